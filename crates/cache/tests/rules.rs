@@ -40,7 +40,7 @@ fn clock_gives_a_second_chance_and_moves_it_to_the_end() {
 
 #[test]
 fn sieve_leaves_what_it_keeps_where_it_is() {
-    // The hand passes 1 and takes 2; then it goes on to 3 and 4, though 1 is clear and older.
+    // The hand passes 1 and takes 2; then it continues to 3 and 4, though 1 is clear and older.
     assert_eq!(left(Kind::Sieve, 3, &[1, 2, 3, 1, 4]), [1, 3, 4]);
     assert_eq!(left(Kind::Sieve, 3, &[1, 2, 3, 1, 4, 5]), [1, 4, 5]);
     assert_eq!(left(Kind::Sieve, 3, &[1, 2, 3, 1, 4, 5, 6]), [1, 5, 6]);
@@ -176,7 +176,7 @@ fn a_large_object_takes_the_place_of_many() {
     for kind in Kind::ALL {
         let mut cache = kind.make(Bytes(1000));
         (0..500).for_each(|key| assert!(!ask(&mut *cache, key, 2)));
-        // W-TinyLFU lets in no more than a hundredth.
+        // W-TinyLFU admits no more than a hundredth.
         let (size, went) = if kind == Kind::WTinyLfu { (10, 5) } else { (99, 50) };
         assert!(!ask(&mut *cache, 1000, size));
         let counts = cache.counts();

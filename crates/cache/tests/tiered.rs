@@ -38,7 +38,7 @@ fn in_flash(cache: &Tiered) -> Vec<u64> {
     keys
 }
 
-/// A cache in whose DRAM no object of 400 bytes stays beside another: each goes on as the next
+/// A cache in whose DRAM no object of 400 bytes stays beside another: each continues as the next
 /// comes.
 fn passing(shape: &Shape, admission: Admission) -> Tiered {
     // The log's index grows by 10 an object: 400 is enough for one, with any number of them below

@@ -9,7 +9,7 @@
 //!
 //! A key is one word: the time since a base, and the slot, which thus decides between events of one
 //! instant, whenever they were planned. Times too far off for their bits are *far*, all equal; when
-//! the next event is one of them, the base moves and all keys are made anew.
+//! the next event is one of them, the base moves and all keys are made again.
 
 use gordon_units::Ns;
 
@@ -94,7 +94,7 @@ impl SlotScheduler {
         (self.first_at != Ns::MAX).then_some(self.first_at)
     }
 
-    /// How many events were ever planned; one that is put off counts once.
+    /// How many events were ever planned; one that is deferred counts once.
     pub fn planned(&self) -> u64 {
         self.planned
     }
@@ -231,7 +231,7 @@ impl SlotScheduler {
         }
     }
 
-    /// Makes all keys anew: the base is the time of the next event or the one given, whichever is
+    /// Makes all keys again: the base is the time of the next event or the one given, whichever is
     /// earlier.
     #[cold]
     fn rebase(&mut self, base: Ns) {

@@ -5,7 +5,7 @@
 //! in which they are listed, the write points, counters, and the map and the
 //! reverse map as they are packed.
 //! What identifies the array and the knobs, and a checksum, is up to whoever keeps the bytes.
-//! Counts start anew, and no page stays in a buffer.
+//! Counts start again, and no page stays in a buffer.
 
 use crate::blocks::BlockState;
 use crate::buffer::NONE;

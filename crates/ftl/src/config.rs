@@ -55,7 +55,7 @@ pub struct Config {
     pub reserve: u32,
     /// Free blocks at which garbage collection starts, with what is left of open ones.
     pub low_water: u32,
-    /// Free blocks up to which it goes on in idle time, where that is cheap.
+    /// Free blocks up to which it continues in idle time, where that is cheap.
     pub idle_water: u32,
     /// Which block it takes.
     pub victim: Victim,

@@ -119,7 +119,7 @@ impl<O: ActionSink> Ftl<O> {
             before = buffer;
         }
         // Where copies have their own write points, those of one stream may all be too old for a
-        // page that was written by the other: one of them then goes on under a new number.
+        // page that was written by the other: one of them then continues under a new number.
         if self.write_points.are_copies_separate() {
             return Some((NONE, self.write_points.choose(stream, 0, None)?));
         }
@@ -208,7 +208,7 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     /// Where copies have their own write points, one may be too old for a page that was written by
-    /// the other stream: it goes on under a new number.
+    /// the other stream: it continues under a new number.
     #[cold]
     fn renumber_for(&mut self, before: u32, point: usize, copies: bool) {
         let floor = if copies {

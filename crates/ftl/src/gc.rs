@@ -242,7 +242,7 @@ impl<O: ActionSink> Ftl<O> {
         choose(self.config.victim, &self.blocks, pages, &mut self.collector.random)
     }
 
-    /// In idle time goes on past the low-water mark, as long as a victim is at most half valid:
+    /// In idle time continues past the low-water mark, as long as a victim is at most half valid:
     /// otherwise waiting for more stale pages saves wear.
     pub(crate) fn collect_idle(&mut self) {
         let idle_water = self.config.idle_water.saturating_add(self.recovery_reserve);

@@ -1,4 +1,4 @@
-//! Mounting: from what the array holds to a layer that goes on with it.
+//! Mounting: from what the array holds to a layer that continues with it.
 //!
 //! The map is not kept on the array; it follows from what is (section 4.2.2 of the paper): of each
 //! page the freshest copy counts, by the sequence number beside it, and of equal ones the later.
@@ -6,12 +6,12 @@
 //! Many looks may be outstanding, to be answered in any order. So mounting can be simulated, tested
 //! and done by the same code.
 //!
-//! After a clean stop the layer goes on where it stood. After a cut it first makes good what that
+//! After a clean stop the layer continues where it stood. After a cut it first makes good what that
 //! may have left, with ordinary operations, so that a cut in the midst of it does no harm:
 //!
 //! 1. The last page of a block that was being written may read well now and fail later (an
 //!    *unstable page*): what it holds is rewritten.
-//! 2. So may the last page of the trim journal: the journal is written anew, as a snapshot.
+//! 2. So may the last page of the trim journal: the journal is written again, as a snapshot.
 //! 3. Blocks without a summary are emptied and erased, and those with a page that cannot be read:
 //!    it might come back after the next cut, older than what was served since.
 //!
@@ -530,7 +530,7 @@ impl<O: ActionSink> Ftl<O> {
         self.recovery.as_ref().is_some_and(|recovery| recovery.stage != RecoveryStage::Empty)
     }
 
-    /// Goes on with what a cut has left to be done.
+    /// Continues with what a cut has left to be done.
     #[cold]
     pub(crate) fn recover(&mut self) {
         let Some(mut recovery) = self.recovery.take() else { return };

@@ -332,7 +332,7 @@ impl<O: ActionSink> Ftl<O> {
         self.map.set_buffer(buffer.lpn, at);
     }
 
-    /// Takes a buffer off the map: a pending read goes on, but later requests do not join it.
+    /// Takes a buffer off the map: a pending read continues, but later requests do not join it.
     #[inline(always)]
     pub(crate) fn remove_from_map(&mut self, at: u32) {
         let buffer = &mut self.buffers[at];

@@ -81,7 +81,7 @@ pub(crate) struct TrimJournal {
     next: u32,
     /// Records since the last snapshot.
     records: u32,
-    /// The page at which the snapshot under way goes on.
+    /// The page at which the snapshot under way continues.
     snapshot: Option<u32>,
     /// Blocks that are needed until the snapshot is complete.
     superseded: Vec<BlockId>,

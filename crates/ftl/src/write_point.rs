@@ -337,7 +337,7 @@ impl WritePoints {
         self.rank(stream);
     }
 
-    /// Fills the page number in at which an open block goes on.
+    /// Fills the page number in at which an open block continues.
     pub fn skip_to(&mut self, at: usize, next: u32) {
         let WritePoint { stream, next: before, .. } = self.points[at];
         self.weighted_room =
@@ -361,7 +361,7 @@ impl WritePoints {
         group.without_block.push(at);
     }
 
-    /// Ranks the write points of a stream anew.
+    /// Ranks the write points of a stream again.
     fn rank(&mut self, stream: WriteStream) {
         let group = &mut self.streams[stream as usize];
         group.idle_bits.fill(0);

@@ -230,7 +230,7 @@ fn history(seed: u64, summary_pages: u32) -> Story {
     story
 }
 
-/// Stops at rest, and goes on.
+/// Stops at rest, and continues.
 fn stop(rig: &mut Rig) {
     if rig.ftl.is_worn_out() {
         return;

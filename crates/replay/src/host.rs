@@ -30,7 +30,7 @@ use std::collections::BinaryHeap;
 /// Requests that a closed loop of several queues reads ahead at most.
 pub const WINDOW: usize = 4096;
 
-/// No run goes on for longer: 146 years. Sums of times up to there fit.
+/// No run continues for longer: 146 years. Sums of times up to there fit.
 pub const LATEST: Ns = Ns(1 << 62);
 
 /// How many requests ahead a device prefetches, at each stage: simulating a few requests takes
@@ -178,7 +178,7 @@ struct Host<'a, D, O> {
 }
 
 /// Drives `device`, fresh or prepared at time zero, with all of `source`. The first request
-/// arrives at time zero. Background work that goes on after the last completion is left undone.
+/// arrives at time zero. Background work that continues after the last completion is left undone.
 ///
 /// # Errors
 /// Where the load cannot be read or does not fit the device, the observer fails, or the stop flag

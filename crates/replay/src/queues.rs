@@ -80,7 +80,7 @@ mod tests {
             (0..3).for_each(|queue| queues.push(queue, (queue, i)));
         }
         let order: Vec<_> = std::iter::from_fn(|| queues.pop()).map(|(queue, _)| queue).collect();
-        // 0 and 2 are empty after the third round; 1 goes on alone.
+        // 0 and 2 are empty after the third round; 1 continues alone.
         assert_eq!(order, [0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 2, 2, 1, 2, 2, 1, 1, 1]);
         assert_eq!(queues.waiting(), 0);
     }

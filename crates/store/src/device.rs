@@ -88,7 +88,7 @@ pub struct FtlParams {
     pub reserve: u32,
     /// Free blocks at which garbage collection starts.
     pub low_water: u32,
-    /// Free blocks up to which it goes on in idle time.
+    /// Free blocks up to which it continues in idle time.
     pub idle_water: u32,
     /// Which block it takes: greedy, fifo, random, d-choices or cost-benefit.
     pub victim: VictimPolicy,

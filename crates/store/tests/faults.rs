@@ -110,7 +110,7 @@ fn what_cannot_be_corrected_is_an_error_of_that_page_alone() {
     assert!(lost > 0 && lost < first.len() / 4, "{lost} of {}", first.len());
     assert_eq!(read(&mut engine), first, "the same page fails each time");
     assert!(engine.telemetry().counters.codewords_lost > 0);
-    // What is written anew can be read again, and writing part of a lost page fails.
+    // What is written again can be read again, and writing part of a lost page fails.
     let at = first.iter().position(|&good| !good).unwrap() as u64;
     if unit > 512 {
         let part = Command::Write { offset: at * unit, fua: false };

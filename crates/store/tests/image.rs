@@ -165,7 +165,7 @@ fn tagged(tag: usize, sectors: usize) -> Tagged {
 }
 
 /// A full disk is an error for who writes, and nothing that was acknowledged is lost; when there is
-/// room again, all goes on.
+/// room again, all continues.
 #[test]
 fn a_full_disk_loses_nothing() {
     let media = formatted(&small());

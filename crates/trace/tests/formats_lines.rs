@@ -233,7 +233,7 @@ fn blkparse_without_issues() {
     reads(Format::Blkparse, text, &[(0, Write, 8 << 20, 223_490 * 512, 4096)]);
 }
 
-/// A driver that is busy gives a request back: the events of one write and of a read that goes on
+/// A driver that is busy gives a request back: the events of one write and of a read that continues
 /// where it was cut.
 const REQUEUED: &str = "  8,0    2        1     0.000000000   920  Q  WS 4096 + 8 [dd]
   8,0    2        2     0.000030000   920  D  WS 4096 + 8 [kworker/2:1H]

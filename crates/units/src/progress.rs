@@ -23,7 +23,7 @@ impl Progress {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Goes on or ends.
+    /// Continues or ends.
     ///
     /// # Errors
     /// [`Stopped`] where the work is to stop.

@@ -1,7 +1,7 @@
 //! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, the same on every machine.
 //!
-//! For state machines without an operating system, for injected faults and for tests. Loads draw from
-//! xoshiro256++, whose streams can be told apart by jumps.
+//! For state machines without an operating system, for injected faults and for tests. Loads draw
+//! from xoshiro256++, whose streams can be told apart by jumps.
 
 /// Added to the state at each step: 2^64 over the golden ratio.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;

@@ -74,7 +74,7 @@ impl Gate {
         }
     }
 
-    /// Time goes on; so much was done by then.
+    /// Time continues; so much was done by then.
     #[inline]
     pub fn at(&mut self, now: Ns, done: &Done) {
         if let Admission::Budget(budget) = self.admission

@@ -98,9 +98,8 @@ impl Log {
         Some(self.segments[self.open].oldest).filter(|place| *place != NONE)
     }
 
-    /// Makes room in the open segment: nothing is left in it. Then what was taken out is written
-    /// again as far as that leaves room for an object of `size` bytes; `each` is told the new
-    /// places.
+    /// Empties the open segment. The removed objects in `again` are then reinserted as long as an
+    /// object of `size` bytes still fits; `each` is called with the new place of each of them.
     pub fn clear(
         &mut self,
         again: &[Removed],

@@ -109,7 +109,7 @@ impl Disk {
         }
     }
 
-    /// The read from the middle is over: `stream` goes on behind it.
+    /// The read from the middle is over: `stream` continues behind it.
     pub(super) fn arrived(&mut self, stream: &mut ReadStream) -> Option<ReadOnArrival> {
         let (arrival, resumes) = self.arrival.take()?;
         let stats = &mut self.stats;

@@ -2,7 +2,7 @@
 //!
 //! Sectors are numbered (LBA) from the outermost cylinder in: along a track, then the next track of
 //! the cylinder, then the next cylinder. Each track starts a skew later than its predecessor ends,
-//! so that a transfer goes on over tracks and cylinders without losing a revolution.
+//! so that a transfer continues over tracks and cylinders without losing a revolution.
 //!
 //! The *course* of a sector is the time at which a head that reads the whole disk from LBA 0
 //! without a pause begins to read it:

@@ -26,7 +26,7 @@ pub struct SeekTarget {
     pub track: Head,
     /// Where it begins, in nanoseconds of a revolution.
     pub angle: u64,
-    /// The course from which a transfer goes on there: that of its [nominal
+    /// The course from which a transfer continues there: that of its [nominal
     /// location](DiskGeometry::nominal_location).
     pub course: u64,
 }
@@ -82,7 +82,7 @@ impl Mechanics {
     /// Where the config contradicts itself.
     pub fn new(config: &DiskConfig) -> Result<Self, DiskConfigError> {
         let mechanics = Self::of(DiskGeometry::new(config)?, &config.seek)?;
-        // A transfer goes on over tracks without losing a revolution, for reads and writes alike.
+        // A transfer continues over tracks without losing a revolution, for reads and writes alike.
         match mechanics.short_skews().first() {
             None => Ok(mechanics),
             Some(short) => {
@@ -136,7 +136,8 @@ impl Mechanics {
     }
 
     /// The skews that are shorter than the arm or the head switch needs before a write: a write
-    /// that goes on to the next track loses a revolution there, and a read if it needs longer, too.
+    /// that continues to the next track loses a revolution there, and a read if it needs longer,
+    /// too.
     pub fn short_skews(&self) -> Vec<ShortSkew> {
         let step = |key, skew, distance, switches| {
             let [read, write] = [false, true].map(|write| Ns(self.arm(distance, switches, write)));

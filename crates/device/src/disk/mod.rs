@@ -13,7 +13,7 @@
 //! - **Reads** that lie wholly in memory go straight to the link. Others queue for the mechanism,
 //!   which takes them in the order of [`Scheduler`]. Data goes to the host as it comes off the
 //!   medium: a read is done one sector's transfer after its last sector, or when the link is done.
-//! - **Read-ahead.** After a read the head goes on into the segment, over tracks and cylinders,
+//! - **Read-ahead.** After a read the head continues into the segment, over tracks and cylinders,
 //!   until the limit, or until there is other work: a read elsewhere, or a destage that the host
 //!   waits for. A read of what is still being fetched just waits for it. When the host gets near
 //!   the end of what was fetched and the mechanism has nothing to do, it fetches more.

@@ -8,8 +8,8 @@
 //!   Daniel, ACM TOCS 5(1), 1987);
 //! - the one with the shortest positioning time (SPTF), less a share of the time it has waited, so
 //!   that none waits for ever (aged SPTF; Jacobson and Wilkes, HPL-CSP-91-7). An operation that
-//!   goes on where the last one ended then costs nothing, though a skew may lie between: leaving a
-//!   sequential run to save part of a skew costs more on the way back.
+//!   continues where the last one ended then costs nothing, though a skew may lie between: leaving
+//!   a sequential run to save part of a skew costs more on the way back.
 //!
 //! Reads go first: somebody waits for them, while a write was acknowledged when it reached the
 //! cache. Destages come when no read waits, or beside the reads when the host waits for them: the

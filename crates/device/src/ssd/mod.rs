@@ -241,7 +241,7 @@ impl Ssd {
         false
     }
 
-    /// A device as it was at its checkpoint, at time zero; its counts start anew.
+    /// A device as it was at its checkpoint, at time zero; its counts start again.
     ///
     /// # Errors
     /// Where the device cannot exist, the bytes are not those of such a device, or `progress` stops

@@ -115,7 +115,7 @@ impl FreePool {
         most(self.open[set % self.open.len()]) << 44 | most(self.open_in_set[set]) << 24 | taken
     }
 
-    /// A block of the set has come or gone: it and the others of its die group are rated anew.
+    /// A block of the set has come or gone: it and the others of its die group are rated again.
     fn rate(&mut self, set: usize) {
         let die_groups = self.open.len();
         for set in (set % die_groups..self.free.len()).step_by(die_groups) {

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Who the server is, and whom it lets in. TLS 1.2 and 1.3.
+/// Who the server is, and whom it admits. TLS 1.2 and 1.3.
 #[derive(Clone)]
 pub struct Tls {
     pub(super) config: Arc<ServerConfig>,

@@ -316,7 +316,7 @@ impl RequestGenerator {
         let (mut address, mut choice) = (self.address.clone(), self.choice.clone());
         let numbers = self.taken..self.taken + count as u64;
         self.taken = numbers.end;
-        // All are written anew.
+        // All are written again.
         batch.resize(count, TimedRequest::NOTHING);
         for (request, number) in batch.iter_mut().zip(numbers) {
             let (at, own) = (every * number, queue);

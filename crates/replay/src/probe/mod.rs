@@ -155,7 +155,7 @@ mod tests {
         // The sector before comes by a revolution after, less a sector.
         let apart = (before.completed - miss.completed).0 % turn.0;
         assert!(turn.0 - apart < 10_000, "{apart}");
-        // A later batch goes on from there.
+        // A later batch continues from there.
         assert_eq!(prober.probe(&[read(0, think)]).unwrap()[0].issued, before.completed + think);
     }
 

@@ -91,8 +91,8 @@ pub struct FlashReport {
     pub endurance_used: f64,
     /// How long the load took: the trace's whole span, or the simulated time where that is longer.
     pub lifetime_span_s: f64,
-    /// Years until the rated endurance is used up if the load goes on as it did over its span; none
-    /// where nothing was programmed, or the span is shorter than a minute.
+    /// Years until the rated endurance is used up if the load continues as it did over its span;
+    /// none where nothing was programmed, or the span is shorter than a minute.
     pub lifetime_years: Option<f64>,
     /// The same until the block that the run erased most often reaches its rated erases; none where
     /// no block was erased, either.

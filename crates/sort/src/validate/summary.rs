@@ -61,7 +61,7 @@ impl Validated {
         Some(found)
     }
 
-    /// Goes on with those that come next.
+    /// Continues with those that come next.
     pub(super) fn join(&mut self, next: &Self) {
         self.step(Benchmark.compare(&self.last, &next.first), self.records);
         let inside = next.first_disorder.map(|at| self.records + at);

@@ -187,7 +187,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Does all reads that were put off, at the same time.
+    /// Does all reads that were deferred, at the same time.
     #[cold]
     pub(super) fn read_together(&mut self) {
         let mut wanted: Vec<(Ppn, PageSegment)> = Vec::new();

@@ -67,7 +67,7 @@ impl MemoryMedia {
         self.state().bad = at;
     }
 
-    /// From now on reads are put off and done together, or not.
+    /// From now on reads are deferred and done together, or not.
     pub fn read_in_parallel(&self, parallel: bool) {
         self.state().parallel = parallel;
     }

@@ -79,7 +79,7 @@ pub trait Watch {
     fn sample(&mut self, interval: &Sample) {
         let _ = interval;
     }
-    /// Something is missing or went wrong; capture goes on.
+    /// Something is missing or went wrong; capture continues.
     fn warning(&mut self, text: &str) {
         let _ = text;
     }
@@ -366,7 +366,7 @@ impl Recording {
         self.activity.push(totals)
     }
 
-    /// Finds out whether the block log still goes on.
+    /// Finds out whether the block log still continues.
     fn check(&mut self) -> Result<(), TraceError> {
         match self.logger.take_if(|logger| logger.has_failed()) {
             Some(logger) => logger.finish().map(|_| ()),

@@ -104,12 +104,12 @@ pub(super) struct MediaStream {
 pub(super) struct StreamPosition {
     /// The first sector that is not there yet.
     pub reached: u64,
-    /// If it goes on: when what it is at now ends, and whether that is a move of the arm.
+    /// If it continues: when what it is at now ends, and whether that is a move of the arm.
     pub step: Option<(Ns, bool)>,
 }
 
 impl MediaStream {
-    /// Starts anew.
+    /// Starts again.
     pub fn start(&mut self, at: Ns, lba: u64) {
         self.passes.clear();
         (self.next, self.at, self.wanted, self.over) = (lba, at, lba, false);

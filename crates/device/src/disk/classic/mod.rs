@@ -10,8 +10,8 @@
 //!   the head reads on, up to a limit, over tracks and cylinders.
 //! - **Writes** are acknowledged when they are in the buffer, if the drive does that, and go to the
 //!   medium at once: a command that comes meanwhile waits for them.
-//! - **A command while the head reads ahead** goes on with that, if it asks for what comes; else it
-//!   stops it, at the end of what the head is at.
+//! - **A command while the head reads ahead** continues with that, if it asks for what comes; else
+//!   it stops it, at the end of what the head is at.
 //! - **The host** holds all but the command under way, and chooses the next by a
 //!   [policy](super::SchedulingPolicy): nothing passes a flush.
 //!
@@ -186,8 +186,8 @@ impl ClassicDisk {
         self.current = Some(Completion { id, at, cause, failed: false });
     }
 
-    /// Brings the segment that is read into up to date; if that goes on, when what the head is at
-    /// ends.
+    /// Updates the segment that the read-ahead fills. Returns when the sector or arm movement under
+    /// way ends, if the read-ahead continues.
     fn look(&mut self, at: Ns) -> Option<(Ns, bool)> {
         let id = self.running?;
         let limit = self.segments.get(id).limit;
@@ -354,7 +354,7 @@ impl ClassicDisk {
         (medium.max(bus + sectors + leave) + back + o.write_completion, Cause::Medium)
     }
 
-    /// A write that goes on where the one that is being written to the medium ends.
+    /// A write that continues where the one that is being written to the medium ends.
     fn join(&mut self, id: u32, end: u64, bus: Ns) -> Ns {
         let start = self.writing.1;
         self.segments.mark_used(id);

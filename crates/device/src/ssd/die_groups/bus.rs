@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(bus.reserve(Ns(15), Ns(55), &mut moved), Ns(75));
         assert_eq!(bus.read(Ns(16), 2, Ns(100), [ten; 2], &mut moved), Ns(110));
         assert_eq!(bus.read(Ns(17), 3, Ns(27), [ten; 2], &mut moved), Ns(85));
-        // And what comes then is put off by nobody.
+        // And what comes then is deferred by nobody.
         assert_eq!(bus.read(Ns(18), 4, Ns(28), [ten; 2], &mut moved), Ns(95));
         assert!(moved.is_empty(), "{moved:?}");
     }

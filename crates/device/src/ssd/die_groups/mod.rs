@@ -28,7 +28,7 @@
 //! - cache read: while data cross the bus the dies sense for the next command, if that is a read;
 //!   it asks for the bus when it is sensed and the data before it have crossed.
 //! - cache program: while the dies program, the bus is asked for the data of the next command, if
-//!   that is a program; programming goes on when both are done.
+//!   that is a program; programming continues when both are done.
 //! - read first: reads overtake waiting programs and erases, never each other; when that has
 //!   happened [`MAX_READ_BYPASSES`] times to those of a die group, its next command is again the
 //!   one that came first. The owner must not issue a read of what a waiting program is to bring.
@@ -75,7 +75,7 @@ struct SharedState {
     pool: Pool,
     /// By group of buses.
     buses: Vec<BusGroup>,
-    /// Die groups whose next event is put off.
+    /// Die groups whose next event is deferred.
     postponed: PostponedEvents,
     costs: Costs,
     modes: Modes,
@@ -111,8 +111,8 @@ impl SharedState {
         KeyBucket::of(page ^ kind as u32)
     }
 
-    /// A command that waited starts; was background work served meanwhile? So many batches had been
-    /// served to the end when it came, and so many have been started.
+    /// Starts a queued command. Returns whether a background batch ran while the command waited:
+    /// `before` counts the batches completed when it arrived, `started` those started by now.
     #[inline]
     fn start(&mut self, now: Ns, command: FlashCommand, before: u32, started: u32) -> bool {
         let kind = command.kind.index();

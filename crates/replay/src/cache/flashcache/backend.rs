@@ -62,8 +62,8 @@ pub(super) struct Part {
 
 /// How long an access takes.
 enum Below {
-    /// A fixed time, or the bytes' alone where it goes on. Within a request of the trace the bytes
-    /// between its parts are read, too, where that is faster.
+    /// A fixed time, or the bytes' alone where it continues. Within a request of the trace the
+    /// bytes between its parts are read, too, where that is faster.
     Disk,
     /// The same for all, under way together.
     Origin,

@@ -479,7 +479,7 @@ impl Machine {
         self.in_dram[place] = there;
     }
 
-    /// A write goes on to what lies below; answers with when it is acknowledged.
+    /// A write continues to what lies below; answers with when it is acknowledged.
     fn through(&mut self, end: Ns, request: &Request) -> Ns {
         self.backend.advance(end);
         let asked = Bytes(request.asked);

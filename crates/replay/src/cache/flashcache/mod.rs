@@ -67,7 +67,7 @@ struct Run<'a> {
     whole: Whole,
     /// Bytes of its tables.
     tables: u64,
-    /// The warm-up that goes on, and what it came to when it was over.
+    /// The warm-up that continues, and what it came to when it was over.
     warming: Option<Warming>,
     warmed: Option<WarmUpReport>,
 }

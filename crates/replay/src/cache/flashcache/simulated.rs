@@ -2,7 +2,7 @@
 //! head.
 //!
 //! It is asked for one thing at a time, as the disk of a fixed time is: what waits, waits before
-//! it, reads first. Between two accesses it goes on by itself: reads ahead, writes what it took
+//! it, reads first. Between two accesses it continues by itself: reads ahead, writes what it took
 //! into its memory. Pages and requests of a block trace lie where the trace has them, objects side
 //! by side in the order in which they are first asked for, each from a page on.
 
@@ -121,7 +121,7 @@ impl Simulated {
             Places::First(known, next) => {
                 let room = bytes.0.next_multiple_of(PAGE);
                 let found = known.entry(key).or_default();
-                // What has grown beyond its room is laid anew.
+                // What has grown beyond its room is laid again.
                 if found.1 < room {
                     *found = (*next, room);
                     *next += room;

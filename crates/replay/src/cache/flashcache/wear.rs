@@ -55,7 +55,7 @@ impl Worn {
 pub struct WearReport {
     /// Logical blocks evicted.
     pub evictions: u64,
-    /// Of these, blocks filled anew because a page of theirs had been written to.
+    /// Of these, blocks filled again because a page of theirs had been written to.
     pub refills: u64,
     /// Times that a hot block was spared, and the least evicted of its set went.
     pub block_rule_fired: u64,

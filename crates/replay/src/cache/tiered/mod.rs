@@ -2,7 +2,7 @@
 //!
 //! The state machine is [`gordon_cache::tiered`]. What it writes goes to a full array of flash
 //! under Gordon's translation layer ([`FullArray`]), page by page and without a clock, so that both
-//! write amplifications are counted: bytes that the cache writes for each it lets in, and pages
+//! write amplifications are counted: bytes that the cache writes for each it admits, and pages
 //! that flash programs for each written. Requests come at the trace's times, which only a lifetime
 //! needs.
 
@@ -44,7 +44,7 @@ pub struct TieredReport {
     pub offered_bytes: u64,
     /// Of these, let into flash.
     pub admitted_bytes: u64,
-    /// The part that was let in by lot at the end.
+    /// The part that was admitted by lot at the end.
     pub admits: f64,
     /// Bytes that the cache wrote.
     pub written_bytes: u64,
@@ -76,7 +76,7 @@ pub struct TieredReport {
     /// The time since the flash had been written once over, of which the lifetime is; none where it
     /// was not.
     pub lifetime_span_s: Option<f64>,
-    /// Years until the rated endurance is used up if the load goes on as it did over that span;
+    /// Years until the rated endurance is used up if the load continues as it did over that span;
     /// none where nothing was programmed in it, or it is shorter than a minute.
     pub lifetime_years: Option<f64>,
     /// What the trace was read as.

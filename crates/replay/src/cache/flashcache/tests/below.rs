@@ -63,7 +63,7 @@ fn objects_lie_as_they_are_first_asked_for() {
     assert_eq!(disk.place(77, Bytes(100)), Bytes(0));
     assert_eq!(disk.place(u64::MAX, Bytes(9000)), Bytes(4096));
     assert_eq!(disk.place(5, Bytes(4096)), Bytes(4096 + 12_288));
-    // Again, and as far as its room goes; then it is laid anew.
+    // Again, and as far as its room goes; then it is laid again.
     assert_eq!(disk.place(77, Bytes(4096)), Bytes(0));
     assert_eq!(disk.place(77, Bytes(4097)), Bytes(2 * 4096 + 12_288));
     disk.check().unwrap();

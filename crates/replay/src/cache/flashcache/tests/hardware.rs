@@ -151,7 +151,7 @@ fn only_what_brought_a_page_is_waited_for() {
     let end = m.serve(Ns(3000), &page(0), false);
     assert!(end < fetched);
     assert_eq!(end, Ns(3000 + SEARCH + PAGE_DRAM));
-    // A block goes, and is fetched anew for one of its pages: another has been in DRAM all the
+    // A block goes, and is fetched again for one of its pages: another has been in DRAM all the
     // time.
     let mut design = design();
     design.cache.ways.value = 1;
