@@ -179,6 +179,27 @@ def test_a_real_trace() -> None:
     assert [year["year"] for year in told["roadmap"]] == [2005, 2007, 2009, 2011, 2013, 2016]
 
 
+def test_reads_of_other_banks_do_not_wait(web: str, run: Run) -> None:
+    """Banks change the waiting of reads, and nothing of what is found or worn."""
+    common = ("cache", "replay", web, "--dram", "4MiB", "--flash", "8MiB", "--rate", "500")
+    found = []
+    for banks in ("1", "32"):
+        given = ("--policy", "flashcache", "--set", f"flash.banks={banks}", "--json", "-")
+        ran = run(*common, *given)
+        assert ran.status == 0, ran.err
+        found.append(json.loads(ran.out))
+    one, several = found
+    assert (one["misses"], one["flash"]["erases"]) == (
+        several["misses"],
+        several["flash"]["erases"],
+    )
+    waits = [told["levels"]["flash"]["latency_us"]["mean"] for told in found]
+    assert waits[1] < waits[0]
+    ran = run(*common, "--policy", "flashcache", "--set", "flash.banks=0")
+    assert ran.status == 1
+    assert ran.err.startswith("error: flash.banks: ")
+
+
 def test_a_warm_start_through_the_command(web: str, run: Run) -> None:
     """What a cache of one level and of two leaves out, and that a part is as many requests."""
     one = ("cache", "replay", web, "--dram", "4MiB")
