@@ -179,7 +179,7 @@ pub(crate) struct PageBuffer {
     pub in_map: bool,
     /// The buffer stands for a copy: it may use the reserve.
     pub copy_cause: Option<CopyCause>,
-    /// A write that covered part of the page, so that the rest was read.
+    /// A write covered part of the page, and the rest of the page was read from flash.
     pub merged: bool,
     /// Part of the write buffer.
     pub buffered: bool,

@@ -267,8 +267,9 @@ impl<O: ActionSink> Ftl<O> {
         true
     }
 
-    /// Failed programs have used up the reserve, and all stands. What is still erased, in open
-    /// blocks too, may have room for the copies of one block; false if not.
+    /// Reclaims a block when failed programs have used up the reserve and no request can proceed.
+    /// The pages that are still erased, also in open blocks, take the copies of one victim. Returns
+    /// false if they are too few.
     #[cold]
     pub(crate) fn emergency_reclaim(&mut self) -> bool {
         if self.is_array_unstable() {

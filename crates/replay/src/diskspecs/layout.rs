@@ -418,7 +418,7 @@ fn entries(mut values: &[Value], (tracks, indices): (usize, usize)) -> Option<Ve
     Some(found)
 }
 
-/// The runs by their final numbers: those of the sectors that are passed over are left out.
+/// The track extents, renumbered without the slipped sectors.
 fn slipped(raw: &[TrackExtent], slips: &[(i64, i64)], sectors: u64) -> Vec<TrackExtent> {
     let mut extents = Vec::with_capacity(raw.len());
     let mut bounds: Vec<(u64, i64)> = vec![(0, 0)];

@@ -152,7 +152,7 @@ fn geometry(model: &Block, path: &Path) -> Result<DiskGeometryConfig, SpecError>
     Ok(config)
 }
 
-/// The zones of a g1 layout; what holds for all of them goes to `config`.
+/// Returns the zones of a g1 layout, and sets the parameters common to all zones in `config`.
 fn zones(layout: &Block, config: &mut DiskGeometryConfig) -> Result<Vec<ZoneConfig>, SpecError> {
     let scheme = layout.count("Sparing scheme used")?;
     (config.spare_region, config.spare_cylinders) = match scheme {

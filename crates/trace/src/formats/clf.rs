@@ -148,8 +148,8 @@ fn is_site(word: &[u8]) -> bool {
         && port.is_none_or(|port| digits(port).is_some())
 }
 
-/// The request between the quotes, its status, and what follows both. A quote within the request
-/// may be escaped or not: the last one is that before a status.
+/// The request between the quotes, its status, and the rest of the line. Some servers do not escape
+/// quotes within the request: the closing quote is the first one that a status follows.
 fn request(text: &[u8]) -> Option<(&[u8], u64, &[u8])> {
     memchr::memmem::find_iter(text, b"\" ").find_map(|end| {
         let rest = &text[end + 2..];
