@@ -57,8 +57,8 @@ bench: build
 	cargo build -q --release -p gordon-nbd --example memory
 	$(VENV)/python bench/nbd.py
 	$(VENV)/python bench/block.py
-	cargo run -q --release -p gordon-device --example ssd_rate
-	cargo run -q --release -p gordon-device --example disk_rate
+	cargo run -q --release -p gordon-ssd --example ssd_rate
+	cargo run -q --release -p gordon-hdd --example disk_rate
 	cargo run -q --release -p gordon-cache --example cache_rate
 	cargo run -q --release -p gordon-replay --example replay_rate
 	cargo run -q --release -p gordon-trace --example capture_cost
@@ -92,8 +92,8 @@ fuzz:
 MIRI := RUSTFLAGS=--cap-lints=warn MIRIFLAGS=-Zmiri-disable-isolation \
 	cargo +nightly miri test --locked --target riscv64gc-unknown-linux-gnu
 miri:
-	$(MIRI) -p gordon-device --test small
-	$(MIRI) -p gordon-des -p gordon-ftl --lib -- slot_scheduler timeline packed write_point
+	$(MIRI) -p gordon-ssd --test small
+	$(MIRI) -p gordon-sim -p gordon-ftl --lib -- slot_scheduler timeline packed write_point
 
 golden: build
 	$(VENV)/python scripts/golden.py

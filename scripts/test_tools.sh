@@ -44,7 +44,13 @@ if [ "$(id -u)" = 0 ] && have apt-get; then
             cargo install --quiet --locked --version "$fsx_version" fsx
 fi
 
+# Crates without the standard library are built for a target that has none.
+bare=x86_64-unknown-none
+has_bare() { rustup target list --installed 2>/dev/null | grep -qx "$bare"; }
+has_bare || rustup --quiet target add "$bare" 2>/dev/null
+
 missing=$(lacks)
+has_bare || missing="$missing rustup-target-$bare"
 have fsx || missing="$missing fsx"
 [ -z "$missing" ] || echo "not installed:$missing; tests that need one are skipped by name" >&2
 exit 0

@@ -1,6 +1,7 @@
 //! What a user writes about parts and designs. Each number is [`Sourced`]: it has its address.
 
-use gordon_device::{disk, ssd};
+use gordon_hdd as disk;
+use gordon_ssd as ssd;
 use gordon_units::{Bytes, Hertz, Sourced, Volts, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,6 @@ pub mod config;
 pub mod demand;
 mod error;
 pub mod node;
-pub mod parse;
 pub mod replay;
 pub mod report;
 pub mod requests;

@@ -5,7 +5,7 @@
 
 use crate::config::{Cpu, Design, MemoryPer, NodeCommon, Parts};
 use crate::error::ClusterError;
-use gordon_device::Usage;
+use gordon_blockio::Usage;
 use gordon_units::{Hertz, Joules, Volts, Watts};
 use std::collections::BTreeMap;
 

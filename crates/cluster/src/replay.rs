@@ -13,7 +13,7 @@
 use crate::demand::sample_at;
 use crate::error::ClusterError;
 use crate::requests::Requests;
-use gordon_device::{Completion, Device, Op, Request, SECTOR, Usage};
+use gordon_blockio::{Completion, Device, IoOp, Request, SECTOR, Usage};
 use gordon_trace::{BlockIo, BlockOp};
 use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
@@ -211,11 +211,11 @@ impl TracePlayer<'_> {
 /// own way and those that hold nothing are left out.
 fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> {
     let op = match io.op {
-        BlockOp::Read => Op::Read,
-        BlockOp::Write => Op::Write,
-        BlockOp::Discard => Op::Trim,
+        BlockOp::Read => IoOp::Read,
+        BlockOp::Write => IoOp::Write,
+        BlockOp::Discard => IoOp::Discard,
         BlockOp::Flush => {
-            return vec![Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO }];
+            return vec![Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO }];
         }
     };
     let (start, end) = range(io);

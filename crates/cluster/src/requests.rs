@@ -7,7 +7,7 @@
 //! and the report says so.
 
 use crate::error::ClusterError;
-use gordon_device::SECTOR;
+use gordon_blockio::SECTOR;
 use gordon_trace::{BlockFlags, BlockIo, BlockOp, DiskSample, Sample, Trace, TraceError};
 use gordon_units::Ns;
 

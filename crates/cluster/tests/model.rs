@@ -3,12 +3,12 @@
 mod common;
 
 use common::{design, parts};
+use gordon_blockio::Usage;
 use gordon_cluster::ClusterError;
 use gordon_cluster::config::{MemoryPer, NodeCommon};
 use gordon_cluster::demand::Demand;
 use gordon_cluster::node::{BusyTimes, NodePower, cpu_power};
 use gordon_cluster::simulate::{Node, SampleCost, simulate, spread};
-use gordon_device::Usage;
 use gordon_units::{Hertz, Ns};
 
 fn close(a: f64, b: f64) {

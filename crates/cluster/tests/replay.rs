@@ -4,10 +4,10 @@
 mod common;
 
 use common::{io, sample, write};
+use gordon_blockio::{Cause, Completion, Device, IoOp, Request, Usage};
 use gordon_cluster::ClusterError;
 use gordon_cluster::replay::{AddressMap, Replay, StorageFootprint, replay};
 use gordon_cluster::requests::Requests;
-use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
 use gordon_trace::{BlockIo, BlockOp, Trace, TraceError};
 use gordon_units::{Bytes, Ns, Progress};
 use std::collections::VecDeque;
@@ -143,7 +143,12 @@ fn what_is_read_is_preloaded_and_flushes_have_no_range() {
     let at = 8192 * 512;
     assert_eq!(
         ops,
-        [(Op::Flush, 0, 0), (Op::Read, at / 2, 4096), (Op::Write, at, 4096), (Op::Trim, at, 4096)]
+        [
+            (IoOp::Flush, 0, 0),
+            (IoOp::Read, at / 2, 4096),
+            (IoOp::Write, at, 4096),
+            (IoOp::Discard, at, 4096)
+        ]
     );
 }
 
@@ -162,7 +167,7 @@ fn addresses_past_the_end_move_together_in_order() {
     run(&requests, 1, &mut toy).unwrap();
     let mib = 1 << 20;
     let (writes, trims): (Vec<&Request>, Vec<&Request>) =
-        toy.log.iter().partition(|r| r.op == Op::Write);
+        toy.log.iter().partition(|r| r.op == IoOp::Write);
     let offsets: Vec<_> = writes.iter().map(|r| r.offset.0).collect();
     assert_eq!(offsets, [3 * mib, mib, 4096, mib + 2040 * 512]);
     // The first extent (rank 0) is not in the discard; of the others each is, in its place.

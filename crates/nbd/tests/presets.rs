@@ -1,8 +1,8 @@
 //! The flash presets as images.
 #![allow(clippy::unwrap_used)]
 
-use gordon_device::ssd::SsdConfig;
 use gordon_nbd::block::{Part, describe};
+use gordon_ssd::SsdConfig;
 use gordon_store::{Backend, Command, DeviceParams, Engine, Image, check, fill};
 use gordon_units::Bytes;
 use std::fs;

@@ -2,15 +2,15 @@
 
 use crate::error::raise;
 use crate::watch::{watch, watched};
-use gordon_device::disk::SchedulingPolicy;
-use gordon_device::drive::StripeConfig;
-use gordon_device::ssd::SsdConfig;
+use gordon_config::from_json;
+use gordon_hdd::SchedulingPolicy;
+use gordon_hdd::drive::StripeConfig;
 use gordon_nbd::block::{
     BlockError, DiskFile, DiskPart, Metrics, Pace, Part, ServedImage, Serving, describe,
 };
 use gordon_nbd::{ConnectionLimits, Listen, NamedExport, Server, ServerOptions, Tls};
 use gordon_replay::disk::DiskDevice;
-use gordon_replay::parse::from_json;
+use gordon_ssd::SsdConfig;
 use gordon_store::{Backend, Faults, Image};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;

@@ -2,10 +2,10 @@
 
 use crate::error::raise;
 use crate::watch::watch;
-use gordon_replay::cache::flashcache::{self, FlashCacheConfig};
-use gordon_replay::cache::tiered::{self, TieredConfig};
-use gordon_replay::cache::{CacheRunConfig, CurveConfig, curve, policies, run, sweep};
-use gordon_replay::parse::from_json;
+use gordon_cachesim::flashcache::{self, FlashCacheConfig};
+use gordon_cachesim::tiered::{self, TieredConfig};
+use gordon_cachesim::{CacheRunConfig, CurveConfig, curve, policies, run, sweep};
+use gordon_config::from_json;
 use gordon_replay::results::listed::{self, Listed};
 use gordon_units::Progress;
 use pyo3::prelude::*;

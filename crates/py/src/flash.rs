@@ -3,10 +3,10 @@
 use crate::error::raise;
 use crate::run::{RunResult, one, several};
 use crate::watch::watch;
-use gordon_device::ssd::SsdConfig;
+use gordon_config::from_json;
 use gordon_replay::flash::{PreparedRun, run};
-use gordon_replay::parse::from_json;
 use gordon_replay::wa::{WaConfig, write_amplification};
+use gordon_ssd::SsdConfig;
 use gordon_units::{Bytes, Progress};
 use pyo3::prelude::*;
 

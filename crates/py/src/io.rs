@@ -2,9 +2,9 @@
 
 use crate::error::raise;
 use crate::watch::watch;
+use gordon_config::from_json;
 use gordon_io::{Access, Op, Probe, Progress, Target, probe};
 use gordon_replay::characterise as simulated;
-use gordon_replay::parse::from_json;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 

@@ -6,6 +6,7 @@ mod disk;
 mod error;
 mod flash;
 mod io;
+mod kinds;
 mod probe;
 mod run;
 mod sort;
@@ -16,8 +17,9 @@ mod watch;
 mod web;
 
 use error::{GordonError, raise};
-use gordon_cluster::parse;
+use gordon_config as config;
 use gordon_units::{Bytes, Ns};
+use kinds::KINDS;
 use pyo3::prelude::*;
 
 /// The version of the core.
@@ -41,13 +43,15 @@ fn parse_ns(text: &str) -> PyResult<u64> {
 /// TOML of a kind to JSON, checked.
 #[pyfunction]
 fn load_toml(kind: &str, text: &str, origin: &str) -> PyResult<String> {
-    parse::toml_to_json(kind, text, origin).map_err(raise)
+    let kind = config::find(&KINDS, kind).map_err(raise)?;
+    kind.to_json(text, origin).map_err(raise)
 }
 
 /// The JSON Schema of a kind.
 #[pyfunction]
 fn schema(kind: &str) -> PyResult<String> {
-    parse::schema(kind).map_err(raise)
+    let kind = config::find(&KINDS, kind).map_err(raise)?;
+    kind.schema().map_err(raise)
 }
 
 #[pymodule]

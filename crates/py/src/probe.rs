@@ -1,8 +1,8 @@
 //! Timed probes of a simulated disk, and logs of probes.
 
 use crate::error::raise;
-use gordon_device::Op;
-use gordon_replay::parse::from_json;
+use gordon_blockio::IoOp;
+use gordon_config::from_json;
 use gordon_replay::probe::{self, Probe, TimedProbe, log};
 use gordon_units::{Bytes, Ns};
 use pyo3::prelude::*;
@@ -16,9 +16,9 @@ fn probes((ops, offsets, lengths, thinks): Columns) -> PyResult<Vec<Probe>> {
         return Err(raise("probes: columns of different lengths"));
     }
     let op = |code: u8| match code {
-        0 => Ok(Op::Read),
-        1 => Ok(Op::Write),
-        3 => Ok(Op::Flush),
+        0 => Ok(IoOp::Read),
+        1 => Ok(IoOp::Write),
+        3 => Ok(IoOp::Flush),
         other => Err(raise(format!("probes: no operation {other}"))),
     };
     let ranges = offsets.into_iter().zip(lengths).zip(thinks);

@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::watch::watch;
-use gordon_replay::parse::from_json;
+use gordon_config::from_json;
 use gordon_sort::Job;
 use pyo3::prelude::*;
 

@@ -2,9 +2,10 @@
 
 use crate::error::raise;
 use crate::watch::watch;
+use gordon_cluster::config;
 use gordon_cluster::node::NodePower;
 use gordon_cluster::survey::run;
-use gordon_cluster::{config, parse};
+use gordon_config::from_json;
 use pyo3::prelude::*;
 
 /// Runs the survey that `config` (JSON) describes and returns its report (JSON). `tick(done,
@@ -12,7 +13,7 @@ use pyo3::prelude::*;
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn survey(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
-    let survey: config::SurveyConfig = parse::from_json(config, "survey").map_err(raise)?;
+    let survey: config::SurveyConfig = from_json(config, "survey").map_err(raise)?;
     let report = watch(py, tick, |watch| run(&survey, watch))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
@@ -21,7 +22,7 @@ pub fn survey(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> P
 /// `parts` as a survey has them.
 #[pyfunction]
 pub fn node_power(config: &str) -> PyResult<(f64, f64)> {
-    let alone: config::NodeAlone = parse::from_json(config, "node").map_err(raise)?;
+    let alone: config::NodeAlone = from_json(config, "node").map_err(raise)?;
     let power = NodePower::new(&alone.design, &alone.node, 1.0, &alone.parts).map_err(raise)?;
     Ok((power.idle().0, power.max().0))
 }

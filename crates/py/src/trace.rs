@@ -2,8 +2,8 @@
 
 use crate::error::raise;
 use crate::watch::no_thread;
+use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
-use gordon_replay::parse::from_json;
 use gordon_trace::formats::{Format, Order, convert};
 use gordon_trace::{CaptureOptions, Profile, Quiet, Trace, record};
 use gordon_units::{Bytes, Ns};

@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::watch::watch;
-use gordon_replay::parse::from_json;
+use gordon_config::from_json;
 use gordon_trace::web::{WebConfig, generate};
 use gordon_units::Progress;
 use pyo3::prelude::*;

@@ -4,16 +4,16 @@
 //!     cargo run --release -p gordon-replay --example replay_rate [PRESET.toml [CAPACITY]]
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
-use gordon_device::ssd::SsdConfig;
-use gordon_device::{Completion, Device, Request, Usage};
+use gordon_blockio::{Completion, Device, Request, Usage};
+use gordon_config::{from_json, from_toml};
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
 use gordon_replay::host::{HostPolicy, Pacing, drive};
 use gordon_replay::load::SyntheticConfig;
-use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::results::Recorder;
 use gordon_replay::results::series::SampledDevice;
 use gordon_replay::source::RequestSource;
+use gordon_ssd::SsdConfig;
 use gordon_units::{Bytes, Ns, Progress};
 use serde_json::json;
 use std::collections::VecDeque;

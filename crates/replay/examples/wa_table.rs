@@ -6,8 +6,8 @@
 //! The translation layer itself is simulated ([`gordon_replay::wa`]), 2048 blocks unless told.
 #![allow(clippy::print_stdout)]
 
-use gordon_device::ssd::VictimPolicy;
 use gordon_replay::wa::{HotCold, WaConfig, WaReport, theory, write_amplification};
+use gordon_ssd::VictimPolicy;
 use gordon_units::Progress;
 
 const RHOS: [f64; 4] = [0.7, 0.8, 0.9, 0.95];

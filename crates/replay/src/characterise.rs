@@ -11,11 +11,11 @@ use crate::load::{AccessKind, AccessOrder, Pattern, SyntheticConfig, SyntheticLo
 use crate::results::latency::{Latency, LatencySummary};
 use crate::results::ratio;
 use crate::threads::on_all_cores;
-use gordon_device::disk::SchedulingPolicy;
-use gordon_device::drive::StripeConfig;
-use gordon_device::ssd::{Ssd, SsdConfig};
-use gordon_device::stripe::Stripe;
-use gordon_device::{Device, Op, Request, SECTOR};
+use gordon_blockio::{Device, IoOp, Request, SECTOR};
+use gordon_hdd::SchedulingPolicy;
+use gordon_hdd::drive::StripeConfig;
+use gordon_sim::stripe::Stripe;
+use gordon_ssd::{Ssd, SsdConfig};
 use gordon_units::{Bytes, Ns, Progress};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -359,7 +359,7 @@ fn measure(
 /// When everything is durable.
 fn flushed(device: &mut impl Device, at: Ns) -> Ns {
     let (offset, len, mut completed) = (Bytes::ZERO, Bytes::ZERO, Vec::new());
-    device.submit(at, 0, Request { op: Op::Flush, offset, len });
+    device.submit(at, 0, Request { op: IoOp::Flush, offset, len });
     device.advance(Ns::MAX, &mut completed);
     completed.last().expect("a device answers a flush").at
 }

@@ -7,8 +7,8 @@
 //! parameters it had.
 
 use crate::ReplayError;
-use gordon_device::Device;
-use gordon_device::ssd::{Ssd, SsdConfig};
+use gordon_blockio::Device;
+use gordon_ssd::{Ssd, SsdConfig};
 use gordon_units::{Progress, Stopped};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};

@@ -4,8 +4,8 @@
 use crate::ReplayError;
 use crate::host::{HostPolicy, Pacing};
 use crate::load::SyntheticConfig;
-use gordon_device::SECTOR;
-use gordon_device::ssd::SsdConfig;
+use gordon_blockio::SECTOR;
+use gordon_ssd::SsdConfig;
 use gordon_trace::formats::{self, Format};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

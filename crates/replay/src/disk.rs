@@ -2,7 +2,6 @@
 
 use crate::ReplayError;
 use crate::config::{HostConfig, LoadConfig};
-use crate::diskspecs;
 use crate::host::{HostPolicy, drive};
 use crate::results::Recorder;
 use crate::results::disk::DiskReport;
@@ -13,10 +12,12 @@ use crate::results::series::SampledDevice;
 use crate::results::tables;
 use crate::run::{self, LoadSource, ValidatedLoad, open, provenance, validate_load};
 use crate::source::{Repeat, RequestSource};
-use gordon_device::Device;
-use gordon_device::disk::classic::{ClassicConfig, ClassicDisk};
-use gordon_device::disk::{self, DiskStats, SchedulingPolicy};
-use gordon_device::drive::{Drive, DriveConfig, StripeConfig};
+use gordon_blockio::Device;
+use gordon_hdd as disk;
+use gordon_hdd::classic::{ClassicConfig, ClassicDisk};
+use gordon_hdd::diskspecs;
+use gordon_hdd::drive::{Drive, DriveConfig, StripeConfig};
+use gordon_hdd::{DiskStats, SchedulingPolicy};
 use gordon_units::{Ns, Progress};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-use crate::parse::ConfigError;
-use gordon_device::ssd::SsdError;
+use gordon_config::ConfigError;
+use gordon_ssd::SsdError;
 use gordon_trace::formats::FormatError;
 use gordon_units::{Bytes, Ns, Stopped};
 use std::path::PathBuf;
@@ -25,13 +25,13 @@ pub enum ReplayError {
     Ssd(#[from] SsdError),
     /// The disk cannot exist.
     #[error(transparent)]
-    Disk(#[from] gordon_device::disk::DiskConfigError),
+    Disk(#[from] gordon_hdd::DiskConfigError),
     /// Disks cannot be one.
     #[error(transparent)]
-    Stripe(#[from] gordon_device::stripe::StripeError),
+    Stripe(#[from] gordon_sim::stripe::StripeError),
     /// A disk's description cannot be read.
     #[error("{0}\n  try: the files of DiskSim 4.0's validation set show what belongs there")]
-    Diskspecs(#[from] crate::diskspecs::SpecError),
+    Diskspecs(#[from] gordon_hdd::diskspecs::SpecError),
     /// The translation layer cannot exist.
     #[error("flash translation layer: {0}\n  try: fewer logical pages, or more blocks")]
     Ftl(#[from] gordon_ftl::FtlConfigError),

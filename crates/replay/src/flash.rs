@@ -13,8 +13,8 @@ use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
 use crate::run::{self, LoadSource, ValidatedLoad, counted, open, provenance, validate_load};
 use crate::source::{Repeat, RequestSource};
-use gordon_device::ssd::{Ssd, SsdConfig, VictimPolicy};
-use gordon_device::{Device, SECTOR};
+use gordon_blockio::{Device, SECTOR};
+use gordon_ssd::{Ssd, SsdConfig, VictimPolicy};
 use gordon_units::{Bytes, Ns, Progress};
 
 /// What a run on a flash device comes to.

@@ -22,7 +22,7 @@
 use crate::ReplayError;
 use crate::queues::Queues;
 use crate::source::{Feed, RequestSource, TimedRequest};
-use gordon_device::{Cause, Completion, Device, Op, PREFETCH_STAGES, Request, SECTOR};
+use gordon_blockio::{Cause, Completion, Device, IoOp, PREFETCH_STAGES, Request, SECTOR};
 use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -78,7 +78,7 @@ pub struct CompletedRequest {
     /// When the last of its parts completed.
     pub completed: Ns,
     /// What it asked for.
-    pub op: Op,
+    pub op: IoOp,
     /// First byte, as the load has it.
     pub offset: u64,
     /// Bytes, as the load has them.
@@ -425,7 +425,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         let TimedRequest { op, offset, len, .. } = *request;
         let fits = offset.checked_add(len).is_some_and(|end| end <= self.capacity);
         let aligned = (offset | len).is_multiple_of(SECTOR.0);
-        if fits && aligned && len > 0 && len <= self.split && op != Op::Flush {
+        if fits && aligned && len > 0 && len <= self.split && op != IoOp::Flush {
             let place = self.claim(number, arrived, request);
             self.submit(place, op, offset, len);
             return Ok(());
@@ -442,7 +442,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         request: &TimedRequest,
     ) -> Result<(), ReplayError> {
         let TimedRequest { op, offset, len, .. } = *request;
-        if op == Op::Flush {
+        if op == IoOp::Flush {
             let place = self.claim(number, arrived, request);
             self.submit(place, op, 0, 0);
             return Ok(());
@@ -536,7 +536,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     }
 
     #[inline]
-    fn submit(&mut self, place: u32, op: Op, start: u64, len: u64) {
+    fn submit(&mut self, place: u32, op: IoOp, start: u64, len: u64) {
         let request = Request { op, offset: Bytes(start), len: Bytes(len) };
         self.device.submit(self.now, place.into(), request);
     }

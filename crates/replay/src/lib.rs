@@ -1,25 +1,21 @@
-//! One simulated device, one load, the results.
+//! One simulated device under one load, and the results.
 //!
-//! A [`source::RequestSource`] hands out requests: a trace ([`trace`]) or a pattern ([`load`]). The
-//! [`host`] drives a device with them, [`results`] sees each request complete. [`flash`] puts them
-//! together from a config and answers with one report and its tables ([`run`] has what that shares
-//! with other devices); [`wa`] asks the translation layer alone for its write amplification.
-//! [`probe`] asks a simulated disk what one would ask an unknown one. [`parse`] reads configs, with
-//! errors that help.
+//! A [`source::RequestSource`] returns requests: of a trace ([`trace`]) or of a pattern ([`load`]).
+//! The [`host`] submits them to a device, and [`results`] records each completion. [`flash`] and
+//! [`disk`] run a config and return a report with its tables; [`run`] is what they share.
+//! [`characterise`] measures a simulated device as `gordon-io` measures a real one, and [`probe`]
+//! times single requests. [`wa`] drives the translation layer alone, for its write amplification.
 
-pub mod cache;
 pub mod characterise;
 pub mod checkpoint;
 pub mod config;
 pub mod disk;
-pub mod diskspecs;
 mod error;
 pub mod flash;
 pub mod footprint;
 pub mod host;
 pub mod load;
-mod numbers;
-pub mod parse;
+pub mod numbers;
 pub mod probe;
 mod queues;
 pub mod random;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// Gives each number of a trace one of ours, from 0 without gaps.
 #[derive(Debug, Default)]
-pub(crate) struct Numbers {
+pub struct Numbers {
     ours: HashMap<u32, u32>,
     theirs: Vec<u32>,
     /// The one last asked for: most requests have that of the one before.

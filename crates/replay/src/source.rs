@@ -1,7 +1,7 @@
 //! Where requests come from: batch by batch, so that a load may be longer than memory.
 
 use crate::ReplayError;
-use gordon_device::Op;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 
 /// Requests of one batch, about: small enough for the cache, large enough to forget its cost.
@@ -19,7 +19,7 @@ pub struct TimedRequest {
     /// Bytes.
     pub len: u64,
     /// What it asks for.
-    pub op: Op,
+    pub op: IoOp,
     /// The queue it goes to; the host takes it modulo its queues.
     pub queue: u32,
 }
@@ -27,7 +27,7 @@ pub struct TimedRequest {
 impl TimedRequest {
     /// A place for a request.
     pub(crate) const NOTHING: Self =
-        Self { at: Ns::ZERO, gap: Ns::ZERO, offset: 0, len: 0, op: Op::Read, queue: 0 };
+        Self { at: Ns::ZERO, gap: Ns::ZERO, offset: 0, len: 0, op: IoOp::Read, queue: 0 };
 }
 
 /// Hands out requests in their order.

@@ -9,7 +9,7 @@ use crate::config::{QueueBy, TraceLoad};
 use crate::footprint::Footprint;
 use crate::numbers::Numbers;
 use crate::source::{RequestSource, TimedRequest};
-use gordon_device::Op;
+use gordon_blockio::IoOp;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{self, Counts, Format, InputNote, Io, Order, Reader};
 use gordon_units::{Bytes, Ns, Progress};
@@ -103,10 +103,10 @@ impl RequestSource for TraceSource {
                 }
             };
             let op = match io.op {
-                BlockOp::Read => Op::Read,
-                BlockOp::Write => Op::Write,
-                BlockOp::Discard => Op::Trim,
-                BlockOp::Flush => Op::Flush,
+                BlockOp::Read => IoOp::Read,
+                BlockOp::Write => IoOp::Write,
+                BlockOp::Discard => IoOp::Discard,
+                BlockOp::Flush => IoOp::Flush,
             };
             batch.push(TimedRequest {
                 at: io.at,
@@ -183,7 +183,7 @@ pub fn survey(
             bytes[16..24].copy_from_slice(&len.to_le_bytes());
             bytes[24] = op as u8;
             crc.update(&bytes);
-            if op == Op::Flush || len == 0 {
+            if op == IoOp::Flush || len == 0 {
                 continue;
             }
             let number = found.requests;
@@ -196,7 +196,7 @@ pub fn survey(
             if len > capacity.0 {
                 return Err(ReplayError::Larger { number, len: Bytes(len), capacity });
             }
-            if op == Op::Read && past.is_none() {
+            if op == IoOp::Read && past.is_none() {
                 let start = if end > capacity.0 { offset % capacity.0 } else { offset };
                 let before_end = len.min(capacity.0 - start);
                 found.reads.add(start, before_end);

@@ -3,10 +3,10 @@
 
 mod common;
 
+use gordon_config::{from_json, from_toml};
 use gordon_replay::characterise::{
     CharacteriseConfig, CharacteriseReport, MeasuredPoint, characterise,
 };
-use gordon_replay::parse::{from_json, from_toml};
 use gordon_units::Progress;
 use serde_json::{Value, json};
 

@@ -6,9 +6,9 @@
 
 mod common;
 
+use gordon_config::from_json;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
-use gordon_replay::parse::from_json;
 use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
 use gordon_units::Progress;

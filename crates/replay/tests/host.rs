@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Given, Keep, OPEN, Toy, given, play, policy, read};
-use gordon_device::{Cause, Op};
+use gordon_blockio::{Cause, IoOp};
 use gordon_replay::ReplayError;
 use gordon_replay::host::{CompletedRequest, HostPolicy, LATEST, Pacing, WINDOW, drive};
 use gordon_replay::source::{Repeat, RequestSource, TimedRequest};
@@ -111,7 +111,7 @@ fn gaps_go_by_after_completions() {
 fn a_split_request_completes_with_its_last_part() {
     let mut toy = Toy::new(100, 1);
     let split = HostPolicy { split: Some(Bytes(4096)), ..policy(Pacing::Closed, 1) };
-    let write = TimedRequest { op: Op::Write, ..read(0, 1024, 10_240) };
+    let write = TimedRequest { op: IoOp::Write, ..read(0, 1024, 10_240) };
     let (outcome, done) = play(&mut toy, [write, read(0, 0, 4096)], &split).unwrap();
     let parts: Vec<_> = toy.seen.iter().map(|(_, r)| (r.offset.0, r.len.0)).collect();
     assert_eq!(parts, [(1024, 4096), (5120, 4096), (9216, 2048), (0, 4096)]);
@@ -125,7 +125,7 @@ fn a_split_request_completes_with_its_last_part() {
 fn the_last_cause_of_the_parts_is_the_request_s() {
     let split = HostPolicy { split: Some(Bytes(8192)), ..policy(Pacing::Closed, 1) };
     // 8 KiB that waited for collection, then 1 KiB that did not.
-    let write = TimedRequest { op: Op::Write, ..read(0, 0, 9216) };
+    let write = TimedRequest { op: IoOp::Write, ..read(0, 0, 9216) };
     let (_, done) = play(&mut Toy::new(100, 0), [write], &split).unwrap();
     assert_eq!(done[0].cause, Cause::Collection);
 }
@@ -180,7 +180,7 @@ fn empty_requests_are_counted_and_ask_for_nothing() {
 
 #[test]
 fn flushes_have_no_range() {
-    let flush = TimedRequest { op: Op::Flush, ..read(0, 1 << 40, 77) };
+    let flush = TimedRequest { op: IoOp::Flush, ..read(0, 1 << 40, 77) };
     let mut toy = Toy::new(100, 0);
     play(&mut toy, [flush], &policy(Pacing::Closed, 1)).unwrap();
     assert_eq!((toy.seen[0].1.offset, toy.seen[0].1.len), (Bytes(0), Bytes(0)));

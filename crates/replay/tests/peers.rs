@@ -5,17 +5,17 @@
 
 mod common;
 
-use gordon_device::ssd::{Ssd, SsdConfig};
-use gordon_device::{Device, Op, Request};
+use gordon_blockio::{Device, IoOp, Request};
+use gordon_config::from_json;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
 use gordon_replay::host::{HostPolicy, Outcome, Pacing, drive};
 use gordon_replay::load::SyntheticConfig;
-use gordon_replay::parse::from_json;
 use gordon_replay::results::flash::FlashReport;
 use gordon_replay::results::report::Report;
 use gordon_replay::results::{Recorded, Recorder};
 use gordon_replay::wa::theory;
+use gordon_ssd::{Ssd, SsdConfig};
 use gordon_units::{Bytes, Ns, Progress};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -100,7 +100,7 @@ fn a_full_device_takes_three_times_its_size_in_random_writes() {
     ssd.precondition(1.0, &Progress::default()).unwrap();
     let (outcome, recorded) = overwrite(&mut ssd, 3 * 1600);
     assert_eq!((outcome.requests, outcome.failed), (4800, 0));
-    assert_eq!(recorded.bytes[Op::Write as usize], 4800 * PAGE);
+    assert_eq!(recorded.bytes[IoOp::Write as usize], 4800 * PAGE);
     ssd.ftl().check().unwrap();
     // 62 closed blocks of 32 pages.
     let found = ssd.stats().write_amplification().unwrap();
@@ -180,9 +180,9 @@ fn a_worn_out_device_ends_with_all_that_was_acknowledged_readable() {
     let (outcome, recorded) = overwrite(&mut ssd, 200_000);
     assert!(ssd.ftl().is_worn_out() && outcome.failed > 0 && outcome.requests == 200_000);
     // Each request is done or failed, and none both.
-    let done = recorded.bytes[Op::Write as usize] / PAGE;
+    let done = recorded.bytes[IoOp::Write as usize] / PAGE;
     assert_eq!(recorded.failed, [0, 200_000 - done, 0, 0]);
-    assert_eq!(recorded.latencies.of(Op::Write).count(), done);
+    assert_eq!(recorded.latencies.of(IoOp::Write).count(), done);
     let (at, after) = recorded.worn_out.unwrap();
     assert!(at > Ns::ZERO && after <= done * PAGE && after > done * PAGE * 99 / 100);
     // About as many erases as there are: 64 blocks, at least a quarter of the rating each.
@@ -193,7 +193,7 @@ fn a_worn_out_device_ends_with_all_that_was_acknowledged_readable() {
     let before = ssd.stats().ftl;
     let mut now = Ns(1_000_000_000_000);
     for page in 0..1600 {
-        let request = Request { op: Op::Read, offset: Bytes(page * PAGE), len: Bytes(PAGE) };
+        let request = Request { op: IoOp::Read, offset: Bytes(page * PAGE), len: Bytes(PAGE) };
         ssd.submit(now, page, request);
         let mut completed = Vec::new();
         while completed.is_empty() {

@@ -6,11 +6,11 @@ mod common;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Float64Type;
 use common::{OPEN, SLC, Toy, given, one_die, policy, read};
-use gordon_device::{Cause, Op};
+use gordon_blockio::{Cause, IoOp};
+use gordon_config::{from_json, from_toml};
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::{RunResult, run};
 use gordon_replay::host::{Pacing, drive};
-use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::results::series::{FIRST, MOST, RunSeries};
 use gordon_replay::results::{Recorded, Recorder};
 use gordon_replay::source::TimedRequest;
@@ -34,7 +34,7 @@ fn record(
 fn requests_and_depths_fall_into_their_intervals() {
     // Two at 0, each 0.6 ms: done at 0.6 and 1.2 ms; one at 2.5 ms, done at 3.1 ms.
     let ms = 1_000_000;
-    let write = TimedRequest { op: Op::Write, ..read(5 * ms / 2, 0, 8192) };
+    let write = TimedRequest { op: IoOp::Write, ..read(5 * ms / 2, 0, 8192) };
     let (run, recorded) =
         record(600_000, OPEN, u32::MAX, [read(0, 0, 512), read(0, 0, 512), write]);
     assert_eq!((run.width, run.length, run.deepest), (FIRST, Ns(3_100_000), 2));
@@ -51,9 +51,9 @@ fn requests_and_depths_fall_into_their_intervals() {
     assert_eq!(spans[3], (Ns(3 * FIRST.0), Ns(100_000)));
     assert_eq!(run.intervals[0].slowest, Ns(600_000));
     assert_eq!(run.intervals[1].latency, 1_200_000);
-    let reads = recorded.latencies.of(Op::Read).summary();
+    let reads = recorded.latencies.of(IoOp::Read).summary();
     assert_eq!((reads.mean, reads.max), (Some(900.0), Some(1200.0)));
-    assert_eq!(recorded.latencies.get(Op::Write, Cause::Collection).unwrap().count(), 1);
+    assert_eq!(recorded.latencies.get(IoOp::Write, Cause::Collection).unwrap().count(), 1);
     assert_eq!(recorded.bytes, [1024, 8192, 0, 0]);
     // 1.8 ms of work, all of it somewhere.
     let work: u64 = run.intervals.iter().map(|i| i.device.usage.write.0).sum();
@@ -97,7 +97,7 @@ fn little_s_law_holds() {
     let area: u128 = run.intervals.iter().map(|i| i.outstanding).sum();
     let latency: u128 = run.intervals.iter().map(|i| i.latency).sum();
     assert_eq!(area, latency);
-    let reads = recorded.latencies.of(Op::Read);
+    let reads = recorded.latencies.of(IoOp::Read);
     assert!((reads.summary().mean.unwrap() - latency as f64 / 1e6).abs() < 1e-9);
 }
 

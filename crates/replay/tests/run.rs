@@ -4,12 +4,12 @@
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
-use gordon_device::ssd::SsdConfig;
+use gordon_config::{from_json, from_toml};
 use gordon_replay::ReplayError;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::{PreparedRun, RunResult, run};
-use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::run::all;
+use gordon_ssd::SsdConfig;
 use gordon_trace::{BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, TraceWriter};
 use gordon_units::{Bytes, Ns, Progress};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;

@@ -3,12 +3,12 @@
 
 mod common;
 
-use gordon_device::Device;
-use gordon_device::ssd::Ssd;
+use gordon_blockio::Device;
+use gordon_config::from_json;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::run;
-use gordon_replay::parse::from_json;
 use gordon_replay::wa::theory;
+use gordon_ssd::Ssd;
 use gordon_units::{Bytes, Progress, Stopped};
 use serde_json::{Value, json};
 

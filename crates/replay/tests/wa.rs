@@ -1,7 +1,7 @@
 //! Write amplification of the simulated layer, against theory.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use gordon_replay::parse::from_json;
+use gordon_config::from_json;
 use gordon_replay::wa::{WaConfig, WaReport, write_amplification};
 use gordon_units::Progress;
 use serde_json::{Value, json};

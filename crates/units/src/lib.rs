@@ -10,6 +10,7 @@
 #[cfg(feature = "serde")]
 extern crate alloc;
 
+mod divisor;
 mod float;
 mod ids;
 mod parse;
@@ -23,6 +24,7 @@ mod sourced;
 mod text_serde;
 mod whole;
 
+pub use divisor::Divisor;
 pub use float::{Hertz, Joules, Volts, Watts};
 pub use ids::{BlockId, Lpn, Ppn};
 pub use parse::ParseError;

@@ -1,7 +1,7 @@
 //! From a part of the catalogue to what an image is of.
 
 use super::BlockError;
-use gordon_device::ssd::SsdConfig;
+use gordon_ssd::SsdConfig;
 use gordon_store::{DeviceParams, Faults};
 use gordon_units::Bytes;
 

@@ -29,8 +29,8 @@ pub use status::{
 };
 
 use crate::export::{Export, ExportInfo};
-use gordon_device::ssd::{SsdConfig, SsdError};
 use gordon_nand::Timing;
+use gordon_ssd::{SsdConfig, SsdError};
 use gordon_store::{Backend, Engine, Image, ImageError, IoError, Store};
 use gordon_units::Bytes;
 use payload::NbdPayload;

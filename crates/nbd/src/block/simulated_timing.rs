@@ -9,8 +9,8 @@ mod tests;
 use super::clock::{DueAnswer, Simulated};
 use super::payload::NbdPayload;
 use super::status::Busy;
-use gordon_device::ssd::{CommandKind, DieGroupStats, DieGroups, FlashCommand};
 use gordon_nand::{FlashOp, Layout, Timing};
+use gordon_ssd::{CommandKind, DieGroupStats, DieGroups, FlashCommand};
 use gordon_store::{CompletedOp, Completion, Engine, Payload};
 use gordon_units::Ns;
 

@@ -1,13 +1,13 @@
 //! What the figures are simulated with: the paper's array, loads, one run.
 
-use gordon_device::ssd::{CommandKind, Ssd, SsdConfig};
-use gordon_device::{Device, Op};
+use gordon_blockio::{Device, IoOp};
+use gordon_config::{from_json, from_toml};
 use gordon_replay::ReplayError;
 use gordon_replay::footprint::Footprint;
 use gordon_replay::host::{CompletedRequest, HostPolicy, Observer, Pacing, drive};
 use gordon_replay::load::SyntheticConfig;
-use gordon_replay::parse::{from_json, from_toml};
 use gordon_replay::source::{RequestSource, TimedRequest};
+use gordon_ssd::{CommandKind, Ssd, SsdConfig};
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{FormatError, Io, Options, open};
 use gordon_units::{Bytes, Ns, Progress};
@@ -69,7 +69,7 @@ impl Observer<Ssd> for Sum {
 
     fn completed(&mut self, _: &Ssd, done: &CompletedRequest) -> Result<(), ReplayError> {
         assert!(!done.failed, "a new array takes all writes");
-        if matches!(done.op, Op::Read | Op::Write) {
+        if matches!(done.op, IoOp::Read | IoOp::Write) {
             self.0 += done.len;
         }
         Ok(())
@@ -148,7 +148,7 @@ impl Requests {
     /// All that is read or written: what holds data before the run.
     pub fn touched(&self) -> Vec<(u64, u64)> {
         let mut footprint = Footprint::default();
-        for request in self.all.iter().filter(|request| request.op != Op::Flush) {
+        for request in self.all.iter().filter(|request| request.op != IoOp::Flush) {
             footprint.add(request.offset, request.len);
         }
         footprint.ranges()
@@ -205,10 +205,10 @@ fn trace(path: &Path) -> Result<Requests, FormatError> {
         more = reader.fill(&mut ios)?;
         all.extend(ios.iter().map(|&Io { at, op, offset, len, .. }| {
             let op = match op {
-                BlockOp::Read => Op::Read,
-                BlockOp::Write => Op::Write,
-                BlockOp::Discard => Op::Trim,
-                BlockOp::Flush => Op::Flush,
+                BlockOp::Read => IoOp::Read,
+                BlockOp::Write => IoOp::Write,
+                BlockOp::Discard => IoOp::Discard,
+                BlockOp::Flush => IoOp::Flush,
             };
             TimedRequest { at, gap: Ns::ZERO, offset: offset.0, len: len.0, op, queue: 0 }
         }));

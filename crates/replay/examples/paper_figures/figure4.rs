@@ -3,7 +3,7 @@
 
 use crate::bench::{GIB, KIB, Run, array, bench, run};
 use crate::table::Table;
-use gordon_device::ssd::SsdConfig;
+use gordon_ssd::SsdConfig;
 use gordon_units::Bytes;
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -22,7 +22,7 @@ pub struct Load {
 
 impl Load {
     fn new(name: String, depth: u32, requests: Requests) -> Self {
-        use gordon_device::Op::{Read, Write};
+        use gordon_blockio::IoOp::{Read, Write};
         let sum = |ops: &[_]| -> u64 {
             requests.all.iter().filter(|r| ops.contains(&r.op)).map(|r| r.len).sum()
         };

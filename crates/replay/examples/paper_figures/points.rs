@@ -2,7 +2,7 @@
 //! bandwidth by 2.8x".
 
 use crate::bench::{GIB, KIB, Run, array, bench, run};
-use gordon_device::ssd::ShapeConfig;
+use gordon_ssd::ShapeConfig;
 use gordon_units::Bytes;
 use rayon::prelude::*;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@ use crate::bench::{Run, preset};
 use crate::figure5::{Row, SIZES};
 use crate::points::Points;
 use crate::table::Table;
-use gordon_device::ssd::{Lifetime, Ssd};
 use gordon_nand::{BLOCK_SURVIVAL, Endurance, lba_table, smallest_super_page};
+use gordon_ssd::{Lifetime, Ssd};
 use gordon_units::{Bytes, Ns};
 
 fn head(cells: &[&str]) -> Table {

@@ -10,7 +10,7 @@ use crate::ReplayError;
 use crate::host::LATEST;
 use crate::random::{Component, Random};
 use crate::source::{BATCH, RequestSource, TimedRequest};
-use gordon_device::{Op, SECTOR};
+use gordon_blockio::{IoOp, SECTOR};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use zipf::Zipf;
@@ -327,7 +327,7 @@ impl RequestGenerator {
             }
             let offset = place(&mut address, &mut choice) * size;
             let read = all || !none && choice.chance(reads);
-            let op = if read { Op::Read } else { Op::Write };
+            let op = if read { IoOp::Read } else { IoOp::Write };
             *request = TimedRequest { at, gap: Ns::ZERO, offset, len: size, op, queue: own };
             if pair {
                 tail = Some(TimedRequest { offset: offset + HEAD, len: REGION - HEAD, ..*request });

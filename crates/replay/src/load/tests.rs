@@ -20,7 +20,7 @@ fn all(bench: &SyntheticConfig, capacity: u64) -> Vec<TimedRequest> {
 fn sequential_requests_go_round() {
     let bench = bench(r#"{"pattern": "sequential-write", "size": "8KiB", "requests": 5}"#);
     let offsets: Vec<_> = all(&bench, 24 << 10).iter().map(|r| (r.op, r.offset, r.len)).collect();
-    let write = |i: u64| (Op::Write, i * 8192, 8192);
+    let write = |i: u64| (IoOp::Write, i * 8192, 8192);
     assert_eq!(offsets, [write(0), write(1), write(2), write(0), write(1)]);
 }
 
@@ -37,7 +37,7 @@ fn the_paper_s_pairs_are_8_and_120_kib_of_one_region() {
             let [head, tail] = pair else { unreachable!() };
             assert!(head.offset.is_multiple_of(128 << 10) && head.len == 8 << 10);
             assert_eq!((tail.offset, tail.len), (head.offset + (8 << 10), 120 << 10));
-            assert!(head.op == Op::Write && tail.op == Op::Write);
+            assert!(head.op == IoOp::Write && tail.op == IoOp::Write);
             regions.push(head.offset >> 17);
         }
         let follows = regions.windows(2).filter(|pair| pair[1] == (pair[0] + 1) % 800).count();
@@ -48,14 +48,14 @@ fn the_paper_s_pairs_are_8_and_120_kib_of_one_region() {
 #[test]
 fn shares_are_kept() {
     let mixed = bench(r#"{"pattern": "mixed", "requests": 100000}"#);
-    let reads = all(&mixed, 1 << 30).iter().filter(|r| r.op == Op::Read).count();
+    let reads = all(&mixed, 1 << 30).iter().filter(|r| r.op == IoOp::Read).count();
     // Standard deviation 145.
     assert!(reads.abs_diff(70_000) < 700, "{reads}");
     let hot = bench(r#"{"pattern": "hot-cold", "requests": 100000}"#);
     let requests = all(&hot, 1 << 30);
     let tenth = requests.iter().filter(|r| r.offset < (1 << 30) / 10).count();
     assert!(tenth.abs_diff(90_000) < 500, "{tenth}");
-    assert!(requests.iter().all(|r| r.op == Op::Write));
+    assert!(requests.iter().all(|r| r.op == IoOp::Write));
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn requests_lie_in_the_span_and_reads_in_what_is_preloaded() {
         let preloaded = bench.resolve(Bytes(1 << 30), 1).unwrap().preloaded().0;
         for request in all(&bench, 1 << 30) {
             assert!(request.offset + request.len <= 1 << 20, "{pattern}: {request:?}");
-            assert!(request.op == Op::Write || request.offset + request.len <= preloaded);
+            assert!(request.op == IoOp::Write || request.offset + request.len <= preloaded);
         }
     }
     let short = bench(r#"{"pattern": "sequential-read", "requests": 10, "size": "64KiB"}"#);

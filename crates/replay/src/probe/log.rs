@@ -113,7 +113,7 @@ fn batch_rows(batch: &RecordBatch) -> Option<Vec<(Probe, TimedProbe)>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gordon_device::Op;
+    use gordon_blockio::IoOp;
 
     #[test]
     fn a_log_comes_back_as_it_was() {
@@ -121,7 +121,7 @@ mod tests {
         let path = folder.path().join("probes.parquet");
         let rows: Vec<_> = (0..5000u64)
             .map(|i| {
-                let op = if i % 3 == 0 { Op::Write } else { Op::Read };
+                let op = if i % 3 == 0 { IoOp::Write } else { IoOp::Read };
                 let probe =
                     Probe { op, offset: Bytes(i << 30), len: Bytes(512 * i), think: Ns(i % 7) };
                 (probe, TimedProbe { issued: Ns(i * 9), completed: Ns(i * 9 + 5) })

@@ -6,8 +6,8 @@ pub mod log;
 use crate::ReplayError;
 use crate::disk::DiskDevice;
 use crate::random::{Component, Random};
-use gordon_device::drive::Drive;
-use gordon_device::{Device, Op, Request};
+use gordon_blockio::{Device, IoOp, Request};
+use gordon_hdd::drive::Drive;
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// What to do.
-    pub op: Op,
+    pub op: IoOp,
     /// Where; zero for a flush.
     pub offset: Bytes,
     /// How much; zero for a flush.
@@ -127,7 +127,7 @@ impl Prober {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gordon_device::disk::DiskConfig;
+    use gordon_hdd::DiskConfig;
 
     /// Without read-ahead, for that moves on what is in memory.
     fn preset() -> ProberConfig {
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn read(sector: u64, think: Ns) -> Probe {
-        Probe { op: Op::Read, offset: Bytes(sector * 512), len: Bytes(512), think }
+        Probe { op: IoOp::Read, offset: Bytes(sector * 512), len: Bytes(512), think }
     }
 
     #[test]

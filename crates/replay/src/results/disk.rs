@@ -3,8 +3,8 @@
 use super::latency::{Latency, LatencySummary, OPS};
 use super::recorder::Recorded;
 use super::{ratio, share};
-use gordon_device::Usage;
-use gordon_device::disk::{DiskStats, EnergyUse, PowerConfig, PowerState};
+use gordon_blockio::Usage;
+use gordon_hdd::{DiskStats, EnergyUse, PowerConfig, PowerState};
 use gordon_units::Ns;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -87,7 +87,7 @@ pub struct Mechanism {
 
 impl Mechanism {
     /// Of a single disk, in a run that took so long.
-    pub(crate) fn of_one(time: Ns, usage: Usage, stats: &DiskStats) -> Self {
+    pub fn of_one(time: Ns, usage: Usage, stats: &DiskStats) -> Self {
         let busy = usage.read + usage.write;
         Self::of(time.0, busy.0, stats.seek_time.0, stats.rotation_time.0)
     }

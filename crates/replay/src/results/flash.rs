@@ -10,9 +10,9 @@
 use super::recorder::Recorded;
 use super::{ratio, share};
 use crate::run::counted;
-use gordon_device::ssd::{CommandKind, DieGroupStats, Ssd, SsdConfig, Wear};
-use gordon_device::{Device, Op};
+use gordon_blockio::{Device, IoOp};
 use gordon_nand::{lba_table, lifetime_years, smallest_super_page};
+use gordon_ssd::{CommandKind, DieGroupStats, Ssd, SsdConfig, Wear};
 use gordon_units::{Joules, Ns, Watts};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -208,7 +208,7 @@ impl FlashReport {
         before: &[u32],
         recorded: &Recorded,
     ) -> Self {
-        let written = recorded.bytes[Op::Write as usize];
+        let written = recorded.bytes[IoOp::Write as usize];
         let (stats, usage) = (ssd.stats(), ssd.usage());
         let (ftl, lifetime) = (&stats.ftl, &stats.lifetime);
         let host = ftl.host_programs;

@@ -2,7 +2,7 @@
 //! centuries (G. Tene's HdrHistogram). Mean, least and greatest are exact.
 
 use super::ratio;
-use gordon_device::{Cause, Op};
+use gordon_blockio::{Cause, IoOp};
 use gordon_units::Ns;
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -148,8 +148,8 @@ impl LatencySummary {
 }
 
 /// The operations, in the order of reports.
-pub const OPS: [(Op, &str); 4] =
-    [(Op::Read, "read"), (Op::Write, "write"), (Op::Trim, "trim"), (Op::Flush, "flush")];
+pub const OPS: [(IoOp, &str); 4] =
+    [(IoOp::Read, "read"), (IoOp::Write, "write"), (IoOp::Discard, "trim"), (IoOp::Flush, "flush")];
 
 /// The causes, in the order of reports.
 pub const CAUSES: [(Cause, &str); 4] = [
@@ -166,7 +166,7 @@ pub struct Latencies([[Option<Box<Latency>>; 4]; 4]);
 impl Latencies {
     /// Adds one.
     #[inline(always)]
-    pub fn record(&mut self, op: Op, cause: Cause, latency: Ns) {
+    pub fn record(&mut self, op: IoOp, cause: Cause, latency: Ns) {
         match &mut self.0[op as usize][cause as usize] {
             Some(one) => one.record(latency),
             none => Self::record_first(none, latency),
@@ -184,12 +184,12 @@ impl Latencies {
     }
 
     /// Of one operation and cause.
-    pub fn get(&self, op: Op, cause: Cause) -> Option<&Latency> {
+    pub fn get(&self, op: IoOp, cause: Cause) -> Option<&Latency> {
         self.0[op as usize][cause as usize].as_deref()
     }
 
     /// Of one operation, whatever the cause.
-    pub fn of(&self, op: Op) -> Latency {
+    pub fn of(&self, op: IoOp) -> Latency {
         self.0[op as usize].iter().flatten().fold(Latency::default(), |mut sum, one| {
             sum.add(one);
             sum
@@ -207,9 +207,9 @@ mod tests {
         // 1 us to 1 ms, each once, over two causes.
         for i in 1..=1000 {
             let cause = if i % 2 == 0 { Cause::Medium } else { Cause::Collection };
-            latencies.record(Op::Read, cause, Ns(i * 1000));
+            latencies.record(IoOp::Read, cause, Ns(i * 1000));
         }
-        let all = latencies.of(Op::Read);
+        let all = latencies.of(IoOp::Read);
         let summary = all.summary();
         assert_eq!(all.count(), 1000);
         assert_eq!(summary.mean, Some(500.5));
@@ -224,8 +224,8 @@ mod tests {
             // Three digits.
             assert!((is / expected - 1.0).abs() < 0.001, "{is}, not {expected}");
         }
-        assert_eq!(latencies.get(Op::Read, Cause::Medium).unwrap().count(), 500);
-        assert_eq!(latencies.of(Op::Write).summary(), LatencySummary::default());
+        assert_eq!(latencies.get(IoOp::Read, Cause::Medium).unwrap().count(), 500);
+        assert_eq!(latencies.of(IoOp::Write).summary(), LatencySummary::default());
         assert_eq!(all.buckets().map(|(.., count)| count).sum::<u64>(), 1000);
     }
 

@@ -21,11 +21,11 @@ pub use recorder::{QueueRecord, Recorded, Recorder};
 
 /// A ratio for reports.
 #[allow(clippy::cast_precision_loss)]
-pub(crate) fn ratio(a: u64, b: u64) -> f64 {
+pub fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
 
 /// A ratio for reports, where there is something to divide by.
-pub(crate) fn share(a: u64, b: u64) -> Option<f64> {
+pub fn share(a: u64, b: u64) -> Option<f64> {
     (b > 0).then(|| ratio(a, b))
 }

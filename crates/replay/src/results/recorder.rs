@@ -6,7 +6,7 @@ use super::responses::Responses;
 use super::series::{RunSeries, SampledDevice, Series};
 use crate::ReplayError;
 use crate::host::{CompletedRequest, Observer};
-use gordon_device::Op;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 
 /// Everything about a run that is kept: bounded in memory, whatever the number of requests.
@@ -76,8 +76,8 @@ impl Recorder {
     #[cold]
     fn fail(&mut self, done: CompletedRequest) -> Result<(), ReplayError> {
         self.failed[done.op as usize] += 1;
-        if done.op == Op::Write {
-            let bytes = || self.series.bytes()[Op::Write as usize];
+        if done.op == IoOp::Write {
+            let bytes = || self.series.bytes()[IoOp::Write as usize];
             self.worn_out.get_or_insert_with(|| (done.completed, bytes()));
         }
         self.series.failed();
@@ -118,7 +118,7 @@ pub struct QueueRecord {
 impl QueueRecord {
     fn record(&mut self, done: &CompletedRequest) {
         self.latency.record(done.completed - done.arrived);
-        if matches!(done.op, Op::Read | Op::Write) {
+        if matches!(done.op, IoOp::Read | IoOp::Write) {
             self.bytes += done.len;
         }
         self.finished = self.finished.max(done.completed);

@@ -5,7 +5,7 @@ use super::recorder::{QueueRecord, Recorded};
 use super::series::RunSeries;
 use super::{ratio, share};
 use crate::host::Outcome;
-use gordon_device::Op;
+use gordon_blockio::IoOp;
 use gordon_trace::formats::{Counts, InputNote};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -206,7 +206,7 @@ impl<D> Report<D> {
         provenance: Provenance,
     ) -> Self {
         let ns = outcome.simulated.0;
-        let one = |op: Op| {
+        let one = |op: IoOp| {
             let latency = recorded.latencies.of(op);
             let bytes = recorded.bytes[op as usize];
             let causes = CAUSES.iter().filter_map(|&(cause, name)| {

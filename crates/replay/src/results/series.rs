@@ -6,8 +6,8 @@
 //! counts where it was started, its time where there is room for it ([`super::tables`]).
 
 use super::latency::Latencies;
-use gordon_device::ssd::Ssd;
-use gordon_device::{Device, Op, Usage};
+use gordon_blockio::{Device, IoOp, Usage};
+use gordon_ssd::Ssd;
 use gordon_units::Ns;
 
 /// Intervals at most.
@@ -168,7 +168,7 @@ impl Series {
     /// A request completed now; its latency counts once it is among those of
     /// [`advance`](Self::advance).
     #[inline(always)]
-    pub fn completed(&mut self, op: Op, len: u64, latency: Ns) {
+    pub fn completed(&mut self, op: IoOp, len: u64, latency: Ns) {
         self.outstanding -= 1;
         let current = &mut self.current;
         let requests = &mut current.requests[op as usize];

@@ -7,8 +7,8 @@ use super::report::{mb_s, per_s};
 use super::series::{Interval, RunSeries};
 use super::share;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray, UInt64Array};
-use gordon_device::Op;
-use gordon_device::ssd::{Ssd, SsdConfig};
+use gordon_blockio::IoOp;
+use gordon_ssd::{Ssd, SsdConfig};
 use gordon_units::Ns;
 use std::sync::Arc;
 
@@ -45,16 +45,16 @@ fn over_time(run: &RunSeries) -> (Vec<Row<'_>>, Vec<Column>) {
     let rows: Vec<Row<'_>> =
         run.spans().zip(&run.intervals).map(|((start, len), i)| (start, len, i)).collect();
     let column = |value: &dyn Fn(&Interval, Ns) -> Option<f64>| column(&rows, value);
-    let op = |op: Op| op as usize;
+    let op = |op: IoOp| op as usize;
     #[allow(clippy::cast_precision_loss)]
     let over = |sum: u128, by: u64| (by > 0).then(|| sum as f64 / by as f64);
     let columns = vec![
         ("start_s", floats(rows.iter().map(|(start, ..)| Some(start.as_secs())))),
         ("length_s", floats(rows.iter().map(|(_, len, _)| Some(len.as_secs())))),
-        ("read_mb_s", column(&|i, len| mb_s(i.bytes[op(Op::Read)], len.0))),
-        ("write_mb_s", column(&|i, len| mb_s(i.bytes[op(Op::Write)], len.0))),
-        ("read_iops", column(&|i, len| per_s(i.requests[op(Op::Read)], len.0))),
-        ("write_iops", column(&|i, len| per_s(i.requests[op(Op::Write)], len.0))),
+        ("read_mb_s", column(&|i, len| mb_s(i.bytes[op(IoOp::Read)], len.0))),
+        ("write_mb_s", column(&|i, len| mb_s(i.bytes[op(IoOp::Write)], len.0))),
+        ("read_iops", column(&|i, len| per_s(i.requests[op(IoOp::Read)], len.0))),
+        ("write_iops", column(&|i, len| per_s(i.requests[op(IoOp::Write)], len.0))),
         ("latency_mean_us", column(&|i, _| Some(over(i.latency, i.requests.iter().sum())? / 1e3))),
         ("latency_max_us", column(&|i, _| Some(i.slowest.as_secs() * 1e6))),
         ("outstanding", column(&|i, len| over(i.outstanding, len.0))),

@@ -20,8 +20,8 @@ pub use array::{ArrayConfig, FullArray, WaPages};
 use crate::ReplayError;
 use crate::random::{Component, Random};
 use crate::results::ratio;
-use gordon_device::ssd::VictimPolicy;
 use gordon_ftl::MOST_CHOICES;
+use gordon_ssd::VictimPolicy;
 use gordon_units::Progress;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! A device with known service times and ways to drive it; the paper's array cut down to one die.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)] // each test file uses some
 
-use gordon_device::{Cause, Completion, Device, Op, Request, Usage};
+use gordon_blockio::{Cause, Completion, Device, IoOp, Request, Usage};
+use gordon_config::from_toml;
 use gordon_replay::ReplayError;
 use gordon_replay::host::{CompletedRequest, HostPolicy, Observer, Outcome, Pacing, drive};
-use gordon_replay::parse::from_toml;
 use gordon_replay::results::series::SampledDevice;
 use gordon_replay::source::{RequestSource, TimedRequest};
 use gordon_units::{Bytes, Ns, Progress};
@@ -59,7 +59,7 @@ impl Device for Toy {
         self.busy += service;
         self.free_at = self.free_at.max(at) + service;
         let cause = match request.op {
-            Op::Write if request.len.0 > 4096 => Cause::Collection,
+            IoOp::Write if request.len.0 > 4096 => Cause::Collection,
             _ => Cause::Medium,
         };
         self.queue.push((self.free_at, id, cause));
@@ -98,7 +98,7 @@ impl RequestSource for Given {
 }
 
 pub fn read(at: u64, offset: u64, len: u64) -> TimedRequest {
-    TimedRequest { at: Ns(at), gap: Ns::ZERO, offset, len, op: Op::Read, queue: 0 }
+    TimedRequest { at: Ns(at), gap: Ns::ZERO, offset, len, op: IoOp::Read, queue: 0 }
 }
 
 pub fn policy(pacing: Pacing, depth: u32) -> HostPolicy {

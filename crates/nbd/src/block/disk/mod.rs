@@ -25,9 +25,10 @@ use super::status::{DeviceStatus, DiskStatus, Drives, Status};
 use super::{BlockError, Pace, Served, Serving};
 use crate::export::{Export, ExportInfo, Op, Request};
 use file_bytes::{FileBytes, FinishedIo};
-use gordon_device::disk::PowerConfig;
-use gordon_device::drive::Drive;
-use gordon_device::{self as device, Device, SECTOR};
+use gordon_blockio as device;
+use gordon_blockio::{Device, SECTOR};
+use gordon_hdd::PowerConfig;
+use gordon_hdd::drive::Drive;
 use gordon_units as units;
 use host_counters::HostCounters;
 use sim_disk::SimDisk;
@@ -117,12 +118,14 @@ impl SimulatedDisks {
 /// What a request asks of the disk, if anything, and whether it is to be flushed after it.
 fn command(request: &Request) -> Option<(device::Request, bool)> {
     let (op, offset, len, durable) = match request.op() {
-        Op::Read { offset } => (device::Op::Read, offset, request.data().len() as u64, false),
-        Op::Write { offset, fua } => (device::Op::Write, offset, request.data().len() as u64, fua),
-        Op::Flush => (device::Op::Flush, 0, 0, false),
-        Op::Trim { offset, length, fua } => (device::Op::Trim, offset, length, fua),
+        Op::Read { offset } => (device::IoOp::Read, offset, request.data().len() as u64, false),
+        Op::Write { offset, fua } => {
+            (device::IoOp::Write, offset, request.data().len() as u64, fua)
+        }
+        Op::Flush => (device::IoOp::Flush, 0, 0, false),
+        Op::Trim { offset, length, fua } => (device::IoOp::Discard, offset, length, fua),
         Op::WriteZeroes { offset, length, fua, fast: false, .. } => {
-            (device::Op::Write, offset, length, fua)
+            (device::IoOp::Write, offset, length, fua)
         }
         Op::WriteZeroes { .. } | Op::Cache { .. } | Op::Status { .. } => return None,
     };

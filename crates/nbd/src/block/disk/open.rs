@@ -1,9 +1,9 @@
 //! A file that is to be a disk, opened and looked at.
 
 use super::file_bytes::FileBytes;
-use gordon_device::disk::PowerConfig;
-use gordon_device::drive::Drive;
-use gordon_device::{Device, SECTOR};
+use gordon_blockio::{Device, SECTOR};
+use gordon_hdd::PowerConfig;
+use gordon_hdd::drive::Drive;
 use gordon_store::{Backend, FileMedia, Media, is_image};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Simulated disks, and requests of which half is done elsewhere: their bytes are moved.
 
 use crate::block::clock::{DueAnswer, Simulated};
-use gordon_device::drive::Drive;
-use gordon_device::{Completion, Device, Op, Request};
+use gordon_blockio::{Completion, Device, IoOp, Request};
+use gordon_hdd::drive::Drive;
 use gordon_units::{Bytes, Ns};
 
 /// Disks with requests on their way. A request is answered with a `T`, which comes from whoever
@@ -76,7 +76,7 @@ impl<T: Send + 'static> Simulated for SimDisk<T> {
             let tag = usize::try_from(id).expect("a tag of ours");
             let open = self.open[tag].as_mut().expect("it is on its way");
             if std::mem::take(&mut open.flush) {
-                let flush = Request { op: Op::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+                let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
                 self.drive.submit(at, id, flush);
             } else {
                 open.at = Some(at);

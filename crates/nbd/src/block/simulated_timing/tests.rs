@@ -7,8 +7,8 @@
 
 use super::{Busy, SimulatedTiming};
 use crate::block::{Part, describe};
-use gordon_device::ssd::{IDLE_AFTER, Ssd, SsdConfig};
-use gordon_device::{Device, Op, Request};
+use gordon_blockio::{Device, IoOp, Request};
+use gordon_ssd::{IDLE_AFTER, Ssd, SsdConfig};
 use gordon_store::{Command, Engine, Image, ImageOffsets, MemoryMedia, Payload, op_digest};
 use gordon_testkit::Random;
 use gordon_units::{Bytes, Ns};
@@ -78,10 +78,10 @@ impl Stored {
     fn submit(&mut self, now: Ns, id: u64, request: Request) {
         let Request { op, offset: Bytes(offset), len: Bytes(length) } = request;
         let (command, bytes) = match op {
-            Op::Read => (Command::Read { offset }, length),
-            Op::Write => (Command::Write { offset, fua: false }, length),
-            Op::Trim => (Command::Trim { offset, length, fua: false }, 0),
-            Op::Flush => (Command::Flush, 0),
+            IoOp::Read => (Command::Read { offset }, length),
+            IoOp::Write => (Command::Write { offset, fua: false }, length),
+            IoOp::Discard => (Command::Trim { offset, length, fua: false }, 0),
+            IoOp::Flush => (Command::Flush, 0),
         };
         (self.idle_at, self.in_background) = (None, false);
         self.open += 1;
@@ -135,12 +135,12 @@ fn request(random: &mut Random, capacity: Bytes) -> Request {
     // Half of them are whole units, so that trims and combining have something to do.
     let (first, sectors) = if whole { (first / 16 * 16, 16) } else { (first, sectors) };
     let (op, sectors) = match random.below(16) {
-        0..=4 => (Op::Read, sectors),
-        5..=12 => (Op::Write, sectors),
-        13..=14 => (Op::Trim, sectors),
-        _ => (Op::Flush, 0),
+        0..=4 => (IoOp::Read, sectors),
+        5..=12 => (IoOp::Write, sectors),
+        13..=14 => (IoOp::Discard, sectors),
+        _ => (IoOp::Flush, 0),
     };
-    let first = if op == Op::Flush { 0 } else { first };
+    let first = if op == IoOp::Flush { 0 } else { first };
     Request { op, offset: Bytes(first as u64 * 512), len: Bytes(sectors as u64 * 512) }
 }
 
@@ -173,7 +173,7 @@ fn the_simulated_device_and_the_store_issue_the_same() {
             let request = request(&mut random, ssd.capacity());
             ssd.submit(now, id, request);
             stored.submit(now, id, request);
-            writes.push(request.op == Op::Write);
+            writes.push(request.op == IoOp::Write);
         }
         go_on(&mut ssd, &mut stored, Ns(now.0 * 2));
         assert_eq!((answers.len(), stored.answers.len()), (writes.len(), writes.len()));

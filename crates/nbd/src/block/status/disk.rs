@@ -1,8 +1,8 @@
 //! What a file tells that is served as a disk.
 
-use gordon_device::Device;
-use gordon_device::disk::{DiskStats, PowerConfig};
-use gordon_device::drive::Drive;
+use gordon_blockio::Device;
+use gordon_hdd::drive::Drive;
+use gordon_hdd::{DiskStats, PowerConfig};
 use gordon_units::Ns;
 use serde::Serialize;
 

@@ -6,8 +6,8 @@ mod times;
 
 use super::*;
 use crate::export::{CompletionSink, Errno, RequestOutcome};
-use gordon_device::disk::DiskConfig;
-use gordon_device::drive::{DriveConfig, StripeConfig};
+use gordon_hdd::DiskConfig;
+use gordon_hdd::drive::{DriveConfig, StripeConfig};
 use gordon_units::Ns;
 use std::sync::mpsc::{self, Receiver, Sender};
 

@@ -1,9 +1,9 @@
 use super::*;
 use crate::block::clock::{RealTimeSim, Simulated};
-use gordon_device::{Op, Request};
+use gordon_blockio::{IoOp, Request};
 use gordon_testkit::Random;
 
-fn request(op: Op, offset: u64, len: u64) -> Request {
+fn request(op: IoOp, offset: u64, len: u64) -> Request {
     Request { op, offset: units::Bytes(offset), len: units::Bytes(len) }
 }
 
@@ -13,7 +13,8 @@ fn load(seed: u64) -> Vec<(Ns, Request, bool)> {
     let next = |_| {
         now += Ns(random.below(12_000_000) as u64);
         let offset = random.below(1 << 20) as u64 * 4096;
-        let (op, fua) = [(Op::Read, false), (Op::Write, false), (Op::Write, true)][random.below(3)];
+        let (op, fua) =
+            [(IoOp::Read, false), (IoOp::Write, false), (IoOp::Write, true)][random.below(3)];
         (now, request(op, offset, 4096 * (1 + random.below(64) as u64)), fua)
     };
     (0..200).map(next).collect()
@@ -82,7 +83,7 @@ fn late_threads_and_slow_files_change_no_time_of_the_disk() {
 
 #[test]
 fn what_is_to_be_durable_waits_for_the_medium() {
-    let write = request(Op::Write, 1 << 30, 4096);
+    let write = request(IoOp::Write, 1 << 30, 4096);
     let [lazy, durable] = [false, true].map(|fua| {
         let mut disks = SimDisk::new(drive(1));
         let tag = disks.submit(Ns::ZERO, write, fua);
@@ -102,7 +103,7 @@ fn what_is_to_be_durable_waits_for_the_medium() {
 fn disks_of_a_stripe_work_at_a_time() {
     // Far from each other, on each disk two: one disk does them one after the other.
     let far: Vec<_> = (0..8u64)
-        .map(|n| (Ns::ZERO, request(Op::Read, (n << 36) + (n % 4) * 65536, 4096), false))
+        .map(|n| (Ns::ZERO, request(IoOp::Read, (n << 36) + (n % 4) * 65536, 4096), false))
         .collect();
     let last = |disks| served(&far, disks, || Ns::ZERO).into_iter().map(|(due, _)| due).max();
     let (one, four) = (last(1).unwrap(), last(4).unwrap());

@@ -1,0 +1,92 @@
+//! A simulated disk below.
+
+use super::super::simulated::Simulated;
+use super::*;
+use gordon_config::from_json;
+use gordon_replay::disk::{DiskDevice, DiskRunConfig};
+use serde_json::json;
+
+fn disk() -> DiskDevice {
+    let text = include_str!("../../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
+    DiskDevice::Config(Box::new(from_toml(text, "sata-7200-1tb.toml").unwrap()))
+}
+
+/// 400 pages all over 200 GB, each alone for 100 ms.
+fn apart() -> Vec<(u64, u64, bool)> {
+    (0..400_u64).map(|i| (i * 100_000, i * 7_919_933 % 50_000_000, true)).collect()
+}
+
+#[test]
+fn a_miss_takes_what_the_disk_takes() {
+    let (_folder, mut config) = config(&apart(), MIB, 0);
+    config.backend = BackendKind::Simulated(Box::new(disk()));
+    let told = run(&config, &Progress::default()).unwrap();
+    let alone: DiskRunConfig = from_json(
+        &json!({"device": disk(), "load": {"trace": {"path": config.trace.path, "format": "mqsim"}}})
+            .to_string(),
+        "run",
+    )
+    .unwrap();
+    let alone = gordon_replay::disk::run(&alone, &Progress::default()).unwrap().report;
+    let alone = serde_json::to_value(&alone).unwrap();
+    let number = |path: &str| alone.pointer(path).unwrap().as_f64().unwrap();
+    assert_eq!((told.answers.misses, told.backend.reads), (400, 400));
+    // Requests reach the disk 350 ns later: some just miss their sector, others no longer do.
+    let mean = number("/response_ms/mean") * 1e3;
+    let ours = told.levels.backend.latency_us.mean.unwrap();
+    assert!((ours / mean - 1.0).abs() < 0.02 && ours > 8_000.0, "{ours} us, alone {mean}");
+    let head = told.backend.head.unwrap();
+    assert!((head.mechanism_s.seek - number("/mechanism_s/seek")).abs() < 1e-9, "{head:?}");
+    assert!((told.backend.busy_s - 400.0 * ours / 1e6).abs() < 1e-3);
+    assert_eq!(head.places, "where the trace has them");
+    let energy = number("/energy_j") / number("/simulated_s") * told.simulated_s;
+    assert!((head.energy_j.unwrap() / energy - 1.0).abs() < 0.02, "{head:?}, alone {energy}");
+}
+
+#[test]
+fn what_is_written_is_on_the_medium_at_the_end() {
+    let lines: Vec<_> = apart().into_iter().map(|(at, page, _)| (at / 1000, page, false)).collect();
+    let (_folder, mut config) = config(&lines, MIB, 0);
+    config.backend = BackendKind::Simulated(Box::new(disk()));
+    let told = run(&config, &Progress::default()).unwrap();
+    assert_eq!((told.backend.writes, told.backend.reads), (400, 0));
+    let spent = told.backend.head.unwrap().mechanism_s;
+    // A hundred times slower than they come; none without its turn of the head.
+    assert!(told.simulated_s > 1.0 && spent.seek > 0.4, "{spent:?}");
+    let sum = spent.seek + spent.rotation + spent.transfer + spent.idle;
+    assert!((sum - told.simulated_s).abs() < 1e-6, "{spent:?}");
+}
+
+#[test]
+fn objects_lie_as_they_are_first_asked_for() {
+    let mut disk = Simulated::new(&disk(), "object").unwrap();
+    assert_eq!(disk.place(77, Bytes(100)), Bytes(0));
+    assert_eq!(disk.place(u64::MAX, Bytes(9000)), Bytes(4096));
+    assert_eq!(disk.place(5, Bytes(4096)), Bytes(4096 + 12_288));
+    // Again, and as far as its room goes; then it is laid again.
+    assert_eq!(disk.place(77, Bytes(4096)), Bytes(0));
+    assert_eq!(disk.place(77, Bytes(4097)), Bytes(2 * 4096 + 12_288));
+    disk.check().unwrap();
+    disk.place(6, Bytes(2 << 40));
+    assert!(disk.check().unwrap_err().to_string().contains("objects take"));
+}
+
+#[test]
+fn one_after_the_other_is_cheaper_than_anywhere() {
+    let mut below = Simulated::new(&disk(), "object").unwrap();
+    let mut now = Ns::ZERO;
+    for key in 0..256 {
+        let place = below.place(key, Bytes(4096));
+        now = below.take(now, false, place, Bytes(4096));
+    }
+    let anywhere = below.anywhere(Bytes(4096));
+    assert!(anywhere > Ns(8_000_000) && now < anywhere * 10, "{now}, anywhere {anywhere}");
+}
+
+#[test]
+fn what_lies_past_the_end_is_told() {
+    let (_folder, mut config) = config(&[(0, 1 << 40, true)], MIB, 0);
+    config.backend = BackendKind::Simulated(Box::new(disk()));
+    let error = run(&config, &Progress::default()).unwrap_err().to_string();
+    assert!(error.contains("the trace asks for byte") && error.contains("\n  try: a larger disk"));
+}

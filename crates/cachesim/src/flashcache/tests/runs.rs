@@ -1,0 +1,286 @@
+//! Whole runs: what adds up, what is the policy's answer, what cannot be.
+
+use super::*;
+
+#[test]
+fn a_run_adds_up() {
+    adds_up(FillKind::Block, 32);
+    adds_up(FillKind::Page, 1);
+}
+
+/// Flash of 4 MiB that is filled in about half an hour, and overwritten a hundred times as fast
+/// after that.
+#[test]
+fn a_lifetime_leaves_out_the_filling_of_the_flash() {
+    let at = |i: u64| if i < 2000 { i * 1_000_000 } else { 2_000_000_000 + (i - 2000) * 10_000 };
+    let lines: Vec<_> = (0..30_000).map(|i| (at(i), i * i % 5003, true)).collect();
+    let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
+    config.design.cache.fill.value = FillKind::Page;
+    let told = run(&config, &Progress::default()).unwrap();
+    let (wear, flash) = (told.wear.unwrap(), told.flash.unwrap());
+    let life = wear.lifetimes[0];
+    let span = wear.lifetime_span_s.unwrap();
+    assert!((1250.0..1262.0).contains(&span) && told.simulated_s > 2200.0, "{span}");
+    // All but the 2048 pages that filled it were programmed in that span.
+    let since = (flash.pages_programmed - 2048) as f64 / 2048.0 / 1e5;
+    let years = span / since / (365.25 * 86_400.0);
+    assert!((life.years.unwrap() / years - 1.0).abs() < 0.01, "{life:?}, not {years}");
+    assert!(life.first_block_years < life.years);
+}
+
+fn adds_up(fill: FillKind, pages: u64) {
+    let lines: Vec<_> = (0..4000).map(|i| (i * 500, i * i % 5003, i % 7 != 0)).collect();
+    let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
+    config.design.cache.fill.value = fill;
+    let told = run(&config, &Progress::default()).unwrap();
+    let levels = told.levels;
+    let all = [levels.dram, levels.buffer, levels.flash, levels.backend, levels.written];
+    assert_eq!(told.answers.requests, 4000);
+    assert_eq!(all.map(|level| level.requests).iter().sum::<u64>(), 4000);
+    assert_eq!(all.map(|level| level.bytes).iter().sum::<u64>(), told.answers.bytes);
+    assert_eq!(told.answers.hits + told.answers.misses, 4000);
+    let buffered = all[1].requests > 0 || fill == FillKind::Page;
+    assert!(buffered && [0, 2, 3, 4].iter().all(|i| all[*i].requests > 0), "{levels:?}");
+    let wear = told.wear.unwrap();
+    assert!(wear.evictions > 0);
+    let flash = told.flash.unwrap();
+    assert_eq!(flash.erases, 4 * (wear.evictions + wear.swap_erases));
+    assert_eq!(flash.pages_programmed, 2 * (pages * flash.fills + wear.swap_pages));
+    assert_eq!(
+        told.table.reads,
+        levels.buffer.requests + levels.flash.requests + levels.backend.requests
+    );
+    assert_eq!(told.memory.primary_bytes + told.memory.tables_bytes + MIB, 3 * MIB);
+    assert_eq!(told.backend.writes, lines.iter().filter(|line| !line.2).count() as u64);
+    let parts = told.power_down;
+    let sum = parts.dram_read_w
+        + parts.dram_write_w
+        + parts.dram_idle_w
+        + parts.flash_read_w
+        + parts.flash_program_w
+        + parts.flash_erase_w
+        + parts.flash_idle_w
+        + parts.controller_w;
+    assert!((sum / parts.total_w - 1.0).abs() < 1e-9);
+    assert!((parts.energy_j / told.simulated_s / parts.total_w - 1.0).abs() < 1e-9);
+    // Two seconds say nothing about years. 4 MiB are 2048 pages of 2 KiB.
+    let life = wear.lifetimes[0];
+    assert_eq!((life.years, life.first_block_years), (None, None));
+    let over = flash.pages_programmed as f64 / 2048.0;
+    assert!((life.endurance_used / (over / 1e5) - 1.0).abs() < 1e-9, "{life:?}");
+    // When requests come changes nothing of what is found.
+    for pace in [
+        PaceConfig { rate: Some(1e5), ..config.pace.clone() },
+        PaceConfig { outstanding: Some(24), think: Some(Ns(1000)), ..config.pace.clone() },
+        PaceConfig { speed: Some(3.0), ..config.pace.clone() },
+    ] {
+        let other =
+            run(&FlashCacheConfig { pace, ..config.clone() }, &Progress::default()).unwrap();
+        assert_eq!(
+            [other.answers.hits, other.levels.dram.requests, other.flash.unwrap().erases],
+            [told.answers.hits, levels.dram.requests, flash.erases]
+        );
+        assert_ne!(other.latency_us, told.latency_us);
+    }
+}
+
+/// Requests of two pages each, the second of which the next request has first.
+#[test]
+fn pages_of_a_request_come_together_and_count_as_one_request() {
+    let (_folder, mut config) = config(&[], 2 * MIB, 2 * MIB);
+    let lines: String = (0..1000).map(|i| format!("{} 0 {} 16 1\n", i * 1000, i * 8)).collect();
+    std::fs::write(&config.trace.path, lines).unwrap();
+    config.pace = PaceConfig { rate: Some(100.0), ..config.pace };
+    let told = run(&config, &Progress::default()).unwrap();
+    assert_eq!((told.answers.requests, told.whole.requests), (2000, 1000));
+    // The first request has two new pages, each other one.
+    assert_eq!((told.answers.misses, told.whole.misses), (1001, 1000));
+    assert_eq!(told.whole.dram_misses, 1000);
+    // 100 requests a second, not 100 pages.
+    assert!((9.9..10.1).contains(&told.simulated_s), "{}", told.simulated_s);
+    let pace = PaceConfig { rate: None, outstanding: Some(24), ..config.pace.clone() };
+    let closed = run(&FlashCacheConfig { pace, ..config }, &Progress::default()).unwrap();
+    assert_eq!(closed.whole, told.whole);
+}
+
+/// A file of eight pages, of which flash has two in the middle: the disk reads over these.
+#[test]
+fn a_request_with_pages_in_flash_is_one_pass_of_the_disk() {
+    let (_folder, mut config) = config(&[], 2 * MIB, 2 * MIB);
+    // The middle, then what pushes it out of DRAM, then the file.
+    let mut lines = "0 0 24 16 1\n".to_owned();
+    let primary = 250;
+    (0..primary).for_each(|i| writeln!(lines, "{} 0 {} 8 1", i, 80_000 + i * 16).unwrap());
+    let busy = |config: &FlashCacheConfig, lines: &str| {
+        std::fs::write(&config.trace.path, lines).unwrap();
+        run(config, &Progress::default()).unwrap()
+    };
+    config.pace = PaceConfig { rate: Some(10.0), ..config.pace };
+    let before = busy(&config, &lines);
+    lines += "999 0 0 64 1\n";
+    let after = busy(&config, &lines);
+    assert_eq!(after.levels.flash.requests - before.levels.flash.requests, 2);
+    assert_eq!(after.backend.reads - before.backend.reads, 6);
+    // One access of 3.3 ms, and eight pages at 300 MB/s.
+    let spent = after.backend.busy_s - before.backend.busy_s;
+    assert!((spent - 3.3e-3 - 8.0 * 4096.0 / 300e6).abs() < 1e-6, "{spent}");
+}
+
+#[test]
+fn without_flash_it_is_the_policys_answer() {
+    let lines: Vec<_> = (0..3000).map(|i| (i * 100, i * i % 1009, true)).collect();
+    let (_folder, config) = config(&lines, 2 * MIB, 0);
+    for policy in ["lru", "s3-fifo", "arc"] {
+        let two = FlashCacheConfig { dram_policy: policy.into(), ..config.clone() };
+        let one = crate::CacheRunConfig {
+            trace: config.trace.clone(),
+            policy: policy.into(),
+            dram: config.dram,
+            flash: Bytes::ZERO,
+            objects: false,
+            warmup: None,
+        };
+        let two = run(&two, &Progress::default()).unwrap();
+        let one = crate::run(&one, &Progress::default()).unwrap();
+        assert_eq!(
+            (two.answers.misses, two.answers.miss_bytes),
+            (one.answers.misses, one.answers.miss_bytes),
+            "{policy}"
+        );
+        assert_eq!((two.flash, two.wear, two.table.lookups), (None, None, 0));
+    }
+}
+
+/// What is counted after a warm-up and in it is what is counted of the whole.
+#[test]
+fn a_warm_up_is_left_out_of_all_that_is_counted() {
+    let lines: Vec<_> = (0..30_000_u64).map(|i| (i * 10_000, i * i % 5003, i % 7 != 0)).collect();
+    let told = |warmup, count: usize| {
+        let (_folder, mut config) = config(&lines[..count], 3 * MIB, 4 * MIB);
+        config.warmup = warmup;
+        run(&config, &Progress::default()).unwrap()
+    };
+    let (first, all) = (told(None, 20_000), told(None, 30_000));
+    let later = told(Some(WarmUp::Requests(20_000)), 30_000);
+    let left_out = later.warmup.unwrap();
+    assert_eq!((left_out.requests, left_out.accesses), (20_000, 20_000));
+    assert_eq!((left_out.bytes, left_out.time_s), (first.answers.bytes, Some(200.0)));
+    assert!((later.simulated_s + 200.0 - all.simulated_s).abs() < 1e-9);
+    let counted = |told: &FlashCacheReport| {
+        let (flash, wear) = (told.flash.unwrap(), told.wear.as_ref().unwrap());
+        [
+            told.answers.requests,
+            told.answers.misses,
+            told.whole.misses,
+            told.levels.flash.requests,
+            told.levels.dram.bytes,
+            told.table.reads,
+            told.backend.reads,
+            told.backend.bytes_written,
+            flash.fills,
+            wear.evictions,
+        ]
+    };
+    let sums = counted(&first).iter().zip(counted(&later)).map(|(a, b)| a + b).collect::<Vec<_>>();
+    assert_eq!(sums, counted(&all));
+    // What is done behind requests may end later.
+    let (flash, before) = (later.flash.unwrap(), first.flash.unwrap());
+    let late = all.flash.unwrap().erases - before.erases;
+    assert!(flash.erases.abs_diff(late) <= 64, "{} {late}", flash.erases);
+    let energy = later.power_down.energy_j + first.power_down.energy_j;
+    assert!((energy / all.power_down.energy_j - 1.0).abs() < 1e-3);
+    // Lifetimes are of the time after it, if the flash was full before.
+    let wear = later.wear.as_ref().unwrap();
+    assert!((wear.lifetime_span_s.unwrap() - later.simulated_s).abs() < 1e-9);
+    let mean = wear.evictions as f64 / 32.0;
+    assert!((wear.mean - mean).abs() < 1e-9 && wear.max < all.wear.unwrap().max);
+    let used = flash.pages_programmed as f64 / 2048.0 / 1e5;
+    assert!((wear.lifetimes[0].endurance_used / used - 1.0).abs() < 1e-9);
+    // The same by a part of the trace and by its time.
+    let same = [WarmUp::Share(2.0 / 3.0 + 1e-9), WarmUp::Time(Ns(200 * Ns::SECOND.0))];
+    for warmup in same {
+        let told = told(Some(warmup), 30_000);
+        assert_eq!((told.warmup, counted(&told)), (later.warmup, counted(&later)));
+    }
+}
+
+/// Requests of two pages: a warm-up ends between requests, in a cache of one level, too.
+#[test]
+fn a_warm_up_of_one_level_is_that_of_two() {
+    let (_folder, mut two) = config(&[], 2 * MIB, 0);
+    let lines: String =
+        (0..5000_u64).map(|i| format!("{} 0 {} 16 1\n", i * 1000, i * i % 1009 * 8)).collect();
+    std::fs::write(&two.trace.path, lines).unwrap();
+    for warmup in [WarmUp::Requests(1234), WarmUp::Share(0.4), WarmUp::Time(Ns(1_000_000))] {
+        two.warmup = Some(warmup);
+        let one = crate::CacheRunConfig {
+            trace: two.trace.clone(),
+            policy: "lru".into(),
+            dram: two.dram,
+            flash: Bytes::ZERO,
+            objects: false,
+            warmup: two.warmup,
+        };
+        let two = run(&two, &Progress::default()).unwrap();
+        let swept = crate::sweep(&[one.clone(), one.clone()], &Progress::default()).unwrap();
+        let one = crate::run(&one, &Progress::default()).unwrap();
+        assert_eq!((one.warmup, one.answers), (two.warmup, two.answers));
+        assert_eq!(swept, [one.clone(), one.clone()]);
+        let left_out = one.warmup.unwrap();
+        assert_eq!(left_out.accesses, 2 * left_out.requests);
+        assert_eq!(one.answers.requests + left_out.accesses, 10_000);
+        assert_eq!(one.insertions, one.answers.misses);
+    }
+}
+
+#[test]
+fn a_warm_up_that_cannot_be_is_an_error() {
+    let (_folder, mut config) = config(&[(0, 0, true), (1, 1, true)], 3 * MIB, 4 * MIB);
+    for (warmup, expected) in [
+        (WarmUp::Requests(0), "nothing comes before"),
+        (WarmUp::Requests(2), "after 2 requests"),
+        (WarmUp::Time(Ns(Ns::SECOND.0)), "after 2 requests"),
+        (WarmUp::Share(1.0), "below 100 %"),
+        (WarmUp::Share(0.0), "below 100 %"),
+    ] {
+        config.warmup = Some(warmup);
+        let error = run(&config, &Progress::default()).unwrap_err().to_string();
+        assert!(error.contains(expected) && error.contains("\n  try: "), "{error}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    let (_folder, config) = config(&[(0, 0, true)], 3 * MIB, 4 * MIB);
+    let said = |change: fn(&mut FlashCacheConfig)| {
+        let mut config = config.clone();
+        change(&mut config);
+        run(&config, &Progress::default()).unwrap_err().to_string()
+    };
+    type Change = fn(&mut FlashCacheConfig);
+    let cases: [(Change, &str); 16] = [
+        (|c| c.flash = Bytes(3 * MIB), "sets of 16"),
+        (|c| c.dram = Bytes(MIB), "holds no page"),
+        (|c| c.design.cache.page.value = Bytes(8192), "pages of 4KiB"),
+        (|c| c.design.cache.page.value = Bytes(3000), "flash pages"),
+        (|c| c.design.cache.logical_block.value = Bytes(10_000), "not a whole number of pages"),
+        (|c| c.design.cache.erase_blocks.value = 5, "erase blocks"),
+        (|c| c.design.cache.ways.value = 0, "holds nothing"),
+        (|c| c.design.cache.write_buffer.value = Bytes(4096), "no logical block"),
+        (|c| c.design.flash.rate_per_s.value = Bytes(0), "moves nothing"),
+        (|c| c.design.dram.gbit_per_cm2.value = 0.0, "above zero"),
+        (|c| c.dram_policy = "lur".into(), "none called `lur`"),
+        (|c| c.pace.rate = Some(-1.0), "not above zero"),
+        (|c| c.pace.outstanding = Some(0), "never ends"),
+        (|c| c.pace.think = Some(Ns(1)), "closed loop only"),
+        (|c| (c.pace.rate, c.pace.speed) = (Some(1.0), Some(1.0)), "exclude each other"),
+        (
+            |c| (c.objects, c.design.cache.fill.value) = (true, FillKind::Block),
+            "have no neighbours",
+        ),
+    ];
+    for (change, expected) in cases {
+        let error = said(change);
+        assert!(error.contains(expected) && error.contains("\n  try: "), "{error}");
+    }
+}

@@ -1,0 +1,364 @@
+//! A trace as requests for objects.
+
+use super::{CacheTrace, PAGE};
+use gordon_blockio::SECTOR;
+use gordon_cache::{Ahead, NEVER, Nexts, Request};
+use gordon_replay::ReplayError;
+use gordon_replay::config::TraceLoad;
+use gordon_replay::numbers::Numbers;
+use gordon_replay::results::report::LeftOut;
+use gordon_trace::BlockOp;
+use gordon_trace::formats::{
+    self, Counts, Format, InputNote, Io, Object, Objects, Opened, Options, Order, Reader,
+};
+use gordon_units::{Ns, Progress};
+
+/// Requests of a batch, about.
+const BATCH: usize = 1 << 13;
+/// Where a request can end: [`formats`] reads no other.
+const END: u64 = 1 << 62;
+
+/// Where requests come from.
+pub(super) struct Load {
+    from: From,
+    /// When the requests of the last batch came, and which of them write, where that is of
+    /// interest.
+    pub stamps: Option<Vec<Stamp>>,
+    crc: crc32fast::Hasher,
+    bytes: Vec<u8>,
+    nexts: Option<Known>,
+    /// Requests handed out.
+    given: u64,
+}
+
+/// What a first reading found.
+struct Known {
+    nexts: Nexts,
+    /// Of what it read.
+    crc: crc32fast::Hasher,
+}
+
+/// When a request came, and what it does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub at: Ns,
+    pub write: bool,
+    /// The first of those that a request of the trace is cut into.
+    pub first: bool,
+}
+
+enum From {
+    Objects(Objects, Vec<Object>),
+    Blocks(Blocks),
+}
+
+/// A block trace.
+struct Blocks {
+    reader: Reader,
+    /// Each request is one object.
+    whole: bool,
+    ios: Vec<Io>,
+    /// The request of `ios` that is cut into pages.
+    at: usize,
+    /// Where the rest of it starts, if it was begun.
+    rest: Option<u64>,
+    devices: Numbers,
+    without_data: u64,
+}
+
+impl Load {
+    /// For policies of which one sees `ahead`, or none does.
+    ///
+    /// # Errors
+    /// Where the trace cannot be opened, or read, or not twice; a stop.
+    pub fn for_some(
+        trace: &TraceLoad,
+        whole: bool,
+        ahead: bool,
+        progress: &Progress,
+    ) -> Result<Self, ReplayError> {
+        if ahead { Self::seeing_ahead(trace, whole, progress) } else { Self::open(trace, whole) }
+    }
+
+    /// # Errors
+    /// Where the trace cannot be opened.
+    pub fn open(trace: &TraceLoad, whole: bool) -> Result<Self, ReplayError> {
+        Self::with(trace, whole, false)
+    }
+
+    /// Its requests know the next one for the same object: the trace says so, or it is read once
+    /// before.
+    ///
+    /// # Errors
+    /// Where the trace cannot be opened, or read, or not twice; a stop.
+    pub fn seeing_ahead(
+        trace: &TraceLoad,
+        whole: bool,
+        progress: &Progress,
+    ) -> Result<Self, ReplayError> {
+        let mut first = Self::with(trace, whole, true)?;
+        if matches!(&first.from, From::Objects(of, _) if of.format() == Format::OracleGeneral) {
+            return Ok(first);
+        }
+        if trace.is_stream() {
+            let why = "the policy reads the trace twice, and standard input can be read once";
+            return Err(ReplayError::impossible("trace -", why, "a file; or another policy"));
+        }
+        let (mut ahead, mut batch) = (Ahead::default(), Vec::new());
+        while first.next_batch(&mut batch)? {
+            progress.check()?;
+            if !batch.iter().all(|request| ahead.saw(request.key)) {
+                let why = "the policy looks ahead over at most 2^32 requests";
+                return Err(ReplayError::impossible("trace", why, "a part of it; another policy"));
+            }
+        }
+        let mut again = Self::with(trace, whole, true)?;
+        again.nexts = Some(Known { nexts: ahead.finish(), crc: first.crc });
+        Ok(again)
+    }
+
+    fn with(trace: &TraceLoad, whole: bool, ahead: bool) -> Result<Self, ReplayError> {
+        let path = &trace.path;
+        if trace.repeat != 1 {
+            let why = "a cache replays a trace once";
+            return Err(ReplayError::impossible("trace.repeat", why, "1"));
+        }
+        // An object is as large as it is; pages are of whole sectors.
+        let options = Options { exact: whole, ..trace.options(Order::Strict)? };
+        let from = match formats::open_any(path, trace.format, &options, ahead)? {
+            Opened::Objects(objects) => From::Objects(objects, Vec::new()),
+            Opened::Blocks(reader) => From::Blocks(Blocks {
+                reader,
+                whole,
+                ios: Vec::new(),
+                at: 0,
+                rest: None,
+                devices: Numbers::default(),
+                without_data: 0,
+            }),
+        };
+        let crc = crc32fast::Hasher::new();
+        Ok(Self { from, stamps: None, crc, bytes: Vec::new(), nexts: None, given: 0 })
+    }
+
+    /// Replaces the content of `batch`; false at the end.
+    pub fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<bool, ReplayError> {
+        batch.clear();
+        if let Some(stamps) = &mut self.stamps {
+            stamps.clear();
+        }
+        self.add_batch(batch)
+    }
+
+    /// Adds to `batch`, and to the stamps; false at the end.
+    pub fn add_batch(&mut self, batch: &mut Vec<Request>) -> Result<bool, ReplayError> {
+        let before = batch.len();
+        let stamps = self.stamps.as_mut();
+        match &mut self.from {
+            From::Objects(objects, read) => {
+                objects.fill(read)?;
+                batch.extend(read.iter().map(|object| Request {
+                    key: object.key,
+                    next: object.next,
+                    size: object.size,
+                    asked: object.size,
+                }));
+                if let Some(stamps) = stamps {
+                    stamps.extend(read.iter().map(|one| Stamp {
+                        at: one.at,
+                        write: one.write,
+                        first: true,
+                    }));
+                }
+            }
+            From::Blocks(blocks) => blocks.fill(batch, stamps)?,
+        }
+        let batch = &mut batch[before..];
+        self.bytes.resize(batch.len() * 16, 0);
+        for (bytes, request) in self.bytes.chunks_exact_mut(16).zip(&*batch) {
+            bytes[..8].copy_from_slice(&request.key.to_le_bytes());
+            bytes[8..].copy_from_slice(&request.asked.to_le_bytes());
+        }
+        self.crc.update(&self.bytes);
+        if let Some(known) = &self.nexts {
+            for (number, request) in (self.given..).zip(&mut *batch) {
+                request.next = known.nexts.after(number);
+            }
+            if batch.is_empty() && known.crc.clone().finalize() != self.crc.clone().finalize() {
+                let why = "it changed between its two readings";
+                return Err(ReplayError::impossible(
+                    "trace",
+                    why,
+                    "a copy that no program writes to",
+                ));
+            }
+        }
+        self.given += batch.len() as u64;
+        Ok(!batch.is_empty())
+    }
+
+    /// Memory that it takes to see ahead.
+    pub fn ahead_bytes(&self) -> u64 {
+        self.nexts.as_ref().map_or(0, |known| known.nexts.memory() as u64)
+    }
+
+    /// What is cached.
+    pub fn unit(&self) -> &'static str {
+        match &self.from {
+            From::Objects(..) => "object",
+            From::Blocks(blocks) if blocks.whole => "request",
+            From::Blocks(_) => "page",
+        }
+    }
+
+    /// The format, and what was read and left out.
+    fn counts(&self) -> (Format, Counts) {
+        match &self.from {
+            From::Objects(objects, _) => (objects.format(), objects.counts()),
+            From::Blocks(blocks) => (blocks.reader.format(), blocks.reader.counts()),
+        }
+    }
+
+    /// How the trace is read.
+    pub fn note(&self) -> &InputNote {
+        match &self.from {
+            From::Objects(objects, _) => objects.note(),
+            From::Blocks(blocks) => blocks.reader.note(),
+        }
+    }
+
+    /// Whether its times are whole seconds of objects.
+    pub fn whole_seconds(&self) -> bool {
+        matches!(&self.from, From::Objects(objects, _) if objects.whole_seconds())
+    }
+
+    /// What was left out or changed so far, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.from {
+            From::Objects(objects, _) => objects.notes(),
+            From::Blocks(blocks) => {
+                let mut notes = blocks.reader.notes();
+                if blocks.without_data > 0 {
+                    let count = blocks.without_data;
+                    notes.push(format!("without_data: {count} discards and flushes, left out"));
+                }
+                notes
+            }
+        }
+    }
+
+    pub fn devices(&self) -> usize {
+        match &self.from {
+            From::Objects(..) => 0,
+            From::Blocks(blocks) => blocks.devices.theirs().len(),
+        }
+    }
+
+    pub fn first_skipped(&self) -> Option<&str> {
+        match &self.from {
+            From::Objects(objects, _) => objects.first_skipped(),
+            From::Blocks(blocks) => blocks.reader.first_skipped(),
+        }
+    }
+
+    /// What was read of the trace.
+    pub fn told(&self) -> CacheTrace {
+        let (format, counts) = self.counts();
+        let without_data = match &self.from {
+            From::Objects(..) => 0,
+            From::Blocks(blocks) => blocks.without_data,
+        };
+        CacheTrace {
+            format: format.name(),
+            requests: counts.requests,
+            without_data,
+            left_out: LeftOut::new(&counts, self.first_skipped()),
+            virtual_hosts: counts.virtual_hosts,
+            other_methods: counts.other_methods,
+            other_statuses: counts.other_statuses,
+            crc32: format!("{:08x}", self.crc.clone().finalize()),
+        }
+    }
+}
+
+impl Blocks {
+    /// About [`BATCH`] requests more; none at the end.
+    fn fill(
+        &mut self,
+        batch: &mut Vec<Request>,
+        mut stamps: Option<&mut Vec<Stamp>>,
+    ) -> Result<(), ReplayError> {
+        let full = batch.len() + BATCH;
+        while batch.len() < full {
+            if self.at == self.ios.len() {
+                self.at = 0;
+                if !self.reader.fill(&mut self.ios)? {
+                    return Ok(());
+                }
+            }
+            let io = self.ios[self.at];
+            let (before, begun) = (batch.len(), self.rest.is_some());
+            if matches!(io.op, BlockOp::Flush | BlockOp::Discard) {
+                self.without_data += 1;
+                self.at += 1;
+            } else if self.whole {
+                batch.push(self.object(&io));
+                self.at += 1;
+            } else {
+                self.pages(&io, batch, full);
+            }
+            if let Some(stamps) = &mut stamps {
+                let rest = Stamp { at: io.at, write: io.op == BlockOp::Write, first: false };
+                stamps.resize(batch.len(), rest);
+                if let Some(stamp) = stamps.get_mut(before) {
+                    stamp.first = !begun;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The key of what lies at `offset` of a device, which is a multiple of `grain` for nearly all:
+    /// its number, the devices sequentially. A hash of 64 bits stands for what does not fit there.
+    fn key(&mut self, device: u32, offset: u64, grain: u64) -> u64 {
+        let at = u64::from(self.devices.of(device));
+        let each = END / grain;
+        let base = at.checked_mul(each).filter(|base| base.checked_add(each).is_some());
+        match base.filter(|_| offset.is_multiple_of(grain)) {
+            Some(base) => base + offset / grain,
+            None => mixed(mixed(at) ^ offset),
+        }
+    }
+
+    /// A request as one object: its first byte names it.
+    fn object(&mut self, io: &Io) -> Request {
+        let key = self.key(io.device, io.offset.0, SECTOR.0);
+        Request { key, next: NEVER, size: io.len.0, asked: io.len.0 }
+    }
+
+    /// Pages of a request, from where it was left to where the batch is full.
+    fn pages(&mut self, io: &Io, batch: &mut Vec<Request>, full: usize) {
+        let end = io.offset.0 + io.len.0;
+        let mut from = self.rest.unwrap_or(io.offset.0);
+        while from < end {
+            if batch.len() >= full {
+                self.rest = Some(from);
+                return;
+            }
+            let page = from / PAGE * PAGE;
+            let to = end.min(page + PAGE);
+            let key = self.key(io.device, page, PAGE);
+            batch.push(Request { key, next: NEVER, size: PAGE, asked: to - from });
+            from = to;
+        }
+        self.rest = None;
+        self.at += 1;
+    }
+}
+
+/// Spreads a number over all of 64 bits, each to another one (Stafford's mix 13, 2011).
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ (number >> 31)
+}

@@ -1,0 +1,125 @@
+//! Kinds of config, by the names that users give them.
+
+use crate::parse::{ConfigError, from_toml, nearest, to_json};
+use schemars::{JsonSchema, schema_for};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// A kind of config, such as `disk`.
+pub struct Kind {
+    /// Its name.
+    pub name: &'static str,
+    to_json: fn(&str, &str) -> Result<String, ConfigError>,
+    schema: fn() -> Result<String, ConfigError>,
+}
+
+impl Kind {
+    /// The kind `name`, whose configs are a `T`.
+    #[must_use]
+    pub const fn of<T: DeserializeOwned + Serialize + JsonSchema>(name: &'static str) -> Self {
+        Self { name, to_json: toml_to_json::<T>, schema: schema::<T> }
+    }
+
+    /// Parses TOML `text` and returns the config as JSON, quantities as text. `origin` names the
+    /// file in errors.
+    ///
+    /// # Errors
+    /// The text is not TOML, or not of this kind.
+    pub fn to_json(&self, text: &str, origin: &str) -> Result<String, ConfigError> {
+        (self.to_json)(text, origin)
+    }
+
+    /// The JSON Schema of this kind.
+    ///
+    /// # Errors
+    /// The schema cannot be written as JSON.
+    pub fn schema(&self) -> Result<String, ConfigError> {
+        (self.schema)()
+    }
+}
+
+fn toml_to_json<T: DeserializeOwned + Serialize>(
+    text: &str,
+    origin: &str,
+) -> Result<String, ConfigError> {
+    to_json(&from_toml::<T>(text, origin)?, origin)
+}
+
+fn schema<T: JsonSchema>() -> Result<String, ConfigError> {
+    to_json(&schema_for!(T), "schema")
+}
+
+/// The kind called `name`.
+///
+/// # Errors
+/// There is none; the error lists all kinds.
+pub fn find<'a>(kinds: &'a [Kind], name: &str) -> Result<&'a Kind, ConfigError> {
+    let names = || kinds.iter().map(|kind| kind.name);
+    kinds.iter().find(|kind| kind.name == name).ok_or_else(|| ConfigError {
+        origin: "config".into(),
+        line: None,
+        what: format!("no kind `{name}`; there is {}", names().collect::<Vec<_>>().join(", ")),
+        hint: nearest(name, names()).map_or(String::new(), |near| format!("`{near}`")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::from_json;
+    use gordon_units::{Bytes, Watts};
+    use serde::Deserialize;
+    use std::collections::BTreeMap;
+
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Memory {
+        summary: String,
+        idle: Watts,
+        line: Bytes,
+        bandwidth: Bytes,
+    }
+
+    #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+    struct Parts {
+        memory: BTreeMap<String, Memory>,
+    }
+
+    const KINDS: [Kind; 2] = [Kind::of::<Memory>("memory"), Kind::of::<Parts>("parts")];
+    const MEMORY: &str = "summary = 'DDR2'\nidle = '3W'\nline = '64B'\n";
+
+    fn refused(text: &str) -> ConfigError {
+        KINDS[0].to_json(text, "my.toml").unwrap_err()
+    }
+
+    #[test]
+    fn an_unknown_key_names_its_line_and_the_nearest() {
+        let error = refused(&format!("{MEMORY}bandwith = '4GB'\n"));
+        assert_eq!(error.line, Some(4));
+        assert!(error.to_string().starts_with("my.toml, line 4: unknown field `bandwith`"));
+        assert!(error.hint.starts_with("`bandwidth`; known here: "), "{}", error.hint);
+    }
+
+    #[test]
+    fn a_missing_key_and_an_impossible_value_are_named() {
+        let error = refused(MEMORY);
+        assert!(error.what.contains("missing field `bandwidth`"), "{}", error.what);
+        let error = refused(&MEMORY.replace("'3W'", "'3 horses'"));
+        assert!(error.line == Some(2) && error.what.contains("unknown unit"), "{error}");
+    }
+
+    #[test]
+    fn json_errors_name_the_key_path() {
+        let text = r#"{"memory": {"x": {"summary": "", "idle": "3"}}}"#;
+        let error = from_json::<Parts>(text, "survey").unwrap_err();
+        assert!(error.what.starts_with("memory.x.idle: "), "{}", error.what);
+    }
+
+    #[test]
+    fn an_unknown_kind_is_refused_with_the_nearest() {
+        let error = find(&KINDS, "memroy").map(|kind| kind.name).unwrap_err();
+        assert!(error.hint.contains("`memory`"), "{error}");
+        let schema = find(&KINDS, "parts").unwrap().schema().unwrap();
+        assert!(schema.contains("properties"), "{schema}");
+    }
+}

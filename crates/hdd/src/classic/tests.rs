@@ -1,0 +1,267 @@
+//! Times by hand. The drive: 6000 rpm, 10 ms a revolution; 100 sectors a track, 100 us each; 2
+//! surfaces; track skew 20 sectors, cylinder skew 30; head switch 1 ms; seek 2 ms and 0.1 ms a
+//! cylinder; a write settles 0.5 ms. The bus takes 10 us a sector. Overheads: hit 50 us, miss 100
+//! us, write 200 us.
+
+use super::*;
+use crate::disk::config::{
+    DiskGeometryConfig, Region, SchedulerConfig, SchedulingPolicy, SeekConfig, SeekPieces,
+    SeekTimes, Serpentine, ZoneConfig, Zones,
+};
+
+fn us(x: u64) -> Ns {
+    Ns(x * 1000)
+}
+
+fn twice(time: Ns) -> ReadWriteTimes {
+    ReadWriteTimes { read: time, write: time }
+}
+
+fn config() -> ClassicConfig {
+    let zone = ZoneConfig {
+        cylinders: 100,
+        sectors_per_track: 100,
+        track_skew: Some(20),
+        cylinder_skew: Some(30),
+        ..ZoneConfig::default()
+    };
+    let pieces = SeekPieces { split: 0, values_ms: [0.0, 0.0, 2.0, 0.1], first: vec![] };
+    ClassicConfig {
+        summary: "by hand".into(),
+        source: "nowhere".into(),
+        geometry: DiskGeometryConfig {
+            sectors: 20_000.into(),
+            heads: 2.into(),
+            rpm: 6000.into(),
+            track_skew: None,
+            cylinder_skew: None,
+            serpentine: Serpentine::Never,
+            spare_region: Region::Zone,
+            spare_cylinders: 1,
+            zones: Zones::Table(vec![zone]),
+        },
+        seek: SeekConfig {
+            head_switch: us(1000).into(),
+            read: SeekTimes { pieces: Some(pieces), ..SeekTimes::default() },
+            write: None,
+            write_settle_ms: Some(0.5.into()),
+        },
+        overheads: Overheads {
+            read_hit: twice(us(50)),
+            read_miss: twice(us(100)),
+            write: twice(us(200)),
+            ..Overheads::default()
+        },
+        bus: HostBus { read_sector: us(10), write_sector: us(10), held: false },
+        buffer: BufferConfig {
+            segments: 2,
+            segment_sectors: 64,
+            write_segment: false,
+            read_hits_written: true,
+            immediate_report: true,
+            join_writes: true,
+            read_mark: 0.0,
+            read_ahead: ReadAhead::Sectors(32),
+            read_ahead_on_hit: false,
+            stops_at_once: false,
+        },
+        scheduler: SchedulerConfig::default(),
+        power: None,
+    }
+}
+
+fn drive(config: &ClassicConfig) -> ClassicDisk {
+    ClassicDisk::new(config).unwrap()
+}
+
+/// When a request that comes at `at` is done, in microseconds after that.
+fn ask(drive: &mut ClassicDisk, at: u64, op: IoOp, start: u64, sectors: u64) -> u64 {
+    let request = Request { op, offset: SECTOR * start, len: SECTOR * sectors };
+    drive.submit(us(at), 1, request);
+    let mut done = vec![];
+    drive.step(&mut done);
+    (done[0].at - us(at)).0 / 1000
+}
+
+#[test]
+fn a_read_waits_for_arm_and_platter_and_the_next_is_there() {
+    let mut drive = drive(&config());
+    // Sector 40 begins at 4 ms; the arm stands there at 0.1 ms. Four sectors, 10 us for the last on
+    // the bus.
+    assert_eq!(ask(&mut drive, 0, IoOp::Read, 40, 4), 4000 + 400 + 10);
+    // It reads ahead to 76, which is there at 7.6 ms: then all is a hit, of four times 10 us.
+    assert_eq!(ask(&mut drive, 10_000, IoOp::Read, 44, 4), 50 + 40);
+    // Partly: 74 and 75 are there; from 76 on the arm starts 0.1 ms after the command, at 20.1 ms;
+    // sector 76 comes by at 27.6.
+    assert_eq!(ask(&mut drive, 20_000, IoOp::Read, 74, 4), 7600 + 200 + 10);
+    // Cylinder 10, sector 0 of it: 3 ms from 30.1 ms on. It starts (20 + 30) x 10 sectors on, at a
+    // whole revolution.
+    assert_eq!(ask(&mut drive, 30_000, IoOp::Read, 2000, 1), 10_000 + 100 + 10);
+    let stats = drive.stats();
+    assert_eq!((stats.requests, stats.cache_hits, stats.read_ahead_hits), (4, 1, 1));
+    // One more for reading ahead on the next track.
+    assert_eq!((stats.positionings, stats.seeks, stats.seek_time), (4, 1, us(4000)));
+}
+
+#[test]
+fn a_read_goes_on_over_a_track_at_the_cost_of_its_skew() {
+    let mut drive = drive(&config());
+    // 98 and 99, then 2 ms of skew, 1 ms of it for the switch, then two more.
+    assert_eq!(ask(&mut drive, 0, IoOp::Read, 98, 4), 9800 + 200 + 2000 + 200 + 10);
+}
+
+#[test]
+fn a_write_over_a_skew_too_short_for_it_loses_a_revolution() {
+    let mut short = config();
+    let Zones::Table(zones) = &mut short.geometry.zones else { panic!("a table") };
+    (zones[0].track_skew, zones[0].cylinder_skew) = (Some(9), Some(40));
+    short.seek.head_switch = us(800).into();
+    short.seek.write_settle_ms = Some(1.0.into());
+    short.buffer.immediate_report = false;
+    // 0.9 ms of skew are enough for the switch of a read, and not for the 1.8 ms of a write.
+    let read = ask(&mut ClassicDisk::new(&short).unwrap(), 0, IoOp::Read, 98, 4);
+    assert_eq!(read, 9800 + 200 + 900 + 200 + 10);
+    let mut drive = ClassicDisk::new(&short).unwrap();
+    assert_eq!(ask(&mut drive, 0, IoOp::Write, 98, 4), 9800 + 200 + 10_000 + 900 + 200);
+    assert_eq!(drive.warnings().len(), 1);
+}
+
+#[test]
+fn a_command_waits_for_what_the_head_is_at() {
+    let mut drive = drive(&config());
+    ask(&mut drive, 0, IoOp::Read, 40, 4);
+    // At 5.05 ms it is at sector 50, until 5.1: that is 50 us more. The arm is at cylinder 1 at
+    // 5.05 + 0.1 + 0.05 + 2.1 = 7.3 ms. Sector 0 there starts 50 sectors on: at 5 ms, next at 15.
+    assert_eq!(ask(&mut drive, 5050, IoOp::Read, 200, 1), 15_000 - 5050 + 100 + 10);
+    // What was read ahead until then is there.
+    assert_eq!(ask(&mut drive, 30_000, IoOp::Read, 48, 2), 50 + 20);
+}
+
+#[test]
+fn writes_are_acknowledged_before_they_are_on_the_medium() {
+    let mut drive = drive(&config());
+    assert_eq!(ask(&mut drive, 0, IoOp::Write, 40, 4), 200 + 40);
+    // They are on it at 4.4 ms: a read of sector 60 of the track is ready before its arm is free;
+    // it passes at 6 ms.
+    assert_eq!(ask(&mut drive, 1000, IoOp::Read, 60, 1), 5000 + 100 + 10);
+    // Hits what was written.
+    assert_eq!(ask(&mut drive, 20_000, IoOp::Read, 40, 4), 50 + 40);
+    let mut slow = config();
+    slow.buffer.immediate_report = false;
+    let mut drive = ClassicDisk::new(&slow).unwrap();
+    assert_eq!(ask(&mut drive, 0, IoOp::Write, 40, 4), 4000 + 400);
+    // Cylinder 1, from 10.2 ms on: 2.1 ms and 0.5 to settle. Sector 0 at 15 ms.
+    assert_eq!(ask(&mut drive, 10_000, IoOp::Write, 200, 1), 5000 + 100);
+    assert_eq!(drive.usage().write, us(4200 + 4900));
+}
+
+#[test]
+fn a_sector_that_comes_too_late_costs_a_revolution() {
+    let mut slow = config();
+    slow.buffer.immediate_report = false;
+    slow.bus.write_sector = us(150);
+    let mut drive = drive(&slow);
+    // At 0.2 ms the first is on the bus. Sector 4 passes at 0.4 ms, sector 5 at 0.5, when two are
+    // to be there: at 0.5. Sector 6 at 0.6, but its data only at 0.65.
+    assert_eq!(ask(&mut drive, 0, IoOp::Write, 4, 3), 10_000 + 700);
+}
+
+#[test]
+fn it_reads_ahead_as_far_as_it_is_told() {
+    let ends_with = |ahead, on_hit| {
+        let mut config = config();
+        config.buffer.read_ahead = ahead;
+        config.buffer.read_ahead_on_hit = on_hit;
+        config.buffer.segment_sectors = 512;
+        let mut drive = drive(&config);
+        ask(&mut drive, 0, IoOp::Read, 50, 4);
+        // Long after.
+        let mut end = 54;
+        while end < 250 && ask(&mut drive, 1_000_000 * end, IoOp::Read, end, 1) == 60 {
+            end += 1;
+        }
+        end
+    };
+    let ends = |ahead| ends_with(ahead, false);
+    assert_eq!(ends(ReadAhead::Sectors(100)), 154);
+    assert_eq!(ends(ReadAhead::Track(100)), 100);
+    assert_eq!(ends(ReadAhead::Cylinder(170)), 200);
+    // Not even when it is told to go on after a hit.
+    assert_eq!(ends_with(ReadAhead::Track(100), true), 100);
+    assert!(ends_with(ReadAhead::Sectors(100), true) > 200);
+    // The rest of the track of what comes next, which lies on the same.
+    assert_eq!(ends(ReadAhead::Tracks), 100);
+}
+
+#[test]
+fn commands_wait_for_each_other_and_a_flush_for_the_medium() {
+    let mut drive = drive(&config());
+    let at = |op, start, count| Request { op, offset: SECTOR * start, len: SECTOR * count };
+    drive.submit(us(0), 1, at(IoOp::Write, 40, 4));
+    drive.submit(us(0), 2, at(IoOp::Flush, 0, 0));
+    drive.submit(us(0), 3, at(IoOp::Read, 40, 4));
+    let mut done = vec![];
+    while drive.next_event().is_some() {
+        drive.step(&mut done);
+    }
+    let ends: Vec<_> = done.iter().map(|done| (done.id, done.at.0 / 1000)).collect();
+    assert_eq!(ends, [(1, 240), (2, 4400), (3, 4490)]);
+}
+
+#[test]
+fn what_contradicts_itself_is_told() {
+    let mut none = config();
+    none.buffer.segments = 0;
+    let text = ClassicDisk::new(&none).unwrap_err().to_string();
+    assert!(text.contains("buffer.segments is 0"), "{text}");
+    let mut far = config();
+    far.buffer.read_mark = 1.5;
+    assert!(ClassicDisk::new(&far).unwrap_err().to_string().contains("buffer.read_mark"));
+}
+
+#[test]
+fn the_host_chooses_what_comes_next_but_nothing_passes_a_flush() {
+    let order = |policy| {
+        let mut config = config();
+        config.scheduler.policy = policy;
+        let mut drive = drive(&config);
+        let at = |op, start| Request { op, offset: SECTOR * start, len: SECTOR };
+        let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
+        let wanted = [at(IoOp::Read, 8000), at(IoOp::Read, 16_000), at(IoOp::Read, 9000), flush];
+        for (id, request) in (0..).zip(wanted.into_iter().chain([at(IoOp::Read, 8200)])) {
+            drive.submit(us(0), id, request);
+        }
+        let mut done = vec![];
+        while drive.next_event().is_some() {
+            drive.step(&mut done);
+        }
+        done.iter().map(|done| done.id).collect::<Vec<_>>()
+    };
+    assert_eq!(order(SchedulingPolicy::Fcfs), [0, 1, 2, 3, 4]);
+    assert_eq!(order(SchedulingPolicy::Sstf), [0, 2, 1, 3, 4]);
+}
+
+#[test]
+fn a_remapped_sector_is_fetched_from_where_it_is() {
+    let mut moved = config();
+    let Zones::Table(zones) = &mut moved.geometry.zones else { panic!("a table") };
+    // Sector 42 of the first track lies on cylinder 99, head 1, sector 99; ten of the zone are
+    // spare.
+    (zones[0].spares, zones[0].remapped) = (10, vec![(42, 19_999)]);
+    moved.geometry.sectors = 19_990.into();
+    moved.buffer.read_ahead = ReadAhead::None;
+    let mut drive = drive(&moved);
+    let there = drive.arm.mechanics.geometry().location(42);
+    assert_eq!((there.cylinder, there.head, there.sector), (99, 1, 99));
+    // There and back: two seeks of 11.9 ms, and the waits for sectors.
+    let took = ask(&mut drive, 0, IoOp::Read, 42, 4);
+    assert!((2 * 11_900..2 * 21_900).contains(&took), "{took}");
+    assert_eq!(drive.stats().seeks, 2);
+    // A transfer over it takes no longer. Written too; and all of the drive can be read.
+    assert_eq!(ask(&mut drive, 500_000, IoOp::Read, 40, 6) % 10_000, 4600 + 10);
+    assert!(ask(&mut drive, 1_000_000, IoOp::Write, 42, 1) < 1000);
+    for (at, lba) in (2..).zip((0..19_990).step_by(97)) {
+        let count = (19_990 - lba).min(97);
+        ask(&mut drive, at * 1_000_000, IoOp::Read, lba, count);
+    }
+}

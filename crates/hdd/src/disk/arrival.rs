@@ -1,0 +1,258 @@
+//! Zero-latency access: a read that covers the part of a track on which the head lands begins
+//! there, and takes what lies before when the disk has come round. So a whole track takes a
+//! revolution from wherever the head lands, not up to two (Worthington, Ganger, Patt, SIGMETRICS
+//! 1994; Schindler, Griffin, Lumb, Ganger, "Track-aligned Extents", FAST 2002).
+//!
+//! In closed form, track by track: on arrival at angle x into a part of the angle T, 0 < x < T, the
+//! head begins at the next sector boundary y >= x, and is done y - x and one revolution after it
+//! arrived; waiting for the first sector it would be after a revolution - x + T. The former is
+//! never later, for y <= T.
+//!
+//! Data go to the host in order: what was read first from the middle waits in memory for what comes
+//! before. A read larger than a segment waits for its first sector, and so does one whose first
+//! sector is remapped. Which read comes next is chosen by the time until its first sector, as
+//! without it.
+
+use super::Disk;
+use super::mechanics::{Head, Mechanics};
+use super::reads::{ReadStream, WaitingRead};
+use gordon_units::Ns;
+
+/// How a read from the middle goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadOnArrival {
+    /// When all of it is off the medium.
+    pub ends: Ns,
+    /// Waiting in it, and what the wait for its first sector was.
+    pub rotation: Ns,
+    /// As above.
+    pub awaited: Ns,
+    /// When the link may start, so that no sector has to be sent before it is there.
+    pub sends: Ns,
+}
+
+impl Mechanics {
+    /// Reads `from..to`, on each track from where the head lands; it is at `head` and free at `at`.
+    /// `send` says how long the link takes for so many sectors, `behind` how many it sends before.
+    pub fn read_on_arrival(
+        &self,
+        (at, head): (Ns, Head),
+        (from, to): (u64, u64),
+        (behind, send): (u64, impl Fn(u64) -> Ns),
+    ) -> ReadOnArrival {
+        let geometry = self.geometry();
+        let turn = geometry.revolution();
+        let (mut clock, mut head, mut first) = (at, head, from);
+        let (mut rotation, mut sends, mut awaited) = (Ns::ZERO, Ns::ZERO, None);
+        while first < to {
+            let place = geometry.nominal_location(first);
+            let end = geometry.track(place).1.min(to);
+            let track = Head { cylinder: place.cylinder, head: place.head };
+            clock += self.arm_to(head, track, false);
+            head = track;
+            let target = self.target(place);
+            let wait = self.wait(clock, target);
+            awaited.get_or_insert(wait);
+            let start = geometry.course(place);
+            let span = Ns(geometry.course_end(geometry.nominal_location(end - 1)) - start);
+            // From the first sector to the boundary of the one that comes.
+            let into = turn - wait;
+            let passed = (into.0 * u64::from(place.sectors_per_track)).div_ceil(turn.0);
+            let boundary = |sector| Ns(geometry.course_of(place, sector) - start);
+            #[allow(clippy::cast_possible_truncation)] // sectors of a track
+            let mut sector = place.sector + passed as u32;
+            if wait > Ns::ZERO && into < span && boundary(sector) < into {
+                // Courses are rounded down.
+                sector += 1;
+            }
+            let mut last = end;
+            if wait > Ns::ZERO && into < span && boundary(sector) < span {
+                let late = boundary(sector) - into;
+                rotation += late + (turn - span);
+                clock += late + turn;
+                last = end.min(first + u64::from(sector - place.sector));
+            } else {
+                rotation += wait;
+                clock += wait + span;
+            }
+            let before = send(behind + last - from);
+            sends = sends.max((clock + send(1)).saturating_sub(before));
+            first = end;
+        }
+        ReadOnArrival { ends: clock, rotation, awaited: awaited.unwrap_or(Ns::ZERO), sends }
+    }
+}
+
+impl Disk {
+    /// Has `stream`, which reads for `read`, begin where the head lands, if that is of use; the
+    /// head was free there and then.
+    pub(crate) fn arrive(&mut self, read: &WaitingRead, stream: &mut ReadStream, free: (Ns, Head)) {
+        let (from, geometry) = (read.candidate.lba, self.mechanics.geometry());
+        if read.end - from > self.segments.capacity()
+            || geometry.location(from) != geometry.nominal_location(from)
+        {
+            return;
+        }
+        let link = (from - read.start, |sectors| self.link_time(sectors));
+        let arrival = self.mechanics.read_on_arrival(free, (from, read.end), link);
+        if arrival.ends < stream.ends {
+            // The head passes the end again a whole number of revolutions before it would have come
+            // there.
+            let early = stream.ends - arrival.ends;
+            let resumes = stream.ends - Ns(early.0 - early.0 % geometry.revolution().0);
+            // Nor does the link wait for longer than it would have.
+            let all = self.link_time(read.end - read.start);
+            let in_order = (stream.ends + self.link_time(1)).saturating_sub(all);
+            let sends = arrival.sends.min(in_order);
+            stream.ends = arrival.ends;
+            self.arrival = Some((ReadOnArrival { sends, ..arrival }, resumes));
+        }
+    }
+
+    /// The read from the middle is over: `stream` continues behind it.
+    pub(crate) fn arrived(&mut self, stream: &mut ReadStream) -> Option<ReadOnArrival> {
+        let (arrival, resumes) = self.arrival.take()?;
+        let stats = &mut self.stats;
+        stats.rotation_time = stats.rotation_time + arrival.rotation - arrival.awaited;
+        stats.transfer_time = stats.transfer_time + arrival.awaited - arrival.rotation;
+        let geometry = self.mechanics.geometry();
+        stream.course = geometry.course_end(geometry.nominal_location(stream.to - 1));
+        stream.begins = resumes;
+        Some(arrival)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{preset, small};
+    use super::super::{Disk, DiskConfig, DiskStats};
+    use gordon_blockio::{Device, IoOp, Request, SECTOR};
+    use gordon_units::{Bytes, Ns};
+    use proptest::prelude::*;
+
+    fn us(x: u64) -> Ns {
+        Ns(x * 1000)
+    }
+
+    /// The small disk (10 ms a revolution, 10 us a sector, 1 us a sector on the link, 0.1 ms of
+    /// overhead), one segment of 3072 sectors.
+    fn config(read_ahead: u64) -> DiskConfig {
+        let mut config = small();
+        config.cache.size = (SECTOR * 4096).into();
+        config.cache.segments = 1.into();
+        config.cache.read_ahead = (SECTOR * read_ahead).into();
+        config.cache.zero_latency = true;
+        config
+    }
+
+    /// When reads of these sectors, each asked then, are done, one after the other.
+    fn run(config: &DiskConfig, reads: &[(Ns, u64, u64)]) -> (Vec<Ns>, DiskStats) {
+        let mut disk = Disk::new(config).unwrap();
+        let mut done = Vec::new();
+        for (id, &(at, start, end)) in reads.iter().enumerate() {
+            while disk.next_event().is_some_and(|next| next < at) {
+                disk.step(&mut done);
+            }
+            let (offset, len) = (SECTOR * start, SECTOR * (end - start));
+            disk.submit(at, id as u64, Request { op: IoOp::Read, offset, len });
+        }
+        while disk.next_event().is_some() {
+            disk.step(&mut done);
+        }
+        (done.iter().map(|one| one.at).collect(), disk.stats())
+    }
+
+    fn one(at: u64, start: u64, end: u64) -> (u64, DiskStats) {
+        let (done, stats) = run(&config(0), &[(us(at), start, end)]);
+        assert!(done[0].0.is_multiple_of(1000));
+        (done[0].0 / 1000, stats)
+    }
+
+    #[test]
+    fn a_track_takes_a_revolution() {
+        // The head is free at 0.1 ms, at sector 10: all there at 10.1 ms. Sectors 0 to 9 come last,
+        // those behind them are still to be sent: 990 us more, and 1 for the last of the ten.
+        let (done, stats) = one(0, 0, 1000);
+        assert_eq!(done, 10_100 + 991);
+        assert_eq!((stats.rotation_time, stats.transfer_time), (us(0), us(10_000)));
+        // 5 us into a sector, the next one is the first.
+        let (done, stats) = one(5, 0, 1000);
+        assert_eq!((done, stats.rotation_time), (10_110 + 990, us(5)));
+        // From the other side of the disk too: 300 ms and 0.1, 9 ms for the stroke: the same place,
+        // cylinder 199.
+        let track = 200_000 + 99 * 1000;
+        let (done, stats) = one(300_000, track, track + 500);
+        assert_eq!((stats.seek_time, stats.transfer_time), (us(9000), us(10_000)));
+        let off_medium = 300_100 + 9000 + 10_000 + stats.rotation_time.0 / 1000;
+        assert!(done > off_medium && done <= off_medium + 500, "{done} {off_medium}");
+        assert!(stats.rotation_time < us(20));
+    }
+
+    #[test]
+    fn part_of_a_track_takes_a_revolution_from_within_it() {
+        // At sector 10 of 500: 490, the rest of the track, 10; 490 to be sent.
+        let (done, stats) = one(0, 0, 500);
+        assert_eq!(done, 10_100 + 491);
+        assert_eq!((stats.rotation_time, stats.transfer_time), (us(5000), us(5000)));
+        // From without, and at its very end, it waits for the first: until 5 ms, until 10.
+        assert_eq!(one(0, 500, 800).0, 5000 + 3000 + 1);
+        assert_eq!(one(0, 0, 10).0, 10_000 + 100 + 1);
+        // One sector is left: it is not waited for a second time.
+        assert_eq!(one(0, 0, 11).0, 10_100 + 2);
+        assert_eq!(one(9, 0, 11).0, 10_111);
+    }
+
+    #[test]
+    fn each_track_begins_where_the_head_lands() {
+        // Until 10.1 ms; a head switch of 1 ms; track 1 begins at 2 ms: the head is 9.1 ms into it,
+        // and again at 21.1. Sectors 1910 to 1999 are left to send.
+        let (done, stats) = one(0, 0, 2000);
+        assert_eq!(done, 21_100 + 91);
+        assert_eq!((stats.rotation_time, stats.transfer_time), (us(0), us(21_000)));
+        // More than the segment holds is read in order.
+        let plain = one(0, 0, 3073).0;
+        assert!(plain > 10_000 + 30_730, "{plain}");
+    }
+
+    #[test]
+    fn read_ahead_goes_on_where_the_read_ends() {
+        // All there at 10.1 ms; sector 500 passes at 15 ms. 300 us later 30 more are there: 8 us on
+        // the link.
+        let (done, stats) = run(&config(100), &[(us(0), 0, 500), (us(15_200), 500, 508)]);
+        assert_eq!(done, [us(10_591), us(15_308)]);
+        assert_eq!((stats.cache_hits, stats.read_ahead_hits), (1, 1));
+        // 500 sectors, then 100.
+        assert_eq!(stats.transfer_time, us(6000));
+        // What comes sooner waits for that.
+        let (done, _) = run(&config(100), &[(us(0), 0, 500), (us(11_000), 500, 508)]);
+        assert_eq!(done, [us(10_591), us(15_081)]);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(400))]
+        #[test]
+        fn it_is_never_slower_and_never_faster_than_the_medium(
+            at in 0u64..40_000_000, track in 0u64..1_900_000, from in 0u64..2000, len in 1u64..3000,
+            kind in 0..3,
+        ) {
+            let mut with = if kind == 0 { preset() } else { config(0) };
+            if kind == 2 {
+                // A link half as fast as the medium.
+                with.interface.rate_per_s = Bytes(25_600_000).into();
+            }
+            with.cache.zero_latency = true;
+            let mut without = with.clone();
+            without.cache.zero_latency = false;
+            let start = (track * 1000 + from) % (*with.geometry.sectors - len);
+            let reads = [(Ns(at), start, start + len)];
+            let ((early, more), (late, less)) = (run(&with, &reads), run(&without, &reads));
+            prop_assert!(early[0] <= late[0], "{} {}", early[0], late[0]);
+            let disk = Disk::new(&with).unwrap();
+            let least = disk.mechanics().geometry().location(start).sectors_per_track;
+            let medium = disk.mechanics().geometry().revolution() * (len - 1) / u64::from(least);
+            let must = Ns(at) + *with.interface.overhead + more.seek_time + medium;
+            prop_assert!(early[0] >= must, "{} {}", early[0], must);
+            prop_assert_eq!((more.seek_time, more.requests), (less.seek_time, less.requests));
+        }
+    }
+}

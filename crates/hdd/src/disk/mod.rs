@@ -1,0 +1,478 @@
+//! A hard disk on the virtual clock, at a cost for each request, not for each sector.
+//!
+//! A command goes through four servers, each of which does one thing at a time:
+//!
+//! ```text
+//! host queue -> controller -> [cache, queue of reads] -> mechanism -> link -> host
+//!   (FIFO)      (overhead)    (memory: see `cache`)      (`mechanics`)  (interface rate)
+//! ```
+//!
+//! - **Commands.** The drive holds as many as its queue is deep (NCQ), the rest wait at the host. A
+//!   flush is no queued command: it waits until the drive is empty and nothing passes it (as ATA
+//!   has it). A trim is acknowledged and changes nothing.
+//! - **Reads** that lie wholly in memory go straight to the link. Others queue for the mechanism,
+//!   which takes them in the order of [`Scheduler`]. Data goes to the host as it comes off the
+//!   medium: a read is done one sector's transfer after its last sector, or when the link is done.
+//! - **Read-ahead.** After a read the head continues into the segment, over tracks and cylinders,
+//!   until the limit, or until there is other work: a read elsewhere, or a destage that the host
+//!   waits for. A read of what is still being fetched just waits for it. When the host gets near
+//!   the end of what was fetched and the mechanism has nothing to do, it fetches more.
+//! - **Writes** are acknowledged when they are in memory. They go to the medium when no read waits
+//!   and read-ahead is done, or beside the reads when memory is full or a flush waits. With
+//!   `cache.write_through` they are acknowledged when they are on the medium, and go there beside
+//!   the reads.
+//! - **Usage.** `read` is the time the mechanism spends on reads and on reading ahead, positioning
+//!   included: the head reads, whether or not the host asked; any other work stops it. `write` is
+//!   that of destages. Both are charged when the operation ends.
+//!
+//! - With `cache.zero_latency` a read begins where the head lands on its track (see `arrival`).
+//!
+//! Not covered: thermal recalibration, what a power cut loses.
+
+mod arrival;
+mod cache;
+pub(crate) mod config;
+mod geometry;
+pub(crate) mod mechanics;
+mod power;
+mod reads;
+mod schedule;
+mod seek;
+mod sleep;
+mod spares;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod tracks;
+mod writes;
+mod zones;
+
+pub use arrival::ReadOnArrival;
+pub use config::{
+    CacheConfig, DiskConfig, DiskConfigError, DiskGeometryConfig, InterfaceConfig, LinearZones,
+    Region, SchedulerConfig, SchedulingPolicy, SeekConfig, SeekPieces, SeekTimes, Serpentine,
+    ZoneConfig, Zones,
+};
+pub use geometry::{DiskGeometry, SectorLocation, Zone};
+pub use mechanics::{Head, Mechanics, Positioning, SeekTarget, ShortSkew};
+pub use power::{AdaptiveConfig, PowerConfig, PowerState};
+pub use schedule::{Candidate, Choice, Scheduler, SchedulerInput};
+pub use seek::{Distances, SeekCurve};
+pub use sleep::{EnergyUse, PowerManagedDisk, SleepStats};
+pub use tracks::{TrackExtent, Tracks};
+
+use cache::{DirtySectors, Segments};
+use gordon_blockio::{Cause, Completion, Device, IoOp, Request, SECTOR, Usage};
+use gordon_sim::Timeline;
+use gordon_units::Divisor;
+use gordon_units::{Bytes, Ns};
+use reads::{ReadStream, WaitingRead};
+use std::collections::VecDeque;
+use writes::{PendingFua, WaitingWrite};
+
+/// What the disk has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskStats {
+    /// Requests completed.
+    pub requests: u64,
+    /// Reads answered from memory alone.
+    pub cache_hits: u64,
+    /// Reads that found at least some of their data read ahead, or the head on its way to it.
+    pub read_ahead_hits: u64,
+    /// Times that the head was sent somewhere.
+    pub positionings: u64,
+    /// Those of them that moved the arm.
+    pub seeks: u64,
+    /// Operations that wrote to the medium.
+    pub destages: u64,
+    /// Time in moves of the arm, head switches and settling.
+    pub seek_time: Ns,
+    /// Time waiting for the sector after that.
+    pub rotation_time: Ns,
+    /// Time reading and writing the medium, read-ahead included.
+    pub transfer_time: Ns,
+    /// Sectors written to the medium.
+    pub sectors_destaged: u64,
+}
+
+impl DiskStats {
+    /// Each counter with its name; times in nanoseconds.
+    pub fn counters(&self) -> [(&'static str, u64); 10] {
+        [
+            ("requests", self.requests),
+            ("cache_hits", self.cache_hits),
+            ("read_ahead_hits", self.read_ahead_hits),
+            ("positionings", self.positionings),
+            ("seeks", self.seeks),
+            ("destages", self.destages),
+            ("seek_ns", self.seek_time.0),
+            ("rotation_ns", self.rotation_time.0),
+            ("transfer_ns", self.transfer_time.0),
+            ("sectors_destaged", self.sectors_destaged),
+        ]
+    }
+}
+
+/// A simulated hard disk.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    mechanics: Mechanics,
+    scheduler: Scheduler,
+    limits: CacheLimits,
+    clock: Ns,
+
+    /// Requests that wait for a place in the drive's queue.
+    host: VecDeque<(u64, Request)>,
+    /// Commands in the drive.
+    held: u32,
+    controller: Timeline,
+    /// Commands in the controller's hands and when it is done with them.
+    arriving: VecDeque<(Ns, u64, Request)>,
+    link: Timeline,
+    transfers: VecDeque<(Ns, LinkTransfer)>,
+
+    segments: Segments,
+    reads: Vec<WaitingRead>,
+    /// Writes that still wait for room, from `at` on.
+    writes: VecDeque<WaitingWrite>,
+    dirty: DirtySectors,
+    /// Sectors, and pieces, on their way over the link into `dirty`.
+    inbound: (u64, u32),
+    flush: Option<u64>,
+    /// Writes in memory that are acknowledged when they are on the medium.
+    owed: Vec<PendingFua>,
+
+    work: MechanismTask,
+    /// The read under way begins in the middle of a track; then, when its end next comes by.
+    arrival: Option<(ReadOnArrival, Ns)>,
+    head: Head,
+    /// Up to when the segment that is read into was brought up to date.
+    filled: Ns,
+    /// The sector at which the transfer that ends now would go on.
+    next: Option<u64>,
+    /// A seek that was begun ends even if it is no longer wanted.
+    arm_free: Ns,
+    usage: Usage,
+    stats: DiskStats,
+}
+
+/// The numbers of the config that are needed as it runs, in sectors.
+#[derive(Clone, Copy, Debug)]
+struct CacheLimits {
+    queue_depth: u32,
+    overhead: Ns,
+    rate_per_s: Bytes,
+    /// The same, to divide by.
+    rate: Divisor,
+    dirty: u64,
+    extents: usize,
+    /// Writes are acknowledged when they are on the medium.
+    through: bool,
+    zero_latency: bool,
+    read_ahead: u64,
+    destage: u64,
+}
+
+/// Something that crosses the link.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LinkTransfer {
+    /// The data of a read.
+    Out { id: u64, cause: Cause },
+    /// A piece of a write; the last acknowledges it, from its first sector on.
+    In { start: u64, end: u64, acknowledges: Option<(u64, Cause, u64)> },
+}
+
+/// What the mechanism is doing.
+#[derive(Clone, Copy, Debug)]
+enum MechanismTask {
+    Idle,
+    /// Reading `stream` for a command.
+    Read {
+        read: WaitingRead,
+        stream: ReadStream,
+    },
+    /// Reading on for nobody in particular.
+    ReadAhead {
+        stream: ReadStream,
+    },
+    /// Writing sectors `start..end`.
+    Destage {
+        start: u64,
+        end: u64,
+        since: Ns,
+        begins: Ns,
+        ends: Ns,
+        last: Head,
+    },
+}
+
+impl Disk {
+    /// A disk at time zero, its memory empty, its head on the outermost track.
+    ///
+    /// # Errors
+    /// Where the config contradicts itself.
+    pub fn new(config: &DiskConfig) -> Result<Self, DiskConfigError> {
+        let mechanics = config.check()?;
+        let (link, cache) = (&config.interface, &config.cache);
+        let sectors = |bytes: Bytes| bytes.0 / SECTOR.0;
+        let for_reads = sectors(*cache.size - *cache.write_limit);
+        Ok(Self {
+            mechanics,
+            scheduler: Scheduler::new(&config.scheduler),
+            limits: CacheLimits {
+                queue_depth: *link.queue_depth,
+                overhead: *link.overhead,
+                rate_per_s: *link.rate_per_s,
+                rate: Divisor::new(link.rate_per_s.0),
+                dirty: sectors(*cache.write_limit),
+                extents: *cache.write_extents as usize,
+                through: cache.write_through,
+                zero_latency: cache.zero_latency,
+                read_ahead: sectors(*cache.read_ahead),
+                destage: sectors(*cache.destage),
+            },
+            clock: Ns::ZERO,
+            host: VecDeque::new(),
+            held: 0,
+            controller: Timeline::default(),
+            arriving: VecDeque::new(),
+            link: Timeline::default(),
+            transfers: VecDeque::new(),
+            segments: Segments::new(*cache.segments, for_reads / u64::from(*cache.segments)),
+            reads: Vec::new(),
+            writes: VecDeque::new(),
+            dirty: DirtySectors::default(),
+            inbound: (0, 0),
+            flush: None,
+            owed: Vec::new(),
+            work: MechanismTask::Idle,
+            arrival: None,
+            head: Head::default(),
+            filled: Ns::ZERO,
+            next: None,
+            arm_free: Ns::ZERO,
+            usage: Usage::default(),
+            stats: DiskStats::default(),
+        })
+    }
+
+    /// What it has done so far.
+    pub fn stats(&self) -> DiskStats {
+        self.stats
+    }
+
+    /// Bytes a second of its link.
+    pub fn link_rate(&self) -> Bytes {
+        self.limits.rate_per_s
+    }
+
+    /// Its geometry and seek curves, worked out.
+    pub fn mechanics(&self) -> &Mechanics {
+        &self.mechanics
+    }
+
+    /// Takes commands from the host's queue while the drive has room.
+    fn accept(&mut self) {
+        while self.held < self.limits.queue_depth {
+            let Some(&(id, request)) = self.host.front() else { return };
+            let flushing = self.flush.is_some()
+                || self.arriving.back().is_some_and(|(.., last)| last.op == IoOp::Flush);
+            if flushing || (request.op == IoOp::Flush && self.held > 0) {
+                return;
+            }
+            self.host.pop_front();
+            self.held += 1;
+            let ready = self.controller.reserve(self.clock, self.limits.overhead);
+            self.arriving.push_back((ready, id, request));
+        }
+    }
+
+    /// The controller is done with a command.
+    fn begin(&mut self, id: u64, request: Request, completed: &mut Vec<Completion>) {
+        let start = request.offset.0 / SECTOR.0;
+        let end = start + request.len.0 / SECTOR.0;
+        match request.op {
+            IoOp::Read => self.begin_read(id, start, end),
+            IoOp::Write => {
+                self.writes.push_back(WaitingWrite {
+                    id,
+                    start,
+                    at: start,
+                    end,
+                    since: self.clock,
+                });
+                self.admit();
+            }
+            IoOp::Discard => self.complete(id, Cause::Buffer, completed),
+            IoOp::Flush => {
+                self.flush = Some(id);
+                self.finish_flush(Cause::Buffer, completed);
+            }
+        }
+    }
+
+    fn complete(&mut self, id: u64, cause: Cause, completed: &mut Vec<Completion>) {
+        completed.push(Completion { id, at: self.clock, cause, failed: false });
+        self.stats.requests += 1;
+        self.held -= 1;
+        self.accept();
+    }
+
+    /// Completes a flush once nothing is dirty. Every write before it was acknowledged before it
+    /// was accepted, so none is on the link.
+    fn finish_flush(&mut self, cause: Cause, completed: &mut Vec<Completion>) {
+        if self.dirty.sectors() == 0
+            && !matches!(self.work, MechanismTask::Destage { .. })
+            && let Some(id) = self.flush.take()
+        {
+            self.complete(id, cause, completed);
+        }
+    }
+
+    fn link_time(&self, sectors: u64) -> Ns {
+        let bytes = SECTOR * sectors;
+        match bytes.0.checked_mul(Ns::SECOND.0) {
+            Some(scaled) => Ns(self.limits.rate.ceil(scaled)),
+            None => bytes.time_at(self.limits.rate_per_s),
+        }
+    }
+
+    /// Sends the head to `target`; says when it begins to pass.
+    fn position(&mut self, target: SeekTarget, write: bool) -> Ns {
+        let at = self.clock.max(self.arm_free);
+        let positioning = self.mechanics.position(at, self.head, target, write);
+        self.stats.positionings += 1;
+        self.stats.seeks += u64::from(self.head.cylinder != target.track.cylinder);
+        self.stats.seek_time += positioning.seek;
+        self.stats.rotation_time += positioning.rotation;
+        self.arm_free = at + positioning.seek;
+        self.head = target.track;
+        at + positioning.total()
+    }
+
+    /// Gives the mechanism something to do, where it is free or can be freed.
+    fn dispatch(&mut self) {
+        let next = self.next.take();
+        match self.work {
+            MechanismTask::Idle => {}
+            MechanismTask::ReadAhead { stream }
+                if !self.reads.is_empty() || self.must_destage() =>
+            {
+                self.stop_read_ahead(stream);
+            }
+            _ => return,
+        }
+        let choice = self.scheduler.choose(&SchedulerInput {
+            mechanics: &self.mechanics,
+            at: self.clock.max(self.arm_free),
+            head: self.head,
+            next,
+            reads: &self.reads,
+            destages: self.dirty.extents(),
+            destage_now: self.destage_now(),
+        });
+        match choice {
+            Some(Choice::Read(i)) => {
+                let read = self.reads.swap_remove(i);
+                let free = (self.clock.max(self.arm_free), self.head);
+                let Candidate { lba, target, .. } = read.candidate;
+                let mut stream = self.stream(lba, target, read.end);
+                if self.limits.zero_latency {
+                    self.arrive(&read, &mut stream, free);
+                }
+                self.work = MechanismTask::Read { read, stream };
+            }
+            Some(Choice::Destage(i)) => self.destage(i),
+            None => {}
+        }
+    }
+
+    /// Whether there is something to destage for which the host waits.
+    fn must_destage(&self) -> bool {
+        self.destage_now() && self.dirty.sectors() > 0
+    }
+
+    fn finish_work(&mut self, completed: &mut Vec<Completion>) {
+        match self.work {
+            MechanismTask::Idle => unreachable!("idle work has no end"),
+            MechanismTask::Read { read, stream } => self.finish_read(read, stream),
+            MechanismTask::ReadAhead { stream } => {
+                self.account(stream);
+                self.head = stream.last;
+                self.segments.fill(stream.segment, stream.to);
+                self.work = MechanismTask::Idle;
+            }
+            MechanismTask::Destage { start, end, since, begins, last, .. } => {
+                self.usage.write += self.clock - since;
+                self.stats.transfer_time += self.clock - begins;
+                self.stats.destages += 1;
+                self.stats.sectors_destaged += end - start;
+                self.head = last;
+                self.next = Some(end);
+                self.work = MechanismTask::Idle;
+                self.segments.keep(start, end);
+                self.settle(completed);
+                self.admit();
+                self.finish_flush(Cause::Medium, completed);
+            }
+        }
+    }
+
+    fn work_ends(&self) -> Ns {
+        match &self.work {
+            MechanismTask::Idle => Ns::MAX,
+            MechanismTask::Read { stream, .. } | MechanismTask::ReadAhead { stream } => stream.ends,
+            MechanismTask::Destage { ends, .. } => *ends,
+        }
+    }
+}
+
+impl Device for Disk {
+    fn capacity(&self) -> Bytes {
+        SECTOR * self.mechanics.geometry().sectors()
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        assert!(at >= self.clock, "request {id} at {at}, the disk is at {}", self.clock);
+        let next = self.next_event();
+        assert!(next.is_none_or(|next| at <= next), "request {id} at {at} is past an event");
+        gordon_blockio::check_range(self.capacity(), id, &request);
+        self.clock = at;
+        self.host.push_back((id, request));
+        self.accept();
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        let waiting = self.host.iter_mut().rfind(|waiting| waiting.0 == id);
+        waiting.map(|waiting| waiting.1 = request).is_some()
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Ns> {
+        let transfer = self.transfers.front().map_or(Ns::MAX, |&(at, _)| at);
+        let arrival = self.arriving.front().map_or(Ns::MAX, |&(at, ..)| at);
+        let next = transfer.min(arrival).min(self.work_ends());
+        (next != Ns::MAX).then_some(next)
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        let Some(at) = self.next_event() else { return };
+        self.clock = at;
+        if let Some(&(done, transfer)) = self.transfers.front()
+            && done == at
+        {
+            self.transfers.pop_front();
+            self.finish_transfer(transfer, completed);
+        } else if self.work_ends() == at {
+            self.finish_work(completed);
+        } else if let Some((_, id, request)) = self.arriving.pop_front() {
+            self.begin(id, request, completed);
+        }
+        self.dispatch();
+    }
+
+    fn usage(&self) -> Usage {
+        self.usage
+    }
+}

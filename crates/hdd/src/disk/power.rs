@@ -1,0 +1,112 @@
+//! What a disk draws, and what it does to draw less.
+
+use super::config::{DiskConfigError, at_least, at_most, wrong};
+use gordon_units::{Ns, Sourced, Watts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Power consumption.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerConfig {
+    /// Power while the spindle turns and the arm is at rest.
+    pub idle: Sourced<Watts>,
+    /// Power while the mechanism reads.
+    pub read: Sourced<Watts>,
+    /// Power while the mechanism writes.
+    pub write: Sourced<Watts>,
+    /// Low-power states, entered after idle time, in order of falling power. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<PowerState>,
+    /// Adapts the idle time before the low-power states to the workload. If it is left out, the
+    /// idle times are fixed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adaptive: Option<AdaptiveConfig>,
+}
+
+/// A state in which a disk draws less power than at idle.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PowerState {
+    /// Name of the state, such as `standby` or `sleep`.
+    pub name: String,
+    /// Idle time after which the disk enters the state. Must be longer than that of the state
+    /// before it in the list.
+    pub after: Sourced<Ns>,
+    /// Power in the state.
+    pub draws: Sourced<Watts>,
+    /// Time to leave the state, by which the next request is delayed.
+    pub wake: Sourced<Ns>,
+    /// Total energy to leave the state, in joules.
+    pub wake_energy_j: Sourced<f64>,
+}
+
+/// An idle time before the low-power states that adapts to the workload (Douglis, Krishnan,
+/// Bershad, "Adaptive Disk Spin-down Policies for Mobile Computers", USENIX Mobile and
+/// Location-Independent Computing, 1995).
+///
+/// A wake-up is unwelcome if it takes more than a given fraction of the idle time before it: then
+/// the idle time before the first state grows by a step, otherwise it shrinks by a step. The idle
+/// times of the other states keep their distance from that of the first.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AdaptiveConfig {
+    /// Fraction of the idle time that a wake-up may take, such as 0.05. A wake-up that takes longer
+    /// makes the idle time before the first state grow; any other makes it shrink.
+    pub tolerance: Sourced<f64>,
+    /// Amount by which the idle time grows or shrinks.
+    pub step: Sourced<Ns>,
+    /// Minimum idle time before the first state.
+    pub least: Sourced<Ns>,
+    /// Maximum idle time before the first state.
+    pub most: Sourced<Ns>,
+}
+
+impl PowerConfig {
+    /// Whether reading and writing draw no less than idling.
+    pub(crate) fn check(&self) -> Result<(), DiskConfigError> {
+        let all = [
+            ("power.idle", &self.idle, 0.0),
+            ("power.read", &self.read, self.idle.0),
+            ("power.write", &self.write, self.idle.0),
+        ];
+        for (key, value, least) in all {
+            if !(value.0 >= least && value.0.is_finite()) {
+                return Err(wrong(key, value.value, format!("at least {}", Watts(least))));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether each state is entered later than the one above it and draws no more.
+    pub(crate) fn check_states(&self) -> Result<(), DiskConfigError> {
+        let mut least = self.idle.0;
+        for (at, state) in self.states.iter().enumerate() {
+            if !(0.0..=least).contains(&state.draws.0) {
+                let must = format!("from 0 to the {least} W of the state above it");
+                return Err(wrong("power.states[].draws", state.draws.value, must));
+            }
+            least = state.draws.0;
+            if let Some(above) = at.checked_sub(1).map(|above| &self.states[above]) {
+                let sooner = *above.after + Ns(1);
+                at_least("power.states[].after", *state.after, sooner)?;
+            }
+            if !(*state.wake_energy_j >= 0.0 && state.wake_energy_j.is_finite()) {
+                let must = "0 or more".to_owned();
+                return Err(wrong("power.states[].wake_energy_j", *state.wake_energy_j, must));
+            }
+        }
+        let Some(adaptive) = &self.adaptive else { return Ok(()) };
+        let Some(first) = self.states.first() else {
+            let must = "power.states to enter, or no power.adaptive".to_owned();
+            return Err(wrong("power.states", "empty", must));
+        };
+        if !(*adaptive.tolerance > 0.0 && adaptive.tolerance.is_finite()) {
+            let must = "above 0, as 0.05".to_owned();
+            return Err(wrong("power.adaptive.tolerance", *adaptive.tolerance, must));
+        }
+        at_least("power.adaptive.step", *adaptive.step, Ns(1))?;
+        at_most("power.adaptive.least", *adaptive.least, *first.after)?;
+        at_least("power.adaptive.most", *adaptive.most, *first.after)
+    }
+}

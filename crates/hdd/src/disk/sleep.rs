@@ -1,0 +1,431 @@
+//! A disk that saves power while nobody asks for anything: states below idle (heads unloaded,
+//! slower, spun down), each entered when it has been quiet for so long, each left at a cost in time
+//! and energy. How long may follow what is asked ([`AdaptiveConfig`](super::AdaptiveConfig)).
+
+use super::{AdaptiveConfig, DiskConfigError, PowerConfig, PowerState};
+use gordon_blockio::{Completion, Device, Request, Usage};
+use gordon_units::{Bytes, Ns};
+
+/// What a disk saved, and what that cost.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SleepStats {
+    /// How long it was in each state.
+    pub time: Vec<Ns>,
+    /// How often it was woken from each.
+    pub wakes: Vec<u64>,
+    /// How long requests waited for that, until the disk was back, in all.
+    pub waking: Ns,
+    /// Wakes that took more of the quiet time before them than is tolerated, where something is.
+    pub unwelcome: u64,
+}
+
+/// What a disk drew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EnergyUse {
+    /// What it saved.
+    pub slept: SleepStats,
+    /// Joules, by state.
+    pub joules: Vec<(String, f64)>,
+}
+
+/// A disk with such states.
+#[derive(Clone, Debug)]
+pub struct PowerManagedDisk<D> {
+    disk: D,
+    states: Vec<PowerState>,
+    adaptive: Option<AdaptiveConfig>,
+    /// How long it is quiet until it enters the first state.
+    first: Ns,
+    /// Since when it has nothing to do, once it had something.
+    quiet: Option<Ns>,
+    /// Requests that wait until it is awake, and when that is.
+    waiting: Vec<(u64, Request)>,
+    awake_at: Ns,
+    slept: SleepStats,
+}
+
+impl<D: Device> PowerManagedDisk<D> {
+    /// `disk`, awake.
+    ///
+    /// # Errors
+    /// Where a deeper state is entered sooner or draws more.
+    pub fn new(disk: D, power: &PowerConfig) -> Result<Self, DiskConfigError> {
+        power.check_states()?;
+        Ok(Self::with(disk, power.states.clone(), power.adaptive.clone()))
+    }
+
+    /// One of which nobody knows what it draws: it is always awake.
+    pub fn awake(disk: D) -> Self {
+        Self::with(disk, Vec::new(), None)
+    }
+
+    fn with(disk: D, states: Vec<PowerState>, adaptive: Option<AdaptiveConfig>) -> Self {
+        let slept = SleepStats {
+            time: vec![Ns::ZERO; states.len()],
+            wakes: vec![0; states.len()],
+            waking: Ns::ZERO,
+            unwelcome: 0,
+        };
+        let (held, awake_at) = (Vec::new(), Ns::ZERO);
+        let first = states.first().map_or(Ns::MAX, |state| *state.after);
+        Self { disk, states, adaptive, first, quiet: None, waiting: held, awake_at, slept }
+    }
+
+    /// The disk.
+    pub fn disk(&self) -> &D {
+        &self.disk
+    }
+
+    /// What it saved until `now`, when the last thing happened or later.
+    pub fn slept(&self, now: Ns) -> SleepStats {
+        let mut slept = self.slept.clone();
+        if let Some(since) = self.quiet {
+            self.account(&mut slept, now.saturating_sub(since));
+        }
+        slept
+    }
+
+    /// Joules of a run that took so long, and in which it slept that much.
+    pub fn energy(&self, power: &PowerConfig, run: Ns, slept: &SleepStats) -> f64 {
+        self.energy_by_state(power, run, slept).map(|(_, joules)| joules).sum()
+    }
+
+    /// The same by what it did meanwhile: a state's watts for the time in it. What is under way
+    /// when the run ends counts whole, and idle is what is left of the run.
+    pub fn energy_by_state<'a>(
+        &'a self,
+        power: &PowerConfig,
+        run: Ns,
+        slept: &'a SleepStats,
+    ) -> impl Iterator<Item = (&'a str, f64)> {
+        let usage = self.disk.usage();
+        let below = slept.time.iter().fold(Ns::ZERO, |sum, time| sum + *time);
+        let idle = run.saturating_sub(usage.read + usage.write + below + slept.waking);
+        #[allow(clippy::cast_precision_loss)]
+        let woken = self.states.iter().zip(&slept.wakes);
+        let waking = woken.map(|(state, wakes)| *wakes as f64 * *state.wake_energy_j).sum();
+        let states = self.states.iter().zip(&slept.time);
+        let awake = [
+            ("idle", idle.as_secs() * power.idle.0),
+            ("reading", usage.read.as_secs() * power.read.0),
+            ("writing", usage.write.as_secs() * power.write.0),
+            ("waking", waking),
+        ];
+        let asleep =
+            states.map(|(state, time)| (state.name.as_str(), time.as_secs() * state.draws.0));
+        awake.into_iter().chain(asleep)
+    }
+
+    /// How long it is quiet until it enters a state; for ever, below the last.
+    fn after(&self, state: usize) -> Ns {
+        let distance = |state: &PowerState| *state.after - *self.states[0].after;
+        self.states.get(state).map_or(Ns::MAX, |state| self.first + distance(state))
+    }
+
+    /// What it saved until `now`, and the joules of a run that took `run`.
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> EnergyUse {
+        let slept = self.slept(now);
+        let states = self.energy_by_state(power, run, &slept);
+        let joules = states.map(|(state, joules)| (state.to_owned(), joules)).collect();
+        EnergyUse { slept, joules }
+    }
+
+    /// Books a quiet time; the state that it ended in.
+    fn account(&self, slept: &mut SleepStats, quiet: Ns) -> Option<usize> {
+        let mut deepest = None;
+        for at in 0..self.states.len() {
+            let after = self.after(at);
+            if quiet < after {
+                break;
+            }
+            slept.time[at] += quiet.min(self.after(at + 1)) - after;
+            deepest = Some(at);
+        }
+        deepest
+    }
+
+    /// A request comes after so long a quiet time: how long it takes to be awake.
+    fn wake(&mut self, quiet: Ns) -> Ns {
+        let mut slept = std::mem::take(&mut self.slept);
+        let deepest = self.account(&mut slept, quiet);
+        self.slept = slept;
+        let Some(at) = deepest else { return Ns::ZERO };
+        self.slept.wakes[at] += 1;
+        let takes = *self.states[at].wake;
+        self.slept.waking += takes;
+        self.adapt(takes, quiet);
+        takes
+    }
+
+    /// Carries out the next event, which is at `now`.
+    #[inline]
+    fn step_at(&mut self, now: Ns, completed: &mut Vec<Completion>) {
+        if !self.waiting.is_empty() {
+            for (id, request) in std::mem::take(&mut self.waiting) {
+                self.disk.submit(self.awake_at, id, request);
+            }
+            return;
+        }
+        self.disk.step(completed);
+        if self.disk.next_event().is_none() {
+            self.quiet = Some(now);
+        }
+    }
+
+    /// Waits longer from now on where waking took too much of the quiet time before, else less.
+    fn adapt(&mut self, takes: Ns, quiet: Ns) {
+        let Some(adaptive) = &self.adaptive else { return };
+        let unwelcome = takes.as_secs() > *adaptive.tolerance * quiet.as_secs();
+        self.slept.unwelcome += u64::from(unwelcome);
+        self.first = if unwelcome {
+            (self.first + *adaptive.step).min(*adaptive.most)
+        } else {
+            self.first.saturating_sub(*adaptive.step).max(*adaptive.least)
+        };
+    }
+}
+
+impl<D: Device> Device for PowerManagedDisk<D> {
+    fn capacity(&self) -> Bytes {
+        self.disk.capacity()
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        if let Some(since) = self.quiet.take() {
+            let takes = self.wake(at - since);
+            self.awake_at = at + takes;
+        }
+        if at < self.awake_at {
+            self.waiting.push((id, request));
+        } else {
+            self.disk.submit(at, id, request);
+        }
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        match self.waiting.iter_mut().find(|held| held.0 == id) {
+            Some(held) => {
+                held.1 = request;
+                true
+            }
+            None => self.disk.enlarge(id, request),
+        }
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Ns> {
+        if self.waiting.is_empty() { self.disk.next_event() } else { Some(self.awake_at) }
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        if let Some(now) = self.next_event() {
+            self.step_at(now, completed);
+        }
+    }
+
+    fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
+        while completed.is_empty()
+            && let Some(now) = self.next_event()
+            && now <= until
+        {
+            self.step_at(now, completed);
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        self.disk.usage()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Disk;
+    use super::super::testing::small;
+    use super::*;
+    use gordon_blockio::{IoOp, SECTOR};
+    use gordon_units::Watts;
+
+    /// Idle 1 W, reading 2 W. After 1 s half a watt, awake in 0.1 s for 0.2 J; after 10 s nothing,
+    /// awake in 5 s for 20 J.
+    fn power() -> PowerConfig {
+        let state = |name: &str, after, draws, wake, joules: f64| PowerState {
+            name: name.into(),
+            after: Ns(after).into(),
+            draws: Watts(draws).into(),
+            wake: Ns(wake).into(),
+            wake_energy_j: joules.into(),
+        };
+        let states = vec![
+            state("unloaded", 1_000_000_000, 0.5, 100_000_000, 0.2),
+            state("standby", 10_000_000_000, 0.0, 5_000_000_000, 20.0),
+        ];
+        PowerConfig { states, ..small().power }
+    }
+
+    /// How long a read of a sector of the first track takes.
+    fn read(sleeper: &mut PowerManagedDisk<Disk>, at: u64, sector: u64) -> Ns {
+        let request = Request { op: IoOp::Read, offset: SECTOR * sector, len: SECTOR };
+        sleeper.submit(Ns(at), 1, request);
+        let mut done = vec![];
+        while sleeper.next_event().is_some() {
+            sleeper.step(&mut done);
+        }
+        done[0].at - Ns(at)
+    }
+
+    #[test]
+    fn quiet_times_save_and_cost() {
+        let mut config = small();
+        config.cache.read_ahead = Bytes(0).into();
+        let disk = || Disk::new(&config).unwrap();
+        let mut sleeper = PowerManagedDisk::new(disk(), &power()).unwrap();
+        let plain = |at, sector| {
+            let mut disk = PowerManagedDisk::new(disk(), &small().power).unwrap();
+            read(&mut disk, at, sector)
+        };
+        // Half a second: nothing. Then two seconds since: 1 in the first state.
+        let first = read(&mut sleeper, 500_000_000, 10);
+        assert_eq!(first, plain(500_000_000, 10));
+        let at = 500_000_000 + first.0 + 2_000_000_000;
+        // It starts 0.1 s later.
+        assert_eq!(read(&mut sleeper, at, 20) - Ns(100_000_000), plain(at + 100_000_000, 20));
+        let quiet = sleeper.quiet.unwrap();
+        let at = quiet.0 + 30_000_000_000;
+        let took = read(&mut sleeper, at, 30);
+        assert!(took > Ns(5_000_000_000) && took < Ns(5_100_000_000), "{took}");
+        let end = sleeper.quiet.unwrap() + Ns(1_500_000_000);
+        let slept = sleeper.slept(end);
+        // 1 s, 9 of 30, half of 1.5; 20 of 30.
+        assert_eq!(slept.time, [Ns(10_500_000_000), Ns(20_000_000_000)]);
+        assert_eq!((slept.wakes.clone(), slept.waking), (vec![1, 1], Ns(5_100_000_000)));
+        let busy = sleeper.usage().read.as_secs();
+        // All of it at 1 W, but: reading 1 more; what the states save; waking costs 0.1 and 15
+        // more.
+        let expected = end.as_secs() + busy - 10.5 * 0.5 - 20.0 + 0.1 + 15.0;
+        let energy = sleeper.energy(&power(), end, &slept);
+        assert!((energy - expected).abs() < 1e-9, "{energy} {expected}");
+        let states: Vec<_> = sleeper.energy_by_state(&power(), end, &slept).collect();
+        let idle = end.as_secs() - busy - 30.5 - 5.1;
+        let told = [("idle", idle), ("reading", 2.0 * busy), ("writing", 0.0), ("waking", 20.2)];
+        let asleep = [("unloaded", 5.25), ("standby", 0.0)];
+        for ((name, joules), (known, other)) in states.iter().zip(told.iter().chain(&asleep)) {
+            assert_eq!(name, known);
+            assert!((joules - other).abs() < 1e-9, "{name} {joules} {other}");
+        }
+        assert_eq!(states.len(), 6);
+    }
+
+    #[test]
+    fn what_is_under_way_at_the_end_counts_whole() {
+        let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
+        read(&mut sleeper, 0, 10);
+        let (busy, slept) = (sleeper.usage().read, sleeper.slept(Ns::ZERO));
+        let energy = sleeper.energy(&power(), Ns(busy.0 / 2), &slept);
+        assert!((energy - 2.0 * busy.as_secs()).abs() < 1e-9, "{energy}");
+    }
+
+    #[test]
+    fn requests_that_come_meanwhile_wait_too() {
+        let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
+        let request = |start| Request { op: IoOp::Read, offset: SECTOR * start, len: SECTOR };
+        // It is awake for the first.
+        let first = read(&mut sleeper, 2_000_000_000, 10);
+        assert!(first < Ns(20_000_000), "{first}");
+        let at = sleeper.quiet.unwrap() + Ns(2_000_000_000);
+        sleeper.submit(at, 1, request(2000));
+        sleeper.submit(at + Ns(50_000_000), 2, request(5000));
+        let awake = at + Ns(100_000_000);
+        assert_eq!(sleeper.next_event(), Some(awake));
+        let mut done = vec![];
+        while sleeper.next_event().is_some() {
+            sleeper.step(&mut done);
+        }
+        assert_eq!(done.len(), 2);
+        assert!(done.iter().all(|done| done.at > awake));
+        assert_eq!(sleeper.slept(Ns::ZERO).wakes, [1, 0]);
+    }
+
+    #[test]
+    fn the_time_before_follows_what_is_asked() {
+        // Awake from the first state in 0.1 s: too much of less than 2 s. It is 1 s, and moves by
+        // 0.4 between 0.5 and 2; the second state stays 9 s behind.
+        let mut power = power();
+        let ms = |ms: u64| Ns(ms * 1_000_000).into();
+        let (step, least, most) = (ms(400), ms(500), ms(2000));
+        power.adaptive = Some(AdaptiveConfig { tolerance: 0.05.into(), step, least, most });
+        let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power).unwrap();
+        read(&mut sleeper, 0, 10);
+        let mut after = |quiet: u64| {
+            let since = sleeper.quiet.unwrap();
+            read(&mut sleeper, since.0 + quiet * 1_000_000, 10 + quiet);
+            (sleeper.first.0 / 1_000_000, sleeper.slept.unwelcome, sleeper.slept.wakes.clone())
+        };
+        assert_eq!(after(900), (1000, 0, vec![0, 0]));
+        assert_eq!(after(1500), (1400, 1, vec![1, 0]));
+        // Before its time is over nothing happens.
+        assert_eq!(after(1399), (1400, 1, vec![1, 0]));
+        assert_eq!(after(1999), (1800, 2, vec![2, 0]));
+        assert_eq!(after(1900), (2000, 3, vec![3, 0]));
+        // 2 s are just enough.
+        assert_eq!(after(2000), (1600, 3, vec![4, 0]));
+        // The second state after 1.6 and 9 s; waking from that takes 5 s, too much of less than
+        // 100.
+        assert_eq!(after(10_599), (1200, 3, vec![5, 0]));
+        assert_eq!(after(10_200), (1600, 4, vec![5, 1]));
+        for (quiet, first) in [(100_000, 1200), (200_000, 800), (9000, 500), (9000, 500)] {
+            assert_eq!((after(quiet).0, after(0).1), (first, 4));
+        }
+        let slept = sleeper.slept(Ns::ZERO);
+        assert_eq!(slept.wakes, [7, 3]);
+        // From 0.5 s after the last on.
+        assert_eq!(sleeper.after(1), Ns(9_500_000_000));
+        let quiet = |after: u64, until: u64| Ns((until - after) * 1_000_000);
+        let first = quiet(1000, 1500) + quiet(1400, 1400);
+        let first = first + quiet(1400, 1999) + quiet(1800, 1900) + quiet(2000, 2000);
+        let first = first + quiet(1600, 10_599) + Ns(9_000_000_000) * 3 + quiet(800, 9000);
+        assert_eq!(slept.time[0], first + quiet(500, 9000));
+        let second = quiet(10_200, 10_200) + quiet(10_600, 100_000) + quiet(10_200, 200_000);
+        assert_eq!(slept.time[1], second);
+    }
+
+    #[test]
+    fn bounds_hold_the_first_time() {
+        let refused = |change: &dyn Fn(&mut PowerConfig)| {
+            let mut wrong = power();
+            let s = |s: u64| Ns(s * 1_000_000_000).into();
+            let (step, least, most) = (s(1), s(1), s(60));
+            wrong.adaptive = Some(AdaptiveConfig { tolerance: 0.05.into(), step, least, most });
+            change(&mut wrong);
+            PowerManagedDisk::new(Disk::new(&small()).unwrap(), &wrong)
+                .map(drop)
+                .map_err(|e| e.to_string())
+        };
+        fn adaptive(power: &mut PowerConfig) -> &mut AdaptiveConfig {
+            power.adaptive.as_mut().unwrap()
+        }
+        assert_eq!(refused(&|_| {}), Ok(()));
+        let told = |change: &dyn Fn(&mut PowerConfig), key: &str| {
+            let text = refused(change).unwrap_err();
+            assert!(text.contains(key), "{text}");
+        };
+        told(&|power| adaptive(power).tolerance = 0.0.into(), "power.adaptive.tolerance is 0");
+        told(&|power| adaptive(power).step = Ns(0).into(), "power.adaptive.step");
+        told(&|power| adaptive(power).least = Ns(1_100_000_000).into(), "power.adaptive.least");
+        told(&|power| adaptive(power).most = Ns(900_000_000).into(), "power.adaptive.most");
+        told(&|power| power.states.clear(), "power.states");
+    }
+
+    #[test]
+    fn states_go_down() {
+        let mut wrong = power();
+        wrong.states[1].draws = Watts(0.6).into();
+        let text =
+            PowerManagedDisk::new(Disk::new(&small()).unwrap(), &wrong).unwrap_err().to_string();
+        assert!(text.contains("power.states[].draws"), "{text}");
+        let mut wrong = power();
+        wrong.states[1].after = Ns(1_000_000_000).into();
+        let text =
+            PowerManagedDisk::new(Disk::new(&small()).unwrap(), &wrong).unwrap_err().to_string();
+        assert!(text.contains("power.states[].after"), "{text}");
+    }
+}

@@ -1,0 +1,117 @@
+//! The way of a write: room, link, memory; then the medium, when nobody waits.
+
+use super::mechanics::Head;
+use super::{Disk, LinkTransfer, MechanismTask};
+use gordon_blockio::{Cause, Completion};
+use gordon_units::Ns;
+
+/// A write goes over the link in pieces of this many sectors (1 MiB), so that one larger than the
+/// cache is taken in as room appears.
+const WRITE_CHUNK: u64 = 2048;
+
+/// A write that waits for room, from `at` on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitingWrite {
+    pub(crate) id: u64,
+    pub(crate) start: u64,
+    pub(crate) at: u64,
+    pub(crate) end: u64,
+    /// When it came.
+    pub(crate) since: Ns,
+}
+
+/// A write that is acknowledged when it is on the medium.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PendingFua {
+    id: u64,
+    start: u64,
+    end: u64,
+}
+
+impl Disk {
+    /// Takes in writes for as long as there is room.
+    pub(crate) fn admit(&mut self) {
+        while let Some(write) = self.writes.front_mut() {
+            let taken = match self.work {
+                MechanismTask::Destage { start, end, .. } => end - start,
+                _ => 0,
+            } + self.dirty.sectors()
+                + self.inbound.0;
+            let room = self.limits.dirty.saturating_sub(taken);
+            let len = (write.end - write.at).min(WRITE_CHUNK);
+            if room < len.min(self.limits.dirty) {
+                return;
+            }
+            let (start, end) = (write.at, write.at + len.min(room));
+            let extents = self.dirty.extents().len() + self.inbound.1 as usize;
+            if extents >= self.limits.extents && !self.dirty.touches(start, end) {
+                return;
+            }
+            write.at = end;
+            // One that found no room waited for a destage.
+            let cause = if write.since == self.clock { Cause::Buffer } else { Cause::Medium };
+            let acknowledges = (write.at == write.end).then_some((write.id, cause, write.start));
+            if acknowledges.is_some() {
+                self.writes.pop_front();
+            }
+            self.inbound.0 += end - start;
+            self.inbound.1 += 1;
+            let done = self.link.reserve(self.clock, self.link_time(end - start));
+            self.transfers.push_back((done, LinkTransfer::In { start, end, acknowledges }));
+        }
+    }
+
+    /// Whether the host waits for destages: memory is full, a flush is pending, or writes are
+    /// acknowledged after them.
+    pub(crate) fn destage_now(&self) -> bool {
+        self.flush.is_some() || !self.writes.is_empty() || !self.owed.is_empty()
+    }
+
+    /// Acknowledges writes all of which are on the medium now.
+    pub(crate) fn settle(&mut self, completed: &mut Vec<Completion>) {
+        let mut at = 0;
+        while let Some(&PendingFua { id, start, end }) = self.owed.get(at) {
+            if self.dirty.has(start, end) {
+                at += 1;
+            } else {
+                self.owed.remove(at);
+                self.complete(id, Cause::Medium, completed);
+            }
+        }
+    }
+
+    pub(crate) fn finish_transfer(
+        &mut self,
+        transfer: LinkTransfer,
+        completed: &mut Vec<Completion>,
+    ) {
+        match transfer {
+            LinkTransfer::Out { id, cause } => self.complete(id, cause, completed),
+            LinkTransfer::In { start, end, acknowledges } => {
+                self.inbound.0 -= end - start;
+                self.inbound.1 -= 1;
+                self.dirty.add(start, end, self.clock, |lba| self.mechanics.aim(lba));
+                match acknowledges {
+                    Some((id, _, start)) if self.limits.through => {
+                        self.owed.push(PendingFua { id, start, end });
+                    }
+                    Some((id, cause, _)) => self.complete(id, cause, completed),
+                    None => {}
+                }
+                self.admit();
+            }
+        }
+    }
+
+    pub(crate) fn destage(&mut self, extent: usize) {
+        let since = self.clock;
+        let target = self.dirty.extents()[extent].as_ref().target;
+        let aim = |lba| self.mechanics.aim(lba);
+        let (start, end) = self.dirty.take(extent, self.limits.destage, aim);
+        let begins = self.position(target, true);
+        let place = self.mechanics.geometry().nominal_location(end - 1);
+        let ends = begins + Ns(self.mechanics.geometry().course_end(place) - target.course);
+        let last = Head { cylinder: place.cylinder, head: place.head };
+        self.work = MechanismTask::Destage { start, end, since, begins, ends, last };
+    }
+}

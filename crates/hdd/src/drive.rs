@@ -1,0 +1,239 @@
+//! A hard disk of either kind, or several as one.
+
+use crate::classic::{ClassicConfig, ClassicDisk};
+use crate::disk::{
+    Disk, DiskConfig, DiskConfigError, DiskStats, EnergyUse, PowerConfig, PowerManagedDisk,
+    SchedulingPolicy,
+};
+use gordon_blockio::{Completion, Device, Request, Usage};
+use gordon_sim::bus::SharedBus;
+use gordon_sim::coalesce::Coalescer;
+use gordon_sim::stripe::{CHUNK, Stripe, StripeError};
+use gordon_units::{Bytes, Ns};
+use serde::{Deserialize, Serialize};
+
+/// A disk of either kind, as a config describes it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DriveConfig {
+    /// One with a queue of its own.
+    Config(Box<DiskConfig>),
+    /// One that carries out one command at a time.
+    Classic(Box<ClassicConfig>),
+}
+
+impl DriveConfig {
+    /// What it is, in a line.
+    pub fn summary(&self) -> &str {
+        match self {
+            Self::Config(config) => &config.summary,
+            Self::Classic(config) => &config.summary,
+        }
+    }
+
+    /// What it draws, if that is known.
+    pub fn power(&self) -> Option<&PowerConfig> {
+        match self {
+            Self::Config(config) => Some(&config.power),
+            Self::Classic(config) => config.power.as_ref(),
+        }
+    }
+}
+
+/// Several disks as one (RAID-0; with copies, RAID-1 and RAID-10), and what lies before them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct StripeConfig {
+    /// How many in all.
+    pub disks: u32,
+    /// What lies on one before the next has its turn.
+    pub unit: Bytes,
+    /// On so many of them lies the same.
+    pub copies: u32,
+    /// Bytes a second that cross the bus, or the host adapter, that all of them share; without it,
+    /// they share none.
+    pub bus_rate_per_s: Option<Bytes>,
+    /// Requests that wait for a disk are joined with their neighbours up to this size; without it,
+    /// none are.
+    pub coalesce: Option<Bytes>,
+}
+
+impl Default for StripeConfig {
+    fn default() -> Self {
+        Self { disks: 1, unit: CHUNK, copies: 1, bus_rate_per_s: None, coalesce: None }
+    }
+}
+
+/// A disk of either kind, or several.
+#[derive(Clone, Debug)]
+pub enum Drive {
+    /// With a queue of its own.
+    Queued(Box<PowerManagedDisk<Disk>>),
+    /// One command at a time.
+    Classic(Box<PowerManagedDisk<ClassicDisk>>),
+    /// One with requests joined before it.
+    Coalesced(Box<Coalescer<Drive>>),
+    /// Several as one.
+    Striped(Box<Stripe<Drive>>),
+}
+
+impl Drive {
+    /// Builds one; `scheduler` in place of its own policy.
+    ///
+    /// # Errors
+    /// Where the config contradicts itself.
+    pub fn new(
+        config: &DriveConfig,
+        scheduler: Option<SchedulingPolicy>,
+    ) -> Result<Self, DiskConfigError> {
+        match config {
+            DriveConfig::Config(config) => {
+                let mut config = config.clone();
+                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
+                let disk = PowerManagedDisk::new(Disk::new(&config)?, &config.power)?;
+                Ok(Self::Queued(Box::new(disk)))
+            }
+            DriveConfig::Classic(config) => {
+                let mut config = config.clone();
+                config.scheduler.policy = scheduler.unwrap_or(config.scheduler.policy);
+                let drive = ClassicDisk::new(&config)?;
+                let drive = match &config.power {
+                    Some(power) => PowerManagedDisk::new(drive, power)?,
+                    None => PowerManagedDisk::awake(drive),
+                };
+                Ok(Self::Classic(Box::new(drive)))
+            }
+        }
+    }
+
+    /// So many of it as one.
+    ///
+    /// # Errors
+    /// Where they cannot be striped.
+    pub fn striped(self, stripe: StripeConfig) -> Result<Self, StripeError> {
+        let StripeConfig { disks, unit, copies, bus_rate_per_s, coalesce } = stripe;
+        let link = self.link_rate();
+        let one = match coalesce {
+            Some(most) => Self::Coalesced(Box::new(Coalescer::new(self, most))),
+            None => self,
+        };
+        if coalesce.is_some() && stripe == (StripeConfig { coalesce, ..StripeConfig::default() }) {
+            return Ok(one);
+        }
+        let mut members = Stripe::of(one, disks, unit)?.mirrored(copies)?;
+        if let Some(rate) = bus_rate_per_s {
+            members = members.on(SharedBus { rate, link })?;
+        }
+        Ok(Self::Striped(Box::new(members)))
+    }
+
+    /// Bytes a second of a single one's link.
+    fn link_rate(&self) -> Bytes {
+        match self {
+            Self::Queued(disk) => disk.disk().link_rate(),
+            Self::Classic(drive) => drive.disk().link_rate(),
+            Self::Coalesced(drive) => drive.device().link_rate(),
+            Self::Striped(stripe) => stripe.members().iter().map(Self::link_rate).sum(),
+        }
+    }
+
+    /// The disks that it is made of.
+    pub fn disks(&self) -> &[Self] {
+        match self {
+            Self::Striped(stripe) => stripe.members(),
+            one => std::slice::from_ref(one),
+        }
+    }
+
+    /// What a single one did.
+    pub fn stats(&self) -> DiskStats {
+        match self {
+            Self::Queued(disk) => disk.disk().stats(),
+            Self::Classic(drive) => drive.disk().stats(),
+            Self::Coalesced(drive) => drive.device().stats(),
+            Self::Striped(_) => DiskStats::default(),
+        }
+    }
+
+    /// Requests that were joined to others before a single one.
+    pub fn joined(&self) -> u64 {
+        match self {
+            Self::Coalesced(drive) => drive.joined(),
+            _ => 0,
+        }
+    }
+
+    /// What a single one saved until `now`, and the joules of a run that took `run`; not of
+    /// several.
+    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<EnergyUse> {
+        match self {
+            Self::Queued(disk) => Some(disk.drawn(power, now, run)),
+            Self::Classic(drive) => Some(drive.drawn(power, now, run)),
+            Self::Coalesced(drive) => drive.device().drawn(power, now, run),
+            Self::Striped(_) => None,
+        }
+    }
+
+    fn device(&self) -> &dyn Device {
+        match self {
+            Self::Queued(disk) => &**disk,
+            Self::Classic(drive) => &**drive,
+            Self::Coalesced(drive) => &**drive,
+            Self::Striped(stripe) => &**stripe,
+        }
+    }
+}
+
+impl Device for Drive {
+    fn capacity(&self) -> Bytes {
+        self.device().capacity()
+    }
+
+    fn submit(&mut self, at: Ns, id: u64, request: Request) {
+        match self {
+            Self::Queued(disk) => disk.submit(at, id, request),
+            Self::Classic(drive) => drive.submit(at, id, request),
+            Self::Coalesced(drive) => drive.submit(at, id, request),
+            Self::Striped(stripe) => stripe.submit(at, id, request),
+        }
+    }
+
+    fn enlarge(&mut self, id: u64, request: Request) -> bool {
+        match self {
+            Self::Queued(disk) => disk.enlarge(id, request),
+            Self::Classic(drive) => drive.enlarge(id, request),
+            Self::Coalesced(_) | Self::Striped(_) => false,
+        }
+    }
+
+    fn next_event(&self) -> Option<Ns> {
+        match self {
+            Self::Queued(disk) => disk.next_event(),
+            Self::Classic(drive) => drive.next_event(),
+            Self::Coalesced(drive) => drive.next_event(),
+            Self::Striped(stripe) => stripe.next_event(),
+        }
+    }
+
+    fn step(&mut self, completed: &mut Vec<Completion>) {
+        match self {
+            Self::Queued(disk) => disk.step(completed),
+            Self::Classic(drive) => drive.step(completed),
+            Self::Coalesced(drive) => drive.step(completed),
+            Self::Striped(stripe) => stripe.step(completed),
+        }
+    }
+
+    fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
+        match self {
+            Self::Queued(disk) => disk.advance(until, completed),
+            Self::Classic(drive) => drive.advance(until, completed),
+            Self::Coalesced(drive) => drive.advance(until, completed),
+            Self::Striped(stripe) => stripe.advance(until, completed),
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        self.device().usage()
+    }
+}

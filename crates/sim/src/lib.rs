@@ -1,0 +1,19 @@
+//! What simulators of devices share: an event queue, resource timelines, and several devices as one.
+//!
+//! [`SlotScheduler`] hands out events by (time, slot); each of its slots has at most one pending
+//! event. [`Timeline`] is a resource that serves one user at a time, first come first served: a
+//! bus, a host link. Time is `Ns`, whole nanoseconds on a virtual clock, and the order of events
+//! depends on nothing but the inputs.
+//!
+//! [`stripe`] makes one device of several (RAID-0, RAID-1, RAID-10), [`bus`] lets them share an
+//! adapter, and [`coalesce`] is a host that joins requests that wait. All are generic over
+//! [`Device`](gordon_blockio::Device).
+
+pub mod bus;
+pub mod coalesce;
+mod slot_scheduler;
+pub mod stripe;
+mod timeline;
+
+pub use slot_scheduler::SlotScheduler;
+pub use timeline::Timeline;

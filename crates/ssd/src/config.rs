@@ -1,0 +1,631 @@
+//! A flash device on paper: what its TOML says, and whether it can exist.
+
+use super::startup::startup;
+use super::timing::{LONGEST, TimingConfig};
+use gordon_blockio::SECTOR;
+use gordon_ftl::{CheckpointError, Config, FtlConfigError, Victim};
+use gordon_nand::{
+    BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, SuperPageShape,
+    Timing,
+};
+use gordon_units::{BlockId, Bytes, Ns, Source, Sourced, Watts};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A flash device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SsdConfig {
+    /// One-line description of the part.
+    pub summary: String,
+    /// Exported capacity in bytes. The rest of the array is over-provisioning.
+    pub capacity: Sourced<Bytes>,
+    /// Flash array.
+    pub geometry: GeometryConfig,
+    /// Timing of flash operations and buses.
+    pub timing: TimingConfig,
+    /// Super-pages, striped over the array.
+    pub super_page: SuperPage,
+    /// Flash translation layer.
+    #[serde(default)]
+    pub ftl: FtlConfig,
+    /// Host link. If it is left out, the link takes no time.
+    #[serde(default, skip_serializing_if = "HostLink::is_empty")]
+    pub host: HostLink,
+    /// Endurance of the flash array.
+    pub endurance: EnduranceConfig,
+    /// Power consumption.
+    pub power: Power,
+}
+
+/// Flash array: buses carry packages, packages contain dies, dies have planes, and planes have
+/// blocks of pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GeometryConfig {
+    /// Number of buses.
+    pub buses: Sourced<u32>,
+    /// Number of packages per bus.
+    pub packages_per_bus: Sourced<u32>,
+    /// Number of dies per package.
+    pub dies_per_package: Sourced<u32>,
+    /// Number of planes per die.
+    pub planes_per_die: Sourced<u32>,
+    /// Number of blocks per plane.
+    pub blocks_per_plane: Sourced<u32>,
+    /// Number of pages per block.
+    pub pages_per_block: Sourced<u32>,
+    /// Size of the data area of a page, in bytes.
+    pub page: Sourced<Bytes>,
+    /// Size of the out-of-band area of a page, in bytes.
+    pub oob: Sourced<Bytes>,
+}
+
+/// Super-pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuperPage {
+    /// Size of the data area of a super-page, in bytes.
+    pub size: Sourced<Bytes>,
+    /// Buses, dies and planes that a super-page is striped over. If it is left out, a super-page is
+    /// striped over buses first, then planes, then the dies of a bus.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<ShapeConfig>,
+    /// Mapping unit: size of a logical page, in bytes. Default: the size of a super-page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Sourced<Bytes>>,
+}
+
+/// Buses, dies and planes that a super-page is striped over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShapeConfig {
+    /// Number of buses.
+    pub buses: u32,
+    /// Number of dies on each of these buses.
+    pub dies_per_bus: u32,
+    /// Number of planes of each of these dies.
+    pub planes: u32,
+}
+
+/// Settings of the flash translation layer. Settings that are left out are derived from the array:
+/// one write point per die group, read bypassing and write combining on, and free blocks in
+/// proportion to the die groups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FtlConfig {
+    /// Number of write points. Default: one per die group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_points: Option<Sourced<u32>>,
+    /// Read bypassing: reads join a pending read of the same page, and the last page read is kept.
+    /// Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bypass: Option<Sourced<bool>>,
+    /// Write combining: writes are merged into a pending write of the same page. Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub combine: Option<Sourced<bool>>,
+    /// Number of free blocks that only garbage collection may use. Default: the number of die
+    /// groups, but at most 1/64 of the blocks or 2, whichever is more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserve: Option<Sourced<u32>>,
+    /// Low-water mark: number of free blocks at which garbage collection starts. The space left in
+    /// open blocks counts as at most `low_water` - `reserve` free blocks. Default: twice the
+    /// default of `reserve`, plus 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub low_water: Option<Sourced<u32>>,
+    /// Number of free blocks up to which garbage collection runs in idle time, as long as the
+    /// victim block is at most half valid. Default: four times the default of `reserve`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_water: Option<Sourced<u32>>,
+    /// Number of additional write points that only copies of garbage collection use; 0 to share the
+    /// other write points. Default: 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub copy_points: Option<Sourced<u32>>,
+    /// Policy by which garbage collection selects its victim block. Default: `greedy`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub victim: Option<Sourced<VictimPolicy>>,
+    /// With victim policy `d-choices`: number of random blocks to compare. Default: 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choices: Option<Sourced<u32>>,
+    /// Whether each block has a summary page, which records the logical pages in the block.
+    /// Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Sourced<bool>>,
+    /// Whether flushed data and trims survive a power cut: trims are logged on flash, and free
+    /// blocks are kept for recovery. Requires `summary`. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub durable: Option<Sourced<bool>>,
+    /// Memory of the controller, in bytes. Results have a warning if the LBA table needs all of it
+    /// or more; the simulation itself is not affected. Default: no check.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table_memory: Option<Sourced<Bytes>>,
+    /// Size of the write buffer in bytes. Writes are acknowledged when they are in the buffer,
+    /// before they are programmed. Default: no write buffer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write_buffer: Option<Sourced<Bytes>>,
+    /// Static wear levelling: maximum difference in erases between the most erased block and the
+    /// least erased block that holds data. Beyond it, the latter block is emptied. 0 turns static
+    /// wear levelling off. Default: 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wear_spread: Option<Sourced<u32>>,
+}
+
+/// Policy by which garbage collection selects its victim block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "Policy")]
+pub enum VictimPolicy {
+    /// The block with the fewest valid pages.
+    #[default]
+    Greedy,
+    /// The block that was closed first.
+    Fifo,
+    /// A random block.
+    Random,
+    /// The block with the fewest valid pages among a few random blocks (`choices`).
+    DChoices,
+    /// The block with the best ratio of benefit to cost, which favours older blocks.
+    CostBenefit,
+}
+
+impl VictimPolicy {
+    /// The policy; `choices` is how many blocks the fourth looks at.
+    pub fn victim(self, choices: u32) -> Victim {
+        match self {
+            Self::Greedy => Victim::Greedy,
+            Self::Fifo => Victim::Fifo,
+            Self::Random => Victim::Random,
+            Self::DChoices => Victim::DChoices(choices),
+            Self::CostBenefit => Victim::CostBenefit,
+        }
+    }
+}
+
+/// Link between the host and the controller. A setting that is left out adds no time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostLink {
+    /// Bandwidth of the link in bytes per second. Requests are transferred sequentially. If it is
+    /// left out, transfers take no time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link: Option<Sourced<Bytes>>,
+    /// Latency that the link and the controller add to each request. Default: 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Sourced<Ns>>,
+}
+
+impl HostLink {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Endurance of the flash array.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EnduranceConfig {
+    /// Rated number of erases of a block.
+    pub erase_budget: Sourced<u64>,
+    /// Variation between blocks: relative standard deviation of the number of erases that a block
+    /// endures. Nearly all blocks reach the rating. Default: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<Sourced<f64>>,
+    /// Fraction of blocks that are bad from the factory. Default: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub factory_bad: Option<Sourced<f64>>,
+}
+
+/// Power consumption of the parts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Power {
+    /// Power of an idle die.
+    pub die_idle: Sourced<Watts>,
+    /// Power of a die that reads, programs or erases.
+    pub die_active: Sourced<Watts>,
+    /// Power of the idle controller.
+    pub controller_idle: Sourced<Watts>,
+    /// Power of the active controller.
+    pub controller_active: Sourced<Watts>,
+    /// Power of the controller's idle DRAM.
+    pub dram_idle: Sourced<Watts>,
+    /// Power of the controller's active DRAM.
+    pub dram_active: Sourced<Watts>,
+}
+
+/// How garbage collection gets room. An array may be too small to export anything.
+fn room_hint(most: Bytes) -> String {
+    if most.0 == 0 {
+        "use more blocks, fewer write points or a smaller reserve".into()
+    } else {
+        format!("export at most {most}, or use fewer write points or a smaller reserve")
+    }
+}
+
+/// Why a flash device cannot exist.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum SsdError {
+    /// The array or its super-pages.
+    #[error("flash array: {0}")]
+    Geometry(#[from] GeometryError),
+    /// The translation layer.
+    #[error("flash translation layer: {0}")]
+    Ftl(#[from] FtlConfigError),
+    /// What is exported leaves too little.
+    #[error(
+        "capacity: exporting {exported} of {raw} leaves garbage collection no room; {}",
+        room_hint(*most)
+    )]
+    Room {
+        /// Bytes to be exported, in whole mapping units.
+        exported: Bytes,
+        /// Bytes of data there are.
+        raw: Bytes,
+        /// The most that can be exported.
+        most: Bytes,
+    },
+    /// A capacity smaller than such a device can have.
+    #[error(
+        "capacity: {capacity} leaves no room for write points and free blocks; give at least {least}, \
+         or a smaller ftl.write_points"
+    )]
+    Small {
+        /// Bytes to be exported.
+        capacity: Bytes,
+        /// The least there can be.
+        least: Bytes,
+    },
+    /// A write buffer that holds nothing.
+    #[error(
+        "ftl.write_buffer: {buffer} hold no page of {unit}; give at least that, or 0B for none"
+    )]
+    Buffer {
+        /// Its bytes.
+        buffer: Bytes,
+        /// Those of a page of the map.
+        unit: Bytes,
+    },
+    /// The capacity is not a positive multiple of the sector.
+    #[error("capacity: {0} is not a positive multiple of {SECTOR}; round it")]
+    Capacity(Bytes),
+    /// More is exported than there is.
+    #[error("capacity: {exported} exceed the array's {raw}; export less, for garbage needs room")]
+    Raw {
+        /// Bytes to be exported.
+        exported: Bytes,
+        /// Bytes there are.
+        raw: Bytes,
+    },
+    /// The shape of the super-page has another size.
+    #[error("super_page: a shape of {shape} is not its size, {size}; leave one out or correct it")]
+    Shape {
+        /// Size of the shape.
+        shape: Bytes,
+        /// Size given.
+        size: Bytes,
+    },
+    /// A page is larger than any.
+    #[error("geometry.{0}: more than 512KiB; give the size of one page")]
+    Page(&'static str),
+    /// The erase budgets cannot be.
+    #[error("endurance: {0}")]
+    Endurance(#[from] EnduranceError),
+    /// Not a part of the blocks.
+    #[error("endurance.factory_bad: {0} is not a part of the blocks; give 0.02 for 2 %")]
+    FactoryBad(String),
+    /// The mapping unit does not divide the super-page.
+    #[error(
+        "super_page.unit: {unit} does not divide super-pages of {size} into whole sectors; give \
+         a divisor that is a multiple of {SECTOR}"
+    )]
+    Unit {
+        /// The unit.
+        unit: Bytes,
+        /// The super-page.
+        size: Bytes,
+    },
+    /// Bytes that are no checkpoint of the device.
+    #[error("{0}")]
+    Checkpoint(#[from] CheckpointError),
+    /// The host link carries next to nothing.
+    #[error(
+        "host.link: fewer than 1000 bytes a second; leave it out for a link that takes no time"
+    )]
+    Link,
+    /// An operation takes longer than any.
+    #[error("{0}: more than an hour; give the time of one operation, such as 25us")]
+    Time(&'static str),
+}
+
+/// What the parts of a device are made from.
+#[derive(Clone, Debug)]
+pub(super) struct Resolved {
+    pub layout: Layout,
+    pub ftl: Config,
+    pub timing: Timing,
+    pub endurance: Endurance,
+    pub bad: Vec<BlockId>,
+}
+
+impl SsdError {
+    /// Whether more blocks would do.
+    pub fn wants_room(&self) -> bool {
+        matches!(self, Self::Room { .. })
+    }
+
+    /// Why a layer with pages of `unit` cannot be made, in bytes where it is about room.
+    pub(super) fn of(error: FtlConfigError, unit: Bytes) -> Self {
+        match error {
+            FtlConfigError::NoRoom { exported, raw, most } => {
+                Self::Room { exported: unit * exported.into(), raw: unit * raw, most: unit * most }
+            }
+            other => Self::Ftl(other),
+        }
+    }
+}
+
+impl SsdConfig {
+    /// Checks that the device can exist.
+    pub fn validate(&self) -> Result<(), SsdError> {
+        self.resolve(0).map(|_| ())
+    }
+
+    /// Dies of the array: the parts that draw [`Power::die_idle`].
+    pub fn dies(&self) -> u32 {
+        let g = &self.geometry;
+        *g.buses * *g.packages_per_bus * *g.dies_per_package
+    }
+
+    /// The array.
+    fn array(&self) -> Result<Geometry, SsdError> {
+        let g = &self.geometry;
+        let bytes = |size: &Sourced<Bytes>, what| {
+            let fits = u32::try_from(size.0).ok().filter(|&bytes| bytes <= 1 << 19);
+            fits.ok_or(SsdError::Page(what))
+        };
+        let geometry = Geometry {
+            buses: *g.buses,
+            packages_per_bus: *g.packages_per_bus,
+            dies_per_package: *g.dies_per_package,
+            planes_per_die: *g.planes_per_die,
+            blocks_per_plane: *g.blocks_per_plane,
+            pages_per_block: *g.pages_per_block,
+            page_bytes: bytes(&g.page, "page")?,
+            oob_bytes: bytes(&g.oob, "oob")?,
+        };
+        geometry.validate()?;
+        Ok(geometry)
+    }
+
+    /// The array with its super-pages.
+    pub fn layout(&self) -> Result<Layout, SsdError> {
+        let geometry = self.array()?;
+        let size = *self.super_page.size;
+        let shape = match self.super_page.shape {
+            None => SuperPageShape::of_size(size, &geometry)?,
+            Some(ShapeConfig { buses, dies_per_bus, planes }) => {
+                SuperPageShape { buses, dies_per_bus, planes }
+            }
+        };
+        let layout = Layout::new(geometry, shape)?;
+        let shape = layout.page_bytes();
+        if shape == size { Ok(layout) } else { Err(SsdError::Shape { shape, size }) }
+    }
+
+    /// The same device with another capacity: its planes get as many blocks as keep the part that
+    /// is over-provisioned.
+    pub fn with_capacity(mut self, capacity: Bytes) -> Self {
+        let (old, blocks) = (self.capacity.0, *self.geometry.blocks_per_plane);
+        let kept = Provision { exported: old, raw: blocks.into(), row: 1 };
+        self.scale(&kept, capacity);
+        self
+    }
+
+    fn scale(&mut self, kept: &Provision, capacity: Bytes) {
+        self.geometry.blocks_per_plane = kept.rows(capacity).into();
+        self.capacity = capacity.into();
+    }
+
+    /// The same device with the over-provisioning of `base`, of which it is a changed copy. Without
+    /// a `capacity` it exports the part of its raw capacity that `base` exports of its own; with
+    /// one, its planes get as many blocks as that takes, rounded up to whole blocks.
+    ///
+    /// # Errors
+    /// An array that cannot exist.
+    pub fn provisioned_as(
+        mut self,
+        base: &Self,
+        capacity: Option<Bytes>,
+    ) -> Result<Self, SsdError> {
+        let kept = self.provision_of(base)?;
+        let raw = self.array()?.capacity();
+        match capacity {
+            Some(capacity) => self.scale(&kept, capacity),
+            None if raw.0 != kept.raw => {
+                let unit = self.super_page.unit.as_ref().unwrap_or(&self.super_page.size).0;
+                let value = Bytes(kept.exported(raw.0) / unit.max(1) * unit);
+                let whole = Bytes(kept.raw);
+                let why = format!("the part of {raw} raw that {} of {whole} is", *base.capacity);
+                self.capacity = Sourced { value, source: Source::Assumed(why) };
+            }
+            None => {}
+        }
+        Ok(self)
+    }
+
+    fn provision_of(&self, base: &Self) -> Result<Provision, SsdError> {
+        let row = self.array()?.capacity().0 / u64::from(*self.geometry.blocks_per_plane);
+        Ok(Provision { exported: base.capacity.0, raw: base.array()?.capacity().0, row })
+    }
+
+    /// Checks that the device, [provisioned](Self::provisioned_as) as `base`, can exist.
+    ///
+    /// # Errors
+    /// What is wrong with it; where it is only too small, [`SsdError::Small`] with the least
+    /// capacity that it can have.
+    pub fn check_room(&self, base: &Self) -> Result<(), SsdError> {
+        let Err(room @ SsdError::Room { .. }) = self.validate() else { return self.validate() };
+        let (capacity, least) = (*self.capacity, self.least(&self.provision_of(base)?));
+        Err(least.map_or(room, |least| SsdError::Small { capacity, least }))
+    }
+
+    /// [`Self::provisioned_as`] the device itself, with another capacity.
+    ///
+    /// # Errors
+    /// Those of [`Self::check_room`].
+    pub fn resized(&self, capacity: Bytes) -> Result<Self, SsdError> {
+        let resized = self.clone().with_capacity(capacity);
+        resized.check_room(self)?;
+        Ok(resized)
+    }
+
+    /// The least capacity, in steps of a block a plane: what write points and free blocks take does
+    /// not shrink with the device.
+    fn least(&self, kept: &Provision) -> Option<Bytes> {
+        let part = |rows: u32| {
+            let bytes = kept.exported(kept.row.saturating_mul(rows.into()));
+            Bytes(bytes / SECTOR.0 * SECTOR.0)
+        };
+        let can_be = |capacity| {
+            let mut device = self.clone();
+            device.scale(kept, capacity);
+            device.validate().is_ok()
+        };
+        let (mut small, mut enough) = (0, *self.geometry.blocks_per_plane);
+        // There may be more of the layer's own blocks than there are.
+        while !can_be(part(enough)) {
+            (small, enough) = (enough, enough.checked_mul(2)?);
+        }
+        while enough - small > 1 {
+            let middle = small.midpoint(enough);
+            *if can_be(part(middle)) { &mut enough } else { &mut small } = middle;
+        }
+        // Easier to read, of as many blocks.
+        let round = Bytes(part(enough).0 >> 20 << 20);
+        Some(if can_be(round) { round } else { part(enough) })
+    }
+
+    /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.
+    pub fn parts(&self, seed: u64) -> Result<(Layout, Config, Timing), SsdError> {
+        self.resolve(seed).map(|parts| (parts.layout, parts.ftl, parts.timing))
+    }
+
+    /// The time from power on until the map is rebuilt, by the part's own timing.
+    ///
+    /// # Errors
+    /// Where the device cannot exist.
+    pub fn startup(&self) -> Result<Ns, SsdError> {
+        self.resolve(0).map(|parts| startup(&parts.layout, &parts.ftl, &parts.timing))
+    }
+
+    /// Checks the numbers, and makes of them what the parts of the device are made from. Bad
+    /// blocks and random choices follow from the seed.
+    pub(super) fn resolve(&self, seed: u64) -> Result<Resolved, SsdError> {
+        let capacity = *self.capacity;
+        if capacity == Bytes::ZERO || !capacity.0.is_multiple_of(SECTOR.0) {
+            return Err(SsdError::Capacity(capacity));
+        }
+        let e = &self.endurance;
+        let spread = e.spread.as_ref().map_or(0.0, |spread| **spread);
+        let endurance = Endurance::new(*e.erase_budget, spread, BLOCK_SURVIVAL)?;
+        let factory_bad = e.factory_bad.as_ref().map_or(0.0, |part| **part);
+        if !(0.0..1.0).contains(&factory_bad) {
+            return Err(SsdError::FactoryBad(factory_bad.to_string()));
+        }
+        if self.host.link.as_ref().is_some_and(|link| **link < Bytes(1000)) {
+            return Err(SsdError::Link);
+        }
+        self.timing.check().map_err(SsdError::Time)?;
+        if self.host.latency.as_ref().is_some_and(|latency| **latency > LONGEST) {
+            return Err(SsdError::Time("host.latency"));
+        }
+        let layout = self.layout()?;
+        let size = layout.page_bytes();
+        let unit = self.super_page.unit.as_ref().map_or(size, |unit| **unit);
+        let fits = unit.0 > 0 && unit.0.is_multiple_of(SECTOR.0) && size.0.is_multiple_of(unit.0);
+        if !fits {
+            return Err(SsdError::Unit { unit, size });
+        }
+        let raw = layout.geometry().capacity();
+        let too_much = SsdError::Raw { exported: capacity, raw };
+        let exported = u32::try_from(capacity.0.div_ceil(unit.0)).map_err(|_| too_much.clone())?;
+        if capacity > raw {
+            return Err(too_much);
+        }
+        let timing = self.timing.resolve();
+        timing.validate()?;
+        // At most 2^19 bytes a physical page, and 2^36 of these in a super-page.
+        let sectors = u32::try_from(unit.0 / SECTOR.0).map_err(|_| SsdError::Page("page"))?;
+        let mut ftl = Config::new(&layout, exported, sectors);
+        ftl.slots = u32::try_from(size.0 / unit.0).map_err(|_| SsdError::Page("page"))?;
+        (ftl.seed, ftl.contents) = (seed, false);
+        let knobs = &self.ftl;
+        set(&mut ftl.write_points, knobs.write_points.as_ref());
+        set(&mut ftl.copy_points, knobs.copy_points.as_ref());
+        set(&mut ftl.bypass, knobs.bypass.as_ref());
+        set(&mut ftl.combine, knobs.combine.as_ref());
+        if let Some(summary) = &knobs.summary {
+            ftl.summary_pages = u32::from(**summary);
+        }
+        set(&mut ftl.durable, knobs.durable.as_ref());
+        set(&mut ftl.reserve, knobs.reserve.as_ref());
+        set(&mut ftl.low_water, knobs.low_water.as_ref());
+        set(&mut ftl.idle_water, knobs.idle_water.as_ref());
+        set(&mut ftl.wear_spread, knobs.wear_spread.as_ref());
+        let choices = knobs.choices.as_ref().map_or(2, |choices| **choices);
+        ftl.victim =
+            knobs.victim.as_ref().map(|policy| **policy).unwrap_or_default().victim(choices);
+        let buffer = knobs.write_buffer.as_ref().map_or(Bytes::ZERO, |buffer| **buffer);
+        if buffer > Bytes::ZERO && buffer < unit {
+            return Err(SsdError::Buffer { buffer, unit });
+        }
+        ftl.write_buffer = u32::try_from(buffer.0 / unit.0).unwrap_or(u32::MAX);
+        ftl.validate(&layout).map_err(|error| SsdError::of(error, unit))?;
+        let bad = gordon_nand::factory_bad(&layout, factory_bad, seed);
+        Ok(Resolved { layout, ftl, timing, endurance, bad })
+    }
+}
+
+/// The part of its raw capacity that a device exports, and what one block in each plane adds to the
+/// raw capacity of a device that is to export the same part.
+struct Provision {
+    exported: u64,
+    raw: u64,
+    row: u64,
+}
+
+impl Provision {
+    /// What a device of that raw capacity exports, rounded down.
+    fn exported(&self, raw: u64) -> u64 {
+        let bytes = u128::from(raw) * u128::from(self.exported) / u128::from(self.raw.max(1));
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+
+    /// The blocks a plane that exporting `capacity` takes, rounded up.
+    fn rows(&self, capacity: Bytes) -> u32 {
+        let all = u128::from(capacity.0) * u128::from(self.raw);
+        let each = u128::from(self.exported) * u128::from(self.row);
+        u32::try_from(all.div_ceil(each.max(1))).unwrap_or(u32::MAX).max(1)
+    }
+}
+
+fn set<T: Copy>(knob: &mut T, given: Option<&Sourced<T>>) {
+    if let Some(given) = given {
+        *knob = **given;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_that_can_export_nothing_is_not_advised_to_export_nothing() {
+        let text = |most| {
+            SsdError::Room { exported: Bytes(9), raw: Bytes(9), most: Bytes(most) }.to_string()
+        };
+        assert!(text(4).contains("export at most 4B"), "{}", text(4));
+        assert!(!text(0).contains("at most"), "{}", text(0));
+    }
+}

@@ -1,0 +1,343 @@
+//! The slow way: the same rules on lists that are searched, one event after the other.
+
+use gordon_nand::{Layout, Timing};
+use gordon_ssd::{CommandDone, CommandKind, FlashCommand};
+use gordon_units::{Bytes, Ns};
+use std::collections::BTreeSet;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Sense,
+    Send,
+    Load,
+    Work,
+}
+
+struct Waits {
+    command: FlashCommand,
+    issued: Ns,
+    behind: bool,
+}
+
+struct Batch {
+    commands: Vec<Waits>,
+    started: Ns,
+    /// When sensed or loaded.
+    ready: Ns,
+    /// Any of them, done or not.
+    background: bool,
+}
+
+#[derive(Default)]
+struct Lane {
+    queue: Vec<Waits>,
+    front: Option<Batch>,
+    back: Option<Batch>,
+    overtakings: u32,
+    busy: Ns,
+    since: Ns,
+}
+
+pub struct Model {
+    layout: Layout,
+    timing: Timing,
+    slots: u32,
+    die_groups: Vec<Lane>,
+    bus_free: Vec<Ns>,
+    pub bus_busy: Vec<Ns>,
+    /// When, the order of planning, which die group, what ends. At one instant they happen by die
+    /// group; but without a cache register reads first ask for the bus, in the order of their
+    /// starts.
+    events: Vec<(Ns, u64, usize, Phase)>,
+    planned: u64,
+    pub die_read: Ns,
+    pub die_write: Ns,
+    pub served: [Ns; 3],
+    pub waited: [Ns; 3],
+}
+
+impl Model {
+    pub fn new(layout: Layout, timing: Timing, slots: u32) -> Self {
+        let groups = layout.bus_groups() as usize;
+        Self {
+            layout,
+            timing,
+            slots,
+            die_groups: (0..layout.die_groups()).map(|_| Lane::default()).collect(),
+            bus_free: vec![Ns(0); groups],
+            bus_busy: vec![Ns(0); groups],
+            events: vec![],
+            planned: 0,
+            die_read: Ns(0),
+            die_write: Ns(0),
+            served: [Ns(0); 3],
+            waited: [Ns(0); 3],
+        }
+    }
+
+    pub fn lane_busy(&self) -> Vec<Ns> {
+        self.die_groups.iter().map(|die_group| die_group.busy).collect()
+    }
+
+    /// The events, each with what decides when it happens.
+    fn in_order(&self) -> impl Iterator<Item = ((Ns, bool, u64), usize)> {
+        let first = |phase| phase == Phase::Sense && !self.timing.modes.cache_read;
+        self.events.iter().zip(0..).map(move |(&(at, planned, die_group, phase), number)| {
+            let rank = if first(phase) { planned } else { die_group as u64 };
+            ((at, !first(phase), rank), number)
+        })
+    }
+
+    pub fn next_at(&self) -> Option<Ns> {
+        self.events.iter().map(|event| event.0).min()
+    }
+
+    fn plan(&mut self, at: Ns, die_group: usize, phase: Phase) {
+        self.events.push((at, self.planned, die_group, phase));
+        self.planned += 1;
+    }
+
+    /// Bus time, dies touched, and bus time summed over pages, of what a command moves. Page by
+    /// page.
+    fn moves(&self, command: &FlashCommand) -> (Ns, u64, Ns) {
+        let (shape, geometry) = (self.layout.shape(), self.layout.geometry());
+        let all_dies = u64::from(self.layout.dies_per_group());
+        if command.kind == CommandKind::Erase {
+            let blocks = u64::from(shape.planes * shape.dies_per_bus);
+            return (self.timing.command * blocks, all_dies, Ns(0));
+        }
+        let share =
+            if command.kind == CommandKind::Program { self.slots } else { command.transfer_slots };
+        let page = u64::from(geometry.page_bytes);
+        let wanted = self.layout.page_bytes().0 * u64::from(share) / u64::from(self.slots);
+        let mut buses = vec![Ns(0); shape.buses as usize];
+        let mut dies = BTreeSet::new();
+        for p in 0..shape.pages() {
+            let bytes = wanted.saturating_sub(u64::from(p) * page).min(page);
+            if bytes > 0 {
+                let with_oob = (bytes * (page + u64::from(geometry.oob_bytes))).div_ceil(page);
+                buses[(p % shape.buses) as usize] += self.timing.transfer(Bytes(with_oob));
+                dies.insert((p % shape.buses, p / shape.buses / shape.planes));
+            }
+        }
+        let longest = *buses.iter().max().expect("there is a bus");
+        (longest, dies.len() as u64, buses.into_iter().sum())
+    }
+
+    fn cells(&self, command: &FlashCommand) -> Ns {
+        match command.kind {
+            CommandKind::Read => self.timing.read.of(command.page),
+            CommandKind::Program => self.timing.program.of(command.page),
+            CommandKind::Erase => self.timing.erase,
+        }
+    }
+
+    fn set(&self, command: &FlashCommand) -> u32 {
+        command.block.0 / (self.layout.geometry().blocks_per_plane * self.layout.die_groups())
+    }
+
+    fn batch_cells(&self, batch: &Batch) -> Ns {
+        batch.commands.iter().map(|w| self.cells(&w.command)).max().expect("not empty")
+    }
+
+    /// Reads that are sensed by now ask for the bus before anything else does.
+    fn sensed(&mut self, now: Ns, die_group: usize) {
+        let layout = self.layout;
+        let bus = |die_group: usize| layout.bus_group(gordon_nand::DieGroupId(die_group as u32));
+        while let Some((_, at)) = self
+            .in_order()
+            .filter(|&((at, other, _), event)| {
+                at <= now && !other && bus(self.events[event].2) == bus(die_group)
+            })
+            .min()
+        {
+            let (at, _, die_group, _) = self.events.remove(at);
+            self.send(at, die_group);
+        }
+    }
+
+    fn reserve(&mut self, now: Ns, die_group: usize, batch: &Batch) -> Ns {
+        if batch.commands[0].command.kind != CommandKind::Read {
+            self.sensed(now, die_group);
+        }
+        let span: Ns = batch.commands.iter().map(|w| self.moves(&w.command).0).sum();
+        let bus = self.layout.bus_group(gordon_nand::DieGroupId(die_group as u32));
+        self.bus_free[bus] = self.bus_free[bus].max(now) + span;
+        self.bus_busy[bus] += span;
+        self.bus_free[bus]
+    }
+
+    pub fn issue(&mut self, now: Ns, command: FlashCommand) {
+        let id = self.layout.die_group_of(command.block).index();
+        let die_group = &mut self.die_groups[id];
+        let behind =
+            [&die_group.front, &die_group.back].into_iter().flatten().any(|batch| batch.background);
+        die_group.queue.push(Waits { command, issued: now, behind });
+        if die_group.front.is_none() {
+            die_group.since = now;
+            self.start(now, id);
+        } else {
+            let phase = self.events.iter().find(|event| event.2 == id).expect("it is busy").3;
+            self.ahead(now, id, phase);
+        }
+    }
+
+    /// Which of the queue is next.
+    fn choose(&self, id: usize) -> Option<usize> {
+        let die_group = &self.die_groups[id];
+        let read = die_group.queue.iter().position(|w| w.command.kind == CommandKind::Read);
+        let other = die_group.queue.iter().position(|w| w.command.kind != CommandKind::Read);
+        match (read, other) {
+            _ if !self.timing.modes.read_first => (!die_group.queue.is_empty()).then_some(0),
+            (Some(_), Some(_)) if die_group.overtakings >= 16 => Some(0),
+            (Some(read), _) => Some(read),
+            (None, other) => other,
+        }
+    }
+
+    fn form(&mut self, now: Ns, id: usize, at: usize) -> Batch {
+        let first = self.die_groups[id].queue.remove(at);
+        let command = first.command;
+        let modes = self.timing.modes;
+        let others = self.die_groups[id].queue.iter().any(|w| w.command.kind != CommandKind::Read);
+        let overtakes = modes.read_first && command.kind == CommandKind::Read && others;
+        self.die_groups[id].overtakings =
+            if overtakes { self.die_groups[id].overtakings + 1 } else { 0 };
+        let mut commands = vec![first];
+        if modes.multi_plane {
+            let mut seen = BTreeSet::from([self.set(&command)]);
+            let mut at = 0;
+            while at < self.die_groups[id].queue.len() {
+                let other = self.die_groups[id].queue[at].command;
+                let reads = (command.kind == CommandKind::Read, other.kind == CommandKind::Read);
+                // Reads that go first are a queue of their own.
+                let same_queue = !modes.read_first || reads.0 == reads.1;
+                if !same_queue || !seen.insert(self.set(&other)) {
+                    at += 1;
+                    continue;
+                }
+                let any_page =
+                    command.kind == CommandKind::Erase || reads.0 && modes.independent_reads;
+                if other.kind == command.kind && (any_page || other.page == command.page) {
+                    commands.push(self.die_groups[id].queue.remove(at));
+                } else {
+                    at += 1;
+                }
+            }
+        }
+        let background =
+            commands.iter().any(|w| w.command.background || w.command.kind == CommandKind::Erase);
+        let batch = Batch { commands, started: now, ready: Ns(0), background };
+        if background {
+            self.die_groups[id].queue.iter_mut().for_each(|w| w.behind = true);
+        }
+        for w in &batch.commands {
+            self.waited[w.command.kind.index()] += now - w.issued;
+        }
+        let moves: Vec<_> = batch.commands.iter().map(|w| self.moves(&w.command)).collect();
+        let dies = moves.iter().map(|m| m.1).max().expect("not empty");
+        let time = self.batch_cells(&batch) * dies + moves.iter().map(|m| m.2).sum::<Ns>();
+        if command.kind == CommandKind::Read {
+            self.die_read += time
+        } else {
+            self.die_write += time
+        }
+        batch
+    }
+
+    fn start(&mut self, now: Ns, id: usize) {
+        let Some(at) = self.choose(id) else { return };
+        let batch = self.form(now, id, at);
+        let cells = self.batch_cells(&batch);
+        match batch.commands[0].command.kind {
+            CommandKind::Read => self.plan(now + cells, id, Phase::Sense),
+            CommandKind::Program if self.timing.modes.cache_program => {
+                let loaded = self.reserve(now, id, &batch);
+                self.plan(loaded, id, Phase::Load);
+            }
+            _ => {
+                let loaded = self.reserve(now, id, &batch);
+                self.plan(loaded + cells, id, Phase::Work);
+            }
+        }
+        self.die_groups[id].front = Some(batch);
+    }
+
+    /// The cache register takes the next batch, if it may.
+    fn ahead(&mut self, now: Ns, id: usize, phase: Phase) {
+        let kind = self.die_groups[id].front.as_ref().expect("it is busy").commands[0].command.kind;
+        let may = match phase {
+            Phase::Send => self.timing.modes.cache_read,
+            Phase::Work => self.timing.modes.cache_program && kind == CommandKind::Program,
+            Phase::Sense | Phase::Load => false,
+        };
+        let Some(at) = self.choose(id) else { return };
+        let same = self.die_groups[id].queue[at].command.kind == kind;
+        if may && same && self.die_groups[id].back.is_none() {
+            let mut batch = self.form(now, id, at);
+            batch.ready = match kind {
+                CommandKind::Read => now + self.batch_cells(&batch),
+                _ => self.reserve(now, id, &batch),
+            };
+            self.die_groups[id].back = Some(batch);
+        }
+    }
+
+    fn send(&mut self, now: Ns, id: usize) {
+        let front = self.die_groups[id].front.take().expect("it is busy");
+        let end = self.reserve(now, id, &front);
+        let spans: Vec<_> = front.commands.iter().map(|w| self.moves(&w.command).0).collect();
+        let first = end - spans.iter().copied().sum() + spans[0];
+        self.die_groups[id].front = Some(front);
+        // What may start behind it does so before the end is planned.
+        self.ahead(now, id, Phase::Send);
+        self.plan(first, id, Phase::Send);
+    }
+
+    fn program(&mut self, now: Ns, id: usize) {
+        let cells = self.batch_cells(self.die_groups[id].front.as_ref().expect("it is busy"));
+        self.ahead(now, id, Phase::Work);
+        self.plan(now + cells, id, Phase::Work);
+    }
+
+    pub fn step(&mut self) -> (Ns, Option<CommandDone>) {
+        let (_, first) = self.in_order().min().expect("an event");
+        let (now, _, id, phase) = self.events.remove(first);
+        match phase {
+            Phase::Sense => {
+                self.send(now, id);
+                return (now, None);
+            }
+            Phase::Load => {
+                self.program(now, id);
+                return (now, None);
+            }
+            Phase::Send | Phase::Work => {}
+        }
+        let front = self.die_groups[id].front.as_mut().expect("it is busy");
+        let Waits { command, behind, .. } = front.commands.remove(0);
+        self.served[command.kind.index()] += now - front.started;
+        if let Some(next) = front.commands.first().map(|w| w.command) {
+            let wait = if phase == Phase::Send { self.moves(&next).0 } else { Ns(0) };
+            self.plan(now + wait, id, phase);
+        } else {
+            let die_group = &mut self.die_groups[id];
+            die_group.busy += now - die_group.since;
+            die_group.since = now;
+            die_group.front = die_group.back.take();
+            match &die_group.front {
+                None => self.start(now, id),
+                Some(batch) => {
+                    let ready = batch.ready;
+                    match (phase, ready <= now) {
+                        (Phase::Send, true) => self.send(now, id),
+                        (Phase::Send, false) => self.plan(ready, id, Phase::Sense),
+                        (_, true) => self.program(now, id),
+                        (_, false) => self.plan(ready, id, Phase::Load),
+                    }
+                }
+            }
+        }
+        (now, Some(CommandDone { command, behind_background: behind }))
+    }
+}
