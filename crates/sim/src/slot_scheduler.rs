@@ -1,47 +1,49 @@
-//! At most one event to come for each of a fixed number of slots.
+//! An event queue with at most one pending event for each of a fixed number of slots.
 //!
-//! Where each part of a machine waits for one thing at a time, a general queue does too much. Here
-//! each slot has a place of its own in a tree of groups of [`WIDTH`]; a group's earliest event is
-//! copied to its place in the group above, and the earliest of all stands at the root. To plan an
-//! event is a comparison or two, for it is rarely the next; to move it is one pass from its group
-//! to the root, always of the same length, with nothing to guess for the processor. (Groups of two
-//! take fewer instructions, but each of their comparisons becomes a jump, wrong every other time.)
+//! If each component of a machine waits for one thing at a time, a general priority queue does more
+//! than is needed. Here each slot has a fixed leaf in a tree of groups of [`WIDTH`] keys. A group's
+//! smallest key is copied to its place in the parent group, so the root group holds the earliest
+//! event of all. Planning an event takes one or two comparisons on average, since a new event is
+//! rarely the next one. Changing an event is one pass from its group to the root, always of the
+//! same length and without branches. (Groups of two would need fewer instructions, but each of
+//! their comparisons compiles to a branch that is mispredicted half of the time.)
 //!
-//! A key is one word: the time since a base, and the slot, which thus decides between events of one
-//! instant, whenever they were planned. Times too far off for their bits are *far*, all equal; when
-//! the next event is one of them, the base moves and all keys are made again.
+//! A key is one word: the time since a base in the high bits, and the slot in the low bits. Events
+//! of the same instant are thus ordered by slot, in whatever order they were planned. Times too far
+//! from the base for their bits are *far*; all of them get the same key time. When the next event
+//! is far, the base moves and all keys are recomputed.
 
 use gordon_units::Ns;
 
-/// Places of a group.
+/// Keys in a group.
 const WIDTH: usize = 8;
-/// Where nothing is planned: later than any event.
+/// The key of a slot without an event; it is larger than the key of any event.
 const NEVER: u64 = u64::MAX;
 
-/// Events to come, one a slot, earliest first; those of one instant in the order of their slots.
+/// Pending events, at most one for each slot, ordered by time and then by slot.
 #[derive(Clone, Debug)]
 pub struct SlotScheduler {
-    /// Group 0 is the top; below place `i` of group `g` is group `WIDTH * g + i + 1`. The last
-    /// level holds the slots.
+    /// Group 0 is the root; the child of place `i` of group `g` is group `WIDTH * g + i + 1`. The
+    /// last level holds the slots.
     groups: Vec<[u64; WIDTH]>,
-    /// The first group of the last level.
+    /// Index of the first group of the last level.
     leaves: usize,
-    /// The first key, and its whole time, which is the end of time where there is none.
+    /// The smallest key, and the exact time of its event (`Ns::MAX` if there is no event).
     first: u64,
     first_at: Ns,
-    /// By slot: the whole time of its event, where it is far.
+    /// By slot: the exact time of its event, valid only if the event is far.
     far_at: Vec<Ns>,
-    /// Where the slot is in a key, and where the time.
+    /// The low bits of a key that hold the slot, and the shift of the time above them.
     slot_mask: u64,
     time_shift: u32,
-    /// The time that is far.
+    /// The key time of all far events.
     far: u64,
     base: Ns,
-    /// Events ever planned.
+    /// Number of events planned so far.
     planned: u64,
 }
 
-/// The earliest of a group. By halves: short chains of comparisons, none of them a jump.
+/// The smallest key of a group. Compared in pairs: short dependency chains, all branchless.
 #[inline(always)]
 fn earliest(p: &[u64; WIDTH]) -> u64 {
     let (a, b) = (p[0].min(p[1]), p[2].min(p[3]));
@@ -50,10 +52,10 @@ fn earliest(p: &[u64; WIDTH]) -> u64 {
 }
 
 impl SlotScheduler {
-    /// Nothing planned for any of `slots`.
+    /// A scheduler for `slots` slots, with no event planned.
     ///
     /// # Panics
-    /// Where `slots` exceed 2^24.
+    /// Panics if `slots` exceeds 2^24.
     pub fn new(slots: usize) -> Self {
         assert!(slots <= 1 << 24, "{slots} slots; at most 2^24 have numbers");
         let (mut leaves, mut room) = (0, WIDTH);
@@ -69,68 +71,68 @@ impl SlotScheduler {
             far_at: vec![Ns::ZERO; slots],
             slot_mask: (1 << time_shift) - 1,
             time_shift,
-            // One below all ones, which are in NEVER alone.
+            // All ones is reserved for `NEVER`.
             far: (NEVER >> time_shift) - 1,
             base: Ns::ZERO,
             planned: 0,
         }
     }
 
-    /// When and where the next event happens.
+    /// Time and slot of the next event; `None` if no event is planned.
     #[inline]
     pub fn next(&self) -> Option<(Ns, usize)> {
         self.next_at().map(|at| (at, self.slot(self.first)))
     }
 
-    /// Where the next event happens, if there is one.
+    /// Slot of the next event; meaningless if no event is planned.
     #[inline]
     pub fn next_slot(&self) -> usize {
         self.slot(self.first)
     }
 
-    /// When the next event happens.
+    /// Time of the next event; `None` if no event is planned.
     #[inline]
     pub fn next_at(&self) -> Option<Ns> {
         (self.first_at != Ns::MAX).then_some(self.first_at)
     }
 
-    /// How many events were ever planned; one that is deferred counts once.
+    /// Number of events planned so far; a postponed event counts once.
     pub fn planned(&self) -> u64 {
         self.planned
     }
 
     #[inline]
     fn slot(&self, key: u64) -> usize {
-        // At most 24 bits.
+        // The slot has at most 24 bits.
         #[allow(clippy::cast_possible_truncation)]
         {
             (key & self.slot_mask) as usize
         }
     }
 
-    /// The group in whose leaves a slot is.
+    /// Index of the leaf group that holds a slot.
     #[inline]
     fn group_of(&self, slot: usize) -> usize {
-        // Both are small.
+        // Neither operand is large enough to overflow.
         self.leaves.wrapping_add(slot / WIDTH)
     }
 
     /// The key of an event.
     #[inline(always)]
     fn key(&mut self, slot: usize, at: Ns) -> u64 {
-        // Of a time before the base, too, this is more than what is far.
+        // If `at` is before the base, the difference wraps and also exceeds `far`.
         let mut since = at.0.wrapping_sub(self.base.0);
         if since >= self.far {
             since = self.since(slot, at);
         }
-        // No part of a key reaches into the other.
+        // The slot and the shifted time occupy different bits.
         since << self.time_shift | slot as u64
     }
 
-    /// The time since the base, which is moved where it has to be.
+    /// The time since the base, limited to `far`; moves the base if `at` is before it.
     #[cold]
     fn since(&mut self, slot: usize, at: Ns) -> u64 {
-        // The base may have been moved to an event far off, and now one comes before it.
+        // After the base moved to a distant event, an earlier one may be planned.
         if at < self.base {
             self.rebase(at);
         }
@@ -142,7 +144,7 @@ impl SlotScheduler {
         self.far
     }
 
-    /// The whole time of an event.
+    /// The exact time of the event with this key.
     #[inline]
     fn at(&self, key: u64) -> Ns {
         let since = key >> self.time_shift;
@@ -160,7 +162,7 @@ impl SlotScheduler {
         }
     }
 
-    /// Puts the key on its place, and wherever above it is the earliest.
+    /// Stores the key in its leaf, and in each ancestor whose minimum it lowers.
     #[inline(always)]
     fn enter(&mut self, slot: usize, key: u64) {
         let (mut group, mut place) = (self.group_of(slot), slot % WIDTH);
@@ -173,27 +175,27 @@ impl SlotScheduler {
         }
     }
 
-    /// Takes the event of this slot away.
+    /// Removes the event of this slot.
     #[inline]
     pub fn remove(&mut self, slot: usize) {
         self.set(slot, NEVER);
     }
 
-    /// The event of this slot happens; plans another for it.
+    /// The event of this slot has happened; plans the next one.
     #[inline]
     pub fn replace(&mut self, slot: usize, at: Ns) {
         self.planned = self.planned.wrapping_add(1);
         self.postpone(slot, at);
     }
 
-    /// The event of this slot happens at another time than was planned.
+    /// Moves the event of this slot to another time, earlier or later.
     #[inline]
     pub fn postpone(&mut self, slot: usize, at: Ns) {
         let key = self.key(slot, at);
         self.set(slot, key);
     }
 
-    /// Puts another key in the place of a slot's.
+    /// Replaces the key of a slot and recomputes the minima up to the root.
     #[inline(always)]
     fn set(&mut self, slot: usize, mut key: u64) {
         let (mut group, mut place) = (self.group_of(slot), slot % WIDTH);
@@ -217,11 +219,11 @@ impl SlotScheduler {
         if since >= self.far {
             return self.first_is_far();
         }
-        // As it was planned.
+        // The time is near, so the key holds it exactly.
         self.first_at = Ns(self.base.0.wrapping_add(since));
     }
 
-    /// There is no next event, or one whose time does not fit a key.
+    /// Handles two cases: no event is pending, or the next event is far.
     #[cold]
     fn first_is_far(&mut self) {
         if self.first == NEVER {
@@ -231,7 +233,7 @@ impl SlotScheduler {
         }
     }
 
-    /// Makes all keys again: the base is the time of the next event or the one given, whichever is
+    /// Recomputes all keys. The new base is the time of the next event or `base`, whichever is
     /// earlier.
     #[cold]
     fn rebase(&mut self, base: Ns) {
@@ -258,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_come_by_time_then_by_slot() {
+    fn events_are_ordered_by_time_then_slot() {
         let mut agenda = SlotScheduler::new(3);
         assert_eq!(agenda.next(), None);
         agenda.plan(2, Ns(30));
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_put_off_makes_way() {
+    fn a_postponed_event_makes_way() {
         let mut agenda = SlotScheduler::new(9);
         agenda.plan(0, Ns(10));
         agenda.plan(8, Ns(20));
@@ -285,8 +287,8 @@ mod tests {
         assert_eq!(agenda.planned(), 2);
     }
 
-    /// Against a list that is searched: as many slots as make one level, two, three and more;
-    /// events near, at one instant, and so far off that their times do not fit a key.
+    /// Compares the scheduler with a linear search of a list: slot counts that make one, two, three
+    /// and more levels; near events, simultaneous events, and events too far off for a key.
     #[test]
     fn it_agrees_with_a_list() {
         for slots in [1, 2, 4, 5, 17, 64, 65, 700, 4_096, 4_100] {
@@ -294,7 +296,7 @@ mod tests {
             let (mut now, mut planned) = (Ns::ZERO, 0);
             let mut state = 7u64;
             let mut draw = move |below: u64| {
-                // A linear congruential generator (Knuth's MMIX), its high bits.
+                // The high bits of a linear congruential generator (Knuth's MMIX).
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 (state >> 33) % below
             };
@@ -304,7 +306,7 @@ mod tests {
             };
             for _ in 0..4_000 {
                 let far = if draw(100) == 0 { 1 << (20 + draw(40)) } else { 0 };
-                // The clock ends somewhere.
+                // Stops moving far ahead before the clock overflows.
                 let then = now + Ns(draw(50) + if now.0 < 1 << 62 { far } else { 0 });
                 let slot = draw(slots as u64) as usize;
                 if events[slot].is_none() && draw(2) == 0 {

@@ -1,8 +1,8 @@
-//! A resource that one user holds at a time.
+//! A resource that serves one user at a time.
 
 use gordon_units::Ns;
 
-/// When a resource is taken, first come first served.
+/// Reservations of a resource, first come, first served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
     free_at: Ns,
@@ -10,8 +10,9 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Takes the resource for `span` at `at` or as soon after as it is free; returns when it is
-    /// free again. Ask in the order of `at`: what lies before the last reservation is not reused.
+    /// Reserves the resource for `span`, starting at `at` or as soon as it is free; returns the end
+    /// of the reservation. Calls must be in the order of `at`: idle time before the last
+    /// reservation is not reused.
     #[inline]
     pub fn reserve(&mut self, at: Ns, span: Ns) -> Ns {
         self.free_at = self.free_at.max(at) + span;
@@ -19,13 +20,13 @@ impl Timeline {
         self.free_at
     }
 
-    /// When it is next free.
+    /// The time at which the last reservation ends.
     #[inline]
     pub fn free_at(&self) -> Ns {
         self.free_at
     }
 
-    /// How long it was held in all.
+    /// Total time reserved so far.
     #[inline]
     pub fn busy(&self) -> Ns {
         self.busy

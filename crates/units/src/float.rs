@@ -45,7 +45,7 @@ macro_rules! float {
             }
         }
 
-        /// A ratio of two like quantities is a number.
+        /// The ratio of two quantities of the same type is a plain number.
         impl Div for $name {
             type Output = f64;
             #[inline]
@@ -68,7 +68,7 @@ macro_rules! float {
         }
 
         impl fmt::Display for $name {
-            /// With the largest prefix that leaves at least one before the point.
+            /// Prints in the unit with the largest prefix for which the value is at least one.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 prefixed(self.0, $units, f)
             }
@@ -76,11 +76,10 @@ macro_rules! float {
     };
 }
 
-/// Prints `value` in the largest of `units` (sorted, smallest first) that is not larger than it.
-/// A given precision is kept: `{:.1}` of 2.4e9 Hz is `2.4GHz`.
+/// Prints `value` in the largest of `units` (sorted in ascending order) that does not exceed it. A
+/// given precision is kept: `{:.1}` of 2.4e9 Hz is `2.4GHz`.
 fn prefixed(value: f64, units: &[(&str, f64)], f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    // The slack keeps 0.999999999999 of a unit, left by arithmetic, from printing as 1000 of the
-    // one below.
+    // Rounding errors leave values such as 0.999999999999 W; the slack prints 1 W, not 1000 mW.
     let fits = |scale: f64| value >= scale * (1.0 - 1e-9);
     let base = units.iter().position(|u| u.1 >= 1.0).unwrap_or(0);
     let at = match units.iter().rposition(|u| fits(u.1)) {
@@ -109,7 +108,7 @@ float!(
     "uJ, mJ, J, kJ, MJ"
 );
 float!(
-    /// Frequency; of a bus, transfers a second on each of its lines.
+    /// Frequency. For a bus, transfers a second on each of its lines.
     Hertz,
     &[("Hz", 1.0), ("kHz", 1e3), ("MHz", 1e6), ("GHz", 1e9)],
     "Hz, kHz, MHz, GHz"
@@ -147,7 +146,7 @@ impl Div<Ns> for Joules {
 }
 
 impl Joules {
-    /// Energy of `power` held for `secs` seconds.
+    /// Energy of `power` drawn for `secs` seconds.
     #[inline]
     pub fn of(power: Watts, secs: f64) -> Self {
         Self(power.0 * secs)

@@ -1,4 +1,4 @@
-//! Names of places in a flash array. They do not add, and one is never taken for another.
+//! Identifiers of pages and blocks: distinct types without arithmetic.
 
 use core::fmt;
 
@@ -26,14 +26,14 @@ macro_rules! id {
 }
 
 id!(
-    /// Logical page number: which mapping unit of the exported address space.
+    /// Logical page number: index of a mapping unit in the exported address space.
     Lpn
 );
 id!(
-    /// Physical page number: which (super-)page of the array.
+    /// Physical page number: index of a (super-)page in the array.
     Ppn
 );
 id!(
-    /// Which (super-)block of the array.
+    /// Index of a (super-)block in the array.
     BlockId
 );

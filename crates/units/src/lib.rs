@@ -1,10 +1,10 @@
-//! Quantities as types, with only the arithmetic that means something.
+//! Physical quantities as types that support only meaningful arithmetic.
 //!
-//! Whole quantities ([`Ns`], [`Bytes`]) are integers and exact; physical ones ([`Watts`],
-//! [`Joules`], [`Hertz`], [`Volts`]) are floats. Each parses from and prints as text that carries
-//! its unit: `64KiB`, `1.5GB`, `25us`, `2.4GHz`, `19W`. Decimal prefixes are powers of ten, `Ki`,
-//! `Mi`, ... powers of two. [`Progress`] lets one thread see how far another is. No I/O, no
-//! allocation, no dependency (`serde` is optional).
+//! Whole quantities ([`Ns`], [`Bytes`]) are exact integers; physical ones ([`Watts`], [`Joules`],
+//! [`Hertz`], [`Volts`]) are floats. Each parses from text with a unit and prints as such text:
+//! `64KiB`, `1.5GB`, `25us`, `2.4GHz`, `19W`. Decimal prefixes are powers of ten; `Ki`, `Mi`, ...
+//! are powers of two. [`Progress`] lets one thread watch the work of another. The crate does no
+//! I/O, does not allocate, and has no dependencies (`serde` is optional).
 #![no_std]
 
 #[cfg(feature = "serde")]

@@ -1,4 +1,4 @@
-//! Text with a unit to a number, exactly where the quantity is whole.
+//! Parses text with a unit; whole quantities are parsed exactly.
 
 use core::fmt;
 
@@ -7,9 +7,10 @@ use core::fmt;
 pub enum ParseError {
     /// The text does not start with a decimal number.
     Number,
-    /// The text after the number is not a known unit; the known ones are carried.
+    /// The text after the number is not a known unit; holds the list of known units.
     Unit(&'static str),
-    /// The value is not a whole number of the base unit carried (half a byte).
+    /// The value is not a whole number of the base unit, such as half a byte; holds the unit's
+    /// name.
     Fraction(&'static str),
     /// The value does not fit.
     Range,
@@ -40,7 +41,7 @@ fn split(text: &str) -> Result<(&str, &str), ParseError> {
     Ok((number, unit.trim_start()))
 }
 
-/// Parses `text` as a whole number of base units; `units` are (name, base units in one).
+/// Parses `text` as a whole number of base units; `units` are (name, number of base units).
 pub(crate) fn whole(
     text: &str,
     units: &[(&str, u64)],
@@ -71,7 +72,7 @@ pub(crate) fn whole(
     u64::try_from(product / divisor).map_err(|_| ParseError::Range)
 }
 
-/// Parses `text` as a float of base units; `units` are (name, base units in one).
+/// Parses `text` as a float in base units; `units` are (name, number of base units).
 pub(crate) fn float(
     text: &str,
     units: &[(&str, f64)],
@@ -80,14 +81,14 @@ pub(crate) fn float(
     let (number, unit) = split(text)?;
     let scale = units.iter().find(|(name, _)| *name == unit).ok_or(ParseError::Unit(known))?.1;
     let value: f64 = number.parse().map_err(|_| ParseError::Number)?;
-    // Dividing by a whole power of ten is exact where multiplying by its inverse is not.
+    // Dividing by a whole power of ten is exact; multiplying by its inverse is not.
     Ok(if scale < 1.0 { value / whole_inverse(scale) } else { value * scale })
 }
 
-/// The whole power of ten that `scale` (1e-3, 1e-6, ...) is the inverse of.
+/// The whole power of ten whose inverse is `scale` (1e-3, 1e-6, ...).
 fn whole_inverse(scale: f64) -> f64 {
     let inverse = 1.0 / scale;
-    // Round to the nearest integer: the inverses used here are at most 1e9.
+    // Rounds to the nearest integer; the inverses used here are at most 1e9.
     #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
     {
         (inverse + 0.5) as u64 as f64

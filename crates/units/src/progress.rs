@@ -1,42 +1,42 @@
-//! Work that another thread watches.
+//! Progress of a long operation, shared between the thread that does it and one that watches it.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Lets another thread see how far work has come, and end it.
+/// Progress counters and a stop flag, shared between threads.
 #[derive(Debug, Default)]
 pub struct Progress {
     /// Steps or bytes done.
     pub done: AtomicU64,
-    /// Of how many in all; 0 until known.
+    /// Steps or bytes in total; 0 until known.
     pub total: AtomicU64,
     /// Set to stop early.
     pub stop: AtomicBool,
 }
 
-/// The work was to stop early.
+/// The operation ended early because [`Progress::stop`] was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
 impl Progress {
-    /// Whether the work is to stop.
+    /// Whether the operation has been requested to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Continues or ends.
+    /// Returns at once unless the operation has been requested to stop.
     ///
     /// # Errors
-    /// [`Stopped`] where the work is to stop.
+    /// Returns [`Stopped`] if the stop flag is set.
     pub fn check(&self) -> Result<(), Stopped> {
         if self.stopped() { Err(Stopped) } else { Ok(()) }
     }
 
-    /// So many more are done.
+    /// Adds `more` to the steps or bytes done.
     pub fn step(&self, more: u64) {
         self.done.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// How many are done, and of how many.
+    /// Steps or bytes done, and the total (0 until known).
     pub fn progress(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }

@@ -1,31 +1,32 @@
-//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): small, seeded, the same on every machine.
+//! SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a small random number generator that gives the
+//! same numbers for a seed on every machine.
 //!
-//! For state machines without an operating system, for injected faults and for tests. Loads draw
-//! from xoshiro256++, whose streams can be told apart by jumps.
+//! It serves state machines without an operating system, fault injection and tests. Workloads use
+//! xoshiro256++ instead, whose jump function gives independent streams.
 
-/// Added to the state at each step: 2^64 over the golden ratio.
+/// Added to the state at each step: 2^64 divided by the golden ratio.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// A stream of random numbers; its state is the seed.
+/// A stream of random numbers. The field is the state; initially it is the seed.
 #[derive(Clone, Debug)]
 pub struct SplitMix64(pub u64);
 
 impl SplitMix64 {
-    /// The next 64 bits.
+    /// The next 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(STEP);
         finalize(self.0)
     }
 
-    /// A number below `limit`, of the high 32 bits.
+    /// A random number below `limit`, from the high 32 bits of the next output.
     #[inline]
     #[allow(clippy::cast_possible_truncation)] // the high half of the product is below `limit`
     pub fn below_u32(&mut self, limit: u32) -> u32 {
         (((self.next_u64() >> 32) * u64::from(limit)) >> 32) as u32
     }
 
-    /// A number below `limit`, of all 64 bits.
+    /// A random number below `limit`, from all 64 bits of the next output.
     #[inline]
     #[allow(clippy::cast_possible_truncation)] // the high half of the product is below `limit`
     pub fn below(&mut self, limit: u64) -> u64 {
@@ -33,7 +34,7 @@ impl SplitMix64 {
     }
 }
 
-/// The number that a stream with the state `bits` gives next: a hash of 64 bits.
+/// The next output of a stream whose state is `bits`, which is a 64-bit hash of `bits`.
 #[inline]
 pub fn splitmix64(bits: u64) -> u64 {
     finalize(bits.wrapping_add(STEP))
@@ -52,7 +53,7 @@ mod tests {
 
     /// The first numbers of the reference implementation (Vigna, splitmix64.c) with seed 0.
     #[test]
-    fn the_stream_is_that_of_the_reference() {
+    fn the_stream_matches_the_reference() {
         let mut random = SplitMix64(0);
         let first = [random.next_u64(), random.next_u64(), random.next_u64()];
         assert_eq!(first, [0xE220_A839_7B1D_CDAF, 0x6E78_9E6A_A1B9_65F4, 0x06C4_5D18_8009_454F]);

@@ -1,4 +1,4 @@
-//! JSON Schema of quantities: text with a unit.
+//! JSON Schema of quantities: a string with a unit.
 
 use crate::{Bytes, Hertz, Joules, Ns, Sourced, Volts, Watts};
 use alloc::borrow::Cow;

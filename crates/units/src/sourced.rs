@@ -1,8 +1,8 @@
-//! A number and where it comes from.
+//! A value with its source: a publication, or the reason for an assumption.
 //!
-//! In a config a value stands alone (`read = "25us"`: the reader's own) or with its address:
-//! `read = { value = "25us", source = "Gordon ASPLOS'09, Table 1" }`, or, where nobody printed
-//! it, with the reason: `overhead = { value = 1.3, assumed = "fitted to ..." }`.
+//! In a config a value stands alone (`read = "25us"`: the user's own), names its source (`read = {
+//! value = "25us", source = "Gordon ASPLOS'09, Table 1" }`) or, if it was never published, gives
+//! the reason for the choice: `overhead = { value = 1.3, assumed = "fitted to ..." }`.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -18,23 +18,23 @@ use serde::de::{
 };
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// Where a number comes from.
+/// Where a value was taken from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The user gave it, with no address.
+    /// The user gave the value without a source.
     Given,
-    /// A data sheet, a paper and its table.
+    /// A data sheet, or a paper and its table.
     Published(String),
-    /// Nobody printed it; the reason for the choice.
+    /// The value was never published; the text gives the reason for the choice.
     Assumed(String),
 }
 
-/// A value with its address. Reads as the value it holds.
+/// A value with its source. Dereferences to the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sourced<T> {
     /// The value.
     pub value: T,
-    /// Its address.
+    /// Where the value was taken from.
     pub source: Source,
 }
 

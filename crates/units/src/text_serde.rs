@@ -1,4 +1,4 @@
-//! In configs and results a quantity is its text: `"25us"`.
+//! Serde implementations: configs and results hold a quantity as text, such as `"25us"`.
 
 use crate::{Bytes, Hertz, Joules, Ns, Volts, Watts};
 use core::fmt;

@@ -14,12 +14,12 @@ macro_rules! whole {
         pub struct $name(pub u64);
 
         impl $name {
-            /// Nothing.
+            /// The quantity zero.
             pub const ZERO: Self = Self(0);
-            /// The most that can be said.
+            /// The largest quantity that the type can represent.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// The difference, or nothing where `other` is the larger.
+            /// The difference, or zero if `other` is larger.
             #[inline]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
@@ -121,21 +121,22 @@ const TIMES: &[(&str, u64)] = &[
 ];
 
 whole!(
-    /// A number of bytes. `64KiB` is 65,536 of them, `64KB` is 64,000; a bare number counts bytes.
+    /// A number of bytes. `64KiB` is 65,536 bytes, `64KB` is 64,000; a number without a unit counts
+    /// bytes.
     Bytes, "bytes", BYTES, "B, KB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB"
 );
 
 whole!(
-    /// A span or a point of time in whole nanoseconds (584 years fit).
+    /// A duration or a point in time, in whole nanoseconds; the range is 584 years.
     Ns, "nanoseconds", TIMES, "ns, us, ms, s, min, h, d"
 );
 
-/// The binary ones.
+/// The units with binary prefixes.
 const BINARY_BYTES: &[(&str, u64)] = BYTES.split_at(6).0;
 
-/// A quantity as a message tells it: exactly where that takes four figures at most, else three
-/// figures of it in the largest unit that leaves one before the point. Not for what is to be typed
-/// back.
+/// A quantity rounded for a message. It is printed exactly if that takes at most four digits, else
+/// with three significant digits in the largest unit in which the value is at least one. The text
+/// does not parse back to the same value.
 #[derive(Clone, Copy, Debug)]
 pub struct HumanSize {
     value: u64,
@@ -144,14 +145,14 @@ pub struct HumanSize {
 }
 
 impl Bytes {
-    /// For a message.
+    /// The quantity rounded for a message.
     pub fn human(self) -> HumanSize {
         HumanSize { value: self.0, exact: shortest(self.0, BYTES), units: BINARY_BYTES }
     }
 }
 
 impl Ns {
-    /// For a message.
+    /// The duration rounded for a message.
     pub fn human(self) -> HumanSize {
         HumanSize { value: self.0, exact: shortest(self.0, TIMES), units: TIMES }
     }
@@ -182,14 +183,14 @@ impl Ns {
     /// One second.
     pub const SECOND: Self = Self(1_000_000_000);
 
-    /// In seconds, for ratios and reports.
+    /// The duration in seconds, for ratios and reports.
     #[inline]
     #[allow(clippy::cast_precision_loss)]
     pub fn as_secs(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
-    /// The nearest whole nanosecond to `secs` seconds; negative and NaN give zero.
+    /// The nearest whole nanosecond to `secs` seconds. Negative values and NaN give zero.
     #[inline]
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn from_secs(secs: f64) -> Self {
@@ -198,10 +199,11 @@ impl Ns {
 }
 
 impl Bytes {
-    /// The time these bytes take at `rate` bytes a second, rounded up to a nanosecond.
+    /// The time that a transfer of these bytes takes at `rate` bytes a second, rounded up to a
+    /// nanosecond.
     ///
     /// # Panics
-    /// Where `rate` is zero, or the time does not fit.
+    /// Panics if `rate` is zero or the time does not fit.
     #[inline]
     #[allow(clippy::cast_possible_truncation)]
     pub fn time_at(self, rate: Bytes) -> Ns {
@@ -233,7 +235,7 @@ fn shortest(value: u64, units: &'static [(&'static str, u64)]) -> Shortest {
             continue;
         }
         let t = scaled / u128::from(scale);
-        // `t / 1000 <= value`, which fits.
+        // `t / 1000 <= value`, so the cast cannot truncate.
         #[allow(clippy::cast_possible_truncation)]
         let shown = Shortest { whole: (t / 1000) as u64, thousandths: (t % 1000) as u64, unit };
         if shown.len() < best_len {
@@ -245,7 +247,7 @@ fn shortest(value: u64, units: &'static [(&'static str, u64)]) -> Shortest {
 }
 
 impl Shortest {
-    /// Digits and point that `fmt` prints, unit left out.
+    /// Number of digits that `fmt` prints, including the decimal point, without the unit.
     fn len(&self) -> u32 {
         let decimals = match self.thousandths {
             0 => 0,

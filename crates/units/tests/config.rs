@@ -1,4 +1,4 @@
-//! Does a value in a config keep its address, and does a bad one say why?
+//! Values in a config keep their source, and errors give the reason.
 
 use gordon_units::{Ns, Source, Sourced};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ struct Chip {
 }
 
 #[test]
-fn values_come_bare_or_with_an_address() {
+fn values_parse_with_and_without_a_source() {
     let chip: Chip =
         toml::from_str("read = { value = '25us', source = 'Table 1' }\nplanes = 2").unwrap();
     assert_eq!(chip.read.value, Ns(25_000));
@@ -23,7 +23,7 @@ fn values_come_bare_or_with_an_address() {
 }
 
 #[test]
-fn bad_values_say_why() {
+fn bad_values_give_the_reason() {
     let fails = |text: &str| toml::from_str::<Chip>(text).unwrap_err().to_string();
     assert!(fails("read = '25 parsecs'\nplanes = 2").contains("unknown unit"));
     assert!(fails("read = 25\nplanes = 2").contains("quantity with its unit"));

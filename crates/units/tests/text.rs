@@ -1,10 +1,10 @@
-//! Does a quantity's text say what it is, and come back as itself?
+//! Quantities parse from text with a unit, and print as text that parses to the same value.
 
 use gordon_units::{Bytes, Hertz, Joules, Ns, ParseError, Watts};
 use proptest::prelude::*;
 
 #[test]
-fn the_texts_people_write() {
+fn quantities_parse_from_common_texts() {
     assert_eq!("64KiB".parse(), Ok(Bytes(65_536)));
     assert_eq!("1.5GB".parse(), Ok(Bytes(1_500_000_000)));
     assert_eq!("512".parse(), Ok(Bytes(512)));
@@ -18,7 +18,7 @@ fn the_texts_people_write() {
 }
 
 #[test]
-fn the_texts_programs_print() {
+fn quantities_print_in_the_shortest_exact_unit() {
     for (bytes, text) in [
         (0, "0B"),
         (65_536, "64KiB"),
@@ -39,7 +39,7 @@ fn the_texts_programs_print() {
 }
 
 #[test]
-fn what_is_only_told_is_rounded() {
+fn human_sizes_are_rounded() {
     for (bytes, text) in [
         (0, "0B"),
         (1023, "1023B"),
@@ -65,7 +65,7 @@ fn what_is_only_told_is_rounded() {
 }
 
 #[test]
-fn bad_text_says_why() {
+fn bad_text_is_a_specific_error() {
     assert_eq!("fast".parse::<Ns>(), Err(ParseError::Number));
     assert_eq!("1.2.3s".parse::<Ns>(), Err(ParseError::Number));
     assert_eq!("-4KiB".parse::<Bytes>(), Err(ParseError::Number));
@@ -85,13 +85,13 @@ fn energy_is_power_times_time() {
 
 proptest! {
     #[test]
-    fn whole_quantities_come_back(n: u64) {
+    fn whole_quantities_survive_a_round_trip(n: u64) {
         prop_assert_eq!(Bytes(n).to_string().parse(), Ok(Bytes(n)));
         prop_assert_eq!(Ns(n).to_string().parse(), Ok(Ns(n)));
     }
 
     #[test]
-    fn physical_quantities_come_back(x in 0.0f64..1e12) {
+    fn physical_quantities_survive_a_round_trip(x in 0.0f64..1e12) {
         let back: Watts = Watts(x).to_string().parse().unwrap();
         prop_assert!((back.0 - x).abs() <= x * 4e-16, "{} -> {}", x, back.0);
     }
