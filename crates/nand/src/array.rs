@@ -1,11 +1,12 @@
-//! The rules, as a model that is stricter than a chip.
+//! A model of a flash array that enforces the rules of NAND more strictly than a chip does.
 //!
-//! A chip asked for the impossible gives wrong data, sometimes; this array refuses. It programs
-//! only erased pages, those of a block in order, never in a bad block; pages not programmed since
-//! the last erase read as garbage, not as zeros or ones. Blocks leave the factory erased.
+//! A chip that is used against the rules returns wrong data, sometimes; this array refuses the
+//! operation. It programs only erased pages, only in order within a block, and never in a bad
+//! block. Pages not programmed since the last erase read as garbage, not as zeros or ones. Blocks
+//! leave the factory erased.
 //!
-//! The content of a page is any `T`: bytes for a store, a word per sector for a test. It keeps all
-//! of it in memory: for small arrays.
+//! The content of a page is any `T`: bytes for a store, a word per sector for a test. All contents
+//! are kept in memory, so the model suits small arrays only.
 
 use crate::{BlockProgress, Layout, Oob, ProgramOrderChecker};
 use alloc::vec;
@@ -13,23 +14,23 @@ use alloc::vec::Vec;
 use core::fmt;
 use gordon_units::{BlockId, Ppn};
 
-/// Why the array refuses.
+/// Why the array refuses an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// The page is programmed already: erase its block first.
+    /// The page is already programmed; its block must be erased first.
     NotErased(Ppn),
-    /// The pages of a block are programmed in order.
+    /// The pages of a block must be programmed in order.
     OutOfOrder {
-        /// The page asked for.
+        /// The requested page.
         ppn: Ppn,
-        /// The page that is next in its block.
+        /// The next page to program in the block.
         next: Ppn,
     },
     /// The block is bad.
     Bad(BlockId),
-    /// No such page.
+    /// The page number is out of range.
     NoPage(Ppn),
-    /// No such block.
+    /// The block number is out of range.
     NoBlock(BlockId),
 }
 
@@ -52,7 +53,7 @@ impl fmt::Display for Refusal {
 
 impl core::error::Error for Refusal {}
 
-/// An array with contents `T` that holds its users to the rules.
+/// An array of pages with contents `T` that enforces the rules of NAND.
 #[derive(Clone, Debug)]
 pub struct Array<T> {
     rules: ProgramOrderChecker,
@@ -61,7 +62,7 @@ pub struct Array<T> {
 }
 
 impl<T: Clone> Array<T> {
-    /// A new array; pages not programmed read as `garbage`.
+    /// An erased array; pages that are not programmed read as `garbage`.
     pub fn new(layout: Layout, garbage: T) -> Self {
         Self {
             pages: vec![None; layout.pages() as usize],
@@ -70,12 +71,12 @@ impl<T: Clone> Array<T> {
         }
     }
 
-    /// How it is laid out.
+    /// Layout of the array.
     pub fn layout(&self) -> &Layout {
         self.rules.layout()
     }
 
-    /// Content of a page, and what is beside it if it is programmed.
+    /// Content of a page, and its out-of-band data if it is programmed.
     pub fn read(&self, ppn: Ppn) -> Result<(&T, Option<Oob>), Refusal> {
         match self.pages.get(ppn.index()).ok_or(Refusal::NoPage(ppn))? {
             Some((oob, content)) => Ok((content, Some(*oob))),
@@ -99,11 +100,11 @@ impl<T: Clone> Array<T> {
         Ok(())
     }
 
-    /// Makes a page unreadable: a program was cut short, or failed, or its charge was lost. It
-    /// counts as programmed.
+    /// Makes a page unreadable, as after an interrupted or failed program or a loss of charge. The
+    /// page counts as programmed.
     ///
     /// # Panics
-    /// Where the array has no such page.
+    /// Panics if the array has no such page.
     pub fn spoil(&mut self, ppn: Ppn) {
         let (block, page) = self.layout().place_of(ppn);
         let state = self.rules.block(block);
@@ -114,7 +115,7 @@ impl<T: Clone> Array<T> {
     /// Whether a page was programmed since its block was erased, readable or not.
     ///
     /// # Panics
-    /// Where the array has no such page.
+    /// Panics if the array has no such page.
     pub fn is_programmed(&self, ppn: Ppn) -> bool {
         let (block, page) = self.layout().place_of(ppn);
         page < self.rules.block(block).next
@@ -123,7 +124,7 @@ impl<T: Clone> Array<T> {
     /// Whether a block is out of service.
     ///
     /// # Panics
-    /// Where the array has no such block.
+    /// Panics if the array has no such block.
     pub fn is_bad(&self, id: BlockId) -> bool {
         self.rules.block(id).bad
     }
@@ -133,10 +134,10 @@ impl<T: Clone> Array<T> {
         self.rules.mark_bad(id)
     }
 
-    /// How often a block was erased.
+    /// Number of times that a block was erased.
     ///
     /// # Panics
-    /// Where the array has no such block.
+    /// Panics if the array has no such block.
     pub fn erases(&self, id: BlockId) -> u32 {
         self.rules.block(id).erases
     }

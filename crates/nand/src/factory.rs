@@ -25,7 +25,7 @@ mod tests {
     use super::*;
     use crate::{Geometry, SuperPageShape};
 
-    /// For a device of 1,000 super-blocks of 8 physical blocks.
+    /// The bad blocks of a device of 1,000 super-blocks, each of 8 physical blocks.
     fn bad(part: f64, seed: u64) -> Vec<u32> {
         let geometry = Geometry {
             buses: 4,
@@ -43,18 +43,18 @@ mod tests {
     }
 
     #[test]
-    fn bad_blocks_are_the_same_on_every_machine() {
+    fn bad_blocks_depend_on_the_arguments_only() {
         assert!(bad(0.0, 7).is_empty());
         assert_eq!(bad(0.0005, 7), [368, 373, 662, 704, 731, 974]);
         assert_ne!(bad(0.0005, 8), bad(0.0005, 7));
     }
 
     #[test]
-    fn as_many_super_blocks_are_bad_as_have_a_bad_physical_block() {
+    fn the_rate_of_bad_super_blocks_matches_the_closed_form() {
         for part in [0.001, 0.01, 0.1] {
             let expected = 1000.0 * (1.0 - libm::pow(1.0 - part, 8.0));
             let seen = bad(part, 3).len() as f64;
-            // Four standard deviations of a count.
+            // Four standard deviations of the number of bad super-blocks.
             let noise = 4.0 * libm::sqrt(expected * (1.0 - expected / 1000.0));
             assert!((seen - expected).abs() <= noise, "{part}: {seen}, not {expected}");
         }

@@ -1,7 +1,7 @@
-//! What needs `unsafe`: advice about memory to the kernel and the processor, and io_uring.
+//! The operations that need `unsafe`: memory advice to the kernel, prefetches, and io_uring.
 //!
-//! No other crate of the workspace has unsafe code. Each place here has its proof next to it, and
-//! the functions that callers see are safe.
+//! No other crate of the workspace has unsafe code. Each unsafe block has its proof next to it, and
+//! all public functions are safe.
 
 pub mod memory;
 pub mod ring;

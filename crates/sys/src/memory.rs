@@ -1,13 +1,13 @@
 //! Large pages and prefetches, for tables and records of gigabytes that are read at random.
 //!
-//! With pages of 4 KiB each access misses the processor's table of pages too, which on a virtual
-//! machine costs more than the memory itself: with large ones a preconditioned 512 GiB device is
-//! ready in a third of the time. A gigabyte is also 262,144 faults of small pages and 512 of large
-//! ones.
+//! With 4 KiB pages nearly every random access also misses the TLB, which on a virtual machine
+//! costs more than the memory access itself: with large pages a preconditioned 512 GiB device is
+//! ready in a third of the time. Touching a gigabyte for the first time takes 262,144 page faults
+//! with 4 KiB pages and 512 with large ones.
 
 use std::ops::Range;
 
-/// Bytes of a large page of x86-64, and of most others with pages of 4 KiB.
+/// Bytes of a large page on x86-64, and on most other machines with 4 KiB pages.
 pub const LARGE_PAGE: usize = 2 << 20;
 
 /// Advises the kernel to back this memory with large pages. It may ignore the advice.
@@ -19,11 +19,11 @@ pub fn advise_large_pages(memory: Range<*const u8>) {
         return;
     }
     let range = memory.start.with_addr(start).cast_mut().cast();
-    // SAFETY: this advice never changes what memory holds, whosever it is, and where the system
-    // cannot follow it, it says so and does nothing.
+    // SAFETY: this advice never changes the contents of memory, whoever owns it. A kernel that
+    // cannot follow it returns an error and does nothing.
     let advised =
         unsafe { rustix::mm::madvise(range, end - start, rustix::mm::Advice::LinuxHugepage) };
-    // Without them it is only slower.
+    // If the advice is not followed, accesses are only slower.
     let _ = advised;
 }
 
@@ -34,10 +34,10 @@ pub fn prefetch<T>(items: &[T]) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing into the program and never faults, whatever the address.
+        // SAFETY: a prefetch loads nothing into registers and never faults, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(items.as_ptr().cast()) };
     }
-    // Elsewhere it is only slower.
+    // On other machines there is no prefetch; accesses are only slower.
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     let _ = items;
 }
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_holds_what_it_held() {
+    fn advice_leaves_the_contents_unchanged() {
         let bytes: Vec<u8> = (0..3 * LARGE_PAGE).map(|at| (at % 251) as u8).collect();
         advise_large_pages(bytes.as_ptr_range());
         prefetch(&bytes);

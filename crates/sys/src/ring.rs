@@ -1,11 +1,12 @@
-//! Many transfers at a time, by io_uring.
+//! Asynchronous file transfers through io_uring.
 //!
-//! The kernel reads and writes memory that it is told of by address, while the program continues.
-//! Two ways in which nothing else can touch that memory meanwhile: the buffers of [`Reads`] are
-//! lent for a call that ends when the kernel is through with all of them; those of a [`Ring`] are
-//! the ring's own until they come back.
+//! The kernel reads or writes a buffer while the program runs, so nothing else may touch the buffer
+//! meanwhile. There are two ways to ensure that. [`Reads`] borrows the caller's buffers for one
+//! call, which returns only when the kernel has completed every read. A [`Ring`] owns the buffers
+//! of its transfers until they complete.
 //!
-//! Not covered: registered files and buffers, polling. They spare time where transfers are small.
+//! Not covered: registered files, registered buffers and polling, which reduce the cost of small
+//! transfers.
 
 mod lent;
 mod owned;
@@ -15,7 +16,7 @@ pub use owned::{Ended, Op, Ring, Transfer};
 
 use std::io::{Error, ErrorKind};
 
-/// Whether a call to the kernel is to be made again.
+/// Whether the error is transient, so that the call can be retried.
 fn is_passing(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::ResourceBusy)
 }

@@ -1,4 +1,4 @@
-//! Many reads of one file, into buffers of the caller's.
+//! Batches of reads of one file into buffers that the caller lends.
 #![allow(unsafe_code)]
 
 use super::is_passing;
@@ -12,28 +12,28 @@ use std::sync::{Mutex, PoisonError};
 
 const DEPTH: u32 = 128;
 
-/// One of many reads.
+/// One read of a batch.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// From where.
+    /// Offset in the file, in bytes.
     pub at: u64,
-    /// To where, all of it.
+    /// The buffer; a successful read fills all of it.
     pub into: &'a mut [u8],
-    /// How it ended.
+    /// The result of the read.
     pub result: Result<()>,
 }
 
-/// A queue of reads, where the kernel has them.
+/// An io_uring for batches of reads.
 pub struct Reads(Mutex<IoUring>);
 
 impl Reads {
-    /// None where the kernel has no io_uring, or does not let us.
+    /// Returns `None` if the kernel has no io_uring or denies access to it.
     #[must_use]
     pub fn new() -> Option<Self> {
         IoUring::new(DEPTH).ok().map(|ring| Self(Mutex::new(ring)))
     }
 
-    /// Does all reads; each has its own result.
+    /// Performs all reads; each job receives its own result.
     pub fn read(&self, file: &File, jobs: &mut [&mut Job<'_>]) {
         let mut ring = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for jobs in jobs.chunks_mut(DEPTH as usize) {
@@ -55,8 +55,8 @@ impl Reads {
                 .user_data(at);
             // SAFETY: the kernel may write to the buffer until it has reported the completion of
             // this read. The buffer is lent to this call, which does not return before that, and
-            // `guard` ends the process where a panic would leave the call earlier. There are at
-            // most as many jobs as entries of the queue, and all earlier reads have completed.
+            // `guard` aborts the process if a panic would unwind out of the call earlier. There are
+            // at most as many jobs as entries of the queue, and all earlier reads have completed.
             if unsafe { ring.submission().push(&entry) }.is_err() {
                 job.result = Err(ErrorKind::OutOfMemory.into());
                 continue;
@@ -71,7 +71,7 @@ impl Reads {
             match ring.submit_and_wait(1) {
                 Ok(_) => {}
                 Err(error) if is_passing(&error) => continue,
-                // The kernel may still write to the buffers: there is no way to go on from here.
+                // The kernel may still write to the lent buffers, so this call must not return.
                 Err(_) => std::process::abort(),
             }
             for entry in ring.completion() {
@@ -89,8 +89,8 @@ impl Reads {
     }
 }
 
-/// Ends the process when it is dropped. It is forgotten when the kernel has completed all reads, so
-/// only a panic between the first read and the last completion drops it.
+/// Aborts the process when it is dropped. It is forgotten when the kernel has completed all reads,
+/// so only a panic between the first read and the last completion drops it.
 struct AbortOnUnwind;
 
 impl Drop for AbortOnUnwind {
@@ -99,15 +99,15 @@ impl Drop for AbortOnUnwind {
     }
 }
 
-/// Whether the kernel has given a read up. Nobody cancels reads here, but a file system that cannot
-/// start one at once needs a thread of the kernel's, which counts for the limits of this process
-/// and may be refused.
+/// Whether the kernel has cancelled a read. Nobody cancels reads here, but a file system that
+/// cannot start a read at once hands it to a kernel thread, which counts towards this process's
+/// limits and may be refused.
 fn is_canceled(job: &Job<'_>) -> bool {
     let canceled = Some(rustix::io::Errno::CANCELED.raw_os_error());
     job.result.as_ref().is_err_and(|error| error.raw_os_error() == canceled)
 }
 
-/// A read of less than was asked for is no read: the file is as long as it says.
+/// Reports a short read as an error: callers only read within the file.
 fn result(code: i32, len: usize) -> Result<()> {
     match usize::try_from(code) {
         Ok(read) if read == len => Ok(()),

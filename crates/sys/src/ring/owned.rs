@@ -1,4 +1,4 @@
-//! Reads and writes of any files, each with a buffer that belongs to the ring until it is done.
+//! Reads and writes of any files; the ring owns the buffer of each transfer until it completes.
 #![allow(unsafe_code)]
 
 use super::is_passing;
@@ -11,59 +11,60 @@ use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
-/// Marks what is no transfer.
+/// The `user_data` of ring entries that are not transfers.
 const OWN: u64 = u64::MAX;
 
-/// Bytes of a transfer at most; of a longer one this is its start. The kernel's own bound is a page
-/// below twice that.
+/// Maximum bytes of a transfer; a longer transfer is truncated to this length. The kernel's own
+/// limit is 2 GiB less a page.
 const MOST: usize = 1 << 30;
 
-/// What is done with a part of a buffer.
+/// The direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// It is filled from a file.
+    /// Read from the file into the buffer.
     Read,
-    /// It goes to a file.
+    /// Write the buffer to the file.
     Write,
 }
 
-/// What is to be moved.
+/// A transfer between a file and a part of a buffer.
 #[derive(Debug)]
 pub struct Transfer {
-    /// Which way.
+    /// Read or write.
     pub op: Op,
-    /// It stays open until the transfer has ended.
+    /// The file; it stays open until the transfer has completed.
     pub file: Arc<File>,
-    /// Where in the file.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Where in memory.
+    /// The buffer; the ring owns it until the transfer has completed.
     pub buffer: Vec<u8>,
-    /// Which part of the buffer.
+    /// The range of the buffer to transfer.
     pub part: Range<usize>,
-    /// The caller's own mark.
+    /// An identifier of the caller's choice, returned in [`Ended`].
     pub key: u64,
 }
 
-/// A transfer that has ended.
+/// A completed transfer.
 #[derive(Debug)]
 pub struct Ended {
-    /// The caller's own mark.
+    /// The caller's identifier of the transfer.
     pub key: u64,
-    /// It comes back.
+    /// The buffer of the transfer.
     pub buffer: Vec<u8>,
-    /// How many bytes were moved: fewer than asked for where a file ends, a device is full, or the
-    /// kernel sees fit.
+    /// The number of bytes transferred, or the error. The number is smaller than requested if the
+    /// file ends, the device is full, or the kernel transfers less for another reason.
     pub result: Result<usize>,
 }
 
-/// What the kernel uses, from before it is told of it until it has said that it is through.
+/// The buffer and file of a transfer. They are kept from before the kernel receives the transfer
+/// until it reports completion.
 struct Slot {
     key: u64,
     buffer: Vec<u8>,
     file: Arc<File>,
 }
 
-/// Transfers under way.
+/// An io_uring and the transfers in flight.
 pub struct Ring {
     ring: IoUring,
     slots: Vec<Option<Slot>>,
@@ -71,10 +72,11 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// For so many transfers at a time.
+    /// Creates a ring for at most `depth` transfers in flight.
     ///
     /// # Errors
-    /// Where the kernel has no io_uring, or one without reads and writes, or does not let us.
+    /// Returns an error if the kernel has no io_uring, does not support its read and write
+    /// operations, or denies access to it.
     pub fn new(depth: u32) -> Result<Self> {
         let ring = IoUring::new(depth.max(1))?;
         let mut probe = Probe::new();
@@ -85,29 +87,30 @@ impl Ring {
         let slots: Vec<Option<Slot>> = (0..depth.max(1)).map(|_| None).collect();
         let free = (0..slots.len()).rev().collect();
         let mut new = Self { ring, slots, free };
-        // Some let us make a ring and then not use it.
+        // Some systems permit creating a ring but deny using it; a no-op detects that.
         new.push(&opcode::Nop::new().build().user_data(OWN))?;
         new.ring.submit_and_wait(1)?;
         new.ring.completion().for_each(drop);
         Ok(new)
     }
 
-    /// How many transfers are under way.
+    /// Number of transfers in flight.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether there is a place for another.
+    /// Whether another transfer can be started.
     #[must_use]
     pub fn has_place(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Prepares a transfer; [`wait`](Self::wait) begins it.
+    /// Queues a transfer; [`wait`](Self::wait) submits it.
     ///
     /// # Errors
-    /// The transfer, where there is no place for it or its part is not within its buffer.
+    /// Returns the transfer if `depth` transfers are in flight or its part is not within its
+    /// buffer.
     pub fn start(&mut self, mut transfer: Transfer) -> std::result::Result<(), Transfer> {
         let Transfer { op, offset, key, .. } = transfer;
         let fd = Fd(transfer.file.as_raw_fd());
@@ -122,12 +125,12 @@ impl Ring {
             Op::Write => opcode::Write::new(fd, bytes.cast_const(), len).offset(offset).build(),
         };
         let Transfer { buffer, file, part, .. } = transfer;
-        // A vector's memory stays where it is when the vector moves.
+        // Moving a vector does not move its memory.
         self.slots[at] = Some(Slot { key, buffer, file });
         if self.push(&entry.user_data(at as u64)).is_ok() {
             return Ok(());
         }
-        // The kernel has not heard of it.
+        // The submission queue was full: the kernel has not received the entry.
         self.free.push(at);
         let Some(Slot { buffer, file, .. }) = self.slots[at].take() else {
             unreachable!("it was put there")
@@ -135,22 +138,24 @@ impl Ring {
         Err(Transfer { op, file, offset, buffer, part, key })
     }
 
-    /// The one way to the kernel: either an entry of no memory, or one of a slot that was just
-    /// filled.
+    /// Adds an entry to the submission queue. The entry either uses no memory, or uses that of a
+    /// slot that was just filled.
     fn push(&mut self, entry: &squeue::Entry) -> Result<()> {
-        // SAFETY: an entry of a slot names bytes within the slot's buffer and a descriptor of the
-        // slot's file. Both stay there, untouched, until the kernel has said that the transfer
-        // ended (`reap`); where it cannot be heard, they are never freed (`drop`). Whoever forgets
-        // the ring leaks them too. Other entries name neither.
+        // SAFETY: an entry for a slot refers to bytes of the slot's buffer and to the descriptor of
+        // the slot's file. The slot keeps both unchanged until the kernel reports completion
+        // (`reap`); if completions can no longer be received, the slots are leaked (`drop`), as
+        // they are if the caller forgets the ring. Other entries refer to neither memory nor a
+        // file.
         let pushed = unsafe { self.ring.submission().push(entry) };
         pushed.map_err(|_| ErrorKind::ResourceBusy.into())
     }
 
-    /// Begins what was prepared, waits until something ends, and adds it to `ended`; sometimes
-    /// there is nothing.
+    /// Submits the queued transfers, waits for a completion, and appends the completed transfers to
+    /// `ended`. It may return without a completed transfer.
     ///
     /// # Errors
-    /// Where the kernel does not answer any more: what is under way will never be heard of.
+    /// Returns an error if the kernel no longer accepts calls; completions of the transfers in
+    /// flight will then never be received.
     pub fn wait(&mut self, ended: &mut Vec<Ended>) -> Result<()> {
         match self.ring.submit_and_wait(1) {
             Ok(_) => {}
@@ -172,11 +177,11 @@ impl Ring {
         }
     }
 
-    /// Asks the kernel to leave off whatever it can of all that is under way, which ends with an
-    /// error then. Kernels before 5.19 leave off nothing.
+    /// Requests cancellation of all transfers in flight; cancelled transfers complete with an
+    /// error. Kernels before 5.19 cancel nothing.
     pub fn cancel(&mut self) {
         let all = opcode::AsyncCancel2::new(CancelBuilder::any()).build().user_data(OWN);
-        // Where there is no place for it, they end by themselves.
+        // If the queue is full, nothing is cancelled and the transfers complete by themselves.
         let _ = self.ring.submit();
         let _ = self.push(&all);
     }
@@ -190,7 +195,7 @@ impl Drop for Ring {
         }
         while self.under_way() > 0 {
             if self.wait(&mut ended).is_err() {
-                // The kernel may still use them: they are never freed.
+                // The kernel may still use the buffers, so they are leaked.
                 mem::forget(mem::take(&mut self.slots));
                 return;
             }
@@ -210,8 +215,8 @@ mod tests {
         made.inspect_err(|error| gordon_testkit::skipped(&format!("io_uring: {error}"))).ok()
     }
 
-    /// Whether the kernel can cancel all transfers of a ring, as it does from 5.19 on; where not,
-    /// the test is skipped.
+    /// Whether the kernel can cancel all transfers of a ring (5.19 or later); reports the test as
+    /// skipped if not.
     fn cancels(test: &str) -> bool {
         let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let mut parts = release.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
@@ -237,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_in_parts_and_in_any_order() {
+    fn written_data_is_read_in_parts_and_in_any_order() {
         let Some(mut ring) = ring(4) else { return };
         let file = Arc::new(tempfile::tempfile().expect("a file"));
         for block in 0..4u8 {
@@ -263,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_file_and_errors_are_told() {
+    fn short_reads_and_errors_are_reported() {
         let Some(mut ring) = ring(8) else { return };
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(&[3; 100]).expect("written");
@@ -283,12 +288,12 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_left_off_and_buffers_come_back() {
-        if !cancels("what_never_ends_is_left_off_and_buffers_come_back") {
+    fn cancelled_transfers_return_their_buffers() {
+        if !cancels("cancelled_transfers_return_their_buffers") {
             return;
         }
         let Some(mut ring) = ring(4) else { return };
-        let _watchdog = watchdog("what_never_ends_is_left_off_and_buffers_come_back");
+        let _watchdog = watchdog("cancelled_transfers_return_their_buffers");
         let (read, write) = std::io::pipe().expect("a pipe");
         let read = Arc::new(File::from(OwnedFd::from(read)));
         ring.start(transfer(Op::Read, &read, 0, vec![5; 10], 1)).expect("a place");
@@ -301,12 +306,12 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_that_goes_gives_all_back() {
-        if !cancels("a_ring_that_goes_gives_all_back") {
+    fn dropping_a_ring_releases_its_files() {
+        if !cancels("dropping_a_ring_releases_its_files") {
             return;
         }
         let Some(mut ring) = ring(4) else { return };
-        let _watchdog = watchdog("a_ring_that_goes_gives_all_back");
+        let _watchdog = watchdog("dropping_a_ring_releases_its_files");
         let (read, write) = std::io::pipe().expect("a pipe");
         let read = Arc::new(File::from(OwnedFd::from(read)));
         ring.start(transfer(Op::Read, &read, 0, vec![5; 1], 1)).expect("a place");
