@@ -1,4 +1,4 @@
-//! Why numbers are not a flash array.
+//! Why parameters do not describe a possible flash array.
 
 use core::fmt;
 
@@ -9,31 +9,31 @@ pub enum GeometryError {
     Zero(&'static str),
     /// A page is not a whole number of 512-byte sectors.
     PageBytes(u32),
-    /// The super-page's share of a dimension does not divide the array's.
+    /// The super-page's extent in a dimension does not divide the array's.
     Indivisible {
-        /// Which dimension.
+        /// The dimension, such as `buses`.
         what: &'static str,
-        /// The super-page's share.
+        /// The super-page's extent in this dimension.
         part: u32,
-        /// The array's count.
+        /// The array's extent in this dimension.
         whole: u32,
     },
     /// No rectangle of pages has this size.
     NoShape {
-        /// The size asked for, in bytes.
+        /// The requested size, in bytes.
         bytes: u64,
-        /// The array's page, in bytes.
+        /// The page size of the array, in bytes.
         page: u32,
         /// The largest super-page, in bytes.
         largest: u64,
     },
-    /// More super-pages than 32-bit page numbers can name.
+    /// The array has more super-pages than 32-bit page numbers can address; holds their number.
     TooMany(u64),
-    /// Counts far past any array.
+    /// The counts far exceed those of any real array.
     TooLarge,
     /// The bus has no bandwidth, or is wider than 64 bits or not a multiple of 8.
     Bus,
-    /// A block needs a data page beside its summary page.
+    /// Blocks have a single page, which leaves no data page next to the summary page.
     OnePage,
 }
 

@@ -1,10 +1,10 @@
-//! How many of what: the physical array.
+//! Dimensions of the physical array.
 
 use crate::GeometryError;
 use gordon_units::Bytes;
 
-/// The physical array, as in section 4.2.1 of the Gordon paper: buses carry packages, packages
-/// hold dies, dies have planes, planes have blocks, blocks have pages.
+/// The physical array, as in section 4.2.1 of the Gordon paper: buses connect packages, packages
+/// contain dies, dies contain planes, planes contain blocks, blocks contain pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Geometry {
     /// Buses between the controller and the packages.
@@ -26,7 +26,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// Checks that the array can exist.
+    /// Checks that the array is possible.
     pub fn validate(&self) -> Result<(), GeometryError> {
         for (count, what) in [
             (self.buses, "buses"),
@@ -47,7 +47,7 @@ impl Geometry {
         if self.pages_per_block < 2 {
             return Err(GeometryError::OnePage);
         }
-        // Past this, none of the products below overflows.
+        // After these checks, none of the products below overflows.
         let pages = [
             self.buses,
             self.packages_per_bus,
@@ -75,7 +75,7 @@ impl Geometry {
         self.packages_per_bus * self.dies_per_package
     }
 
-    /// Dies in all.
+    /// Dies in the array.
     pub const fn dies(&self) -> u32 {
         self.buses * self.dies_per_bus()
     }
@@ -90,7 +90,7 @@ impl Geometry {
         )
     }
 
-    /// Raw data bytes in all.
+    /// Raw data bytes of the array.
     pub fn capacity(&self) -> Bytes {
         self.die_bytes() * u64::from(self.dies())
     }

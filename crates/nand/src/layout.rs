@@ -1,20 +1,20 @@
-//! The logical organisation laid over the array: super-pages, super-blocks and die groups.
+//! The logical organisation of the array: super-pages, super-blocks and die groups.
 //!
 //! A super-page is one page in each plane of a rectangle of dies (Figure 3 of the Gordon paper:
 //! striped over buses is *horizontal*, over the dies of a bus *vertical*, over both *2-D*). The
-//! rectangles tile the array; each is a [die group](DieGroupId): dies that always work together,
-//! one operation at a time, in parallel with the other die groups. 64 KiB super-pages over 4 buses
-//! x 4 dies x 2 planes leave the paper's array 4 die groups: its "four operations proceed in
-//! parallel". Where a super-page has fewer planes than the die, several sets of planes share a die
-//! group and contend for its dies (each is a group of super-blocks of its own).
+//! rectangles tile the array. Each is a [die group](DieGroupId): its dies operate together on one
+//! operation at a time, in parallel with the other die groups. With 64 KiB super-pages over 4 buses
+//! x 4 dies x 2 planes the paper's array has 4 die groups: its "four operations proceed in
+//! parallel". If a super-page uses only some planes of a die, several plane sets share a die group
+//! and contend for its dies; each plane set has its own super-blocks.
 //!
-//! Numbers: super-block `(set * blocks_per_plane + row) * die groups + die group`, and super-page
-//! `block * pages_per_block + page`.
+//! Super-block numbers are `(set * blocks_per_plane + row) * die groups + die group`; super-page
+//! numbers are `block * pages_per_block + page`.
 
 use crate::{Geometry, GeometryError};
 use gordon_units::{BlockId, Bytes, Ppn};
 
-/// A rectangle of dies that always work together.
+/// Index of a die group: a rectangle of dies that operate together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DieGroupId(pub u32);
 
@@ -26,20 +26,21 @@ impl DieGroupId {
     }
 }
 
-/// Over what a super-page is striped.
+/// The rectangle over which a super-page is striped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SuperPageShape {
-    /// Buses.
+    /// Number of buses.
     pub buses: u32,
-    /// Dies on each of these buses.
+    /// Dies on each of the buses.
     pub dies_per_bus: u32,
-    /// Planes of each of these dies.
+    /// Planes of each of the dies.
     pub planes: u32,
 }
 
 impl SuperPageShape {
-    /// The shape of a super-page of `size`: over buses first (horizontal), then over planes, which
-    /// cost no parallelism between die groups, then over the dies of a bus (vertical).
+    /// The shape of a super-page of `size` bytes. It is striped over buses first (horizontal), then
+    /// over planes, which costs no parallelism between die groups, then over the dies of a bus
+    /// (vertical).
     pub fn of_size(size: Bytes, geometry: &Geometry) -> Result<Self, GeometryError> {
         geometry.validate()?;
         let page = u64::from(geometry.page_bytes);
@@ -55,7 +56,7 @@ impl SuperPageShape {
         let mut take = |most: u32| {
             let part = gcd(left, u64::from(most));
             left /= part;
-            // At most `most`.
+            // The value is at most `most`, so the cast cannot truncate.
             #[allow(clippy::cast_possible_truncation)]
             {
                 part as u32
@@ -82,7 +83,7 @@ fn gcd(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// A geometry with super-pages laid over it: all sizes the layers above need.
+/// A geometry with super-pages laid over it, and the sizes that the layers above need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     geometry: Geometry,
@@ -95,8 +96,8 @@ pub struct Layout {
     by_set: Divisor,
 }
 
-/// Division by a number known early, as a multiplication (Granlund and Montgomery, PLDI'94): the
-/// sums of every operation need several.
+/// Division by an invariant divisor as a multiplication (Granlund and Montgomery, PLDI'94). Each
+/// flash operation needs several such divisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Divisor {
     by: u32,
@@ -105,16 +106,16 @@ struct Divisor {
 }
 
 impl Divisor {
-    /// `by` is not zero.
+    /// A divisor `by`, which must not be zero.
     fn new(by: u32) -> Self {
         Self { by, factor: u64::MAX / u64::from(by) }
     }
 
-    /// (n + 1) factor / 2^64 lies below (n + 1) / by, by at most (n + 1) / 2^64 <= 1 / by: so it is
-    /// n / by at least, and below the next whole number.
+    /// (n + 1) factor / 2^64 is less than (n + 1) / by, by at most (n + 1) / 2^64 <= 1 / by. So it
+    /// is at least n / by and less than (n + 1) / by, and its integer part is that of n / by.
     #[inline]
     fn divide(self, n: u32) -> u32 {
-        // At most `n`.
+        // The quotient is at most `n`, so the cast cannot truncate.
         #[allow(clippy::cast_possible_truncation)]
         {
             (((u128::from(n) + 1) * u128::from(self.factor)) >> 64) as u32
@@ -123,7 +124,7 @@ impl Divisor {
 
     #[inline]
     fn remainder(self, n: u32) -> u32 {
-        // The product is at most `n`.
+        // The product is at most `n`, so it does not wrap.
         n.wrapping_sub(self.divide(n).wrapping_mul(self.by))
     }
 }
@@ -163,47 +164,48 @@ impl Layout {
         })
     }
 
-    /// The physical array below.
+    /// The physical array.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// Over what a super-page is striped.
+    /// The shape of a super-page.
     pub fn shape(&self) -> SuperPageShape {
         self.shape
     }
 
-    /// How many operations can proceed in parallel.
+    /// Number of die groups, which is the number of operations that can proceed in parallel.
     pub fn die_groups(&self) -> u32 {
         self.die_groups
     }
 
-    /// Groups of buses that carry a super-page together; die groups of one group share them.
+    /// Number of bus groups: the buses that carry a super-page together. Several die groups may
+    /// share a bus group.
     pub fn bus_groups(&self) -> u32 {
         self.die_groups / self.die_groups_per_bus_group
     }
 
-    /// The group of buses that `die group` hangs on.
+    /// Index of the bus group of a die group.
     pub fn bus_group(&self, die_group: DieGroupId) -> usize {
         (die_group.0 / self.die_groups_per_bus_group) as usize
     }
 
-    /// Dies of one die group.
+    /// Dies in one die group.
     pub fn dies_per_group(&self) -> u32 {
         self.shape.buses * self.shape.dies_per_bus
     }
 
-    /// Super-blocks in all.
+    /// Number of super-blocks in the array.
     pub fn blocks(&self) -> u32 {
         self.blocks
     }
 
-    /// Super-pages of one super-block.
+    /// Super-pages in one super-block.
     pub fn pages_per_block(&self) -> u32 {
         self.geometry.pages_per_block
     }
 
-    /// Super-pages in all.
+    /// Number of super-pages in the array.
     pub fn pages(&self) -> u32 {
         self.blocks * self.geometry.pages_per_block
     }
@@ -213,43 +215,43 @@ impl Layout {
         Bytes(u64::from(self.geometry.page_bytes)) * u64::from(self.shape.pages())
     }
 
-    /// Sets of planes that share the dies of a die group.
+    /// Number of plane sets that share the dies of a die group.
     pub fn plane_sets(&self) -> u32 {
         self.geometry.planes_per_die / self.shape.planes
     }
 
-    /// Which set of planes of its die group a super-block lies in.
+    /// Index of a super-block's plane set within its die group.
     #[inline]
     pub fn plane_set_of(&self, block: BlockId) -> u32 {
         self.by_set.divide(block.0)
     }
 
-    /// The die group a super-block lies on.
+    /// The die group of a super-block.
     #[inline]
     pub fn die_group_of(&self, block: BlockId) -> DieGroupId {
         DieGroupId(self.by_die_group.remainder(block.0))
     }
 
-    /// The super-block a super-page lies in.
+    /// The super-block of a super-page.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> BlockId {
         BlockId(self.by_block.divide(ppn.0))
     }
 
-    /// Which page of its super-block a super-page is.
+    /// Index of a super-page within its super-block.
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> u32 {
         self.by_block.remainder(ppn.0)
     }
 
-    /// Both.
+    /// The super-block of a super-page, and the index of the super-page within it.
     #[inline]
     pub fn place_of(&self, ppn: Ppn) -> (BlockId, u32) {
         let block = self.block_of(ppn);
         (block, ppn.0 - block.0 * self.geometry.pages_per_block)
     }
 
-    /// The super-page `page` of `block`.
+    /// The number of super-page `page` of super-block `block`.
     #[inline]
     pub fn ppn(&self, block: BlockId, page: u32) -> Ppn {
         Ppn(block.0 * self.geometry.pages_per_block + page)
@@ -261,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_multiplication_divides() {
+    fn division_by_multiplication_is_exact() {
         for by in (1..300).chain([1 << 16, (1 << 31) - 1, 1 << 31, u32::MAX]) {
             let divisor = Divisor::new(by);
             for n in (0..1000).chain([by - 1, by, u32::MAX / 2, u32::MAX - 1, u32::MAX]) {

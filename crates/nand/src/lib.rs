@@ -1,9 +1,8 @@
-//! What a NAND flash array is: its shape ([`Geometry`], [`SuperPageShape`], [`Layout`]), its speed
-//! ([`Timing`]), how long it lasts ([`Endurance`], [`factory_bad`]), what can be asked of it
-//! ([`FlashOp`]) and the rules it obeys ([`Array`], a model that refuses what a chip would not do
-//! right).
+//! A model of a NAND flash array: its organisation ([`Geometry`], [`SuperPageShape`], [`Layout`]),
+//! its speed ([`Timing`]), its lifetime ([`Endurance`], [`factory_bad`]), its operations
+//! ([`FlashOp`]) and its rules ([`Array`], which refuses operations that a chip would do wrong).
 //!
-//! No files, clocks or threads; `no_std`.
+//! The crate uses no files, clocks or threads, and is `no_std`.
 #![no_std]
 
 extern crate alloc;

@@ -1,9 +1,10 @@
-//! What can be asked of the array.
+//! Operations of the flash array.
 
 use gordon_units::{BlockId, Ppn};
 
-/// A buffer of whoever carries operations out; the layers that issue them see only this handle.
-/// Handles are small: they index a table.
+/// Handle of a page buffer. The buffer itself belongs to the driver that carries operations out;
+/// the layers that issue operations see only the handle. Handles are small numbers, since they
+/// index a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Buf(pub u32);
 
@@ -15,50 +16,51 @@ impl Buf {
     }
 }
 
-/// What a programmed page holds.
+/// The kind of content of a programmed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PageContent {
     /// Data of logical pages.
     Data,
-    /// The logical pages of every other page of its block (section 4.2.2 of the Gordon paper).
+    /// The summary of the block: the logical pages in each of its other pages (section 4.2.2 of the
+    /// Gordon paper).
     Summary,
-    /// Which logical pages were trimmed.
+    /// A record of the trim journal.
     Trims,
 }
 
-/// What is stored beside the data of a page, but for the logical pages of its slots.
+/// Out-of-band data of a page, without the logical pages of its slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Oob {
     /// What the page holds.
     pub content: PageContent,
-    /// The sequence number of its block at that time: of two copies of a logical page, the one
-    /// with the higher number is the fresher; of equal ones, that in the later page, and there in
-    /// the later slot.
+    /// The sequence number of the block when the page was programmed. Of two copies of a logical
+    /// page, the one with the higher number is the newer; with equal numbers, the one in the later
+    /// page, and within a page the one in the later slot.
     pub sequence: u64,
 }
 
 /// One operation on a super-page or super-block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FlashOp {
-    /// Read a page; some of its slots (parts of a logical page's size) cross the bus.
+    /// Read a page and transfer some of its slots (each the size of a logical page) over the bus.
     Read {
-        /// Where from.
+        /// The page to read.
         ppn: Ppn,
-        /// How many slots.
+        /// Number of slots to transfer.
         slots: u32,
-        /// Where to.
+        /// The destination.
         buf: Buf,
     },
-    /// Program a page from a buffer, which stays as it is until the operation is done.
+    /// Program a page from a buffer, which must not change until the operation is done.
     Program {
-        /// Where to.
+        /// The page to program.
         ppn: Ppn,
-        /// Where from.
+        /// The source.
         buf: Buf,
     },
     /// Erase a block.
     Erase {
-        /// Which.
+        /// The block to erase.
         block: BlockId,
     },
 }

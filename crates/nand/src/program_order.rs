@@ -1,25 +1,25 @@
-//! The rules of NAND, without contents: what each block allows next.
+//! The rules of NAND without page contents: which operation each block permits next.
 //!
-//! [`Array`](crate::Array) keeps contents beside them in memory; a store keeps them in a file.
+//! [`Array`](crate::Array) adds contents in memory; a store keeps contents in a file.
 
 use crate::{Layout, Refusal};
 use alloc::vec;
 use alloc::vec::Vec;
 use gordon_units::{BlockId, Ppn};
 
-/// What is known of a block.
+/// State of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockProgress {
-    /// Pages programmed since the last erase: the page to be programmed next.
+    /// Pages programmed since the last erase, which is also the index of the next page to program.
     pub next: u32,
-    /// How often it was erased.
+    /// Number of times that the block was erased.
     pub erases: u32,
-    /// Out of service.
+    /// The block is out of service.
     pub bad: bool,
 }
 
-/// Holds whoever uses an array to the rules: only erased pages are programmed, those of a block in
-/// order, and nothing is done to a bad block but to read it.
+/// Checks that the users of an array follow the rules: only erased pages are programmed, the pages
+/// of a block in order, and bad blocks are only read.
 #[derive(Clone, Debug)]
 pub struct ProgramOrderChecker {
     layout: Layout,
@@ -27,22 +27,22 @@ pub struct ProgramOrderChecker {
 }
 
 impl ProgramOrderChecker {
-    /// Those of an array that is erased, as blocks leave the factory.
+    /// The state of a new array, in which all blocks are erased.
     pub fn new(layout: Layout) -> Self {
         Self { blocks: vec![BlockProgress::default(); layout.blocks() as usize], layout }
     }
 
-    /// How the array is laid out.
+    /// Layout of the array.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Whether there is such a page.
+    /// Checks that the array has this page.
     pub fn find(&self, ppn: Ppn) -> Result<(), Refusal> {
         if ppn.0 < self.layout.pages() { Ok(()) } else { Err(Refusal::NoPage(ppn)) }
     }
 
-    /// The page is programmed.
+    /// Records the program of a page, or refuses it.
     pub fn program(&mut self, ppn: Ppn) -> Result<(), Refusal> {
         self.find(ppn)?;
         let (id, page) = self.layout.place_of(ppn);
@@ -60,7 +60,7 @@ impl ProgramOrderChecker {
         Ok(())
     }
 
-    /// The block is erased.
+    /// Records the erase of a block, or refuses it.
     pub fn erase(&mut self, id: BlockId) -> Result<(), Refusal> {
         let block = self.blocks.get_mut(id.index()).ok_or(Refusal::NoBlock(id))?;
         if block.bad {
@@ -76,19 +76,19 @@ impl ProgramOrderChecker {
         Ok(())
     }
 
-    /// What is known of a block.
+    /// State of a block.
     ///
     /// # Panics
-    /// Where the array has no such block.
+    /// Panics if the array has no such block.
     #[inline]
     pub fn block(&self, id: BlockId) -> BlockProgress {
         self.blocks[id.index()]
     }
 
-    /// A block is found in this state.
+    /// Replaces the state of a block, such as with the state found at mount.
     ///
     /// # Panics
-    /// Where the array has no such block.
+    /// Panics if the array has no such block.
     pub fn set(&mut self, id: BlockId, state: BlockProgress) {
         self.blocks[id.index()] = state;
     }

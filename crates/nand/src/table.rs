@@ -1,14 +1,15 @@
-//! The memory that a map takes: what section 4.2.2 of the Gordon paper reckons with.
+//! The memory footprint of the LBA table, as section 4.2.2 of the Gordon paper computes it.
 //!
-//! One entry of four bytes for each mapped unit, as in the paper: 256 GB in pages of 2 KB take
-//! 512 MB, in super-pages of 64 KB 16 MB. What a layer's own tables take beside is its own to say.
+//! Each mapping unit has an entry of four bytes, as in the paper: 256 GB take 512 MB with pages of
+//! 2 KB, and 16 MB with super-pages of 64 KB. The other tables of a translation layer are not
+//! included.
 
 use gordon_units::Bytes;
 
 /// Bytes of one entry of the LBA table: 512 MB for 256 GB in pages of 2 KB.
 pub const LBA_ENTRY: Bytes = Bytes(4);
 
-/// The LBA table of `capacity` mapped in units of `unit` (0 bytes where the unit is 0).
+/// Size of the LBA table of `capacity` mapped in units of `unit` (0 bytes if the unit is 0).
 pub fn lba_table(capacity: Bytes, unit: Bytes) -> Bytes {
     match unit.0 {
         0 => Bytes::ZERO,
@@ -16,9 +17,9 @@ pub fn lba_table(capacity: Bytes, unit: Bytes) -> Bytes {
     }
 }
 
-/// The smallest super-page of one, two, four ... pages whose LBA table leaves room in `memory` for
-/// the rest of the layer's data; `None` where even one entry would not. The paper: with 512 MB for
-/// 256 GB, "super-pages must be at least 4KB in size".
+/// The smallest super-page (a power of two pages) whose LBA table is smaller than `memory`, so that
+/// some memory remains for the layer's other data. `None` if even a single entry would fill it. The
+/// paper: with 512 MB for 256 GB, "super-pages must be at least 4KB in size".
 pub fn smallest_super_page(capacity: Bytes, page: Bytes, memory: Bytes) -> Option<Bytes> {
     if page == Bytes::ZERO || memory <= LBA_ENTRY {
         return None;
@@ -39,22 +40,22 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     #[test]
-    fn the_papers_tables() {
+    fn table_sizes_match_the_paper() {
         // Section 4.2.2: 512MB, 256MB and 16MB for 256GB.
         for (unit, table) in [(2, 512), (4, 256), (64, 16)] {
             assert_eq!(lba_table(Bytes(256 * GIB), Bytes(unit * KIB)), Bytes(table * MIB));
         }
-        // A unit in part takes an entry.
+        // A partial unit takes an entry.
         assert_eq!(lba_table(Bytes(KIB + 1), Bytes(KIB)), Bytes(8));
         assert_eq!(lba_table(Bytes(KIB), Bytes(0)), Bytes(0));
     }
 
     #[test]
-    fn the_papers_controller_needs_super_pages_of_4_kib() {
+    fn the_controller_of_the_paper_needs_super_pages_of_4_kib() {
         let smallest =
             |memory| smallest_super_page(Bytes(256 * GIB), Bytes(2 * KIB), Bytes(memory));
         assert_eq!(smallest(512 * MIB), Some(Bytes(4 * KIB)));
-        // One byte more, and the table of pages would fit too.
+        // With one more byte of memory the table of single pages fits too.
         assert_eq!(smallest(512 * MIB + 1), Some(Bytes(2 * KIB)));
         assert_eq!(smallest(64 * MIB), Some(Bytes(32 * KIB)));
         assert_eq!(smallest(5), Some(Bytes(256 * GIB)));

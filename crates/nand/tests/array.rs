@@ -1,4 +1,4 @@
-//! The model refuses what a chip would not do right.
+//! The array model refuses operations that a chip would do wrong.
 
 use gordon_nand::{Array, Geometry, Layout, Oob, PageContent, Refusal, SuperPageShape};
 use gordon_units::{BlockId, Ppn};
@@ -21,7 +21,7 @@ fn array() -> Array<u32> {
 const OOB: Oob = Oob { content: PageContent::Data, sequence: 1 };
 
 #[test]
-fn erase_before_program_and_pages_in_order() {
+fn pages_are_programmed_in_order_after_an_erase() {
     let mut array = array();
     array.program(Ppn(4), OOB, 1).unwrap();
     assert_eq!(array.program(Ppn(4), OOB, 2), Err(Refusal::NotErased(Ppn(4))));
@@ -35,7 +35,7 @@ fn erase_before_program_and_pages_in_order() {
 }
 
 #[test]
-fn bad_blocks_take_nothing_and_still_read() {
+fn bad_blocks_are_read_only() {
     let mut array = array();
     array.program(Ppn(0), OOB, 1).unwrap();
     array.mark_bad(BlockId(0)).unwrap();

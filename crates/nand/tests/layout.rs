@@ -1,11 +1,11 @@
-//! Sizes and numbers of the paper's array.
+//! Sizes, numbering and bus times of arrays, most of them with the paper's parameters.
 
 use gordon_nand::{
     DieGroupId, Geometry, GeometryError, Layout, Modes, SuperPageShape, Times, Timing,
 };
 use gordon_units::{BlockId, Bytes, Hertz, Ns, Ppn};
 
-/// Section 4.2.1 and Table 1, SLC.
+/// Section 4.2.1 and Table 1 of the Gordon paper, SLC.
 const SLC: Geometry = Geometry {
     buses: 4,
     packages_per_bus: 4,
@@ -18,7 +18,7 @@ const SLC: Geometry = Geometry {
 };
 
 #[test]
-fn the_papers_array() {
+fn the_array_of_the_paper_has_four_die_groups() {
     assert_eq!(SLC.die_bytes().to_string(), "4GiB");
     assert_eq!(SLC.capacity().to_string(), "256GiB");
     let shape = SuperPageShape::of_size("64KiB".parse().unwrap(), &SLC).unwrap();
@@ -35,8 +35,8 @@ fn the_papers_array() {
 
 #[test]
 fn die_groups_tile_the_array() {
-    // 2 KiB: one plane of one die. 64 dies are 64 die groups, 16 on each bus, two plane sets in
-    // each.
+    // A super-page of 2 KiB is one plane of one die. 64 dies are 64 die groups, 16 on each bus,
+    // with two plane sets each.
     let layout = Layout::new(SLC, SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 }).unwrap();
     assert_eq!((layout.die_groups(), layout.bus_groups()), (64, 4));
     assert_eq!(layout.blocks(), 64 * 2 * 16_384);
@@ -73,7 +73,7 @@ fn impossible_arrays_are_refused() {
 }
 
 #[test]
-fn a_page_on_the_bus() {
+fn a_transfer_takes_bus_time_and_command_time() {
     let mut timing = Timing {
         read: Ns(25_000).into(),
         program: Ns(200_000).into(),
@@ -83,14 +83,15 @@ fn a_page_on_the_bus() {
         command: Ns(100),
         modes: Modes::default(),
     };
-    // 2080 bytes at 2 bytes x 133 MHz = 266 MB/s: 7819.55 ns, rounded up, and the command.
+    // 2080 bytes at 2 bytes x 133 MHz = 266 MB/s take 7819.55 ns, rounded up, plus the command
+    // time.
     assert_eq!(timing.transfer(Bytes(2080)), Ns(7_820 + 100));
     timing.bus_bits = 12;
     assert_eq!(timing.validate(), Err(GeometryError::Bus));
 }
 
 #[test]
-fn the_pages_of_a_block_go_round_the_types() {
+fn the_pages_of_a_block_cycle_through_the_types() {
     let times = Times::new([50, 70, 90].map(Ns)).unwrap();
     assert_eq!([0, 1, 2, 3, 383].map(|page| times.of(page).0), [50, 70, 90, 50, 90]);
     assert_eq!(Times::from(Ns(25)).of(77), Ns(25));
@@ -98,8 +99,8 @@ fn the_pages_of_a_block_go_round_the_types() {
 }
 
 #[test]
-fn rates_of_buses_old_and_new() {
-    // Bytes over (rate x lines / 8), rounded up to a nanosecond.
+fn bus_rates_match_old_and_new_standards() {
+    // The expected time is bytes / (rate x lines / 8), rounded up to a nanosecond.
     let cases = [
         // Asynchronous, 8 and 16 bits: 2112 bytes at 40, 80, 266 and 800 MB/s.
         (8, 40e6, 2112, 52_800),

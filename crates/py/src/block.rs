@@ -1,4 +1,4 @@
-//! Flash images as block devices, and plain files in the time of simulated disks.
+//! Flash images served as block devices, and plain files served with the timing of simulated disks.
 
 use crate::error::raise;
 use crate::watch::{watch, watched};
@@ -31,7 +31,7 @@ struct Create {
     fill: bool,
 }
 
-/// What was made.
+/// A created image, as reported to Python.
 #[derive(Serialize)]
 struct Created {
     kind: &'static str,
@@ -47,7 +47,7 @@ struct Created {
     file_bytes: u64,
 }
 
-/// Makes an image of what `config` (JSON) describes; what it is, as JSON.
+/// Creates the image that `config` (JSON) describes and returns its description as JSON.
 #[pyfunction]
 pub fn block_create(py: Python<'_>, config: &str) -> PyResult<String> {
     let config: Create = from_json(config, "image").map_err(raise)?;
@@ -88,7 +88,7 @@ struct Serve {
     salvage: bool,
     real: bool,
     device: Option<SsdConfig>,
-    /// In its place.
+    /// Serves a plain file with the timing of this disk, instead of an image.
     disk: Option<OnDisk>,
     sockets: Vec<PathBuf>,
     listen: Vec<String>,
@@ -101,7 +101,7 @@ struct Serve {
     metrics: Vec<String>,
 }
 
-/// Disks in whose time a plain file is served.
+/// The simulated disks whose timing a served plain file has.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OnDisk {
@@ -112,7 +112,7 @@ struct OnDisk {
 }
 
 impl Serve {
-    /// What is to be served, and what of its description has no effect.
+    /// Starts the export; also returns warnings about parts of the description without effect.
     fn start(&self) -> PyResult<(Serving, Vec<String>)> {
         let pace = if self.real { Pace::Real } else { Pace::Full };
         let Some(disk) = &self.disk else {
@@ -134,7 +134,7 @@ impl Serve {
     }
 }
 
-/// Where it is served.
+/// Where the export is reachable, as reported to Python.
 #[derive(Serialize)]
 struct Ready {
     places: Vec<String>,
@@ -143,8 +143,8 @@ struct Ready {
     warnings: Vec<String>,
 }
 
-/// Serves an image, or a file as a disk, until a signal handler raises; its last status, as JSON.
-/// `ready` hears where, as JSON, when clients may come.
+/// Serves an image, or a file with the timing of a disk, until a signal handler raises; returns the
+/// final status as JSON. `ready` is called with the addresses (JSON) when clients can connect.
 #[pyfunction]
 pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> PyResult<String> {
     let config: Serve = from_json(config, "server").map_err(raise)?;
@@ -181,7 +181,7 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
         warnings,
     };
     let told = serde_json::to_string(&told).map_err(raise)?;
-    // A signal is the way to stop it; it may come while `ready` runs.
+    // A signal handler that raises stops the server; the signal may arrive while `ready` runs.
     let heard = ready.call1((told,)).map(|_| ());
     while heard.is_ok() && py.check_signals().is_ok() {
         py.detach(|| std::thread::sleep(Duration::from_millis(50)));
@@ -200,7 +200,7 @@ pub fn block_serve(py: Python<'_>, config: &str, ready: &Bound<'_, PyAny>) -> Py
     }
 }
 
-/// Where the status of a device at a socket is told.
+/// The socket that reports the status of a device served at `socket`.
 fn stat(socket: &Path) -> PathBuf {
     let mut name = socket.as_os_str().to_owned();
     name.push(".stat");
@@ -212,7 +212,7 @@ fn address(place: &str) -> PyResult<SocketAddr> {
     place.to_socket_addrs().ok().and_then(|mut all| all.next()).ok_or_else(wrong)
 }
 
-/// Looks at all of an image; what was found, as JSON.
+/// Checks a whole image and returns the findings as JSON.
 #[pyfunction]
 pub fn block_check(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let look = || gordon_store::check(&Image::open(&path, Backend::File, false)?);
@@ -220,7 +220,7 @@ pub fn block_check(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// Repairs a damaged image; what is lost, as JSON.
+/// Repairs a damaged image and returns the losses as JSON.
 #[pyfunction]
 pub fn block_repair(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let repair = || gordon_store::repair(&path, Backend::File);
@@ -228,8 +228,8 @@ pub fn block_repair(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     serde_json::to_string(&repaired).map_err(raise)
 }
 
-/// Copies what can be read of an image to a raw file, with a map of the rest; what was copied, as
-/// JSON. `tick(done, total)` hears of bytes a few times a second.
+/// Copies the readable part of an image to a raw file, with a map of the rest, and returns a
+/// summary as JSON. `tick(done, total)` is called with bytes a few times a second.
 #[pyfunction]
 #[pyo3(signature = (path, out, tick=None))]
 pub fn block_export(
@@ -251,7 +251,7 @@ pub fn block_wear(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     serde_json::to_string(&py.detach(look).map_err(raise)?).map_err(raise)
 }
 
-/// What an image is of, as JSON.
+/// The parameters of the device in an image, as JSON.
 #[pyfunction]
 pub fn block_image(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let look = || Image::open(&path, Backend::File, false).map(|image| image.device().clone());

@@ -1,4 +1,4 @@
-//! Caches: replay a trace, which policies there are.
+//! Cache simulations of a trace, and the list of policies.
 
 use crate::error::raise;
 use crate::watch::watch;
@@ -11,7 +11,7 @@ use gordon_units::Progress;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// What a cache that `config` (JSON) describes finds in it, as JSON.
+/// Simulates the cache that `config` (JSON) describes on its trace; returns the report as JSON.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn cache_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
@@ -21,8 +21,8 @@ pub fn cache_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// What caches that `configs` (JSON, a list) describe find in the one trace of theirs, as JSON: a
-/// list.
+/// Simulates the caches that `configs` (JSON list) describe on their common trace; returns a JSON
+/// list of reports.
 #[pyfunction]
 #[pyo3(signature = (configs, tick=None))]
 pub fn cache_sweep(
@@ -36,7 +36,8 @@ pub fn cache_sweep(
     serde_json::to_string(&reports).map_err(raise)
 }
 
-/// What LRU caches of many sizes miss, as `config` (JSON) asks, as JSON.
+/// The miss ratio of LRU caches of many sizes, as `config` (JSON) requests; returns the curve as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn cache_curve(
@@ -50,7 +51,8 @@ pub fn cache_curve(
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// What a FlashCache that `config` (JSON) describes made of a trace, as JSON.
+/// Simulates the FlashCache that `config` (JSON) describes on its trace; returns the report as
+/// JSON.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn flashcache_run(
@@ -64,8 +66,8 @@ pub fn flashcache_run(
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// What FlashCaches that `configs` (JSON, a list) describe made of the one trace of theirs, as
-/// JSON: a list.
+/// Simulates the FlashCaches that `configs` (JSON list) describe on their common trace; returns a
+/// JSON list of reports.
 #[pyfunction]
 #[pyo3(signature = (configs, tick=None))]
 pub fn flashcache_sweep(
@@ -79,8 +81,8 @@ pub fn flashcache_sweep(
     serde_json::to_string(&reports).map_err(raise)
 }
 
-/// What a cache of objects in DRAM and flash that `config` (JSON) describes made of a trace, as
-/// JSON.
+/// Simulates the cache of objects in DRAM and flash that `config` (JSON) describes on its trace;
+/// returns the report as JSON.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn tiered_run(
@@ -93,15 +95,15 @@ pub fn tiered_run(
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// Writes tables (JSON: names with their columns, these names with a value for each row) into
-/// `folder`, as `NAME.parquet`.
+/// Writes tables into `folder`, each as `NAME.parquet`. `tables` (JSON) maps table names to
+/// columns, and column names to values.
 #[pyfunction]
 pub fn tables_write(py: Python<'_>, tables: &str, folder: PathBuf) -> PyResult<()> {
     let tables: Listed = from_json(tables, "tables").map_err(raise)?;
     py.detach(|| listed::write(&tables, &folder)).map_err(raise)
 }
 
-/// Name, what goes next, and what it follows, of each policy.
+/// Name, eviction rule and publication of each policy.
 #[pyfunction]
 pub fn cache_policies() -> Vec<(&'static str, &'static str, &'static str)> {
     policies()

@@ -1,10 +1,10 @@
-//! Hard disks: a run, several at once.
+//! Hard disk runs, one or several at once.
 
 use crate::run::{RunResult, one, several};
 use gordon_replay::disk::{PreparedRun, run};
 use pyo3::prelude::*;
 
-/// Runs what `config` (JSON) describes.
+/// Runs the simulation that `config` (JSON) describes.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn disk_run(
@@ -15,7 +15,7 @@ pub fn disk_run(
     one(py, config, tick, run)
 }
 
-/// Runs several configs at once.
+/// Runs several simulations at once.
 #[pyfunction]
 #[pyo3(signature = (configs, tick=None))]
 pub fn disk_run_all(

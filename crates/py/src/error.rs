@@ -1,11 +1,11 @@
-//! Errors for users: what and where, then what to try.
+//! Errors for users: what is wrong and where, then what to try.
 
 use pyo3::{PyErr, import_exception};
 use std::fmt::{Debug, Display};
 
 import_exception!(gordon.errors, GordonError);
 
-/// A `GordonError` of an error whose text has its hint, if any, on its own line.
+/// Converts an error to a `GordonError`; a hint is on a line of its own in the error's text.
 pub fn raise(error: impl Display + Debug) -> PyErr {
     let text = error.to_string();
     let (what, hint) = text.split_once("\n  try: ").unwrap_or((&text, ""));
@@ -13,7 +13,7 @@ pub fn raise(error: impl Display + Debug) -> PyErr {
 }
 
 /// The name of an error's variant, as `not-found`; empty for an error that is plain text. A derived
-/// `Debug` begins with that name, so no error enum has to list its kinds a second time.
+/// `Debug` starts with that name, so error enums need not list their kinds again.
 fn kind(error: &impl Debug) -> String {
     let text = format!("{error:?}");
     let mut kind = String::new();

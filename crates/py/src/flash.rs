@@ -1,4 +1,4 @@
-//! Flash devices: a run, several at once, write amplification.
+//! Flash device runs, one or several at once, and write amplification.
 
 use crate::error::raise;
 use crate::run::{RunResult, one, several};
@@ -10,7 +10,7 @@ use gordon_ssd::SsdConfig;
 use gordon_units::{Bytes, Progress};
 use pyo3::prelude::*;
 
-/// Runs what `config` (JSON) describes.
+/// Runs the simulation that `config` (JSON) describes.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn flash_run(
@@ -21,7 +21,7 @@ pub fn flash_run(
     one(py, config, tick, run)
 }
 
-/// Runs several configs at once.
+/// Runs several simulations at once.
 #[pyfunction]
 #[pyo3(signature = (configs, tick=None))]
 pub fn flash_run_all(
@@ -32,9 +32,9 @@ pub fn flash_run_all(
     several(py, &configs, tick, PreparedRun::new, PreparedRun::run)
 }
 
-/// The device `changed` (JSON) with the over-provisioning of `base`, as JSON: with a `capacity`,
-/// its planes get the blocks that takes; without one, its capacity follows its geometry. With
-/// `check`, it is an error where it is too small to exist.
+/// The device `changed` (JSON) with the over-provisioning of `base`, as JSON. With a `capacity`,
+/// its planes get the number of blocks which that requires; without one, its capacity follows from
+/// its geometry. With `check`, a device too small to exist is an error.
 #[pyfunction]
 #[pyo3(signature = (base, changed, capacity=None, check=true))]
 pub fn flash_provision(
@@ -54,7 +54,7 @@ pub fn flash_provision(
     serde_json::to_string(&made).map_err(raise)
 }
 
-/// The write amplification of the layer that `config` (JSON) describes, as JSON.
+/// Measures the write amplification of the layer that `config` (JSON) describes; returns JSON.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn flash_wa(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {

@@ -1,4 +1,5 @@
-//! Storage: what a real one is, timed requests to it; bandwidth of a real or a simulated one.
+//! Storage: description of a real target, timed requests to it, and bandwidth of real or simulated
+//! storage.
 
 use crate::error::raise;
 use crate::watch::watch;
@@ -8,17 +9,17 @@ use gordon_replay::characterise as simulated;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// What the file or block device at `path` is, as JSON.
+/// Describes the file or block device at `path`, as JSON.
 #[pyfunction]
 pub fn io_target(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let target = py.detach(|| Target::open(&path, Access::ReadOnly)).map_err(raise)?;
     serde_json::to_string(target.description()).map_err(raise)
 }
 
-/// Asks the file or block device at `path` for one thing after the other: reads (0), writes (1) and
-/// flushes (3), the latter two only where `write` is said. Each is issued its `think_ns` after the
-/// one before completed. Answers with when each was issued and when it completed, in nanoseconds
-/// from the start.
+/// Issues requests to the file or block device at `path`, one at a time: reads (0), writes (1) and
+/// flushes (3); writes and flushes require `write`. Each request is issued `think_ns` after the
+/// previous one completed. Returns the time of issue and of completion of each, in nanoseconds from
+/// the start.
 #[pyfunction]
 #[pyo3(signature = (path, ops, offsets, lengths, think_ns, write=false, tick=None))]
 #[allow(clippy::too_many_arguments, clippy::needless_pass_by_value)]
@@ -53,7 +54,8 @@ pub fn io_probe(
     Ok(timed.into_iter().map(|timed| (timed.issued_ns, timed.completed_ns)).collect())
 }
 
-/// Measures the real storage that `config` (JSON) names; `tick(done, total)` hears of points.
+/// Measures the real storage that `config` (JSON) names; `tick(done, total)` receives points
+/// measured.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn io_characterise(
@@ -66,7 +68,7 @@ pub fn io_characterise(
     serde_json::to_string(&watch(py, tick, work)?.map_err(raise)?).map_err(raise)
 }
 
-/// The same of the simulated storage that `config` (JSON) describes; `tick` hears of requests.
+/// Measures the simulated storage that `config` (JSON) describes; `tick` receives requests.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn device_characterise(

@@ -1,4 +1,5 @@
-//! `gordon._core`: convert, call with the interpreter released, convert. No logic.
+//! `gordon._core`: each function converts its arguments, calls the core with the interpreter
+//! released, and converts the result. No logic.
 
 mod block;
 mod cache;
@@ -28,26 +29,26 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// `64KiB` to a number of bytes.
+/// Parses text such as `64KiB` to a number of bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
     text.parse::<Bytes>().map(|b| b.0).map_err(|e| raise(format!("`{text}`: {e}")))
 }
 
-/// `0.1s` to a number of nanoseconds.
+/// Parses text such as `0.1s` to a number of nanoseconds.
 #[pyfunction]
 fn parse_ns(text: &str) -> PyResult<u64> {
     text.parse::<Ns>().map(|t| t.0).map_err(|e| raise(format!("`{text}`: {e}")))
 }
 
-/// TOML of a kind to JSON, checked.
+/// Parses and checks TOML of a kind and returns it as JSON.
 #[pyfunction]
 fn load_toml(kind: &str, text: &str, origin: &str) -> PyResult<String> {
     let kind = config::find(&KINDS, kind).map_err(raise)?;
     kind.to_json(text, origin).map_err(raise)
 }
 
-/// The JSON Schema of a kind.
+/// The JSON Schema of a kind of config.
 #[pyfunction]
 fn schema(kind: &str) -> PyResult<String> {
     let kind = config::find(&KINDS, kind).map_err(raise)?;

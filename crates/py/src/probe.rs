@@ -8,7 +8,8 @@ use gordon_units::{Bytes, Ns};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Probes by column: op (0: read, 1: write, 3: flush), offset, length, time since the one before.
+/// Probes by column: operation (0: read, 1: write, 3: flush), offset, length, and time since the
+/// previous probe completed.
 type Columns = (Vec<u8>, Vec<u64>, Vec<u64>, Vec<u64>);
 
 fn probes((ops, offsets, lengths, thinks): Columns) -> PyResult<Vec<Probe>> {
@@ -29,7 +30,7 @@ fn probes((ops, offsets, lengths, thinks): Columns) -> PyResult<Vec<Probe>> {
     rows.collect()
 }
 
-/// Asks a simulated disk, one probe at a time.
+/// A simulated disk that serves one probe at a time.
 #[pyclass(module = "gordon._core")]
 pub struct DiskProber(probe::Prober);
 
@@ -41,12 +42,12 @@ impl DiskProber {
         Ok(Self(probe::Prober::new(&config).map_err(raise)?))
     }
 
-    /// Bytes that it exports.
+    /// Capacity in bytes.
     fn capacity(&self) -> u64 {
         self.0.capacity().0
     }
 
-    /// When each was issued and completed, in nanoseconds.
+    /// Performs probes; returns the time of issue and of completion of each, in nanoseconds.
     fn probe(&mut self, py: Python<'_>, asked: Columns) -> PyResult<Vec<(u64, u64)>> {
         let asked = probes(asked)?;
         let answers = py.detach(|| self.0.probe(&asked)).map_err(raise)?;
@@ -54,7 +55,7 @@ impl DiskProber {
     }
 }
 
-/// Writes a log of probes and their answers; `about` is JSON.
+/// Writes a log of probes and their results; `about` is JSON.
 #[pyfunction]
 pub fn probes_write(
     path: PathBuf,
@@ -69,7 +70,7 @@ pub fn probes_write(
     log::write(&path, about, &rows).map_err(raise)
 }
 
-/// Reads one: what was probed, the probes, the answers.
+/// Reads a log of probes: its `about` (JSON), the probes and their results.
 #[pyfunction]
 #[allow(clippy::type_complexity)] // columns, as above
 pub fn probes_read(path: PathBuf) -> PyResult<(String, Columns, Vec<(u64, u64)>)> {

@@ -1,4 +1,4 @@
-//! What runs on simulated devices come to, and how they are watched.
+//! Runs on simulated devices: their results and their progress.
 
 use crate::error::raise;
 use crate::watch::watch;
@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// What a run comes to.
+/// The result of a run.
 #[pyclass(frozen, module = "gordon._core")]
 pub struct RunResult {
     json: String,
@@ -33,12 +33,12 @@ impl RunResult {
 
 #[pymethods]
 impl RunResult {
-    /// The summary.
+    /// The report as JSON.
     fn json(&self) -> &str {
         &self.json
     }
 
-    /// An error where the device was to be kept in a file, and could not be.
+    /// Raises an error if the device was to be saved in a checkpoint, and could not be.
     fn kept(&self) -> PyResult<()> {
         self.unkept.as_ref().map_or(Ok(()), |error| Err(raise(error)))
     }
@@ -48,7 +48,7 @@ impl RunResult {
         self.tables.iter().map(|(name, _)| *name).collect()
     }
 
-    /// A table, for anything that takes Arrow's PyCapsule interface.
+    /// A table, for any consumer of Arrow's PyCapsule interface.
     fn table(&self, name: &str) -> PyResult<RunTable> {
         let found = self.tables.iter().find(|(known, _)| *known == name);
         let known = || format!("no table `{name}`\n  try: one of {}", self.tables().join(", "));
@@ -61,7 +61,7 @@ impl RunResult {
     }
 }
 
-/// Columns, handed over without a copy by Arrow's PyCapsule interface.
+/// A table; its columns are passed through Arrow's PyCapsule interface without a copy.
 #[pyclass(frozen, module = "gordon._core")]
 pub struct RunTable(RecordBatch);
 
@@ -73,7 +73,7 @@ impl RunTable {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // The interface lets a producer hand out its own types where it cannot cast.
+        // The interface permits a producer to ignore the requested types if it cannot cast.
         drop(requested_schema);
         let batches = RecordBatchIterator::new([Ok(self.0.clone())], self.0.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));
@@ -90,9 +90,9 @@ impl RunTable {
     }
 }
 
-/// Carries out the run that `config` (JSON) describes. `tick(done, total)` hears of requests, and
-/// of pages laid out before them, 16 as one (of a checkpoint, what takes as long), a few times a
-/// second.
+/// Performs the run that `config` (JSON) describes. `tick(done, total)` is called a few times a
+/// second. It counts requests, and before them the pages laid out during preconditioning, 16 as one
+/// (for a checkpoint, its share by time).
 pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     py: Python<'_>,
     config: &str,
@@ -103,8 +103,9 @@ pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     RunResult::new(watch(py, tick, |progress| run(&config, progress))?.map_err(raise)?)
 }
 
-/// The same for several at once, each with a name, one device a core, all made `ready` before any
-/// runs; results in their order. An error says whose it is, but where the trace is at fault.
+/// Performs several runs at once, one device on each core. Each run has a name. All are prepared
+/// with `ready` before the first one runs. Results are in the order of `configs`. An error names
+/// its run, unless the error is in the common trace.
 pub fn several<C: DeserializeOwned + Sync, R: Send, D: Serialize + Send>(
     py: Python<'_>,
     configs: &[(String, String)],

@@ -6,7 +6,8 @@ use gordon_config::from_json;
 use gordon_sort::Job;
 use pyo3::prelude::*;
 
-/// Sorts what `config` (JSON) names; `tick(done, total)` hears of bytes read and written.
+/// Runs the sort that `config` (JSON) describes; `tick(done, total)` receives bytes read and
+/// written.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn sort_run(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {

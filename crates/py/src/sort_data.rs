@@ -1,4 +1,4 @@
-//! Files of the sort benchmark: made and checked.
+//! Files of the sort benchmark: generation and validation.
 
 use crate::error::raise;
 use crate::watch::watch;
@@ -7,8 +7,8 @@ use gordon_units::Bytes;
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-/// Makes records from number `start` on, in one file or striped over several in units of `stripe`
-/// bytes; what was made, as JSON. `tick(done, total)` hears of bytes.
+/// Generates records, numbered from `start`, in one file or striped over several in units of
+/// `stripe` bytes; returns a summary as JSON. `tick(done, total)` receives bytes.
 #[pyfunction]
 #[pyo3(signature = (outputs, records, start=0, ascii=false, skewed=false, stripe=None, tick=None))]
 #[allow(clippy::too_many_arguments)] // each by its name
@@ -27,8 +27,9 @@ pub fn sort_generate(
     serde_json::to_string(&made).map_err(raise)
 }
 
-/// What files come to that follow each other, each and the whole, as JSON; or files of `summaries`,
-/// as valsort's -o and `summary` make them. `tick(done, total)` hears of bytes.
+/// Validates files that together form one output; returns a summary of each and of the whole, as
+/// JSON. With `summaries`, `paths` are summary files, as valsort's -o and `summary` write them.
+/// `tick(done, total)` receives bytes.
 #[pyfunction]
 #[pyo3(signature = (paths, records=None, summaries=false, summary=None, tick=None))]
 #[allow(clippy::needless_pass_by_value)]

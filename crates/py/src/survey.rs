@@ -1,4 +1,4 @@
-//! A survey, with progress and Ctrl-C.
+//! Cluster surveys, with progress and Ctrl-C.
 
 use crate::error::raise;
 use crate::watch::watch;
@@ -9,7 +9,8 @@ use gordon_config::from_json;
 use pyo3::prelude::*;
 
 /// Runs the survey that `config` (JSON) describes and returns its report (JSON). `tick(done,
-/// total)` is called a few times a second, between looks for Ctrl-C, never by the workers.
+/// total)` is called a few times a second, between checks for Ctrl-C, and never from a worker
+/// thread.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn survey(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
@@ -18,8 +19,8 @@ pub fn survey(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> P
     serde_json::to_string(&report).map_err(raise)
 }
 
-/// Idle and greatest watts of a node, without overhead. `config` (JSON) has `design`, `node` and
-/// `parts` as a survey has them.
+/// Idle and maximum power of a node in watts, without overhead. `config` (JSON) has `design`,
+/// `node` and `parts` as in a survey.
 #[pyfunction]
 pub fn node_power(config: &str) -> PyResult<(f64, f64)> {
     let alone: config::NodeAlone = from_json(config, "node").map_err(raise)?;

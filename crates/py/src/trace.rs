@@ -1,4 +1,4 @@
-//! Traces: record one, say what is in one, convert one.
+//! Traces: record, summarise and convert.
 
 use crate::error::raise;
 use crate::watch::no_thread;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How often the interpreter looks for Ctrl-C.
+/// Interval at which the interpreter checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Runs `command` and records it into the folder `out`.
@@ -35,21 +35,21 @@ pub fn trace_record(
         profile: Profile::default(),
     };
     let outcome = py.detach(|| record(&options, &mut Quiet)).map_err(raise)?;
-    // A Ctrl-C meanwhile was for the command, whose status tells of it; the interpreter must not
-    // raise it once more.
+    // The command also received a Ctrl-C, and its exit status shows that. The interpreter must not
+    // raise it again, so the signal is cleared here.
     let _ = py.check_signals();
     json(&outcome)
 }
 
-/// What the trace in the folder `path` holds.
+/// Summarises the recorded trace in the folder `path`, as JSON.
 #[pyfunction]
 pub fn trace_summary(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     let summary = py.detach(|| Trace::open(&path)?.summary()).map_err(raise)?;
     json(&summary)
 }
 
-/// Each trace format as JSON: name, what it is, where it is documented, what its reader is tested
-/// on, whether it is supported, whether it is written too, and whether it is of objects.
+/// All trace formats as JSON: name, description, documentation, the data that its reader is tested
+/// on, whether it can be read, whether it can be written, and whether its records are objects.
 #[pyfunction]
 pub fn trace_formats() -> PyResult<String> {
     let formats: Vec<_> = Format::all().map(FormatRow::from).collect();
@@ -83,8 +83,9 @@ impl From<Format> for FormatRow {
     }
 }
 
-/// What the trace that `load` (JSON) names is read as, as JSON; nothing of a pipe, which can be
-/// read once. With `objects`, a trace that is of both is one of objects.
+/// How the trace that `load` (JSON) names will be interpreted, as JSON. `None` for a pipe, which
+/// can be read only once. With `objects`, a trace of both blocks and objects counts as one of
+/// objects.
 #[pyfunction]
 pub fn trace_input(py: Python<'_>, load: &str, objects: bool) -> PyResult<Option<String>> {
     let load: TraceLoad = from_json(load, "trace").map_err(raise)?;
@@ -95,13 +96,13 @@ pub fn trace_input(py: Python<'_>, load: &str, objects: bool) -> PyResult<Option
     Ok(Some(json(&note)?))
 }
 
-/// Whether the trace that `load` (JSON) names is standard input or a pipe.
+/// Whether `load` (JSON) names standard input or a pipe.
 #[pyfunction]
 pub fn trace_is_stream(load: &str) -> PyResult<bool> {
     Ok(from_json::<TraceLoad>(load, "trace").map_err(raise)?.is_stream())
 }
 
-/// Converts the trace that `load` (JSON) names and says what is in it (JSON).
+/// Converts the trace that `load` (JSON) names and returns a summary of it (JSON).
 #[pyfunction]
 #[pyo3(signature = (load, target, to=None))]
 pub fn trace_convert(
@@ -135,7 +136,8 @@ pub fn trace_convert(
         watched?;
         match result {
             Ok(Ok(done)) => {
-                // The end of a pipe may come of the Ctrl-C that ended who wrote to it.
+                // If Ctrl-C ended the process that writes to the pipe, the end of the pipe is not
+                // the end of the trace.
                 py.check_signals()?;
                 json(&py.detach(|| done.publish()).map_err(raise)?)
             }

@@ -1,4 +1,4 @@
-//! Long work on a thread of its own, with progress and Ctrl-C.
+//! Long operations on a separate thread, with progress and Ctrl-C.
 
 use crate::error::raise;
 use gordon_units::Progress;
@@ -8,11 +8,11 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// How often the interpreter looks for Ctrl-C and progress is told.
+/// Interval at which the interpreter checks for Ctrl-C and reports progress.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Runs `work` with the interpreter released. `tell` is called a few times a second, between looks
-/// for Ctrl-C, and once at the end; where it or Ctrl-C raises, `stop` is called and the error
+/// Runs `work` with the interpreter released. `tell` is called a few times a second, between checks
+/// for Ctrl-C, and once at the end. If `tell` or Ctrl-C raises, `stop` is called, and the error is
 /// raised when the work has ended.
 pub fn watched<T: Send>(
     py: Python<'_>,
@@ -43,14 +43,14 @@ pub fn watched<T: Send>(
     })
 }
 
-/// The error where the system refuses a thread.
+/// The error if the system refuses to start a thread.
 pub fn no_thread(error: io::Error) -> PyErr {
     raise(format!(
         "the system refuses a thread: {error}\n  try: a higher limit of processes (ulimit -u), or fewer programs at once"
     ))
 }
 
-/// Runs work that tells how far it is; `tick(done, total)` hears of it a few times a second.
+/// Runs work that reports its progress; `tick(done, total)` receives it a few times a second.
 pub fn watch<T: Send>(
     py: Python<'_>,
     tick: Option<Bound<'_, PyAny>>,

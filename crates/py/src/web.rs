@@ -1,4 +1,4 @@
-//! Block logs of generated web servers.
+//! Block logs of simulated web servers.
 
 use crate::error::raise;
 use crate::watch::watch;
@@ -8,7 +8,7 @@ use gordon_units::Progress;
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 
-/// Generates what `config` (JSON) describes, and says what it is, as JSON.
+/// Generates the log that `config` (JSON) describes and returns a summary as JSON.
 #[pyfunction]
 #[pyo3(signature = (config, tick=None))]
 pub fn web_generate(

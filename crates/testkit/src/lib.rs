@@ -1,5 +1,5 @@
-//! For tests: drives the translation layer over the strict array with real contents ([`Rig`]), and
-//! holds every answer against a model of what a disk would say ([`Model`]).
+//! Test support: [`Rig`] drives the translation layer on an array model with real contents and
+//! compares every answer with [`Model`], a reference model of a disk.
 
 mod model;
 mod place;

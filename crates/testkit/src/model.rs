@@ -1,17 +1,18 @@
-//! What a disk would say.
+//! A reference model of the data that a disk may return.
 //!
-//! Each write and trim gets the next number, and each sector of a write holds that number. A read
-//! may return, for each sector, what was last acknowledged when it came in, or anything accepted
-//! later. Zero is the content of what was never written, or trimmed.
+//! Each write or trim (a *change*) gets the next number, and each sector of a write holds that
+//! number. A read may return, for each sector, the last change acknowledged when the read was
+//! submitted, or any change accepted later. Sectors never written, or trimmed, hold zero.
 
-/// What each sector may read as.
+/// The values that each sector may read as.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// By sector: the latest change acknowledged, accepted, and the latest trim accepted.
+    /// By sector.
     sectors: Vec<Sector>,
-    /// By change, from 1: the sectors it covers, and whether it is a trim.
+    /// By change number less one: first sector, number of sectors, and whether the change is a
+    /// trim.
     changes: Vec<(u64, u64, bool)>,
-    /// Changes before this were settled by a power cut.
+    /// Number of changes before the last power cut, the results of which are settled.
     settled: usize,
 }
 
@@ -22,23 +23,24 @@ struct Sector {
     trim: u32,
     /// The latest change that a power cut must not undo.
     durable: u32,
-    /// What it held after the last power cut.
+    /// Value after the last power cut.
     base: u32,
 }
 
 impl Model {
-    /// `sectors` sectors that were never written.
+    /// A disk of `sectors` sectors, none of which has been written.
     pub fn new(sectors: u64) -> Self {
         let sectors = vec![Sector::default(); usize::try_from(sectors).expect("a small disk")];
         Self { sectors, changes: vec![], settled: 0 }
     }
 
-    /// Sectors it has.
+    /// Number of sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors.len() as u64
     }
 
-    /// A write (or trim) of the sectors is accepted; returns its number, a write's content.
+    /// Records that a write or trim was accepted; returns its number, which is the value that a
+    /// write stores.
     pub fn accept(&mut self, first: u64, len: u64, trim: bool) -> u32 {
         self.changes.push((first, len, trim));
         let change = u32::try_from(self.changes.len()).expect("few changes");
@@ -52,7 +54,7 @@ impl Model {
         change
     }
 
-    /// The change is acknowledged.
+    /// Records that a change was acknowledged.
     pub fn acknowledge(&mut self, change: u32) {
         let (first, len, _) = self.changes[change as usize - 1];
         for sector in self.range(first, len) {
@@ -61,17 +63,18 @@ impl Model {
         }
     }
 
-    /// The oldest change each sector may show to a read that comes in now.
+    /// By sector: the oldest change that a read submitted now may return (its *floor*).
     pub fn floors(&self, first: u64, len: u64) -> Vec<u32> {
         self.range(first, len).map(|sector| self.sectors[sector].acknowledged).collect()
     }
 
-    /// The latest change of each sector.
+    /// By sector: the latest change accepted.
     pub fn accepted(&self) -> Vec<u32> {
         self.sectors.iter().map(|sector| sector.accepted).collect()
     }
 
-    /// Whether a sector may read as `value` for a read that came in when its floor was `floor`.
+    /// Whether a sector may read as `value` in a read that was submitted when its floor was
+    /// `floor`.
     pub fn allows(&self, sector: u64, floor: u32, value: u32) -> bool {
         let state = self.sectors[usize::try_from(sector).expect("a small disk")];
         if value == 0 {
@@ -89,25 +92,25 @@ impl Model {
         value == 0 || change.is_some_and(|&(first, len, _)| (first..first + len).contains(&sector))
     }
 
-    /// What a sector holds once everything is done.
+    /// The value of a sector when all requests have completed.
     pub fn last(&self, sector: u64) -> u32 {
         let state = self.sectors[usize::try_from(sector).expect("a small disk")];
         if state.trim == state.accepted { 0 } else { state.accepted }
     }
 
-    /// A power cut must not undo what each sector was acknowledged with.
+    /// Records that a power cut must not undo the changes in `floors` (by sector) or earlier ones.
     pub fn persist_all(&mut self, floors: &[u32]) {
         for (sector, &floor) in self.sectors.iter_mut().zip(floors) {
             sector.durable = sector.durable.max(floor);
         }
     }
 
-    /// The power was cut, and `values` is what the sectors of the page from `first` on hold now:
-    /// the page as it was after some change, none of those flushed undone. From now on that is what
-    /// they hold.
+    /// Checks and records the state of a page after a power cut: `values` are those of its sectors,
+    /// starting at `first`. They must be the page's state after some change, and no flushed change
+    /// may be undone. The model continues with these values.
     ///
     /// # Errors
-    /// Says what was lost.
+    /// Returns a description of the lost data.
     pub fn settle(&mut self, first: u64, values: &[u32]) -> Result<(), String> {
         let range = self.range(first, values.len() as u64);
         for (sector, &value) in range.clone().zip(values) {
@@ -119,7 +122,7 @@ impl Model {
                 ));
             }
         }
-        // The page after each change that touched it.
+        // Compares with the state of the page after each change that touched it.
         let end = first + values.len() as u64;
         let mut state: Vec<u32> = self.sectors[range.clone()].iter().map(|s| s.base).collect();
         let mut matches = state == values;
@@ -145,7 +148,7 @@ impl Model {
         Ok(())
     }
 
-    /// All pages are settled: what was changed before counts no more.
+    /// Ends a series of [`settle`](Self::settle) calls: earlier changes no longer count.
     pub fn forget(&mut self) {
         self.settled = self.changes.len();
     }

@@ -1,4 +1,4 @@
-//! Power cuts: what they leave of the operations in flight, and mounting what is left.
+//! Power cuts: their effects on operations in flight, and mounting afterwards.
 
 use crate::Rig;
 use crate::rig::{Flying, More};
@@ -7,36 +7,37 @@ use gordon_nand::{FlashOp, PageContent};
 use gordon_units::{BlockId, Lpn, Ppn};
 use std::collections::{BTreeMap, VecDeque};
 
-/// What a power cut leaves of an operation in flight.
+/// The effect of a power cut on an operation in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// It had not begun.
+    /// The operation did not start.
     Before,
-    /// It was done, though nobody was told.
+    /// The operation completed, but its completion was not reported.
     After(After),
-    /// A program: what is beside the data can be read, the data cannot. An erase: some pages can
-    /// still be read, some cannot.
+    /// A program: the out-of-band data are readable, the data are not. An erase: a random half of
+    /// the pages stay readable.
     Torn,
-    /// A program: nothing can be read. An erase: as torn, other pages.
+    /// A program: nothing is readable. An erase: as `Torn`, with another random half.
     Unreadable,
-    /// It seems not to have begun (a program), or to be done (an erase); but what is programmed
-    /// there now would be lost.
+    /// A program seems not to have started and an erase seems complete, but pages programmed there
+    /// now would be lost.
     SeemsErased,
-    /// A program: nothing can be read until the next power cut, then all. An erase: as torn.
+    /// A program: nothing is readable until the next power cut, then everything. An erase: as
+    /// `Torn`.
     Hidden,
 }
 
-/// How well a page holds what was programmed at the last moment.
+/// Durability of a page whose program completed just before the power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum After {
-    /// As any other.
+    /// As durable as any other page.
     Stable,
-    /// Until the next power cut.
+    /// Unreadable after the next power cut (an unstable page).
     Unstable,
 }
 
 impl Cut {
-    /// All that may happen to an operation that has not taken effect yet.
+    /// All effects possible on an operation that has not yet changed the array.
     pub const ALL: [Self; 7] = [
         Self::Before,
         Self::After(After::Stable),
@@ -46,25 +47,26 @@ impl Cut {
         Self::SeemsErased,
         Self::Hidden,
     ];
-    /// All that may happen to one that has, or that leaves the array as it is.
+    /// All effects possible on a program that has already changed the array.
     pub const DONE: [Self; 2] = [Self::After(After::Stable), Self::After(After::Unstable)];
 }
 
-/// What power cuts left on the array.
+/// Damage by power cuts. Each entry holds the erase count of the block at that time; a later erase
+/// repairs the page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scars {
-    /// Pages whose data cannot be read, by the erases of their block: an erase heals.
+    /// Pages whose data are unreadable.
     torn: BTreeMap<Ppn, u32>,
-    /// Pages that will be unreadable after the next power cut.
+    /// Pages that become unreadable at the next power cut.
     unstable: BTreeMap<Ppn, u32>,
-    /// Pages that seem erased.
+    /// Pages that seem erased but are not.
     deceptive: BTreeMap<Ppn, u32>,
-    /// Pages that cannot be read before the next power cut.
+    /// Pages that are unreadable until the next power cut.
     hidden: BTreeMap<Ppn, u32>,
 }
 
 impl Rig {
-    /// The operations in flight, and for each what a power cut may leave of it.
+    /// The operations in flight, each with the effects that a power cut may have on it.
     pub fn in_flight(&self) -> Vec<(FlashOp, &'static [Cut])> {
         let what = |flying: &Flying| match flying.op {
             FlashOp::Read { .. } => &Cut::ALL[..1],
@@ -76,8 +78,8 @@ impl Rig {
         self.flying.iter().map(|flying| (flying.op, what(flying))).collect()
     }
 
-    /// Cuts the power, or, with nothing in flight, turns it off: each operation in flight ends as
-    /// `cuts` says. What is left has to be [mounted](Self::mount).
+    /// Cuts the power, or turns it off if nothing is in flight. `cuts` holds the effect on each
+    /// operation in flight. The array must then be [mounted](Self::mount).
     pub fn cut(&mut self, cuts: &[Cut]) {
         for (ppn, erases) in std::mem::take(&mut self.scars.unstable) {
             if self.erases_at(ppn) == erases {
@@ -126,7 +128,7 @@ impl Rig {
         }
     }
 
-    /// Whether the data of a page cannot be read.
+    /// Whether the data of a page are unreadable.
     pub(crate) fn is_lost(&self, ppn: Ppn) -> bool {
         let erases = self.erases_at(ppn);
         [&self.scars.torn, &self.scars.hidden].iter().any(|scars| scars.get(&ppn) == Some(&erases))
@@ -150,7 +152,7 @@ impl Rig {
         }
     }
 
-    /// What is seen of a page.
+    /// The state of a page as a mount finds it.
     fn look(&self, ppn: Ppn) -> Seen<'_> {
         let erases = self.erases_at(ppn);
         let has = |scars: &BTreeMap<Ppn, u32>| scars.get(&ppn) == Some(&erases);
@@ -173,7 +175,7 @@ impl Rig {
         }
     }
 
-    /// The summary of a block, if all its pages can be read.
+    /// The summary of a block, if all its pages are readable.
     fn look_at_summary(&self, block: BlockId) -> Option<(Vec<u64>, Vec<Option<Lpn>>)> {
         let layout = *self.array.layout();
         let (mut sequences, mut lpns) = (vec![], vec![]);
@@ -188,11 +190,11 @@ impl Rig {
         Some((sequences, lpns))
     }
 
-    /// Mounts what is on the array, with looks answered in random order; where the layer stood, if
-    /// it was stopped at rest.
+    /// Mounts the array; scan requests are answered in random order. `standing` is the state of the
+    /// layer if it was shut down cleanly, `None` after a power cut.
     ///
     /// # Panics
-    /// Where the layer refuses.
+    /// Panics if the layer refuses to mount.
     pub fn mount(&mut self, standing: Option<&CleanShutdownState>) {
         let (layout, config) = (*self.array.layout(), *self.ftl.config());
         let erases: Vec<_> =
@@ -229,10 +231,10 @@ impl Rig {
         self.carry_out();
     }
 
-    /// Ends operations until what the cut left is made good.
+    /// Completes operations until the layer has recovered from the power cut.
     ///
     /// # Panics
-    /// Where that never ends.
+    /// Panics if recovery stops making progress.
     pub fn recover(&mut self) {
         while self.ftl.is_recovering() {
             if !self.step() {
@@ -246,10 +248,11 @@ impl Rig {
         }
     }
 
-    /// Everything is as it was after some change, and nothing is lost that was flushed. That is
-    /// what later cuts must keep.
+    /// Checks every page after a power cut: it must be in its state after some change, and no
+    /// flushed change may be lost. Later checks start from this state.
     ///
     /// # Errors
+    /// Returns a description of the lost data.
     /// Says what was lost.
     pub fn settle_cut(&mut self) -> Result<(), String> {
         let per_page = u64::from(self.ftl.config().sectors_per_page);
@@ -266,7 +269,7 @@ impl Rig {
 }
 
 impl Rig {
-    /// Where copies of a page are, for a report of its loss.
+    /// Lists the copies and trim records of a page, to report its loss.
     pub fn story_of(&self, lpn: u64, lost: &str) -> String {
         use std::fmt::Write as _;
         let mut text = format!(

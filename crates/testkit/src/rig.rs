@@ -1,8 +1,8 @@
-//! The layer over the strict array, with contents.
+//! The translation layer on an array model, with page contents.
 //!
-//! Operations end in random order, each takes effect at a random end of its flight, and programs
-//! and erases fail if they are told to. Every answer is held against the [`Model`]; everything the
-//! array refuses, and every broken promise of the layer, is a panic.
+//! Operations complete in random order. Each changes the array either when it is issued or when it
+//! completes, at random. Programs and erases can be made to fail. Every answer is compared with the
+//! [`Model`]; an operation that the array refuses, or a contract that the layer breaks, is a panic.
 
 use crate::{Model, Random};
 use gordon_ftl::{
@@ -11,27 +11,27 @@ use gordon_ftl::{
 use gordon_nand::{Array, Buf, FlashOp, Layout, PageContent};
 use gordon_units::{BlockId, Lpn, Ppn, Progress};
 
-/// What a sector of a page reads as that was not programmed since its erase.
+/// Value of the sectors of a page that was not programmed since its erase.
 const GARBAGE: u32 = u32::MAX;
 
-/// One request, in sectors; a trim in pages.
+/// A request, in sectors; a trim is of one logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Read sectors.
     Read {
-        /// The first.
+        /// First sector.
         first: u64,
-        /// How many.
+        /// Number of sectors.
         len: u64,
     },
     /// Write sectors.
     Write {
-        /// The first.
+        /// First sector.
         first: u64,
-        /// How many.
+        /// Number of sectors.
         len: u64,
     },
-    /// Trim a page.
+    /// Trim a logical page.
     Trim(Lpn),
     /// Flush.
     Flush,
@@ -41,15 +41,15 @@ pub enum Request {
 #[derive(Clone, Debug)]
 struct Open {
     request: Request,
-    /// Acknowledgements to come.
+    /// Acknowledgements still expected.
     left: usize,
-    /// Of a write or trim.
+    /// A write or trim: the number of its change, else 0.
     change: u32,
-    /// Of a read: the floors when it came in.
+    /// A read: the floors of its sectors when it was submitted.
     floors: Vec<u32>,
-    /// Of a flush: the changes it waits for.
+    /// A flush: the changes that it waits for.
     before: Vec<u32>,
-    /// Some of it was refused.
+    /// A part of the request was refused.
     refused: bool,
 }
 
@@ -62,12 +62,12 @@ pub(crate) struct Page {
     pub more: More,
 }
 
-/// What a page holds that is no data.
+/// Content of a page other than sector data.
 #[derive(Clone, Debug)]
 pub(crate) enum More {
     Nothing,
-    /// One page of a summary: for its share of the data pages, the sequence number of each and the
-    /// logical page in each slot.
+    /// One page of a summary: for its share of the data pages, the sequence number of each page and
+    /// the logical page in each slot.
     Summary(Vec<u64>, Vec<Option<Lpn>>),
     Trims(TrimRecord),
 }
@@ -75,32 +75,33 @@ pub(crate) enum More {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flying {
     pub op: FlashOp,
-    /// Took effect when it was issued.
+    /// The operation changed the array when it was issued.
     pub early: bool,
     fails: bool,
 }
 
-/// A layer, its array, its driver and the model.
+/// A translation layer with its array, its driver and the reference model.
 #[derive(Clone, Debug)]
 pub struct Rig {
     /// The layer.
     pub ftl: Ftl,
     pub(crate) array: Array<Page>,
     bufs: Vec<Vec<u32>>,
-    /// By buffer: what is in it that is no data.
+    /// By buffer: content other than sector data.
     more: Vec<More>,
     pub(crate) flying: Vec<Flying>,
     open: Vec<Option<Open>>,
-    /// By request: its change, which a write buffer may place after it is acknowledged.
+    /// By request: its change. The entry outlives the request, because a write buffer may copy the
+    /// data after it is acknowledged.
     changes: Vec<u32>,
     pub(crate) model: Model,
     pub(crate) random: Random,
     trimmed: bool,
-    /// Blocks that could not be erased.
+    /// Blocks whose erase failed.
     pub(crate) retired: Vec<BlockId>,
-    /// What power cuts left.
+    /// Damage by power cuts.
     pub(crate) scars: crate::power::Scars,
-    /// How many of 1000 programs and erases fail.
+    /// Number of programs and erases in 1000 that fail.
     pub faults: usize,
 }
 
@@ -108,7 +109,7 @@ impl Rig {
     /// A layer on an erased array.
     ///
     /// # Panics
-    /// Where the configuration is refused.
+    /// Panics if the configuration is invalid.
     pub fn new(layout: Layout, config: Config, seed: u64) -> Self {
         let per_page = config.sectors_per_page;
         let garbage = Page {
@@ -133,7 +134,7 @@ impl Rig {
         }
     }
 
-    /// Loads pages with content, as if written before.
+    /// Maps pages with contents, as if they had been written before.
     pub fn preload(&mut self, lpns: impl IntoIterator<Item = Lpn>) {
         let per_page = u64::from(self.ftl.config().sectors_per_page);
         let Self { ftl, array, model, .. } = self;
@@ -155,7 +156,7 @@ impl Rig {
         ftl.preload(lpns, &mut placed, &progress).unwrap_or_else(|e| panic!("{e}"));
     }
 
-    /// Hands in a request.
+    /// Submits a request.
     pub fn submit(&mut self, request: Request) {
         let mut open =
             Open { request, left: 1, change: 0, floors: vec![], before: vec![], refused: false };
@@ -181,7 +182,7 @@ impl Rig {
             Request::Flush => {
                 let open_ones = self.open.iter().flatten();
                 open.before = open_ones.map(|o| o.change).filter(|&change| change > 0).collect();
-                // It waits for all that came before it, acknowledged or not.
+                // A flush waits for all earlier changes, acknowledged or not.
                 open.floors = self.model.accepted();
                 HostRequest::Flush(tag)
             }
@@ -195,7 +196,7 @@ impl Rig {
         self.carry_out();
     }
 
-    /// Ends one operation, chosen at random; false if none is in flight.
+    /// Completes a random operation; returns false if none is in flight.
     pub fn step(&mut self) -> bool {
         if self.flying.is_empty() {
             return false;
@@ -211,7 +212,7 @@ impl Rig {
             if let FlashOp::Erase { .. } = op {
                 self.retired.push(block);
             } else if self.ftl.config().durable && self.random.below(2) == 0 {
-                // It may read well all the same.
+                // A failed program may leave a readable page.
                 self.effect(op);
             } else if let FlashOp::Program { ppn, .. } = op {
                 self.array.spoil(ppn);
@@ -229,19 +230,19 @@ impl Rig {
         true
     }
 
-    /// Requests not yet acknowledged.
+    /// Number of requests not yet acknowledged.
     pub fn pending(&self) -> usize {
         self.open.iter().flatten().count()
     }
 
-    /// Ends everything, and checks that it has ended: no request is forgotten, the tables of the
-    /// layer agree, every sector on the array holds what the model says, and the array alone tells
-    /// where the freshest copy of each page is.
+    /// Completes all operations and checks the result: no request is left, the tables of the layer
+    /// are consistent, every sector on the array holds the value that the model expects, and the
+    /// newest copy of each page can be found from the array alone.
     pub fn settle(&mut self) {
         while self.step() {}
         assert!(self.pending() == 0, "requests wait for idle time: {:#?}", self.ftl);
         while self.ftl.is_busy() {
-            // A write buffer is written out.
+            // The write buffer is written out.
             self.idle();
             assert!(self.step() || self.ftl.is_worn_out(), "stuck: {:#?}", self.ftl);
             while self.step() {}
@@ -258,7 +259,7 @@ impl Rig {
         self.changes.clear();
         self.check_contents();
         if self.ftl.config().durable {
-            // A write that was refused at the end may have reached the array.
+            // A write refused when the array wore out may still have reached the array.
             if !self.ftl.is_worn_out() {
                 self.check_mounts();
             }
@@ -267,7 +268,7 @@ impl Rig {
         }
     }
 
-    /// The map must be what a mount finds.
+    /// Checks that a mount finds every mapped page where the map has it.
     fn check_mounts(&self) {
         let mut mounted = self.clone();
         mounted.mount(None);
@@ -278,7 +279,7 @@ impl Rig {
         }
     }
 
-    /// Lets the layer work in the background.
+    /// Lets the layer do background work.
     pub fn idle(&mut self) {
         self.ftl.handle(Input::Idle);
         self.carry_out();
@@ -291,7 +292,7 @@ impl Rig {
                 Action::Flash(op) | Action::Copy(op) => {
                     let fails = match op {
                         FlashOp::Read { .. } => false,
-                        // A program failed there before the power was cut.
+                        // The block failed to program before the power cut.
                         FlashOp::Erase { block } if self.array.is_bad(block) => true,
                         _ => self.random.below(1000) < self.faults,
                     };
@@ -323,7 +324,7 @@ impl Rig {
         }
     }
 
-    /// Lets an operation take effect on the array.
+    /// Applies an operation to the array.
     pub(crate) fn effect(&mut self, op: FlashOp) {
         match op {
             FlashOp::Read { ppn, buf, slots } => {
@@ -390,7 +391,7 @@ impl Rig {
         &mut self.buf(buf)[start..start + sub_request.len as usize]
     }
 
-    /// The power is gone: nothing is in flight, and nobody waits.
+    /// Drops all requests and operations in flight, as a power cut does.
     pub(crate) fn drop_all(&mut self) -> Vec<Flying> {
         self.open.clear();
         self.changes.clear();
@@ -401,7 +402,8 @@ impl Rig {
         self.open[id.0 as usize].as_ref().unwrap_or_else(|| panic!("{id:?} is over"))
     }
 
-    /// Fills a summary page with its share of the summary, which must agree with the pages.
+    /// Fills a summary page with its part of the summary, and checks the summary against the data
+    /// pages.
     fn summarize(&mut self, buf: Buf, block: BlockId, part: u32) {
         let layout = *self.ftl.layout();
         let slots = self.ftl.config().slots;
@@ -473,7 +475,7 @@ impl Rig {
         }
     }
 
-    /// What a sector holds, straight from the array.
+    /// The value of a sector, read directly from the array.
     pub(crate) fn on_array(&self, sector: u64) -> u32 {
         let per_page = u64::from(self.ftl.config().sectors_per_page);
         let lpn = Lpn(u32::try_from(sector / per_page).expect("a small disk"));
@@ -484,12 +486,13 @@ impl Rig {
         })
     }
 
-    /// Every sector is as the model says, or, where a write may have been refused, allows.
+    /// Checks that every sector on the array has the value that the model expects, or, on a
+    /// worn-out array, a value that the model allows.
     fn check_contents(&self) {
         for sector in 0..self.model.sectors() {
             let value = self.on_array(sector);
             if self.ftl.is_worn_out() && self.ftl.config().write_buffer > 0 {
-                // Some of it is in the write buffer for good.
+                // Some data stay in the write buffer forever.
             } else if self.ftl.is_worn_out() {
                 let floor = self.model.floors(sector, 1)[0];
                 assert!(self.model.allows(sector, floor, value), "sector {sector}: {value}");
@@ -499,9 +502,9 @@ impl Rig {
         }
     }
 
-    /// "The freshest copy of an LBA's data is the last copy written to the block with the highest
-    /// sequence number" (section 4.2.2): the map must be what a scan of the array finds. Trims
-    /// leave no mark there, so pages not mapped are not looked at.
+    /// Checks that a scan of the array finds the copies that are mapped. "The freshest copy of an
+    /// LBA's data is the last copy written to the block with the highest sequence number" (section
+    /// 4.2.2). Trims leave no mark on the array, so unmapped pages are not checked.
     fn check_freshest(&self) {
         let exported = self.ftl.config().exported as usize;
         let mut freshest: Vec<Option<(u64, Ppn, u32)>> = vec![None; exported];

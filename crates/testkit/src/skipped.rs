@@ -1,10 +1,12 @@
-//! What is not tested on this machine.
+//! Reports tests that this machine cannot run.
 
 use std::io::Write as _;
 
-/// Says what is skipped, and why: `test: what is lacking`. Also where the test's output is kept
-/// back because it passes, so that nobody takes it for tested.
+/// Reports a skipped test and the reason, as `test: what is lacking`. It writes to standard error
+/// directly: the test harness hides captured output of tests that pass, and a skipped test must not
+/// be taken for one that ran.
 pub fn skipped(what: &str) {
-    // One write: tests run side by side. If nobody listens, nobody is told.
+    // A single write, since tests run in parallel. If standard error is closed, nothing is
+    // reported.
     let _ = std::io::stderr().write_all(format!("skipped: {what}\n").as_bytes());
 }
