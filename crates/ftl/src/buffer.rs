@@ -1,15 +1,15 @@
-//! Work in flight: page buffers (a logical page and what is to happen to it) and the sub-requests
-//! of requests that wait on them. Both live in pools, so the hot path allocates nothing.
+//! Work in flight: page buffers, and the sub-requests that wait on them. Both are allocated from
+//! pools, so the hot path does not allocate memory.
 
 use crate::io::{RequestId, SubRequest};
 use alloc::vec::Vec;
 use core::hint::select_unpredictable;
 use gordon_units::Lpn;
 
-/// No buffer, no sub-request, no slot.
+/// Null index: no buffer, no sub-request or no slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Sub-requests in the order they came, linked through the pool.
+/// A FIFO of sub-requests, linked through the pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SubRequestList {
     head: u32,
@@ -25,7 +25,7 @@ impl SubRequestList {
     }
 }
 
-/// What a waiting sub-request wants.
+/// Kind of a waiting sub-request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SubRequestKind {
     Read,
@@ -33,19 +33,19 @@ pub(crate) enum SubRequestKind {
     Trim,
 }
 
-/// A sub-request that waits.
+/// A sub-request that waits for a page buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PendingSubRequest {
     pub sub_request: SubRequest,
     pub kind: SubRequestKind,
-    /// The flush epoch it belongs to, for writes and trims.
+    /// Flush epoch of a write or trim.
     pub epoch: u32,
-    /// It was acknowledged when it came into the write buffer.
+    /// The write was acknowledged when it entered the write buffer.
     pub acked: bool,
     pub next: u32,
 }
 
-/// The pool of waiting sub-requests; those not in use are linked too.
+/// The pool of waiting sub-requests. Unused entries are linked in a free list.
 #[derive(Clone, Debug)]
 pub(crate) struct SubRequestPool {
     pool: Vec<PendingSubRequest>,
@@ -84,8 +84,8 @@ impl SubRequestPool {
         queue.tail = at;
     }
 
-    /// Another place. (The sub-request is not handed in: it would have to be put together in memory
-    /// first, and the processor wait for that, each time.)
+    /// Adds an unused entry. The sub-request is not passed in, because the compiler would then
+    /// build it in memory on every call of `hold`, and the hot path would wait for that.
     #[cold]
     fn grow(&mut self) {
         let request = RequestId(0);
@@ -114,7 +114,7 @@ impl SubRequestPool {
         Some(waiting)
     }
 
-    /// The sub-requests of a queue, without taking them.
+    /// The sub-requests of a list, without removing them.
     pub fn iter(&self, queue: SubRequestList) -> impl Iterator<Item = &PendingSubRequest> {
         let mut at = queue.head;
         core::iter::from_fn(move || {
@@ -125,63 +125,64 @@ impl SubRequestPool {
     }
 }
 
-/// Where a buffer is on its way.
+/// State of a page buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BufferState {
-    /// Its page is being read.
+    /// The page is being read.
     Reading,
-    /// It was, and cannot be had.
+    /// The page was read, and its data are unreadable.
     Lost,
-    /// Its content is complete and waits for a write point.
+    /// The content is complete and waits for a write point.
     Ready,
-    /// It is being programmed; its content must not change.
+    /// The buffer is being programmed; its content must not change.
     Programming,
-    /// It holds the last page read.
+    /// The buffer holds the page read last.
     Cached,
 }
 
 /// Why a page is copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CopyCause {
-    /// Its block has to be freed.
+    /// The block of the page is collected to free space.
     Collection,
-    /// Its block was erased too seldom.
+    /// The block of the page is emptied by static wear levelling.
     Levelling,
 }
 
-/// A buffer of a logical page and what is to happen to it. The map names at most one buffer of a
-/// logical page, so at most one program of a logical page is in flight. It takes a line of the
-/// processor's cache.
+/// The buffer of a logical page with work in flight, and the requests that wait for it. The map
+/// refers to at most one buffer of a logical page, so at most one program of a logical page is in
+/// flight. A buffer occupies one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct PageBuffer {
     pub lpn: u32,
-    /// Where the page is on the array while the map names the buffer; `NONE`: not mapped.
+    /// The slot of the page on the array while the map refers to the buffer; `NONE` if unmapped.
     pub mapped_psn: u32,
-    /// Reading: the slot read, in a block pinned. Programming: the slot programmed.
+    /// Reading: the slot being read, whose block is pinned. Programming: the slot being programmed.
     pub psn: u32,
-    /// The next buffer of the same operation or of the list that it waits in; `NONE`: the last.
+    /// The next buffer of the same flash operation or of the same list; `NONE` for the last.
     pub next: u32,
-    /// Programming: the write point. In a list: the buffer before; of no account for the first.
+    /// Programming: the write point. In a list: the previous buffer; undefined for the first.
     pub point_or_prev: u32,
-    /// How often the host had been stopped when the buffer was made.
+    /// The number of host stalls before the buffer was created.
     pub stalls: u32,
     /// Programming: the sequence number of the page.
     pub sequence: u64,
-    /// Reads to be given its content once it is read.
+    /// Reads that wait for the content.
     pub waiting_reads: SubRequestList,
-    /// Writes whose data its next (or present) program carries.
+    /// Writes whose data are in the buffer's next program, or in the one in flight.
     pub pending_writes: SubRequestList,
-    /// Writes and trims that wait until its program is done.
+    /// Writes and trims that wait until the program in flight is done.
     pub deferred: SubRequestList,
     pub state: BufferState,
-    /// The map names it: later requests for the page find it.
+    /// The map refers to the buffer, so later requests for the page find it.
     pub in_map: bool,
-    /// The buffer stands for a copy: it may use the reserve.
+    /// The buffer is also a copy of garbage collection or wear levelling, which may use the
+    /// reserve; holds the cause.
     pub copy_cause: Option<CopyCause>,
     /// A write covered part of the page, and the rest of the page was read from flash.
     pub merged: bool,
-    /// Part of the write buffer.
+    /// The page occupies a place of the write buffer.
     pub buffered: bool,
 }
 
@@ -207,7 +208,7 @@ impl PageBuffer {
         }
     }
 
-    /// A read and nothing else.
+    /// Whether the buffer serves reads only.
     #[inline]
     pub fn only_reads(&self) -> bool {
         self.state == BufferState::Reading
@@ -216,7 +217,7 @@ impl PageBuffer {
     }
 }
 
-/// The pool of buffers; those not in use are linked. Its indices are the buffer handles.
+/// The pool of page buffers. Unused ones are linked in a free list. Indices are buffer handles.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferPool {
     pool: Vec<PageBuffer>,
@@ -242,7 +243,7 @@ impl BufferPool {
         at
     }
 
-    /// Another place; see [`SubRequestPool::grow`].
+    /// Adds an unused buffer; see [`SubRequestPool::grow`].
     #[cold]
     fn grow(&mut self) {
         self.pool.push(PageBuffer::new(0, NONE, BufferState::Cached));
@@ -256,12 +257,12 @@ impl BufferPool {
         self.free = at;
     }
 
-    /// Buffers in use or not.
+    /// Number of buffers, used and unused.
     pub fn capacity(&self) -> u32 {
         index(self.pool.len())
     }
 
-    /// Buffers in use.
+    /// Number of buffers in use.
     pub fn len(&self) -> usize {
         self.used
     }
@@ -286,7 +287,7 @@ impl core::ops::IndexMut<u32> for BufferPool {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BufferList {
     pub head: u32,
-    /// The last; of no account where there is none.
+    /// The last buffer; undefined if the list is empty.
     tail: u32,
     len: u32,
 }
@@ -327,13 +328,13 @@ impl BufferList {
         self.len += 1;
     }
 
-    /// The buffer after `before`, or the first where that is `NONE`.
+    /// The buffer after `before`, or the first if `before` is `NONE`.
     #[inline]
     pub fn after(&self, buffers: &BufferPool, before: u32) -> u32 {
         if before == NONE { self.head } else { buffers[before].next }
     }
 
-    /// Takes out the buffer after `before`, or the first where that is `NONE`.
+    /// Removes and returns the buffer after `before`, or the first if `before` is `NONE`.
     #[inline(always)]
     pub fn unlink(&mut self, buffers: &mut BufferPool, before: u32) -> u32 {
         let at = self.after(buffers, before);
@@ -356,14 +357,14 @@ impl BufferList {
         }
     }
 
-    /// Takes out one that is in the list.
+    /// Removes a buffer that is in the list.
     pub fn remove(&mut self, buffers: &mut BufferPool, at: u32) {
         let before = if at == self.head { NONE } else { buffers[at].point_or_prev };
         assert_eq!(self.after(buffers, before), at);
         self.unlink(buffers, before);
     }
 
-    /// The buffers in the list.
+    /// The buffers of the list in order.
     pub fn iter<'a>(&self, buffers: &'a BufferPool) -> impl Iterator<Item = u32> + use<'a> {
         let mut at = self.head;
         core::iter::from_fn(move || {

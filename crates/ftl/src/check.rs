@@ -1,4 +1,4 @@
-//! Comparisons of the tables of a layer with each other.
+//! Consistency checks between the tables of a layer.
 
 use crate::blocks::BlockState;
 use crate::buffer::PageBuffer;
@@ -9,7 +9,7 @@ use core::fmt;
 use core::sync::atomic::Ordering;
 use gordon_units::{BlockId, Lpn, Ppn, Progress, Stopped};
 
-/// Two tables disagree: a bug.
+/// Two tables disagree, which is a bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inconsistency {
     /// The map points to a page that was programmed with another logical page, or never.
@@ -18,26 +18,26 @@ pub enum Inconsistency {
     Valid {
         /// The block.
         block: BlockId,
-        /// Its count.
+        /// Its valid count.
         counted: u32,
-        /// Its mapped pages.
+        /// Number of its mapped pages.
         mapped: u32,
     },
-    /// The valid count of a block is not the number of slots that its bitmap says are filled.
+    /// The valid count of a block is not the number of set bits in the valid bitmap.
     Filled {
         /// The block.
         block: BlockId,
-        /// Its count.
+        /// Its valid count.
         counted: u32,
-        /// Its filled slots.
+        /// Number of its set bits.
         filled: u32,
     },
     /// A free block has mapped pages.
     Free(BlockId),
-    /// A block has mapped pages where none can have been programmed: in its summary, or beyond the
+    /// A block has mapped pages where none can have been programmed: in its summary, or after the
     /// next page of its write point.
     Unwritten(BlockId),
-    /// The map names a buffer that does not hold the page.
+    /// The map refers to a buffer that does not hold the page.
     Buffer(Lpn),
     /// The map and the reverse map disagree, though all counts agree.
     Reverse,
@@ -69,14 +69,14 @@ impl fmt::Display for Inconsistency {
 impl core::error::Error for Inconsistency {}
 
 impl<O: ActionSink> Ftl<O> {
-    /// Compares the map with the pages written, the valid counts and the states of the blocks, at
-    /// any time. That no two logical pages share a slot follows.
+    /// Compares the map with the reverse map, the valid counts and the states of the blocks; works
+    /// with operations in flight. It also follows that no two logical pages share a slot.
     ///
-    /// It looks up each logical page, in an order that no cache helps: minutes for a terabyte. See
-    /// [`check_at_rest`](Self::check_at_rest).
+    /// The lookups are in random order and miss every cache: the check takes minutes for a
+    /// terabyte. See [`check_at_rest`](Self::check_at_rest) for a faster one.
     ///
     /// # Errors
-    /// Names a place where two tables disagree.
+    /// Returns the first disagreement found.
     pub fn check(&self) -> Result<(), Inconsistency> {
         let mut mapped = vec![0u32; self.layout.blocks() as usize];
         for lpn in (0..self.config.exported).map(Lpn) {
@@ -104,17 +104,17 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     /// Compares the map with the reverse map, the valid counts and the states of the blocks: each
-    /// mapped page is in a slot that was programmed with it and that is marked as filled, each
-    /// filled slot holds a mapped page, a block counts as many valid pages as it has filled slots,
-    /// and a free block has none.
+    /// mapped page is in a slot that was programmed with it and whose valid bit is set, each slot
+    /// with a valid bit holds a mapped page, the valid count of a block is the number of its valid
+    /// bits, and a free block has none.
     ///
-    /// Each table is read once, from start to end, a few nanoseconds a slot: fast enough for each
+    /// Each table is read once, sequentially, in a few nanoseconds a slot: fast enough for each
     /// mount. The map and the reverse map are compared by a hash of all pairs of page and slot,
-    /// which misses a disagreement in one of 2^64 cases. With work in flight it does what
-    /// [`check`](Self::check) does.
+    /// which misses a disagreement with probability 2^-64. With work in flight this function calls
+    /// [`check`](Self::check) instead.
     ///
     /// # Errors
-    /// Names a place where two tables disagree.
+    /// Returns the first disagreement found.
     pub fn check_at_rest(&self) -> Result<(), Inconsistency> {
         if self.buffers.len() > usize::from(self.cached.is_some()) {
             return self.check();
@@ -123,24 +123,24 @@ impl<O: ActionSink> Ftl<O> {
         if self.map.agrees(&Progress::default()).expect("nobody stops it") {
             return Ok(());
         }
-        // Finds the page.
+        // Finds the page that disagrees.
         self.check()?;
         Err(Inconsistency::Reverse)
     }
 
-    /// Whether the map and the blocks of a layer at rest agree, as
-    /// [`check_at_rest`](Self::check_at_rest) does.
+    /// Whether the map and the blocks of a layer at rest agree, by the same comparison as
+    /// [`check_at_rest`](Self::check_at_rest).
     ///
     /// # Errors
-    /// Where `progress` stops it.
+    /// Returns [`Stopped`] if `progress` requests it.
     pub(crate) fn is_sound(&self, progress: &Progress) -> Result<bool, Stopped> {
         progress.total.fetch_add(self.map.steps(), Ordering::Relaxed);
         Ok(self.check_blocks().is_ok() && self.map.agrees(progress)?)
     }
 
-    /// Compares the valid count of each block with its bitmap and its state.
+    /// Compares the valid count of each block with the valid bitmap and the state of the block.
     fn check_blocks(&self) -> Result<(), Inconsistency> {
-        // By block: the slots that can have been programmed with data, from its first one on.
+        // By block: the number of leading slots that can have been programmed with data.
         let data_slots = self.data_pages * self.config.slots;
         let mut programmed = vec![data_slots; self.layout.blocks() as usize];
         for point in self.write_points.all() {
@@ -176,8 +176,8 @@ mod tests {
 
     type Layer = Ftl<VecDeque<Action>>;
 
-    /// All pages written once, on blocks of 6 data pages and a summary of two; some blocks are
-    /// open.
+    /// A layer with all pages written once. Blocks have 6 data pages and 2 summary pages; some
+    /// blocks are open.
     fn layer() -> Layer {
         let geometry = Geometry {
             buses: 1,
@@ -201,14 +201,14 @@ mod tests {
         ftl
     }
 
-    /// What both checks find after a change.
+    /// The findings of both checks after a change.
     fn found(change: impl FnOnce(&mut Layer)) -> [Option<Inconsistency>; 2] {
         let mut ftl = layer();
         change(&mut ftl);
         [ftl.check().err(), ftl.check_at_rest().err()]
     }
 
-    /// The slot of a page, and its block.
+    /// The slot and the block of a page.
     fn place(ftl: &Layer, lpn: u32) -> (u32, BlockId) {
         let psn = ftl.mapped_psn(Lpn(lpn)).unwrap();
         (psn, ftl.block_of(psn))

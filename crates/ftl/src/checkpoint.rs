@@ -1,11 +1,10 @@
-//! The layer's state as bytes and back: what a device has become after hours of simulation need
-//! not be simulated again.
+//! The state of a layer as bytes and back, so that a preconditioned device need not be simulated
+//! again.
 //!
-//! Little-endian: the blocks (sequence, valid pages, erases, state), the closed ones in the order
-//! in which they are listed, the write points, counters, and the map and the
-//! reverse map as they are packed.
-//! What identifies the array and the knobs, and a checksum, is up to whoever keeps the bytes.
-//! Counts start again, and no page stays in a buffer.
+//! The bytes are little-endian: the blocks (sequence number, valid pages, erases, state), the
+//! closed blocks in list order, the write points, counters, the map and the reverse map in packed
+//! form. The caller adds what identifies the array and the configuration, and a checksum.
+//! Statistics start at zero again, and no page stays in a buffer.
 
 use crate::blocks::BlockState;
 use crate::buffer::NONE;
@@ -18,16 +17,16 @@ use core::fmt;
 use gordon_nand::Layout;
 use gordon_units::{BlockId, Progress, Stopped};
 
-/// Bytes that are no checkpoint of this array and these knobs.
+/// Why bytes are not a checkpoint of this array and configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CheckpointError {
-    /// The knobs cannot be.
+    /// The configuration is invalid.
     Config(FtlConfigError),
-    /// They end too early.
+    /// The bytes end too early.
     Short,
-    /// They say what cannot be.
+    /// The bytes describe an impossible state; names the contradiction.
     Wrong(&'static str),
-    /// Looking through them was to stop early.
+    /// The restore was stopped.
     Stopped,
 }
 
@@ -56,7 +55,7 @@ impl From<Stopped> for CheckpointError {
     }
 }
 
-/// Takes numbers from bytes.
+/// Reads integers from a byte source.
 struct ByteSource<'a>(&'a mut dyn FnMut(&mut [u8]) -> bool);
 
 impl ByteSource<'_> {
@@ -78,8 +77,9 @@ impl ByteSource<'_> {
 }
 
 impl<O: ActionSink> Ftl<O> {
-    /// Gives up what the write buffer of a worn-out array holds, which can be programmed no more:
-    /// these pages are what they were on the array. Says how many they are.
+    /// Discards the content of the write buffer on a worn-out array, where it can no longer be
+    /// programmed: the pages revert to their state on the array. Returns the number of pages
+    /// discarded.
     pub fn give_up_buffer(&mut self) -> u64 {
         let mut given_up = 0;
         while self.worn_out && !self.ready.is_empty() {
@@ -91,10 +91,10 @@ impl<O: ActionSink> Ftl<O> {
         given_up
     }
 
-    /// Hands out the state, piece by piece.
+    /// Writes the state to `out`, in several calls.
     ///
     /// # Panics
-    /// Where work is in flight or waits.
+    /// Panics if work is in flight or waiting.
     pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) {
         assert!(!self.is_busy(), "a checkpoint is made when no work is in flight");
         if let Some(at) = self.cached.take() {
@@ -109,7 +109,8 @@ impl<O: ActionSink> Ftl<O> {
                 BlockState::Open => 1,
                 BlockState::Closed => 2,
                 BlockState::Bad => 3,
-                // Not for long: nothing is in flight. What cannot be read stays in such a block.
+                // A block stays in this state only if it holds an unreadable page, since nothing is
+                // in flight.
                 BlockState::Collecting => 4,
             }]);
         }
@@ -130,12 +131,13 @@ impl<O: ActionSink> Ftl<O> {
         self.map.save(out);
     }
 
-    /// The layer as it was when the bytes were handed out. `input` fills what it is given, or says
-    /// that it cannot. Then the tables are looked through: 64 entries are a step of `progress`.
+    /// Restores a layer from the bytes of a checkpoint. `input` fills the buffer passed to it, or
+    /// returns false if it cannot. Then the tables are checked; each 64 entries are a step of
+    /// `progress`.
     ///
     /// # Errors
-    /// Where the bytes are not those of a layer on `layout` with the knobs of `config`, or
-    /// `progress` stops it.
+    /// Returns an error if the bytes are not those of a layer on `layout` with `config`, or if
+    /// `progress` requests a stop.
     pub fn restore(
         layout: Layout,
         config: Config,

@@ -1,4 +1,4 @@
-//! What follows when an operation is done, or has failed.
+//! Handling of completed and failed operations.
 
 use crate::buffer::{
     BufferList, BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
@@ -70,7 +70,7 @@ impl<O: ActionSink> Ftl<O> {
 
     #[inline(always)]
     fn buffer_read(&mut self, at: u32) {
-        // What was written may have been acknowledged: readers see it.
+        // The writes may have been acknowledged already, so reads must return their data.
         if self.config.contents {
             for waiting in self.sub_requests.iter(self.buffers[at].pending_writes) {
                 self.sink.push(Action::Fill(Buf(at), waiting.sub_request));
@@ -84,7 +84,7 @@ impl<O: ActionSink> Ftl<O> {
         let buffer = &self.buffers[at];
         if buffer.only_reads() {
             if buffer.in_map {
-                // The last page read stays, until another is read or it is written.
+                // The page read last stays cached until another one is read or the page is written.
                 self.remove_from_map(at);
                 self.buffers[at].state = BufferState::Cached;
                 if let Some(old) = self.cached.replace(at) {
@@ -110,8 +110,8 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// The data of a page cannot be had: nobody gets them, and nothing is merged with them. What
-    /// was to be copied stays where it is, in a block that is used no more.
+    /// Handles a page whose data are unreadable: reads of it and writes of parts of it are refused.
+    /// If it was to be copied, it stays in its block, which is no longer used.
     fn unreadable(&mut self, at: u32) {
         while let Some(PendingSubRequest { sub_request, .. }) =
             self.sub_requests.pop(&mut self.buffers[at].waiting_reads)
@@ -131,7 +131,7 @@ impl<O: ActionSink> Ftl<O> {
             self.buffers.remove(at);
         }
         if buffer.copy_cause.is_some() {
-            // Other blocks may wait for the place of this copy.
+            // Other blocks may wait for a copy to end.
             self.copy_done();
         }
     }
@@ -203,14 +203,15 @@ impl<O: ActionSink> Ftl<O> {
         self.finish_block(point, next);
     }
 
-    /// A full block leaves its write point.
+    /// Closes the full block of a write point.
     pub(crate) fn close(&mut self, point: usize) {
         let block = self.write_points.get(point).block.expect("a full write point has a block");
         self.write_points.close(point);
         self.blocks.close(block);
     }
 
-    /// What was to be programmed goes elsewhere, and so does what the block holds.
+    /// Handles a failed program: its buffers are programmed elsewhere, and the block is emptied and
+    /// retired.
     fn program_failed(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
         let point = self.buffers[head].point_or_prev as usize;
@@ -240,13 +241,14 @@ impl<O: ActionSink> Ftl<O> {
         self.blocks.mark_retiring(block);
         self.collector.retire_later(block);
         if self.config.durable {
-            // The page may read well all the same: what is programmed from now on is the fresher.
+            // The failed page may be readable all the same. Pages programmed from now on need a
+            // higher sequence number.
             self.trim_floor = self.trim_floor.max(self.blocks.next_sequence() - 1);
             self.renumber_points();
         }
     }
 
-    /// Nothing needed is left in a block under collection.
+    /// Handles a block under collection without valid pages: erases or retires it.
     #[inline(never)]
     pub(crate) fn emptied(&mut self, block: BlockId) {
         if self.blocks.is_retiring(block) {
@@ -263,8 +265,7 @@ impl<O: ActionSink> Ftl<O> {
     /// Erases a block.
     ///
     /// # Panics
-    /// Where it holds a page: both the count of its valid pages and the bitmap must say that it is
-    /// empty.
+    /// Panics if the block holds a page. Both the valid count and the valid bitmap must be empty.
     pub(crate) fn erase(&mut self, block: BlockId) {
         let valid = self.blocks.valid(block);
         let filled = self.map.filled_in(self.block_slots(block));
@@ -276,7 +277,7 @@ impl<O: ActionSink> Ftl<O> {
         self.emit(Action::Copy(FlashOp::Erase { block }));
     }
 
-    /// A block is out of service. With too few left, so is the array, for writes.
+    /// Takes a block out of service. If too few are left, the layer stops accepting writes.
     fn retire(&mut self, block: BlockId) {
         self.blocks.retire(block);
         self.stats.grown_bad += 1;
@@ -286,10 +287,10 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// No more writes are taken.
+    /// Stops accepting writes.
     pub(crate) fn wear_out(&mut self) {
         self.worn_out = true;
-        // What is under collection stays where it is: there is no place for it.
+        // Blocks under collection keep their pages, since there is no space for copies.
         self.collector.stop();
         for mut list in [
             core::mem::replace(&mut self.ready, BufferList::EMPTY),
@@ -303,8 +304,8 @@ impl<O: ActionSink> Ftl<O> {
         self.refuse_flushes();
     }
 
-    /// There may be no place for a buffer that is ready. What was acknowledged stays in the write
-    /// buffer, to be read.
+    /// Handles a buffer that is ready when there may be no space left to program it. Acknowledged
+    /// data stay readable in the write buffer.
     fn give_up(&mut self, at: u32) {
         if self.buffers[at].copy_cause.take().is_some() {
             self.copy_done();
@@ -318,7 +319,7 @@ impl<O: ActionSink> Ftl<O> {
         self.refuse_flushes();
     }
 
-    /// Flushes cannot be promised any more.
+    /// Refuses pending flushes, which can no longer be guaranteed.
     pub(crate) fn refuse_flushes(&mut self) {
         self.ack_flushes();
         while let Some(request) = self.epochs.give_up() {
@@ -326,7 +327,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Refuses the writes and trims of a buffer that are not acknowledged.
+    /// Refuses the writes and trims of a buffer that have not been acknowledged.
     fn refuse_rest(&mut self, at: u32) {
         let mut kept = SubRequestList::EMPTY;
         loop {
@@ -346,7 +347,7 @@ impl<O: ActionSink> Ftl<O> {
         self.buffers[at].pending_writes = kept;
     }
 
-    /// Acknowledges writes that a buffer has carried.
+    /// Acknowledges the writes of a completed program.
     #[inline(always)]
     fn acknowledge(&mut self, taken: &mut SubRequestList, how: AckSource) {
         while let Some(waiting) = self.sub_requests.pop(taken) {
@@ -360,14 +361,15 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Acknowledges the writes of a buffer that nobody can read any more.
+    /// Acknowledges the writes of a buffer whose data were trimmed, so that no read can return
+    /// them.
     pub(crate) fn forget_writes(&mut self, at: u32) {
         let mut taken =
             core::mem::replace(&mut self.buffers[at].pending_writes, SubRequestList::EMPTY);
         self.acknowledge(&mut taken, AckSource::Buffer);
     }
 
-    /// Refuses the writes and trims that a buffer holds.
+    /// Refuses all writes and trims that wait on a buffer.
     fn refuse_all(&mut self, at: u32) {
         loop {
             let buffer = &mut self.buffers[at];
@@ -383,7 +385,8 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// What was held while a buffer was programmed goes into its next program, or ends it.
+    /// Applies the writes and trims that were deferred while the buffer was programmed. The buffer
+    /// is then programmed again, or released if there is nothing to write.
     fn next_round(&mut self, at: u32) {
         if self.worn_out {
             self.refuse_all(at);
@@ -394,8 +397,8 @@ impl<O: ActionSink> Ftl<O> {
         while let Some(waiting) = self.sub_requests.pop(&mut self.buffers[at].deferred) {
             let PendingSubRequest { sub_request, kind, epoch, .. } = waiting;
             if kind == SubRequestKind::Trim {
-                // The writes held before it need not be programmed: nobody can read them. A flush
-                // that waits for them now waits for the trim.
+                // The earlier deferred writes need not be programmed, since no read can return
+                // them. A flush that waits for them now waits for the trim.
                 let first = self.sub_requests.iter(self.buffers[at].pending_writes).next();
                 let epoch_of_first = first.map_or(epoch, |first| first.epoch);
                 self.note_trim(Lpn(lpn), Some(epoch_of_first));
@@ -411,7 +414,8 @@ impl<O: ActionSink> Ftl<O> {
             self.with_buffer(Action::Fill(Buf(at), sub_request));
             let buffer = &mut self.buffers[at];
             self.stats.combined += u64::from(!buffer.pending_writes.is_empty());
-            // Its place in the write buffer is kept: nobody waits for what is in there.
+            // The page keeps its place in the write buffer, since its previous content is
+            // programmed.
             let buffered = buffer.buffered && !waiting.acked;
             let acked = waiting.acked || buffered;
             self.sub_requests

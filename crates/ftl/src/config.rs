@@ -1,110 +1,114 @@
-//! The knobs of the layer.
+//! The configuration of the layer.
 
 use crate::map::MOST_SLOTS;
 use core::fmt;
 use gordon_nand::Layout;
 
-/// Which block garbage collection takes.
+/// The victim selection policy of garbage collection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Victim {
-    /// The one with the fewest valid pages.
+    /// The block with the fewest valid pages.
     #[default]
     Greedy,
-    /// The one closed first.
+    /// The block that was closed first.
     Fifo,
-    /// Any.
+    /// A random block.
     Random,
-    /// Of so many taken at random, the one with the fewest valid pages.
+    /// Of this many random blocks, the one with the fewest valid pages.
     DChoices(u32),
-    /// The one with the most to gain for what it costs, old ones first.
+    /// The block with the highest ratio of benefit to cost, which favours old blocks.
     CostBenefit,
 }
 
-/// The knobs of the layer.
+/// The configuration of the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// Logical pages exported.
+    /// Number of exported logical pages.
     pub exported: u32,
-    /// Sectors of one logical page.
+    /// Sectors in a logical page.
     pub sectors_per_page: u32,
-    /// Logical pages in one super-page.
+    /// Logical pages in a super-page.
     pub slots: u32,
-    /// Write points: blocks that are written at the same time. The paper has "one write point for
-    /// each" die group.
+    /// Write points of the host: the number of blocks written concurrently. The paper has "one
+    /// write point for each" die group.
     pub write_points: u32,
-    /// More write points, for the copies of garbage collection alone: what is copied has not
-    /// changed for long, and is kept apart from what the host writes (hot/cold separation). 0:
-    /// copies go to the host's write points.
+    /// Additional write points for copies of garbage collection. Copied data have not changed for
+    /// some time, and are kept separate from data that the host writes (hot/cold separation). With
+    /// 0, copies go to the host's write points.
     pub copy_points: u32,
-    /// Merge reads with pending reads of the page, and keep the last page read (the paper's
+    /// Merge reads with pending reads of the same page, and cache the page read last (the paper's
     /// bypassing).
     pub bypass: bool,
     /// Merge writes to a page that waits to be programmed (the paper's write combining).
     pub combine: bool,
-    /// Number of pages at the end of each block that record the logical pages of the data pages
-    /// before them (the paper's summary page). With 0, the out-of-band areas have to be read
-    /// instead.
+    /// Number of pages at the end of each block that record the logical pages of its data pages
+    /// (the paper's summary page). With 0, a mount has to read the out-of-band areas instead.
     pub summary_pages: u32,
-    /// What was flushed outlives a power cut, trims too: they are logged on the array, and room is
-    /// kept for [`Mount`](crate::Mount) to make good what a cut left. Needs `summary_pages`.
+    /// Flushed writes and trims survive a power cut. Trims are recorded on the array, and blocks
+    /// are reserved for recovery at [`Mount`](crate::Mount). Requires `summary_pages`.
     pub durable: bool,
-    /// Logical pages that may be acknowledged before they are programmed: a write buffer. Then a
-    /// super-page is programmed when it is full, at a flush, and in idle time.
+    /// Size of the write buffer: logical pages that may be acknowledged before they are programmed.
+    /// With a write buffer, a super-page is programmed when it is full, at a flush, and in idle
+    /// time.
     pub write_buffer: u32,
-    /// Free blocks that only garbage collection may use; the most blocks it collects at once.
+    /// Free blocks reserved for garbage collection, which is also a bound on the blocks under
+    /// collection.
     pub reserve: u32,
-    /// Free blocks at which garbage collection starts, with what is left of open ones.
+    /// Garbage collection starts at this number of free blocks; space left in open blocks counts
+    /// too.
     pub low_water: u32,
-    /// Free blocks up to which it continues in idle time, where that is cheap.
+    /// In idle time garbage collection continues up to this number of free blocks while it is
+    /// cheap.
     pub idle_water: u32,
-    /// Which block it takes.
+    /// The victim selection policy of garbage collection.
     pub victim: Victim,
-    /// Static wear levelling: how much more often the most erased block may have been erased than
-    /// the least erased one that holds data, before that one is emptied. 0: never.
+    /// Static wear levelling: the tolerated difference in erases between the most erased block and
+    /// the least erased block with data. Above it, the latter is emptied. 0 disables it.
     pub wear_spread: u32,
-    /// Of the policies' random choices.
+    /// Seed of the random choices of policies.
     pub seed: u64,
-    /// The driver keeps contents: it is told what to do with buffers. A simulation has none.
+    /// The driver stores page contents, so the layer emits actions on buffers. A simulation does
+    /// not need them.
     pub contents: bool,
 }
 
-/// The most blocks that [`Victim::DChoices`] looks at: the best of so many is nearly the best of
-/// all.
+/// Upper limit of [`Victim::DChoices`]; with so many choices the result is nearly that of
+/// [`Victim::Greedy`].
 pub const MOST_CHOICES: u32 = 4096;
 
-/// Why a layer cannot be made.
+/// Why a configuration is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FtlConfigError {
     /// A count is zero.
     Zero(&'static str),
     /// `low_water` is below `reserve`.
     LowWater {
-        /// The mark.
+        /// The value of `low_water`.
         low_water: u32,
-        /// The reserve.
+        /// The value of `reserve`.
         reserve: u32,
     },
-    /// The exported pages leave garbage collection no room.
+    /// The number of exported pages leaves garbage collection no space.
     NoRoom {
-        /// Pages to be exported.
+        /// Logical pages to export.
         exported: u32,
-        /// Data pages of the array.
+        /// Logical pages that fit into the data pages of the array.
         raw: u64,
-        /// The most that can be exported.
+        /// The largest number of logical pages that can be exported.
         most: u64,
     },
-    /// `durable` without summary pages.
+    /// `durable` requires summary pages.
     NoSummary,
-    /// The summary pages take the whole block.
+    /// The summary pages occupy the whole block.
     NoData {
-        /// Pages of a block.
+        /// Pages in a block.
         pages: u32,
         /// Pages of its summary.
         summary_pages: u32,
     },
-    /// Looks at more blocks for each collection than there is use for.
+    /// [`Victim::DChoices`] exceeds [`MOST_CHOICES`].
     Choices(u32),
-    /// More logical pages in the array than 32-bit numbers can name.
+    /// The array has more mapping units than 32-bit numbers can address.
     TooMany(u64),
 }
 
@@ -152,12 +156,11 @@ impl fmt::Display for FtlConfigError {
 impl core::error::Error for FtlConfigError {}
 
 impl Config {
-    /// The paper's layer on `layout`, with logical pages as large as super-pages: one write point
-    /// a die group, bypassing, combining and summaries on.
+    /// The configuration of the paper on `layout`, with logical pages as large as super-pages: one
+    /// write point for each die group; bypassing, write combining and summaries enabled.
     pub fn new(layout: &Layout, exported: u32, sectors_per_page: u32) -> Self {
         let die_groups = layout.die_groups();
-        // One victim a die group, and one block for each write point to open while it is collected;
-        // but of a small array no more than a part.
+        // One block for each victim in collection, one on each die group; less on a small array.
         let reserve = die_groups.min((layout.blocks() / 64).max(2));
         Self {
             exported,
@@ -180,71 +183,73 @@ impl Config {
         }
     }
 
-    /// Super-pages of a block that hold data.
+    /// Data super-pages of a block.
     pub fn data_pages(&self, layout: &Layout) -> u32 {
         layout.pages_per_block().saturating_sub(self.summary_pages)
     }
 
-    /// Write points of either kind.
+    /// Number of write points of both kinds.
     pub fn points(&self) -> u32 {
         self.write_points.saturating_add(self.copy_points)
     }
 
-    /// Free blocks kept for recovery, beside the reserve. After a power cut nothing is programmed
-    /// in blocks that were open, and nothing is erased before their last pages and a snapshot of
-    /// the trims are written. One more is for the journal, one to start emptying blocks with, and
-    /// two for cuts in the recovery itself.
+    /// Free blocks reserved for recovery, in addition to `reserve`. After a power cut, blocks that
+    /// were open are not programmed further, and nothing is erased before their last pages and a
+    /// snapshot of the trims are rewritten. One more block is for the journal, one to start
+    /// emptying blocks, and two for power cuts during the recovery.
     pub fn spare(&self, layout: &Layout) -> u32 {
         let rewritten = self.points().div_ceil(self.data_pages(layout).max(1));
         let snapshot = self.snapshot_pages().div_ceil(layout.pages_per_block());
         if self.durable { 4 + rewritten + snapshot } else { 0 }
     }
 
-    /// Bytes of a super-page that holds trims, without its header.
+    /// Bytes of a journal super-page without its header.
     fn journal_bytes(&self) -> u32 {
         let page = u64::from(self.slots) * u64::from(self.sectors_per_page) * 512;
-        // Far below 2^32 where pages are of any real size.
+        // Far below 2^32 for pages of any practical size.
         u32::try_from(page - 64).unwrap_or(u32::MAX)
     }
 
-    /// Ranges of trimmed pages that fit into a page of the journal: 8 bytes each.
+    /// Number of ranges of trimmed pages that fit into a journal page: 8 bytes each.
     pub fn journal_ranges(&self) -> u32 {
         self.journal_bytes() / 8
     }
 
-    /// Logical pages told by one page of a snapshot of the journal: a bit each.
+    /// Number of logical pages that one page of a journal snapshot describes, one bit each.
     pub fn journal_span(&self) -> u32 {
         self.journal_bytes().saturating_mul(8)
     }
 
-    /// Pages of a whole snapshot.
+    /// Number of journal pages in a complete snapshot.
     pub fn snapshot_pages(&self) -> u32 {
         self.exported.div_ceil(self.journal_span())
     }
 
-    /// Free blocks that neither the host nor garbage collection may use, beside the reserve, while
-    /// the journal has so many.
+    /// Free blocks that neither the host nor garbage collection may use, in addition to `reserve`,
+    /// while the journal occupies `journal` blocks.
     pub(crate) fn recovery_reserve(&self, layout: &Layout, journal: u32) -> u32 {
         self.spare(layout) + self.journal_blocks(layout.pages_per_block()).saturating_sub(journal)
     }
 
-    /// The most blocks that the journal takes: snapshot and as many records twice over, and a
-    /// snapshot under way.
+    /// The largest number of blocks that the journal occupies: a snapshot and twice as many
+    /// records, and another snapshot being written.
     fn journal_blocks(&self, pages: u32) -> u32 {
         let snapshot = self.snapshot_pages();
         if self.durable { (3 * snapshot).div_ceil(pages) + snapshot.div_ceil(pages) + 2 } else { 0 }
     }
 
-    /// The most logical pages that leave garbage collection room on `layout`.
+    /// The largest number of logical pages that leaves garbage collection enough space on `layout`.
     pub fn most_exported(&self, layout: &Layout) -> u64 {
         self.most_on(layout.blocks(), layout)
     }
 
-    /// The most logical pages that leave garbage collection room on so many good blocks.
+    /// The largest number of logical pages that leaves garbage collection enough space on `blocks`
+    /// good blocks.
     ///
-    /// When `low_water + 1` blocks are free and every write point holds one, one of the others must
-    /// have enough stale pages that its copies take fewer super-pages than it has, so that there is
-    /// always a block worth collecting until the mark is passed.
+    /// If `low_water + 1` blocks are free and every write point has one, then one of the remaining
+    /// blocks must have so many stale pages that its copies take fewer super-pages than it has.
+    /// There is then always a victim that gains space until the number of free blocks exceeds
+    /// `low_water`.
     pub(crate) fn most_on(&self, blocks: u32, layout: &Layout) -> u64 {
         let data_pages = self.data_pages(layout);
         if data_pages == 0 {
@@ -256,7 +261,7 @@ impl Config {
         (u64::from(blocks).saturating_sub(kept) * worth).saturating_sub(1)
     }
 
-    /// Checks that a layer with these knobs can always go on.
+    /// Checks that a layer with this configuration never runs out of free blocks.
     pub fn validate(&self, layout: &Layout) -> Result<(), FtlConfigError> {
         for (count, what) in [
             (self.exported, "exported"),
@@ -311,7 +316,7 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn an_array_that_can_export_nothing_is_not_advised_to_export_nothing() {
+    fn no_impossible_number_of_exported_pages_is_suggested() {
         let text = |most| FtlConfigError::NoRoom { exported: 9, raw: 9, most }.to_string();
         assert!(text(4).contains("export at most 4"), "{}", text(4));
         assert!(!text(0).contains("at most"), "{}", text(0));

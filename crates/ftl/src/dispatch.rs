@@ -1,11 +1,12 @@
-//! Full buffers to write points.
+//! Assigns full page buffers to write points.
 //!
-//! A buffer gets its place at the last moment, when a write point is idle: until then more writes
-//! can join it, and the load of the die groups is known. Copies of garbage collection go first. The
-//! host stops while only the reserve is free ([`gc`](crate::gc) shows why that suffices).
+//! A buffer is assigned at the last moment, when a write point is idle: until then more writes can
+//! join it, and the load of the die groups is known. Copies of garbage collection go first. The
+//! host stalls while only the reserve is free ([`gc`](crate::gc) shows why the reserve suffices).
 //!
-//! A super-page of several logical pages takes the buffers that wait. Without a write buffer it is
-//! programmed with what there is, for the host waits; copies wait for others that are on their way.
+//! If a super-page holds several logical pages, waiting buffers are programmed together. Without a
+//! write buffer, host writes are programmed at once even if the super-page is not full, since the
+//! host waits for them. Copies wait for other copies that are being read.
 
 use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer};
 use crate::io::{Action, ActionSink};
@@ -13,11 +14,12 @@ use crate::machine::Ftl;
 use crate::write_point::WriteStream;
 use gordon_nand::{Buf, FlashOp};
 
-/// How many waiting buffers are tried for an idle write point: the first may only go to a busy one.
+/// Number of waiting buffers to try for an idle write point; the first may fit only a busy one.
 const LOOK_AHEAD: usize = 16;
 
 impl<O: ActionSink> Ftl<O> {
-    /// Issues programs while there is a write point for one; true if any was issued.
+    /// Issues programs while a waiting buffer fits an idle write point; returns true if any was
+    /// issued.
     #[inline(always)]
     pub(crate) fn dispatch(&mut self) -> bool {
         let stream = self.write_points.stream_of_copies();
@@ -71,27 +73,27 @@ impl<O: ActionSink> Ftl<O> {
         self.config.reserve + self.recovery_reserve
     }
 
-    /// Whether the copies that are ready fill a super-page, or no more will come soon.
+    /// Whether the waiting copies fill a super-page, or no other copies are being read.
     fn copies_may_go(&self) -> bool {
         let ready = self.collector.ready.len();
         let few = ready < self.config.slots;
         ready > 0 && (!few || ready == self.collector.copies - self.collector.programming)
     }
 
-    /// Whether the write buffer holds back what is ready, for more may join it.
+    /// Whether host buffers wait in the write buffer until more writes join them.
     fn host_waits(&self) -> bool {
         let room = self.config.write_buffer;
         if self.draining || self.epochs.is_flushing() {
             return false;
         }
-        // Writes that found no room in it are waited for.
+        // Writes that did not fit into the write buffer are programmed without delay.
         let all_acked = self.ready.len() <= self.buffered;
         let full = self.ready.len() >= self.config.slots;
         all_acked && (self.buffered <= room / 2 || (!full && self.buffered < room))
     }
 
-    /// The first of those ready that has a write point, and which: the one before it in the list is
-    /// named.
+    /// The first waiting buffer that fits an idle write point, and that write point. The buffer is
+    /// identified by its predecessor in the list.
     #[inline(always)]
     fn pick<const COPIES: bool>(&self, stream: WriteStream) -> Option<(u32, usize)> {
         let queue = if COPIES { &self.collector.ready } else { &self.ready };
@@ -101,7 +103,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// The first of those after `before`.
+    /// As [`pick`](Self::pick), for the buffers after `before`.
     #[inline(never)]
     fn pick_later<const COPIES: bool>(
         &self,
@@ -118,21 +120,22 @@ impl<O: ActionSink> Ftl<O> {
             }
             before = buffer;
         }
-        // Where copies have their own write points, those of one stream may all be too old for a
-        // page that was written by the other: one of them then continues under a new number.
+        // If copies have their own write points, all write points of a stream may have sequence
+        // numbers too low for a page that the other stream wrote. One of them then continues with a
+        // new number.
         if self.write_points.are_copies_separate() {
             return Some((NONE, self.write_points.choose(stream, 0, None)?));
         }
         None
     }
 
-    /// How many of those ready are tried. Copies that fill a super-page go together, so that they
-    /// take no more room than is reckoned with.
+    /// Number of waiting buffers to try. Copies that fill a super-page are programmed together, so
+    /// that they take no more pages than the space reservation assumes.
     fn look_ahead<const COPIES: bool>(&self) -> usize {
         if COPIES && self.config.slots > 1 { 1 } else { LOOK_AHEAD }
     }
 
-    /// The write point for a buffer that is ready, if there is one.
+    /// The idle write point for a waiting buffer, if any.
     #[inline(always)]
     fn point_for<const COPIES: bool>(&self, stream: WriteStream, buffer: u32) -> Option<usize> {
         let floor = if COPIES && self.config.slots > 1 {
@@ -146,13 +149,13 @@ impl<O: ActionSink> Ftl<O> {
         self.write_points.choose(stream, floor, fresh)
     }
 
-    /// The highest number that a copy of the pages may have that are to go together.
+    /// The highest sequence number of an old copy of the pages that will be programmed together.
     fn floor_of_batch(&self, queue: &BufferList) -> u64 {
         let batch = queue.iter(&self.buffers).take(self.config.slots as usize);
         batch.map(|buffer| self.floor_of(buffer)).max().unwrap_or(0)
     }
 
-    /// Whether an open block, its write point busy or not, may take a page.
+    /// Whether an open block can take a page, even if its write point is busy.
     fn has_room(&self, stream: WriteStream, floor: u64) -> bool {
         let floor = if self.write_points.are_copies_separate() { 0 } else { floor };
         self.write_points.all().iter().any(|p| {
@@ -163,7 +166,8 @@ impl<O: ActionSink> Ftl<O> {
         })
     }
 
-    /// Programs the buffer after `before` of those ready, and others of them that may go with it.
+    /// Programs the waiting buffer after `before`, together with others that fit into the
+    /// super-page.
     #[inline(always)]
     fn program<const COPIES: bool>(&mut self, before: u32, point: usize) {
         if self.write_points.get(point).block.is_none() {
@@ -182,7 +186,7 @@ impl<O: ActionSink> Ftl<O> {
         let ppn = self.layout.ppn(block, page);
         let mut psn = self.slot(ppn, 0);
         let end = psn + slots;
-        // Write points are numbered in 32 bits.
+        // Write point numbers have 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let point = point as u32;
         let mut at = head;
@@ -207,8 +211,8 @@ impl<O: ActionSink> Ftl<O> {
         self.issue(FlashOp::Program { ppn, buf: Buf(head) }, COPIES);
     }
 
-    /// Where copies have their own write points, one may be too old for a page that was written by
-    /// the other stream: it continues under a new number.
+    /// If copies have their own write points, a write point's sequence number may be too low for a
+    /// page that the other stream wrote. The write point then continues with a new number.
     #[cold]
     fn renumber_for(&mut self, before: u32, point: usize, copies: bool) {
         let floor = if copies {
@@ -223,7 +227,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Chains to `head` others after `before` that may go to the same super-page.
+    /// Links to `head` other buffers after `before` that can be programmed in the same super-page.
     #[inline(never)]
     fn gather(&mut self, head: u32, mut before: u32, sequence: u64, copies: bool) {
         let (mut last, mut slots, mut tried) = (head, 1, 0);
@@ -250,8 +254,8 @@ impl<O: ActionSink> Ftl<O> {
         queue.unlink(&mut self.buffers, before)
     }
 
-    /// All data pages of a block are programmed, and `next` is the next page of its write point.
-    /// Programs the next page of the summary, or closes the block if its summary is complete.
+    /// Programs the next summary page of a block whose data pages are all programmed, or closes the
+    /// block if its summary is complete. `next` is the next page of the write point.
     pub(crate) fn finish_block(&mut self, point: usize, next: u32) {
         if next < self.layout.pages_per_block() {
             self.program_summary(point);
@@ -275,7 +279,7 @@ impl<O: ActionSink> Ftl<O> {
         self.emit(Action::Flash(FlashOp::Program { ppn, buf: Buf(at) }));
     }
 
-    /// Gives a write point a new block; false if there is none.
+    /// Opens a block at a write point; returns false if no block is free.
     pub(crate) fn open(&mut self, point: usize) -> bool {
         let Some((block, die_group, sequence)) = self.blocks.open() else { return false };
         self.write_points.open(point, block, die_group, sequence);

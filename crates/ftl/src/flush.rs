@@ -1,7 +1,7 @@
-//! Flushes: which writes each has to wait for.
+//! Flushes, and the writes that each flush waits for.
 //!
-//! Time is cut into epochs by the flushes. A write belongs to the epoch it came in; a flush is
-//! done when its epoch and all before it have no write left.
+//! Flushes divide time into epochs. A write belongs to the epoch in which it was submitted. A flush
+//! is done when its epoch and all earlier ones have no writes left.
 
 use crate::io::RequestId;
 use alloc::collections::VecDeque;
@@ -9,18 +9,18 @@ use alloc::collections::VecDeque;
 /// An epoch that a flush has ended.
 #[derive(Clone, Copy, Debug)]
 struct Epoch {
-    /// Writes not yet acknowledged.
+    /// Number of writes not yet completed.
     writes: u32,
     flush: RequestId,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Epochs {
-    /// Those with a flush that waits, the last before the present one.
+    /// Epochs with a pending flush, in order.
     ended: VecDeque<Epoch>,
-    /// Number of the present one; numbers wrap.
+    /// Number of the current epoch; wraps around.
     present: u32,
-    /// Its writes not yet acknowledged.
+    /// Writes of the current epoch not yet completed.
     writes: u32,
 }
 
@@ -29,24 +29,24 @@ impl Epochs {
         Self { ended: VecDeque::new(), present: 0, writes: 0 }
     }
 
-    /// A write comes in; returns its epoch.
+    /// Registers a new write; returns its epoch.
     #[inline]
     pub fn enter(&mut self) -> u32 {
         self.writes += 1;
         self.present
     }
 
-    /// The present epoch.
+    /// The current epoch.
     pub fn present(&self) -> u32 {
         self.present
     }
 
-    /// As [`enter`](Self::enter), for an epoch that has a write left.
+    /// Registers a write in an epoch that still has a pending one.
     pub fn enter_in(&mut self, epoch: u32) {
         *self.writes_of(epoch) += 1;
     }
 
-    /// A write of `epoch` is acknowledged.
+    /// A write of `epoch` is complete.
     #[inline]
     pub fn leave(&mut self, epoch: u32) {
         if epoch == self.present {
@@ -63,20 +63,20 @@ impl Epochs {
 
     fn writes_of(&mut self, epoch: u32) -> &mut u32 {
         let age = self.present.wrapping_sub(epoch) as usize;
-        // One that was given up counts in the first.
+        // Writes of epochs that were given up count in the first one left.
         let at = self.ended.len().saturating_sub(age);
         self.ended.get_mut(at).map_or(&mut self.writes, |epoch| &mut epoch.writes)
     }
 
-    /// The next flush that has nothing left to wait for.
+    /// Removes and returns the oldest flush if it has nothing left to wait for.
     pub fn flushed(&mut self) -> Option<RequestId> {
         self.ended.pop_front_if(|epoch| epoch.writes == 0).map(|epoch| epoch.flush)
     }
 
-    /// Takes back the oldest flush that waits; what it waited for is waited for by the next.
+    /// Removes and returns the oldest flush; the next one takes over its pending writes.
     pub fn give_up(&mut self) -> Option<RequestId> {
         let first = self.ended.pop_front()?;
-        // Writes of epochs before the present ones count in the first.
+        // The pending writes now count in the oldest epoch left.
         match self.ended.front_mut() {
             Some(epoch) => epoch.writes += first.writes,
             None => self.writes += first.writes,
@@ -84,13 +84,13 @@ impl Epochs {
         Some(first.flush)
     }
 
-    /// Whether a flush waits.
+    /// Whether a flush is pending.
     #[inline]
     pub fn is_flushing(&self) -> bool {
         !self.ended.is_empty()
     }
 
-    /// A flush comes in.
+    /// Registers a flush, which ends the current epoch.
     pub fn flush(&mut self, request: RequestId) {
         self.ended.push_back(Epoch { writes: core::mem::take(&mut self.writes), flush: request });
         self.present = self.present.wrapping_add(1);

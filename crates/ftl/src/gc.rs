@@ -1,36 +1,35 @@
-//! Garbage collection: empties blocks by copying their valid pages to write points, and erases
-//! them.
+//! Garbage collection: copies the valid pages of blocks to write points, then erases the blocks.
 //!
-//! A copy has a page buffer like a write: it is read into that, programmed at a write point that
-//! may take it, mapped when done. Where the host has a write of the page waiting, that write takes
-//! the copy's place; where it is being programmed already, the copy is not needed.
+//! A copy uses a page buffer like a write: the page is read into it, programmed at a suitable write
+//! point, and then mapped. If a host write of the page is waiting, that write takes the place of
+//! the copy; if one is being programmed, no copy is needed.
 //!
-//! # When it starts
-//! At a number of free blocks, with which those under collection and the pages that the host may
-//! still write to open blocks are counted: so one victim is begun for each block of pages that are
-//! programmed. Open blocks fill at one pace, and many are opened at once; were each of them to
-//! begin a victim when it is opened, the host would wait for all of these together. Open blocks
-//! count as no more free blocks than `low_water` lies above `reserve`: full or not, the host then
-//! finds a block to open.
+//! # Start of a collection
+//! Collection starts at a threshold of free blocks. Blocks under collection count as free, and so
+//! do the pages that the host may still write to open blocks, in units of blocks. So one collection
+//! starts for each block of programmed pages. Open blocks fill at the same pace and many are opened
+//! at once; if each of them started a collection when it was opened, the host would stall until all
+//! these collections were done. Open blocks count as at most `low_water - reserve` free blocks:
+//! however full they are, the host then finds a block to open.
 //!
-//! # Why it never runs out of blocks
-//! Let `reserve` be R, data pages of a block D, and *debt* the valid pages in blocks under
-//! collection: no more copies than that are still to be placed. A collection starts only if the
-//! debt stays within `min(free, R) * D`. The host opens a block only if that leaves R free, and
-//! programs nothing while no more than R are free; so with free blocks down to R the debt is
-//! covered by whole free blocks, and below R the pages of blocks opened for copies are left to
-//! copies, which fill what is open before they open more. As a page with a copy in a block of
-//! number s may go to any block opened later, a fresh block can take every copy there is. The
-//! journal of trims opens blocks at any time: those that it may yet grow by count as taken.
+//! # Why free blocks never run out
+//! Let R be `reserve`, D the data pages of a block, and the *debt* the number of valid pages in
+//! blocks under collection, which bounds the copies still to be programmed. A collection starts
+//! only if the debt stays within `min(free, R) * D`. The host opens a block only if R free blocks
+//! remain, and programs nothing while R or fewer are free. So as long as at least R blocks are
+//! free, whole free blocks cover the debt; below R, the pages of blocks opened for copies are used
+//! by copies only, which fill open blocks before they open others. Since a page with a copy in a
+//! block with sequence number s may go to any block opened later, a new block can take any copy.
+//! The trim journal opens blocks at any time; the blocks that it may still need count as used.
 //!
-//! Only failed programs can use up the reserve. Then what is erased in any block has to do
-//! (`emergency_reclaim`), or no more writes are taken.
+//! Only failed programs can use up the reserve. Then the pages still erased in any block have to
+//! suffice (`emergency_reclaim`), or the layer stops accepting writes.
 //!
-//! # Why it always gains
-//! A block under collection has a stale page, so each collection frees at least one page more than
-//! it takes; but for some that take as many as they free, of which few follow each other.
-//! [`Config::most_exported`](crate::Config::most_exported) leaves enough room that there is such a
-//! block until `low_water` is passed.
+//! # Why collections gain space
+//! A victim has at least one stale page, so each collection frees at least one page more than it
+//! uses. Some policies also choose victims without stale pages, but only a limited number of times
+//! in a row. [`Config::most_exported`](crate::Config::most_exported) leaves enough space that a
+//! victim with stale pages exists until `low_water` is exceeded.
 
 mod cost_benefit;
 mod d_choices;
@@ -50,44 +49,45 @@ use core::ops::Range;
 use gordon_units::SplitMix64;
 use gordon_units::{BlockId, Lpn, Ppn};
 
-/// Super-pages that are read at a time in each block under collection.
+/// Number of super-pages read ahead in each block under collection.
 const COPIES_AHEAD: u32 = 4;
 
-/// Slots ahead of the one copied whose L2P entries are prefetched at least, and for how many slots
-/// they are prefetched at once: at most 64.
+/// L2P entries are prefetched at least `PREFETCH_LOW` slots ahead of the slot being copied, in
+/// batches of `PREFETCH_SLOTS` slots (at most 64).
 const PREFETCH_LOW: u32 = 16;
 const PREFETCH_SLOTS: u32 = 32;
 
-/// What is being collected.
+/// State of garbage collection and wear levelling.
 #[derive(Clone, Debug)]
 pub(crate) struct Collector {
     /// Blocks under collection.
     active: Vec<BlockId>,
-    /// Blocks to be emptied as soon as there is room: a program of theirs failed.
+    /// Blocks with a failed program, to be emptied when there is space for the copies.
     pending_retire: Vec<BlockId>,
-    /// Those that wait for copies to be done; some perhaps more than once.
+    /// Blocks whose copying waits until other copies are done; may contain duplicates.
     throttled: VecDeque<BlockId>,
-    /// Blocks with nothing in them that cannot be trusted to be erased.
+    /// Blocks that hold no needed data but may not be fully erased; they are erased before use.
     pub erasable: Vec<BlockId>,
-    /// Copies in flight: at most two super-pages for each write point, one to program and one on
-    /// its way.
+    /// Copies in flight, and their maximum: two super-pages for each write point, one being
+    /// programmed and one being read.
     pub copies: u32,
     pub most_copies: u32,
-    /// How many of them are being programmed.
+    /// Number of copies being programmed.
     pub programming: u32,
     /// Copies that wait for a write point.
     pub ready: BufferList,
     random: SplitMix64,
-    /// The block that is emptied because it lags behind.
+    /// The block being emptied by static wear levelling.
     levelling: Option<BlockId>,
-    /// Erases at the last time that wear was looked at.
+    /// Number of erases when wear was last examined.
     levelled_at: u64,
-    /// Collections in a row that gained nothing.
+    /// Number of consecutive collections that gained no space.
     zero_gain_streak: u32,
 }
 
-/// Collections that gain nothing, in a row: then one is looked for that does. Of a random victim
-/// at rho 0.95, with 64 pages a block, one in 10^20 such rows is cut short.
+/// Number of consecutive zero-gain collections after which a victim that gains space is chosen
+/// instead. With random victims at rho 0.95 and 64 pages a block, such a streak has a probability
+/// of about 10^-20.
 const MAX_ZERO_GAIN_STREAK: u32 = 32;
 
 impl Collector {
@@ -108,7 +108,7 @@ impl Collector {
         }
     }
 
-    /// Where the stream of random choices is.
+    /// State of the random number generator.
     pub fn random_state(&self) -> u64 {
         self.random.0
     }
@@ -122,7 +122,7 @@ impl Collector {
         !self.active.is_empty()
     }
 
-    /// No block is under collection any more.
+    /// Abandons all collections.
     pub fn stop(&mut self) {
         self.active.clear();
     }
@@ -142,7 +142,7 @@ impl Collector {
     }
 }
 
-/// Asks the policy for a closed block of up to `pages` logical pages.
+/// The victim that the policy chooses; a block has at most `pages` valid pages.
 fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut SplitMix64) -> Option<BlockId> {
     match policy {
         Victim::Greedy => greedy::choose(blocks),
@@ -154,7 +154,7 @@ fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut SplitMix64) 
 }
 
 impl<O: ActionSink> Ftl<O> {
-    /// Starts collections where blocks run low, and copies in those under way.
+    /// Starts collections if free blocks run low, and continues pending ones.
     #[inline]
     pub(crate) fn collect(&mut self) {
         if self.is_array_unstable() {
@@ -165,30 +165,30 @@ impl<O: ActionSink> Ftl<O> {
         if self.is_low() && !held_back {
             self.collect_more();
         }
-        // A block of which nothing is needed is retired at once, and no operation's end comes back
-        // here.
+        // A block without valid pages is retired at once, and no later completion would call this
+        // function.
         while !self.collector.pending_retire.is_empty() && !self.worn_out && self.start_retiring() {
         }
     }
 
-    /// Whether [`collect`](Self::collect) may have something to do.
+    /// Whether [`collect`](Self::collect) may have work to do.
     #[inline(always)]
     pub(crate) fn wants_collection(&self) -> bool {
         self.is_low() || !self.collector.pending_retire.is_empty() || self.config.wear_spread > 0
     }
 
-    /// Whether few blocks are free, those under collection included.
+    /// Whether few blocks are free, counting those under collection.
     #[inline(always)]
     fn is_low(&self) -> bool {
-        // Fewer than there are blocks.
+        // The number is below the number of blocks, which fits.
         #[allow(clippy::cast_possible_truncation)]
         let active = self.collector.active.len() as u32;
         self.write_points
             .is_down_to(self.blocks.free() + active, self.config.low_water + self.recovery_reserve)
     }
 
-    /// Erases a block that has nothing in it but cannot be trusted to be erased; false if there is
-    /// none.
+    /// Erases a block that holds no needed data but may not be fully erased; returns false if there
+    /// is none.
     fn erase_suspect(&mut self) -> bool {
         let Some(block) = self.collector.erasable.pop() else { return false };
         if self.blocks.is_stale(block) {
@@ -206,12 +206,12 @@ impl<O: ActionSink> Ftl<O> {
             if self.erase_suspect() {
                 continue;
             }
-            // Its copies must take fewer super-pages than it has.
+            // The copies must take fewer super-pages than the block has.
             let most = (self.data_pages - 1) * self.config.slots;
             let choice = self.victim();
             let gains = choice.is_some_and(|block| self.blocks.valid(block) <= most);
             let Some(block) = choice.filter(|_| gains || self.may_gain_nothing()) else {
-                // The policy's choice gains nothing: take one that does.
+                // The policy's victim gains no space: choose the block with the fewest valid pages.
                 let least = self.blocks.closed().min_by_key(|&block| self.blocks.valid(block));
                 match least.filter(|&block| self.blocks.valid(block) <= most) {
                     Some(block) if self.start(block, CopyCause::Collection) => {
@@ -229,9 +229,9 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Whether a block may be collected that has no stale page. Policies that do not look for the
-    /// least take such blocks too, and theory counts them. It costs no room where copies are whole
-    /// super-pages: there are as many as the block has.
+    /// Whether a block without stale pages may be collected. Policies that do not minimise valid
+    /// pages choose such blocks too, and the theory includes them. This costs no space if copies
+    /// are whole super-pages, since there are exactly as many as the block has.
     fn may_gain_nothing(&self) -> bool {
         let looks = matches!(self.config.victim, Victim::Greedy | Victim::CostBenefit);
         !looks && self.config.slots == 1 && self.collector.zero_gain_streak < MAX_ZERO_GAIN_STREAK
@@ -242,8 +242,8 @@ impl<O: ActionSink> Ftl<O> {
         choose(self.config.victim, &self.blocks, pages, &mut self.collector.random)
     }
 
-    /// In idle time continues past the low-water mark, as long as a victim is at most half valid:
-    /// otherwise waiting for more stale pages saves wear.
+    /// In idle time collection continues beyond the low-water mark while the victim is at most half
+    /// valid. Beyond that, waiting for more stale pages reduces wear.
     pub(crate) fn collect_idle(&mut self) {
         let idle_water = self.config.idle_water.saturating_add(self.recovery_reserve);
         let wanted = self.blocks.free() <= idle_water && !self.worn_out;
@@ -255,7 +255,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Starts emptying the first of the blocks to be retired; false if there is no room for its
+    /// Starts to empty the first block to be retired; returns false if there is no space for its
     /// copies.
     fn start_retiring(&mut self) -> bool {
         let block = self.collector.pending_retire[0];
@@ -268,18 +268,19 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     /// Reclaims a block when failed programs have used up the reserve and no request can proceed.
-    /// The pages that are still erased, also in open blocks, take the copies of one victim. Returns
-    /// false if they are too few.
+    /// The copies of one victim go to pages that are still erased, including those in open blocks.
+    /// Returns false if these are too few.
     #[cold]
     pub(crate) fn emergency_reclaim(&mut self) -> bool {
         if self.is_array_unstable() {
-            // More erases were undone than a cut of the array alone can: what is stale goes.
+            // More blocks than a power cut can affect need to be erased again; erase one without
+            // valid pages.
             let stale = self.blocks.closed().find(|&block| self.blocks.valid(block) == 0);
             return stale.is_some_and(|block| self.start(block, CopyCause::Collection));
         }
         let kind = self.write_points.stream_of_copies();
         let open = self.write_points.all().iter().filter(|p| p.stream == kind && p.block.is_some());
-        // A page may be too fresh for all open blocks but the last.
+        // Only the open block with the highest sequence number can take every page.
         let open = open.max_by_key(|p| p.sequence).map_or(0, |p| self.data_pages - p.next);
         let debt = self.collector.is_active() || !self.collector.ready.is_empty();
         let room = if debt { 0 } else { open + self.blocks.free() * self.data_pages };
@@ -300,12 +301,13 @@ impl<O: ActionSink> Ftl<O> {
         true
     }
 
-    /// Static wear levelling: data that never change keep their block from being erased. When it
-    /// lags too far behind, it is emptied, and then used like any other. At most one block at a
-    /// time, and one for each four that are erased, so that the copies stay few.
+    /// Static wear levelling. Data that never change keep their block from being erased; when the
+    /// block lags too far behind in erases, it is emptied and reused. At most one block is emptied
+    /// at a time, and one for every four erases, so that the copies stay few.
     ///
-    /// Full of valid pages it needs much room for copies: while it waits for that, and some blocks
-    /// are under collection, no more are to be begun. True where that is so.
+    /// A block full of valid pages needs much space for copies. While it waits for space and other
+    /// blocks are under collection, no other collection may start; in that case the function
+    /// returns true.
     fn level_wear(&mut self) -> bool {
         let due = self.stats.erases >= self.collector.levelled_at + 4;
         if !due || self.collector.levelling.is_some() || self.worn_out {
@@ -323,7 +325,7 @@ impl<O: ActionSink> Ftl<O> {
         false
     }
 
-    /// Whether all copies still to be placed, with those of `block`, are sure of a place.
+    /// Whether all outstanding copies and those of `block` are guaranteed space.
     fn has_cover(&self, block: BlockId) -> bool {
         let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
         let debt: u32 = self.collector.active.iter().copied().map(pages).sum();
@@ -333,7 +335,7 @@ impl<O: ActionSink> Ftl<O> {
         pages(block) == 0 || debt + pages(block) <= cover
     }
 
-    /// Starts emptying a closed block, if there is room for its copies.
+    /// Starts to empty a closed block if there is space for its copies; returns whether it did.
     fn start(&mut self, block: BlockId, cause: CopyCause) -> bool {
         if !self.has_cover(block) {
             return false;
@@ -360,8 +362,8 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Reads on in a block under collection: [`COPIES_AHEAD`] super-pages at a time, so that the
-    /// host does not have to wait for a whole block to be read.
+    /// Continues to read a block under collection. At most [`COPIES_AHEAD`] super-pages are read at
+    /// a time, so that host requests do not wait for a whole block to be read.
     #[inline(always)]
     pub(crate) fn copy_from(&mut self, block: BlockId) {
         while self.blocks.pins(block) < COPIES_AHEAD {
@@ -375,15 +377,15 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Copies the next super-page of a block under collection that holds anything; false if there
-    /// is none.
+    /// Copies the next super-page with valid data of a block under collection; returns false if
+    /// there is none.
     #[inline(never)]
     fn copy_next(&mut self, block: BlockId) -> bool {
         let Some((next, cause)) = self.blocks.next_to_copy(block) else { return false };
         if next >= self.data_pages {
             return false;
         }
-        // Stale pages are stepped over without a look at each.
+        // The valid bitmap skips stale pages without examining each.
         let start = self.slot(self.layout.ppn(block, 0), 0);
         let (from, end) = (next * self.config.slots, self.data_pages * self.config.slots);
         let Some(psn) = self.map.next_filled(start + from, start + end) else {
@@ -397,8 +399,9 @@ impl<O: ActionSink> Ftl<O> {
         true
     }
 
-    /// The map will be asked of the pages in the slots after the one copied: they are made known
-    /// [`PREFETCH_SLOTS`] slots at a time, the next when fewer than [`PREFETCH_LOW`] are left.
+    /// Prefetches the L2P entries of the pages in the slots after the one copied,
+    /// [`PREFETCH_SLOTS`] slots at a time, when fewer than [`PREFETCH_LOW`] prefetched slots are
+    /// left.
     #[inline(always)]
     fn prefetch_ahead(&mut self, block: BlockId, psn: u32, start: u32, end: u32) {
         let asked = start + self.blocks.prefetch_cursor(block);
@@ -422,7 +425,7 @@ impl<O: ActionSink> Ftl<O> {
         self.blocks.set_prefetch_cursor(block, slots.end - start);
     }
 
-    /// One copy less is in flight: blocks go on that had to wait.
+    /// A copy is done: blocks that waited for that continue.
     #[inline]
     pub(crate) fn copy_done(&mut self) {
         self.collector.copies -= 1;
@@ -433,7 +436,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Reads what is valid of a super-page.
+    /// Copies the valid slots of a super-page.
     pub(crate) fn copy_page(&mut self, ppn: Ppn, cause: CopyCause) {
         let (start, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
         if let Some(first) = self.map.next_filled(start, end) {
@@ -441,7 +444,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Reads what is valid of a super-page, whose first valid slot this is.
+    /// Copies the valid slots of a super-page, starting with slot `first`, which is valid.
     #[inline(always)]
     fn copy_from_slot(&mut self, first: u32, ppn: Ppn, cause: CopyCause) {
         let (mut head, mut last, mut slots) = (NONE, NONE, 0);
@@ -459,7 +462,8 @@ impl<O: ActionSink> Ftl<O> {
             (buffer.copy_cause, buffer.stalls) = (Some(cause), self.stalls);
             self.collector.copies += 1;
             let at = if let Some(at) = self.cached_buffer(Lpn(lpn)) {
-                // Its content is at hand; and writes that join the copy would make it stale.
+                // The content is already in memory. If writes joined the copy, the cached page
+                // would be stale.
                 self.cached = None;
                 self.buffers[at] = PageBuffer { state: BufferState::Ready, ..buffer };
                 self.collector.ready.push_back(&mut self.buffers, at);
@@ -482,8 +486,8 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// The program of a write has failed that a copy of the page was left to: it now is that copy.
-    /// The host may have to stop until the block is empty that it comes from.
+    /// A host write whose program failed may have taken the place of a copy. It then becomes that
+    /// copy: the block that it comes from must be emptied, and the host may stall until it is.
     pub(crate) fn stands_for_copy(&mut self, at: u32) -> bool {
         let mapped_psn = self.buffers[at].mapped_psn;
         if mapped_psn == NONE {
@@ -499,8 +503,8 @@ impl<O: ActionSink> Ftl<O> {
         true
     }
 
-    /// Whether a valid page needs a copy of its own: the buffer that has work with it may stand for
-    /// it.
+    /// Whether a valid page needs a separate copy; if not, its buffer with work in flight takes the
+    /// place of the copy.
     fn wants_copy(&mut self, at: u32, cause: CopyCause) -> bool {
         let buffer = &mut self.buffers[at];
         if buffer.only_reads() {

@@ -1,29 +1,29 @@
-//! What goes into the layer and what comes out.
+//! Inputs and outputs of the layer.
 
 use alloc::collections::VecDeque;
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn};
 
-/// The driver's number for a request; comes back in [`Action::Ack`].
+/// The driver's number of a request, returned in [`Action::Ack`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RequestId(pub u32);
 
-/// A range of sectors that a request asks for.
+/// A range of sectors of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Extent {
-    /// Of which request.
+    /// The request.
     pub request: RequestId,
     /// The first sector.
     pub first: u64,
-    /// How many; at least one.
+    /// Number of sectors; at least one.
     pub sectors: u64,
 }
 
 impl Extent {
-    /// Its parts in logical pages of `per_page` sectors.
+    /// Splits the range into sub-requests on logical pages of `per_page` sectors.
     ///
     /// # Panics
-    /// Where a page number does not fit: drivers check requests against the capacity.
+    /// Panics if a page number does not fit; drivers check requests against the capacity.
     #[inline(always)]
     pub fn sub_requests(self, per_page: u32) -> impl Iterator<Item = SubRequest> {
         let page = u64::from(per_page);
@@ -47,7 +47,7 @@ impl Extent {
         })
     }
 
-    /// How many parts that are.
+    /// Number of sub-requests.
     pub fn count(self, per_page: u32) -> u64 {
         let (_, start) = split(self.first, per_page);
         let (whole, part) = split(start + self.sectors, per_page);
@@ -55,8 +55,8 @@ impl Extent {
     }
 }
 
-/// How many pages, and how many sectors more. Nearly always a page has 2^n sectors, and to shift is
-/// many times quicker than to divide.
+/// Number of whole pages, and the remaining sectors. Nearly always the page size is a power of two,
+/// and a shift is much faster than a division.
 #[inline]
 pub(crate) fn split(sectors: u64, per_page: u32) -> (u64, u64) {
     let page = u64::from(per_page);
@@ -66,101 +66,102 @@ pub(crate) fn split(sectors: u64, per_page: u32) -> (u64, u64) {
     (sectors / page, sectors % page)
 }
 
-/// The part of a request that lies in one logical page.
+/// The part of a request on one logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SubRequest {
-    /// Of which request.
+    /// The request.
     pub request: RequestId,
-    /// In which logical page.
+    /// The logical page.
     pub lpn: Lpn,
-    /// First sector, counted from the start of the page.
+    /// First sector, relative to the start of the page.
     pub start: u32,
-    /// Sectors; at least one.
+    /// Number of sectors; at least one.
     pub len: u32,
 }
 
-/// What a host asks for.
+/// A request of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostRequest {
     /// Read a range.
     Read(Extent),
     /// Write a range.
     Write(Extent),
-    /// Forget a whole logical page: it reads as zeros. (A driver drops trims of less.)
+    /// Trim a whole logical page, which then reads as zeros. Drivers drop trims of partial pages.
     Trim(RequestId, Lpn),
-    /// Acknowledge when every write and trim handed in before is programmed.
+    /// Acknowledge when all earlier writes and trims are durable.
     Flush(RequestId),
 }
 
-/// What happened.
+/// An event that the driver reports to the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// The host asks.
+    /// The host submits a request.
     Host(HostRequest),
-    /// An operation handed out is done.
+    /// A flash operation is done.
     Done(FlashOp),
-    /// A program or an erase handed out has failed, which makes its block bad.
+    /// A program or erase has failed, so its block is bad.
     Failed(FlashOp),
-    /// The data of this buffer, one of those that a read handed out is to fill, cannot be had. The
-    /// read is done after that.
+    /// The data of this buffer, which a read in flight was to fill, are unreadable. The completion
+    /// of the read follows.
     Lost(Buf),
-    /// The driver has nothing to do: a time for work in the background.
+    /// The driver is idle: the layer may do background work.
     Idle,
 }
 
-/// How a sub-request of a request was served.
+/// How a sub-request was served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AckSource {
-    /// From a buffer: it waited for no operation.
+    /// From a buffer, without waiting for a flash operation.
     Buffer,
-    /// By an operation of its own, or one it shares.
+    /// By its own flash operation, or one shared with other sub-requests.
     Flash,
-    /// A write of part of a page, the rest of which had to be read.
+    /// A write of part of a page, after the rest of the page was read.
     Merge,
-    /// A write that had to wait until garbage collection had made room.
+    /// A write that waited for garbage collection to free space.
     Stalled,
 }
 
-/// What the driver is to do, in the order handed out.
+/// An instruction to the driver. The driver must follow the instructions in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Start an operation, and hand in [`Input::Done`] when it is done. Operations may end
-    /// in any order. [`Ftl::segments`](crate::Ftl::segments) says which buffers a read fills or a
-    /// program takes.
+    /// Start an operation, and report [`Input::Done`] when it is done. Operations may complete in
+    /// any order. [`Ftl::segments`](crate::Ftl::segments) lists the buffers that a read fills or a
+    /// program writes.
     Flash(FlashOp),
-    /// As [`Flash`](Self::Flash), for garbage collection or wear levelling.
+    /// As [`Flash`](Self::Flash), for a copy or erase by garbage collection or wear levelling.
     Copy(FlashOp),
     /// Fill the whole buffer with zeros.
     Zero(Buf),
-    /// Copy the data of a write sub-request into its place in the buffer.
+    /// Copy the data of a write sub-request to their place in the buffer.
     Fill(Buf, SubRequest),
     /// Write one part of the summary of this block ([`Ftl::summary`](crate::Ftl::summary)) into the
     /// buffer. A summary has [`Config::summary_pages`](crate::Config::summary_pages) parts,
     /// numbered from 0, which are programmed in this order. The summary is the same for all parts.
     Summarize(Buf, BlockId, u32),
-    /// Write the trims in flight ([`Ftl::trim_record`](crate::Ftl::trim_record)) into the buffer.
+    /// Write the trim record in flight ([`Ftl::trim_record`](crate::Ftl::trim_record)) into the
+    /// buffer.
     Record(Buf),
-    /// Copy the data of a read sub-request out of its place in the buffer.
+    /// Return the data of a read sub-request from their place in the buffer.
     Give(Buf, SubRequest),
-    /// The data of a read sub-request are zeros: its page is not mapped.
+    /// Return zeros for a read sub-request, since its page is not mapped.
     GiveZeros(SubRequest),
-    /// A sub-request, trim or flush of this request is done; one for each that was handed in. For a
-    /// write without a write buffer: the data are programmed.
+    /// A sub-request, trim or flush of this request is done; there is one acknowledgement for each.
+    /// Without a write buffer, the data of an acknowledged write are programmed.
     Ack(RequestId, AckSource),
-    /// As [`Ack`](Self::Ack), but it was not done: the array is worn out and takes no more
-    /// writes, or the data cannot be read.
+    /// A sub-request, trim or flush of this request failed: the array is worn out and accepts no
+    /// more writes, or the data are unreadable.
     Refuse(RequestId),
-    /// Nothing until the next input.
+    /// There is nothing to do until the next input.
     Wait,
 }
 
-/// Takes what the layer wants done, in order: a queue, for drivers that [poll](crate::Ftl::poll),
-/// or a driver that does it at once.
+/// Receives the actions of the layer, in order. It is either a queue, for drivers that
+/// [poll](crate::Ftl::poll), or the driver itself.
 pub trait ActionSink {
-    /// The next thing to do. (Never [`Action::Wait`].)
+    /// Takes the next action, which is never [`Action::Wait`].
     fn push(&mut self, action: Action);
 
-    /// The layer will look at the memory where `entry` starts soon, which may be far away.
+    /// Prefetches the memory at the start of `entry`, which the layer will access soon.
     #[inline]
     fn prefetch<T>(&self, entry: &[T]) {
         let _ = entry;
@@ -174,13 +175,13 @@ impl ActionSink for VecDeque<Action> {
     }
 }
 
-/// A logical page's part of a flash operation.
+/// One logical page of a flash operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageSegment {
-    /// Which slot of the super-page.
+    /// Slot in the super-page.
     pub slot: u32,
-    /// The logical page; of a summary, none.
+    /// The logical page; `None` for a summary page.
     pub lpn: Option<Lpn>,
-    /// Its buffer.
+    /// The buffer of the slot.
     pub buf: Buf,
 }

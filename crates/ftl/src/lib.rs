@@ -1,10 +1,11 @@
 //! Gordon's flash translation layer (section 4.2.2 of the paper) as a state machine.
 //!
-//! [`Ftl::handle`] takes what happened ([`Input`]), [`Ftl::poll`] hands out what is to be done
-//! ([`Action`]); see there for the contract. It sees no bytes, only buffer handles; no
-//! time, only order. So one and the same layer is simulated, tested and holds data.
+//! [`Ftl::handle`] receives events ([`Input`]), and [`Ftl::poll`] returns instructions for the
+//! driver ([`Action`]); these types document the contract. The layer handles buffer handles rather
+//! than bytes, and depends on the order of events rather than on time. So the same code is
+//! simulated, tested, and used to store data.
 //!
-//! No files, clocks or threads; `no_std`.
+//! The crate uses no files, clocks or threads, and is `no_std`.
 #![no_std]
 
 extern crate alloc;

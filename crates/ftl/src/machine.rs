@@ -1,4 +1,4 @@
-//! The machine: its state, and the way in and out.
+//! The state of the layer, and its public interface.
 
 use crate::blocks::Blocks;
 use crate::buffer::{BufferList, BufferPool, BufferState, NONE, PageBuffer, SubRequestPool};
@@ -19,58 +19,58 @@ use gordon_units::{BlockId, Lpn, Ppn};
 
 /// A page-mapped translation layer.
 ///
-/// A driver hands in what happened with [`handle`](Self::handle), and carries out what comes to
-/// [`ActionSink`] meanwhile, in order. By default that is a queue: after each input it takes from
-/// [`poll`](Self::poll) until that says [`Action::Wait`].
+/// A driver reports events with [`handle`](Self::handle), and carries out the actions sent to the
+/// [`ActionSink`] in order. The default sink is a queue: after each input the driver calls
+/// [`poll`](Self::poll) until that returns [`Action::Wait`].
 ///
-/// How it works: each logical page with work in flight has one *page buffer*, which the map names
-/// until the page is on the array again. A write of a whole page fills the buffer; one of a part
-/// reads the page first, and fills over it. A full buffer waits for a write point, is programmed
-/// together with others that fit into the same super-page, and only then is the map changed and the
-/// write acknowledged. Writes that come while it waits join it (write combining), writes that come
-/// while it is programmed are held and go into the page's next program. Reads of a page with a
-/// buffer are served from its buffer. So at most one program of a logical page is in flight, and
-/// each goes to a block with a sequence number not below that of the page's last copy: on the
-/// array, the copy in the latest place is the freshest.
+/// Each logical page with work in flight has one *page buffer*, to which the map refers until the
+/// page is on the array again. A write of a whole page fills the buffer; a write of a part first
+/// reads the page, then overwrites that part. A full buffer waits for a write point and is
+/// programmed together with others that fit into the same super-page. Only then is the map updated
+/// and the write acknowledged. Writes to a waiting buffer join it (write combining); writes to a
+/// buffer being programmed are deferred to the page's next program. Reads of a page with a buffer
+/// are served from the buffer. So at most one program of a logical page is in flight, and it goes
+/// to a block whose sequence number is at least that of the page's previous copy. On the array, the
+/// newest copy is thus the one with the highest sequence number, then the highest page and slot.
 ///
-/// Where an operation fails, its block is emptied and taken out of service; where too few blocks
-/// are left for what is exported, the layer takes no more writes.
+/// If a program or erase fails, its block is emptied and taken out of service. If too few blocks
+/// are left for the exported capacity, the layer accepts no more writes.
 ///
-/// With [`Config::durable`] what was flushed outlives a power cut: trims are logged on the array,
-/// and [`Mount`](crate::Mount) finds again what it holds.
+/// With [`Config::durable`], flushed data survive a power cut: trims are recorded on the array, and
+/// [`Mount`](crate::Mount) rebuilds the map from the array.
 #[derive(Clone, Debug)]
 pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) layout: Layout,
     pub(crate) config: Config,
-    /// Super-pages of a block that hold data.
+    /// Data super-pages of a block.
     pub(crate) data_pages: u32,
     pub(crate) map: Map,
     pub(crate) blocks: Blocks,
     pub(crate) write_points: WritePoints,
     pub(crate) buffers: BufferPool,
     pub(crate) sub_requests: SubRequestPool,
-    /// Buffers of the host that wait for a write point.
+    /// Host buffers that wait for a write point.
     pub(crate) ready: BufferList,
     /// Number of pages in the write buffer.
     pub(crate) buffered: u32,
-    /// The write buffer is written out, be its super-pages full or not.
+    /// The write buffer is being written out, even if super-pages are not full.
     pub(crate) draining: bool,
     pub(crate) collector: Collector,
-    /// The buffer that holds the last page read.
+    /// The buffer that caches the page read last.
     pub(crate) cached: Option<u32>,
     pub(crate) epochs: Epochs,
-    /// The highest sequence number of a block that held a trimmed page. Trims leave no mark on
-    /// the array, so a page not mapped may have copies in blocks up to this number.
+    /// The highest sequence number of a block that held a trimmed page. Trims leave no mark on the
+    /// array, so an unmapped page may have copies in blocks up to this number.
     pub(crate) trim_floor: u64,
     pub(crate) trim_journal: TrimJournal,
-    /// Free blocks that neither host nor collection may use: they are for recovery, and for the
-    /// journal to grow.
+    /// Free blocks that neither the host nor garbage collection may use; they are for recovery and
+    /// for growth of the trim journal.
     pub(crate) recovery_reserve: u32,
     pub(crate) recovery: Option<Recovery>,
-    /// How often the host had to stop for garbage collection.
+    /// Number of times that the host stalled for garbage collection.
     pub(crate) stalls: u32,
     pub(crate) stalled: bool,
-    /// Too few good blocks are left.
+    /// Too few good blocks are left, so writes are refused.
     pub(crate) worn_out: bool,
     pub(crate) sink: O,
     pub(crate) stats: Stats,
@@ -84,7 +84,7 @@ impl Ftl {
 }
 
 impl Ftl<VecDeque<Action>> {
-    /// Hands out the next thing to do.
+    /// Returns the next action.
     #[inline]
     pub fn poll(&mut self) -> Action {
         self.sink.pop_front().unwrap_or(Action::Wait)
@@ -92,7 +92,7 @@ impl Ftl<VecDeque<Action>> {
 }
 
 impl<O: ActionSink> Ftl<O> {
-    /// A layer on an erased array that has bad blocks. What it wants done goes to `out`.
+    /// A layer on an erased array with bad blocks. Actions go to `out`.
     pub fn with_bad(
         layout: Layout,
         config: Config,
@@ -109,7 +109,7 @@ impl<O: ActionSink> Ftl<O> {
         Ok(ftl)
     }
 
-    /// The same, be there too few good blocks or not.
+    /// As [`with_bad`](Self::with_bad), but also with too few good blocks.
     pub(crate) fn worn(
         layout: Layout,
         config: Config,
@@ -154,11 +154,11 @@ impl<O: ActionSink> Ftl<O> {
         })
     }
 
-    /// Takes in what happened.
+    /// Processes an event.
     ///
     /// # Panics
-    /// Where a range lies outside the exported pages, or an operation is done that was not handed
-    /// out: drivers check their input.
+    /// Panics if a range lies outside the exported pages, or if an operation completes that was not
+    /// issued; drivers check their input.
     #[inline(always)]
     pub fn handle(&mut self, input: Input) {
         match input {
@@ -171,19 +171,19 @@ impl<O: ActionSink> Ftl<O> {
         self.advance();
     }
 
-    /// Where what it wants done goes.
+    /// The sink that receives the actions.
     #[inline]
     pub fn sink(&self) -> &O {
         &self.sink
     }
 
-    /// Where what it wants done goes.
+    /// The sink that receives the actions.
     #[inline]
     pub fn sink_mut(&mut self) -> &mut O {
         &mut self.sink
     }
 
-    /// What a read or program in flight is made of: a part for each logical page.
+    /// The segments of a read or program in flight, one for each logical page.
     pub fn segments(&self, buf: Buf) -> impl Iterator<Item = PageSegment> {
         let mut at = buf.0;
         core::iter::from_fn(move || {
@@ -202,7 +202,7 @@ impl<O: ActionSink> Ftl<O> {
         })
     }
 
-    /// What goes beside the data of a program in flight.
+    /// The out-of-band data of a program in flight.
     pub fn oob(&self, buf: Buf) -> Oob {
         let buffer = &self.buffers[buf.0];
         let holds = match buffer.point_or_prev {
@@ -213,7 +213,7 @@ impl<O: ActionSink> Ftl<O> {
         Oob { content: holds, sequence: buffer.sequence }
     }
 
-    /// Where a logical page is: its super-page and the slot in it.
+    /// The super-page and slot of a logical page; `None` if it is not mapped to the array.
     #[inline]
     pub fn lookup(&self, lpn: Lpn) -> Option<(Ppn, u32)> {
         let psn = self.mapped_psn(lpn)?;
@@ -221,88 +221,90 @@ impl<O: ActionSink> Ftl<O> {
         Some((ppn, psn - self.slot(ppn, 0)))
     }
 
-    /// The logical page that a slot was last programmed with.
+    /// The logical page with which a slot was last programmed.
     pub fn written(&self, ppn: Ppn, slot: u32) -> Option<Lpn> {
         self.map.written(self.slot(ppn, slot)).map(Lpn)
     }
 
-    /// Whether a logical page has content, on the array or in a buffer on its way there.
+    /// Whether a logical page has content, on the array or in a buffer.
     #[inline]
     pub fn is_mapped(&self, lpn: Lpn) -> bool {
         self.map.get(lpn.0) != NONE
     }
 
-    /// Whether writes wait for this part of a read, to be merged with what it brings.
+    /// Whether writes wait for this buffer of a read, to be merged with the data read.
     pub fn is_awaited(&self, buf: Buf) -> bool {
         let buffer = &self.buffers[buf.0];
         !buffer.pending_writes.is_empty() || !buffer.deferred.is_empty()
     }
 
-    /// The logical page in each slot of each data page of `block`, as its summary records it.
+    /// The logical page in each slot of each data page of `block`, which is the content of its
+    /// summary.
     pub fn summary(&self, block: BlockId) -> impl Iterator<Item = Option<Lpn>> {
         let first = self.slot(self.layout.ppn(block, 0), 0);
         let end = first + self.data_pages * self.config.slots;
         (first..end).map(|psn| self.map.written(psn).map(Lpn))
     }
 
-    /// The array it runs on.
+    /// Layout of the array.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Its knobs.
+    /// Configuration of the layer.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Whether a block is being emptied, by garbage collection or wear levelling.
+    /// Whether any block is being emptied by garbage collection or wear levelling.
     #[inline]
     pub fn is_collecting(&self) -> bool {
         self.collector.is_active()
     }
 
-    /// What it counted.
+    /// Statistics since the layer was created.
     #[inline]
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// Blocks that are erased and not at a write point.
+    /// Number of erased blocks without a write point.
     pub fn free_blocks(&self) -> u32 {
         self.blocks.free()
     }
 
-    /// Blocks in service.
+    /// Number of blocks in service.
     pub fn good_blocks(&self) -> u32 {
         self.blocks.good()
     }
 
-    /// Logical pages in the write buffer.
+    /// Number of logical pages in the write buffer.
     pub fn buffered(&self) -> u32 {
         self.buffered
     }
 
-    /// Logical pages whose data are on the array. Counted block by block: not for every request.
+    /// Number of logical pages on the array. It is a sum over all blocks, so do not call it for
+    /// each request.
     pub fn mapped(&self) -> u64 {
         (0..self.blocks.len()).map(|block| u64::from(self.blocks.valid(BlockId(block)))).sum()
     }
 
-    /// Whether so many blocks have gone bad that it takes no more writes.
+    /// Whether so many blocks have gone bad that writes are refused.
     pub fn is_worn_out(&self) -> bool {
         self.worn_out
     }
 
-    /// How often a block was erased.
+    /// Number of times that a block was erased.
     pub fn erases(&self, block: BlockId) -> u32 {
         self.blocks.erases(block)
     }
 
-    /// Whether a block was never in service: bad, and never erased.
+    /// Whether a block was never in service: it is bad and was never erased.
     pub fn is_bad_from_the_start(&self, block: BlockId) -> bool {
         self.blocks.state(block) == crate::blocks::BlockState::Bad && self.blocks.erases(block) == 0
     }
 
-    /// Whether work is in flight or waits.
+    /// Whether work is in flight or waiting.
     #[inline]
     pub fn is_busy(&self) -> bool {
         self.buffers.len() > usize::from(self.cached.is_some())
@@ -310,15 +312,16 @@ impl<O: ActionSink> Ftl<O> {
             || !self.worn_out && (self.recovery.is_some() || self.trim_journal.is_busy())
     }
 
-    /// Where the tables lie that are read and written at random: a driver may ask the system for
-    /// large pages there.
+    /// Address ranges of the tables that are accessed at random, for which the driver may request
+    /// large pages.
     pub fn tables(&self) -> [Range<*const u8>; 4] {
         let [l2p, p2l, valid] = self.map.ranges();
         [l2p, p2l, valid, self.blocks.range()]
     }
 
-    /// Prefetches for a request at this sector that comes some requests from now: first the map
-    /// entry of its page, then, with `entry_is_there`, the state of the block that the entry names.
+    /// Prefetches for a request at `sector` that will be submitted soon: with `entry_is_there`
+    /// false, the map entry of its page; later, with true, the state of the block to which the
+    /// entry refers.
     #[inline]
     pub fn prefetch(&self, sector: u64, entry_is_there: bool) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
@@ -328,7 +331,7 @@ impl<O: ActionSink> Ftl<O> {
         if lpn >= u64::from(self.config.exported) {
             return;
         }
-        // Exported pages are numbered in 32 bits.
+        // Exported page numbers have 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let lpn = lpn as u32;
         let psn = self.map.get(lpn);
@@ -339,12 +342,12 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Bytes of memory that map, summaries and block table hold.
+    /// Bytes of memory used by the map, the reverse map and the block table.
     pub fn memory(&self) -> u64 {
         self.map.memory() + self.blocks.memory()
     }
 
-    /// Moves everything on that can move.
+    /// Starts all work that can start.
     #[inline(always)]
     fn advance(&mut self) {
         let waiting = !self.ready.is_empty() || !self.collector.ready.is_empty();
@@ -363,7 +366,7 @@ impl<O: ActionSink> Ftl<O> {
         loop {
             self.collect();
             let issued = self.dispatch();
-            // Blocks opened may have made collection due.
+            // Opening blocks may have made a collection necessary.
             let due = self.wants_collection() || !self.collector.ready.is_empty();
             if issued && due {
                 continue;
@@ -393,7 +396,7 @@ impl<O: ActionSink> Ftl<O> {
         self.sink.push(action);
     }
 
-    /// Something to be done with a buffer.
+    /// Emits an action on a buffer, if the driver stores page contents.
     #[inline]
     pub(crate) fn with_buffer(&mut self, action: Action) {
         if self.config.contents {
@@ -401,7 +404,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// An operation on the array: for the host, or for copies.
+    /// Emits a flash operation: for the host, or for copies.
     #[inline(always)]
     pub(crate) fn issue(&mut self, op: FlashOp, copies: bool) {
         self.sink.push(if copies { Action::Copy(op) } else { Action::Flash(op) });
@@ -412,8 +415,7 @@ impl<O: ActionSink> Ftl<O> {
         self.layout.die_group_of(self.layout.block_of(ppn))
     }
 
-    /// Starts reading the slots of one super-page into a chain of buffers, the first of which is
-    /// `head`.
+    /// Starts to read the slots of one super-page into the chain of buffers that starts at `head`.
     #[inline(always)]
     pub(crate) fn read_pages(&mut self, head: u32, slots: u32) {
         let PageBuffer { psn, copy_cause: copies, .. } = self.buffers[head];
@@ -425,7 +427,7 @@ impl<O: ActionSink> Ftl<O> {
         self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies.is_some());
     }
 
-    /// The page that the slot held is mapped no more.
+    /// The slot no longer holds the current copy of a page.
     #[inline(always)]
     pub(crate) fn invalidate(&mut self, psn: u32) {
         self.map.empty(psn);

@@ -1,9 +1,10 @@
-//! The map of logical pages to slots (L2P), the reverse map (P2L), and the valid bitmap.
+//! The logical-to-physical map (L2P), the reverse map (P2L), and the valid bitmap.
 //!
-//! Slots are numbered through the array: slot `s` of super-page `p` is `p * slots + s`. The L2P
-//! entry of a page with work in flight names its buffer, and the buffer has the slot of the page's
-//! copy on the array: one lookup finds both. The tables are packed: of an array of 2^22 slots they
-//! take 23 and 22 bits an entry, and a bit; of the largest, 2^32 slots, 65 bits.
+//! Slots are numbered over the whole array: slot `s` of super-page `p` is `p * slots + s`. The L2P
+//! entry of a page with work in flight refers to its buffer, which in turn holds the slot of the
+//! page's copy on the array, so a single lookup finds both. The tables are packed. An array of 2^22
+//! slots takes 23 and 22 bits an entry and one valid bit; the largest array, of 2^32 slots, takes
+//! 65 bits.
 
 mod snapshot;
 
@@ -16,28 +17,29 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use gordon_units::Lpn;
 
-/// Entries of a table in a line of the processor's cache, at least.
+/// Minimum number of table entries in a cache line.
 pub(crate) const LINE: usize = 16;
-/// Cache lines of a block's reverse map that are prefetched before it is collected.
+/// Cache lines of the reverse map prefetched when the collection of a block starts.
 const LINES: usize = 32;
-/// Buffers that the map can name at first, at least.
+/// Minimum number of buffers that the map can refer to initially.
 const MIN_BUFFERS: u32 = 1 << 16;
-/// The most slots: above them numbers are left for buffers.
+/// Maximum number of slots; the values above it refer to buffers.
 pub(crate) const MOST_SLOTS: u32 = u32::MAX - (1 << 24);
 
 /// The map, the reverse map and the valid bitmap.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     slots: u32,
-    /// By logical page: 0 if it is not mapped, a slot + 1, or from `first_buffer` on a buffer.
+    /// By logical page: 0 if unmapped, the slot + 1, or, from `first_buffer` on, a buffer.
     l2p: Packed,
-    /// The number of the first buffer, and how many can be named.
+    /// The entry value of buffer 0, and the number of buffers that entries can refer to.
     first_buffer: u32,
     named_buffers: u32,
-    /// By slot: 0, or the logical page + 1 that it was last programmed with. It is never cleared.
+    /// By slot: the logical page + 1 with which it was last programmed, or 0. Entries are never
+    /// cleared.
     p2l: Packed,
     exported: u32,
-    /// A bit for each slot: it holds the current copy of a logical page.
+    /// One bit for each slot: whether it holds the current copy of a logical page.
     valid: Vec<u64>,
 }
 
@@ -56,31 +58,32 @@ impl Map {
         }
     }
 
-    /// Where a page is: `NONE` if not mapped, a slot, or what [`buffer`](Self::buffer) understands.
+    /// The L2P entry of a page: `NONE` if unmapped, a slot, or a value for
+    /// [`buffer`](Self::buffer).
     #[inline]
     pub fn get(&self, lpn: u32) -> u32 {
         self.l2p.get(lpn).wrapping_sub(1)
     }
 
-    /// The buffer that an entry names.
+    /// The buffer to which an L2P entry refers; `None` if it does not refer to a buffer.
     #[inline]
     pub fn buffer(&self, place: u32) -> Option<u32> {
         (place >= self.slots && place != NONE).then(|| place - self.slots)
     }
 
-    /// The buffer that a page is in.
+    /// The buffer of a page, if any.
     #[inline]
     pub fn buffer_of(&self, lpn: u32) -> Option<u32> {
         self.l2p.get(lpn).checked_sub(self.first_buffer)
     }
 
-    /// Maps the page to a slot, or to `NONE`.
+    /// Maps a page to a slot, or to `NONE`.
     #[inline]
     pub fn set(&mut self, lpn: u32, place: u32) {
         self.l2p.set(lpn, place.wrapping_add(1));
     }
 
-    /// The page is in a buffer.
+    /// Maps a page to a buffer.
     #[inline(always)]
     pub fn set_buffer(&mut self, lpn: u32, at: u32) {
         if at >= self.named_buffers {
@@ -89,7 +92,7 @@ impl Map {
         self.l2p.set(lpn, self.first_buffer + at);
     }
 
-    /// More work is in flight than there are numbers for: gives all entries one more bit.
+    /// Widens all entries by one bit when there are more buffers than they can refer to.
     #[cold]
     fn widen(&mut self, at: u32) {
         let most = self.first_buffer.checked_add(at).expect("fewer than 2^24 pages in flight");
@@ -97,7 +100,7 @@ impl Map {
         self.named_buffers = self.l2p.max() - self.first_buffer + 1;
     }
 
-    /// A slot that held no page holds one.
+    /// Sets the valid bit of a slot, which must be clear.
     #[inline]
     pub fn fill(&mut self, psn: u32) {
         let (word, bit) = (&mut self.valid[psn as usize / 64], 1 << (psn % 64));
@@ -105,18 +108,18 @@ impl Map {
         *word |= bit;
     }
 
-    /// The slots from `start` on whose bit is set hold a page.
+    /// Sets the valid bits of the slots from `start` whose bit is set in `bits`.
     fn fill_all(&mut self, start: u32, bits: u64) {
         let (word, shift) = (start as usize / 64, start % 64);
         self.valid[word] |= bits << shift;
-        // What goes beyond the word; none of the last slots do.
+        // Bits beyond the first word. The last slots of the array never have any.
         let beyond = bits.checked_shr(64 - shift).unwrap_or(0);
         if beyond != 0 {
             self.valid[word + 1] |= beyond;
         }
     }
 
-    /// A slot that held a page holds none.
+    /// Clears the valid bit of a slot, which must be set.
     #[inline]
     pub fn empty(&mut self, psn: u32) {
         let (word, bit) = (&mut self.valid[psn as usize / 64], 1 << (psn % 64));
@@ -124,13 +127,13 @@ impl Map {
         *word &= !bit;
     }
 
-    /// Whether a slot holds a page.
+    /// Whether the valid bit of a slot is set.
     #[inline]
     pub fn is_filled(&self, psn: u32) -> bool {
         self.valid[psn as usize / 64] >> (psn % 64) & 1 == 1
     }
 
-    /// The first of the slots from `psn` to before `end` that holds a page.
+    /// The first slot from `psn` to before `end` whose valid bit is set.
     #[inline]
     pub fn next_filled(&self, psn: u32, end: u32) -> Option<u32> {
         let mut at = psn;
@@ -144,7 +147,7 @@ impl Map {
         None
     }
 
-    /// A bit for each of up to 64 slots: it holds a page.
+    /// The valid bits of up to 64 slots.
     #[inline]
     pub fn filled_among(&self, slots: Range<u32>) -> u64 {
         let (word, shift) = (slots.start as usize / 64, slots.start % 64);
@@ -156,11 +159,11 @@ impl Map {
         bits & (u64::MAX >> (64 - len))
     }
 
-    /// Maps the next of `pages`, none of which are mapped, to each slot from `start` on whose bit
-    /// is set, programmed with it. None of the slots was written before.
+    /// Maps the next of `pages`, all of which are unmapped, to each slot from `start` whose bit is
+    /// set in `slots`, as if programmed with it. None of the slots was written before.
     ///
-    /// The processor has to wait for the memory of each page's entry, but not sequentially: all are
-    /// prefetched before the first is needed.
+    /// Every map entry is a cache miss. All entries of a batch are read in advance, so that the
+    /// misses overlap.
     pub fn set_all(&mut self, start: u32, slots: &[u64], pages: &mut impl Iterator<Item = u32>) {
         const WORDS: usize = 4;
         let mut next = [0; 64 * WORDS];
@@ -188,25 +191,25 @@ impl Map {
         starts.zip(slots).for_each(|(start, &word)| self.fill_all(start, word));
     }
 
-    /// The page that a slot was last programmed with.
+    /// The page with which a slot was last programmed, if any.
     #[inline]
     pub fn written(&self, psn: u32) -> Option<u32> {
         self.p2l.get(psn).checked_sub(1)
     }
 
-    /// A slot is programmed with a page, or with none.
+    /// Records that a slot is programmed with a page, or with none.
     #[inline]
     pub fn write(&mut self, psn: u32, lpn: Option<u32>) {
         self.p2l.set(psn, lpn.map_or(0, |lpn| lpn + 1));
     }
 
-    /// The memory from a page's entry on; empty if there is no such page.
+    /// The memory from a page's L2P entry on, for a prefetch; empty if there is no such page.
     #[inline]
     pub fn entry(&self, lpn: u64) -> &[u8] {
         self.l2p.from(lpn)
     }
 
-    /// Prefetches what changes when a slot is emptied.
+    /// Prefetches the valid bit of a slot that will be cleared.
     #[inline]
     pub fn prefetch_emptied(&self, out: &impl ActionSink, psn: u32) {
         out.prefetch(&self.valid[psn as usize / 64..]);
@@ -219,39 +222,39 @@ impl Map {
         lines.for_each(|psn| out.prefetch(self.p2l.from(psn.into())));
     }
 
-    /// The memory of the tables.
+    /// Address ranges of the tables.
     pub fn ranges(&self) -> [Range<*const u8>; 3] {
         let Range { start, end } = self.valid.as_ptr_range();
         [self.l2p.bytes().as_ptr_range(), self.p2l.bytes().as_ptr_range(), start.cast()..end.cast()]
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory allocated.
     pub fn memory(&self) -> u64 {
         self.l2p.memory() + self.p2l.memory() + self.valid.len() as u64 * 8
     }
 }
 
 impl<O: ActionSink> Ftl<O> {
-    /// The slot that holds the last copy of a page on the array, whatever is in flight.
+    /// The slot of the latest copy of a page on the array, even if work on the page is in flight.
     pub(crate) fn mapped_psn(&self, lpn: Lpn) -> Option<u32> {
         let place = self.map.get(lpn.0);
         let place = self.map.buffer(place).map_or(place, |at| self.buffers[at].mapped_psn);
         (place != NONE).then_some(place)
     }
 
-    /// The number among all slots of the array of a slot of a super-page.
+    /// The slot number within the array of a slot of a super-page.
     #[inline]
     pub(crate) fn slot(&self, ppn: gordon_units::Ppn, slot: u32) -> u32 {
         ppn.0 * self.config.slots + slot
     }
 
-    /// The slots of a block, those of its summary pages too.
+    /// The slots of a block, including those of its summary pages.
     pub(crate) fn block_slots(&self, block: gordon_units::BlockId) -> Range<u32> {
         let first = self.slot(self.layout.ppn(block, 0), 0);
         first..first + self.layout.pages_per_block() * self.config.slots
     }
 
-    /// The page in a slot that holds one.
+    /// The page in a slot whose valid bit is set.
     #[inline(always)]
     pub(crate) fn page_in(&self, psn: u32) -> u32 {
         self.map.written(psn).expect("the slot holds a page")

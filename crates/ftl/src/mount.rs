@@ -1,23 +1,25 @@
-//! Mounting: from what the array holds to a layer that continues with it.
+//! Mounting: rebuilds a layer from the content of an array.
 //!
-//! The map is not kept on the array; it follows from what is (section 4.2.2 of the paper): of each
-//! page the freshest copy counts, by the sequence number beside it, and of equal ones the later.
-//! [`Mount`] asks for the summary of each block and, where there is none, for its pages one by one.
-//! Many looks may be outstanding, to be answered in any order. So mounting can be simulated, tested
-//! and done by the same code.
+//! The map is not stored on the array but derived from it (section 4.2.2 of the paper): of each
+//! page the newest copy counts, that is, the one with the highest sequence number in its
+//! out-of-band data, and of equals the later one. [`Mount`] requests the summary of each block and,
+//! if a block has none, its pages one by one. Several scan requests may be outstanding and may be
+//! answered in any order, so the same code serves simulation, tests and stores.
 //!
-//! After a clean stop the layer continues where it stood. After a cut it first makes good what that
-//! may have left, with ordinary operations, so that a cut in the midst of it does no harm:
+//! After a clean shutdown the layer continues in its last state. After a power cut it first repairs
+//! the effects of the cut with ordinary operations, so that another cut during the repair does no
+//! harm:
 //!
-//! 1. The last page of a block that was being written may read well now and fail later (an
-//!    *unstable page*): what it holds is rewritten.
-//! 2. So may the last page of the trim journal: the journal is written again, as a snapshot.
-//! 3. Blocks without a summary are emptied and erased, and those with a page that cannot be read:
-//!    it might come back after the next cut, older than what was served since.
+//! 1. The last page of an open block may be readable now and fail later (an *unstable page*). Its
+//!    content is rewritten.
+//! 2. The same applies to the last page of the trim journal. The journal is rewritten as a
+//!    snapshot.
+//! 3. Blocks without a summary, or with an unreadable page, are emptied and erased. The unreadable
+//!    page might become readable at the next cut, and is older than data served since.
 //!
-//! Before the first two are done nothing is erased that holds data, for it may be what an unstable
-//! page stands before. A block that seems erased may be half so, or have a page half programmed: it
-//! is erased again before it is used.
+//! Until the first two steps are done, no block with data is erased, since it may hold the previous
+//! copy of a page that is now unstable. A block that seems erased may be partly erased, or have a
+//! partly programmed page: it is erased again before it is used.
 
 use crate::blocks::Blocks;
 use crate::buffer::{CopyCause, NONE};
@@ -34,42 +36,42 @@ use core::fmt;
 use gordon_nand::Layout;
 use gordon_units::{BlockId, Lpn, Ppn};
 
-/// Numbers that pages may have which cannot be read now are skipped after a cut. Such pages are
-/// erased before anything is served, but for one that seems erased and is not: should it ever be
-/// read, it is the older.
+/// Gap in sequence numbers after a power cut, which skips the numbers of pages that are unreadable
+/// now. Such pages are erased before anything is served, except in a block that wrongly seems
+/// erased; if such a page becomes readable, its lower number marks it as older.
 const SKIPPED: u64 = 1 << 32;
-/// Higher ones than any layer gives.
+/// Sequence numbers from here on are never assigned, so a page with one is not valid.
 const LIMIT: u64 = 1 << 63;
 
-/// What is to be looked at.
+/// The next thing to scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanRequest {
-    /// The summary pages of this block: answer with [`Mount::summary`]. The block has a summary
-    /// only if all of these pages can be read and belong to the same summary.
+    /// The summary pages of this block, to be answered with [`Mount::summary`]. The block has a
+    /// summary only if all of these pages are readable and belong to the same summary.
     Summary(BlockId),
-    /// This page: answer with [`Mount::page`].
+    /// This page, to be answered with [`Mount::page`].
     Page(Ppn),
-    /// Nothing before another answer.
+    /// Wait for an outstanding answer.
     Wait,
-    /// Nothing more.
+    /// The scan is complete.
     Done,
 }
 
-/// What a page holds.
+/// The content of a page, as scanned.
 #[derive(Clone, Debug)]
 pub enum ScanResult<'a> {
-    /// It seems not to have been programmed since its block was erased.
+    /// The page seems not to have been programmed since its block was erased.
     Erased,
-    /// It cannot be read, or is no page of this layer.
+    /// The page is unreadable, or was not written by this layer.
     Unreadable,
-    /// Data.
+    /// A data page.
     Data {
-        /// Its sequence number.
+        /// Sequence number of the page.
         sequence: u64,
         /// The logical page in each slot.
         lpns: &'a [Option<Lpn>],
-        /// The data can be read too. If not, and no page after it is programmed, be it data or a
-        /// summary, its program was cut short, and it never counted.
+        /// The data are readable too. If not, and no later page of the block is programmed, the
+        /// program was interrupted and its data never counted as written.
         sound: bool,
     },
     /// A page of a summary.
@@ -78,21 +80,21 @@ pub enum ScanResult<'a> {
     Trims(u64, TrimRecord),
 }
 
-/// Where a layer stood when it was stopped at rest: what the array alone does not tell.
+/// The state of a layer at a clean shutdown that cannot be derived from the array.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CleanShutdownState {
-    /// The open blocks, and whether copies of garbage collection go there.
+    /// The open blocks, and whether each belongs to the write points for copies.
     pub open: Vec<(BlockId, bool)>,
-    /// Blocks that have to be erased before they are used, since an earlier cut.
+    /// Blocks that must be erased before they are used, because of an earlier power cut.
     pub suspects: Vec<BlockId>,
 }
 
-/// Why a layer cannot go on.
+/// Why a layer cannot be mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MountError {
-    /// The knobs cannot be.
+    /// The configuration is invalid.
     Config(FtlConfigError),
-    /// What is said to have been open cannot have been.
+    /// The clean shutdown state lists a block as open that cannot be open.
     OpenBlock(BlockId),
 }
 
@@ -119,18 +121,18 @@ enum BlockContent {
     Log,
 }
 
-/// What is known of a block.
+/// The result of scanning a block.
 #[derive(Clone, Copy, Debug)]
 struct ScannedBlock {
     content: BlockContent,
-    /// Its summary was found: it is complete.
+    /// The summary was found, so the block is complete.
     is_complete: bool,
-    /// The highest number of its pages.
+    /// The highest sequence number of its pages.
     sequence: u64,
-    /// The last page that could be read, and the first that is erased or beyond the end.
+    /// The last readable page, and the first page that is erased (or the number of pages).
     last: u32,
     end: u32,
-    /// The last data page seen and its sequence number, if its data cannot be read.
+    /// The last data page scanned and its sequence number, if its data are unreadable.
     torn: Option<(Ppn, u64)>,
 }
 
@@ -141,7 +143,7 @@ impl ScannedBlock {
     }
 }
 
-/// Pages of a block that follow each other and have the same number.
+/// A run of consecutive pages of a block with the same sequence number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct PageRun {
     sequence: u64,
@@ -149,7 +151,7 @@ struct PageRun {
     pages: u32,
 }
 
-/// A layer in the making.
+/// A mount in progress.
 #[derive(Clone, Debug)]
 pub struct Mount {
     layout: Layout,
@@ -160,20 +162,19 @@ pub struct Mount {
     map: Map,
     runs: Vec<PageRun>,
     records: Vec<(u64, TrimRecord)>,
-    /// Pages to look at.
+    /// Pages to scan.
     pages: VecDeque<Ppn>,
-    /// The next block to look at; `bad` is sorted.
+    /// The next block to scan; `bad` is sorted.
     next: u32,
     outstanding: u32,
     unreadable: u64,
 }
 
 impl Mount {
-    /// Begins, on an array with bad blocks, the others of which were erased so often. Sequences
-    /// and pages are asked for.
+    /// Starts a mount. `erases` is the erase count of each block.
     ///
     /// # Panics
-    /// Where `erases` has not an entry for each block.
+    /// Panics if `erases` does not have an entry for each block.
     pub fn new(
         layout: Layout,
         config: Config,
@@ -208,7 +209,7 @@ impl Mount {
         })
     }
 
-    /// What to look at next.
+    /// The next scan request.
     pub fn next_scan(&mut self) -> ScanRequest {
         if let Some(ppn) = self.pages.pop_front() {
             self.outstanding += 1;
@@ -225,8 +226,8 @@ impl Mount {
         if self.outstanding > 0 { ScanRequest::Wait } else { ScanRequest::Done }
     }
 
-    /// The summary of a block, if it has one: the number of each data page, and the logical page in
-    /// each slot.
+    /// Reports the summary of a block: the sequence number of each data page and the logical page
+    /// in each slot; `None` if the block has no summary.
     pub fn summary(&mut self, block: BlockId, found: Option<(&[u64], &[Option<Lpn>])>) {
         self.outstanding -= 1;
         let pages = self.config.data_pages(&self.layout) as usize;
@@ -248,7 +249,7 @@ impl Mount {
         }
     }
 
-    /// What a page holds.
+    /// Reports the content of a page.
     pub fn page(&mut self, ppn: Ppn, found: ScanResult<'_>) {
         self.outstanding -= 1;
         let (block, page) = self.layout.place_of(ppn);
@@ -301,16 +302,15 @@ impl Mount {
         }
     }
 
-    /// A page whose data cannot be read counts as soon as a page after it turns out to be
-    /// programmed: its own program had ended by then. Otherwise an older copy would be served in
-    /// its place.
+    /// A page with unreadable data counts if a later page of the block is programmed, since its own
+    /// program had completed by then. If it did not count, reads would return an older copy.
     fn count_torn(&mut self, torn: Option<(Ppn, u64)>) {
         if let Some((ppn, sequence)) = torn {
             self.count(ppn, sequence);
         }
     }
 
-    /// What a page was written with counts.
+    /// Counts the pages of a data page as written.
     fn count(&mut self, ppn: Ppn, sequence: u64) {
         let (block, page) = self.layout.place_of(ppn);
         match self.runs.last_mut() {
@@ -322,13 +322,13 @@ impl Mount {
         self.blocks[block.index()].saw(page, sequence, BlockContent::Data);
     }
 
-    /// The layer, when there is nothing more to look at. `standing` is where it was stopped at
-    /// rest; without it, it was cut: then operations come out at the first input
-    /// ([`Input::Idle`](crate::Input::Idle) will do) until it no longer
-    /// [recovers](Ftl::is_recovering), and before that nothing is to be served.
+    /// Completes the mount when the scan is done. `clean_state` is the state at a clean shutdown.
+    /// Without it a power cut is assumed: the layer then issues repair operations from the first
+    /// input on ([`Input::Idle`](crate::Input::Idle) suffices) until it no longer
+    /// [recovers](Ftl::is_recovering), and must not serve requests before that.
     ///
     /// # Panics
-    /// Where [`next_scan`](Self::next_scan) has not said [`ScanRequest::Done`].
+    /// Panics if [`next_scan`](Self::next_scan) has not returned [`ScanRequest::Done`].
     pub fn into_ftl<O: ActionSink>(
         mut self,
         clean_state: Option<&CleanShutdownState>,
@@ -416,24 +416,24 @@ impl Mount {
         Ok(ftl)
     }
 
-    /// Has a block emptied and erased, as after a power cut, though it is complete: what describes
-    /// it is damaged. To be called after all looks.
+    /// Marks a complete block to be emptied and erased as after a power cut, because its metadata
+    /// are damaged. Call this when the scan is done.
     pub fn refresh(&mut self, block: BlockId) {
         self.blocks[block.index()].is_complete = false;
     }
 
-    /// A layer that only reads what was found, and starts no operation but reads.
+    /// Completes the mount as a read-only layer, which issues no operations but reads.
     ///
     /// # Panics
-    /// If [`next_scan`](Self::next_scan) has not said [`ScanRequest::Done`].
+    /// Panics if [`next_scan`](Self::next_scan) has not returned [`ScanRequest::Done`].
     pub fn into_frozen_ftl<O: ActionSink>(self, out: O) -> Result<Ftl<O>, MountError> {
         let mut ftl = self.into_ftl(None, out)?;
         (ftl.recovery, ftl.worn_out) = (None, true);
         Ok(ftl)
     }
 
-    /// By logical page: the highest sequence number of what was found about it, a copy or a record
-    /// of its trim; 0 if nothing was.
+    /// By logical page: the highest sequence number of a copy or trim record that was found; 0 if
+    /// none was.
     #[must_use]
     pub fn evidence(&self) -> Vec<u64> {
         let mut evidence = vec![0; self.config.exported as usize];
@@ -452,13 +452,13 @@ impl Mount {
         evidence
     }
 
-    /// Pages that could not be read where some were expected: what was in them may show as older
-    /// than it was, or not at all.
+    /// Number of unreadable pages where programmed pages were expected. The logical pages in them
+    /// may appear in an older version, or as unmapped.
     pub fn unreadable(&self) -> u64 {
         self.unreadable
     }
 
-    /// Makes the map: copies and trims in the order in which they were programmed.
+    /// Builds the map by replaying copies and trims in the order of their sequence numbers.
     fn replay(&mut self) {
         self.runs.sort_unstable();
         self.records.sort_by_key(|&(sequence, _)| sequence);
@@ -480,7 +480,7 @@ impl Mount {
         forget(&mut self.map, u64::MAX);
     }
 
-    /// Marks what is valid; how much of each block.
+    /// Sets the valid bitmap; returns the valid count of each block.
     fn valid(&mut self) -> Vec<u32> {
         let mut valid = vec![0; self.blocks.len()];
         for lpn in 0..self.config.exported {
@@ -494,7 +494,7 @@ impl Mount {
     }
 }
 
-/// The states of [`Blocks::restore`].
+/// Block states in the argument of [`Blocks::restore`].
 const FREE: u8 = 0;
 const OPEN: u8 = 1;
 const CLOSED: u8 = 2;
@@ -505,15 +505,15 @@ fn is_number(sequence: u64) -> bool {
 }
 
 impl<O: ActionSink> Ftl<O> {
-    /// Whether what a power cut left is being made good: until then nothing is to be served.
+    /// Whether the effects of a power cut are being repaired; no requests may be served until then.
     pub fn is_recovering(&self) -> bool {
         self.recovery.is_some() && !self.worn_out
     }
 
-    /// Where it stands, for [`Mount::into_ftl`] to go on from.
+    /// The state for [`Mount::into_ftl`] after a clean shutdown.
     ///
     /// # Panics
-    /// Where work is in flight or waits.
+    /// Panics if work is in flight or waiting.
     pub fn clean_shutdown_state(&self) -> CleanShutdownState {
         assert!(!self.is_busy(), "a layer is stopped when no work is in flight");
         let points = self.write_points.in_order().map(|at| self.write_points.get(at));
@@ -525,12 +525,12 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Whether what is on the array is not yet sure to stay: no data are to be erased.
+    /// Whether pages on the array may be unstable, so that no data may be erased.
     pub(crate) fn is_array_unstable(&self) -> bool {
         self.recovery.as_ref().is_some_and(|recovery| recovery.stage != RecoveryStage::Empty)
     }
 
-    /// Continues with what a cut has left to be done.
+    /// Continues the repairs after a power cut.
     #[cold]
     pub(crate) fn recover(&mut self) {
         let Some(mut recovery) = self.recovery.take() else { return };
@@ -540,7 +540,8 @@ impl<O: ActionSink> Ftl<O> {
             {
                 self.copy_page(ppn, CopyCause::Collection);
             }
-            // What the journal said before of a page that may be unstable could be wrong.
+            // A journal record written before a possibly unstable page was rewritten could be
+            // wrong.
             if recovery.rewrite.is_empty() && self.collector.copies == 0 {
                 recovery.stage = RecoveryStage::Log;
                 self.trim_journal.start_snapshot();
@@ -563,15 +564,15 @@ impl<O: ActionSink> Ftl<O> {
     }
 }
 
-/// What a cut has left to be done.
+/// Repairs after a power cut that are still to be done.
 #[derive(Clone, Debug)]
 pub(crate) struct Recovery {
     stage: RecoveryStage,
     /// Pages that may be unstable.
     rewrite: Vec<Ppn>,
-    /// Blocks of the journal as it was.
+    /// Blocks of the trim journal found at mount.
     log: Vec<BlockId>,
-    /// Blocks without a summary, and with a page that cannot be read.
+    /// Blocks without a summary or with an unreadable page.
     partial: Vec<BlockId>,
 }
 

@@ -1,10 +1,10 @@
-//! A table of small numbers in as few bits as the largest needs: the map of an array of 2^22
+//! A table of numbers, each in as few bits as the largest needs: the map of an array of 2^22
 //! super-pages takes 22 bits an entry, not 32.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Numbers from 0 to a maximum, all 0 at first.
+/// Numbers from 0 to a maximum, initially 0.
 #[derive(Clone, Debug)]
 pub(crate) struct Packed {
     bytes: Vec<u8>,
@@ -15,7 +15,8 @@ pub(crate) struct Packed {
 impl Packed {
     pub fn new(len: u32, max: u32) -> Self {
         let bits = (32 - max.leading_zeros()).max(1) as usize;
-        // An entry is read as the 8 bytes from its first; at most 7 + 32 bits of them are used.
+        // An entry is accessed as the 8 bytes from its first; at most 7 + 32 bits of these are
+        // used.
         let bytes = vec![0; (len as usize * bits).div_ceil(8) + 8];
         Self { bytes, bits, mask: (1 << bits) - 1 }
     }
@@ -29,9 +30,9 @@ impl Packed {
         }
     }
 
-    /// The same entries, in as many bits as `max` needs.
+    /// A copy of the table with as many bits an entry as `max` needs.
     pub fn with_max(&self, max: u32) -> Self {
-        // Entries are numbered in 32 bits.
+        // Entry indices have 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let len = ((self.bytes.len() - 8) * 8 / self.bits) as u32;
         let mut new = Self::new(len, max);
@@ -63,7 +64,7 @@ impl Packed {
         self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
     }
 
-    /// Sets the entries from `index` on, without reading back what was just stored.
+    /// Sets consecutive entries from `index` on, without reading bytes just stored.
     pub fn set_run(&mut self, index: u32, values: &[u32]) {
         let bit = index as usize * self.bits;
         let end = bit + values.len() * self.bits;
@@ -73,7 +74,7 @@ impl Packed {
         for &value in values {
             word |= u64::from(value) << shift;
             self.bytes[byte..byte + 8].copy_from_slice(&word.to_le_bytes());
-            // What is left are the bits of a byte that is not full.
+            // Keeps the bits of the byte that is not full yet.
             shift += self.bits;
             byte += shift / 8;
             word >>= shift / 8 * 8;
@@ -90,17 +91,17 @@ impl Packed {
         self.bytes.get(at..).unwrap_or_default()
     }
 
-    /// The memory itself.
+    /// The memory of the table.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// The memory itself, to be filled from a checkpoint.
+    /// The memory of the table, to be filled from a checkpoint.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory allocated.
     pub fn memory(&self) -> u64 {
         self.bytes.capacity() as u64
     }
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_do_not_touch_each_other() {
+    fn entries_do_not_overlap() {
         for max in [
             1,
             2,

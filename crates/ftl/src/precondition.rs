@@ -1,20 +1,21 @@
-//! The steady state of uniform random overwrites, made at once: the map as it would be after
-//! writing for long.
+//! The steady state of uniform random overwrites, computed directly: builds the map as it would be
+//! after long writing.
 //!
-//! All blocks but those of write points and the free ones left at the mark where collection starts
-//! are closed. How many valid pages each has follows from the policy, with N closed blocks of b
-//! pages and L mapped pages:
+//! All blocks are closed, except those of write points and the free ones left at the threshold
+//! where collection starts. The policy determines how many valid pages each has. For N closed
+//! blocks of b pages and L mapped pages:
 //!
-//! - greedy: a block loses pages one by one, at a rate in proportion to what it has, until it is
-//!   the least: there are `c / v` blocks of v pages each, from b down to some least v.
-//! - FIFO: after a fraction x of its life a page is still valid with probability
-//!   `exp(-x alpha / A)`, where `A = 1 / (1 - exp(-alpha / A))` and `alpha = N b / L`
-//!   (Desnoyers, SYSTOR'12).
-//! - random and d-choices: the flow of blocks past v pages equals what is collected below:
-//!   `n(v+1) (v+1) / L = c (1 - (1 - F(v))^d)` (the mean field of Van Houdt, SIGMETRICS'13).
-//! - cost-benefit: as greedy, which it is nearly under uniform writes.
+//! - greedy: a block loses pages one by one, at a rate proportional to its valid pages, until it
+//!   has the fewest. There are `c / v` blocks of v pages each, from b down to some minimum of v.
+//! - FIFO: after a fraction x of its block's life a page is still valid with probability `exp(-x
+//!   alpha / A)`, where `A = 1 / (1 - exp(-alpha / A))` and `alpha = N b / L` (Desnoyers,
+//!   SYSTOR'12).
+//! - random and d-choices: the flow of blocks from v + 1 to v pages equals the rate at which blocks
+//!   of at most v pages are collected: `n(v+1) (v+1) / L = c (1 - (1 - F(v))^d)` (the mean field of
+//!   Van Houdt, SIGMETRICS'13).
+//! - cost-benefit: as greedy, to which it is close under uniform writes.
 //!
-//! Older blocks have fewer. Which pages are where is a random permutation.
+//! Older blocks have fewer valid pages. The placement of the pages is a random permutation.
 
 use crate::config::Victim;
 use crate::io::ActionSink;
@@ -27,15 +28,15 @@ use gordon_units::SplitMix64;
 use gordon_units::{Lpn, Progress, Stopped};
 
 impl<O: ActionSink> Ftl<O> {
-    /// Maps the pages below `first` and those of `more` (in order, none of them below `first`) in
-    /// the steady state of uniform random overwrites, free blocks at the mark where garbage
-    /// collection starts. Each 16 pages are a step of `progress`.
+    /// Maps the pages below `first` and those in `more` (in ascending order, none below `first`) in
+    /// the steady state of uniform random overwrites, with as many free blocks as at the start of
+    /// garbage collection. Each 16 pages are a step of `progress`.
     ///
     /// # Errors
-    /// Where `progress` stops it: the layer is then of no use.
+    /// Returns [`Stopped`] if `progress` requests it; the layer must then be discarded.
     ///
     /// # Panics
-    /// Where the layer is not new, or a page lies outside the exported ones.
+    /// Panics if the layer is not new, or if a page lies outside the exported ones.
     pub fn precondition(
         &mut self,
         first: u32,
@@ -61,7 +62,7 @@ impl<O: ActionSink> Ftl<O> {
         };
         let per_block = self.data_pages * self.config.slots;
         let points = self.config.points();
-        // Write points are part of the way through their blocks, each at another place.
+        // The fill levels of the write points are spread evenly over a block.
         let step = |at: u32| {
             let share = u64::from(self.data_pages) * u64::from(at) / u64::from(points);
             u32::try_from(share).expect("pages of a block")
@@ -91,7 +92,7 @@ impl<O: ActionSink> Ftl<O> {
             let opened = self.open(at);
             assert!(opened, "counted above");
             let block = self.write_points.get(at).block.expect("just opened");
-            // At most a block's.
+            // At most the pages of a block, which fits.
             #[allow(clippy::cast_possible_truncation)]
             let valid = left.min(u64::from(fill * slots)) as u32;
             left -= u64::from(valid);
@@ -106,9 +107,11 @@ impl<O: ActionSink> Ftl<O> {
     }
 }
 
-/// Draws `wanted` of the first `of` bits, any set of them as likely as any other; the rest are 0.
+/// Sets `wanted` random bits of the first `of` bits, and clears the rest. All sets are equally
+/// likely.
 fn choose(bits: &mut [u64], of: u32, wanted: u32, random: &mut SplitMix64) {
-    // Those in or those out are drawn, whichever are fewer, once more where it is one drawn before.
+    // Draws the bits to set or those to leave clear, whichever are fewer; repeats a draw that hits
+    // a bit already drawn.
     let mut left = wanted.min(of - wanted);
     let out = left < wanted;
     bits.fill(0);
@@ -126,7 +129,8 @@ fn choose(bits: &mut [u64], of: u32, wanted: u32, random: &mut SplitMix64) {
     }
 }
 
-/// Valid pages of each of `blocks` blocks of `most` pages, the oldest first; they sum to `pages`.
+/// Valid pages of each of `blocks` blocks of `most` pages, the oldest block first; the sum is
+/// `pages`.
 fn valid_counts(
     victim: Victim,
     blocks: u32,
@@ -141,7 +145,7 @@ fn valid_counts(
         Victim::Random => by_quantile(&choices(1, most, mean), blocks),
         Victim::DChoices(choices_) => by_quantile(&choices(choices_, most, mean), blocks),
     };
-    // Rounding is spread over all blocks.
+    // Spreads the rounding error over all blocks.
     let sum: u64 = counts.iter().map(|&count| u64::from(count)).sum();
     let more = pages > sum;
     let mut off = pages.abs_diff(sum);
@@ -161,11 +165,11 @@ fn valid_counts(
     counts
 }
 
-/// The part of the blocks with each count of valid pages, from 0 to `most`.
+/// The fraction of blocks with each count of valid pages, from 0 to `most`.
 fn greedy(most: u32, mean: f64) -> Vec<f64> {
     let mut parts = vec![0.0; most as usize + 1];
-    // Blocks of 1/v from `least` up: their mean is (most - least + 1) / (H(most) - H(least - 1)),
-    // which falls with `least`.
+    // With fractions proportional to 1/v for v from `least` to `most`, the mean is (most - least +
+    // 1) / (H(most) - H(least - 1)), which falls with `least`.
     let (mut harmonic, mut least) = (0.0, most + 1);
     while least > 1 {
         let next = harmonic + 1.0 / f64::from(least - 1);
@@ -181,7 +185,7 @@ fn greedy(most: u32, mean: f64) -> Vec<f64> {
     for count in least..=most {
         parts[count as usize] = 1.0 / f64::from(count) / harmonic;
     }
-    // The rest has one page less, or none: what makes the mean right.
+    // The remaining blocks have `least - 1` pages; their fraction makes the mean right.
     let now = f64::from(most + 1 - least) / harmonic;
     let below = f64::from(least - 1);
     let part = ((now - mean) / (now - below)).clamp(0.0, 1.0);
@@ -192,13 +196,13 @@ fn greedy(most: u32, mean: f64) -> Vec<f64> {
     parts
 }
 
-/// As [`greedy`], where the least of so many blocks taken at random is collected.
+/// As [`greedy`], if the emptiest of `choices` random blocks is collected.
 fn choices(choices: u32, most: u32, mean: f64) -> Vec<f64> {
     let choices = f64::from(choices);
-    // For `rate` = c L / N, block collections per page's life: what part of the blocks has up to v
-    // pages follows from the part that has up to v + 1, from all of them down. (Upwards the parts
-    // would grow from numbers far too small to be told apart.) A greater rate goes with a higher
-    // mean.
+    // Here `rate` is c L / N, the collections in the lifetime of a page, divided by the number of
+    // blocks. The fraction of blocks with at most v pages follows from the fraction with at most v
+    // + 1, so it is computed downwards from 1. (Upwards it would start at numbers below the
+    // resolution of floats.) The mean grows with the rate.
     let of_rate = |rate: f64| {
         let mut parts = vec![0.0; most as usize + 1];
         let mut up_to = 1.0;
@@ -221,13 +225,14 @@ fn choices(choices: u32, most: u32, mean: f64) -> Vec<f64> {
     of_rate(libm::sqrt(low * high))
 }
 
-/// The part F of the blocks that have fewer than `count` pages, where `up_to` have up to `count`:
-/// as many get one less as are collected below, (up_to - F) count = rate (1 - (1 - F)^choices). By
-/// Newton's method: the difference grows ever slower with F, so that it comes nearer from below.
+/// The fraction F of blocks with fewer than `count` pages, if `up_to` have at most `count`. The
+/// flow from `count` to fewer pages equals the collections: (up_to - F) count = rate (1 - (1 -
+/// F)^choices). Solved by Newton's method, which approaches the root from below because the
+/// difference is convex in F.
 fn part_below(rate: f64, choices: f64, count: f64, up_to: f64) -> f64 {
     let mut below = 0.0;
     for _ in 0..100 {
-        // Of parts that may be far below 10^-16.
+        // Accurate for fractions far below 10^-16.
         let collected = -libm::expm1(choices * libm::log1p(-below));
         let short = (up_to - below) * count - rate * collected;
         let slope = count + rate * choices * (1.0 - collected) / (1.0 - below);
@@ -240,7 +245,7 @@ fn part_below(rate: f64, choices: f64, count: f64, up_to: f64) -> f64 {
     below
 }
 
-/// Counts whose numbers are in the proportion of `parts`.
+/// Assigns a count to each block so that the numbers of blocks are proportional to `parts`.
 fn by_quantile(parts: &[f64], blocks: u32) -> Vec<u32> {
     let sum: f64 = parts.iter().sum();
     let mut counts = Vec::with_capacity(blocks as usize);
@@ -264,7 +269,7 @@ fn fifo(blocks: u32, most: u32, mean: f64, random: &mut SplitMix64) -> Vec<u32> 
     let count = |at: u32| {
         let life = 1.0 - (f64::from(at) + 0.5) / f64::from(blocks);
         let valid = libm::exp(-life * alpha / a) * 4_294_967_296.0;
-        // Between 0 and 2^32.
+        // The value is between 0 and 2^32.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let valid = valid as u64;
         let drawn = (0..most).filter(|_| random.next_u64() >> 32 < valid).count();
@@ -273,20 +278,22 @@ fn fifo(blocks: u32, most: u32, mean: f64, random: &mut SplitMix64) -> Vec<u32> 
     (0..blocks).map(count).collect()
 }
 
-/// A ratio of counts, as far as 53 bits go.
+/// The ratio of two counts, with the precision of a float.
 #[allow(clippy::cast_precision_loss)]
 fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
 
-/// The numbers below a limit, each once, in an order that is drawn: a Feistel network over a
-/// rectangle of about as many places, in additions of numbers from tables as long as its sides.
+/// A random permutation of the numbers below a limit. It is a Feistel network on a grid of about as
+/// many cells, whose round functions are additions of random table entries, indexed by row or
+/// column.
 struct Permutation {
     limit: u32,
     width: u32,
-    /// Rows: 2 to this power.
+    /// Logarithm to base 2 of the number of rows.
     bits: u32,
-    /// By row, what it adds to the column; by column, what that adds to the row; the same again.
+    /// The tables of four rounds: by row, the addend of the column, then by column, the addend of
+    /// the row; twice.
     rounds: [Vec<u16>; 4],
     x: u32,
     y: u32,
@@ -294,11 +301,11 @@ struct Permutation {
 
 impl Permutation {
     fn new(limit: u32, random: &mut SplitMix64) -> Self {
-        // At most 2^16 columns and rows.
+        // There are at most 2^16 columns and rows.
         let bits = (32 - limit.saturating_sub(1).leading_zeros()).div_ceil(2);
         let (width, height) = (limit.div_ceil(1 << bits), 1 << bits);
         let mut table = |from: u32, to: u32| {
-            // Below 2^16.
+            // The number is below 2^16.
             #[allow(clippy::cast_possible_truncation)]
             (0..from).map(|_| random.below_u32(to) as u16).collect()
         };
@@ -311,7 +318,7 @@ impl Permutation {
     fn shuffle(&self, mut x: u32, mut y: u32) -> u32 {
         let [a, b, c, d] = &self.rounds;
         for [by_row, by_column] in [[a, b], [c, d]] {
-            // Not two ways, of which the processor would have to guess one.
+            // A minimum instead of a branch, which would be unpredictable.
             x += u32::from(by_row[y as usize]);
             x = x.min(x.wrapping_sub(self.width));
             y = (y + u32::from(by_column[x as usize])) & ((1 << self.bits) - 1);
@@ -354,10 +361,10 @@ mod tests {
         }
     }
 
-    /// Pages so far apart share a block of 64, or are in neighbouring ones, as often as chance
-    /// wants: 1024 is a column of the rectangle.
+    /// Pages at a fixed distance share a block of 64, or are in adjacent blocks, as often as
+    /// expected by chance. A column of the grid has 1024 rows.
     #[test]
-    fn a_permutation_keeps_no_distance() {
+    fn a_permutation_preserves_no_distance() {
         const LIMIT: u32 = 300_000;
         let mut blocks = vec![0u32; LIMIT as usize];
         for (at, page) in (0..).zip(Permutation::new(LIMIT, &mut SplitMix64(5))) {
@@ -369,13 +376,13 @@ mod tests {
                 same += u32::from(a == b);
                 next += u32::from(a.abs_diff(*b) == 1);
             }
-            // 63 and 128 are expected, give or take 8 and 11.
+            // The expected counts are 63 and 128, with standard deviations of 8 and 11.
             assert!((31..=95).contains(&same) && (84..=172).contains(&next), "{same}, {next}");
         }
     }
 
     #[test]
-    fn any_bits_are_drawn_as_often_as_others() {
+    fn all_bits_are_equally_likely() {
         let (mut bits, mut random) = ([0; 3], SplitMix64(7));
         for wanted in [0, 1, 40, 65, 66, 129, 130] {
             let mut times = [0u32; 192];
@@ -386,7 +393,7 @@ mod tests {
                 (0..192).filter(set).for_each(|at| times[at] += 1);
             }
             let mean = f64::from(wanted) / 130.0;
-            // Within 5 deviations, of 16 at most.
+            // Within 5 standard deviations, each at most 16.
             let off = 5.0 * (1000.0 * mean * (1.0 - mean)).sqrt() + 0.5;
             let (drawn, beyond) = times.split_at(130);
             assert!(drawn.iter().all(|&times| (f64::from(times) - 1000.0 * mean).abs() < off));
@@ -395,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_sum_and_spread_as_they_should() {
+    fn valid_counts_have_the_right_sum_and_distribution() {
         let all = [Victim::Greedy, Victim::Fifo, Victim::Random, Victim::DChoices(4)];
         for victim in all {
             for part in [0.01, 0.3, 0.7, 0.95, 1.0] {
@@ -406,19 +413,19 @@ mod tests {
                 assert!(counts.iter().all(|&count| count <= 64));
             }
         }
-        // Greedy at rho 0.8 collects blocks as they come down to 1 - 1 / 2.599 of 64 pages, 39.4:
-        // the least of those that are left has a page more.
+        // At rho 0.8 greedy collects blocks with 1 - 1 / 2.599 of 64 pages, 39.4; the emptiest of
+        // the remaining blocks has about a page more.
         let counts = valid_counts(Victim::Greedy, 10_000, 64, 512_000, &mut SplitMix64(1));
         assert!((40..=41).contains(&counts[0]), "{}", counts[0]);
-        // A random victim is as full as the mean of all.
+        // With random victims, valid counts range from almost none to all pages.
         let counts = valid_counts(Victim::Random, 10_000, 64, 512_000, &mut SplitMix64(1));
         assert!(counts[0] < 10 && counts[9_999] == 64, "{} to {}", counts[0], counts[9_999]);
     }
 
-    /// As many blocks fall from `v` + 1 pages to `v` as are collected at `v` or below, be the parts
-    /// below as small as they may.
+    /// As many blocks fall from `v` + 1 pages to `v` as are collected with `v` or fewer, however
+    /// small the fractions.
     #[test]
-    fn of_blocks_taken_at_random_as_many_come_as_go() {
+    fn the_flow_of_blocks_is_balanced_at_each_count() {
         for (choose, most) in [(1, 64), (2, 64), (8, 256), (11, 256), (64, 256), (200, 1024)] {
             for mean in [0.5, 0.75, 0.9, 0.98] {
                 let mean = mean * f64::from(most);

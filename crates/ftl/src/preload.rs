@@ -1,9 +1,9 @@
-//! Data that was there before the run: pages are mapped without operations in flight, as if they
-//! had been written before in the order given, spread over the write points.
+//! Data present before the run: maps pages without flash operations, as if they had been written in
+//! the given order over the write points.
 //!
-//! Write points take turns, a super-page each, but the map is told of a block's pages together,
-//! when the block is full or there are no more: [`set_all`](crate::map::Map::set_all) waits for
-//! memory and searches groups of slots far less than page after page would.
+//! Write points take turns, a super-page each. The map is updated for all pages of a block
+//! together, when the block is full or no pages are left: [`set_all`](crate::map::Map::set_all) has
+//! far fewer cache misses than updates page by page.
 
 use crate::io::ActionSink;
 use crate::machine::Ftl;
@@ -14,18 +14,18 @@ use core::fmt;
 use gordon_nand::{Oob, PageContent};
 use gordon_units::{Lpn, Ppn, Progress, Stopped};
 
-/// So many pages take about as long to lay out as a request takes to be simulated.
+/// Number of pages whose layout takes about as long as the simulation of a request.
 pub const PAGES_A_STEP: u64 = 16;
 
 /// Why not all pages were mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreloadError {
-    /// They do not fit beside what was written before.
+    /// The pages do not fit next to those written before.
     NoRoom {
-        /// The first page not mapped.
+        /// The first page that was not mapped.
         lpn: Lpn,
     },
-    /// It was to stop.
+    /// The operation was stopped.
     Stopped,
 }
 
@@ -48,29 +48,30 @@ impl From<Stopped> for PreloadError {
     }
 }
 
-/// A super-page that was programmed before the run: what goes beside its data, and the logical
-/// page in each slot.
+/// Called with each super-page laid out before the run: its number, its out-of-band data, and the
+/// logical page in each slot.
 pub type OnProgram<'a> = dyn FnMut(Ppn, Oob, &[Option<Lpn>]) + 'a;
 
-/// Pages placed one after the other at a write point, that the map does not know yet.
+/// Pages placed in consecutive slots of a write point and not yet entered in the map.
 #[derive(Clone, Default)]
 struct PlacedPages {
-    /// The slot of the first.
+    /// The slot of the first page.
     start: u32,
     pages: Vec<u32>,
 }
 
 impl<O: ActionSink> Ftl<O> {
-    /// Maps each of `lpns` that is not mapped. `placed` sees the super-pages that hold them, for
-    /// drivers that keep contents. Each [`PAGES_A_STEP`] pages are a step of `progress`; how many
-    /// there are in all is for the caller to tell it.
+    /// Maps each of `lpns` that is not mapped. `placed` is called with the super-pages that hold
+    /// them, for drivers that store contents. Each [`PAGES_A_STEP`] pages are a step of `progress`;
+    /// the caller sets the total.
     ///
     /// # Errors
-    /// Where there is no room for more: those before are mapped. Where `progress` stops it.
+    /// Returns [`PreloadError::NoRoom`] if the array is full (earlier pages stay mapped), and
+    /// [`PreloadError::Stopped`] if `progress` requests it.
     ///
     /// # Panics
-    /// Where work is in flight, a page lies outside the exported ones, or not after the one before
-    /// it.
+    /// Panics if work is in flight, if a page lies outside the exported ones, or if `lpns` is not
+    /// ascending.
     pub fn preload(
         &mut self,
         lpns: impl IntoIterator<Item = Lpn>,
@@ -86,7 +87,7 @@ impl<O: ActionSink> Ftl<O> {
         loaded
     }
 
-    /// Puts pages at the write points in turn.
+    /// Places pages at the write points in turn.
     fn place_all(
         &mut self,
         mut lpns: impl Iterator<Item = Lpn>,
@@ -95,13 +96,13 @@ impl<O: ActionSink> Ftl<O> {
         pending: &mut [PlacedPages],
     ) -> Result<(), PreloadError> {
         let slots = self.config.slots as usize;
-        // On a new device no page need be looked up.
+        // On a new device no page is mapped, so lookups can be skipped.
         let empty = self.blocks.free() == self.blocks.good();
         let mut page: Vec<Option<Lpn>> = Vec::with_capacity(slots);
         let (mut point, mut looked_at, mut next) = (0, 0, 0);
         loop {
             let lpn = lpns.find(|lpn| {
-                // One that waits to be mapped would be placed twice.
+                // A page that is placed but not yet in the map would be placed twice.
                 assert!(lpn.0 >= next, "page {lpn} comes after page {next}");
                 next = lpn.0 + 1;
                 looked_at += 1;
@@ -123,7 +124,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Puts a super-page at a write point.
+    /// Places a super-page at a write point.
     fn place(
         &mut self,
         at: usize,
@@ -148,7 +149,7 @@ impl<O: ActionSink> Ftl<O> {
             pending.start = start;
         }
         pending.pages.extend(lpns.iter().flatten().map(|lpn| lpn.0));
-        // None but the last super-page has any left.
+        // Only the last super-page can have unused slots.
         for psn in (start..end).skip(lpns.len()) {
             self.map.write(psn, None);
         }
@@ -165,11 +166,11 @@ impl<O: ActionSink> Ftl<O> {
         Ok(())
     }
 
-    /// Tells the map of the pages placed in the block of a write point.
+    /// Enters the pages placed in the block of a write point in the map.
     fn map_all(&mut self, at: usize, pending: &mut PlacedPages) {
         let Some(block) = self.write_points.get(at).block else { return };
         let count = pending.pages.len();
-        // A bit for each slot, all of them set.
+        // One bit for each slot, all set.
         let mut bits = vec![u64::MAX; count.div_ceil(64)];
         if let Some(last) = bits.last_mut() {
             *last >>= (64 - count % 64) % 64;
@@ -189,7 +190,7 @@ mod tests {
 
     const POINTS: u64 = 3;
 
-    /// A new layer of 32 blocks of 8 pages and a summary.
+    /// A new layer of 32 blocks, each with 8 data pages and a summary page.
     fn layer(slots: u32) -> Ftl<VecDeque<Action>> {
         let geometry = Geometry {
             buses: 2,
@@ -210,13 +211,13 @@ mod tests {
         Ftl::with_bad(layout, config, &[], VecDeque::new()).unwrap()
     }
 
-    /// Part of the pages, then all others: the map is to tell what it does when it is told of each
-    /// page as it is placed.
+    /// Loads a part of the pages, then all others; the map must be the same as if each page were
+    /// entered when it is placed.
     fn loads_as_page_by_page(slots: u32) {
         let mut ftl = layer(slots);
         let (mut map, layout, data_pages) = (ftl.map.clone(), ftl.layout, ftl.data_pages);
         let exported = ftl.config.exported;
-        // As many as leave room in the last super-page.
+        // The last super-page of the first part is not full.
         let some = exported / 3 * 2 - 1;
         let mut super_pages = vec![];
         let mut placed = |ppn: Ppn, oob: Oob, lpns: &[Option<Lpn>]| {
@@ -258,21 +259,21 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_where_they_would_be_one_by_one() {
+    fn a_preload_equals_one_page_by_page() {
         for slots in [1, 2, 5, 40] {
             loads_as_page_by_page(slots);
         }
     }
 
     #[test]
-    fn where_there_is_no_room_those_before_are_mapped() {
+    fn pages_before_the_array_is_full_are_mapped() {
         let mut ftl = layer(2);
         while ftl.blocks.free() > ftl.config.reserve + 2 {
             ftl.blocks.fill(0).unwrap();
         }
         let all = (0..ftl.config.exported).map(Lpn);
         let loaded = ftl.preload(all, &mut |_, _, _| (), &Progress::default());
-        // The third write point finds no block.
+        // The third write point finds no free block.
         assert_eq!(loaded, Err(PreloadError::NoRoom { lpn: Lpn(4) }));
         let mapped = (0..ftl.config.exported).filter(|&lpn| ftl.mapped_psn(Lpn(lpn)).is_some());
         assert!(mapped.eq(0..4));
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn loading_is_watched_and_ends_where_it_is_to() {
+    fn a_preload_reports_progress_and_can_be_stopped() {
         let mut ftl = layer(2);
         let progress = Progress::default();
         ftl.preload((0..100).map(Lpn), &mut |_, _, _| (), &progress).unwrap();

@@ -1,4 +1,4 @@
-//! What the host asks for.
+//! Handling of host requests.
 
 use crate::buffer::{
     BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
@@ -43,7 +43,7 @@ impl<O: ActionSink> Ftl<O> {
     #[inline(always)]
     fn read(&mut self, extent: Extent) {
         self.expect_inside(extent);
-        // Pages of the request that lie in one super-page are read together.
+        // Pages of the request in the same super-page are read together.
         let (mut head, mut last, mut slots) = (NONE, NONE, 0);
         for sub_request in extent.sub_requests(self.config.sectors_per_page) {
             self.stats.host_reads += 1;
@@ -113,7 +113,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Writes a sub-request of a page with work in flight.
+    /// Writes a sub-request to a page with work in flight.
     fn write_to(&mut self, at: u32, sub_request: SubRequest, epoch: u32) {
         let buffer = &self.buffers[at];
         if buffer.only_reads() {
@@ -122,7 +122,7 @@ impl<O: ActionSink> Ftl<O> {
                 self.remove_from_map(at);
                 return self.write_fresh(sub_request, mapped_psn, epoch);
             }
-            // The read that is pending is the one this write needs.
+            // The write can use the read in flight.
             self.stats.bypassed += 1;
             self.buffers[at].merged = true;
             self.accept_at(at, sub_request, epoch);
@@ -130,8 +130,8 @@ impl<O: ActionSink> Ftl<O> {
             || !buffer.deferred.is_empty()
             || !self.config.combine
         {
-            // A trim that is held must come first. Reads are served from the buffer as it is,
-            // so what is held is not acknowledged yet.
+            // A deferred trim must come first. Reads are served from the buffer as it is, so
+            // deferred requests are not acknowledged yet.
             self.hold(at, sub_request, SubRequestKind::Write, epoch);
         } else {
             self.stats.combined += 1;
@@ -143,13 +143,14 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// What is held waits until the buffer is programmed: that may not be left to the write buffer.
+    /// Defers a request until the buffer is programmed. The program must not be delayed by the
+    /// write buffer.
     fn hold(&mut self, at: u32, sub_request: SubRequest, kind: SubRequestKind, epoch: u32) {
         self.sub_requests.push(&mut self.buffers[at].deferred, sub_request, kind, epoch);
         self.draining |= self.buffers[at].state == BufferState::Ready;
     }
 
-    /// Writes a sub-request of a page that is at `mapped_psn`, with no work in flight.
+    /// Writes a sub-request to a page without work in flight, whose copy is at `mapped_psn`.
     #[inline(always)]
     fn write_fresh(&mut self, sub_request: SubRequest, mapped_psn: u32, epoch: u32) {
         let whole = self.is_whole(sub_request);
@@ -176,7 +177,7 @@ impl<O: ActionSink> Ftl<O> {
         };
         self.map.set_buffer(sub_request.lpn.0, at);
         if mapped_psn != NONE {
-            // For when it is programmed.
+            // The bit is cleared when the program is done.
             self.map.prefetch_emptied(&self.sink, mapped_psn);
         }
         if acked {
@@ -188,8 +189,8 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// A buffer takes in a write sub-request; true where the write buffer has room for it, so that
-    /// it is to be acknowledged.
+    /// Adds a write sub-request to a buffer. Returns true if the write buffer has space for it, so
+    /// that it can be acknowledged.
     #[inline(always)]
     fn accept(&mut self, buffer: &mut PageBuffer, sub_request: SubRequest, epoch: u32) -> bool {
         if !buffer.buffered && self.buffered < self.config.write_buffer {
@@ -209,7 +210,7 @@ impl<O: ActionSink> Ftl<O> {
         acked
     }
 
-    /// As [`accept`](Self::accept), for a buffer on its way.
+    /// As [`accept`](Self::accept), for a buffer already in the pool.
     fn accept_at(&mut self, at: u32, sub_request: SubRequest, epoch: u32) {
         let mut buffer = self.buffers[at];
         if !buffer.buffered && self.buffered < self.config.write_buffer {
@@ -222,8 +223,8 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// A buffer that had found no room in the write buffer gets some: the writes it has taken wait
-    /// no longer.
+    /// Gives a buffer a place in the write buffer that was full before; acknowledges the writes
+    /// that the buffer already holds.
     #[cold]
     fn acknowledge_early(&mut self, buffer: &mut PageBuffer) {
         let mut taken = core::mem::replace(&mut buffer.pending_writes, SubRequestList::EMPTY);
@@ -253,8 +254,8 @@ impl<O: ActionSink> Ftl<O> {
                     self.hold(at, sub_request, SubRequestKind::Trim, epoch);
                     return;
                 }
-                // Nobody can read what waits in the write buffer any more. A flush that waits for
-                // it now waits for the trim.
+                // No read can return the waiting data any more. A flush that waits for them now
+                // waits for the trim.
                 epoch = self
                     .sub_requests
                     .iter(self.buffers[at].pending_writes)
@@ -279,7 +280,7 @@ impl<O: ActionSink> Ftl<O> {
         self.emit(Action::Ack(request, AckSource::Buffer));
     }
 
-    /// The page is on the array no more; a buffer of it may go on.
+    /// Removes a page's copy on the array from the map; a buffer of the page stays.
     pub(crate) fn unmap(&mut self, lpn: Lpn) {
         let place = self.map.get(lpn.0);
         let psn = match self.map.buffer(place) {
@@ -299,10 +300,10 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Lets every open block take pages that are not mapped: those below the trim floor get a new
-    /// number for the pages they have yet to take. Each page is programmed with the number of its
-    /// time, so what is there already keeps its age. Without this one trim of fresh data would
-    /// leave all new data to the one write point that has opened a block since.
+    /// Lets every open block take unmapped pages: open blocks with sequence numbers below the trim
+    /// floor get a new number for the pages still to be programmed. Each programmed page carries
+    /// the number at that time, so earlier pages keep their age. Without this, one trim of recent
+    /// data would leave all new data to the single write point that has opened a block since.
     pub(crate) fn renumber_points(&mut self) {
         for at in 0..self.write_points.len() {
             let point = self.write_points.get(at);
@@ -324,7 +325,7 @@ impl<O: ActionSink> Ftl<O> {
         sub_request.len == self.config.sectors_per_page
     }
 
-    /// Lets later requests find a buffer.
+    /// Enters a buffer in the map, so that later requests find it.
     #[inline(always)]
     pub(crate) fn enter_in_map(&mut self, at: u32) {
         let buffer = &mut self.buffers[at];
@@ -332,7 +333,8 @@ impl<O: ActionSink> Ftl<O> {
         self.map.set_buffer(buffer.lpn, at);
     }
 
-    /// Takes a buffer off the map: a pending read continues, but later requests do not join it.
+    /// Removes a buffer from the map: a read in flight continues, but later requests do not join
+    /// it.
     #[inline(always)]
     pub(crate) fn remove_from_map(&mut self, at: u32) {
         let buffer = &mut self.buffers[at];
@@ -340,7 +342,7 @@ impl<O: ActionSink> Ftl<O> {
         self.map.set(buffer.lpn, buffer.mapped_psn);
     }
 
-    /// Nothing is left to do for a buffer.
+    /// Removes a buffer without work left.
     #[inline(always)]
     pub(crate) fn release_buffer(&mut self, at: u32) {
         self.buffered -= u32::from(self.buffers[at].buffered);

@@ -1,11 +1,11 @@
-//! What the layer counts.
+//! Statistics of the layer.
 
-/// Counts since the layer was made. Pages are logical pages (slots of super-pages).
+/// Counts since the layer was created. Pages are logical pages (slots of super-pages).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Sub-requests read by the host.
+    /// Read sub-requests of the host.
     pub host_reads: u64,
-    /// Sub-requests written by the host.
+    /// Write sub-requests of the host.
     pub host_writes: u64,
     /// Logical pages trimmed.
     pub trims: u64,
@@ -17,19 +17,19 @@ pub struct Stats {
     pub gc_programs: u64,
     /// Pages programmed with copies made by static wear levelling.
     pub wear_programs: u64,
-    /// Pages of the trim journal programmed, in slots.
+    /// Journal pages programmed, in slots.
     pub journal_programs: u64,
     /// Summary pages programmed, in slots.
     pub summary_programs: u64,
-    /// Slots programmed with nothing: a super-page was not full.
+    /// Slots left empty because a super-page was not full.
     pub padded: u64,
     /// Pages read for the host.
     pub host_page_reads: u64,
-    /// Pages read because a write covers only part of them.
+    /// Pages read because a write covered only a part of them.
     pub merge_page_reads: u64,
-    /// Pages read to be copied, for either cause.
+    /// Pages read for garbage collection or wear levelling.
     pub gc_page_reads: u64,
-    /// Super-pages read and programmed: operations of the array.
+    /// Super-pages read.
     pub read_operations: u64,
     /// Super-pages programmed.
     pub program_operations: u64,
@@ -39,21 +39,23 @@ pub struct Stats {
     pub collections: u64,
     /// Blocks emptied by static wear levelling.
     pub levelled: u64,
-    /// Write sub-requests that went into the program of another.
+    /// Write sub-requests that joined the program of another one.
     pub combined: u64,
-    /// Sub-requests that shared a pending read or found the last page read.
+    /// Sub-requests that joined a pending read or were served from the page read last.
     pub bypassed: u64,
-    /// Sub-requests read from a buffer that waits to be, or is being, programmed.
+    /// Read sub-requests served from a buffer that was waiting to be programmed or being
+    /// programmed.
     pub forwarded: u64,
     /// Write sub-requests acknowledged from the write buffer.
     pub buffered: u64,
-    /// Sub-requests read from pages not mapped: zeros.
+    /// Read sub-requests of unmapped pages, which return zeros.
     pub unmapped_reads: u64,
-    /// Pages mapped before the run, without operations.
+    /// Pages mapped before the run, without flash operations.
     pub preloaded: u64,
-    /// Blocks that have gone bad.
+    /// Blocks that have gone bad since the layer was created.
     pub grown_bad: u64,
-    /// Sub-requests and trims refused: worn out, or not readable.
+    /// Sub-requests, trims and flushes refused, because the array is worn out or data are
+    /// unreadable.
     pub refused: u64,
 }
 

@@ -1,18 +1,18 @@
-//! The trim journal: makes trims outlive a power cut.
+//! The trim journal, which makes trims survive a power cut.
 //!
-//! A trim leaves no mark on the array: what a scan finds of a trimmed page is its last copy. So
-//! trims are recorded, in blocks of their own, when a flush asks for it or a page of them is full.
-//! A record of sequence number T says of its pages: no copy with a number below T counts. That
-//! stays true for ever, as any page programmed later has a higher number: records need no order
-//! among themselves, and those that outlive their use do no harm.
+//! A trim leaves no mark on the array: a scan would find the last copy of the trimmed page. So
+//! trims are recorded in separate blocks when a flush requires it or a journal page is full. A
+//! record with sequence number T means that no copy of its pages with a number below T counts. This
+//! remains true, because any page programmed later has a higher number. So records need no order
+//! among themselves, and obsolete ones do no harm.
 //!
-//! The journal does not grow without end. When as many records as make two snapshots are written, a
-//! *snapshot* is begun in a fresh block: all pages not mapped, a bit each. When it is complete the
-//! blocks before it are erased.
+//! The size of the journal is bounded. When it has twice as many records as a snapshot, a
+//! *snapshot* of all unmapped pages, one bit each, is started in a new block. When the snapshot is
+//! complete, the older journal blocks are erased.
 //!
-//! A page may be on its way when a record is made: it is not mapped, and its program, in flight,
-//! has a number below T. It is left out, and waits: for a later record, or, in a snapshot, by
-//! keeping the old journal until that program is done.
+//! A page may be unmapped while its program is in flight with a sequence number below T. Such a
+//! page is left out of the record. Its trim waits for a later record; a snapshot instead keeps the
+//! old journal until that program is done.
 
 use crate::buffer::{BufferState, NONE, PageBuffer};
 use crate::io::{Action, ActionSink};
@@ -23,28 +23,28 @@ use core::mem::take;
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
-/// Stands for the write point of a page of the journal.
+/// Marks a buffer in flight as a journal page; used in place of a write point.
 pub(crate) const JOURNAL_POINT: u32 = NONE;
 
-/// A page of the journal.
+/// The content of a journal page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrimRecord {
-    /// Trimmed: first pages and counts, at most
-    /// [`Config::journal_ranges`](crate::Config::journal_ranges).
+    /// Trimmed pages: first page and count of each range, at most
+    /// [`Config::journal_ranges`](crate::Config::journal_ranges) ranges.
     Trimmed(Vec<(Lpn, u32)>),
-    /// Part of a snapshot.
+    /// A part of a snapshot.
     Unmapped {
         /// The page of the first bit.
         first: Lpn,
-        /// How many pages, at most [`Config::journal_span`](crate::Config::journal_span).
+        /// Number of pages, at most [`Config::journal_span`](crate::Config::journal_span).
         count: u32,
-        /// A bit a page, from the lowest of the first word on: it is not mapped.
+        /// One bit for each page, set if it is unmapped; bit 0 of the first word is the first page.
         bits: Vec<u64>,
     },
 }
 
 impl TrimRecord {
-    /// The pages that it speaks of.
+    /// The pages that the record marks as trimmed or unmapped.
     pub fn pages(&self) -> impl Iterator<Item = Lpn> {
         let ranges: &[(Lpn, u32)] = if let Self::Trimmed(ranges) = self { ranges } else { &[] };
         let (start, words): (u32, &[u64]) = match self {
@@ -63,34 +63,35 @@ impl TrimRecord {
     }
 }
 
-/// The journal, and what is yet to go into it.
+/// The state of the journal, including trims not yet recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct TrimJournal {
-    /// Trimmed, not recorded: first pages and counts.
+    /// Trims not yet recorded: first page and count of each range.
     pending: Vec<(u32, u32)>,
-    /// Flush epochs that wait for the pending ones, and for those in flight.
+    /// Flush epochs that wait for the pending trims, and for those in the record in flight.
     waiting_epochs: Vec<u32>,
     inflight_epochs: Vec<u32>,
-    /// Blocks to be erased when the pending ones are recorded, and those in flight.
+    /// Blocks to be erased when the pending trims are recorded, and when the record in flight is.
     deferred_erases: Vec<BlockId>,
     inflight_erases: Vec<BlockId>,
-    /// The content of the record in flight.
+    /// The record in flight.
     inflight_record: Option<TrimRecord>,
-    /// Blocks since the last snapshot began, the last of which is written; its next page.
+    /// Blocks since the start of the last snapshot; the last of them is open. `next` is its next
+    /// page.
     blocks: Vec<BlockId>,
     next: u32,
-    /// Records since the last snapshot.
+    /// Number of records since the last snapshot.
     records: u32,
-    /// The page at which the snapshot under way continues.
+    /// The first page of the next part of the snapshot in progress; `None` without one.
     snapshot: Option<u32>,
-    /// Blocks that are needed until the snapshot is complete.
+    /// Older blocks that are needed until the snapshot is complete.
     superseded: Vec<BlockId>,
-    /// Pages whose programs the last snapshot left out.
+    /// Pages that the last snapshot left out because their programs were in flight.
     racing_programs: Vec<u32>,
 }
 
 impl TrimJournal {
-    /// A journal in `superseded` blocks, which a snapshot is to replace when it is next written.
+    /// A journal found in `superseded` blocks, which the next snapshot replaces.
     pub fn new(superseded: Vec<BlockId>) -> Self {
         Self {
             pending: vec![],
@@ -108,27 +109,27 @@ impl TrimJournal {
         }
     }
 
-    /// A snapshot is to replace what was found.
+    /// Starts a snapshot that replaces the journal found at mount.
     pub fn start_snapshot(&mut self) {
         self.snapshot = (!self.superseded.is_empty()).then_some(0);
     }
 
-    /// Whether it is being written.
+    /// Whether a record is in flight or a snapshot in progress.
     pub fn is_busy(&self) -> bool {
         self.inflight_record.is_some() || self.snapshot.is_some()
     }
 }
 
 impl<O: ActionSink> Ftl<O> {
-    /// The content of the page of the journal in flight.
+    /// The record of the journal page in flight.
     ///
     /// # Panics
-    /// Where there is none.
+    /// Panics if no journal page is in flight.
     pub fn trim_record(&self) -> &TrimRecord {
         self.trim_journal.inflight_record.as_ref().expect("a page of the journal is in flight")
     }
 
-    /// A page is trimmed; flushes of `epoch` and later ones wait until that is recorded.
+    /// Notes a trim; flushes of `epoch` and later wait until it is recorded.
     pub(crate) fn note_trim(&mut self, lpn: Lpn, epoch: Option<u32>) {
         if !self.config.durable {
             return;
@@ -149,8 +150,8 @@ impl<O: ActionSink> Ftl<O> {
             && (self.epochs.is_flushing() || !journal.deferred_erases.is_empty())
     }
 
-    /// An emptied block may be erased only when the trims are recorded that made its pages stale:
-    /// until then a cut would bring back what was there before them. True if it has to wait.
+    /// An emptied block may be erased only when the trims that made its pages stale are recorded;
+    /// until then a power cut would bring back older copies. Returns true if the erase is deferred.
     pub(crate) fn defers_erase(&mut self, block: BlockId) -> bool {
         let journal = &mut self.trim_journal;
         if !journal.pending.is_empty() {
@@ -163,7 +164,7 @@ impl<O: ActionSink> Ftl<O> {
         true
     }
 
-    /// Whether [`write_journal`](Self::write_journal) may have something to do.
+    /// Whether [`write_journal`](Self::write_journal) may have work to do.
     pub(crate) fn wants_journal_write(&self) -> bool {
         let journal = &self.trim_journal;
         let full = journal.pending.len() >= self.config.journal_ranges() as usize;
@@ -173,7 +174,7 @@ impl<O: ActionSink> Ftl<O> {
             && (journal.snapshot.is_some() || full || asked || replaced)
     }
 
-    /// Writes the next page of the journal, if one is due; true if there is no room for it.
+    /// Writes the next journal page if one is due. Returns true if no block is free for it.
     pub(crate) fn write_journal(&mut self) -> bool {
         if !self.wants_journal_write() || self.worn_out {
             return false;
@@ -209,7 +210,7 @@ impl<O: ActionSink> Ftl<O> {
             None => self.next_trims(&programs),
         };
         if record == TrimRecord::Trimmed(vec![]) {
-            // All were written since, or are about to be.
+            // All trimmed pages have been written again, or are being written.
             self.complete_waiting();
             return false;
         }
@@ -223,7 +224,8 @@ impl<O: ActionSink> Ftl<O> {
         let block = *self.trim_journal.blocks.last().expect("opened");
         let ppn = self.layout.ppn(block, self.trim_journal.next);
         self.trim_journal.next += 1;
-        // Above all that is on the array; what is written from now on gets a number above it.
+        // The record gets the highest sequence number so far; pages programmed from now on get
+        // higher ones.
         let sequence = self.blocks.renumber(block);
         self.trim_floor = sequence;
         self.renumber_points();
@@ -239,8 +241,8 @@ impl<O: ActionSink> Ftl<O> {
         false
     }
 
-    /// Pages on their way to the array that have no place there yet, in order: what is programmed
-    /// has a number already.
+    /// Pages whose program is in flight and that have no copy on the array, in ascending order.
+    /// Their programs have already been assigned a sequence number.
     fn fresh_programs(&self) -> Vec<u32> {
         let buffers = (0..self.buffers.capacity()).filter(|&at| {
             let buffer = &self.buffers[at];
@@ -254,7 +256,7 @@ impl<O: ActionSink> Ftl<O> {
         programs
     }
 
-    /// What flushes waited for is on the array.
+    /// Completes the flushes and erases that waited for the record.
     fn complete_waiting(&mut self) {
         for epoch in take(&mut self.trim_journal.inflight_epochs) {
             self.epochs.leave(epoch);
@@ -265,7 +267,7 @@ impl<O: ActionSink> Ftl<O> {
         self.ack_flushes();
     }
 
-    /// A page of the journal is programmed.
+    /// Handles the completion of a journal page.
     pub(crate) fn journal_done(&mut self, ppn: Ppn, at: u32) {
         self.write_points.drop_load(self.die_group_of(ppn));
         self.buffers.remove(at);
@@ -281,8 +283,8 @@ impl<O: ActionSink> Ftl<O> {
         self.complete_waiting();
     }
 
-    /// A page of the journal could not be programmed: a snapshot is begun elsewhere, which also
-    /// tells what was in that page; but what flushes wait for is recorded once more.
+    /// Handles the failure of a journal page. A snapshot is started in another block, which also
+    /// covers the lost record. The trims that flushes wait for are recorded again.
     pub(crate) fn journal_failed(&mut self, ppn: Ppn, at: u32) {
         let block = self.layout.block_of(ppn);
         self.write_points.drop_load(self.layout.die_group_of(block));
@@ -299,7 +301,7 @@ impl<O: ActionSink> Ftl<O> {
         journal.snapshot = Some(0);
     }
 
-    /// Erases the blocks before a snapshot that is complete.
+    /// Erases the older blocks when the snapshot is complete and its racing programs are done.
     fn erase_superseded(&mut self) {
         if self.trim_journal.snapshot.is_some() || self.trim_journal.blocks.is_empty() {
             return;
@@ -322,21 +324,21 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// A block of the journal more or less: it has room to grow all the same.
+    /// Updates the recovery reserve after the journal's number of blocks changed.
     pub(crate) fn update_recovery_reserve(&mut self) {
         let blocks = self.trim_journal.blocks.len() + self.trim_journal.superseded.len();
-        // Blocks are numbered in 32 bits.
+        // Block numbers have 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let journal = blocks as u32;
         self.recovery_reserve = self.config.recovery_reserve(&self.layout, journal);
     }
 
-    /// Whether a page has no copy that counts, nor will have one with a low number.
+    /// Whether a page is unmapped and has no program in flight with a low sequence number.
     fn is_unmapped(&self, lpn: u32, programs: &[u32]) -> bool {
         self.mapped_psn(Lpn(lpn)).is_none() && programs.binary_search(&lpn).is_err()
     }
 
-    /// As many of the pending trims as fit into a page.
+    /// Takes as many pending trims as fit into a journal page.
     fn next_trims(&mut self, programs: &[u32]) -> TrimRecord {
         let most = self.config.journal_ranges() as usize;
         let (mut due, mut left) = (vec![], vec![]);
@@ -362,7 +364,7 @@ impl<O: ActionSink> Ftl<O> {
         TrimRecord::Trimmed(due.into_iter().map(|(first, count)| (Lpn(first), count)).collect())
     }
 
-    /// The part of a snapshot from one page on.
+    /// The part of a snapshot that starts at page `first`.
     fn snapshot_part(&mut self, first: u32, programs: &[u32]) -> TrimRecord {
         let count = self.config.journal_span().min(self.config.exported - first);
         let mut bits = vec![];
@@ -379,12 +381,12 @@ impl<O: ActionSink> Ftl<O> {
     }
 }
 
-/// Whether a page follows the last range.
+/// Whether a page extends the last range.
 fn follows(ranges: &[(u32, u32)], lpn: u32) -> bool {
     ranges.last().is_some_and(|&(first, count)| first + count == lpn)
 }
 
-/// Adds a page to ranges.
+/// Appends a page to ranges.
 fn append(ranges: &mut Vec<(u32, u32)>, lpn: u32) {
     if follows(ranges, lpn) {
         ranges.last_mut().expect("it follows one").1 += 1;

@@ -1,28 +1,28 @@
-//! Write points, and which of them takes a page.
+//! Write points, and the choice of the write point for a page.
 //!
 //! The paper (section 4.2.2): "once an LBA has been written to a particular write point, future
 //! writes must go to the same write point or another write point with a larger sequence number",
 //! and the policy "selects the write point with the smallest sequence number that can accept data
-//! for the LBA while also balancing load across the busses". Here: of the idle write points that
-//! may take the page, one on the die group with the fewest operations in flight (seven and more
-//! count as equal), and of these the one with the smallest sequence number. A write point without a
-//! block would open one under the highest number yet: it may take anything, and comes last among
-//! equals.
+//! for the LBA while also balancing load across the busses". This implementation considers the idle
+//! write points that may take the page. It prefers those on the die group with the fewest
+//! operations in flight (seven and more count as equal), and of these takes the one with the
+//! smallest sequence number. A write point without a block would open one with the highest number
+//! so far: it may take any page, and comes last among equals.
 //!
-//! There is always a write point that may take a page, busy or not: the one that wrote its last
-//! copy has since opened only blocks with higher numbers, or has none.
+//! There is always a write point, idle or busy, that may take a page: the one that wrote the page's
+//! last copy has since opened only blocks with higher numbers, or has none.
 //!
-//! The choice is made for every program, so little is kept for it: the write points with a block
-//! are ranked by sequence number, and of these a bit says which are idle. A look at each in turn
-//! ends at the first whose die group has nothing to do; where all are busy, few are left to look
-//! at. A block is opened under a new number, so ranks change only when one is closed.
+//! The choice is made for every program, so it must be cheap. The write points with a block are
+//! ranked by sequence number, and a bitmap marks the idle ones. The search in this order ends at
+//! the first one whose die group is idle; if all die groups are busy, few write points are idle. A
+//! new block gets a new number, so ranks change only when a block is closed or renumbered.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use gordon_nand::DieGroupId;
 use gordon_units::BlockId;
 
-/// Loads told apart.
+/// Number of load levels that the choice distinguishes.
 const LEVELS: u32 = 8;
 
 /// A write point.
@@ -30,27 +30,27 @@ const LEVELS: u32 = 8;
 pub(crate) struct WritePoint {
     pub block: Option<BlockId>,
     pub die_group: DieGroupId,
-    /// Of its block.
+    /// Sequence number of the block.
     pub sequence: u64,
-    /// The next page of its block.
+    /// The next page of the block.
     pub next: u32,
-    /// A program of it is in flight.
+    /// A program at this write point is in flight.
     pub busy: bool,
     pub stream: WriteStream,
-    /// Its place among those of its kind with a block, by sequence number.
+    /// Index in [`StreamPoints::ranks`], if the write point has a block.
     rank: usize,
 }
 
-/// What a write point takes.
+/// The pages that a write point takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WriteStream {
-    /// What the host writes; copies too, where they have no write points of their own.
+    /// Host writes, and copies if they have no write points of their own.
     Host,
-    /// Copies of garbage collection.
+    /// Copies of garbage collection and wear levelling.
     Copies,
 }
 
-/// The properties of a write point with a block by which one is chosen.
+/// The properties of a write point with a block that determine the choice.
 #[derive(Clone, Copy, Debug)]
 struct RankedPoint {
     sequence: u64,
@@ -61,18 +61,18 @@ struct RankedPoint {
 /// The write points of one stream.
 #[derive(Clone, Debug)]
 struct StreamPoints {
-    /// Those with a block, by sequence number.
+    /// The write points with a block, by sequence number.
     ranks: Vec<RankedPoint>,
-    /// A bit for each of them that is idle.
+    /// By rank: whether the write point is idle.
     idle_bits: Vec<u64>,
-    /// Those without.
+    /// The write points without a block.
     without_block: Vec<usize>,
-    /// How many are idle, with a block or without.
+    /// Number of idle write points, with or without a block.
     idle_count: u32,
 }
 
 impl StreamPoints {
-    /// The ranks of idle ones, from one on.
+    /// The ranks of idle write points, from rank `from` on.
     #[inline(always)]
     fn idle_from(&self, from: usize) -> impl Iterator<Item = usize> {
         let (mut at, mut mask) = (from / 64, u64::MAX << (from % 64));
@@ -81,7 +81,7 @@ impl StreamPoints {
                 let word = self.idle_bits.get(at)? & mask;
                 if word != 0 {
                     let bit = word.trailing_zeros() as usize;
-                    // Those after it.
+                    // Masks this bit and the lower ones.
                     mask = (u64::MAX << bit) << 1;
                     return Some(at * 64 + bit);
                 }
@@ -96,34 +96,34 @@ impl StreamPoints {
     }
 }
 
-/// All write points, and how busy the die groups are.
+/// All write points, and the load of the die groups.
 #[derive(Clone, Debug)]
 pub(crate) struct WritePoints {
     points: Vec<WritePoint>,
-    /// By [`WriteStream`]; the second is empty where copies have none of their own.
+    /// By [`WriteStream`]; the second is empty if copies have no write points of their own.
     streams: [StreamPoints; 2],
     separate_copies: bool,
-    /// By die group: operations in flight.
+    /// By die group: number of operations in flight.
     load: Vec<u32>,
-    /// In all.
+    /// Number of operations in flight on all die groups.
     in_flight: u32,
-    /// Of a block.
+    /// Pages of a block.
     pages: u32,
-    /// What a page counts that the host may still write to an open block, what a free block counts
-    /// (the pages of all write points, so that all such pages count as `weight` blocks at most),
-    /// and all such pages.
+    /// The space that the host may still write to open blocks, in weighted pages: each page counts
+    /// as `weight`, and a free block counts as `block` (the pages of all host write points
+    /// together). So all such pages count as at most `weight` blocks.
     weight: u32,
     block: u64,
     weighted_room: u64,
 }
 
 impl WritePoints {
-    /// On blocks of so many pages. All that the host may still write to open blocks counts as
-    /// `open_room` free blocks at most.
+    /// Write points for blocks of `pages` pages. All pages that the host may still write to open
+    /// blocks count as at most `open_room` free blocks.
     pub fn new(hosts: u32, copies: u32, die_groups: u32, pages: u32, open_room: u32) -> Self {
         let group = |first: u32, count: u32| StreamPoints {
             ranks: vec![],
-            // The first is taken first.
+            // Reversed, so that the first write point is used first.
             without_block: (first as usize..(first + count) as usize).rev().collect(),
             idle_bits: vec![0; count.div_ceil(64) as usize],
             idle_count: count,
@@ -151,13 +151,13 @@ impl WritePoints {
         }
     }
 
-    /// Whether copies have their own.
+    /// Whether copies have their own write points.
     #[inline]
     pub fn are_copies_separate(&self) -> bool {
         self.separate_copies
     }
 
-    /// The stream that copies go to.
+    /// The stream of the copies.
     #[inline]
     pub fn stream_of_copies(&self) -> WriteStream {
         if self.are_copies_separate() { WriteStream::Copies } else { WriteStream::Host }
@@ -176,20 +176,21 @@ impl WritePoints {
         &self.points[at]
     }
 
-    /// Write points of a stream without a program in flight.
+    /// Number of write points of a stream without a program in flight.
     #[inline]
     pub fn idle(&self, stream: WriteStream) -> u32 {
         self.streams[stream as usize].idle_count
     }
 
-    /// Whether any has no program in flight.
+    /// Whether any write point has no program in flight.
     #[inline]
     pub fn any_idle(&self) -> bool {
         self.streams[0].idle_count + self.streams[1].idle_count > 0
     }
 
-    /// The write point for a page whose last copy is in a block of sequence number `floor`;
-    /// `fresh` is the die group on which one without a block would open one, if it may.
+    /// The write point for a page whose last copy is in a block with sequence number `floor`.
+    /// `fresh` is the die group on which a write point without a block would open one, if that is
+    /// allowed.
     #[inline(always)]
     pub fn choose(
         &self,
@@ -210,7 +211,7 @@ impl WritePoints {
         if let Some(die_group) = fresh
             && closed.is_some()
         {
-            // Of equals one with a block comes first.
+            // Of equals, a write point with a block is preferred.
             (least, chosen) = (level(die_group) + 1, closed);
         }
         for rank in group.idle_from(from) {
@@ -226,47 +227,48 @@ impl WritePoints {
         chosen
     }
 
-    /// Whether `free` blocks, and what the host may still write to open ones, are no more than
-    /// `low` free blocks.
+    /// Whether `free` blocks and the space that the host may still write to open blocks amount to
+    /// at most `low` free blocks.
     #[inline(always)]
     pub fn is_down_to(&self, free: u32, low: u32) -> bool {
         u64::from(free) * self.block + self.weighted_room <= u64::from(low) * self.block
     }
 
-    /// How many free blocks so many pages count that the host may still write to open ones.
+    /// The number of free blocks that `pages` pages count as, which the host may still write to
+    /// open blocks.
     pub fn worth(&self, pages: u64) -> u32 {
         let blocks = pages * u64::from(self.weight) / self.block;
         u32::try_from(blocks).expect("at most as many as there are write points")
     }
 
-    /// So many pages of a block of this stream can be written.
+    /// The weight of `pages` pages that can still be written to a block of this stream.
     #[inline(always)]
     fn weigh(&self, stream: WriteStream, pages: u32) -> u64 {
         u64::from(if stream == WriteStream::Host { self.weight } else { 0 }) * u64::from(pages)
     }
 
-    /// Operations in flight.
+    /// Number of operations in flight.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         self.in_flight
     }
 
-    /// An operation on `die group` is issued.
+    /// Records the start of an operation on a die group.
     #[inline(always)]
     pub fn add_load(&mut self, die_group: DieGroupId) {
         self.load[die_group.index()] += 1;
         self.in_flight += 1;
     }
 
-    /// An operation on `die group` is done.
+    /// Records the end of an operation on a die group.
     #[inline(always)]
     pub fn drop_load(&mut self, die_group: DieGroupId) {
         self.load[die_group.index()] -= 1;
         self.in_flight -= 1;
     }
 
-    /// A program at the next page of a write point that has a block is issued; it is busy from now.
-    /// The block, the page, and the sequence number.
+    /// Records a program at the next page of an idle write point with a block, which becomes busy.
+    /// Returns the block, the page and the sequence number.
     #[inline(always)]
     pub fn take(&mut self, at: usize) -> (BlockId, u32, u64) {
         let point = &mut self.points[at];
@@ -284,7 +286,7 @@ impl WritePoints {
         (block, page, sequence)
     }
 
-    /// The program of a write point is done; the next page of its block.
+    /// Records the end of a program; returns the next page of the block.
     #[inline(always)]
     pub fn release(&mut self, at: usize) -> u32 {
         let point = &mut self.points[at];
@@ -298,7 +300,7 @@ impl WritePoints {
         next
     }
 
-    /// An idle write point without a block gets one, with the highest sequence number yet.
+    /// Assigns a block with the highest sequence number so far to an idle write point without one.
     pub fn open(&mut self, at: usize, block: BlockId, die_group: DieGroupId, sequence: u64) {
         let point = &mut self.points[at];
         assert!(!point.busy && point.block.is_none());
@@ -314,7 +316,7 @@ impl WritePoints {
         self.weighted_room += self.weigh(stream, self.pages);
     }
 
-    /// An idle write point loses its block.
+    /// Removes the block of an idle write point.
     pub fn close(&mut self, at: usize) {
         let WritePoint { rank, stream, .. } = self.points[at];
         assert!(!self.points[at].busy && self.points[at].block.is_some());
@@ -327,7 +329,7 @@ impl WritePoints {
         self.rank(stream);
     }
 
-    /// The block of a write point gets the highest sequence number yet.
+    /// Gives the block of a write point the highest sequence number so far.
     pub fn renumber(&mut self, at: usize, sequence: u64) {
         let WritePoint { rank, stream, .. } = self.points[at];
         self.points[at].sequence = sequence;
@@ -337,7 +339,7 @@ impl WritePoints {
         self.rank(stream);
     }
 
-    /// Fills the page number in at which an open block continues.
+    /// Sets the next page of an open block.
     pub fn skip_to(&mut self, at: usize, next: u32) {
         let WritePoint { stream, next: before, .. } = self.points[at];
         self.weighted_room =
@@ -345,8 +347,8 @@ impl WritePoints {
         self.points[at].next = next;
     }
 
-    /// All of them: those with a block by sequence number, then those without in the order in which
-    /// they were closed.
+    /// All write points, by stream: those with a block by sequence number, then those without in
+    /// the order in which they were closed.
     pub fn in_order(&self) -> impl Iterator<Item = usize> {
         self.streams.iter().flat_map(|group| {
             let ranked = group.ranks.iter().map(|rank| rank.point as usize);
@@ -354,14 +356,14 @@ impl WritePoints {
         })
     }
 
-    /// A write point without a block becomes the last to be closed.
+    /// Moves a write point without a block to the end of the order of closing.
     pub fn requeue(&mut self, at: usize) {
         let group = &mut self.streams[self.points[at].stream as usize];
         group.without_block.retain(|&closed| closed != at);
         group.without_block.push(at);
     }
 
-    /// Ranks the write points of a stream again.
+    /// Recomputes the ranks of the write points of a stream.
     fn rank(&mut self, stream: WriteStream) {
         let group = &mut self.streams[stream as usize];
         group.idle_bits.fill(0);
@@ -379,7 +381,8 @@ impl WritePoints {
 mod tests {
     use super::*;
 
-    /// Four write points on four die groups; the first three have blocks 9, 5, 7.
+    /// Four write points on four die groups; the first three have blocks with sequence numbers 9,
+    /// 5, 7.
     fn points() -> WritePoints {
         let mut points = WritePoints::new(4, 0, 4, 8, 4);
         for (at, sequence) in [(1, 5), (2, 7), (0, 9)] {
@@ -391,7 +394,7 @@ mod tests {
     const FRESH: Option<DieGroupId> = Some(DieGroupId(3));
 
     #[test]
-    fn the_papers_policy() {
+    fn the_choice_follows_the_paper() {
         let mut points = points();
         let choose =
             |points: &WritePoints, floor, fresh| points.choose(WriteStream::Host, floor, fresh);
@@ -427,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_may_have_their_own() {
+    fn copies_can_have_their_own_write_points() {
         let mut points = WritePoints::new(1, 1, 1, 8, 1);
         assert_eq!(points.stream_of_copies(), WriteStream::Copies);
         points.open(1, BlockId(0), DieGroupId(0), 1);

@@ -1,4 +1,4 @@
-//! What a checkpoint that contradicts itself comes to, and who watches while it is looked through.
+//! Checkpoints: restoring, refusing inconsistent ones, progress and stopping.
 #![allow(clippy::unwrap_used)]
 
 use gordon_ftl::{Action, CheckpointError, Config, Ftl};
@@ -53,7 +53,7 @@ fn a_checkpoint_restores_the_place_of_each_page() {
     assert!(pages.all(|lpn| restored.lookup(lpn) == ftl.lookup(lpn)));
 }
 
-/// What is restored is consistent; more than half of the wrong bits are found.
+/// A restored layer is consistent; more than half of the flipped bits are detected.
 #[test]
 fn tables_that_disagree_are_refused() {
     let (ftl, bytes) = kept();
@@ -72,7 +72,7 @@ fn tables_that_disagree_are_refused() {
 }
 
 #[test]
-fn who_watches_sees_how_far_it_is_and_may_end_it() {
+fn a_restore_reports_progress_and_can_be_stopped() {
     let (ftl, bytes) = kept();
     let made = (*ftl.layout(), *ftl.config());
     let progress = Progress::default();

@@ -1,15 +1,15 @@
-//! What a mount makes of single pages.
+//! The effect of single pages on a mount.
 
 use gordon_ftl::{Config, Ftl, Mount, ScanRequest, ScanResult};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_units::{BlockId, Lpn, Ppn};
 use std::collections::VecDeque;
 
-/// Pages of a block; the last two are for its summary.
+/// Pages of a block; the last two are its summary.
 const PAGES: u32 = 6;
 
-/// Mounts an array with an old copy of page 0 in block 0, and in block 1 a newer copy whose data
-/// cannot be read, followed by what `after` says.
+/// Mounts an array with an old copy of page 0 in block 0. Block 1 has a newer copy with unreadable
+/// data, followed by the pages in `after`.
 fn mounted(after: &[ScanResult<'_>]) -> Ftl {
     let geometry = Geometry {
         buses: 1,
@@ -56,11 +56,11 @@ fn is_newer_copy_mapped(after: &[ScanResult<'_>]) -> bool {
 }
 
 #[test]
-fn a_page_that_was_cut_short_never_counted() {
+fn an_interrupted_page_does_not_count() {
     assert!(!is_newer_copy_mapped(&[]));
 }
 
-/// It counts, so that reads of it fail: the older copy must not come back.
+/// It counts, so reads of it fail; they must not return the older copy.
 #[test]
 fn a_damaged_page_counts_if_a_later_page_is_programmed() {
     let next = || ScanResult::Data { sequence: 2, lpns: &[Some(Lpn(1))], sound: true };

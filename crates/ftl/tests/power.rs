@@ -1,9 +1,10 @@
-//! Power cuts: before, in and after every program and erase of many short histories, and in what is
-//! done to recover. Nothing that was flushed is lost, no page shows a mix, and what was seen once
-//! stays.
+//! Power cuts before, during and after every program and erase of many short histories, and during
+//! recovery. No flushed data may be lost, no page may mix several states, and the state found after
+//! a cut must persist.
 //!
-//! A failure prints the line that replays its history alone. `GORDON_POWER_HISTORIES` says how many
-//! short ones to run, `GORDON_POWER_REQUESTS` how many requests the long ones have in all.
+//! A failure prints the command that replays its history alone. `GORDON_POWER_HISTORIES` sets the
+//! number of short histories, `GORDON_POWER_REQUESTS` the total number of requests of the long
+//! ones.
 
 use gordon_ftl::{Config, Victim};
 use gordon_nand::{FlashOp, Geometry, Layout, SuperPageShape};
@@ -12,15 +13,15 @@ use gordon_units::Lpn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 const SECTORS: u32 = 2;
-/// Combinations of what may happen to the operations in flight that are tried at one point; of more
-/// some are drawn.
+/// Number of combinations of effects on the operations in flight to try at one point; if there are
+/// more, this many are drawn at random.
 const MOST: usize = 24;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok().map(|n| n.parse().expect("a number"))
 }
 
-/// Runs each seed, or the one that is asked for.
+/// Runs each seed, or only the one in `GORDON_POWER_SEED`.
 fn seeds(count: u64, mut run: impl FnMut(u64)) {
     let only = number("GORDON_POWER_SEED");
     for seed in only.map_or(0..count, |seed| seed..seed + 1) {
@@ -28,7 +29,7 @@ fn seeds(count: u64, mut run: impl FnMut(u64)) {
             let requests = number("GORDON_POWER_REQUESTS");
             let requests = requests.map(|n| format!("GORDON_POWER_REQUESTS={n} "));
             let name = std::thread::current().name().unwrap_or_default().to_owned();
-            // It is for whoever reads the test's output.
+            // The message is for the reader of the test's output.
             #[allow(clippy::print_stderr)]
             {
                 eprintln!(
@@ -85,7 +86,7 @@ fn device(random: &mut Random, summary_pages: u32) -> (Layout, Config) {
         };
         let most = u32::try_from(config.most_exported(&layout)).expect("small");
         if most > 2 {
-            // Full devices most of the time: collection is where the danger lies.
+            // Most devices are full, since garbage collection is where errors are likely.
             config.exported = if random.below(3) == 0 { between(random, 1, most) } else { most };
             config.validate(&layout).expect("as many as fit");
             return (layout, config);
@@ -96,7 +97,7 @@ fn device(random: &mut Random, summary_pages: u32) -> (Layout, Config) {
 fn request(random: &mut Random, config: &Config) -> Request {
     let pages = config.exported as usize;
     let per_page = u64::from(SECTORS);
-    // Half of it goes to a few pages, so that they are overwritten.
+    // Half of the requests go to a few pages, so that these are overwritten.
     let hot = if random.below(2) == 0 { pages.min(3) } else { pages };
     let lpn = random.below(hot) as u64;
     match random.below(16) {
@@ -112,7 +113,7 @@ fn request(random: &mut Random, config: &Config) -> Request {
     }
 }
 
-/// All combinations of what a cut may leave, or some.
+/// All combinations of effects on the operations in flight, or a random selection.
 fn combinations(rig: &Rig, random: &mut Random) -> Vec<Vec<Cut>> {
     let flights = rig.in_flight();
     let count: usize = flights.iter().map(|(_, cuts)| cuts.len()).product();
@@ -132,15 +133,15 @@ fn combinations(rig: &Rig, random: &mut Random) -> Vec<Vec<Cut>> {
     (0..MOST).map(|_| draw(random)).collect()
 }
 
-/// How far a history got.
+/// Counts of a history: points at which the power was cut, and cuts.
 struct Story {
     points: u64,
     cuts: u64,
 }
 
 impl Story {
-    /// Cuts the power here, in all ways; each time the device is mounted, and cut again while it
-    /// recovers, and when it has gone on for a while.
+    /// Cuts the power at this point with each combination of effects. Each time the device is
+    /// mounted, cut again during recovery, and again after more requests.
     fn cut_here(&mut self, rig: &Rig, random: &mut Random, depth: u32) {
         self.points += 1;
         for cuts in combinations(rig, random) {
@@ -204,14 +205,14 @@ fn history(seed: u64, summary_pages: u32) -> Story {
             rig.submit(Request::Write { first: lpn * per_page, len: per_page });
             while rig.pending() > 8 && rig.step() {}
         }
-        // Into a steady state.
+        // Brings the device to a steady state.
         for _ in 0..random.below(4 * config.exported as usize) {
             rig.submit(request(random, &config));
             rig.step();
         }
         rig.submit(Request::Flush);
     }
-    // In some of them programs and erases fail.
+    // In some histories programs and erases fail.
     rig.faults = if random.below(4) == 0 { 30 } else { 0 };
     let mut story = Story { points: 0, cuts: 0 };
     for _ in 0..1 + random.below(8) {
@@ -230,7 +231,7 @@ fn history(seed: u64, summary_pages: u32) -> Story {
     story
 }
 
-/// Stops at rest, and continues.
+/// Shuts down cleanly, and mounts again.
 fn stop(rig: &mut Rig) {
     if rig.ftl.is_worn_out() {
         return;
@@ -247,8 +248,8 @@ fn stop(rig: &mut Rig) {
     rig.settle_cut().unwrap_or_else(|lost| panic!("{lost}"));
 }
 
-/// A long life of a larger device, the trims of which fill several pages, with a cut or a clean
-/// stop every few hundred requests.
+/// A long history of a larger device, whose trims fill several pages, with a power cut or a clean
+/// shutdown every few hundred requests.
 fn life(seed: u64, requests: u64) {
     let random = &mut Random::new(seed);
     let layout = layout(4, 48, 16, 4);
@@ -294,7 +295,7 @@ fn life(seed: u64, requests: u64) {
                 flights.iter().map(|(_, cuts)| cuts[random.below(cuts.len())]).collect();
             rig.cut(&cuts);
             rig.mount(None);
-            // Cut again in what is done to recover.
+            // Cuts again during recovery.
             for _ in 0..random.below(60) * usize::from(depth < 2) {
                 if !rig.step() {
                     rig.idle();
@@ -307,19 +308,19 @@ fn life(seed: u64, requests: u64) {
 }
 
 #[test]
-fn a_long_life_with_cuts() {
+fn a_long_history_with_cuts_loses_nothing() {
     let requests = number("GORDON_POWER_REQUESTS").unwrap_or(20_000);
     seeds(4, |seed| life(seed, requests / 4));
 }
 
 #[test]
-fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
+fn no_flushed_data_are_lost_at_any_power_cut() {
     let (mut points, mut cuts) = (0, 0);
     seeds(number("GORDON_POWER_HISTORIES").unwrap_or(200), |seed| {
         let story = history(seed, 1);
         (points, cuts) = (points + story.points, cuts + story.cuts);
     });
-    // What a long run reports.
+    // Reports the size of a long run.
     #[allow(clippy::print_stdout)]
     {
         println!("{points} points, {cuts} cuts");
@@ -328,22 +329,22 @@ fn nothing_flushed_is_lost_wherever_the_power_is_cut() {
 
 /// A cut may fall between two pages of a summary, and either of them may be lost.
 #[test]
-fn nothing_flushed_is_lost_where_summaries_take_two_pages() {
+fn no_flushed_data_are_lost_with_summaries_of_two_pages() {
     seeds(number("GORDON_POWER_HISTORIES").unwrap_or(200) / 4, |seed| {
         history(seed, 2);
     });
 }
 
-/// Of several blocks that are to be emptied the first are bad and empty: no operation's end moves
-/// the recovery on.
+/// The first of several blocks to be emptied are bad and empty, so no completion of an operation
+/// continues the recovery.
 #[test]
-fn a_recovery_goes_on_where_blocks_are_retired() {
+fn recovery_continues_after_blocks_are_retired() {
     history(4324, 1);
 }
 
-/// A page whose program failed may read well, and be older than what was programmed in its stead.
+/// A page whose program failed may be readable, and is older than its replacement.
 #[test]
-fn a_program_that_failed_does_not_come_back() {
+fn a_failed_program_does_not_reappear() {
     let mut failed = 0;
     seeds(300, |seed| {
         let random = &mut Random::new(seed);
@@ -370,9 +371,9 @@ fn a_program_that_failed_does_not_come_back() {
     assert!(one || failed > 100, "{failed} programs failed");
 }
 
-/// The old log goes only when all pages of the snapshot that replaces it are written.
+/// The old journal is erased only when all pages of the new snapshot are written.
 #[test]
-fn a_cut_between_two_pages_of_a_snapshot() {
+fn a_cut_between_two_snapshot_pages_loses_no_trims() {
     seeds(4, |seed| {
         let random = &mut Random::new(seed);
         let layout = layout(2, 64, 48, 1);

@@ -1,5 +1,5 @@
-//! Any sequence of requests, on small arrays, with operations ending in any order: what
-//! `gordon_testkit::Rig` checks holds.
+//! Random sequences of requests on small arrays, with operations completing in random order,
+//! checked by `gordon_testkit::Rig`.
 
 use gordon_ftl::{Config, Victim};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 const SECTORS: u32 = 4;
 
-/// `die groups` die groups of one die, with `sets` plane sets.
+/// An array of `die_groups` die groups of one die, with `sets` plane sets each.
 fn layout(die_groups: u32, sets: u32, blocks: u32, pages: u32) -> Layout {
     let geometry = Geometry {
         buses: 1,
@@ -25,7 +25,7 @@ fn layout(die_groups: u32, sets: u32, blocks: u32, pages: u32) -> Layout {
     Layout::new(geometry, shape).expect("a small array")
 }
 
-/// A request before it is fitted to a capacity: kind, place and length in 1/65536.
+/// A request before it is scaled to a capacity: kind, place and length as fractions of 65536.
 #[derive(Clone, Debug)]
 struct Draft {
     kind: u8,
@@ -106,7 +106,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 seed,
                 ..Config::new(&layout, 1, SECTORS)
             };
-            // A third of the cases export all that can be.
+            // A third of the cases export as many pages as possible.
             let most = config.most_exported(&layout);
             let exported = if seed % 3 == 0 { most } else { most * part / 256 };
             config.exported = u32::try_from(exported).expect("small");
@@ -139,19 +139,19 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn every_read_is_right_and_everything_ends(case in cases(), drafts in drafts(300)) {
+    fn reads_are_right_and_requests_complete(case in cases(), drafts in drafts(300)) {
         run(&case, &drafts);
     }
 
     #[test]
-    fn same_inputs_same_run(case in cases(), drafts in drafts(60)) {
+    fn equal_inputs_give_equal_runs(case in cases(), drafts in drafts(60)) {
         let (one, two) = (run(&case, &drafts), run(&case, &drafts));
         prop_assert_eq!(one.ftl.stats(), two.ftl.stats());
     }
 }
 
 #[test]
-fn idle_time_may_collect_whatever_is_asked() {
+fn idle_collection_works_in_every_state() {
     let layout = layout(1, 1, 24, 4);
     let config = Config { durable: true, idle_water: u32::MAX, ..Config::new(&layout, 8, SECTORS) };
     let mut rig = Rig::new(layout, config, 1);
@@ -163,10 +163,10 @@ fn idle_time_may_collect_whatever_is_asked() {
     rig.settle();
 }
 
-/// All that can be exported is written, then overwritten many times: garbage
-/// collection must go on for ever. Every shape of the smallest arrays.
+/// Writes all pages that can be exported, then overwrites them many times: garbage collection must
+/// always free enough space. Covers every shape of the smallest arrays.
 #[test]
-fn full_devices_go_on() {
+fn full_devices_accept_writes_indefinitely() {
     let (mut shapes, mut erased) = (0usize, 0);
     for die_groups in 1..4 {
         for (blocks, pages) in [(5, 2), (6, 3), (8, 5), (12, 9)] {
@@ -176,7 +176,7 @@ fn full_devices_go_on() {
                     let mut config = Config::new(&layout, 1, SECTORS);
                     config.write_points = write_points;
                     (config.reserve, config.low_water) = (reserve, reserve);
-                    // Each policy, kinds of write points, and sizes of logical pages take turns.
+                    // Policies, kinds of write points and sizes of logical pages take turns.
                     config.victim = POLICIES[shapes % 5];
                     config.copy_points = u32::try_from(shapes % 2).expect("0 or 1");
                     config.slots = 1 + u32::try_from(shapes % 3).expect("small");
@@ -189,7 +189,8 @@ fn full_devices_go_on() {
                     let mut rig = Rig::new(layout, config, u64::from(die_groups * 100 + blocks));
                     let mut random = Random::new(7);
                     for round in 0..24 {
-                        // In order, then at random; with short queues, and with all at once.
+                        // Sequential, then random; with short queues, and with all requests at
+                        // once.
                         let most = [1, 4, 30, usize::MAX][round % 4];
                         for page in 0..config.exported as usize {
                             let any = random.below(config.exported as usize);
@@ -206,6 +207,6 @@ fn full_devices_go_on() {
         }
     }
     assert!(shapes > 30, "only {shapes} shapes were possible");
-    // The smallest export a page or two, which fill their array slowly.
+    // The smallest devices export a page or two, which fill their array slowly.
     assert!(erased > 25, "only {erased} of {shapes} were filled");
 }

@@ -1,4 +1,4 @@
-//! Data that cannot be read: whoever asked is told, and nothing else is harmed.
+//! Unreadable data: requests for them are refused, and no other data are affected.
 #![allow(clippy::unwrap_used)]
 
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
@@ -8,8 +8,8 @@ use gordon_units::{Lpn, Ppn, Progress};
 
 const SECTORS: u32 = 2;
 
-/// Units of two sectors, so many to a page, eight pages and a summary in each of 24 blocks; three
-/// quarters loaded.
+/// An array of 24 blocks, each with eight data pages and a summary. Units have two sectors, and a
+/// page holds `slots` of them. Three quarters of the units are loaded.
 fn loaded(slots: u32) -> Ftl {
     let geometry = Geometry {
         buses: 1,
@@ -36,8 +36,8 @@ fn extent(request: u32, lpn: u32, sectors: u64) -> Extent {
     Extent { request: RequestId(request), first, sectors }
 }
 
-/// Carries out what the layer wants; the unit in `bad` cannot be read. The requests done and
-/// refused.
+/// Carries out the layer's actions; the unit in `bad` is unreadable. Returns the requests
+/// acknowledged and refused.
 fn settle(ftl: &mut Ftl, bad: Option<(Ppn, u32)>) -> (Vec<u32>, Vec<u32>) {
     let (mut done, mut refused) = (vec![], vec![]);
     loop {
@@ -60,10 +60,10 @@ fn settle(ftl: &mut Ftl, bad: Option<(Ppn, u32)>) -> (Vec<u32>, Vec<u32>) {
 }
 
 #[test]
-fn a_read_is_refused_and_others_are_not() {
+fn only_reads_of_an_unreadable_page_are_refused() {
     let mut ftl = loaded(1);
     let bad = ftl.lookup(Lpn(5)).unwrap();
-    // The second joins the first.
+    // The second read joins the first.
     for (request, lpn) in [(1, 5), (2, 5), (3, 6)] {
         ftl.handle(Input::Host(HostRequest::Read(extent(request, lpn, 2))));
     }
@@ -75,7 +75,7 @@ fn a_read_is_refused_and_others_are_not() {
 }
 
 #[test]
-fn a_write_of_part_of_the_page_is_refused_and_one_of_all_is_not() {
+fn a_partial_write_of_an_unreadable_page_is_refused() {
     let mut ftl = loaded(1);
     let bad = ftl.lookup(Lpn(5)).unwrap();
     ftl.handle(Input::Host(HostRequest::Write(extent(1, 5, 1))));
@@ -89,14 +89,14 @@ fn a_write_of_part_of_the_page_is_refused_and_one_of_all_is_not() {
     ftl.check().unwrap();
 }
 
-/// A page that garbage collection cannot copy stays where it is, in a block that is never erased,
-/// through a checkpoint too.
+/// A page that garbage collection cannot copy stays in its block, which is never erased, even after
+/// a checkpoint.
 #[test]
 fn a_page_that_cannot_be_copied_keeps_its_block() {
     let mut ftl = loaded(1);
     let bad = ftl.lookup(Lpn(5)).unwrap();
     let block = ftl.layout().block_of(bad.0);
-    // All but page 5, over and over: its block is the emptiest.
+    // Overwrites all units but unit 5, so that its block has the fewest valid ones.
     let mut random = Random::new(1);
     for write in 0..2000u32 {
         let lpn = random.below(139) as u32;
@@ -135,9 +135,9 @@ fn a_page_that_cannot_be_copied_keeps_its_block() {
     again.check().unwrap();
 }
 
-/// Those beside it in the page are copied, and only whoever asks for it is refused.
+/// The other units of the page are copied, and only requests for the unreadable one are refused.
 #[test]
-fn a_unit_that_cannot_be_read_harms_no_other() {
+fn an_unreadable_unit_affects_no_other() {
     let mut ftl = loaded(4);
     let bad = ftl.lookup(Lpn(5)).unwrap();
     let beside = |ftl: &Ftl| [4, 6, 7].map(|lpn| ftl.lookup(Lpn(lpn)).unwrap().0);

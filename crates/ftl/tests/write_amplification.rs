@@ -1,7 +1,7 @@
-//! Write amplification of greedy collection under uniform random writes, against theory: with
+//! Write amplification of greedy collection under uniform random writes, compared with theory. With
 //! rho = logical pages / data pages of closed blocks, alpha = 1 / rho, and b data pages a block,
-//! FIFO(alpha) solves A = 1 / (1 - exp(-alpha / A)) and greedy is FIFO(k alpha) / k with
-//! k = 1 + 1 / (2 b) (Desnoyers, SYSTOR'12). The summary page adds a page to each b.
+//! FIFO(alpha) solves A = 1 / (1 - exp(-alpha / A)), and greedy is FIFO(k alpha) / k with k = 1 + 1
+//! / (2 b) (Desnoyers, SYSTOR'12). The summary page adds one page to each b.
 
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
@@ -15,7 +15,7 @@ fn theory(rho: f64, b: f64) -> f64 {
 }
 
 #[test]
-fn the_formula_is_the_published_one() {
+fn the_formula_matches_the_published_values() {
     for (rho, a) in [(0.7, 1.833), (0.8, 2.599), (0.9, 4.821)] {
         let ours = theory(rho, 64.0);
         assert!((ours / a - 1.0).abs() < 0.002, "rho {rho}: {ours}, published {a}");
@@ -23,7 +23,7 @@ fn the_formula_is_the_published_one() {
 }
 
 #[test]
-fn greedy_is_as_theory_says() {
+fn greedy_collection_matches_the_theory() {
     let (blocks, data_pages) = (512u32, 64u32);
     let geometry = Geometry {
         buses: 1,
@@ -40,7 +40,7 @@ fn greedy_is_as_theory_says() {
     for rho in [0.7, 0.8, 0.9] {
         let mut config = Config::new(&layout, 1, 1);
         (config.write_points, config.reserve, config.low_water) = (1, 1, 1);
-        // One block is open and one free: the others are closed.
+        // One block is open and one free; the others are closed.
         config.exported = (f64::from((blocks - 2) * data_pages) * rho) as u32;
         let mut ftl = Ftl::new(layout, config).unwrap();
         ftl.preload((0..config.exported).map(Lpn), &mut |_, _, _| (), &Progress::default())
@@ -68,7 +68,7 @@ fn greedy_is_as_theory_says() {
         let b = f64::from(data_pages);
         let expected = theory(rho, b) * (b + 1.0) / b;
         let off = measured / expected - 1.0;
-        // Small arrays fall a little below theory: -1 % at 256 blocks.
+        // Small arrays are slightly below theory: -1 % at 256 blocks.
         assert!((-0.015..0.01).contains(&off), "rho {rho}: {measured}, in theory {expected}");
     }
 }

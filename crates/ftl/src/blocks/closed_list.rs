@@ -1,5 +1,6 @@
-//! The closed blocks in circular lists: by valid count, so that the victim of a greedy collection
-//! is at hand; in one by age; or, for policies that look at few or at all of them, in none.
+//! Circular lists of the closed blocks. For greedy collection there is one list for each valid
+//! count, so the victim is found at once; for FIFO a single list by age; for policies that examine
+//! a few blocks or all of them, none.
 
 use super::{Block, NONE};
 use crate::config::Victim;
@@ -15,18 +16,18 @@ enum ListOrder {
     Not,
 }
 
-/// The lists; the links are in the blocks.
+/// The lists. The links are fields of [`Block`].
 #[derive(Clone, Debug)]
 pub(super) struct ClosedLists {
     listed: ListOrder,
-    /// First closed block of each list.
+    /// By list: its first block, or `NONE`.
     heads: Vec<u32>,
-    /// No list before this one has a block.
+    /// All lists with a smaller index are empty.
     least: usize,
 }
 
 impl ClosedLists {
-    /// A block has up to `most_valid` valid pages.
+    /// Lists for blocks with at most `most_valid` valid pages.
     pub fn new(victim: Victim, most_valid: u32) -> Self {
         let listed = match victim {
             Victim::Greedy => ListOrder::ByValid,
@@ -42,13 +43,13 @@ impl ClosedLists {
         self.listed == ListOrder::ByValid
     }
 
-    /// The first block of the first list that has any.
+    /// The first block of the first list that is not empty.
     pub fn first(&self) -> Option<BlockId> {
         let head = self.heads[self.least..].iter().find(|&&head| head != NONE)?;
         Some(BlockId(*head))
     }
 
-    /// All blocks, in the order of the lists, where there are any.
+    /// All closed blocks, in the order of the lists; `None` if the policy keeps no lists.
     pub fn in_order(&self, blocks: &[Block]) -> Option<Vec<BlockId>> {
         if self.listed == ListOrder::Not {
             return None;
@@ -74,7 +75,7 @@ impl ClosedLists {
         }
     }
 
-    /// A block that is closed becomes the last of its list.
+    /// Appends a closed block to its list.
     pub fn link(&mut self, blocks: &mut [Block], id: u32) {
         if self.listed == ListOrder::Not {
             return;
@@ -95,7 +96,7 @@ impl ClosedLists {
         self.least = self.least.min(list);
     }
 
-    /// A block leaves its list.
+    /// Removes a block from its list.
     pub fn unlink(&mut self, blocks: &mut [Block], id: u32) {
         if self.listed == ListOrder::Not {
             return;
@@ -117,7 +118,7 @@ impl ClosedLists {
         blocks[next as usize].prev = prev;
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory allocated.
     pub fn memory(&self) -> u64 {
         self.heads.capacity() as u64 * 4
     }

@@ -1,7 +1,7 @@
-//! The free blocks, and where the next one is best opened.
+//! The free blocks, and the choice of the next one to open.
 //!
-//! They stand in one heap per plane set of a die group, least erased first (dynamic wear
-//! levelling); those never used yet are known by their numbers alone.
+//! Each plane set of a die group has a heap of its free blocks, least erased first (dynamic wear
+//! levelling). Blocks that have never been opened are not in the heap; a counter enumerates them.
 
 use alloc::collections::BinaryHeap;
 use alloc::vec;
@@ -10,14 +10,14 @@ use core::cmp::Reverse;
 use gordon_nand::{DieGroupId, Layout};
 use gordon_units::BlockId;
 
-/// The free blocks of a plane set of a die group.
+/// The free blocks of one plane set of a die group.
 #[derive(Clone, Debug)]
 struct FreeBlocks {
-    /// Blocks never opened, of which there are so many: this number and each `step` after it, but
-    /// for bad ones.
+    /// The first block that has never been opened (the others follow at intervals of `step`, bad
+    /// blocks excepted), and the number of such blocks.
     next: u32,
     left: u32,
-    /// Those used before: (erases, block).
+    /// Free blocks that have been used before: (erases, block).
     used: BinaryHeap<Reverse<(u32, u32)>>,
 }
 
@@ -26,7 +26,7 @@ impl FreeBlocks {
         self.left as usize + self.used.len()
     }
 
-    /// Takes the least erased, of equals the one of the lowest number.
+    /// Takes the least erased block; of equals, the one with the lowest number.
     fn pop(&mut self, step: u32, is_bad: impl Fn(u32) -> bool) -> Option<u32> {
         if self.left == 0 {
             return self.used.pop().map(|Reverse((_, id))| id);
@@ -41,32 +41,32 @@ impl FreeBlocks {
     }
 }
 
-/// All of them.
+/// The free blocks of the array.
 #[derive(Clone, Debug)]
 pub(super) struct FreePool {
     die_groups: u32,
-    /// Blocks of a plane set, over all die groups.
+    /// Blocks of one plane set, over all die groups.
     group: usize,
-    /// By die group and plane set.
+    /// By plane set and die group.
     free: Vec<FreeBlocks>,
     free_blocks: u32,
-    /// By die group: blocks at write points.
+    /// By die group: number of open blocks.
     open: Vec<u32>,
-    /// By die group and plane set.
+    /// By plane set and die group: number of open blocks.
     open_in_set: Vec<u32>,
-    /// By die group and plane set: how good it is to open the next block there, the least first;
-    /// see [`rating`](Self::rating).
+    /// By plane set and die group: the [`rating`](Self::rating); the next block is opened where it
+    /// is lowest.
     ratings: Vec<u64>,
-    /// The best of them, which only changes with whole blocks.
+    /// The plane set with the lowest rating, and its die group.
     best: Option<(u32, DieGroupId)>,
 }
 
 impl FreePool {
-    /// All blocks free but those that are bad.
+    /// All blocks are free except bad ones.
     pub fn new(layout: &Layout, is_bad: impl Fn(u32) -> bool) -> Self {
         let (die_groups, sets) = (layout.die_groups() as usize, layout.plane_sets() as usize);
         let group = layout.blocks() as usize / sets;
-        // Blocks are numbered in 32 bits.
+        // Block numbers have 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         let of_set = |at: usize| {
             let (set, die_group) = (at / die_groups, at % die_groups);
@@ -90,21 +90,21 @@ impl FreePool {
         new
     }
 
-    /// How many are free.
+    /// Number of free blocks.
     #[inline]
     pub fn free(&self) -> u32 {
         self.free_blocks
     }
 
-    /// The die group that the next block is opened on.
+    /// The die group on which the next block is opened; `None` if no block is free.
     #[inline]
     pub fn best(&self) -> Option<DieGroupId> {
         self.best.map(|(_, die_group)| die_group)
     }
 
-    /// The next block is opened in the plane set of the least rating: on the die group held by the
-    /// fewest write points, itself held by the fewest, with the most free blocks. (Of more than
-    /// 2^20 write points or 2^24 free blocks the rest is not told apart.)
+    /// Rating of a plane set; the lowest is best. It compares, in this order: the number of open
+    /// blocks on the die group, the number of open blocks in the plane set, and the number of free
+    /// blocks (more is better). The first two saturate at 2^20, the last at 2^24.
     fn rating(&self, set: usize) -> u64 {
         let free = self.free[set].len();
         if free == 0 {
@@ -115,7 +115,8 @@ impl FreePool {
         most(self.open[set % self.open.len()]) << 44 | most(self.open_in_set[set]) << 24 | taken
     }
 
-    /// A block of the set has come or gone: it and the others of its die group are rated again.
+    /// Rates all plane sets of a die group again, after a block of `set` was opened, closed or
+    /// freed.
     fn rate(&mut self, set: usize) {
         let die_groups = self.open.len();
         for set in (set % die_groups..self.free.len()).step_by(die_groups) {
@@ -124,7 +125,7 @@ impl FreePool {
         self.rank();
     }
 
-    /// Finds the best plane set, the first of equals.
+    /// Finds the plane set with the lowest rating; of equals, the first.
     fn rank(&mut self) {
         let least = self.ratings.iter().fold(u64::MAX, |least, &rating| least.min(rating));
         let best = self.ratings.iter().position(|&rating| rating == least);
@@ -134,7 +135,7 @@ impl FreePool {
         });
     }
 
-    /// Rates and ranks all.
+    /// Rates and ranks all plane sets.
     pub fn rank_all(&mut self) {
         self.ratings = (0..self.free.len()).map(|set| self.rating(set)).collect();
         self.rank();
@@ -145,7 +146,7 @@ impl FreePool {
         id.index() / self.group * self.open.len() + die_group as usize
     }
 
-    /// The least erased block of the best plane set goes to a write point.
+    /// Opens the least erased block of the best plane set.
     pub fn open(&mut self, is_bad: impl Fn(u32) -> bool) -> Option<(BlockId, DieGroupId)> {
         let (at, die_group) = self.best?;
         let at = at as usize;
@@ -157,14 +158,16 @@ impl FreePool {
         Some((BlockId(id), die_group))
     }
 
-    /// As [`open`](Self::open), of a block that is full at once.
+    /// Takes a block as [`open`](Self::open) does, but for a block that is full at once, so that it
+    /// does not count as open.
     pub fn take(&mut self, is_bad: impl Fn(u32) -> bool) -> Option<BlockId> {
         let (at, _) = self.best?;
         let set = at as usize;
         let id = self.free[set].pop(self.die_groups, is_bad)?;
         let (before, now) = (self.ratings[set], self.rating(set));
         self.ratings[set] = now;
-        // No set before this one was as good: the next that is as good as it was is now the best.
+        // No earlier set had a rating as low as this set's old one. If a later set has that rating,
+        // it is now the best.
         match (at..).zip(&self.ratings[set..]).skip(1).find(|(_, rating)| **rating == before) {
             Some((next, _)) => self.best = Some((next, DieGroupId(next % self.die_groups))),
             None => self.rank(),
@@ -173,7 +176,7 @@ impl FreePool {
         Some(BlockId(id))
     }
 
-    /// A block leaves its write point.
+    /// An open block is no longer open.
     pub fn leave(&mut self, id: BlockId) {
         let set = self.set_of(id);
         self.open[(id.0 % self.die_groups) as usize] -= 1;
@@ -187,7 +190,8 @@ impl FreePool {
         self.rate(self.set_of(id));
     }
 
-    /// None is free, until those of a checkpoint are restored and all is [ranked](Self::rank_all).
+    /// Marks no block as free. The caller then restores the free blocks of a checkpoint and calls
+    /// [`rank_all`](Self::rank_all).
     pub fn clear(&mut self) {
         for free in &mut self.free {
             free.left = 0;
@@ -208,7 +212,7 @@ impl FreePool {
         self.open_in_set[set] += 1;
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory allocated.
     pub fn memory(&self) -> u64 {
         let heaps = self.free.iter().map(|free| free.used.capacity());
         (heaps.sum::<usize>() * size_of::<(u32, u32)>()) as u64

@@ -1,6 +1,6 @@
 //! The super-blocks: their states, valid counts, wear and sequence numbers.
 //!
-//! Free blocks stand in [`FreePool`], closed ones in [`ClosedLists`].
+//! [`FreePool`] manages the free blocks, [`ClosedLists`] the closed ones.
 
 mod closed_list;
 mod free_pool;
@@ -23,7 +23,7 @@ const NONE: u32 = u32::MAX;
 pub(crate) enum BlockState {
     /// Erased.
     Free,
-    /// At a write point.
+    /// Assigned to a write point.
     Open,
     /// Full.
     Closed,
@@ -33,46 +33,46 @@ pub(crate) enum BlockState {
     Bad,
 }
 
-/// Two take a line of the processor's cache.
+/// State of a block. Two of these fit into a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
 struct Block {
-    /// Of its last opening; 0 before the first.
+    /// The sequence number when the block was last opened or renumbered; 0 before the first.
     sequence: u64,
-    /// Pages that the map points to.
+    /// Number of slots that the map points to.
     valid: u32,
     erases: u32,
-    /// Neighbours in its list, while closed. Under collection: the next super-page to look at, and
-    /// the slot up to which it is known what is to be copied.
+    /// Closed: the neighbours in the list. Under collection: the next super-page to copy, and the
+    /// first slot whose L2P entry has not been prefetched.
     next: u32,
     prev: u32,
     state: BlockState,
-    /// A program failed: once it is empty, it is bad.
+    /// A program failed or a page is unreadable: the block goes out of service once it is empty.
     retiring: bool,
-    /// Under collection: why.
+    /// Under collection: the cause is static wear levelling, not garbage collection.
     for_levelling: bool,
 }
 
-/// The block is under collection.
+/// Flag in [`Blocks::pins`]: the block is under collection.
 const COLLECTING: u32 = 1 << 31;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     blocks: Vec<Block>,
-    /// By block: reads in flight, so that it must not be erased; and [`COLLECTING`]. What each read
-    /// asks for lies close together.
+    /// By block: the number of reads in flight, during which it must not be erased, and the flag
+    /// [`COLLECTING`]. Kept in a compact table because each read accesses it.
     pins: Vec<u32>,
     closed_lists: ClosedLists,
     free_pool: FreePool,
     bad_blocks: u32,
     next_sequence: u64,
-    /// Closed blocks by erases, where static wear levelling asks; entries may be out of date.
+    /// Closed blocks by number of erases, for static wear levelling; entries may be out of date.
     levelled: Option<BinaryHeap<Reverse<(u32, u32)>>>,
     most_erases: u32,
 }
 
 impl Blocks {
-    /// All free but those of `bad`; a block has up to `most_valid` valid pages.
+    /// All blocks are free except those in `bad`. A block has at most `most_valid` valid pages.
     pub fn new(
         layout: &Layout,
         victim: Victim,
@@ -107,7 +107,7 @@ impl Blocks {
         }
     }
 
-    /// Where the table lies.
+    /// Address range of the table.
     pub fn range(&self) -> Range<*const u8> {
         let blocks = self.blocks.as_ptr_range();
         blocks.start.cast()..blocks.end.cast()
@@ -118,13 +118,13 @@ impl Blocks {
         self.free_pool.free()
     }
 
-    /// Blocks in service.
+    /// Number of blocks in service.
     pub fn good(&self) -> u32 {
         self.len() - self.bad_blocks
     }
 
     pub fn len(&self) -> u32 {
-        // Numbered in 32 bits.
+        // Block numbers have 32 bits.
         #[allow(clippy::cast_possible_truncation)]
         {
             self.blocks.len() as u32
@@ -145,7 +145,7 @@ impl Blocks {
         self.blocks[id.index()].sequence
     }
 
-    /// The number that the next block opened gets.
+    /// The sequence number of the next block to be opened.
     pub fn next_sequence(&self) -> u64 {
         self.next_sequence
     }
@@ -154,13 +154,13 @@ impl Blocks {
         self.blocks[id.index()].state
     }
 
-    /// The die group the next block is best taken from, as [`open`](Self::open) does.
+    /// The die group on which [`open`](Self::open) would open a block; `None` if no block is free.
     #[inline]
     pub fn die_group_to_open(&self) -> Option<DieGroupId> {
         self.free_pool.best()
     }
 
-    /// Opens the least erased free block of the best plane set under the next sequence number.
+    /// Opens the least erased free block of the best plane set, with the next sequence number.
     pub fn open(&mut self) -> Option<(BlockId, DieGroupId, u64)> {
         let blocks = &self.blocks;
         let (id, die_group) =
@@ -171,7 +171,7 @@ impl Blocks {
         Some((id, die_group, self.renumber(id)))
     }
 
-    /// Opens a block, as [`open`](Self::open) does, and closes it with so many valid pages.
+    /// Opens a block as [`open`](Self::open) does, and closes it with `valid` valid pages.
     pub fn fill(&mut self, valid: u32) -> Option<BlockId> {
         let blocks = &self.blocks;
         let id = self.free_pool.take(|id| blocks[id as usize].state == BlockState::Bad)?;
@@ -183,7 +183,7 @@ impl Blocks {
         Some(id)
     }
 
-    /// Gives an open block the next sequence number, for the pages it has yet to take.
+    /// Gives an open block the next sequence number; pages programmed from now on carry it.
     pub fn renumber(&mut self, id: BlockId) -> u64 {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
@@ -191,13 +191,13 @@ impl Blocks {
         sequence
     }
 
-    /// A full block leaves its write point.
+    /// Closes a full block, which leaves its write point.
     pub fn close(&mut self, id: BlockId) {
         self.leave(id);
         self.enlist_closed(id);
     }
 
-    /// A block is full.
+    /// Lists a full block as closed.
     fn enlist_closed(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
         block.state = BlockState::Closed;
@@ -208,18 +208,18 @@ impl Blocks {
         }
     }
 
-    /// A block at a write point whose program has failed: it is emptied, then bad.
+    /// Marks an open block for retirement after a failed program: it is emptied, then bad.
     pub fn mark_retiring(&mut self, id: BlockId) {
         self.leave(id);
         let block = &mut self.blocks[id.index()];
         block.state = BlockState::Collecting;
         self.pins[id.index()] |= COLLECTING;
         block.retiring = true;
-        // Not before there is room for its copies.
+        // Copying starts only when there is room for the copies, in `begin`.
         block.next = u32::MAX;
     }
 
-    /// A block of the trim journal is needed no more: it is to be erased.
+    /// Marks a block of the trim journal as no longer needed, to be erased.
     pub fn discard(&mut self, id: BlockId) {
         self.leave(id);
         self.blocks[id.index()].state = BlockState::Collecting;
@@ -230,7 +230,7 @@ impl Blocks {
         self.blocks[id.index()].state == BlockState::Closed
     }
 
-    /// Whether a closed block holds nothing that is needed.
+    /// Whether a block is closed and has no valid pages.
     pub fn is_stale(&self, id: BlockId) -> bool {
         let block = &self.blocks[id.index()];
         block.state == BlockState::Closed && block.valid == 0
@@ -241,7 +241,8 @@ impl Blocks {
         self.free_pool.leave(id);
     }
 
-    /// A block under collection holds what cannot be read: it stays as it is, out of service.
+    /// Marks a block under collection that has an unreadable page: it keeps its pages and is never
+    /// erased.
     pub fn abandon(&mut self, id: BlockId) {
         self.blocks[id.index()].retiring = true;
     }
@@ -258,14 +259,15 @@ impl Blocks {
         self.pins[id.index()] |= COLLECTING;
     }
 
-    /// A block under collection is to be copied from its first page on.
+    /// Starts copying a block under collection at its first page.
     pub fn begin(&mut self, id: BlockId, cause: CopyCause) {
         let block = &mut self.blocks[id.index()];
         assert_eq!(block.state, BlockState::Collecting);
         (block.next, block.prev, block.for_levelling) = (0, 0, cause == CopyCause::Levelling);
     }
 
-    /// The next super-page to look at in a block under collection, and why it is copied.
+    /// The next super-page to copy of a block under collection, and the cause of the copies; `None`
+    /// if the block is not under collection.
     #[inline]
     pub fn next_to_copy(&self, id: BlockId) -> Option<(u32, CopyCause)> {
         let block = &self.blocks[id.index()];
@@ -273,7 +275,7 @@ impl Blocks {
         (block.state == BlockState::Collecting).then_some((block.next, cause))
     }
 
-    /// The first slot of a block under collection whose L2P entry is not prefetched yet.
+    /// The first slot of a block under collection whose L2P entry has not been prefetched.
     #[inline]
     pub fn prefetch_cursor(&self, id: BlockId) -> u32 {
         self.blocks[id.index()].prev
@@ -284,19 +286,19 @@ impl Blocks {
         self.blocks[id.index()].prev = slot;
     }
 
-    /// The copies of a block under collection go on at this super-page.
+    /// Copying of the block continues at this super-page.
     #[inline]
     pub fn set_next_to_copy(&mut self, id: BlockId, page: u32) {
         self.blocks[id.index()].next = page;
     }
 
-    /// Reads in flight.
+    /// Number of reads in flight.
     #[inline]
     pub fn pins(&self, id: BlockId) -> u32 {
         self.pins[id.index()] & !COLLECTING
     }
 
-    /// An emptied block is erased.
+    /// Records the erase of an emptied block, which is free again.
     pub fn erased(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
         assert_eq!((block.state, block.valid), (BlockState::Collecting, 0));
@@ -308,7 +310,7 @@ impl Blocks {
         self.free_pool.put(id, erases);
     }
 
-    /// An emptied block is out of service.
+    /// Takes an emptied block out of service.
     pub fn retire(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
         assert_eq!((block.state, block.valid), (BlockState::Collecting, 0));
@@ -317,13 +319,13 @@ impl Blocks {
         self.bad_blocks += 1;
     }
 
-    /// The map points to more pages of a block that is open.
+    /// Adds valid pages to an open block.
     #[inline]
     pub fn add_valid(&mut self, id: BlockId, pages: u32) {
         self.blocks[id.index()].valid += pages;
     }
 
-    /// The map points to one page less; true if the block can be erased now.
+    /// Subtracts a valid page; returns true if the block can be erased now.
     #[inline(always)]
     pub fn drop_valid(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
@@ -335,27 +337,27 @@ impl Blocks {
         self.is_empty(id)
     }
 
-    /// A closed block has one valid page less, and goes to another list.
+    /// Subtracts a valid page of a closed block and moves the block to the list of its new count.
     fn relist(&mut self, id: BlockId) {
         self.closed_lists.unlink(&mut self.blocks, id.0);
         self.blocks[id.index()].valid -= 1;
         self.closed_lists.link(&mut self.blocks, id.0);
     }
 
-    /// What is known of a block: its entry, and its reads in flight.
+    /// The table entries of a block, for a prefetch: its state, and its reads in flight.
     #[inline]
     pub fn entry(&self, id: BlockId) -> (&[impl Sized], &[u32]) {
         let at = id.index();
         (self.blocks.get(at..).unwrap_or_default(), self.pins.get(at..).unwrap_or_default())
     }
 
-    /// A read of the block starts.
+    /// Records the start of a read of the block.
     #[inline]
     pub fn pin(&mut self, id: BlockId) {
         self.pins[id.index()] += 1;
     }
 
-    /// A read of the block is done; true if the block can be erased now.
+    /// Records the end of a read of the block; returns true if the block can be erased now.
     #[inline]
     pub fn unpin(&mut self, id: BlockId) -> bool {
         self.pins[id.index()] -= 1;
@@ -368,20 +370,22 @@ impl Blocks {
         self.pins[id.index()] & COLLECTING != 0
     }
 
-    /// Whether a block under collection holds nothing that is still needed.
+    /// Whether a block is under collection, has no reads in flight and no valid pages.
     #[inline]
     pub fn is_empty(&self, id: BlockId) -> bool {
-        // Not a jump each: one of them is often so, both seldom.
+        // A bitwise and avoids a branch for each condition; a single one is often true, both
+        // rarely.
         (self.pins[id.index()] == COLLECTING) & (self.blocks[id.index()].valid == 0)
     }
 
-    /// The first closed block of the first list that has any: by valid count, the one with the
-    /// fewest valid pages and longest so; by age, the oldest.
+    /// The first block of the first list that is not empty. With lists by valid count, that is the
+    /// block with the fewest valid pages, and of equals the one that reached the count first. With
+    /// a list by age, it is the block closed first.
     pub fn first_listed(&self) -> Option<BlockId> {
         self.closed_lists.first()
     }
 
-    /// All closed blocks, in the order of the lists.
+    /// All closed blocks: in the order of the lists if there are any, else by number.
     pub fn in_order(&self) -> Vec<BlockId> {
         match self.closed_lists.in_order(&self.blocks) {
             Some(all) => all,
@@ -389,8 +393,8 @@ impl Blocks {
         }
     }
 
-    /// Takes the state of a checkpoint: sequence, valid pages, erases and state of each block, and
-    /// the closed ones in the order of the lists. Bad blocks are bad already.
+    /// Restores the state from a checkpoint: sequence number, valid pages, erases and state of each
+    /// block, and the closed blocks in the order of the lists. Bad blocks are already marked.
     pub fn restore(&mut self, states: &[(u64, u32, u32, u8)], listed: &[u32], next_sequence: u64) {
         self.next_sequence = next_sequence;
         self.free_pool.clear();
@@ -405,7 +409,7 @@ impl Blocks {
                     self.free_pool.restore_open(BlockId(id));
                 }
                 2 => block.state = BlockState::Closed,
-                // It holds what cannot be read.
+                // The block holds an unreadable page.
                 4 => {
                     (block.state, block.retiring, block.next) =
                         (BlockState::Collecting, true, NONE);
@@ -423,14 +427,14 @@ impl Blocks {
         self.free_pool.rank_all();
     }
 
-    /// All closed blocks.
+    /// All closed blocks, by number.
     pub fn closed(&self) -> impl Iterator<Item = BlockId> {
         let closed = |&(_, block): &(u32, &Block)| block.state == BlockState::Closed;
         (0..).zip(&self.blocks).filter(closed).map(|(id, _)| BlockId(id))
     }
 
-    /// The closed block that was erased least, if it lags the most erased one by more than
-    /// `spread`.
+    /// The least erased closed block, if the most erased block has been erased over `spread` times
+    /// more often.
     pub fn least_worn_closed(&mut self, spread: u32) -> Option<BlockId> {
         let levelled = self.levelled.as_mut()?;
         while let Some(&Reverse((erases, id))) = levelled.peek() {
@@ -444,7 +448,7 @@ impl Blocks {
         None
     }
 
-    /// Bytes of memory held.
+    /// Bytes of memory allocated.
     pub fn memory(&self) -> u64 {
         let levelled = self.levelled.as_ref().map_or(0, BinaryHeap::capacity);
         (self.blocks.capacity() * size_of::<Block>()

@@ -1,5 +1,5 @@
-//! Of a few blocks taken at random, the one with the fewest valid pages (Van Houdt,
-//! SIGMETRICS'13): nearly greedy with no lists to keep.
+//! d-choices: of a few random blocks, the one with the fewest valid pages (Van Houdt,
+//! SIGMETRICS'13). It is nearly greedy, and needs no lists.
 
 use super::random;
 use crate::blocks::Blocks;

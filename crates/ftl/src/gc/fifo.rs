@@ -1,4 +1,4 @@
-//! The block that was closed first: no counts are kept, and wear is level by itself.
+//! FIFO: the block that was closed first. It needs no valid counts, and levels wear by itself.
 
 use crate::blocks::Blocks;
 use gordon_units::BlockId;

@@ -1,4 +1,4 @@
-//! The block with the fewest valid pages: the fewest copies now, whatever becomes of the rest.
+//! Greedy: the block with the fewest valid pages, which needs the fewest copies now.
 
 use crate::blocks::Blocks;
 use gordon_units::BlockId;

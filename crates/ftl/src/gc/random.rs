@@ -1,11 +1,11 @@
-//! Any closed block.
+//! Random: any closed block.
 
 use crate::blocks::{BlockState, Blocks};
 use gordon_units::BlockId;
 use gordon_units::SplitMix64;
 
-/// Draws before the next closed block after the last draw is taken: where collection has to run,
-/// nearly all blocks are closed.
+/// Number of draws after which the policy takes the next closed block after a random one. When
+/// collection runs, nearly all blocks are closed, so the limit is rarely reached.
 const DRAWS: u32 = 64;
 
 pub(super) fn choose(blocks: &Blocks, random: &mut SplitMix64) -> Option<BlockId> {

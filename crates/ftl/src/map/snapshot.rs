@@ -1,17 +1,17 @@
-//! The map as bytes and back, and the comparison of the map with the reverse map.
+//! Serialisation of the map, and the comparison of the map with the reverse map.
 
 use super::{MIN_BUFFERS, Map};
 use crate::packed::Packed;
 use core::ops::Range;
 use gordon_units::{Progress, Stopped, splitmix64};
 
-/// Table entries that take about as long to compare as a request takes to be simulated.
+/// Number of table entries whose comparison takes about as long as the simulation of a request.
 pub(crate) const ENTRIES_A_STEP: u32 = 64;
-/// Entries from one look at the progress to the next.
+/// Number of entries between two updates of the progress.
 const PART: u32 = 1 << 16;
 
 impl Map {
-    /// Hands out the state. No page is in a buffer.
+    /// Writes the tables to `out`. No page may be in a buffer.
     pub fn save(&self, out: &mut dyn FnMut(&[u8])) {
         let at_first = Packed::new(0, self.first_buffer - 1 + MIN_BUFFERS).max();
         if self.l2p.max() == at_first {
@@ -22,8 +22,8 @@ impl Map {
         out(self.p2l.bytes());
     }
 
-    /// Takes the state back. Returns false where `fill` cannot. The two maps may disagree, which
-    /// [`agrees`](Self::agrees) finds.
+    /// Reads the tables. Returns false if `fill` does. The two maps may disagree, which
+    /// [`agrees`](Self::agrees) detects.
     pub fn restore(&mut self, fill: &mut dyn FnMut(&mut [u8]) -> bool) -> bool {
         if !fill(self.l2p.bytes_mut()) || !fill(self.p2l.bytes_mut()) {
             return false;
@@ -37,20 +37,21 @@ impl Map {
         true
     }
 
-    /// Steps of the progress that [`agrees`](Self::agrees) takes.
+    /// Number of progress steps of [`agrees`](Self::agrees).
     pub fn steps(&self) -> u64 {
         u64::from(self.exported / ENTRIES_A_STEP) + u64::from(self.slots / ENTRIES_A_STEP)
     }
 
-    /// Whether each mapped page is in a slot that was programmed with it and that holds a page, and
-    /// each slot that holds a page is the one of a mapped page. No page may be in a buffer.
+    /// Whether the map and the reverse map agree: each mapped page is in a slot that was programmed
+    /// with it and is valid, and each valid slot is that of a mapped page. No page may be in a
+    /// buffer.
     ///
-    /// Each table is read once, from its start to its end: looking up page after page would wait
-    /// for memory each time. Both maps are sets of pairs of a page and a slot; they are equal if
-    /// the sums of their pairs' hashes are, which for different sets happens in one of 2^64 cases.
+    /// Each table is read once, sequentially; looking up each page would be a cache miss each time.
+    /// Both maps are sets of (slot, page) pairs. They are taken as equal if the sums of the hashes
+    /// of their pairs are; different sets pass with probability 2^-64.
     ///
     /// # Errors
-    /// Where `progress` stops it.
+    /// Returns [`Stopped`] if `progress` requests it.
     pub fn agrees(&self, progress: &Progress) -> Result<bool, Stopped> {
         let (mut pages, mut slots) = (Some(0), Some(0));
         for part in parts(self.exported) {
@@ -64,7 +65,7 @@ impl Map {
         Ok(pages.is_some() && pages == slots)
     }
 
-    /// Adds the hashes of the pairs in the map to a sum; `None` if an entry names a buffer.
+    /// Adds the hashes of the pairs in the map to `sum`; `None` if an entry refers to a buffer.
     fn pairs_of_pages(&self, part: Range<u32>, mut sum: u64) -> Option<u64> {
         for lpn in part {
             match self.l2p.get(lpn) {
@@ -76,8 +77,8 @@ impl Map {
         Some(sum)
     }
 
-    /// Adds the hashes of the pairs in the reverse map to a sum; `None` if a slot that holds a page
-    /// was programmed with none.
+    /// Adds the hashes of the pairs in the reverse map to `sum`; `None` if a valid slot was
+    /// programmed without a page.
     fn pairs_of_slots(&self, part: Range<u32>, mut sum: u64) -> Option<u64> {
         let mut from = part.start;
         while let Some(slot) = self.next_filled(from, part.end) {
@@ -87,7 +88,7 @@ impl Map {
         Some(sum)
     }
 
-    /// Number of slots of a range that hold a page.
+    /// Number of slots of a range whose valid bit is set.
     pub fn filled_in(&self, range: Range<u32>) -> u32 {
         let (mut count, mut at) = (0, range.start);
         while at < range.end {
