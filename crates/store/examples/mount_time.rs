@@ -1,6 +1,5 @@
-//! How long a mount takes of an image all of whose blocks are closed, and what memory it needs:
-//! `mount_time IMAGE BLOCKS_PER_PLANE` (16384 are 256 GiB). The page cache is dropped first where
-//! this is allowed.
+//! Measures the time and memory of mounting an image whose blocks are all closed: `mount_time IMAGE
+//! BLOCKS_PER_PLANE` (16384 blocks are 256 GiB). Drops the page cache first if permitted.
 
 use gordon_ftl::Config;
 use gordon_nand::{Geometry, Layout, SuperPageShape};
@@ -39,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "{exported} exported, {closed} blocks closed in {:.2} s",
         start.elapsed().as_secs_f64()
     );
-    // Only root may.
+    // Dropping the page cache requires root.
     let cold = fs::write("/proc/sys/vm/drop_caches", "3").is_ok();
     let start = Instant::now();
     let store: Store<Vec<u8>> = Store::open(path, Backend::File)?;

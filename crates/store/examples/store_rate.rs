@@ -1,7 +1,8 @@
-//! What the store itself costs, without a network before it: `store_rate IMAGE [direct]`.
+//! Measures the cost of the store itself, without a network: `store_rate IMAGE [direct]`.
 //!
-//! 1 GiB of an 8 GB device with the array of preset gordon-slc-256g, units of 4 KiB; batches as
-//! deep as the queue. Prints requests and processor time a request.
+//! Accesses 1 GiB of an 8 GB device that has the array of preset gordon-slc-256g and units of 4
+//! KiB, in batches as large as the queue depth. Prints request rates and the processor time of a
+//! request.
 
 use gordon_ftl::Config;
 use gordon_nand::{Geometry, Layout, SuperPageShape};
@@ -30,10 +31,10 @@ fn device() -> Result<DeviceParams, Box<dyn Error>> {
     Ok(DeviceParams::new("gordon-slc-256g", &layout, &config, Bytes(7_200_000_000 / UNIT * UNIT)))
 }
 
-/// Processor time of this process, in seconds.
+/// Processor time used by this process, in seconds.
 fn cpu() -> f64 {
     let usage = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    // Seconds of a run.
+    // The run takes seconds, which a float represents well.
     #[allow(clippy::cast_precision_loss)]
     let (whole, part) = (usage.tv_sec as f64, usage.tv_nsec as f64);
     whole + part / 1e9

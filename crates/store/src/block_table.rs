@@ -1,14 +1,14 @@
 //! The block table of an open image: what each block must hold at the next mount, and the sync
-//! journal that keeps it up to date on the medium.
+//! journal that keeps the table up to date on the medium.
 //!
-//! The engine notes what it does to a block; each sync first writes what was noted since the sync
-//! before ([`BlockTable::append`]). So what a sync makes durable is also what the next mount
-//! demands. A block is only erased after a sync has recorded that nothing of it is needed
-//! ([`Contents::Nothing`]), so a block that is missing, or older than its record, is damage.
+//! The engine notes its changes to blocks; each sync first writes the changes noted since the
+//! previous one ([`BlockTable::append`]). So the next mount demands exactly what a sync made
+//! durable. A block is erased only after a sync has recorded that none of its contents are needed
+//! ([`Contents::Nothing`]). So a block that is missing, or older than its record, is damaged.
 //!
-//! After a kill all that was written is there, so the last record counts. After a crash of the host
-//! the last sync may not have ended: what its record adds may be missing, and what it gives up may
-//! be gone ([`TableScan::after_crash`]).
+//! After a kill of the server, everything written is there, so the last record counts. After a
+//! crash of the host, the last sync may not have completed: contents that its record adds may be
+//! missing, and contents that it gives up may be gone ([`TableScan::after_crash`]).
 
 use crate::format::journal::{self, Area, SyncRecord};
 use crate::format::table::{BlockRecord, Contents, TableCopy};
@@ -18,32 +18,32 @@ use gordon_units::BlockId;
 use std::collections::BTreeSet;
 use std::io::Result;
 
-/// What the medium says about all blocks.
+/// The state of all blocks according to the medium.
 #[derive(Debug, Default)]
 pub(crate) struct TableScan {
-    /// By block: its record.
+    /// By block: the record after the last sync.
     pub records: Vec<BlockRecord>,
-    /// The same, of which only as much counts as a crash of the host cannot have undone.
+    /// As `records`, but demands only what a crash of the host during the last sync leaves.
     pub after_crash: Vec<BlockRecord>,
-    /// Generation of the newest copy that is sound; 0: none is.
+    /// Generation of the newest undamaged copy; 0 if there is none.
     pub copy: u64,
-    /// The highest generation of a copy or a record.
+    /// The highest generation of a copy or a journal record.
     pub generation: u64,
-    /// The last sync that has a record.
+    /// Number of the last sync with a record.
     pub sync: u64,
-    /// Identifies the orderly shutdown that wrote the newest copy; 0: none did.
+    /// Identifies the orderly shutdown that wrote the newest copy; 0 if no shutdown did.
     pub shutdown: u64,
-    /// Identifies the mount or the orderly shutdown that wrote the newest copy.
+    /// Identifies the mount or orderly shutdown that wrote the newest copy.
     pub writer: u64,
-    /// Copies of the table that are damaged.
+    /// Numbers of the damaged copies of the table.
     pub damaged: Vec<u64>,
-    /// Something in the journal of the newest copy is damaged. After a crash of the host it may be
-    /// a record that was cut short.
+    /// The journal of the newest copy is damaged. After a crash of the host, this may be a record
+    /// whose write was interrupted.
     pub damaged_journal: bool,
 }
 
 impl TableScan {
-    /// Reads both copies of the table, and both areas of the journal, of an array of blocks of
+    /// Reads both copies of the table and both areas of the journal. The blocks of the array have
     /// `pages` pages.
     pub fn read(
         media: &dyn Media,
@@ -72,7 +72,8 @@ impl TableScan {
             (found.records, found.after_crash) = (nothing.clone(), nothing);
             return Ok(found);
         };
-        // The journal of this copy, then that of the next, which may be damaged or not yet written.
+        // The journal of this copy, then that of the next copy, which may be damaged or not yet
+        // written.
         let own = journal(newest.generation)?;
         found.damaged_journal = own.damaged;
         let mut later = own.records;
@@ -90,7 +91,8 @@ impl TableScan {
             apply(&mut found.records, &last);
             before
         } else if let Some(older) = older.filter(|older| older.generation + 1 == found.copy) {
-            // The newest copy is that of the last sync, so what was before it is in the other.
+            // The last sync wrote the newest copy, so the state before it is that of the older
+            // copy.
             let mut before = older.records;
             journal(older.generation)?.records.iter().for_each(|record| apply(&mut before, record));
             before
@@ -108,7 +110,7 @@ fn apply(records: &mut [BlockRecord], change: &SyncRecord) {
     }
 }
 
-/// The newer record of a block, without what only one of the two demands.
+/// The newer record of a block, reduced to the contents that both records demand.
 fn weaker((before, now): (&BlockRecord, &BlockRecord)) -> BlockRecord {
     let contents = match (before.contents, now.contents) {
         (Contents::Pages { count: less, .. }, Contents::Pages { count, .. })
@@ -125,26 +127,27 @@ fn weaker((before, now): (&BlockRecord, &BlockRecord)) -> BlockRecord {
     BlockRecord { contents, ..*now }
 }
 
-/// What is noted of blocks, and where the next record of the journal goes.
+/// The records of the blocks, and the position of the next journal record.
 #[derive(Debug)]
 pub(crate) struct BlockTable {
     offsets: ImageOffsets,
     records: Vec<BlockRecord>,
-    /// Blocks noted since the last record.
+    /// Blocks whose records changed since the last journal record.
     changed: BTreeSet<u32>,
-    /// By block: the last record of the journal demands pages of it.
+    /// By block: whether the last journal record demands pages of it.
     demanded: Vec<bool>,
     generation: u64,
     mount: u64,
-    /// Where the next record goes, within its area, and its number.
+    /// Position of the next journal record within its area, and its number.
     at: usize,
     index: u32,
-    /// Syncs are recorded.
+    /// Whether syncs write journal records.
     active: bool,
 }
 
 impl BlockTable {
-    /// The table as it was found. No syncs are recorded before it is [started](Self::start).
+    /// The table found on the medium. Syncs write no records until [`start`](Self::start) is
+    /// called.
     pub fn new(offsets: ImageOffsets, found: &TableScan) -> Self {
         let records = found.records.clone();
         let demanded = records.iter().map(|record| record.contents.count() > 0).collect();
@@ -153,7 +156,7 @@ impl BlockTable {
             records,
             changed: BTreeSet::new(),
             demanded,
-            // The next copy does not go over the only one that is sound.
+            // The next copy must not overwrite the only undamaged one.
             generation: found.generation + (found.generation + 1 + found.copy + 1) % 2,
             mount: 0,
             at: 0,
@@ -162,17 +165,17 @@ impl BlockTable {
         }
     }
 
-    /// All records, by block.
+    /// The records of all blocks.
     pub fn records(&self) -> &[BlockRecord] {
         &self.records
     }
 
-    /// A block's record.
+    /// The record of a block.
     pub fn record(&self, block: BlockId) -> BlockRecord {
         self.records[block.index()]
     }
 
-    /// Notes a block's new record, after all that it demands has been written.
+    /// Sets the record of a block, after all contents that it demands have been written.
     pub fn set_record(&mut self, block: BlockId, record: BlockRecord) {
         if self.records[block.index()] != record {
             self.records[block.index()] = record;
@@ -180,13 +183,14 @@ impl BlockTable {
         }
     }
 
-    /// Whether a record of the journal demands pages of the block. Before such a block is erased, a
-    /// later record has to give them up.
+    /// Whether a journal record demands pages of the block. A later record must give them up before
+    /// the block may be erased.
     pub fn is_demanded(&self, block: BlockId) -> bool {
         self.demanded[block.index()]
     }
 
-    /// Writes what has changed, as the record of the sync `sync`, which is about to start.
+    /// Writes the changed records as the journal record of sync number `sync`, which is about to
+    /// start.
     pub fn append(&mut self, media: &dyn Media, sync: u64) -> Result<()> {
         if !self.active {
             return Ok(());
@@ -198,22 +202,22 @@ impl BlockTable {
         self.write_record(media, sync)
     }
 
-    /// Records syncs from the next on. `mount` identifies this mount, and is above that of any
-    /// earlier one.
+    /// Starts to record syncs. `mount` identifies this mount and must exceed the numbers of earlier
+    /// mounts.
     pub fn start(&mut self, mount: u64) {
-        // So the next record begins a new generation.
+        // The area counts as full, so the next record starts a new generation.
         (self.mount, self.at, self.active) = (mount, self.offsets.journal_bytes, true);
     }
 
-    /// Begins a new generation: a whole copy of the table, and an empty journal. `shutdown`
-    /// identifies the orderly shutdown that this ends; 0 for none.
+    /// Starts a new generation: a complete copy of the table and an empty journal. `shutdown`
+    /// identifies the orderly shutdown that writes it; 0 if none does.
     pub fn rotate(&mut self, media: &dyn Media, sync: u64, shutdown: u64) -> Result<()> {
         self.generation += 1;
         (self.at, self.index) = (0, 0);
         let journal = self.offsets.journal(self.generation);
         media.write(journal, &vec![0; self.offsets.journal_bytes])?;
-        // The changes are in the copy too. The record makes the copy before this one, with both
-        // journals, say the same.
+        // The copy contains the changes too. With this record, the previous copy and both journals
+        // describe the same state.
         self.write_record(media, sync)?;
         let records = self.records.clone();
         let Self { generation, mount, .. } = *self;

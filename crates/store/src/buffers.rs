@@ -1,8 +1,8 @@
-//! Buffers of one unit each, by handle.
+//! Buffers of one unit each, indexed by handle.
 
 use gordon_nand::Buf;
 
-/// A unit's bytes, placed as the medium wants them.
+/// The bytes of a unit, aligned as the medium requires.
 #[derive(Debug, Default)]
 pub(crate) struct AlignedBuffer {
     bytes: Box<[u8]>,
@@ -26,8 +26,8 @@ impl AlignedBuffer {
     }
 }
 
-/// The buffers that the layer's handles name. They come with the first use of a handle and stay:
-/// handles are small numbers, as many as pages were in flight at once.
+/// The buffers of the layer's handles, allocated at the first use of a handle and then kept.
+/// Handles are small numbers: there are as many as pages were in flight at once.
 #[derive(Debug)]
 pub(crate) struct Buffers {
     all: Vec<AlignedBuffer>,
@@ -49,20 +49,21 @@ impl Buffers {
         self.all[buf.index()].get_mut()
     }
 
-    /// Makes sure that there is one.
+    /// Allocates the buffer of a handle if it does not exist yet.
     fn make(&mut self, buf: Buf) {
         while self.all.len() <= buf.index() {
             self.all.push(AlignedBuffer::new(self.len, self.alignment));
         }
     }
 
-    /// Takes a buffer out, to lend several at once; it is to be put back.
+    /// Takes a buffer out, so that several can be borrowed at once; return it with
+    /// [`put`](Self::put).
     pub fn take(&mut self, buf: Buf) -> AlignedBuffer {
         self.make(buf);
         std::mem::take(&mut self.all[buf.index()])
     }
 
-    /// Puts it back.
+    /// Returns a buffer after [`take`](Self::take).
     pub fn put(&mut self, buf: Buf, buffer: AlignedBuffer) {
         self.all[buf.index()] = buffer;
     }

@@ -1,12 +1,11 @@
-//! An offline look at all of an image, which changes nothing.
+//! An offline check of a whole image, which changes nothing.
 //!
-//! Compared with each other: the block table with what is programmed; each page's out-of-band entry
-//! with its own checksum; summaries with the entries of their block; entries with the rules of NAND
-//! (pages in order, numbers that never fall, none used by two blocks); the map that follows from
-//! all this with its digests, after an orderly shutdown; and the data of each unit with their
-//! checksum. Exempt are erased pages, data that newer ones have superseded, and pages that were
-//! being written when the server was killed. Data are compared as they lie in the file: bit errors
-//! of the model are no damage.
+//! The check compares the block table with the programmed pages, each out-of-band entry with its
+//! checksum, summaries with the entries of their block, entries with the rules of NAND (pages in
+//! order, sequence numbers that never decrease, none used by two blocks), after an orderly shutdown
+//! the resulting map with its digests, and the data of each unit with their checksum. Exempt are
+//! erased pages, superseded data, and pages that were being written when the server was killed.
+//! Data are compared as they are in the file: modelled bit errors do not count as damage.
 
 use crate::error::ImageError;
 use crate::format::oob::{self, OobContent, OobEntry, OobHead};
@@ -22,45 +21,47 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::ops::Range;
 
-/// Errors that are reported in words; the others are counted.
+/// Number of errors that are listed; further ones are only counted.
 const WORDED: usize = 1000;
 
-/// What was found.
+/// The findings of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
-    /// Nothing is wrong.
+    /// No errors were found.
     pub clean: bool,
-    /// What is wrong: the first thousand errors.
+    /// Descriptions of the first thousand errors.
     pub errors: Vec<String>,
     /// Number of errors.
     pub error_count: u64,
-    /// Whether the image can be served: what decides which data are current is proved.
+    /// Whether the image can be served, that is, whether the metadata that determine the current
+    /// data are proved.
     pub servable: bool,
-    /// The store was closed in order. After a kill or a crash it is not, and nothing need be wrong.
+    /// The store was shut down in order. After a kill or a crash it was not, which is not an error.
     pub closed_in_order: bool,
-    /// Super-blocks.
+    /// Number of super-blocks.
     pub blocks: u64,
-    /// ... that are out of service or have failed a program.
+    /// Number of super-blocks that are out of service or have failed a program.
     pub bad_blocks: u64,
-    /// ... that hold nothing.
+    /// Number of super-blocks that hold nothing.
     pub erased_blocks: u64,
-    /// ... with a summary.
+    /// Number of super-blocks with a summary.
     pub closed_blocks: u64,
-    /// Pages with data.
+    /// Number of pages with data.
     pub data_pages: u64,
-    /// Pages of the trim journal.
+    /// Number of pages of the trim journal.
     pub trim_pages: u64,
-    /// Pages that were being written, and had not been flushed, when the server was killed.
+    /// Number of pages that were being written, without having been flushed, when the server was
+    /// killed.
     pub torn: u64,
-    /// Units whose data were compared with their checksum.
+    /// Number of units whose data were compared with their checksum.
     pub slots: u64,
-    /// Units that hold data.
+    /// Number of units that hold data.
     pub logical_pages: u64,
-    /// Units of the device.
+    /// Number of units of the device.
     pub exported_pages: u64,
-    /// Ranges of bytes, from and to, that hold data and cannot be read.
+    /// Byte ranges with data that are unreadable.
     pub unreadable_ranges: Vec<Range<u64>>,
-    /// Blocks in which something is damaged.
+    /// Blocks with any damage.
     #[serde(skip)]
     pub(crate) damaged_blocks: BTreeSet<BlockId>,
 }
@@ -69,20 +70,20 @@ struct Checker<'a> {
     image: &'a Image,
     scan: &'a ImageScan,
     ftl: &'a Ftl,
-    /// Pages whose damage is reported already.
+    /// Pages whose damage has already been reported.
     missing: BTreeSet<Ppn>,
-    /// Pages that do not count.
+    /// Pages that do not count, since their program was interrupted.
     torn: BTreeSet<Ppn>,
     report: CheckReport,
-    /// By unit: its data fit their checksum.
+    /// By unit: whether its data match their checksum.
     sound: Vec<bool>,
-    /// Sequence numbers and their blocks.
+    /// Sequence numbers with their blocks.
     sequences: Vec<(u64, BlockId)>,
     data: Vec<u8>,
     zeros: u32,
 }
 
-/// Looks at all of an image.
+/// Checks a whole image.
 pub fn check(image: &Image) -> Result<CheckReport, ImageError> {
     let fail = |error| ImageError::io(&image.path, error);
     let layer = |why| ScanError::Mount(why).of(image);
@@ -181,7 +182,7 @@ impl Checker<'_> {
         self.report.bad_blocks += u64::from(record.health != BlockHealth::Good);
         let entries = BlockEntries::read(self.image, block, record)?;
         let promised = record.contents.count();
-        // After an orderly shutdown whatever else is there counts as erased.
+        // After an orderly shutdown, further pages count as erased.
         let end = promised.max(if self.image.last_shutdown == LastShutdown::Closed {
             0
         } else {
@@ -206,7 +207,7 @@ impl Checker<'_> {
                 floor = floor.max(head.sequence);
                 continue;
             }
-            // The entry of a summary is in use if any data page of its block is.
+            // The entry of a summary page is in use if any data page of its block is.
             let entry_in_use =
                 in_use[page as usize] || (page >= data_pages && in_use.contains(&true));
             if page < promised && entry_in_use {
@@ -255,7 +256,7 @@ impl Checker<'_> {
             self.error(format!("page {ppn}: sequence number {sequence} after {floor}"));
         }
         if head.content != OobContent::Summary {
-            // A summary's own number is never used.
+            // The number in a summary's entry is never used.
             self.sequences.push((head.sequence, block));
         }
         match head.content {
@@ -265,7 +266,7 @@ impl Checker<'_> {
                     self.slot(ppn, slot, oob::slot(entry, slot))?;
                 }
             }
-            // Their content is part of what a mount finds.
+            // The mount checks the contents of trim records.
             OobContent::Trims => self.report.trim_pages += 1,
             OobContent::Summary => {
                 let page = self.image.resolved().layout.page_of(ppn);
@@ -306,7 +307,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// A summary must say what the entries say.
+    /// Compares a summary with the entries of its block.
     fn summary(&mut self, block: BlockId, entries: &BlockEntries) -> io::Result<()> {
         let config = self.image.resolved().config;
         let layout = self.image.resolved().layout;

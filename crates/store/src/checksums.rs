@@ -1,6 +1,6 @@
-//! The checksums of slots, kept in memory for the blocks in use: without them each read of a unit
-//! would be a read of its page's out-of-band entry too. And the sequence numbers of pages, for the
-//! summaries of their blocks.
+//! A cache of the checksums of slots, for the blocks in use. Without it, each read of a unit would
+//! also read the out-of-band entry of its page. The cache also holds the sequence numbers of pages,
+//! for the summaries of their blocks.
 
 use crate::format::NO_LPN;
 use crate::format::oob::{self, OobContent, OobEntry, OobHead};
@@ -11,15 +11,15 @@ use gordon_nand::Layout;
 use gordon_units::{BlockId, Ppn};
 use std::io;
 
-/// Memory for checksums.
+/// Memory limit of the cache, in bytes.
 const BYTES: usize = 64 << 20;
 
-/// What an out-of-band entry is compared with before its checksums count: an older version of a
-/// page has valid checksums too.
+/// The state with which an out-of-band entry is compared before its checksums are used, since an
+/// older version of a page also has valid checksums.
 #[derive(Clone, Copy)]
 pub(crate) struct Proof<'a> {
     pub ftl: &'a Ftl,
-    /// Erases of the block.
+    /// Number of erases of the block.
     pub erases: u32,
 }
 
@@ -31,16 +31,16 @@ impl Proof<'_> {
     }
 }
 
-/// The checksums of a block.
+/// The cached checksums of a block.
 #[derive(Debug)]
 struct BlockChecksums {
     /// By page: its sequence number.
     sequences: Box<[u64]>,
-    /// By page and slot.
+    /// By page and slot: the checksum.
     crcs: Box<[u32]>,
-    /// By page: it has an entry that is in order.
+    /// By page: whether its entry is valid.
     pages: Box<[bool]>,
-    /// It was used since the hand came by.
+    /// Used since the clock hand last passed the block.
     used: bool,
 }
 
@@ -51,9 +51,9 @@ pub(crate) struct Checksums {
     pages: u32,
     cached: usize,
     most: usize,
-    /// Of the clock that says which block goes.
+    /// Position of the clock hand, which selects the block to evict.
     hand: usize,
-    /// One that is not in use.
+    /// A block of checksums for reuse.
     spare: Option<BlockChecksums>,
     entries: Vec<u8>,
 }
@@ -74,7 +74,7 @@ impl Checksums {
         }
     }
 
-    /// A page was programmed with slots of these checksums.
+    /// Records the checksums of the slots of a programmed page.
     pub fn set(
         &mut self,
         block: BlockId,
@@ -110,7 +110,7 @@ impl Checksums {
         Ok(&self.blocks[block.index()].as_ref().expect("it was loaded").sequences)
     }
 
-    /// The checksum of a slot; none if its page's entry is damaged or does not match `proof`.
+    /// The checksum of a slot; `None` if the page's entry is damaged or does not match `proof`.
     pub fn get(
         &mut self,
         block: BlockId,
@@ -129,7 +129,7 @@ impl Checksums {
         Ok(known.pages[page as usize].then_some(known.crcs[at]))
     }
 
-    /// The block is erased.
+    /// Drops the checksums of an erased block.
     pub fn forget(&mut self, block: BlockId) {
         if let Some(known) = self.blocks[block.index()].take() {
             self.cached -= 1;

@@ -1,7 +1,8 @@
-//! What an image is an image of: the array, its layer and its faults, as the superblock keeps them.
+//! The parameters of the device in an image: its array, translation layer and faults, as stored in
+//! the superblock.
 //!
-//! Whoever makes an image resolves a preset to a [`Layout`] and a [`Config`] once; from then on the
-//! image says all of it itself.
+//! A preset is resolved to a [`Layout`] and a [`Config`] once, when the image is created. From then
+//! on the image contains all parameters itself.
 
 use crate::faults::Faults;
 use crate::format::summary;
@@ -11,36 +12,36 @@ use gordon_units::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The least that is addressed.
+/// Size of a sector in bytes, the smallest addressable amount.
 pub const SECTOR: u64 = 512;
 
-/// An array with a translation layer on it.
+/// A flash array with a translation layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceParams {
-    /// The name of the preset it was made from.
+    /// Name of the preset from which the device was made.
     pub preset: String,
-    /// Bytes exported.
+    /// Exported capacity.
     pub capacity: Bytes,
-    /// What is mapped as one: the size of a logical page.
+    /// Size of a logical page, the mapping unit.
     pub unit: Bytes,
-    /// Of bad blocks, faults and random choices.
+    /// Seed of bad blocks, faults and random choices.
     pub seed: u64,
-    /// The array.
+    /// Dimensions of the array.
     pub geometry: GeometryParams,
-    /// The rectangle of planes that makes a super-page.
+    /// Shape of a super-page.
     pub super_page: ShapeParams,
-    /// The layer.
+    /// Parameters of the translation layer.
     pub ftl: FtlParams,
-    /// What goes wrong.
+    /// Rates of faults.
     pub faults: Faults,
 }
 
-/// [`Geometry`], as text.
+/// [`Geometry`] in serialisable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GeometryParams {
-    /// Buses.
+    /// Buses between the controller and the packages.
     pub buses: u32,
     /// Packages on one bus.
     pub packages_per_bus: u32,
@@ -54,115 +55,117 @@ pub struct GeometryParams {
     pub pages_per_block: u32,
     /// Data bytes of one page.
     pub page_bytes: u32,
-    /// Out-of-band bytes of one page of the chip. (The image has its own: docs/SPEC.md.)
+    /// Out-of-band bytes of one page of the chip. The image has its own out-of-band area:
+    /// docs/SPEC.md.
     pub oob_bytes: u32,
 }
 
-/// [`SuperPageShape`], as text.
+/// [`SuperPageShape`] in serialisable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ShapeParams {
-    /// Buses.
+    /// Number of buses.
     pub buses: u32,
-    /// Dies on each of these buses.
+    /// Dies on each of the buses.
     pub dies_per_bus: u32,
-    /// Planes of each of these dies.
+    /// Planes of each of the dies.
     pub planes: u32,
 }
 
-/// The knobs of the layer that an image may choose: see [`Config`].
+/// The parameters of the layer that an image can choose; see [`Config`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FtlParams {
-    /// Write points.
+    /// Number of write points.
     pub write_points: u32,
-    /// Write points for copies alone.
+    /// Number of write points for copies only.
     pub copy_points: u32,
     /// Read bypassing.
     pub bypass: bool,
     /// Write combining.
     pub combine: bool,
-    /// Logical pages of the write buffer.
+    /// Logical pages in the write buffer.
     pub write_buffer: u32,
-    /// Free blocks only for garbage collection.
+    /// Free blocks reserved for garbage collection.
     pub reserve: u32,
     /// Free blocks at which garbage collection starts.
     pub low_water: u32,
-    /// Free blocks up to which it continues in idle time.
+    /// Free blocks up to which garbage collection continues in idle time.
     pub idle_water: u32,
-    /// Which block it takes: greedy, fifo, random, d-choices or cost-benefit.
+    /// Victim selection policy: greedy, fifo, random, d-choices or cost-benefit.
     pub victim: VictimPolicy,
-    /// With d-choices: how many blocks are looked at.
+    /// Number of random blocks to choose from with d-choices.
     pub choices: u32,
-    /// Static wear levelling; 0: none.
+    /// Tolerated difference in erases before static wear levelling; 0 disables it.
     pub wear_spread: u32,
 }
 
-/// [`Victim`], as text.
+/// [`Victim`] in serialisable form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VictimPolicy {
-    /// The one with the fewest valid pages.
+    /// The block with the fewest valid pages.
     Greedy,
-    /// The one closed first.
+    /// The block that was closed first.
     Fifo,
-    /// Any.
+    /// A random block.
     Random,
-    /// Of some taken at random, the one with the fewest valid pages.
+    /// Of several random blocks, the one with the fewest valid pages.
     DChoices,
-    /// The one with the most to gain for what it costs.
+    /// The block with the highest ratio of benefit to cost.
     CostBenefit,
 }
 
-/// Why a device cannot be.
+/// Why device parameters are invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum DeviceError {
-    /// The array.
+    /// The array is impossible.
     #[error("flash array: {0}")]
     Geometry(#[from] GeometryError),
-    /// The layer.
+    /// The configuration of the layer is invalid.
     #[error("translation layer: {0}")]
     Ftl(#[from] FtlConfigError),
-    /// The erase budgets.
+    /// The endurance parameters are invalid.
     #[error("faults: {0}")]
     Endurance(#[from] EnduranceError),
-    /// A rate of faults.
+    /// A fault rate is not a probability.
     #[error("faults.{0} is not a probability; give a number from 0 to below 1")]
     Rate(&'static str),
-    /// Bits cannot be corrected in codewords of that size.
+    /// The codeword size does not divide the unit into a power of two of codewords.
     #[error("faults.codeword: {0} bytes do not divide the unit of {1}; give a power of two in it")]
     Codeword(u32, Bytes),
-    /// The capacity.
+    /// The capacity is not a positive multiple of a sector, or too large.
     #[error("capacity: {0} is not a positive multiple of 512 bytes below 2^32 units; round it")]
     Capacity(Bytes),
-    /// The unit.
+    /// The unit does not divide super-pages into whole sectors.
     #[error("unit: {0} does not divide super-pages of {1} into whole sectors")]
     Unit(Bytes, Bytes),
 }
 
 impl DeviceError {
-    /// Whether more blocks would do.
+    /// Whether the parameters would be valid with more blocks.
     #[must_use]
     pub fn wants_room(&self) -> bool {
         matches!(self, Self::Ftl(FtlConfigError::NoRoom { .. }))
     }
 }
 
-/// What the parts of a store are made from.
+/// The device in the form that the parts of a store use.
 #[derive(Clone, Copy, Debug)]
 pub struct ResolvedDevice {
-    /// The array with its super-pages.
+    /// Layout of the array.
     pub layout: Layout,
-    /// The layer's params.
+    /// Configuration of the layer.
     pub config: Config,
-    /// How long blocks last, where that is modelled.
+    /// Distribution of the erase budgets; `None` if blocks never wear out.
     pub endurance: Option<Endurance>,
 }
 
 impl DeviceParams {
-    /// A device of that array and layer. `config` gives the unit and the knobs; what a store needs
-    /// is set: contents, summaries, durable trims, and a write buffer of four super-pages a write
-    /// point where there is none.
+    /// The parameters of a device with this layout and configuration. `config` provides the unit
+    /// and the tunable parameters. Settings that a store requires are added: contents, summaries,
+    /// durable trims, and, if `config` has no write buffer, one of four super-pages for each write
+    /// point.
     #[must_use]
     pub fn new(preset: &str, layout: &Layout, config: &Config, capacity: Bytes) -> Self {
         let (g, s) = (layout.geometry(), layout.shape());
@@ -211,7 +214,7 @@ impl DeviceParams {
         }
     }
 
-    /// Checks the numbers, and makes of them what the parts are made from.
+    /// Validates the parameters and converts them to the form that the parts of a store use.
     pub fn resolve(&self) -> Result<ResolvedDevice, DeviceError> {
         let Self { geometry: g, super_page: s, ftl: params, .. } = self;
         let geometry = Geometry {
@@ -229,7 +232,7 @@ impl DeviceParams {
         let layout = Layout::new(geometry, shape)?;
         let (unit, page) = (self.unit, layout.page_bytes());
         let whole = unit.0 > 0 && unit.0.is_multiple_of(SECTOR) && page.0.is_multiple_of(unit.0);
-        // So that one program is one vectored write.
+        // The limit keeps a program a single vectored write.
         if !whole || page.0 / unit.0 > 1024 {
             return Err(DeviceError::Unit(unit, page));
         }

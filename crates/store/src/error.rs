@@ -1,104 +1,104 @@
-//! What can be wrong with an image, and why a request fails.
+//! Errors of images, and the causes of failed requests.
 
 use crate::device::DeviceError;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why an image cannot be made, opened or used.
+/// Why an image cannot be created, opened or used.
 #[derive(Debug, Error)]
 pub enum ImageError {
-    /// There is a file of that name.
+    /// A file of this name already exists.
     #[error("{0}: exists already; remove it first, or choose another name")]
     Exists(PathBuf),
-    /// Another process has it open.
+    /// Another process has the image open.
     #[error("{0}: in use by another process; stop it first")]
     InUse(PathBuf),
-    /// Not one of ours.
+    /// The file is not an image.
     #[error(
         "{0}: not a NAND image\n  try: `gordon block create` makes one; a plain file is served as a \
          disk: `gordon block serve FILE --preset sata-7200-1tb`"
     )]
     Foreign(PathBuf),
-    /// Written by another version.
+    /// The image has a version that this program does not support.
     #[error("{path}: NAND image of version {version}, this program knows version {known}; {hint}")]
     Version {
-        /// Which image.
+        /// The image.
         path: PathBuf,
-        /// Its version.
+        /// Version of the image.
         version: u32,
-        /// Ours.
+        /// Version that this program writes.
         known: u32,
         /// What to try.
         hint: &'static str,
     },
-    /// Shorter than it says.
+    /// The file is shorter than its superblock says.
     #[error("{path}: cut off: {len} bytes, its superblock says {expected}; restore it from a copy")]
     Truncated {
-        /// Which image.
+        /// The image.
         path: PathBuf,
-        /// Bytes there are.
+        /// Actual length in bytes.
         len: u64,
-        /// Bytes there should be.
+        /// Expected length in bytes.
         expected: u64,
     },
     /// Both superblocks are unreadable.
     #[error("{0}: both superblocks are damaged; restore it from a copy")]
     Damaged(PathBuf),
-    /// It says impossible things of itself, or is asked to.
+    /// The device parameters of the image are invalid.
     #[error("{path}: {why}")]
     Device {
-        /// Which image.
+        /// The image.
         path: PathBuf,
-        /// What.
+        /// The invalid parameter.
         why: DeviceError,
     },
-    /// Direct I/O does not fit.
+    /// The unit is not a multiple of the alignment of direct I/O.
     #[error("{0}: units of {1} bytes cannot go past the page cache; use the backend `file`")]
     Unaligned(PathBuf, u64),
-    /// Something that decides which data are current is damaged or missing, and nothing else proves
-    /// it.
+    /// Metadata that determine the current data are damaged or missing, and no redundant metadata
+    /// prove them.
     #[error(
         "{path}: damaged: {}; serving it could return older data\n  try: `gordon block export {path} \
          OUT.raw` to copy what can be proved, `gordon block serve --salvage` to read it, then \
          `gordon block check --repair` to accept the loss", summary(.damage)
     )]
     Unproven {
-        /// Which image.
+        /// The image.
         path: PathBuf,
-        /// What is damaged: at least one.
+        /// Descriptions of the damage; at least one.
         damage: Vec<String>,
     },
-    /// An assertion has fired: a defect of the program.
+    /// An assertion failed, which is a bug of the program.
     #[error(
         "{path}: internal error: {why}\n  try: report it; `gordon block export {path} OUT.raw` copies \
          what can be proved"
     )]
     Internal {
-        /// Which image.
+        /// The image.
         path: PathBuf,
-        /// The assertion.
+        /// Message of the assertion.
         why: String,
     },
-    /// The layer does not come up.
+    /// The layer cannot be mounted.
     #[error("{path}: {why}")]
     Layer {
-        /// Which image.
+        /// The image.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The file system.
+    /// The file system returned an error.
     #[error("{path}: {error}")]
     Io {
-        /// Which image.
+        /// The image.
         path: PathBuf,
-        /// What it said.
+        /// The error.
         error: io::Error,
     },
 }
 
-/// The first of several kinds of damage, and how many more there are.
+/// The first kind of damage, and the number of others.
 fn summary(damage: &[String]) -> String {
     match damage {
         [] => String::new(),
@@ -121,7 +121,7 @@ impl ImageError {
 /// Why a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum IoError {
-    /// The data cannot be read: more wrong bits than can be corrected.
+    /// The data are unreadable: more wrong bits than can be corrected.
     #[error("the data cannot be read: more wrong bits than can be corrected")]
     Unreadable,
     /// So many blocks have gone bad that nothing more can be written.
@@ -133,13 +133,13 @@ pub enum IoError {
     /// The file under the image failed.
     #[error("the file under the image failed")]
     Medium,
-    /// An assertion has fired, which is a defect of the program. The image is as after a kill.
+    /// An assertion failed, which is a bug of the program. The image is as after a kill.
     #[error("the store has stopped on an internal error; restart it")]
     Stopped,
-    /// Not whole sectors, nothing, or past the end.
+    /// The range is empty, is not whole sectors, or exceeds the device.
     #[error("not whole sectors inside the device")]
     Invalid,
-    /// The image is served to save what is in it.
+    /// The image is being salvaged, so it is read-only.
     #[error("read-only: a damaged image is being salvaged")]
     Salvaging,
 }

@@ -1,4 +1,4 @@
-//! Export: a copy of all that can be read of an image, and a map of what cannot.
+//! Export: a copy of all readable data of an image, and a map of the rest.
 
 use crate::engine::{Command, Engine};
 use crate::error::ImageError;
@@ -13,25 +13,25 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Bytes that are read at a time.
+/// Bytes read at a time.
 const CHUNK: u64 = 1 << 20;
 
-/// What was exported.
+/// The result of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ExportReport {
-    /// Bytes of the device.
+    /// Size of the device in bytes.
     pub bytes: u64,
-    /// Bytes that could not be read, or not be proved to be current.
+    /// Number of bytes that are unreadable or cannot be proved to be current.
     pub bad_bytes: u64,
-    /// Those bytes: from, to.
+    /// The ranges of these bytes.
     pub bad_ranges: Vec<Range<u64>>,
-    /// The map of them, in the format of GNU ddrescue.
+    /// Path of the map of these ranges, in the format of GNU ddrescue.
     pub map: PathBuf,
 }
 
-/// Copies what can be read of an image to a new raw file `out`, in which all else is a hole, and
-/// writes the map `out`.map. Both have their names only when they are complete. `progress` counts
-/// bytes; stopped by it, the export is an error of kind
+/// Copies the readable data of an image to a new raw file `out`, in which all else is a hole, and
+/// writes the map to `out`.map. Both files get their names only when they are complete. `progress`
+/// counts bytes; if it requests a stop, the result is an error of kind
 /// [`Interrupted`](io::ErrorKind::Interrupted).
 pub fn export(image: Image, out: &Path, progress: &Progress) -> Result<ExportReport, ImageError> {
     let mut map = out.as_os_str().to_owned();
@@ -55,7 +55,7 @@ pub fn export(image: Image, out: &Path, progress: &Progress) -> Result<ExportRep
         Ok(export)
     });
     if copied.is_err() {
-        // They may not be there.
+        // The files may not exist.
         let _ = (fs::remove_file(&part), fs::remove_file(&map_part));
     }
     copied.map_err(fail)
@@ -95,7 +95,7 @@ fn copy(engine: &mut Engine<Vec<u8>>, out: &Path, progress: &Progress) -> io::Re
     Ok(export)
 }
 
-/// Copies a range at once or, if a part of it cannot be read, unit by unit.
+/// Copies a range at once or, if a part of it is unreadable, unit by unit.
 fn copy_range(
     engine: &mut Engine<Vec<u8>>,
     file: &fs::File,
@@ -121,7 +121,7 @@ fn copy_range(
     Ok(())
 }
 
-/// The bytes of a range; none if not all can be read.
+/// The bytes of a range; `None` if any of them are unreadable.
 fn read(engine: &mut Engine<Vec<u8>>, range: &Range<u64>) -> io::Result<Option<Vec<u8>>> {
     let length = usize::try_from(range.end - range.start).map_err(io::Error::other)?;
     engine.start(Command::Read { offset: range.start }, vec![0; length]);
@@ -132,7 +132,7 @@ fn read(engine: &mut Engine<Vec<u8>>, range: &Range<u64>) -> io::Result<Option<V
     Ok(read.result.is_ok().then_some(read.payload))
 }
 
-/// The map that GNU ddrescue and its tools read (its manual, "Mapfile structure").
+/// The map in the format of GNU ddrescue (its manual, "Mapfile structure").
 fn ddrescue_map(export: &ExportReport) -> String {
     let mut text = format!(
         "# Mapfile. Created by gordon {}\n# current_pos  current_status  current_pass\n\

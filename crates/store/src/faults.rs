@@ -1,21 +1,22 @@
-//! What goes wrong with flash, from a seed: the same image has the same faults, whatever the order
-//! of things, on every machine.
+//! Fault injection from a seed: an image has the same faults on every machine, whatever the order
+//! of operations.
 //!
-//! - *Blocks bad from the factory*: each physical block with one probability; a super-block with
-//!   one such block is bad.
-//! - *Programs and erases fail* with one probability each, of a place and a wear; the block has
-//!   gone bad then.
-//! - *Wear*: a block that was erased as often as it lasts for ([`Endurance`]) fails its next erase.
-//! - *Bit errors*: what is read differs from what was programmed in bits that follow from the page
-//!   and its block's erases, as many as a Poisson distribution of the rate has in a codeword. They
-//!   stay until the block is erased. The rate grows in proportion to the erases, as seen in the
+//! - *Factory bad blocks*: each physical block is bad with a given probability; a super-block with
+//!   such a block is bad.
+//! - *Program and erase failures*: each fails with a given probability, determined by the location
+//!   and the erase count; the block then goes bad.
+//! - *Wear*: a block that was erased as often as its budget allows ([`Endurance`]) fails its next
+//!   erase.
+//! - *Bit errors*: data read differ from data programmed in bits determined by the page and the
+//!   erase count of its block. Their number in a codeword follows a Poisson distribution. They
+//!   persist until the block is erased. The rate grows linearly with the erases, as observed in the
 //!   field (Schroeder, Lagisetty, Merchant: "Flash Reliability in Production", FAST'16: linear, not
 //!   exponential).
-//! - *Correction* is modelled: up to so many flipped bits a codeword are put right; more are
-//!   reported, never passed on. The checksum of each slot catches whatever else differs.
+//! - *Correction* is modelled: up to a given number of wrong bits in a codeword are corrected; more
+//!   are reported, never passed on. The checksum of each slot detects any other difference.
 //!
-//! Not covered: read disturb, retention (a page at rest does not get worse), read retries (the same
-//! page reads the same each time), errors that the correction takes for others.
+//! Not covered: read disturb, retention (a page at rest does not degrade), read retries (a page
+//! reads the same each time), and miscorrection.
 
 use crate::device::{DeviceError, DeviceParams};
 pub use gordon_nand::factory_bad;
@@ -23,32 +24,33 @@ use gordon_nand::{BLOCK_SURVIVAL, Endurance, Layout};
 use gordon_units::{BlockId, Bytes, Ppn, SplitMix64, splitmix64};
 use serde::{Deserialize, Serialize};
 
-/// The knobs.
+/// Rates of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Faults {
-    /// The part of physical blocks that is bad from the start.
+    /// Fraction of physical blocks that are bad from the factory.
     pub factory_bad: f64,
-    /// The part of programs of super-pages that fails.
+    /// Fraction of super-page programs that fail.
     pub program_failures: f64,
-    /// The part of erases of super-blocks that fails.
+    /// Fraction of super-block erases that fail.
     pub erase_failures: f64,
-    /// The part of bits that reads wrong, of a block never erased.
+    /// Raw bit error rate of a block that was never erased.
     pub bit_errors: f64,
-    /// By how much that has grown when a block has reached its erase budget: 1: to the double.
+    /// Relative growth of the bit error rate when a block has reached its erase budget; 1 doubles
+    /// it.
     pub bit_error_growth: f64,
-    /// Bytes of a codeword.
+    /// Bytes in a codeword.
     pub codeword: u32,
-    /// Wrong bits that can be corrected in one.
+    /// Number of wrong bits in a codeword that can be corrected.
     pub correctable: u32,
-    /// Erases that a block is rated for; 0: it lasts for ever.
+    /// Rated erases of a block; 0 means that blocks never wear out.
     pub erase_budget: u64,
-    /// How much blocks differ: relative standard deviation of the erases they last for.
+    /// Relative standard deviation of the erase budgets of blocks.
     pub spread: f64,
 }
 
 impl Default for Faults {
-    /// None. Correction as of small pages: 4 bits in 512 bytes.
+    /// No faults. The correction is that of small pages: 4 bits in 512 bytes.
     fn default() -> Self {
         Self {
             factory_bad: 0.0,
@@ -65,7 +67,7 @@ impl Default for Faults {
 }
 
 impl Faults {
-    /// Checks the numbers; how long blocks last, if that is modelled.
+    /// Validates the rates; returns the distribution of erase budgets if wear is modelled.
     pub(crate) fn validate(&self, unit: Bytes) -> Result<Option<Endurance>, DeviceError> {
         for (rate, name) in [
             (self.factory_bad, "factory_bad"),
@@ -100,16 +102,16 @@ pub(crate) struct FaultInjector {
     seed: u64,
 }
 
-/// What correction made of what was read.
+/// The result of the correction of read data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Correction {
-    /// Wrong bits put right.
+    /// Number of corrected bits.
     pub bits: u64,
-    /// Codewords with more than can be put right.
+    /// Number of codewords with too many wrong bits.
     pub lost: u64,
 }
 
-/// What a draw is for, so that no two are the same.
+/// The purpose of a random draw, which makes draws for different purposes independent.
 #[derive(Clone, Copy)]
 #[repr(u64)]
 enum DrawPurpose {
@@ -131,25 +133,24 @@ impl FaultInjector {
         )
     }
 
-    /// Whether the program of a page fails, after that many erases of its block.
+    /// Whether the program of a page fails after `erases` erases of its block.
     pub fn program_fails(&self, ppn: Ppn, erases: u32) -> bool {
         let rate = self.faults.program_failures;
         rate > 0.0 && unit(self.draw(DrawPurpose::Program, ppn.0, erases)) < rate
     }
 
-    /// Whether the erase that comes after that many fails.
+    /// Whether the next erase fails after `erases` erases.
     pub fn erase_fails(&self, block: BlockId, erases: u32) -> bool {
         let rate = self.faults.erase_failures;
         rate > 0.0 && unit(self.draw(DrawPurpose::Erase, block.0, erases)) < rate
     }
 
-    /// Erases that the block lasts for, if that is modelled.
+    /// Erase budget of a block; `None` if wear is not modelled.
     pub fn budget(&self, block: BlockId) -> Option<u32> {
         Some(self.endurance?.budget_of_block(self.seed, block.0, self.planes))
     }
 
-    /// Reads a slot as the chip does and corrects it as the controller does: flips bits, and puts
-    /// them right where there are not too many.
+    /// Applies bit errors to the data of a slot and corrects them where possible.
     pub fn read(&self, ppn: Ppn, slot: u32, erases: u32, data: &mut [u8]) -> Correction {
         let mut corrected = Correction::default();
         if self.faults.bit_errors == 0.0 {
@@ -163,15 +164,15 @@ impl FaultInjector {
         };
         let rate = self.faults.bit_errors * (1.0 + self.faults.bit_error_growth * worn);
         let bits = u64::from(self.faults.codeword) * 8;
-        // At most 2^32 bits.
+        // There are at most 2^32 bits.
         #[allow(clippy::cast_precision_loss)]
         let none = libm::exp(-rate * bits as f64);
         let seed = self.draw(DrawPurpose::Bits, ppn.0, erases) ^ splitmix64(u64::from(slot));
         let mut stream = SplitMix64(seed);
-        // Images keep the faults that they had when the first number was not used.
+        // The first number is skipped so that existing images keep their faults.
         stream.next_u64();
         for word in data.chunks_exact_mut(self.faults.codeword as usize) {
-            // Poisson, by Knuth's product of uniform numbers.
+            // A Poisson variate by Knuth's product of uniform numbers.
             let mut errors = 0u32;
             let mut product = next(&mut stream);
             while product > none && u64::from(errors) < bits {
@@ -195,7 +196,7 @@ impl FaultInjector {
 }
 
 fn flip(word: &mut [u8], random: u64) {
-    // A place in the word.
+    // The bit index lies within the word, so the cast cannot truncate.
     #[allow(clippy::cast_possible_truncation)]
     let bit = (random % (word.len() as u64 * 8)) as usize;
     word[bit / 8] ^= 1 << (bit % 8);
@@ -205,7 +206,7 @@ fn next(stream: &mut SplitMix64) -> f64 {
     unit(stream.next_u64())
 }
 
-/// A number from 0 to just below 1 of the high bits.
+/// A number in [0, 1), made of the high 53 bits.
 #[allow(clippy::cast_precision_loss)]
 fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / (1u64 << 53) as f64

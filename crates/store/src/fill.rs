@@ -1,6 +1,6 @@
-//! Fills an image as years of writing would, without the data: nearly all blocks closed, each with
-//! its summary and out-of-band entries, all logical pages mapped, payloads left as holes that read
-//! as zeros. For tests of how long a mount takes and what it needs.
+//! Fills an image as years of writing would, without data: nearly all blocks are closed, with
+//! summaries and out-of-band entries, and all logical pages are mapped. Data are holes that read as
+//! zeros. For tests of the time and memory that a mount takes.
 
 use crate::engine::Engine;
 use crate::error::ImageError;
@@ -11,10 +11,10 @@ use crate::image::{Image, LastShutdown};
 use gordon_units::BlockId;
 use std::io;
 
-/// Fills an image that is erased; says how many blocks it closed.
+/// Fills an erased image; returns the number of blocks closed.
 ///
-/// The blocks that collection wants free stay free. Those beyond what all logical pages take hold
-/// copies that the later ones supersede.
+/// The free blocks that garbage collection requires stay free. Blocks beyond those needed for all
+/// logical pages hold superseded copies.
 pub fn fill(mut image: Image) -> Result<u32, ImageError> {
     let path = image.path.clone();
     let fail = |error| ImageError::io(&path, error);
@@ -39,11 +39,12 @@ fn write(image: &mut Image) -> io::Result<u32> {
     let mut entries = vec![0; image.offsets().oob_area()];
     let mut bytes = Vec::new();
     for (at, &block) in good[..closed].iter().enumerate() {
-        // The last ones hold all pages in order; before them, pages that these supersede.
+        // The last blocks hold all pages in order; the earlier ones hold copies that these
+        // supersede.
         let part = if at + needed >= closed { at + needed - closed } else { at % needed.max(1) };
         let first = u32::try_from(part).map_err(io::Error::other)? * each;
         let sequence = at as u64 + 1;
-        // As if each block had been synced before the next.
+        // As if each block had been synced before the next was written.
         let syncs = sequence;
         let lpn = |page: u32, slot: u32| {
             let lpn = first + page * config.slots + slot;

@@ -1,4 +1,4 @@
-//! An image: a NAND array in a file. What is where: docs/SPEC.md.
+//! An image: a NAND array in a file. The format is in docs/SPEC.md.
 
 use crate::block_table::{BlockTable, TableScan};
 use crate::device::{DeviceParams, ResolvedDevice};
@@ -15,10 +15,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What holes and files are counted in.
+/// Alignment of holes and file sizes, in bytes.
 const BLOCK: u64 = 4096;
 
-/// Places in an image, as offsets and lengths in bytes.
+/// Offsets and lengths of the parts of an image, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageOffsets {
     /// Bytes of an out-of-band entry.
@@ -28,35 +28,36 @@ pub struct ImageOffsets {
     /// Bytes of a slot.
     pub unit: u64,
     blocks: u64,
-    /// From one super-block to the next.
+    /// Distance between super-blocks.
     stride: u64,
-    /// From the start of a super-block to its first page.
+    /// Offset of the first page within a super-block.
     data: u64,
     pages: u32,
-    /// The copies of the block table, and the bytes of one.
+    /// Offsets of the copies of the block table, and the bytes of one.
     pub(crate) tables: [u64; 2],
     pub(crate) table_bytes: usize,
-    /// The first area of the sync journal, which the second follows, and the bytes of one.
+    /// Offset of the first area of the sync journal, which the second area follows, and the bytes
+    /// of one.
     journals: u64,
     pub(crate) journal_bytes: usize,
-    /// The digests of the map.
+    /// Offset of the digests of the map.
     pub(crate) digests: u64,
-    /// The end of the last super-block, where an image of version 2 ends.
+    /// End of the last super-block, which is the end of an image of version 2.
     pub(crate) blocks_end: u64,
-    /// The end of the image.
+    /// Length of the image.
     pub len: u64,
 }
 
-/// The block table of an image of version 2. In later ones nothing lies there.
+/// Offset of the block table in an image of version 2; unused in later versions.
 const LEGACY_TABLE: u64 = 2 * superblock::BYTES as u64;
 
-/// Generation of the block table of an image that nobody has used yet.
+/// Generation of the block table of a new image.
 const FIRST: u64 = 2;
-/// Identifies who wrote it.
+/// Writer identifier of the block table of a new image.
 const FIRST_WRITER: u64 = 1;
 
 impl ImageOffsets {
-    /// The offsets in an image of this device.
+    /// The offsets for this device.
     #[must_use]
     pub fn new(resolved: &ResolvedDevice) -> Self {
         let (layout, config) = (&resolved.layout, &resolved.config);
@@ -91,19 +92,19 @@ impl ImageOffsets {
         }
     }
 
-    /// The copy of the block table with this generation.
+    /// Offset of the copy of the block table with this generation.
     #[must_use]
     pub fn table(&self, generation: u64) -> u64 {
         self.tables[usize::from(generation % 2 == 1)]
     }
 
-    /// The area of the sync journal that belongs to this generation of the block table.
+    /// Offset of the area of the sync journal for this generation of the block table.
     #[must_use]
     pub fn journal(&self, generation: u64) -> u64 {
         self.journals + generation % 2 * self.journal_bytes as u64
     }
 
-    /// Where a super-block starts: with its out-of-band entries.
+    /// Offset of a super-block, which starts with its out-of-band entries.
     #[must_use]
     pub fn block(&self, block: BlockId) -> u64 {
         self.blocks + u64::from(block.0) * self.stride
@@ -115,7 +116,7 @@ impl ImageOffsets {
         self.stride
     }
 
-    /// The data of a super-block: from where, and how much.
+    /// Offset and length of the data of a super-block.
     #[must_use]
     pub fn data(&self, block: BlockId) -> (u64, u64) {
         (self.block(block) + self.data, self.stride - self.data)
@@ -127,14 +128,14 @@ impl ImageOffsets {
         self.pages as usize * self.oob_bytes
     }
 
-    /// A page's out-of-band entry.
+    /// Offset of the out-of-band entry of a page.
     #[must_use]
     pub fn oob(&self, ppn: Ppn) -> u64 {
         let (block, page) = self.split(ppn);
         self.block(block) + u64::from(page) * self.oob_bytes as u64
     }
 
-    /// A slot of a page.
+    /// Offset of a slot of a page.
     #[must_use]
     pub fn slot(&self, ppn: Ppn, slot: u32) -> u64 {
         let (block, page) = self.split(ppn);
@@ -147,42 +148,42 @@ impl ImageOffsets {
     }
 }
 
-/// What happened to an image since it was opened the last time.
+/// How the image was last closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LastShutdown {
-    /// An orderly shutdown: its contents are exactly as the block table says.
+    /// By an orderly shutdown: its contents are exactly those in the block table.
     Closed,
-    /// The server was killed: all that was written is there.
+    /// By a kill of the server: everything written is present.
     Killed,
-    /// The host crashed: what was written after the last sync may be there or not.
+    /// By a crash of the host: data written after the last sync may be present or not.
     Crashed,
 }
 
 /// An open image.
 pub struct Image {
-    /// Its name, for messages.
+    /// Path of the image, for messages.
     pub path: PathBuf,
     pub(crate) sync_tracker: Arc<SyncTracker>,
     pub(crate) superblock: Superblock,
     pub(crate) resolved: ResolvedDevice,
     pub(crate) offsets: ImageOffsets,
-    /// What happened to it.
+    /// How the image was last closed.
     pub last_shutdown: LastShutdown,
-    /// By block: the record that the mount holds it to.
+    /// By block: the record with which the mount compares it.
     pub(crate) expected: Vec<BlockRecord>,
-    /// The last sync that the journal has a record of; none in an image of version 2.
+    /// The last sync with a journal record; `None` for an image of version 2.
     pub(crate) recorded_sync: Option<u64>,
-    /// Identifies the mount or the orderly shutdown that wrote the block table.
+    /// Identifies the mount or orderly shutdown that wrote the block table.
     writer: u64,
-    /// Damage that a redundant copy makes good.
+    /// Damage that redundant metadata repair.
     pub redundant: Vec<String>,
-    /// Damage to what says what the image holds.
+    /// Damage to metadata that determine the contents of the image.
     pub(crate) unproven: Vec<String>,
 }
 
 impl Image {
-    /// Makes an image of an erased array in a new file, and opens it. It has its name only when all
-    /// of it is there.
+    /// Creates an image of an erased array in a new file, and opens it. The file gets its name only
+    /// when it is complete.
     pub fn create(path: &Path, device: DeviceParams, backend: Backend) -> Result<Self, ImageError> {
         let fail = |error| ImageError::io(path, error);
         let resolved = resolve(path, &device)?;
@@ -199,20 +200,20 @@ impl Image {
             .and_then(|file| Self::format(path, Box::new(file), device))
             .and_then(|image| rename(&partial, path).map_err(fail).map(|()| image));
         if made.is_err() {
-            // There may be none.
+            // The file may not exist.
             let _ = fs::remove_file(&partial);
         }
         made
     }
 
-    /// Opens an image and locks it: to write against all others, to read against those who write.
+    /// Opens and locks an image: for writing against all others, for reading against writers.
     pub fn open(path: &Path, backend: Backend, write: bool) -> Result<Self, ImageError> {
         let file =
             FileMedia::open(path, backend, write).map_err(|error| ImageError::io(path, error))?;
         Self::on(path, Box::new(file))
     }
 
-    /// Makes an image on any medium of the right length: [`ImageOffsets::len`].
+    /// Creates an image on any medium, which must have the length [`ImageOffsets::len`].
     pub fn format(
         path: &Path,
         media: Box<dyn Media>,
@@ -321,37 +322,37 @@ impl Image {
         })
     }
 
-    /// Whether its format is older than what this program writes.
+    /// Whether the format is older than the version that this program writes.
     #[must_use]
     pub fn is_legacy(&self) -> bool {
         self.superblock.version < superblock::VERSION
     }
 
-    /// What it is of.
+    /// The device parameters.
     #[must_use]
     pub fn device(&self) -> &DeviceParams {
         &self.superblock.device
     }
 
-    /// What its parts are made from.
+    /// The device in resolved form.
     #[must_use]
     pub fn resolved(&self) -> &ResolvedDevice {
         &self.resolved
     }
 
-    /// Pages of a block that hold data; its summary follows them.
+    /// Number of data pages of a block; the summary follows them.
     #[must_use]
     pub fn data_pages(&self) -> u32 {
         self.resolved.config.data_pages(&self.resolved.layout)
     }
 
-    /// What is where.
+    /// Offsets of the parts of the image.
     #[must_use]
     pub fn offsets(&self) -> &ImageOffsets {
         &self.offsets
     }
 
-    /// A block's record in the block table.
+    /// The record of a block in the block table.
     #[must_use]
     pub fn record(&self, block: BlockId) -> BlockRecord {
         self.sync_tracker.table().record(block)
@@ -363,14 +364,14 @@ impl Image {
         self.sync_tracker.table().records().to_vec()
     }
 
-    /// The name of the image itself, as 32 hexadecimal digits.
+    /// The unique identifier of the image, as 32 hexadecimal digits.
     #[must_use]
     pub fn uuid(&self) -> String {
         self.superblock.uuid.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Blocks out of service. One that has failed a program is not among them: it may still hold
-    /// data.
+    /// Blocks out of service. A block that failed a program is not included, since it may still
+    /// hold data.
     #[must_use]
     pub fn bad(&self) -> Vec<BlockId> {
         let records = self.records();
@@ -381,8 +382,8 @@ impl Image {
         blocks.filter(|(_, record)| gone(record)).map(|(at, _)| at).collect()
     }
 
-    /// Says in both superblocks, as far as that is possible, that a sync has failed: what was
-    /// written may be gone though the host has not crashed.
+    /// Records in both superblocks, on a best-effort basis, that a sync has failed: data written
+    /// may be lost although the host has not crashed.
     pub(crate) fn mark_untrusted(&mut self) {
         self.superblock.boot = [0; 16];
         for _ in 0..2 {
@@ -396,9 +397,9 @@ impl Image {
         let _ = self.sync_tracker.media().sync();
     }
 
-    /// Marks the image as in use. Then all that is written is recorded. A mount after a crash of
-    /// the host keeps the image marked so until it has [recovered](Self::mark_recovered): what one
-    /// mount takes for lost, the next takes for lost too.
+    /// Marks the image as in use and starts to record changes. After a crash of the host, the image
+    /// stays marked as crashed until it has [recovered](Self::mark_recovered), so that data that
+    /// this mount considers lost are considered lost by the next one too.
     pub(crate) fn begin(&mut self) -> io::Result<()> {
         let boot =
             if self.last_shutdown == LastShutdown::Crashed { self.superblock.boot } else { boot() };
@@ -415,12 +416,12 @@ impl Image {
         self.sync_tracker.rotate(0)
     }
 
-    /// Marks the image as one whose contents are all found after a kill.
+    /// Marks the image as recovered: after a kill, all of its contents will be found.
     pub(crate) fn mark_recovered(&mut self) -> io::Result<()> {
         if self.last_shutdown == LastShutdown::Crashed { self.mark(false, boot()) } else { Ok(()) }
     }
 
-    /// Ends an orderly shutdown, for which `records` and `digests` say what the image holds.
+    /// Completes an orderly shutdown; `records` and `digests` describe the contents of the image.
     pub(crate) fn end_shutdown(
         &mut self,
         records: Vec<BlockRecord>,
@@ -431,15 +432,14 @@ impl Image {
         for (block, record) in (0..).map(BlockId).zip(records) {
             self.sync_tracker.set_record(block, record);
         }
-        // Both copies are then of this shutdown.
+        // After two rotations both copies are of this shutdown.
         self.sync_tracker.rotate(shutdown)?;
         self.sync_tracker.rotate(shutdown)?;
         self.superblock.mount = shutdown;
         self.mark(true, boot())
     }
 
-    /// The digests that an orderly shutdown wrote, a page at a time; none for a page that is
-    /// damaged.
+    /// The digests that an orderly shutdown wrote, by page; `None` for a damaged page.
     pub(crate) fn digests(&self) -> io::Result<Vec<Option<Vec<u32>>>> {
         let pages = digest::bytes(self.resolved.config.exported) / digest::PAGE as u64;
         let read = |number: u32| {
@@ -451,7 +451,7 @@ impl Image {
         (0..).take(usize::try_from(pages).map_err(io::Error::other)?).map(read).collect()
     }
 
-    /// Writes both superblocks, one after the other, each with a sync: one of them is always sound.
+    /// Writes both superblocks one by one, each with a sync, so that one of them is always valid.
     fn mark(&mut self, clean: bool, boot: [u8; 16]) -> io::Result<()> {
         self.superblock.version = superblock::VERSION;
         self.superblock.clean = clean;
@@ -468,8 +468,8 @@ impl Image {
     }
 }
 
-/// Writes the block table, the sync journal and the digests of an image that nobody has used yet.
-/// All of the journal is written, so that later syncs allocate nothing.
+/// Writes the block table, the sync journal and the digests of a new image. The whole journal is
+/// written, so that later syncs allocate no space.
 fn write_metadata(
     media: &dyn Media,
     offsets: &ImageOffsets,
@@ -499,7 +499,7 @@ fn write_digests(
     Ok(())
 }
 
-/// The block table of an image of version 2, which demands nothing, and its damage.
+/// The block table of an image of version 2, which demands no contents, and its damage.
 fn read_legacy(media: &dyn Media, blocks: u32) -> io::Result<(TableScan, Vec<String>)> {
     let mut table = vec![0; blocks as usize * legacy::RECORD];
     media.read(LEGACY_TABLE, &mut table)?;
@@ -517,7 +517,7 @@ fn resolve(path: &Path, device: &DeviceParams) -> Result<ResolvedDevice, ImageEr
     device.resolve().map_err(|why| ImageError::Device { path: path.to_owned(), why })
 }
 
-/// The newer of the two superblocks, and the number of the other if that is unusable.
+/// The newer of the two superblocks, and the number of the other one if it is unusable.
 fn find_superblock(
     path: &Path,
     media: &dyn Media,
@@ -556,7 +556,7 @@ fn find_superblock(
     }
 }
 
-/// Whether an image is there, in whatever state.
+/// Whether the medium holds an image, in whatever state.
 pub fn is_image(media: &dyn Media) -> io::Result<bool> {
     for copy in 0..2 {
         let mut start = [0; superblock::MAGIC.len()];
@@ -569,7 +569,7 @@ pub fn is_image(media: &dyn Media) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Renames, but never over another file, and makes the name durable.
+/// Renames a file without replacing an existing one, and makes the new name durable.
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::fs::{CWD, RenameFlags};
     use rustix::io::Errno;
@@ -585,7 +585,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
-/// The run of the host's kernel; all zero where it is not told.
+/// Boot identifier of the host's kernel; zeros if unavailable.
 fn boot() -> [u8; 16] {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let digits: Vec<u8> =

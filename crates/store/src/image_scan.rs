@@ -1,15 +1,16 @@
-//! A look at all that an image holds: answers what the layer asks of an image that is mounted,
-//! several looks at a time, and compares what is found with the block table.
+//! A scan of the whole image: answers the scan requests of the layer at mount, several at a time,
+//! and compares the contents found with the block table.
 //!
-//! The table says how many pages of each block must be there ([`Contents`]). Of those:
+//! The table holds how many pages of each block must be present ([`Contents`]). Of these pages:
 //!
-//! - A page of data counts by its out-of-band entry, whatever its data: they have a checksum of
-//!   their own, which reads compare.
-//! - A summary stands for all entries of its block, and the entries for the summary.
-//! - What neither proves is *missing*: an older version, or nothing, would be taken for it.
+//! - A data page counts by its out-of-band entry, even if its data are damaged: these have their
+//!   own checksum, which reads compare.
+//! - A summary can replace all entries of its block, and the entries can replace the summary.
+//! - A page that neither proves is *missing*: without it, an older version or nothing would be
+//!   taken for it.
 //!
-//! Pages beyond were written after the last sync. One that is cut short or damaged is *torn*, and
-//! counts as never written. (After an orderly shutdown there are none.)
+//! Later pages were written after the last sync. If such a page is incomplete or damaged it is
+//! *torn*, and counts as not written. (After an orderly shutdown there are no such pages.)
 
 use crate::error::ImageError;
 use crate::format::digest;
@@ -24,47 +25,47 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Looks that are answered together.
+/// Number of scan requests answered in one batch.
 const SCAN_BATCH: usize = 1024;
-/// Threads that read: they mostly wait for the disk.
+/// Number of reading threads, which mostly wait for the disk.
 const THREADS: usize = 8;
 
-/// A page, or all pages of a block, that must be there and is not.
+/// A page, or all pages of a block, that must be present but is not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct MissingPage {
     pub ppn: Ppn,
-    /// The highest sequence number that it may have had.
+    /// The highest sequence number that the page may have had.
     pub sequence: u64,
     pub why: &'static str,
 }
 
-/// What was found.
+/// The result of a scan.
 pub(crate) struct ImageScan {
-    /// By block: the record that it was held to.
+    /// By block: the record with which it was compared.
     pub expected: Vec<BlockRecord>,
     /// By block: the first page that is not programmed.
     pub next: Vec<u32>,
-    /// By block: its erases, as far as its pages or the table know.
+    /// By block: its erase count, from its pages or the table.
     pub erases: Vec<u32>,
-    /// The highest number of syncs that a page carries.
+    /// The highest sync number in a page.
     pub syncs: u64,
-    /// Blocks that are complete, with the highest sequence number of their pages.
+    /// Complete blocks, with the highest sequence number of their pages.
     pub complete: Vec<(BlockId, u64)>,
-    /// Pages that were written after the last sync, and cut short.
+    /// Pages that were written after the last sync and are incomplete.
     pub torn: Vec<Ppn>,
-    /// Pages that must be there.
+    /// Pages that must be present but are not.
     pub missing: Vec<MissingPage>,
-    /// Blocks whose summary is damaged, but not their entries.
+    /// Blocks whose summary is damaged, but whose entries are not.
     pub summaries: Vec<BlockId>,
 }
 
 impl ImageScan {
-    /// Looks at all of an image. Returns the layer in the making, too.
+    /// Scans a whole image; also returns the layer's mount in progress.
     pub fn of(image: &Image) -> Result<(Mount, Self), ImageError> {
         scan_image(image).map_err(|failed| failed.of(image))
     }
 
-    /// What is damaged, and proved by nothing but perhaps the digests of the map.
+    /// Damage that only the digests of the map might prove harmless.
     pub fn damage(&self, image: &Image) -> Vec<String> {
         let layout = image.resolved().layout;
         let mut damage = image.unproven.clone();
@@ -86,14 +87,14 @@ impl ImageScan {
     }
 }
 
-/// Why a scan did not come to its end.
+/// Why a scan was aborted.
 pub(crate) enum ScanError {
     Io(io::Error),
     Mount(MountError),
 }
 
 impl ScanError {
-    /// As an error of this image.
+    /// Converts it to an error of this image.
     pub fn of(self, image: &Image) -> ImageError {
         match self {
             Self::Io(error) => ImageError::io(&image.path, error),
@@ -104,7 +105,7 @@ impl ScanError {
     }
 }
 
-/// Where the layer stood when it was closed in order.
+/// The clean shutdown state of the layer, from the block table.
 pub(crate) fn clean_shutdown_state(image: &Image) -> CleanShutdownState {
     let blocks = || (0..).map(BlockId).zip(&image.expected);
     let mut open: Vec<_> = blocks()
@@ -133,8 +134,8 @@ pub(crate) fn digests(ftl: &Ftl) -> Vec<u32> {
     par_map(&groups, group)
 }
 
-/// Compares the digests of a layer's map with those that the orderly shutdown wrote. By group:
-/// whether they are the same; none where the page of digests is damaged.
+/// Compares the digests of the layer's map with those of the orderly shutdown. By group: whether
+/// they are equal; `None` if the page of digests is damaged.
 pub(crate) fn proofs(image: &Image, ftl: &Ftl) -> io::Result<Vec<Option<bool>>> {
     let now = digests(ftl);
     let pages = image.digests()?;
@@ -218,25 +219,25 @@ fn scan_image(image: &Image) -> Result<(Mount, ImageScan), ScanError> {
     }
 }
 
-/// What a look found.
+/// The answer to a scan request.
 enum ScanAnswer {
     Summary { block: BlockId, found: Option<SummaryPages>, erases: u32, damaged: bool },
     Page { ppn: Ppn, found: PageScan, syncs: u64, erases: u32 },
 }
 
-/// The pages of a summary.
+/// The pages in a summary.
 struct SummaryPages {
     sequences: Vec<u64>,
     lpns: Vec<Option<Lpn>>,
     syncs: u64,
 }
 
-/// What a page holds.
+/// The state of a page.
 enum PageScan {
     Erased,
-    /// It was written after the last sync, and is not whole.
+    /// The page was written after the last sync and is incomplete.
     Torn,
-    /// It must be there.
+    /// The page must be present but is not; holds the reason.
     Missing(&'static str),
     Data {
         sequence: u64,
@@ -262,8 +263,8 @@ impl PageScan {
     }
 }
 
-/// Does the same with all, on several threads if they are many and threads are to be had; results
-/// in order.
+/// Applies `each` to all items, on several threads if there are many items and threads can be
+/// started; results are in order.
 pub(crate) fn par_map<T, R>(all: &[T], each: impl Fn(T) -> R + Sync) -> Vec<R>
 where
     T: Copy + Sync,
@@ -284,7 +285,7 @@ where
             .collect();
         let joined = threads.into_iter().flat_map(|(part, spawned)| match spawned {
             Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // The system has no thread to spare.
+            // The system cannot start another thread.
             Err(_) => work(part),
         });
         joined.collect()
@@ -296,9 +297,9 @@ pub(crate) struct BlockEntries {
     bytes: Vec<u8>,
     entries: Vec<OobEntry>,
     oob_bytes: usize,
-    /// Pages with other erases than this are not of the block's present contents.
+    /// Erase count of the block; pages with another count belong to earlier contents.
     pub erases: u32,
-    /// The first page from which on all are erased.
+    /// All pages from this one on are erased.
     pub end: u32,
 }
 
@@ -313,8 +314,8 @@ impl BlockEntries {
             .map(|(page, bytes)| oob::decode(bytes, layout.ppn(block, page)))
             .collect();
         let heads = entries.iter().filter_map(|entry| entry.head());
-        // A block that nothing is demanded of may have been erased since the table was written. A
-        // crash may have undone a part of that, so the most erases count.
+        // A block without demanded contents may have been erased after the table was written. A
+        // crash may have undone a part of that, so the highest erase count is used.
         let erases = match record.contents {
             Contents::Pages { .. } => record.erases,
             Contents::Nothing => heads.map(|head| head.erases).fold(record.erases, u32::max),
@@ -324,18 +325,18 @@ impl BlockEntries {
         Ok(Self { bytes, entries, oob_bytes: offsets.oob_bytes, erases, end })
     }
 
-    /// The entry of a page, as it is and as its bytes.
+    /// The entry of a page, decoded and as bytes.
     pub fn get(&self, page: u32) -> (OobEntry, &[u8]) {
         let from = page as usize * self.oob_bytes;
         (self.entries[page as usize], &self.bytes[from..from + self.oob_bytes])
     }
 
-    /// The head of a page of the block's present contents.
+    /// The head of a page that belongs to the current contents of the block.
     pub fn head(&self, page: u32) -> Option<OobHead> {
         self.entries[page as usize].head().filter(|head| head.erases == self.erases)
     }
 
-    /// Whether the block holds trims: then its last page is no summary.
+    /// Whether the block holds trim records, in which case its last page is not a summary.
     pub fn is_journal(&self) -> bool {
         self.entries.iter().any(|entry| {
             entry
@@ -344,7 +345,7 @@ impl BlockEntries {
         })
     }
 
-    /// Whether the block is complete and its entries say what this summary says.
+    /// Whether the block is complete and its entries agree with this summary.
     fn agree(&self, summary: &SummaryPages, slots: u32) -> bool {
         let pages = summary.sequences.iter().zip(summary.lpns.chunks(slots as usize));
         let data = (0..).zip(pages).all(|(page, (&sequence, lpns))| {
@@ -360,14 +361,14 @@ impl BlockEntries {
     }
 }
 
-/// Answers looks.
+/// Answers scan requests.
 struct Scanner<'a> {
     image: &'a Image,
     /// By block: its record.
     expected: Vec<BlockRecord>,
-    /// The highest number of syncs that was seen on the way here.
+    /// The highest sync number seen while the records were determined.
     syncs: u64,
-    /// Entries of the blocks that are looked at page by page.
+    /// Entries of the blocks that are scanned page by page.
     entries: Mutex<HashMap<BlockId, Arc<BlockEntries>>>,
 }
 
@@ -392,7 +393,7 @@ impl<'a> Scanner<'a> {
         Ok(entries)
     }
 
-    /// No page of the block will be looked at any more.
+    /// Drops the entries of a block, no page of which will be scanned any more.
     fn forget(&self, block: BlockId) {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(&block);
     }
@@ -415,7 +416,8 @@ impl<'a> Scanner<'a> {
         }
         let found = read_summary(image, block)?;
         if contents.count() == pages {
-            // Sequence numbers only grow, so this is not the summary of older contents.
+            // Sequence numbers never decrease, so a summary with this number is not of older
+            // contents.
             let found =
                 found.filter(|found| found.sequences.iter().max() == Some(&contents.sequence()));
             let damaged = found.is_none() && !self.entries(block)?.is_journal();
@@ -434,7 +436,7 @@ impl<'a> Scanner<'a> {
         Ok(ScanAnswer::Summary { block, found: Some(found), erases, damaged: false })
     }
 
-    /// Whether all data of a block are there.
+    /// Whether all data pages of a block are intact.
     fn is_complete(&self, block: BlockId, entries: &BlockEntries) -> io::Result<bool> {
         let layout = self.image.resolved().layout;
         for page in 0..self.image.data_pages() {
@@ -505,7 +507,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether the data of a page fit their checksums.
+    /// Whether the data of a page match their checksums.
     fn is_sound(&self, ppn: Ppn, entry: &[u8]) -> io::Result<bool> {
         let (image, offsets) = (self.image, self.image.offsets());
         let mut data = vec![0; usize::try_from(offsets.unit).map_err(io::Error::other)?];
@@ -522,7 +524,7 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// The summary of a block, if there is one.
+/// The summary of a block; `None` if it has no valid one.
 fn read_summary(image: &Image, block: BlockId) -> io::Result<Option<SummaryPages>> {
     let config = image.resolved().config;
     let layout = image.resolved().layout;
@@ -542,9 +544,10 @@ fn read_summary(image: &Image, block: BlockId) -> io::Result<Option<SummaryPages
     Ok(Some(SummaryPages { sequences, lpns, syncs: found.syncs }))
 }
 
-/// What each block of an image of version 2 must hold, which has no sync journal. Pages say how
-/// many syncs had been started when they were written. Syncs do not overlap, so if n is the highest
-/// number, pages with n - 2 or less are durable, and so are those before them in their block.
+/// The contents that each block of an image of version 2 must hold, which has no sync journal. Each
+/// page holds the number of syncs started when it was written. Syncs do not overlap, so if n is the
+/// highest number, pages with n - 2 or less are durable, as are the pages before them in their
+/// block.
 fn expected_by_syncs(image: &Image) -> io::Result<(Vec<BlockRecord>, u64)> {
     let blocks: Vec<_> = (0..image.resolved().layout.blocks()).map(BlockId).collect();
     let read = par_map(&blocks, |block| {
@@ -564,7 +567,8 @@ fn expected_by_syncs(image: &Image) -> io::Result<(Vec<BlockRecord>, u64)> {
     let mut expected = image.expected.clone();
     for (record, (entries, _)) in expected.iter_mut().zip(&read) {
         let durable = |page: &u32| entries.head(*page).is_some_and(|head| head.syncs + 2 <= newest);
-        // A mount of version 2 overwrote entries that a crash of the host had cut short with ones.
+        // A mount of version 2 overwrote entries with ones that a crash of the host had left
+        // incomplete.
         let struck_out = (0..entries.end).any(|page| entries.get(page).0 == OobEntry::Lost);
         let Some(last) = (0..entries.end).rev().find(durable).filter(|_| !struck_out) else {
             continue;

@@ -1,8 +1,8 @@
-//! The translation layer with real bytes: a block device in a NAND image, in a file.
+//! The translation layer with data: a block device in a NAND image, which is a file.
 //!
-//! [`Store`] is what is served; [`Engine`] is below it, for those who decide themselves when an
-//! operation ends. [`Media`] is where bytes are, [`SyncTracker`] the same with syncs that are
-//! shared. The bytes of an image: docs/SPEC.md. Why it is made so: docs/design/store.md.
+//! [`Store`] is the device to serve. [`Engine`] is the level below, for drivers that decide when
+//! operations complete. [`Media`] stores bytes, and [`SyncTracker`] adds shared syncs to it. The
+//! image format is in docs/SPEC.md, the reasons for it in docs/design/store.md.
 
 mod background_syncer;
 mod block_table;

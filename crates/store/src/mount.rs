@@ -1,5 +1,5 @@
-//! Mounting: finds what is where in an image, proves that it is all that should be there, and lets
-//! the layer repair what a power cut left.
+//! Mounting: scans an image, proves its contents, and lets the layer repair the effects of a power
+//! cut.
 
 use crate::engine::{Engine, Payload};
 use crate::error::ImageError;
@@ -11,18 +11,18 @@ use gordon_nand::{BlockProgress, ProgramOrderChecker};
 use gordon_units::BlockId;
 use std::collections::{BTreeSet, VecDeque};
 
-/// What a mount has to report.
+/// The report of a mount.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountReport {
-    /// Pages that were written after the last sync and cut short: units on them have their previous
-    /// version.
+    /// Number of pages that were written after the last sync and are incomplete; the units on them
+    /// have their previous version.
     pub torn: u64,
-    /// Damage that a redundant copy has made good.
+    /// Damage that redundant metadata have repaired.
     pub redundant: Vec<String>,
 }
 
 impl MountReport {
-    /// In words, for people: a line each.
+    /// The report as text, one line for each warning.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut lines: Vec<String> =
@@ -38,15 +38,15 @@ impl MountReport {
     }
 }
 
-/// Whether an image is opened in spite of damage that nothing makes good.
+/// Whether an image is opened in spite of damage that redundant metadata cannot repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LossPolicy<'a> {
     Refused,
-    /// The newest version that is found counts. Blocks in which something is damaged are emptied.
+    /// The newest version found counts. The blocks with damage are emptied.
     Accepted(&'a BTreeSet<BlockId>),
 }
 
-/// Brings up the layer, and repairs what a power cut left.
+/// Mounts the layer and repairs the effects of a power cut.
 pub(crate) fn open<P: Payload>(
     mut image: Image,
     loss: LossPolicy<'_>,
@@ -70,7 +70,7 @@ pub(crate) fn open<P: Payload>(
         engine = engine.repairing();
     }
     engine.recover().map_err(fail)?;
-    // What is served from here on is found again, whatever happens before the first flush.
+    // Data served from here on will be found again, whatever happens before the first flush.
     engine.syncer().0.sync().map_err(fail)?;
     Ok(engine)
 }
@@ -81,7 +81,7 @@ struct MountedLayer {
     redundant: Vec<String>,
 }
 
-/// Makes the layer of what an image holds, if that is proved.
+/// Mounts the layer if the contents of the image are proved.
 fn bring_up(image: &Image, loss: LossPolicy<'_>) -> Result<MountedLayer, ImageError> {
     let (mut mount, mut scan) = ImageScan::of(image)?;
     let summaries = scan.summaries.iter();
@@ -111,7 +111,7 @@ fn bring_up(image: &Image, loss: LossPolicy<'_>) -> Result<MountedLayer, ImageEr
                 return Ok(MountedLayer { ftl, scan, redundant });
             }
             Ok(_) if wrong + unknown == 0 && image.unproven.is_empty() => {
-                // All that is missing had been superseded. Mounted as after a kill, the layer
+                // All missing pages had been superseded. The layer is mounted as after a kill, and
                 // empties the blocks with missing pages.
                 redundant.append(&mut damage);
             }
@@ -120,8 +120,8 @@ fn bring_up(image: &Image, loss: LossPolicy<'_>) -> Result<MountedLayer, ImageEr
             )),
             Ok(_) => {}
         }
-        // Rare enough to look again: a copy of what was found would double the memory of each
-        // mount.
+        // Scans again, since this is rare; keeping a copy of the scan would double the memory of
+        // each mount.
         (mount, scan) = ImageScan::of(image)?;
     }
     match loss {
@@ -133,7 +133,7 @@ fn bring_up(image: &Image, loss: LossPolicy<'_>) -> Result<MountedLayer, ImageEr
     Ok(MountedLayer { ftl, scan, redundant })
 }
 
-/// What the next mount is to hold the blocks to.
+/// The records with which the next mount will compare the blocks.
 fn records(image: &Image, scan: &ImageScan) -> Vec<BlockRecord> {
     let layout = image.resolved().layout;
     let mut records = scan.expected.clone();

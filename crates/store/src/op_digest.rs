@@ -1,9 +1,10 @@
-//! A number made of a log of operations: two drivers of the layer that were handed the same have
-//! the same. Any change, also of order, gives another.
+//! A digest of a log of operations: equal inputs give equal digests, and any change, also of the
+//! order, gives another digest.
 
 use gordon_nand::FlashOp;
 
-/// The number of the log with one more operation. Buffers do not count: they are the driver's.
+/// The digest of a log with one more operation. Buffers are not included, since they depend on the
+/// driver.
 #[must_use]
 pub fn add(log: u64, op: FlashOp) -> u64 {
     let (kind, place, slots) = match op {
@@ -11,7 +12,7 @@ pub fn add(log: u64, op: FlashOp) -> u64 {
         FlashOp::Program { ppn, .. } => (2, ppn.0, 0),
         FlashOp::Erase { block } => (3, block.0, 0),
     };
-    // FNV-1a (Fowler, Noll, Vo), over whole numbers.
+    // FNV-1a (Fowler, Noll, Vo) over whole numbers.
     [kind, u64::from(place), u64::from(slots)]
         .iter()
         .fold(log ^ 0xcbf2_9ce4_8422_2325, |log, &part| {

@@ -1,4 +1,4 @@
-//! Repair: makes a damaged image servable again, and lists what that loses.
+//! Repair: makes a damaged image servable again, and lists the data lost.
 
 use crate::check::{CheckReport, check};
 use crate::engine::Engine;
@@ -11,26 +11,26 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-/// What a repair did.
+/// The result of a repair.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RepairReport {
-    /// Ranges of bytes, from and to, of which it cannot be proved that they are current: they have
-    /// the newest version that was found, or zeros if none was.
+    /// Byte ranges that cannot be proved to be current: they hold the newest version found, or
+    /// zeros if there was none.
     pub unproven_ranges: Vec<Range<u64>>,
-    /// Ranges of bytes that could not be read: they have zeros.
+    /// Byte ranges that were unreadable and hold zeros now.
     pub zeroed_ranges: Vec<Range<u64>>,
-    /// What a check found before.
+    /// The findings of a check before the repair.
     pub before: CheckReport,
-    /// What it found afterwards.
+    /// The findings of a check after the repair.
     pub after: CheckReport,
 }
 
-/// Repairs an image in a file. The loss is accepted.
+/// Repairs an image in a file, accepting the loss of data.
 pub fn repair(path: &Path, backend: Backend) -> Result<RepairReport, ImageError> {
     repair_on(|| Image::open(path, backend, true))
 }
 
-/// Repairs an image on a medium that can be opened again and again.
+/// Repairs an image on a medium; `open` is called several times.
 pub fn repair_on(open: impl Fn() -> Result<Image, ImageError>) -> Result<RepairReport, ImageError> {
     let image = open()?;
     let path = image.path.clone();
@@ -51,7 +51,7 @@ pub fn repair_on(open: impl Fn() -> Result<Image, ImageError>) -> Result<RepairR
     Ok(RepairReport { unproven_ranges, zeroed_ranges, before, after })
 }
 
-/// Ranges, of which those that follow each other are one.
+/// Merges adjacent ranges.
 pub(crate) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for range in ranges {

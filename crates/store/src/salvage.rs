@@ -1,9 +1,9 @@
-//! Salvage: which units of a damaged image are proved to be current.
+//! Salvage: determines which units of a damaged image are proved to be current.
 //!
-//! A page that is missing may have held a newer version of any unit, but for those of which a copy,
-//! or a record of a trim, is newer than any missing page can have been. After an orderly shutdown
-//! more is known: where the digest of a group of units is that of what was found, all of the group
-//! is as it was.
+//! A missing page may have held a newer version of any unit, except units with a copy or a trim
+//! record newer than any missing page can have been. After an orderly shutdown there is more
+//! evidence: if the digest of a group of units matches the contents found, the whole group is
+//! current.
 
 use crate::engine::{Engine, Payload};
 use crate::error::ImageError;
@@ -16,43 +16,44 @@ use gordon_nand::{BlockProgress, ProgramOrderChecker};
 use gordon_units::BlockId;
 use std::collections::VecDeque;
 
-/// Units that cannot be proved to be current.
+/// The units that cannot be proved to be current.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unproven {
-    /// By unit.
+    /// By unit: whether it is unproven.
     units: Vec<bool>,
-    /// Bytes of one.
+    /// Bytes of a unit.
     unit: u64,
 }
 
 impl Unproven {
-    /// Whether a range of bytes, not empty and inside the device, has such a unit.
+    /// Whether a byte range contains an unproven unit; the range must be non-empty and inside the
+    /// device.
     pub fn overlaps(&self, offset: u64, length: u64) -> bool {
         let units = offset / self.unit..=(offset + length - 1) / self.unit;
         units.into_iter().any(|unit| usize::try_from(unit).is_ok_and(|unit| self.units[unit]))
     }
 
-    /// Their numbers.
+    /// The numbers of the unproven units.
     pub fn units(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.units).filter(|(_, unproven)| **unproven).map(|(unit, _)| unit)
     }
 }
 
-/// What is found in an image, to read alone.
+/// A read-only layer on the contents found in an image.
 pub(crate) struct Salvaged {
     pub ftl: Ftl,
     pub scan: ImageScan,
     pub unproven: Unproven,
 }
 
-/// Finds what can be proved.
+/// Determines which units can be proved.
 pub(crate) fn salvage(image: &Image) -> Result<Salvaged, ImageError> {
     let (mount, scan) = ImageScan::of(image)?;
     let io = |error| ImageError::io(&image.path, error);
     let evidence = mount.evidence();
     let ftl =
         mount.into_frozen_ftl(VecDeque::new()).map_err(|why| ScanError::Mount(why).of(image))?;
-    // No sequence number is as high as what may be missing where anything may be.
+    // If arbitrary data may be missing, no sequence number is high enough to prove a unit.
     let missing = scan.missing.iter().map(|missing| missing.sequence).max();
     let all = scan.damage(image).len() > scan.missing.len();
     let newest = if all { Some(u64::MAX) } else { missing };
@@ -73,7 +74,7 @@ pub(crate) fn salvage(image: &Image) -> Result<Salvaged, ImageError> {
     Ok(Salvaged { ftl, scan, unproven })
 }
 
-/// Brings up an image to read what can be proved.
+/// Opens an image to read the proved units.
 pub(crate) fn open<P: Payload>(image: Image) -> Result<Engine<P>, ImageError> {
     let Salvaged { ftl, scan, unproven } = salvage(&image)?;
     let mut rules = ProgramOrderChecker::new(image.resolved().layout);

@@ -1,8 +1,8 @@
-//! A store that many threads share.
+//! A store shared by several threads.
 //!
-//! Whoever submits takes the lock, hands in its whole batch and carries out operations until none
-//! is left; so nobody is woken for a request but whoever asked. Syncs are waited for without the
-//! lock, and one serves all who wait.
+//! The submitting thread takes the lock, submits its whole batch, and carries out operations until
+//! none is left. So a request never requires waking another thread. Threads wait for syncs without
+//! holding the lock, and one sync serves all waiting threads.
 
 use crate::background_syncer::BackgroundSyncer;
 use crate::device::DeviceParams;
@@ -18,8 +18,8 @@ use std::time::Instant;
 
 /// A block device in an image.
 ///
-/// All that was completed before a flush was submitted is durable when the flush is completed,
-/// whoever submitted it; so is a request with `fua` when it is completed.
+/// When a flush completes, all requests completed before its submission are durable, whichever
+/// thread submitted them. A request with `fua` is durable when it completes.
 pub struct Store<P> {
     engine: Mutex<StoreState<P>>,
     syncer: Syncer,
@@ -28,23 +28,23 @@ pub struct Store<P> {
 
 struct StoreState<P> {
     engine: Engine<P>,
-    /// Lists that are not in use.
+    /// Unused lists, for reuse.
     spare: Vec<Vec<Completion<P>>>,
     last: Instant,
 }
 
 impl<P: Payload> Store<P> {
-    /// Makes an image of an erased array in a new file, and opens it.
+    /// Creates an image of an erased array in a new file, and opens it.
     pub fn create(path: &Path, device: DeviceParams, backend: Backend) -> Result<Self, ImageError> {
         Self::open_image(Image::create(path, device, backend)?)
     }
 
-    /// Opens an image, to write.
+    /// Opens an image for reading and writing.
     pub fn open(path: &Path, backend: Backend) -> Result<Self, ImageError> {
         Self::open_image(Image::open(path, backend, true)?)
     }
 
-    /// Shares an engine.
+    /// Shares an engine among threads.
     pub fn new(engine: Engine<P>) -> Self {
         let syncer = engine.syncer();
         let shared = StoreState { engine, spare: Vec::new(), last: Instant::now() };
@@ -55,18 +55,18 @@ impl<P: Payload> Store<P> {
         }
     }
 
-    /// Opens an image that is open as a file.
+    /// Mounts an image that is already open.
     pub fn open_image(image: Image) -> Result<Self, ImageError> {
         Engine::open(image).map(Self::new)
     }
 
-    /// To look at it: a thread that panicked may have left work half done.
+    /// Locks the engine for inspection, even if a thread that panicked has left work unfinished.
     fn lock(&self) -> MutexGuard<'_, StoreState<P>> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes all requests of the batch, and calls `finish` for each request that has ended, those
-    /// of other threads among them.
+    /// Submits all requests of the batch, and calls `finish` for each completed request, including
+    /// those of other threads.
     pub fn submit(&self, batch: &mut Vec<(Command, P)>, mut finish: impl FnMut(Completion<P>)) {
         let now = Instant::now();
         let Ok(mut shared) = self.engine.lock() else {
@@ -96,7 +96,7 @@ impl<P: Payload> Store<P> {
         self.lock().spare.push(ended);
     }
 
-    /// A time for work in the background; true if there was some, so that there may be more.
+    /// Does background work; returns true if there was any, in which case there may be more.
     pub fn idle(&self) -> bool {
         let Ok(mut shared) = self.engine.lock() else { return false };
         let busy = shared.engine.background_work();
@@ -104,23 +104,23 @@ impl<P: Payload> Store<P> {
         busy
     }
 
-    /// Looks at, or drives, the engine, while nobody else does.
+    /// Calls `look` with exclusive access to the engine.
     pub fn with<T>(&self, look: impl FnOnce(&mut Engine<P>) -> T) -> T {
         look(&mut self.lock().engine)
     }
 
-    /// The state at this moment.
+    /// The current state and counters.
     pub fn telemetry(&self) -> Telemetry {
         self.lock().engine.telemetry()
     }
 
-    /// Bytes of the device.
+    /// Size of the device in bytes.
     pub fn capacity(&self) -> u64 {
         self.with(|engine| engine.image().device().capacity.0)
     }
 }
 
-/// A thread has panicked while it held the engine: nothing is done on what it left.
+/// Fails a batch after a thread has panicked while it held the engine.
 #[cold]
 fn stop<P>(batch: &mut Vec<(Command, P)>, mut finish: impl FnMut(Completion<P>)) {
     for (command, payload) in batch.drain(..) {
@@ -129,9 +129,9 @@ fn stop<P>(batch: &mut Vec<(Command, P)>, mut finish: impl FnMut(Completion<P>))
 }
 
 impl<P: Payload + Default> Store<P> {
-    /// Writes everything out and leaves the image in order. A store that is dropped instead is as
-    /// if its process had been killed. After it nothing more is to be asked; the file is free for
-    /// others when the store is dropped.
+    /// Writes everything out and shuts the image down in order. A store dropped without this is as
+    /// after a kill of its process. No requests may follow; the lock on the file is released when
+    /// the store is dropped.
     pub fn close(&self) -> Result<(), IoError> {
         let Ok(mut shared) = self.engine.lock() else { return Err(IoError::Stopped) };
         shared.engine.close()

@@ -1,4 +1,4 @@
-//! What a store counts: for a live table, and for those who collect figures.
+//! Counters of a store, for live displays and metrics.
 
 use gordon_ftl::Stats;
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct DieGroupCounters {
     /// Super-pages read.
     pub reads: u64,
-    /// Units read of them: of a super-page only those asked for cross the bus.
+    /// Units read: only the requested units of a super-page cross the bus.
     pub units_read: u64,
     /// Super-pages programmed.
     pub programs: u64,
@@ -16,7 +16,8 @@ pub struct DieGroupCounters {
     pub erases: u64,
 }
 
-/// Counts by powers of two: place n counts values from 2^(n-1) to 2^n - 1, place 0 zeros.
+/// A histogram by powers of two: index n counts values from 2^(n-1) to 2^n - 1, index 0 counts
+/// zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Histogram(pub [u64; 65]);
 
@@ -33,7 +34,7 @@ impl Histogram {
         self.0[64 - value.leading_zeros() as usize] += 1;
     }
 
-    /// Values counted.
+    /// Number of values counted.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.iter().sum()
@@ -41,14 +42,14 @@ impl Histogram {
 }
 
 impl Serialize for Histogram {
-    /// Without the zeros at the end.
+    /// Omits the zeros at the end.
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let used = self.0.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
         to.collect_seq(&self.0[..used])
     }
 }
 
-/// What the store counts beside its layer, since it was opened.
+/// Counters of the store in addition to those of its layer, since it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counters {
     /// By die group.
@@ -66,50 +67,51 @@ pub struct Counters {
     pub zeroes: u64,
     /// Bytes read by the host.
     pub host_bytes_read: u64,
-    /// Bytes written by the host, zeros left out.
+    /// Bytes written by the host, without requests to write zeros.
     pub host_bytes_written: u64,
-    /// Bytes trimmed, by either kind of request.
+    /// Bytes trimmed or zeroed by the host.
     pub host_bytes_trimmed: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// Wrong bits that were put right.
+    /// Number of corrected bits.
     pub bits_corrected: u64,
-    /// Codewords with more wrong bits than can be put right.
+    /// Codewords with more wrong bits than can be corrected.
     pub codewords_lost: u64,
-    /// Slots whose checksum did not fit, without a codeword lost: the file was damaged.
+    /// Slots with a wrong checksum but without a lost codeword, which means that the file was
+    /// damaged.
     pub checksum_errors: u64,
     /// Programs and erases that failed.
     pub flash_failures: u64,
-    /// Errors of the file under the image.
+    /// Errors returned by the file under the image.
     pub medium_errors: u64,
     /// Syncs of the file under the image.
     pub syncs: u64,
-    /// Nanoseconds between one request and the next, by powers of two; requests that came together
-    /// count as 0.
+    /// Histogram of the nanoseconds between one request and the next; requests of one batch count
+    /// as 0.
     pub arrivals_ns: Histogram,
-    /// Requests on their way when one came in, itself included, by powers of two.
+    /// Histogram of the number of requests in flight when one arrives, including itself.
     pub queue_depth: Histogram,
 }
 
 /// The state of a store at one moment.
 #[derive(Clone, Debug)]
 pub struct Telemetry {
-    /// The store's counts.
+    /// The counters of the store.
     pub counters: Counters,
-    /// The layer's counts.
+    /// The counters of the layer.
     pub ftl: Stats,
-    /// Blocks that are erased and not at a write point.
+    /// Erased blocks that are not open.
     pub free_blocks: u32,
     /// Blocks in service.
     pub good_blocks: u32,
-    /// Whether it takes no more writes, as too many blocks have gone bad.
+    /// Whether writes are refused because too many blocks have gone bad.
     pub worn_out: bool,
-    /// Requests on their way.
+    /// Number of requests in flight.
     pub in_flight: usize,
 }
 
 impl Telemetry {
-    /// The layer's counts by name: pages are logical pages.
+    /// The counters of the layer by name; pages are logical pages.
     #[must_use]
     pub fn layer(&self) -> [(&'static str, u64); 26] {
         let Stats {
@@ -170,8 +172,8 @@ impl Telemetry {
         ]
     }
 
-    /// Bytes programmed, for any cause, for each byte that the host wrote. What waits in the write
-    /// buffer is not programmed yet.
+    /// Bytes programmed, for any cause, divided by bytes that the host wrote. Data in the write
+    /// buffer are not programmed yet.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn write_amplification(&self, unit: u64) -> Option<f64> {

@@ -1,4 +1,4 @@
-//! How worn an image is.
+//! The wear of an image.
 
 use crate::faults::FaultInjector;
 use crate::format::table::BlockHealth;
@@ -9,41 +9,42 @@ use serde::Serialize;
 /// The wear of one super-block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct BlockWear {
-    /// Which.
+    /// Number of the super-block.
     pub block: u32,
-    /// How often it was erased.
+    /// Number of erases.
     pub erases: u32,
-    /// Erases that it lasts for, where that is modelled.
+    /// Erase budget; `None` if wear is not modelled.
     pub budget: Option<u32>,
-    /// Whether it is in service; if not, why.
+    /// Whether the block is in service and, if not, why.
     pub state: &'static str,
 }
 
-/// The wear of all of it.
+/// The wear of all super-blocks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Wear {
     /// By block.
     pub blocks: Vec<BlockWear>,
-    /// Erases in all.
+    /// Total number of erases.
     pub erases: u64,
-    /// The least of a block in service.
+    /// Smallest number of erases of a block in service.
     pub least: u32,
-    /// The most.
+    /// Largest number of erases of a block in service.
     pub most: u32,
-    /// Blocks in service.
+    /// Number of blocks in service.
     pub good: u32,
-    /// Bad from the factory.
+    /// Number of blocks bad from the factory.
     pub factory_bad: u32,
-    /// Gone bad since.
+    /// Number of blocks that have gone bad since.
     pub grown_bad: u32,
-    /// The part of the rated endurance that is used: erases of all blocks but those bad from the
-    /// factory, over their rated erases; none if they never wear out.
+    /// The fraction of the rated endurance that is used: erases of all blocks except factory bad
+    /// ones, divided by their rated erases; `None` if blocks never wear out.
     pub endurance_used: Option<f64>,
-    /// The part of the erase budgets of the blocks in service that is left, where that is modelled.
+    /// The fraction of the erase budgets of the blocks in service that is left; `None` if wear is
+    /// not modelled.
     pub budget_left: Option<f64>,
 }
 
-/// Looks up the wear of an image.
+/// Computes the wear of an image.
 #[must_use]
 pub fn wear(image: &Image) -> Wear {
     let resolved = image.resolved();
@@ -67,7 +68,7 @@ pub fn wear(image: &Image) -> Wear {
     let budget: u64 = good().filter_map(|block| block.budget).map(u64::from).sum();
     let spent: u64 =
         good().map(|block| u64::from(block.erases.min(block.budget.unwrap_or(0)))).sum();
-    // Parts of a whole: a rounded one will do.
+    // A rounded fraction suffices.
     #[allow(clippy::cast_precision_loss)]
     let left = (budget > 0).then(|| (budget - spent) as f64 / budget as f64);
     let served: Vec<_> = records.iter().filter(|r| r.health != BlockHealth::Factory).collect();

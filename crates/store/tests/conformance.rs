@@ -1,5 +1,5 @@
-//! The store issues the operations that the layer issues anywhere: handed the same, driven in the
-//! same order, a store with bytes and a bare layer have the same log.
+//! The store issues the same operations as a layer without data: with equal inputs in the same
+//! order, both have the same log of operations.
 
 mod common;
 
@@ -9,7 +9,7 @@ use gordon_store::{Command, DeviceParams, Engine, op_digest};
 use gordon_testkit::Random;
 use std::collections::VecDeque;
 
-/// A layer without bytes.
+/// A layer without data.
 struct Bare {
     ftl: Ftl,
     flying: VecDeque<gordon_nand::FlashOp>,
@@ -33,7 +33,7 @@ impl Bare {
 }
 
 #[test]
-fn a_store_and_a_bare_layer_issue_the_same() {
+fn a_store_and_a_bare_layer_issue_the_same_operations() {
     seeds(6, |seed| {
         let mut random = Random::new(seed);
         let device = device(SHAPES[random.below(SHAPES.len())], 24, 0.9, seed);
@@ -42,7 +42,7 @@ fn a_store_and_a_bare_layer_issue_the_same() {
 }
 
 #[test]
-fn a_store_with_summaries_of_several_pages_issues_what_a_bare_layer_issues() {
+fn long_summaries_do_not_change_the_operations_issued() {
     seeds(4, |seed| {
         issue_the_same(&device_with_long_summaries(6, 0.9, seed), Random::new(seed));
     });

@@ -1,4 +1,4 @@
-//! Damaged images: a check finds the damage, and nothing that is served is wrong.
+//! Damaged images: a check finds the damage, and no wrong data are served.
 
 mod common;
 
@@ -15,19 +15,19 @@ use gordon_units::{BlockId, Ppn};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A store with something in every kind of place, at rest.
+/// A store at rest with contents in every part of the image.
 fn full(seed: u64) -> Bench {
     Bench::full(&device(SHAPES[(seed % 4) as usize], 20, 0.7, seed), seed)
 }
 
-/// One that was closed in order.
+/// As [`full`], but shut down in order.
 fn closed(seed: u64) -> Bench {
     let mut bench = full(seed);
     bench.engine.close().expect("it closes");
     bench
 }
 
-/// What a check finds after bytes of a sound image were changed.
+/// The findings of a check after bytes of an intact image were changed.
 fn found(bench: &Bench, change: impl FnOnce(&MemoryMedia, &ImageOffsets, &Layout)) -> CheckReport {
     let media = Arc::new(bench.media.survivor());
     let before = image(&media);
@@ -74,7 +74,7 @@ fn a_check_finds_each_kind_of_damage() {
             media.damage(offsets.oob(ppn) + 33, |byte| *byte ^= 4);
         });
         expect(&errors, "out-of-band entry is damaged");
-        // A page that is gone, and one that is in the place of another.
+        // An entry that is gone, and one in the place of another.
         let errors = oob(&|media, offsets, ppn| {
             media.write(offsets.oob(ppn), &vec![0; offsets.oob_bytes]).unwrap();
         });
@@ -86,9 +86,9 @@ fn a_check_finds_each_kind_of_damage() {
     }
 }
 
-/// Each unit is compared with its checksum where it is in use, and only there.
+/// The data of a unit are compared with their checksum if they are in use, and only then.
 #[test]
-fn a_check_finds_damaged_data_of_units_in_use() {
+fn a_check_finds_damaged_data_only_of_units_in_use() {
     for bench in [full(2), closed(2)] {
         let sound = found(&bench, |_, _, _| {});
         let (mut damaged, mut exempt) = (0, 0);
@@ -114,9 +114,9 @@ fn a_check_finds_damaged_data_of_units_in_use() {
     }
 }
 
-/// Numbers that nobody counts to, under checksums that fit: the layer counts on from none of them.
+/// Counters at the end of their range, with valid checksums: the layer must not continue from them.
 #[test]
-fn numbers_at_the_end_of_their_fields_are_no_panic() {
+fn extreme_counters_cause_no_panic() {
     let bench = full(2);
     let forged = |change: &dyn Fn(&MemoryMedia, &ImageOffsets, &Layout)| {
         let media = Arc::new(bench.media.survivor());
@@ -140,8 +140,8 @@ fn numbers_at_the_end_of_their_fields_are_no_panic() {
             seal(media, copy, 4096, 12, 0);
         }
     });
-    // Of the block table: generation, sync, shutdown, blocks, mount; of its records: erases, pages,
-    // sequence number.
+    // Fields of the block table: generation, sync, shutdown, blocks, mount. Fields of its records:
+    // erases, pages, sequence number.
     for (field, bytes, step) in [
         (8, 8, 0),
         (16, 8, 0),
@@ -178,7 +178,7 @@ fn numbers_at_the_end_of_their_fields_are_no_panic() {
         put(media, offsets.slot(ppn, 0) + 16, &[0xff; 8]);
         seal(media, offsets.slot(ppn, 0), len, 28, layout.block_of(ppn).0);
     });
-    // A snapshot of the trim journal that goes past the last page there can be.
+    // A snapshot of the trim journal that extends beyond the last possible page.
     forged(&|media, offsets, layout| {
         let ppn = page_of(media, offsets, layout, 3);
         let at = offsets.slot(ppn, 0);
@@ -190,8 +190,8 @@ fn numbers_at_the_end_of_their_fields_are_no_panic() {
     });
 }
 
-/// A summary that fits its checksum, names pages that are not exported, and stands in a block all
-/// of whose pages are erased.
+/// A summary with a valid checksum that names pages that are not exported, in a block whose pages
+/// are all erased.
 #[test]
 fn a_forged_summary_is_refused() {
     let bench = closed(2);
@@ -211,10 +211,9 @@ fn a_forged_summary_is_refused() {
     assert!(matches!(opened, Err(ImageError::Unproven { .. })));
 }
 
-/// Damage of any page of a summary is found by a check, and a mount then reads the pages of the
-/// block.
+/// A check finds damage to any page of a summary, and a mount then reads the pages of the block.
 #[test]
-fn a_summary_counts_only_when_all_its_pages_are_there() {
+fn a_summary_counts_only_if_all_its_pages_are_intact() {
     for seed in 0..2 {
         let mut bench = Bench::full(&device_with_long_summaries(6, 1.0, seed), seed);
         let before = bench.contents();
@@ -243,9 +242,9 @@ fn a_summary_counts_only_when_all_its_pages_are_there() {
     }
 }
 
-/// Images, each with one part damaged in one way, or with several: half of them closed in order.
+/// Images with one or several kinds of damage, half of them shut down in order.
 #[test]
-fn no_damage_makes_a_wrong_unit() {
+fn no_damage_causes_wrong_data() {
     let mut tallies = [Tally::default(), Tally::default()];
     let tallies = std::sync::Mutex::new(&mut tallies);
     let each = |seed: u64| {
@@ -266,7 +265,7 @@ fn no_damage_makes_a_wrong_unit() {
         if is_closed {
             bench.engine.close().unwrap();
         } else if seed % 4 == 1 {
-            // And something that has not been flushed.
+            // Adds data that are not flushed.
             bench.work(10);
         }
         let sound = bench.media.survivor();
@@ -286,13 +285,13 @@ fn no_damage_makes_a_wrong_unit() {
         }
     };
     seeds(16, each);
-    // Collection stopped for good when a copy could not be read.
+    // In this case garbage collection used to stop when a copy was unreadable.
     if std::env::var("STORE_SEED").is_err() {
         each(29);
     }
     let [killed, closed] = tallies.into_inner().unwrap();
     for (tally, what) in [(&*killed, "killed"), (closed, "closed in order")] {
-        // For whoever reads the test's output.
+        // The message is for the reader of the test's output.
         #[allow(clippy::print_stderr)]
         {
             eprintln!("{what}: {tally:?}");

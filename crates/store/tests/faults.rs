@@ -1,4 +1,4 @@
-//! What goes wrong with flash, and what the store makes of it.
+//! Flash faults, and how the store handles them.
 
 mod common;
 
@@ -40,7 +40,7 @@ fn factory_bad_blocks_are_never_programmed() {
 }
 
 #[test]
-fn programs_and_erases_that_fail_cost_a_block_and_no_data() {
+fn failed_programs_and_erases_cost_a_block_and_no_data() {
     let grown = Cell::new(0);
     seeds(8, |seed| {
         let faults = Faults { program_failures: 0.01, erase_failures: 0.02, ..Faults::default() };
@@ -57,7 +57,7 @@ fn programs_and_erases_that_fail_cost_a_block_and_no_data() {
     assert!(grown.get() > 0);
 }
 
-/// The same image has the same errors, whatever is read before.
+/// An image has the same errors regardless of earlier reads.
 #[test]
 fn bit_errors_are_corrected_up_to_the_limit() {
     let faults = Faults { bit_errors: 2e-4, correctable: 8, ..Faults::default() };
@@ -66,12 +66,12 @@ fn bit_errors_are_corrected_up_to_the_limit() {
     let corrected = bench.engine.telemetry().counters.bits_corrected;
     assert!(corrected > 100, "{corrected}");
     assert_eq!(bench.engine.telemetry().counters.codewords_lost, 0);
-    // The file itself has none.
+    // The file itself has no errors.
     assert!(check(&image(&bench.media)).unwrap().clean);
 }
 
 #[test]
-fn what_cannot_be_corrected_is_an_error_of_that_page_alone() {
+fn an_uncorrectable_page_is_an_error_of_that_page_alone() {
     let faults = Faults { bit_errors: 4e-5, correctable: 1, ..Faults::default() };
     let device = faulty(1, 32, 0.6, faults);
     let media = formatted(&device);
@@ -110,7 +110,7 @@ fn what_cannot_be_corrected_is_an_error_of_that_page_alone() {
     assert!(lost > 0 && lost < first.len() / 4, "{lost} of {}", first.len());
     assert_eq!(read(&mut engine), first, "the same page fails each time");
     assert!(engine.telemetry().counters.codewords_lost > 0);
-    // What is written again can be read again, and writing part of a lost page fails.
+    // A rewritten unit is readable again; a write of a part of a lost unit fails.
     let at = first.iter().position(|&good| !good).unwrap() as u64;
     if unit > 512 {
         let part = Command::Write { offset: at * unit, fua: false };
@@ -122,8 +122,8 @@ fn what_cannot_be_corrected_is_an_error_of_that_page_alone() {
     }
 }
 
-/// The disk below cannot read one unit of a super-page: whoever asks for that gets an error, and
-/// nobody else, be they read one by one, with one call, or together.
+/// The disk below cannot read one unit of a super-page: only reads of that unit fail, whether units
+/// are read one by one, in one call, or in a batch.
 #[test]
 fn a_bad_sector_below_is_an_error_of_its_unit_alone() {
     for parallel in [false, true] {
@@ -162,9 +162,9 @@ fn a_bad_sector_below_is_an_error_of_its_unit_alone() {
 }
 
 #[test]
-fn a_close_records_the_blocks_that_have_gone_bad_since_the_last_sync() {
+fn a_close_records_blocks_gone_bad_since_the_last_sync() {
     seeds(4, |seed| {
-        // All blocks fail their fourth erase, and the last ones right after one another.
+        // All blocks fail their fourth erase, the last ones shortly after one another.
         let faults = Faults { erase_budget: 3, spread: 0.01, ..Faults::default() };
         let mut bench = Bench::new(&faulty(seed, 20, 0.5, faults), seed);
         bench.strict = false;
@@ -202,7 +202,7 @@ fn a_worn_out_array_is_read_only() {
         bench.write(0, 1, false);
         bench.settle();
         assert!(matches!(bench.failed[..], [(Command::Write { .. }, IoError::WornOut)]));
-        // All can be read.
+        // All data are readable.
         bench.strict = true;
         let before = contents(&mut bench.engine);
         assert_eq!(before.len() as u64, bench.engine.sectors());

@@ -1,5 +1,6 @@
-//! Random histories against a model: operations end in any order, the store is closed, killed, and
-//! its host crashes. A failure prints the seed; `STORE_SEED=N` runs that one alone.
+//! Random histories compared with a model: operations complete in any order, and the store is shut
+//! down, killed, or its host crashes. A failure prints the seed; `STORE_SEED=N` runs that one
+//! alone.
 
 mod common;
 
@@ -30,7 +31,7 @@ fn bench_with_long_summaries(seed: u64) -> Bench {
     Bench::new(&device_with_long_summaries(blocks, 1.0, seed), seed)
 }
 
-/// Some requests, operations and time between.
+/// Random requests, operations and idle time.
 fn go_on(bench: &mut Bench, requests: usize) {
     for _ in 0..requests {
         bench.ask();
@@ -41,7 +42,7 @@ fn go_on(bench: &mut Bench, requests: usize) {
     }
 }
 
-/// All ends, and holds what it should.
+/// Completes everything and checks the contents.
 fn settle(bench: &mut Bench) {
     bench.settle();
     bench.flush();
@@ -54,14 +55,14 @@ fn settle(bench: &mut Bench) {
     }
 }
 
-/// Nothing is wrong with what is on the medium.
+/// Checks that the image has no errors.
 fn check_image(bench: &Bench) {
     let report = check(&image(&bench.media)).expect("it works");
     assert!(report.clean, "{:#?}", report.errors);
 }
 
 #[test]
-fn what_was_written_is_read() {
+fn written_data_are_read_back() {
     seeds(16, |seed| {
         let mut bench = bench(seed);
         for _ in 0..3 {
@@ -73,7 +74,7 @@ fn what_was_written_is_read() {
 }
 
 #[test]
-fn what_was_written_is_read_where_summaries_take_several_pages() {
+fn written_data_are_read_back_with_long_summaries() {
     seeds(8, |seed| {
         let mut bench = bench_with_long_summaries(seed);
         for _ in 0..3 {
@@ -101,7 +102,7 @@ fn a_kill_loses_nothing_that_was_flushed() {
 }
 
 #[test]
-fn a_kill_loses_nothing_where_summaries_take_several_pages() {
+fn a_kill_loses_nothing_flushed_with_long_summaries() {
     let closed = Cell::new(0);
     seeds(16, |seed| {
         let mut bench = bench_with_long_summaries(seed);
@@ -118,10 +119,10 @@ fn a_kill_loses_nothing_where_summaries_take_several_pages() {
     assert!(closed.get() > 0);
 }
 
-/// Kills of a store whose array was damaged meanwhile: out-of-band areas, lost blocks, blocks that
-/// are rolled back.
+/// Kills of a store whose array is then damaged: out-of-band areas, lost blocks, and blocks
+/// reverted to an older state.
 #[test]
-fn a_kill_with_a_damaged_array_is_refused_or_loses_nothing_that_was_flushed() {
+fn a_kill_with_a_damaged_array_is_refused_or_loses_nothing_flushed() {
     seeds(12, |seed| {
         let mut bench = bench(seed);
         let mut older = bench.media.survivor();
@@ -150,7 +151,7 @@ fn a_crash_of_the_host_loses_nothing_that_was_flushed() {
 }
 
 #[test]
-fn a_crash_loses_nothing_where_summaries_take_several_pages() {
+fn a_crash_loses_nothing_flushed_with_long_summaries() {
     seeds(32, |seed| {
         let mut bench = bench_with_long_summaries(seed);
         for _ in 0..6 {
@@ -163,9 +164,9 @@ fn a_crash_loses_nothing_where_summaries_take_several_pages() {
 }
 
 #[test]
-fn a_store_that_was_closed_goes_on_where_it_stood() {
+fn a_store_continues_after_an_orderly_shutdown() {
     seeds(16, |seed| {
-        // Some have summaries of several pages.
+        // Some stores have summaries of several pages.
         let long = seed % 4 == 3;
         let mut bench = if long { bench_with_long_summaries(seed) } else { bench(seed) };
         for _ in 0..4 {

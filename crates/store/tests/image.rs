@@ -1,4 +1,4 @@
-//! Images as files: what can be wrong with them, and what is said then.
+//! Images as files: defects and the resulting errors.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn small() -> DeviceParams {
     device(SHAPES[3], 20, 0.6, 1)
 }
 
-/// Units of 4 KiB, as direct I/O wants them.
+/// Units of 4 KiB, as direct I/O requires.
 fn aligned() -> DeviceParams {
     device((4096, 2, 8), 20, 0.6, 1)
 }
@@ -53,7 +53,7 @@ fn one<P: Payload>(store: &Store<P>, command: Command, payload: P) -> (Result<()
 }
 
 #[test]
-fn a_store_in_a_file_holds_what_it_was_given() {
+fn a_store_in_a_file_returns_what_was_written() {
     for backend in [Backend::File, Backend::Direct] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("flash.img");
@@ -63,7 +63,7 @@ fn a_store_in_a_file_holds_what_it_was_given() {
         assert_eq!(one(&store, Command::Write { offset: 0, fua: true }, data.clone()).0, Ok(()));
         let (result, read) = one(&store, Command::Read { offset: 0 }, vec![0; size]);
         assert!(result.is_ok() && read == data);
-        // A kill.
+        // As after a kill.
         drop(store);
         let store: Store<Vec<u8>> = Store::open(&path, backend).unwrap();
         let (result, read) = one(&store, Command::Read { offset: 0 }, vec![0; size]);
@@ -80,7 +80,7 @@ fn a_store_in_a_file_holds_what_it_was_given() {
 }
 
 #[test]
-fn an_empty_image_takes_no_room() {
+fn an_empty_image_takes_no_space() {
     let (_folder, path) = made();
     let file = fs::metadata(path).unwrap();
     assert!(file.blocks() * 512 <= 64 << 10, "{} of {} bytes", file.blocks() * 512, file.len());
@@ -91,7 +91,7 @@ fn an_image_is_not_overwritten() {
     let (folder, path) = made();
     let again = Image::create(&path, small(), Backend::File);
     assert!(matches!(again, Err(ImageError::Exists(_))));
-    // Nothing else is left of the attempt.
+    // No other file is left of the attempt.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     let bad = DeviceParams { capacity: gordon_units::Bytes(1 << 40), ..small() };
     let other = folder.path().join("other.img");
@@ -113,7 +113,7 @@ fn an_image_in_use_is_locked() {
 }
 
 #[test]
-fn what_is_no_image_is_told() {
+fn a_file_that_is_not_an_image_is_refused() {
     let (folder, path) = made();
     let foreign = folder.path().join("foreign");
     fs::write(&foreign, vec![7; 100_000]).unwrap();
@@ -130,9 +130,9 @@ fn what_is_no_image_is_told() {
 }
 
 #[test]
-fn other_versions_and_damage_are_told() {
+fn other_versions_and_damage_are_reported() {
     let (_folder, path) = made();
-    // One copy suffices; a check reports the other, and a mount repairs it.
+    // One copy suffices; a check reports the damaged one, and a mount repairs it.
     patch(&path, 200, b"x");
     let image = Image::open(&path, Backend::File, true).unwrap();
     assert_eq!((image.last_shutdown, image.redundant.len()), (LastShutdown::Closed, 1));
@@ -154,7 +154,7 @@ fn other_versions_and_damage_are_told() {
 }
 
 #[test]
-fn small_units_cannot_go_past_the_page_cache() {
+fn small_units_do_not_support_direct_io() {
     let (_folder, path) = made();
     let direct = Image::open(&path, Backend::Direct, true);
     assert!(matches!(direct, Err(ImageError::Unaligned(_, 1024))));
@@ -164,8 +164,8 @@ fn tagged(tag: usize, sectors: usize) -> Tagged {
     Tagged { tag, data: vec![tag as u8; sectors * 512] }
 }
 
-/// A full disk is an error for who writes, and nothing that was acknowledged is lost; when there is
-/// room again, all continues.
+/// A full disk is an error for writes, and no acknowledged data are lost; when there is space
+/// again, all requests continue.
 #[test]
 fn a_full_disk_loses_nothing() {
     let media = formatted(&small());
@@ -211,9 +211,9 @@ fn a_full_disk_loses_nothing() {
     engine.ftl().check().unwrap();
 }
 
-/// After a sync has failed nothing more is promised: the system may have dropped what it had.
+/// After a failed sync no write is guaranteed, since the system may have dropped data.
 #[test]
-fn a_sync_that_fails_is_the_end_of_writing() {
+fn writes_fail_after_a_failed_sync() {
     let media = formatted(&small());
     let store: Store<Vec<u8>> = Store::new(Engine::open(image(&media)).unwrap());
     assert_eq!(one(&store, Command::Write { offset: 0, fua: false }, vec![1; 1024]).0, Ok(()));
@@ -229,7 +229,7 @@ fn a_sync_that_fails_is_the_end_of_writing() {
 }
 
 #[test]
-fn requests_outside_are_refused_and_holes_are_told() {
+fn requests_outside_are_refused_and_holes_are_reported() {
     let media = formatted(&small());
     let store: Store<Vec<u8>> = Store::new(Engine::open(image(&media)).unwrap());
     let size = store.capacity();
@@ -241,7 +241,7 @@ fn requests_outside_are_refused_and_holes_are_told() {
     }
     let trim = Command::Trim { offset: 0, length: u64::MAX - 511, fua: false };
     assert_eq!(one(&store, trim, vec![]).0, Err(IoError::Invalid));
-    // Three of the first four pages, one of them in the write buffer only.
+    // Three of the first four pages, one of them only in the write buffer.
     for page in [0, 1, 3] {
         let write = Command::Write { offset: page * 1024, fua: page == 0 };
         assert_eq!(one(&store, write, vec![5; 1024]).0, Ok(()));
@@ -267,7 +267,7 @@ fn requests_outside_are_refused_and_holes_are_told() {
     assert!(media.len() > 0);
 }
 
-/// Fills a device so that each of its blocks has been written and many have been erased.
+/// Fills a device until each of its blocks has been written and many have been erased.
 fn worn(path: &Path) -> (Store<Vec<u8>>, Vec<u8>) {
     let store: Store<Vec<u8>> = Store::create(path, aligned(), Backend::File).expect("it works");
     let size = store.capacity() as usize;
@@ -282,7 +282,7 @@ fn worn(path: &Path) -> (Store<Vec<u8>>, Vec<u8>) {
 }
 
 #[test]
-fn the_place_of_erased_blocks_is_given_back() {
+fn the_space_of_erased_blocks_is_returned() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flash.img");
     let (store, _) = worn(&path);
@@ -301,9 +301,9 @@ fn the_place_of_erased_blocks_is_given_back() {
     assert!(room() <= most && before > most, "{before}, then {} of {most}", room());
 }
 
-/// What is asked for together is read together, where it has to come from the disk.
+/// Requests of a batch that must be read from the disk are read together.
 #[test]
-fn many_cold_reads_give_what_was_written() {
+fn batched_reads_return_what_was_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flash.img");
     let (store, held) = worn(&path);
@@ -327,13 +327,13 @@ fn many_cold_reads_give_what_was_written() {
     }
 }
 
-/// To punch holes in the background is nothing that a flush waits for.
+/// A flush does not wait for holes to be punched in the background.
 #[test]
-fn a_flush_with_nothing_to_flush_syncs_nothing() {
+fn a_flush_without_writes_does_not_sync() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flash.img");
     let (store, _) = worn(&path);
-    // Collection comes to its end, but no hole is punched yet.
+    // Garbage collection ends, but no hole has been punched yet.
     store.with(|engine| {
         while engine.idle() {
             engine.run();
@@ -349,16 +349,16 @@ fn a_flush_with_nothing_to_flush_syncs_nothing() {
     assert_eq!(store.telemetry().counters.syncs, syncs);
 }
 
-/// An assertion that fires ends the requests on their way, is named, and leaves an image as after a
+/// A failed assertion fails the requests in flight, is reported, and leaves an image as after a
 /// kill.
 #[test]
-fn an_assertion_stops_the_store_and_is_named() {
+fn a_failed_assertion_stops_the_store_and_is_reported() {
     let media = formatted(&small());
     let store: Store<Tagged> = Store::new(Engine::open(image(&media)).unwrap());
     assert_eq!(one(&store, Command::Write { offset: 0, fua: true }, tagged(7, 2)).0, Ok(()));
     let why = store.with(|engine| {
         engine.start(Command::Read { offset: 0 }, tagged(1, 2));
-        // The end of an operation that was never issued: a defect of the driver.
+        // The completion of an operation that was never issued, which is a bug of the driver.
         let op = FlashOp::Read { ppn: Ppn(0), buf: Buf(u32::MAX - 1), slots: 1 };
         engine.done(CompletedOp { op, copies: false, failed: false });
         let mut ended = vec![];

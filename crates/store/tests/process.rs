@@ -24,7 +24,7 @@ fn one<P: Payload>(store: &Store<P>, command: Command, payload: P) -> (Result<()
     answer.expect("it has ended")
 }
 
-/// A page that says which it is and how often it was written.
+/// A page filled with its number and version.
 fn page(number: u64, version: u64) -> Vec<u8> {
     let words = [number, version, number ^ version.rotate_left(17)];
     words.iter().cycle().take(UNIT / 8).flat_map(|word| word.to_le_bytes()).collect()
@@ -44,7 +44,7 @@ fn threads_share_a_store() {
                     let mut random = Random::new(me);
                     let mut versions = vec![0; pages as usize];
                     for version in 1..1500 {
-                        // Each has its own pages, side by side with those of others.
+                        // Each thread has its own pages, interleaved with those of the others.
                         let number = random.below(pages as usize / 4) as u64 * 4 + me;
                         let offset = number * UNIT as u64;
                         let known = &mut versions[number as usize];
@@ -88,8 +88,8 @@ fn threads_share_a_store() {
     }
 }
 
-/// What the process that is to be killed does: writes pages round and round, flushes, and says up
-/// to which write all is durable.
+/// The process to be killed: writes pages in a loop, flushes, and prints up to which write all data
+/// are durable.
 #[test]
 fn child() {
     let Ok(path) = std::env::var("STORE_CHILD") else { return };
@@ -109,7 +109,7 @@ fn child() {
 }
 
 #[test]
-fn a_killed_process_loses_nothing_that_was_flushed() {
+fn a_killed_process_loses_nothing_flushed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("flash.img");
     Store::<Vec<u8>>::create(&path, device(), Backend::File).unwrap().close().unwrap();

@@ -1,4 +1,4 @@
-//! Carrying out what the layer wants done.
+//! Carries out the actions of the layer.
 
 use super::request::{Command, Completion, OpenRequest, RequestBytes};
 use super::{CompletedOp, Engine, Payload};
@@ -11,7 +11,7 @@ use gordon_nand::{Buf, FlashOp};
 use gordon_units::BlockId;
 
 impl<P: Payload> Engine<P> {
-    /// Does what the layer wants, until it waits.
+    /// Carries out actions until the layer waits.
     pub(super) fn carry_out_actions(&mut self) {
         loop {
             match self.ftl.poll() {
@@ -48,15 +48,15 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Moves the bytes of an operation.
+    /// Transfers the data of an operation.
     fn issue(&mut self, op: FlashOp, copies: bool) {
         self.op_digest = op_digest::add(self.op_digest, op);
         self.count_op(op);
-        // What is read with one call in large parts gains nothing by being cut up.
+        // Large contiguous reads gain nothing from being split up.
         if let FlashOp::Read { ppn, buf, slots: 0..4 } = op
             && self.image.sync_tracker.media().is_parallel()
         {
-            // The page stays as it is, and the buffers wait for it, until the layer hears of it.
+            // The page and the buffers do not change until the completion is reported to the layer.
             self.reads.push((ppn, buf));
             self.completed_ops.push_back(CompletedOp { op, copies, failed: false });
             return;
@@ -64,7 +64,8 @@ impl<P: Payload> Engine<P> {
         self.attempt(op, copies);
     }
 
-    /// Tries an operation; where the file under the image refuses, it is kept for later.
+    /// Attempts an operation. If the file under the image returns an error, the operation is queued
+    /// for a retry, and the result is false.
     fn attempt(&mut self, op: FlashOp, copies: bool) -> bool {
         match self.transfer(op) {
             Ok(done) => self.completed_ops.push_back(CompletedOp { op, copies, failed: !done }),
@@ -78,7 +79,8 @@ impl<P: Payload> Engine<P> {
         true
     }
 
-    /// Tries again what the file under the image refused; says why if it still does.
+    /// Retries the operations that failed with an error of the file under the image; returns the
+    /// reason if one still fails.
     pub(super) fn retry(&mut self) -> Option<IoError> {
         if self.sync_tracker().is_broken() {
             if !self.marked_untrusted {
@@ -115,16 +117,17 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Encodes the summary of a block for the program of its page number `part`. All parts but the
-    /// head, which is in part 0, are the same each time: the data pages of the block are
-    /// programmed.
+    /// Encodes the summary of a block for the program of its page number `part`. All of the summary
+    /// except the head, which is in part 0, is the same each time, since the data pages of the
+    /// block are already programmed.
     fn summarize(&mut self, buf: Buf, block: BlockId, part: u32) {
         let (pages, slots) =
             (self.image.resolved.config.data_pages(self.ftl.layout()), self.ftl.config().slots);
         let mut bytes = self.scratch.spare.pop().unwrap_or_default();
         summary::start(&mut bytes, block, pages, slots, self.sync_tracker().syncs_started());
         let (offsets, media) = (&self.image.offsets, self.image.sync_tracker.media());
-        // Without numbers it is none, and a mount looks at the pages.
+        // If the sequence numbers cannot be read, the summary is invalid and a mount reads the
+        // pages.
         let proof = Proof { ftl: &self.ftl, erases: self.program_order.block(block).erases };
         let numbers = self.checksums.sequences(block, offsets, media, proof).unwrap_or_default();
         let numbers = numbers.iter().copied().chain(std::iter::repeat(0));
@@ -141,7 +144,7 @@ impl<P: Payload> Engine<P> {
         self.keep_metadata_page(buf, bytes);
     }
 
-    /// Keeps the content of a page that is no unit until it is programmed.
+    /// Keeps the content of a metadata page until it is programmed.
     fn keep_metadata_page(&mut self, buf: Buf, bytes: Vec<u8>) {
         self.metadata_pages.retain(|(other, _)| *other != buf);
         self.metadata_pages.push((buf, bytes));
@@ -152,7 +155,7 @@ impl<P: Payload> Engine<P> {
         u64::from(sub_request.lpn.0) * per_page + u64::from(sub_request.start)
     }
 
-    /// A sub-request of a request is done, or refused.
+    /// Records that a sub-request was completed or refused.
     pub(super) fn answered(&mut self, id: RequestId, refused: bool) {
         let worn_out = self.ftl.is_worn_out();
         let open = self.requests.get(id);
@@ -167,8 +170,8 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Tells the layer which units of a read are lost. Sub-requests of writes that waited for the
-    /// rest of theirs go nowhere.
+    /// Reports to the layer which units of a read are unreadable. Partial writes that waited for
+    /// these units fail.
     #[cold]
     pub(super) fn report_unreadable(&mut self, buf: Buf) {
         let parts: Vec<PageSegment> =
@@ -193,20 +196,20 @@ impl<P: Payload> Engine<P> {
         over.into_iter().for_each(|id| self.on_all_parts_done(id));
     }
 
-    /// All sub-requests of a request are done: it ends, or its flush follows.
+    /// All sub-requests of a request are done: completes it, or submits the flush that it requires.
     pub(super) fn on_all_parts_done(&mut self, id: RequestId) {
         let open = self.requests.get(id);
         let is_flush = open.command == Command::Flush || open.flushing;
         if open.fault.is_none() && open.wants_durable() && !is_flush {
             (open.flushing, open.left) = (true, 1);
-            // What follows is carried out by whoever called.
+            // The caller carries out the resulting actions.
             self.ftl.handle(Input::Host(HostRequest::Flush(id)));
         } else {
             self.end_request(id);
         }
     }
 
-    /// A request ends.
+    /// Completes a request.
     pub(super) fn end_request(&mut self, id: RequestId) {
         if !self.requests.get(id).deferred_pages.is_empty() {
             return self.detach_request(id);
@@ -220,9 +223,9 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// While the file under the image takes nothing, nobody is left waiting: requests that change
-    /// something end with the reason. What the layer has taken in stays, and is written when there
-    /// is room.
+    /// Fails waiting requests while the file under the image accepts no writes, so that no client
+    /// waits indefinitely: requests that change data complete with the error. Data already in the
+    /// layer stay there, and are written when there is space.
     pub(super) fn fail_waiting(&mut self) {
         let Some(fault) = self.failure else { return };
         let changes = |open: &OpenRequest<P>| !matches!(open.command, Command::Read { .. });
@@ -234,7 +237,8 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Ends a request that failed before the layer is through with it: a copy of its bytes stays.
+    /// Completes a failed request before the layer is done with it; the layer continues with a copy
+    /// of its data.
     fn detach_request(&mut self, id: RequestId) {
         let open = self.requests.get(id);
         let RequestBytes::Owned(payload) = &open.bytes else { return };
@@ -248,7 +252,7 @@ impl<P: Payload> Engine<P> {
     }
 }
 
-/// A sub-request's place in its unit's buffer.
+/// The byte range of a sub-request in the buffer of its unit.
 fn within(sub_request: SubRequest) -> (usize, usize) {
     let from = sub_request.start as usize * 512;
     (from, from + sub_request.len as usize * 512)

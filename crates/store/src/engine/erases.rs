@@ -1,32 +1,32 @@
-//! Deferred erases: those that the layer has asked for and that the file does not know of yet.
+//! Deferred erases: erases that the layer has issued but that have not been applied to the file.
 //!
-//! What a block held may go once a sync has recorded that nothing of it is needed, which makes
-//! durable what stands for its pages now: newer copies and trims. A block of which no sync has
-//! recorded anything may go at once.
+//! The contents of a block may be erased once a sync has recorded that none of them are needed;
+//! that sync also makes durable the newer copies and trims that supersede them. If no sync has ever
+//! recorded contents of the block, it may be erased at once.
 
 use super::{Engine, Payload};
 use gordon_units::BlockId;
 use std::collections::{BTreeSet, VecDeque};
 use std::io::Result;
 
-/// Erases to be carried out before their blocks are programmed again.
+/// Erases to be applied before their blocks are programmed again.
 #[derive(Debug)]
 pub(super) struct DeferredErases {
-    /// In the order in which they may be carried out.
+    /// In the order in which they may be applied.
     queue: VecDeque<DeferredErase>,
-    /// By block: changes that have to be durable before it is erased, if it is to be.
+    /// By block: if its erase is deferred, the number of changes that must be durable first.
     required_seq: Vec<Option<u64>>,
-    /// A sync is due, best by a thread that does not hold the engine: then programs do not wait for
-    /// it while everybody else waits for them.
+    /// A sync is due. A thread that does not hold the engine should do it, since otherwise a
+    /// program would wait for it while all others wait for the engine.
     sync_due: bool,
-    /// Erased blocks whose data still take room in the file.
+    /// Erased blocks whose data still occupy space in the file.
     unpunched: BTreeSet<BlockId>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct DeferredErase {
     block: BlockId,
-    /// Changes that have to be durable first.
+    /// Number of changes that must be durable before the erase.
     required_seq: u64,
     /// The block has a summary, or the first page of one.
     summary: bool,
@@ -42,17 +42,17 @@ impl DeferredErases {
         }
     }
 
-    /// The first page of a block is about to be programmed.
+    /// The first page of a block is about to be programmed, so its space is in use again.
     pub fn opened(&mut self, block: BlockId) {
         self.unpunched.remove(&block);
     }
 
-    /// Defers an erase until the first `required_seq` changes are durable, which only grows, but
-    /// for 0.
+    /// Defers an erase until the first `required_seq` changes are durable. Values other than 0
+    /// never decrease from call to call.
     pub fn defer(&mut self, block: BlockId, summary: bool, required_seq: u64) {
         self.sync_due |= required_seq > 0;
         if self.required_seq[block.index()].is_some() {
-            // It has not been programmed since, so one erase serves both.
+            // The block has not been programmed since, so one erase serves both.
             return;
         }
         self.required_seq[block.index()] = Some(required_seq);
@@ -60,21 +60,20 @@ impl DeferredErases {
         if required_seq == 0 { self.queue.push_front(erase) } else { self.queue.push_back(erase) }
     }
 
-    /// Changes that have to be durable before a block is programmed again, if its erase is
-    /// deferred.
+    /// If the erase of a block is deferred: the number of changes that must be durable before the
+    /// block is programmed again.
     pub fn wait(&self, block: BlockId) -> Option<u64> {
         self.required_seq[block.index()]
     }
 
-    /// Whether a sync is due, if this was not reported before.
+    /// Whether a sync is due; returns true only once for each.
     pub fn sync_due(&mut self) -> bool {
         std::mem::take(&mut self.sync_due)
     }
 }
 
 impl<P: Payload> Engine<P> {
-    /// Makes the first `required_seq` changes durable, and carries out the erases that waited for
-    /// no more.
+    /// Makes the first `required_seq` changes durable, and applies the erases that waited for them.
     pub(super) fn erase_deferred(&mut self, required_seq: u64) -> Result<()> {
         self.sync_tracker().sync_to(required_seq)?;
         let durable = self.sync_tracker().durable_seq();
@@ -89,8 +88,8 @@ impl<P: Payload> Engine<P> {
                 let head = offsets.slot(first, 0);
                 self.sync_tracker().change(|media| media.write(head, &[0; 32]))?;
             }
-            // Written, not punched out: the next entries then allocate nothing, which a sync would
-            // have to commit.
+            // Zeros are written, rather than a hole punched, so that the next entries allocate no
+            // space, which a sync would have to commit.
             let zeros = vec![0; self.image.offsets.oob_area()];
             self.sync_tracker().change(|media| media.write(start, &zeros))?;
             self.erases.unpunched.insert(block);
@@ -100,12 +99,12 @@ impl<P: Payload> Engine<P> {
         Ok(())
     }
 
-    /// Gives the room of an erased block's data back to the file system; false if there is none. No
-    /// flush waits for that.
+    /// Returns the space of an erased block's data to the file system; returns false if there is no
+    /// such block. No flush waits for this.
     pub(super) fn punch_hole(&mut self) -> bool {
         let Some(block) = self.erases.unpunched.pop_first() else { return false };
         let (at, len) = self.image.offsets.data(block);
-        // If it fails, the room is kept until it is written again.
+        // If it fails, the space stays allocated until the block is written again.
         let _ = self.sync_tracker().media().erase(at, len);
         true
     }

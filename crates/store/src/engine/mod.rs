@@ -1,15 +1,15 @@
-//! The translation layer with bytes.
+//! The translation layer with data.
 //!
-//! The layer says what is to be done; here it is done, in order, with buffers and an image. Of an
-//! operation the bytes are moved when the layer issues it; when the layer hears that it is done is
-//! up to whoever drives: at once, in another order, or when simulated flash would be.
+//! The engine carries out the layer's actions in order, with buffers and an image. The data of an
+//! operation are transferred when the layer issues it. The driver decides when its completion is
+//! reported to the layer: at once, in another order, or after the time that simulated flash takes.
 //!
-//! An erase is deferred: the block is noted, and erased when the layer wants to program it again.
-//! By then a sync has recorded that nothing of the block is needed (see [`crate::block_table`]).
-//! One sync serves all erases since the last.
+//! Erases are deferred: the block is noted, and erased when the layer next programs it. By then a
+//! sync has recorded that none of its contents are needed (see [`crate::block_table`]). One sync
+//! serves all erases since the previous sync.
 //!
-//! To erase a block is to clear its entries and its summary. Its data stay, to be written over; in
-//! idle time their room is given back to the file system.
+//! Erasing a block clears its out-of-band entries and its summary. Its data stay until they are
+//! overwritten; in idle time their space is returned to the file system.
 
 mod actions;
 mod erases;
@@ -41,21 +41,22 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// An operation whose bytes have been moved.
+/// An operation whose data have been transferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedOp {
     /// The operation.
     pub op: FlashOp,
-    /// It is for garbage collection or wear levelling.
+    /// The operation belongs to garbage collection or wear levelling.
     pub copies: bool,
-    /// It failed: a block that has gone bad.
+    /// The operation failed, so its block has gone bad.
     pub failed: bool,
 }
 
-/// The layer, its buffers and its image. One thread at a time; [`Store`](crate::Store) shares it.
+/// The layer with its buffers and its image. Only one thread may use it at a time;
+/// [`Store`](crate::Store) shares it among threads.
 ///
-/// A driver [starts](Self::start) requests, takes operations from [`next_op`](Self::next_op) and
-/// hands each to [`done`](Self::done), in any order, and takes requests that have ended from
+/// A driver [starts](Self::start) requests, takes operations from [`next_op`](Self::next_op),
+/// passes each to [`done`](Self::done), in any order, and takes completed requests from
 /// [`finished`](Self::finished).
 pub struct Engine<P> {
     image: Image,
@@ -66,41 +67,42 @@ pub struct Engine<P> {
     buffers: Buffers,
     requests: OpenRequests<P>,
     completed_ops: VecDeque<CompletedOp>,
-    /// Reads of these that are yet to be done, together.
+    /// Reads issued but not yet transferred, to be done in one batch.
     reads: Vec<(Ppn, Buf)>,
-    /// Buffers whose data could not be read; the layer does not know it yet.
+    /// Buffers whose data are unreadable, not yet reported to the layer.
     unreadable: Vec<Buf>,
     finished: Vec<Completion<P>>,
-    /// Operations that the file under the image refused, to be tried again.
+    /// Operations that failed with an error of the file under the image, to be retried.
     retry_queue: VecDeque<(FlashOp, bool)>,
-    /// Why.
+    /// The error that caused the retries.
     failure: Option<IoError>,
-    /// A sync has failed, and the image says so.
+    /// A sync has failed, and the image has been marked accordingly.
     marked_untrusted: bool,
     erases: DeferredErases,
-    /// Pages that are not units, by the buffer that stands for them.
+    /// Contents of metadata pages, by their buffer.
     metadata_pages: Vec<(Buf, Vec<u8>)>,
     scratch: transfer::TransferScratch,
     counters: Counters,
     op_digest: u64,
     mounted: MountReport,
-    /// The assertion that has fired.
+    /// The message of the failed assertion that has stopped the engine.
     stopped: Option<String>,
-    /// While a damaged image is repaired: the units that could not be read, which get zeros.
+    /// During a repair: the unreadable units, which are replaced by zeros.
     zeroed: Option<BTreeSet<u32>>,
-    /// While a damaged image is salvaged: the units that cannot be proved to be current.
+    /// During a salvage: the units that cannot be proved to be current.
     unproven: Option<Unproven>,
 }
 
 impl<P: Payload> Engine<P> {
-    /// Brings up the layer on an image: finds what is where, proves it, and repairs what a power
-    /// cut left. Refuses an image with damage that nothing makes good ([`ImageError::Unproven`]).
+    /// Mounts an image: scans it, proves its contents, and repairs the effects of a power cut.
+    /// Refuses an image with damage that redundant metadata cannot repair
+    /// ([`ImageError::Unproven`]).
     pub fn open(image: Image) -> Result<Self, ImageError> {
         Self::open_guarded(image, LossPolicy::Refused)
     }
 
-    /// Brings up the layer on a damaged image, of which the newest version that is found counts.
-    /// The blocks in which something is `damaged` are emptied.
+    /// Mounts a damaged image with the newest version of each unit that is found. The blocks in
+    /// `damaged` are emptied.
     pub(crate) fn open_with_loss(
         image: Image,
         damaged: &BTreeSet<BlockId>,
@@ -108,21 +110,20 @@ impl<P: Payload> Engine<P> {
         Self::open_guarded(image, LossPolicy::Accepted(damaged))
     }
 
-    /// An assertion that fires while an image is mounted is an error of that image.
+    /// Mounts an image; an assertion that fails meanwhile becomes an error of that image.
     fn open_guarded(image: Image, loss: LossPolicy<'_>) -> Result<Self, ImageError> {
         let path = image.path.clone();
         let opened = catch_unwind(AssertUnwindSafe(|| mount::open(image, loss)));
         opened.unwrap_or_else(|panic| Err(ImageError::Internal { path, why: message(&*panic) }))
     }
 
-    /// Brings up an image, however damaged, to read what can be proved to be current. All else is
-    /// [unreadable](IoError::Unreadable), and nothing is written.
+    /// Opens an image, however damaged, to read the data that can be proved to be current. All
+    /// other data are [unreadable](IoError::Unreadable), and nothing is written.
     pub fn salvage(image: Image) -> Result<Self, ImageError> {
         salvage::open(image)
     }
 
-    /// A layer that has come up on an image, what is known of its blocks, and what the mount has to
-    /// report.
+    /// An engine from a mounted layer, the state of its blocks, and the report of the mount.
     pub(crate) fn with(
         image: Image,
         ftl: Ftl,
@@ -167,25 +168,25 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// The same engine, for which units that cannot be read are zeros.
+    /// The engine with unreadable units read as zeros.
     pub(crate) fn repairing(mut self) -> Self {
         self.zeroed = Some(BTreeSet::new());
         self
     }
 
-    /// Units that were set to zeros.
+    /// The units that were replaced by zeros.
     pub(crate) fn zeroed(&self) -> impl Iterator<Item = u32> {
         self.zeroed.iter().flatten().copied()
     }
 
-    /// The same engine, to read alone.
+    /// The engine in read-only mode.
     pub(crate) fn salvaging(mut self, unproven: Unproven) -> Self {
         self.unproven = Some(unproven);
         self
     }
 
-    /// Does work on the engine. An assertion that fires in it stops the engine for good: whatever
-    /// is then in the image is as after a kill.
+    /// Runs work on the engine. An assertion that fails in it stops the engine permanently; the
+    /// image is then as after a kill.
     fn guard<T: Default>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         if self.stopped.is_some() {
             return T::default();
@@ -199,7 +200,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Stops, and ends all requests on their way.
+    /// Stops the engine and fails all requests in flight.
     #[cold]
     fn stop(&mut self, why: String) {
         self.stopped = Some(why);
@@ -215,12 +216,12 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// The assertion that has stopped the engine, if any.
+    /// The message of the failed assertion that has stopped the engine, if any.
     pub fn stopped(&self) -> Option<&str> {
         self.stopped.as_deref()
     }
 
-    /// Takes a request in, and does all for it that needs no operation to end.
+    /// Accepts a request and processes it as far as possible without waiting for an operation.
     pub fn start(&mut self, command: Command, payload: P) {
         if self.stopped.is_some() {
             let result = Err(IoError::Stopped);
@@ -286,7 +287,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Hands a request to the layer.
+    /// Submits a request to the layer.
     fn submit_to_ftl(&mut self, id: RequestId, command: Command, first: u64, sectors: u64) {
         let per_page = self.ftl.config().sectors_per_page;
         let extent = Extent { request: id, first, sectors };
@@ -310,12 +311,13 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Trims the whole pages of a range; what is left at its ends is zeroed, or left as it is.
+    /// Trims the whole pages of a range. With `zero`, the partial pages at its ends are zeroed,
+    /// else they are left as they are.
     fn clear(&mut self, extent: Extent, zero: bool) {
         let Extent { request: id, first, sectors } = extent;
         let per_page = u64::from(self.ftl.config().sectors_per_page);
         let end = first + sectors;
-        // The last page may end behind the device.
+        // The last page may extend beyond the end of the device.
         let last = if end == self.sectors() { end.next_multiple_of(per_page) } else { end };
         let (from, to) = (first.div_ceil(per_page), last / per_page);
         let trims = to.saturating_sub(from);
@@ -337,9 +339,9 @@ impl<P: Payload> Engine<P> {
         self.carry_out_actions();
     }
 
-    /// Hands a write to the layer, and notes which of its sub-requests have yet to go to a buffer.
-    /// Its request has one acknowledgement more to come than sub-requests: it is not over before
-    /// that.
+    /// Submits a write to the layer, and notes which of its sub-requests have not been copied to a
+    /// buffer yet. The request must expect one acknowledgement more than it has sub-requests, so
+    /// that it cannot complete before this function returns.
     fn write(&mut self, extent: Extent) {
         let Extent { request: id, first, sectors } = extent;
         let per_page = u64::from(self.ftl.config().sectors_per_page);
@@ -352,13 +354,13 @@ impl<P: Payload> Engine<P> {
         open.next = end;
     }
 
-    /// Hands an input to the layer and does what it wants done.
+    /// Submits a host request to the layer and carries out the resulting actions.
     fn handle(&mut self, host: HostRequest) {
         self.ftl.handle(Input::Host(host));
         self.carry_out_actions();
     }
 
-    /// The next operation whose bytes have been moved, in the order that the layer issued them.
+    /// The next operation whose data have been transferred, in the order of issue.
     #[inline]
     pub fn next_op(&mut self) -> Option<CompletedOp> {
         if !self.reads.is_empty() {
@@ -367,7 +369,7 @@ impl<P: Payload> Engine<P> {
         self.completed_ops.pop_front()
     }
 
-    /// The operation has ended, for the layer.
+    /// Reports the completion of an operation to the layer.
     pub fn done(&mut self, moved: CompletedOp) {
         self.guard(|engine| engine.end_operation(moved));
     }
@@ -383,8 +385,8 @@ impl<P: Payload> Engine<P> {
         self.carry_out_actions();
     }
 
-    /// Ends operations in the order they come until none is left and no request waits. (One may
-    /// wait in the write buffer until that is written out: a trim behind a write, for one.)
+    /// Completes operations in order until none is left and no request waits. (Requests may wait
+    /// for the write buffer to be written out, such as a trim after a write.)
     pub fn run(&mut self) {
         loop {
             while let Some(moved) = self.next_op() {
@@ -396,9 +398,9 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Where no operation is in flight, requests may still wait: for the write buffer to be written
-    /// out, which is done, or as the file under the image takes nothing, which they are told. True
-    /// if there are operations now.
+    /// Handles requests that wait although no operation is in flight. If they wait for the write
+    /// buffer, it is written out; if the file under the image accepts no writes, they fail. Returns
+    /// true if there are operations now.
     pub fn kick(&mut self) -> bool {
         if self.stopped.is_some() {
             return false;
@@ -410,8 +412,8 @@ impl<P: Payload> Engine<P> {
         self.requests.len() > 0 && !self.ftl.is_worn_out() && self.idle()
     }
 
-    /// A time for work in the background: collection, and writing out what is buffered. True if
-    /// there was some.
+    /// Does background work: garbage collection, and writing out the write buffer. Returns true if
+    /// there was any.
     pub fn idle(&mut self) -> bool {
         self.guard(|engine| {
             if engine.unproven.is_some() || engine.retry().is_some() {
@@ -423,19 +425,20 @@ impl<P: Payload> Engine<P> {
         })
     }
 
-    /// As [`idle`](Self::idle), for when nobody waits: also gives back what erased blocks take in
-    /// the file.
+    /// As [`idle`](Self::idle), for when no client waits; also returns the space of erased blocks
+    /// to the file system.
     pub fn background_work(&mut self) -> bool {
         self.idle() || self.punch_hole()
     }
 
-    /// Requests that have ended since the last call, moved to the end of `into`.
+    /// Moves the requests completed since the last call to the end of `into`.
     pub fn finished(&mut self, into: &mut Vec<Completion<P>>) {
         into.append(&mut self.finished);
     }
 
-    /// Which parts of a range hold data: calls `each` with a length and whether it does, in order,
-    /// until it says false. Neighbours differ; the range is whole sectors inside the device.
+    /// Calls `each` with the length of each part of a range and whether the part holds data, in
+    /// order, until `each` returns false. Adjacent parts differ. The range must be whole sectors
+    /// inside the device.
     pub fn extents(&self, offset: u64, length: u64, mut each: impl FnMut(u64, bool) -> bool) {
         let unit = self.image.offsets.unit;
         let (mut at, end) = (offset, offset + length);
@@ -454,7 +457,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// The state at this moment.
+    /// The current state and counters.
     #[must_use]
     pub fn telemetry(&self) -> Telemetry {
         let mut counters = self.counters.clone();
@@ -469,12 +472,12 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// The layer, to look at.
+    /// The translation layer, read-only.
     pub fn ftl(&self) -> &Ftl {
         &self.ftl
     }
 
-    /// What the mount has to report.
+    /// The report of the mount.
     pub fn mounted(&self) -> &MountReport {
         &self.mounted
     }
@@ -489,18 +492,17 @@ impl<P: Payload> Engine<P> {
         &self.image
     }
 
-    /// A number made of all operations issued so far, in order: see
-    /// [`op_digest`](crate::op_digest).
+    /// A digest of all operations issued so far, in order; see [`op_digest`](crate::op_digest).
     pub fn op_digest(&self) -> u64 {
         self.op_digest
     }
 
-    /// Sectors of the device.
+    /// Number of sectors of the device.
     pub fn sectors(&self) -> u64 {
         self.image.device().capacity.0 / SECTOR
     }
 
-    /// Why it takes no writes at present, if so.
+    /// Why writes currently fail, if they do.
     pub fn failure(&self) -> Option<IoError> {
         match () {
             () if self.stopped.is_some() => Some(IoError::Stopped),
@@ -510,7 +512,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// To make durable what was written.
+    /// A handle to make written data durable.
     pub fn syncer(&self) -> Syncer {
         Syncer(self.image.sync_tracker.clone())
     }
@@ -519,18 +521,19 @@ impl<P: Payload> Engine<P> {
         &self.image.sync_tracker
     }
 
-    /// What is to be made durable soon, if it was not said before.
+    /// The number of changes that should become durable soon; returned only once for each request.
     pub(crate) fn overdue(&mut self) -> Option<u64> {
         self.erases.sync_due().then(|| self.sync_tracker().write_seq())
     }
 
-    /// Counts how long ago the last request came; several came with it.
+    /// Records the time since the previous request in the statistics; `together` requests arrived
+    /// at once.
     pub fn record_arrival(&mut self, after_ns: u64, together: usize) {
         self.counters.arrivals_ns.add(after_ns);
         self.counters.arrivals_ns.0[0] += together.saturating_sub(1) as u64;
     }
 
-    /// Ends what a cut left to be done.
+    /// Completes the recovery from a power cut.
     pub(crate) fn recover(&mut self) -> io::Result<()> {
         while self.ftl.is_recovering() && !self.ftl.is_worn_out() {
             let busy = self.idle();
@@ -552,7 +555,7 @@ impl<P: Payload> Engine<P> {
 }
 
 impl<P: Payload + Default> Engine<P> {
-    /// Writes everything out and leaves the image in order, when no operation is with the driver.
+    /// Writes everything out and shuts the image down in order. The driver must hold no operations.
     pub fn close(&mut self) -> Result<(), IoError> {
         if self.unproven.is_some() {
             return Ok(());
@@ -563,7 +566,7 @@ impl<P: Payload + Default> Engine<P> {
         self.finished(&mut ended);
         let flush = ended.iter().rev().find(|ended| ended.command == Command::Flush);
         match flush.map(|ended| ended.result) {
-            // A worn-out device is left as after a kill; the blocks that have gone bad are
+            // A worn-out device is left as after a kill, but the blocks that have gone bad are
             // recorded.
             Some(Err(IoError::WornOut)) => {
                 self.sync_tracker().sync().map_err(|error| IoError::of(&error))
@@ -577,7 +580,8 @@ impl<P: Payload + Default> Engine<P> {
         }
     }
 
-    /// Leaves the image in order: all requests have ended and the last one was a flush.
+    /// Writes the records of an orderly shutdown, when all requests are done and the last was a
+    /// flush.
     fn write_shutdown_records(&mut self) -> io::Result<()> {
         while self.ftl.is_busy() && self.idle() {
             self.run();
@@ -602,7 +606,7 @@ impl<P: Payload + Default> Engine<P> {
     }
 }
 
-/// The text of a panic.
+/// The message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()

@@ -1,13 +1,13 @@
-//! Requests: what a host asks, and those on their way.
+//! Host requests: commands, completions, and requests in flight.
 
 use crate::error::IoError;
 use gordon_ftl::RequestId;
 
-/// The bytes of a request, which go through the store and come back with its completion.
+/// The buffer of a request, which the store returns with its completion.
 pub trait Payload {
-    /// What is to be written.
+    /// The data to write.
     fn bytes(&self) -> &[u8];
-    /// Where to put what is read: all of it.
+    /// The buffer to fill with the data read.
     fn bytes_mut(&mut self) -> &mut [u8];
 }
 
@@ -21,47 +21,47 @@ impl Payload for Vec<u8> {
     }
 }
 
-/// What a host asks. Offsets and lengths are bytes: whole sectors of 512, inside the device. Reads
-/// and writes are as long as their payload.
+/// A host command. Offsets and lengths are in bytes; they must be multiples of 512 and lie inside
+/// the device. The length of a read or write is that of its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Fill the payload with what lies here.
+    /// Read into the payload.
     Read {
-        /// From where.
+        /// Start of the range.
         offset: u64,
     },
     /// Write the payload.
     Write {
-        /// To where.
+        /// Start of the range.
         offset: u64,
-        /// Complete it when it is durable.
+        /// Complete when the data are durable.
         fua: bool,
     },
-    /// Make durable what was completed before.
+    /// Complete when all earlier completed commands are durable.
     Flush,
-    /// Forget the logical pages that lie wholly here; they read as zeros.
+    /// Discard the logical pages that lie wholly in the range; they then read as zeros.
     Trim {
-        /// From where.
+        /// Start of the range.
         offset: u64,
-        /// How much.
+        /// Length of the range.
         length: u64,
-        /// Complete it when it is durable.
+        /// Complete when the trim is durable.
         fua: bool,
     },
-    /// Make all of it read as zeros: whole logical pages by a trim. Later writes have room for
-    /// sure, as everywhere on the device.
+    /// Make the whole range read as zeros; whole logical pages are trimmed. Later writes to the
+    /// range cannot run out of flash space, as everywhere on the device.
     WriteZeroes {
-        /// From where.
+        /// Start of the range.
         offset: u64,
-        /// How much.
+        /// Length of the range.
         length: u64,
-        /// Complete it when it is durable.
+        /// Complete when the zeros are durable.
         fua: bool,
     },
 }
 
 impl Command {
-    /// Whether its completion waits for a sync.
+    /// Whether its completion must wait for a sync.
     #[must_use]
     pub fn wants_durable(&self) -> bool {
         match *self {
@@ -72,42 +72,43 @@ impl Command {
     }
 }
 
-/// A request that has ended.
+/// A completed request.
 #[derive(Debug)]
 pub struct Completion<P> {
-    /// What was asked.
+    /// The command of the request.
     pub command: Command,
-    /// Its payload.
+    /// The payload of the request.
     pub payload: P,
-    /// How it ended. A request that failed may have changed any part of its range, and may still.
+    /// The result. A failed request may have changed any part of its range, and may still do so.
     pub result: Result<(), IoError>,
-    /// A flush, or a request with `fua`: the host is to be told only after a
-    /// [`sync`](crate::Syncer::sync). [`Store::submit`](crate::Store::submit) has done that.
+    /// The request is a flush or has `fua`: its completion may be reported to the host only after a
+    /// [`sync`](crate::Syncer::sync). [`Store::submit`](crate::Store::submit) has already done
+    /// that.
     pub durable: bool,
 }
 
-/// The bytes of a request on its way.
+/// The data of a request in flight.
 pub(super) enum RequestBytes<P> {
     Owned(P),
-    /// It was given up: its payload is gone, and a copy stands in for it.
+    /// The request was completed early; its payload has been returned, and this copy replaces it.
     Detached(Vec<u8>),
 }
 
-/// A request on its way.
+/// A request in flight.
 pub(super) struct OpenRequest<P> {
     pub command: Command,
     pub bytes: RequestBytes<P>,
-    /// The first sector of what is read or written.
+    /// First sector of the range.
     pub first: u64,
-    /// Acknowledgements to come.
+    /// Number of acknowledgements still expected.
     pub left: u64,
-    /// The next logical page whose sub-request goes to a buffer, while a write is handed in.
+    /// While a write is being submitted: the next logical page to be copied to a buffer.
     pub next: u32,
-    /// Logical pages whose sub-requests wait to go to a buffer: the rest of the page is being read,
-    /// or it is being programmed. A sub-request may be acknowledged before.
+    /// Logical pages not yet copied to a buffer, because the rest of the page is being read, or
+    /// because the page is being programmed. Such a sub-request may already be acknowledged.
     pub deferred_pages: Vec<u32>,
     pub fault: Option<IoError>,
-    /// It waits for the flush that follows it.
+    /// The request waits for the flush that it requires.
     pub flushing: bool,
 }
 
@@ -126,12 +127,12 @@ impl<P: Payload> OpenRequest<P> {
         }
     }
 
-    /// Whether nothing more is to come.
+    /// Whether no acknowledgement or copy is outstanding.
     pub fn is_over(&self) -> bool {
         self.left == 0 && (self.deferred_pages.is_empty() || self.fault.is_some())
     }
 
-    /// The piece of this page has gone to a buffer.
+    /// Notes that the sub-request on this page was copied to a buffer.
     pub fn mark_copied(&mut self, lpn: u32) {
         if lpn >= self.next {
             self.deferred_pages.extend(self.next..lpn);
@@ -141,7 +142,7 @@ impl<P: Payload> OpenRequest<P> {
         }
     }
 
-    /// The part of the payload that starts at this sector; none if it has no bytes of its own.
+    /// The part of the payload from a sector on; `None` if the command has no data of its own.
     pub fn part(&self, sector: u64, sectors: u32) -> Option<&[u8]> {
         let range = self.range(sector, sectors);
         match (&self.command, &self.bytes) {
@@ -169,7 +170,7 @@ impl<P: Payload> OpenRequest<P> {
     }
 }
 
-/// Requests on their way, by number.
+/// The requests in flight, by number.
 pub(super) struct OpenRequests<P> {
     all: Vec<Option<OpenRequest<P>>>,
     free: Vec<u32>,

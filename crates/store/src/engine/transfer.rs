@@ -1,4 +1,4 @@
-//! Moving the bytes of operations between buffers and the image.
+//! Transfers data between buffers and the image.
 
 use super::{Engine, Payload};
 use crate::buffers::AlignedBuffer;
@@ -13,22 +13,22 @@ use gordon_units::{BlockId, Ppn};
 use std::io::{IoSlice, IoSliceMut, Result};
 use std::slice;
 
-/// Buffers that go into one vectored call.
+/// Maximum number of buffers in one vectored call.
 const VECTOR: usize = 64;
 
-/// Memory that is used again and again.
+/// Buffers for reuse, to avoid allocations.
 #[derive(Default)]
 pub(super) struct TransferScratch {
     parts: Vec<PageSegment>,
     slots: Vec<OobSlot>,
     taken: Vec<AlignedBuffer>,
     entry: Vec<u8>,
-    /// Of pages that are not units.
+    /// Buffers for metadata pages.
     pub spare: Vec<Vec<u8>>,
 }
 
 impl<P: Payload> Engine<P> {
-    /// Counts an operation, for its die group.
+    /// Counts an operation for its die group.
     pub(super) fn count_op(&mut self, op: FlashOp) {
         let layout = self.ftl.layout();
         let block = match op {
@@ -46,8 +46,9 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Does an operation; false if it fails as flash does, an error if the file under the image
-    /// does. The layer keeps the rules of NAND: what they refuse is a defect, not an error.
+    /// Carries out an operation. Returns false if it fails as flash does, and an error if the file
+    /// under the image fails. The layer follows the rules of NAND, so a refusal by the checker is a
+    /// bug, not an error.
     pub(super) fn transfer(&mut self, op: FlashOp) -> Result<bool> {
         match op {
             FlashOp::Read { ppn, buf, .. } => {
@@ -119,8 +120,8 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// A block has gone bad. One that failed a program may still hold data, until the layer has
-    /// emptied it: it stays in the map, and whatever is done to it from now on fails.
+    /// Marks a block as bad. A block that failed a program may still hold data until the layer has
+    /// emptied it: it stays in the map, and further programs and erases of it fail.
     fn fail(&mut self, block: BlockId, health: BlockHealth) {
         self.counters.flash_failures += 1;
         let mut record = self.image.record(block);
@@ -131,7 +132,7 @@ impl<P: Payload> Engine<P> {
         self.sync_tracker().set_record(block, record);
     }
 
-    /// Reads slots of a page, corrects them and holds them against their checksums.
+    /// Reads slots of a page, corrects them and compares them with their checksums.
     fn read(&mut self, ppn: Ppn, parts: &[PageSegment]) {
         for run in parts.chunk_by(|a, b| a.slot + 1 == b.slot) {
             for run in run.chunks(VECTOR) {
@@ -144,7 +145,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Reads one slot of those that could not be read together.
+    /// Reads one of several slots that could not be read together.
     #[cold]
     fn read_alone(&mut self, ppn: Ppn, part: &PageSegment) {
         if self.read_run(ppn, slice::from_ref(part)).is_ok() {
@@ -155,7 +156,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// A unit cannot be read.
+    /// Handles an unreadable unit.
     #[cold]
     fn unreadable(&mut self, part: &PageSegment) {
         match (&mut self.zeroed, part.lpn) {
@@ -167,7 +168,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Corrects what was read, and holds it against its checksums.
+    /// Corrects the data read and compares them with their checksums.
     fn verify(&mut self, ppn: Ppn, parts: &[PageSegment]) {
         let (block, page) = self.ftl.layout().place_of(ppn);
         let erases = self.program_order.block(block).erases;
@@ -187,7 +188,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Does all reads that were deferred, at the same time.
+    /// Performs all deferred reads in one batch.
     #[cold]
     pub(super) fn read_together(&mut self) {
         let mut wanted: Vec<(Ppn, PageSegment)> = Vec::new();
@@ -221,7 +222,7 @@ impl<P: Payload> Engine<P> {
         }
     }
 
-    /// Reads slots that follow each other with one call.
+    /// Reads consecutive slots with one call.
     fn read_run(&mut self, ppn: Ppn, run: &[PageSegment]) -> Result<()> {
         let at = self.image.offsets.slot(ppn, run[0].slot);
         let media = self.image.sync_tracker.media();
@@ -243,7 +244,7 @@ impl<P: Payload> Engine<P> {
         read
     }
 
-    /// Programs a page with units: first the data, then what lies beside them.
+    /// Programs a page with units: first the data, then the out-of-band entry.
     fn program(&mut self, ppn: Ppn, sequence: u64, parts: &[PageSegment]) -> Result<()> {
         let Self { image, buffers, scratch, .. } = self;
         scratch.slots.clear();
@@ -262,7 +263,7 @@ impl<P: Payload> Engine<P> {
         self.write_entry(ppn, sequence, OobContent::Data)
     }
 
-    /// Programs a page that holds something else than units.
+    /// Programs a metadata page.
     fn program_metadata_page(
         &mut self,
         ppn: Ppn,
@@ -283,9 +284,9 @@ impl<P: Payload> Engine<P> {
         Ok(())
     }
 
-    /// Writes what lies beside the slots in `scratch`. The entry says how many syncs had been
-    /// started when all of the page was written, so where one is started meanwhile, it is written
-    /// again.
+    /// Writes the out-of-band entry of the page described in `scratch`. The entry holds the number
+    /// of syncs started when the whole page had been written; if another sync starts meanwhile, the
+    /// entry is written again.
     fn write_entry(&mut self, ppn: Ppn, sequence: u64, content: OobContent) -> Result<()> {
         let (block, page) = self.ftl.layout().place_of(ppn);
         let erases = self.program_order.block(block).erases;
@@ -307,7 +308,7 @@ impl<P: Payload> Engine<P> {
         checksums.set(block, page, sequence, scratch.slots.iter().map(|slot| slot.crc));
         let mut record = image.record(block);
         let before = if page == 0 { 0 } else { record.contents.sequence() };
-        // A summary has a number that no page of data or trims has.
+        // The sequence number of a summary's entry is never that of a data or trim page.
         let sequence = if content == OobContent::Summary { before } else { before.max(sequence) };
         record.erases = erases;
         record.contents = Contents::Pages { count: page + 1, sequence };

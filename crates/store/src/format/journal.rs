@@ -1,9 +1,9 @@
-//! The sync journal: at each sync, what has changed in the block table since the sync before.
+//! The sync journal: the changes of the block table at each sync since the previous one.
 //!
-//! There are two areas. Records of generation n of the block table follow each other in area n mod
-//! 2; all else in it is zero. No record crosses a boundary of 4 KiB that need not: so one that is
-//! cut short by a kill is long, or damaged. A record is written before the sync that makes it
-//! durable starts.
+//! There are two areas. The records of generation n of the block table are consecutive in area n
+//! mod 2; the rest of the area is zero. A record crosses a boundary of 4 KiB only if it is longer
+//! than that, so a shorter record that is incomplete is damaged, not interrupted by a kill. A
+//! record is written before the sync that makes it durable starts.
 
 use super::table::{self, BlockRecord};
 use super::{Fields, MOST, crc_without, is_zero, put_u32, put_u64};
@@ -13,46 +13,46 @@ const MAGIC: u32 = 0x4e52_4a47; // "GJRN"
 const CRC_AT: usize = 4;
 const HEADER: usize = 40;
 const ENTRY: usize = 8 + table::RECORD;
-/// What a write puts into the page cache at once.
+/// Amount that one write puts into the page cache at once.
 const PAGE: usize = 4096;
 
-/// What changed up to one sync.
+/// The changes of the block table up to one sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SyncRecord {
-    /// Generation of the block table that the changes apply to.
+    /// Generation of the block table to which the changes apply.
     pub generation: u64,
     /// Number of the sync.
     pub sync: u64,
-    /// Identifies the mount that wrote it: a record of an earlier one, which a crash of the host
-    /// has cut short, may lie behind the last record.
+    /// Identifies the mount that wrote the record. After a crash of the host, a record of an
+    /// earlier mount may follow the last valid one.
     pub mount: u64,
-    /// Place among the records of its generation, from 0.
+    /// Index among the records of its generation, from 0.
     pub index: u32,
-    /// The blocks whose records have changed, with their new records.
+    /// The blocks whose records changed, with their new records.
     pub changes: Vec<(BlockId, BlockRecord)>,
 }
 
-/// Bytes of an area: room for the largest record, and for many small ones.
+/// Bytes of an area: space for the largest record, or for many small ones.
 #[must_use]
 pub fn area(blocks: u32) -> usize {
     bytes(blocks as usize).next_multiple_of(PAGE)
 }
 
-/// Where a record of `bytes` bytes goes that is to follow what ends at `at`.
+/// Position of a record of `bytes` bytes that follows data ending at `at`.
 #[must_use]
 pub fn place(at: usize, bytes: usize) -> usize {
     let crosses = at % PAGE + bytes > PAGE && bytes <= PAGE;
     if crosses { at.next_multiple_of(PAGE) } else { at }
 }
 
-/// Bytes of a record with so many changes.
+/// Bytes of a record with this number of changes.
 #[must_use]
 pub fn bytes(changes: usize) -> usize {
     HEADER + changes * ENTRY
 }
 
 impl SyncRecord {
-    /// The bytes of the record.
+    /// Encodes the record.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = vec![0; bytes(self.changes.len())];
@@ -95,18 +95,18 @@ impl SyncRecord {
     }
 }
 
-/// What an area holds of one generation.
+/// The contents of an area for one generation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Area {
-    /// Its records, in order, up to the first that is damaged, cut short, or of another generation
+    /// The records in order, up to the first that is damaged, incomplete, or of another generation
     /// or mount.
     pub records: Vec<SyncRecord>,
-    /// What follows is not zero, nor the start of a record so long that a kill can have cut it
-    /// short.
+    /// The area continues with bytes that are neither zero nor the start of a record long enough
+    /// for a kill to interrupt it.
     pub damaged: bool,
 }
 
-/// Reads the records of a generation from an area of an array of `blocks` blocks of `pages` pages.
+/// Reads the records of a generation from an area. The array has `blocks` blocks of `pages` pages.
 #[must_use]
 pub fn read(bytes: &[u8], generation: u64, blocks: u32, pages: u32) -> Area {
     let mut records: Vec<SyncRecord> = Vec::new();
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn an_area_reads_as_it_was_written_and_any_flipped_bit_is_found() {
+    fn an_area_survives_a_round_trip_and_any_flipped_bit_is_detected() {
         let mut bytes = vec![0; 2 * PAGE];
         let (each, mut at) = (super::bytes(1), 0);
         let count = u32::try_from(PAGE / each + 2).expect("few");
@@ -167,17 +167,17 @@ mod tests {
             let mut flipped = bytes.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
             let area = read(&flipped, 3, 1000, 1000);
-            // The length of a record is damaged so that a kill could have cut it short.
+            // A damaged length may look like a record interrupted by a kill.
             let is_length = (28..32).contains(&(bit / 8 % PAGE % each));
             assert!(area.damaged || is_length, "bit {bit}");
         }
-        // The records of another generation are none of this one.
+        // Records of another generation are not read.
         assert_eq!(read(&bytes, 4, 1000, 1000), Area { records: vec![], damaged: true });
         assert_eq!(read(&vec![0; PAGE], 4, 10, 8), Area::default());
     }
 
     #[test]
-    fn a_gap_of_any_length_before_a_boundary_is_passed_over() {
+    fn records_skip_the_gap_before_a_boundary() {
         for changes in 0..4 {
             let with = |index: u32| SyncRecord {
                 changes: vec![record(0).changes[0]; (index as usize * 7 + changes) % 5],

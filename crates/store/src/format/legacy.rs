@@ -1,5 +1,5 @@
-//! The block table of image version 2: records of 16 bytes, each under a checksum of its own, in
-//! one copy. It says what a block is, not what it holds.
+//! The block table of image version 2: a single copy of 16-byte records, each with its own
+//! checksum. It holds the health and erase count of a block, not its contents.
 
 use super::table::{BlockHealth, BlockRecord, Contents, ShutdownState};
 use super::{Fields, MOST_ERASES, crc_without};
@@ -9,8 +9,8 @@ use gordon_units::BlockId;
 pub const RECORD: usize = 16;
 const CRC_AT: usize = 12;
 
-/// Reads a whole table. A damaged record is taken for that of a good block as worn as the others
-/// are in the mean: a block that is bad will fail again. Returns those blocks too.
+/// Decodes a whole table. A damaged record is replaced by that of a good block with the mean number
+/// of erases, since a bad block will fail again. Also returns the blocks with damaged records.
 #[must_use]
 pub fn decode(table: &[u8]) -> (Vec<BlockRecord>, Vec<BlockId>) {
     let read = (0..).zip(table.chunks_exact(RECORD));
@@ -35,7 +35,7 @@ fn record(block: u32, bytes: &[u8]) -> Option<BlockRecord> {
         erases: bytes.u32_at(0),
         health: BlockHealth::of(bytes[4])?,
         contents: Contents::Nothing,
-        // Version 2 counts as killed, so where its write points stood is of no use.
+        // An image of version 2 is treated as after a kill, so its open blocks do not matter.
         shutdown_state: ShutdownState::Plain,
     })
 }

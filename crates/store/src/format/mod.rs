@@ -1,4 +1,5 @@
-//! The bytes of an image: docs/SPEC.md in code. Pure functions between bytes and values.
+//! Encoding and decoding of the image format in docs/SPEC.md: pure functions between bytes and
+//! values.
 
 pub mod digest;
 pub mod journal;
@@ -9,22 +10,23 @@ pub mod superblock;
 pub mod table;
 pub mod trims;
 
-/// No logical page.
+/// Marks a slot without a logical page.
 pub const NO_LPN: u32 = u32::MAX;
 
-/// Generations and syncs that an image can count; more is damage, which must not count on.
+/// Upper limit of generations and sync numbers. A larger number is damage, and must not be
+/// continued.
 pub const MOST: u64 = 1 << 62;
-/// Erases likewise.
+/// Upper limit of erase counts, for the same reason.
 pub const MOST_ERASES: u32 = 1 << 31;
 
-/// The checksum of everything in an image: CRC-32C (Castagnoli), as in iSCSI, RFC 3720.
+/// The checksum used throughout an image: CRC-32C (Castagnoli), as in iSCSI, RFC 3720.
 #[must_use]
 pub fn crc(bytes: &[u8]) -> u32 {
     crc32c::crc32c(bytes)
 }
 
-/// Of bytes in which the four at `at` count as zeros: they are to hold it. `place` goes in first,
-/// so that what was written elsewhere does not pass.
+/// The checksum of bytes with the four bytes at `at`, which hold it, taken as zeros. `place` is
+/// included, so that data written elsewhere do not pass.
 #[must_use]
 pub fn crc_without(bytes: &[u8], at: usize, place: u32) -> u32 {
     let seed = crc32c::crc32c(&place.to_le_bytes());
@@ -33,11 +35,11 @@ pub fn crc_without(bytes: &[u8], at: usize, place: u32) -> u32 {
     crc32c::crc32c_append(hole, &bytes[at + 4..])
 }
 
-/// Little-endian numbers at places in bytes.
+/// Reads little-endian integers at an offset.
 pub trait Fields {
-    /// A 32-bit number.
+    /// The 32-bit integer at offset `at`.
     fn u32_at(&self, at: usize) -> u32;
-    /// A 64-bit number.
+    /// The 64-bit integer at offset `at`.
     fn u64_at(&self, at: usize) -> u64;
 }
 
@@ -53,12 +55,12 @@ impl Fields for [u8] {
     }
 }
 
-/// Writes a 32-bit number.
+/// Writes a 32-bit integer at offset `at`.
 pub fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Writes a 64-bit number.
+/// Writes a 64-bit integer at offset `at`.
 pub fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }

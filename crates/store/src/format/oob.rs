@@ -1,4 +1,4 @@
-//! What lies beside the data of a page: its out-of-band entry.
+//! The out-of-band entry of a page.
 
 use super::{Fields, MOST, MOST_ERASES, crc_without, is_zero, put_u32, put_u64};
 use gordon_units::Ppn;
@@ -7,70 +7,70 @@ const MAGIC: u32 = 0x424f_4f47; // "GOOB"
 const CRC_AT: usize = 28;
 const SLOTS_AT: usize = 32;
 
-/// What a page holds.
+/// Kind of content of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum OobContent {
     /// Data of logical pages.
     Data = 1,
-    /// The summary of its block.
+    /// The summary of the page's block.
     Summary = 2,
-    /// A page of the trim log.
+    /// A page of the trim journal.
     Trims = 3,
 }
 
 /// The fixed part of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OobHead {
-    /// What the page holds.
+    /// Kind of content.
     pub content: OobContent,
-    /// The sequence number of its block when it was programmed.
+    /// Sequence number of the block when the page was programmed.
     pub sequence: u64,
-    /// How many syncs of the image had been started then.
+    /// Number of syncs of the image started when the page was programmed.
     pub syncs: u64,
-    /// How often its block had been erased.
+    /// Number of erases of the block when the page was programmed.
     pub erases: u32,
 }
 
-/// A slot of a page.
+/// Metadata of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OobSlot {
-    /// The logical page, [`NO_LPN`](super::NO_LPN) for none.
+    /// The logical page, or [`NO_LPN`](super::NO_LPN).
     pub lpn: u32,
     /// Checksum of the data.
     pub crc: u32,
 }
 
-/// What an entry is.
+/// A decoded entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OobEntry {
     /// All zeros: the page is erased.
     Erased,
-    /// Programmed.
+    /// The page is programmed.
     Programmed(OobHead),
-    /// All ones: it was lost in a crash of the host, and struck out.
+    /// All ones: the page was lost in a crash of the host and marked as such.
     Lost,
-    /// Something else.
+    /// Any other content.
     Damaged,
 }
 
 impl OobEntry {
-    /// What a programmed page says.
+    /// The head of the entry if the page is programmed.
     #[must_use]
     pub fn head(self) -> Option<OobHead> {
         if let Self::Programmed(head) = self { Some(head) } else { None }
     }
 }
 
-/// Bytes an entry takes: a power of two, so that none crosses a block of 4 KiB, or whole such
-/// blocks.
+/// Bytes of an entry: a power of two, so that no entry crosses a boundary of 4 KiB, or a multiple
+/// of 4 KiB.
 #[must_use]
 pub fn bytes(slots: u32) -> usize {
     let need = SLOTS_AT + slots as usize * 8;
     if need <= 4096 { need.next_power_of_two() } else { need.next_multiple_of(4096) }
 }
 
-/// Writes the entry of page `ppn` into bytes of just that size.
+/// Encodes the entry of page `ppn` into `bytes`, which must have the size of an entry.
 pub fn encode(bytes: &mut [u8], ppn: Ppn, head: OobHead, slots: impl Iterator<Item = OobSlot>) {
     bytes.fill(0);
     put_u32(bytes, 0, MAGIC);
@@ -88,7 +88,7 @@ pub fn encode(bytes: &mut [u8], ppn: Ppn, head: OobHead, slots: impl Iterator<It
     put_u32(bytes, CRC_AT, crc);
 }
 
-/// Reads an entry.
+/// Decodes the entry of page `ppn`.
 #[must_use]
 pub fn decode(bytes: &[u8], ppn: Ppn) -> OobEntry {
     let kinds = [OobContent::Data, OobContent::Summary, OobContent::Trims];
@@ -113,7 +113,7 @@ pub fn decode(bytes: &[u8], ppn: Ppn) -> OobEntry {
     }
 }
 
-/// A slot of an entry that was read.
+/// Decodes a slot of an entry.
 #[must_use]
 pub fn slot(bytes: &[u8], slot: u32) -> OobSlot {
     let at = SLOTS_AT + slot as usize * 8;

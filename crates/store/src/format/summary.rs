@@ -1,6 +1,6 @@
-//! The summary of a block: the sequence number and the logical pages of each of its data pages, so
-//! that a mount need not look at the pages of a closed block. It lies in the last pages of the
-//! block, as few as it fits into.
+//! The summary of a block: the sequence number and logical pages of each data page, so that a mount
+//! need not read the entries of a closed block. It occupies the last pages of the block, as few as
+//! possible.
 
 use super::{Fields, MOST, crc_without, put_u32, put_u64};
 use gordon_units::{BlockId, Bytes};
@@ -10,10 +10,10 @@ const MAGIC: u32 = 0x4d55_5347; // "GSUM"
 const CRC_AT: usize = 28;
 const HEAD: usize = 32;
 
-/// What a summary says, beside its pages.
+/// A decoded summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary<'a> {
-    /// How many syncs of the image had been started when the summary was written.
+    /// Number of syncs of the image started when the summary was written.
     pub syncs: u64,
     slots: usize,
     pages: &'a [u8],
@@ -26,15 +26,15 @@ pub fn bytes(pages: u32, slots: u32) -> usize {
 }
 
 /// The smallest number of super-pages of `page` bytes, at the end of a block of `block_pages`
-/// super-pages, that hold the summary of the others. There is always one: what a summary records of
-/// a page is smaller than a page.
+/// super-pages, that hold the summary of the others. It always exists, since the summary of a page
+/// is smaller than a page.
 #[must_use]
 pub fn pages(block_pages: u32, slots: u32, page: Bytes) -> u32 {
     let fits = |&count: &u32| bytes(block_pages - count, slots) as u64 <= page.0 * u64::from(count);
     (1..block_pages).find(fits).unwrap_or(block_pages)
 }
 
-/// Which of the `len` bytes of a summary lie in its page number `part`.
+/// The range of a summary of `len` bytes that its page number `part` holds.
 #[must_use]
 pub fn part(len: usize, part: u32, page: Bytes) -> Range<usize> {
     let page = usize::try_from(page.0).expect("a page fits in memory");
@@ -46,7 +46,7 @@ fn page_bytes(slots: usize) -> usize {
     8 + 4 * slots
 }
 
-/// Starts a summary; then each page is [added](add), then it is [sealed](seal).
+/// Starts to encode a summary. [`add`] then adds each page, and [`seal`] completes it.
 pub fn start(out: &mut Vec<u8>, block: BlockId, pages: u32, slots: u32, syncs: u64) {
     out.clear();
     out.resize(HEAD, 0);
@@ -57,7 +57,7 @@ pub fn start(out: &mut Vec<u8>, block: BlockId, pages: u32, slots: u32, syncs: u
     put_u64(out, 16, syncs);
 }
 
-/// Adds a page.
+/// Adds a data page to a summary.
 pub fn add(out: &mut Vec<u8>, sequence: u64, lpns: impl Iterator<Item = u32>) {
     out.extend_from_slice(&sequence.to_le_bytes());
     for lpn in lpns {
@@ -65,13 +65,13 @@ pub fn add(out: &mut Vec<u8>, sequence: u64, lpns: impl Iterator<Item = u32>) {
     }
 }
 
-/// Ends it.
+/// Completes a summary with its checksum.
 pub fn seal(out: &mut [u8], block: BlockId) {
     let crc = crc_without(out, CRC_AT, block.0);
     put_u32(out, CRC_AT, crc);
 }
 
-/// Reads the summary of a block, from at least as many bytes as it takes; none if there is none.
+/// Decodes the summary of a block; `None` if `bytes` do not hold a valid one.
 #[must_use]
 pub fn decode(bytes: &[u8], block: BlockId, pages: u32, slots: u32) -> Option<Summary<'_>> {
     let bytes = bytes.get(..self::bytes(pages, slots))?;
@@ -85,7 +85,7 @@ pub fn decode(bytes: &[u8], block: BlockId, pages: u32, slots: u32) -> Option<Su
 }
 
 impl<'a> Summary<'a> {
-    /// Sequence number and logical pages of each page.
+    /// Sequence number and logical pages of each data page.
     pub fn pages(&self) -> impl Iterator<Item = (u64, impl Iterator<Item = u32> + use<'a>)> {
         self.pages.chunks_exact(page_bytes(self.slots)).map(|page| {
             let (sequence, lpns) = page.split_at(8);

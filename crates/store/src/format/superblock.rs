@@ -1,57 +1,57 @@
-//! The superblock: what the image is of, and whether it was left in order.
+//! The superblock: the device parameters of an image, and whether it was shut down in order.
 
 use super::{Fields, MOST, crc_without, put_u32, put_u64};
 use crate::device::DeviceParams;
 
-/// Bytes of one copy; there are two, one after the other.
+/// Bytes of one copy; the image starts with two of them.
 pub const BYTES: usize = 4096;
 /// The first bytes of an image.
 pub const MAGIC: &[u8; 8] = b"GordonNF";
-/// The version that this code writes.
+/// The format version that this code writes.
 pub const VERSION: u32 = 3;
-/// The oldest version that this code reads.
+/// The oldest format version that this code reads.
 pub const OLDEST: u32 = 2;
 
 const CRC_AT: usize = 12;
 const TEXT_AT: usize = 128;
 const CLEAN: u32 = 1;
 
-/// What a copy says.
+/// The content of a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Superblock {
-    /// Version of the image's format. A new copy always has [`VERSION`].
+    /// Format version of the image. A new copy always has [`VERSION`].
     pub version: u32,
-    /// Of two copies, the one with the higher number counts.
+    /// Of the two copies, the one with the higher generation counts.
     pub generation: u64,
-    /// The store was closed in order, and nothing was written since.
+    /// The store was shut down in order, and nothing was written since.
     pub clean: bool,
-    /// Names the image.
+    /// Unique identifier of the image.
     pub uuid: [u8; 16],
-    /// The run of the host's kernel in which it was opened last; all zero: not known.
+    /// Boot identifier of the host when the image was last opened; zeros if unknown.
     pub boot: [u8; 16],
-    /// Identifies the mount or the orderly shutdown that this copy was written for.
+    /// Identifies the mount or orderly shutdown for which this copy was written.
     pub mount: u64,
-    /// Identifies the mount or the orderly shutdown that wrote the block table that this one found.
+    /// Identifies the mount or orderly shutdown that wrote the block table found at this mount.
     pub found: u64,
-    /// What it is of.
+    /// The device parameters.
     pub device: DeviceParams,
 }
 
-/// Why a copy cannot be used.
+/// Why a copy is unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SuperblockError {
-    /// It does not start as images do.
+    /// The magic number is wrong.
     Foreign,
-    /// Another version.
+    /// The version is not supported.
     Version(u32),
-    /// The checksum, the text or the generation is wrong.
+    /// The checksum, the parameters or the generation are invalid.
     Damaged,
 }
 
-/// Writes a copy.
+/// Encodes a copy.
 ///
 /// # Panics
-/// Where the device's text takes more than the 3,968 bytes there are.
+/// Panics if the device parameters take more than 3,968 bytes as text.
 #[must_use]
 pub fn encode(superblock: &Superblock) -> Vec<u8> {
     let text = serde_json::to_vec(&superblock.device).expect("numbers and names");
@@ -72,7 +72,7 @@ pub fn encode(superblock: &Superblock) -> Vec<u8> {
     bytes
 }
 
-/// Reads a copy of [`BYTES`] bytes.
+/// Decodes a copy of [`BYTES`] bytes.
 pub fn decode(bytes: &[u8]) -> Result<Superblock, SuperblockError> {
     if bytes.len() != BYTES || &bytes[..8] != MAGIC {
         return Err(SuperblockError::Foreign);

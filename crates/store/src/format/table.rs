@@ -1,37 +1,37 @@
-//! The block table: what each super-block is known to hold.
+//! The block table: the recorded contents of each super-block.
 //!
-//! Two copies lie in an image. A copy is written whole, under one checksum and a generation; the
-//! copy of generation n is number n mod 2. The sync journal (`super::journal`) holds what has
-//! changed since.
+//! An image holds two copies. A copy is written as a whole, with one checksum and a generation; the
+//! copy of generation n is number n mod 2. The sync journal (`super::journal`) holds the changes
+//! since.
 
 use super::{Fields, MOST, MOST_ERASES, crc_without, put_u32, put_u64};
 
 const MAGIC: u32 = 0x4c42_5447; // "GTBL"
 const CRC_AT: usize = 4;
-/// Bytes before the records of a copy.
+/// Bytes of a copy before its records.
 const HEADER: usize = 64;
 /// Bytes of a record.
 pub const RECORD: usize = 24;
 
-/// Whether a block is in service, and if not, why.
+/// Whether a block is in service and, if not, why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockHealth {
     /// In service.
     #[default]
     Good = 1,
-    /// It left the factory bad.
+    /// Bad from the factory.
     Factory = 2,
     /// A program failed.
     Program = 3,
     /// An erase failed.
     Erase = 4,
-    /// It was erased as often as it lasts for.
+    /// The erase budget is used up.
     Worn = 5,
 }
 
 impl BlockHealth {
-    /// In words.
+    /// A description of the health.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -52,62 +52,62 @@ impl BlockHealth {
     }
 }
 
-/// What a mount must find in a block.
+/// The contents that a mount must find in a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Contents {
-    /// Nothing that anybody relies on: the block is erased, may be erased at any moment, or was
-    /// first programmed after the last sync.
+    /// No contents that anything relies on: the block is erased, may be erased at any moment, or
+    /// was first programmed after the last sync.
     #[default]
     Nothing,
-    /// Its first pages, programmed since its last erase.
+    /// The first pages of the block, programmed since its last erase.
     Pages {
         /// Number of pages, at least 1.
         count: u32,
-        /// Highest sequence number of its pages of data or trims.
+        /// Highest sequence number of its data and trim pages.
         sequence: u64,
     },
 }
 
 impl Contents {
-    /// Number of pages that must be found.
+    /// Number of pages that must be present.
     #[must_use]
     pub fn count(self) -> u32 {
         if let Self::Pages { count, .. } = self { count } else { 0 }
     }
 
-    /// Highest sequence number among the pages that must be found; 0 without any.
+    /// Highest sequence number of the pages that must be present; 0 if there are none.
     #[must_use]
     pub fn sequence(self) -> u64 {
         if let Self::Pages { sequence, .. } = self { sequence } else { 0 }
     }
 }
 
-/// A block's record.
+/// The record of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockRecord {
-    /// Number of erases so far.
+    /// Number of erases.
     pub erases: u32,
-    /// Whether it is in service.
+    /// Whether the block is in service.
     pub health: BlockHealth,
-    /// What it must hold.
+    /// The contents that a mount must find.
     pub contents: Contents,
-    /// How an orderly shutdown left the block.
+    /// State at an orderly shutdown.
     pub shutdown_state: ShutdownState,
 }
 
-/// How an orderly shutdown left a block, as far as its pages do not show it.
+/// The state of a block at an orderly shutdown that cannot be derived from its pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShutdownState {
-    /// As its pages show.
+    /// Nothing beyond what its pages show.
     #[default]
     Plain,
-    /// It has to be erased before it is used, since an earlier power cut.
+    /// The block must be erased before it is used, because of an earlier power cut.
     Suspect,
-    /// At a write point.
+    /// The block was open.
     Open {
-        /// The order of the write points, from 1.
+        /// Position in the order of the write points, from 1.
         rank: u16,
-        /// It is for copies of garbage collection.
+        /// The write point was for copies of garbage collection.
         copies: bool,
     },
 }
@@ -116,7 +116,7 @@ const SUSPECT: u8 = 1;
 const COPIES: u8 = 2;
 
 impl ShutdownState {
-    /// As a byte of flags and a rank.
+    /// Encodes the state as a byte of flags and a rank.
     #[must_use]
     pub fn encode(self) -> (u8, u16) {
         match self {
@@ -126,7 +126,7 @@ impl ShutdownState {
         }
     }
 
-    /// From a byte of flags and a rank, if they are possible.
+    /// Decodes the state from a byte of flags and a rank; `None` if they are invalid.
     #[must_use]
     pub fn decode(flags: u8, rank: u16) -> Option<Self> {
         match (flags, rank) {
@@ -139,7 +139,7 @@ impl ShutdownState {
 }
 
 impl BlockRecord {
-    /// Writes the record into the bytes of one.
+    /// Encodes the record into `bytes`.
     pub fn encode(&self, bytes: &mut [u8]) {
         let (flags, rank) = self.shutdown_state.encode();
         bytes.fill(0);
@@ -151,7 +151,7 @@ impl BlockRecord {
         put_u64(bytes, 16, self.contents.sequence());
     }
 
-    /// Reads a record of a block of `pages` pages; none if its numbers are impossible.
+    /// Decodes a record of a block of `pages` pages; `None` if it is invalid.
     #[must_use]
     pub fn decode(bytes: &[u8], pages: u32) -> Option<Self> {
         let rank = u16::from_le_bytes([bytes[6], bytes[7]]);
@@ -171,34 +171,34 @@ impl BlockRecord {
 /// One copy of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableCopy {
-    /// Number of this copy.
+    /// Generation of this copy.
     pub generation: u64,
-    /// The last sync whose record in the journal this copy includes.
+    /// The last sync whose journal record is included in this copy.
     pub sync: u64,
-    /// Identifies the mount that wrote it.
+    /// Identifies the mount that wrote the copy.
     pub mount: u64,
-    /// Identifies the orderly shutdown that wrote it; 0: the image was in use.
+    /// Identifies the orderly shutdown that wrote the copy; 0 if it was written in use.
     pub shutdown: u64,
-    /// One for each block.
+    /// The records by block.
     pub records: Vec<BlockRecord>,
 }
 
 impl TableCopy {
-    /// Identifies the mount or the orderly shutdown that wrote it.
+    /// Identifies the mount or orderly shutdown that wrote the copy.
     #[must_use]
     pub fn writer(&self) -> u64 {
         if self.shutdown > 0 { self.shutdown } else { self.mount }
     }
 }
 
-/// Bytes of a copy with a record for each of so many blocks.
+/// Bytes of a copy with records of `blocks` blocks.
 #[must_use]
 pub fn bytes(blocks: u32) -> usize {
     HEADER + blocks as usize * RECORD
 }
 
 impl TableCopy {
-    /// The bytes of this copy.
+    /// Encodes this copy.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let blocks = u32::try_from(self.records.len()).expect("blocks are numbered in 32 bits");
@@ -217,7 +217,7 @@ impl TableCopy {
         bytes
     }
 
-    /// Reads copy number `number` of a table of blocks of `pages` pages; none if it is damaged.
+    /// Decodes copy number `number` for blocks of `pages` pages; `None` if it is damaged.
     #[must_use]
     pub fn decode(bytes: &[u8], number: u64, pages: u32) -> Option<Self> {
         let blocks = (bytes.len() - HEADER) / RECORD;
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_copy_reads_as_it_was_written_and_any_flipped_bit_is_found() {
+    fn a_copy_survives_a_round_trip_and_any_flipped_bit_is_detected() {
         let records = vec![
             BlockRecord {
                 erases: 7,

@@ -1,4 +1,4 @@
-//! A page of the trim log.
+//! A page of the trim journal.
 
 use super::{Fields, crc_without, put_u32, put_u64};
 use gordon_ftl::TrimRecord;
@@ -11,7 +11,7 @@ const HEAD: usize = 32;
 const TRIMMED: u32 = 1;
 const UNMAPPED: u32 = 2;
 
-/// Writes it.
+/// Encodes a record, without its checksum.
 pub fn encode(out: &mut Vec<u8>, record: &TrimRecord) {
     out.clear();
     out.resize(HEAD, 0);
@@ -36,15 +36,17 @@ pub fn encode(out: &mut Vec<u8>, record: &TrimRecord) {
     }
 }
 
-/// Ends it, for the page that it goes to, with the number of that page's entry: after a crash of
-/// the host there may be a page from before an erase below a newer entry.
+/// Completes a record for the page to which it is written, with the sequence number of that page's
+/// out-of-band entry. Without the number, after a crash of the host a page from before an erase
+/// could pass under a newer entry.
 pub fn seal(out: &mut [u8], ppn: Ppn, sequence: u64) {
     put_u64(out, SEQUENCE_AT, sequence);
     let crc = crc_without(out, CRC_AT, ppn.0);
     put_u32(out, CRC_AT, crc);
 }
 
-/// Reads it from all of page `ppn`, whose entry has that number; none if it is none.
+/// Decodes the record in page `ppn`, whose entry has sequence number `sequence`; `None` if it is
+/// not a valid one.
 #[must_use]
 pub fn decode(bytes: &[u8], ppn: Ppn, sequence: u64) -> Option<TrimRecord> {
     let head = bytes.get(..HEAD)?;

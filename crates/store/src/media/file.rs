@@ -1,4 +1,4 @@
-//! Bytes in a file.
+//! Storage in a file.
 
 use super::{Job, Media};
 use gordon_sys::ring::Reads;
@@ -12,30 +12,29 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// How page data get to the file. What describes them goes through the page cache in both. Several
-/// reads go together by io_uring where the kernel has it; all else, and everything where it has
-/// not, is positioned I/O.
+/// How page data reach the file. Metadata always go through the page cache. Batches of reads use
+/// io_uring if the kernel supports it; everything else uses positioned I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend {
     /// Through the page cache.
     #[default]
     File,
-    /// Past it (`O_DIRECT`).
+    /// Bypasses the page cache (`O_DIRECT`).
     Direct,
 }
 
 /// A file that is locked while it is open.
 pub struct FileMedia {
     file: fs::File,
-    /// The same file, opened to go past the page cache.
+    /// The same file opened with `O_DIRECT`, if that is used for page data.
     direct: Option<fs::File>,
-    /// To read many at a time.
+    /// For batches of reads; `None` if the kernel does not support io_uring.
     ring: Option<Reads>,
     len: AtomicU64,
 }
 
-/// Locks a file. One that was just closed may be held a moment longer, by a process that is being
-/// started or by the kernel's queue of reads; nobody else lets go so soon.
+/// Locks a file. A file that was just closed may remain locked for a moment, by a child process
+/// being started or by the kernel's queue of reads, so a failed attempt is repeated.
 fn lock(mut try_lock: impl FnMut() -> std::result::Result<(), fs::TryLockError>) -> Result<()> {
     for _ in 0..20 {
         match try_lock() {
@@ -47,11 +46,11 @@ fn lock(mut try_lock: impl FnMut() -> std::result::Result<(), fs::TryLockError>)
     Err(ErrorKind::ResourceBusy.into())
 }
 
-/// What direct I/O is aligned to.
+/// Alignment of direct I/O in bytes.
 const DIRECT: usize = 4096;
 
 impl FileMedia {
-    /// Makes a file of that length, all hole. An error if there is one.
+    /// Creates a file of this length without allocated space. Returns an error if the file exists.
     pub fn create(path: &Path, len: u64, backend: Backend) -> Result<Self> {
         let file = fs::OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
         lock(|| file.try_lock())?;
@@ -59,7 +58,7 @@ impl FileMedia {
         Self::with(file, path, backend, true)
     }
 
-    /// Opens a file; `write` locks it against all others, else against those who write.
+    /// Opens a file; with `write` it is locked against all others, else against writers.
     pub fn open(path: &Path, backend: Backend, write: bool) -> Result<Self> {
         let file = fs::OpenOptions::new().read(true).write(write).open(path)?;
         lock(|| if write { file.try_lock() } else { file.try_lock_shared() })?;
@@ -67,7 +66,7 @@ impl FileMedia {
     }
 
     fn with(file: fs::File, path: &Path, backend: Backend, write: bool) -> Result<Self> {
-        // A block device has no length of its own.
+        // A block device has no length in its metadata.
         let len = rustix::fs::seek(&file, SeekFrom::End(0))?;
         let direct = match backend {
             Backend::File => None,
@@ -119,7 +118,7 @@ impl Media for FileMedia {
     }
 
     fn read_together(&self, jobs: &mut [Job<'_>]) {
-        // What is in the page cache is there at once.
+        // Data in the page cache are read without waiting.
         let mut cold: Vec<&mut Job<'_>> = Vec::new();
         for job in jobs {
             if self.direct.is_some() || !self.read_cached(job.at, job.into) {
@@ -168,7 +167,7 @@ impl Media for FileMedia {
         if at >= self.len() {
             return Ok(at);
         }
-        // Nobody else uses the file's own position.
+        // Nothing else uses the file's own position.
         match rustix::fs::seek(&self.file, SeekFrom::Data(at)) {
             Ok(next) => Ok(next),
             Err(Errno::NXIO) => Ok(self.len()),
@@ -191,7 +190,7 @@ impl Media for FileMedia {
 
     fn grow(&self, len: u64) -> Result<()> {
         if self.len() < len {
-            // Fails on a block device, whose length is given.
+            // Fails on a block device, whose length is fixed.
             self.file.set_len(len)?;
             self.len.store(len, Ordering::Relaxed);
         }
@@ -208,14 +207,14 @@ impl Media for FileMedia {
 }
 
 impl FileMedia {
-    /// Reads what need not be waited for; false if that is not all.
+    /// Reads data that are in the page cache; returns false unless all of them are.
     fn read_cached(&self, at: u64, into: &mut [u8]) -> bool {
         let len = into.len();
         let into = &mut [IoSliceMut::new(into)];
         rustix::io::preadv2(&self.file, into, at, ReadWriteFlags::NOWAIT) == Ok(len)
     }
 
-    /// On file systems without holes.
+    /// Writes zeros, for file systems without holes.
     #[cold]
     fn write_zeros(&self, at: u64, len: u64) -> Result<()> {
         static ZEROS: [u8; 1 << 16] = [0; 1 << 16];

@@ -1,4 +1,4 @@
-//! Bytes in memory, for tests: they can run out of space, and lose what was not synced.
+//! Storage in memory, for tests: it can run out of space and lose data that were not synced.
 
 use super::Media;
 use std::collections::BTreeMap;
@@ -7,28 +7,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const CHUNK: u64 = 4096;
-/// Contents of one chunk that are kept until a sync.
+/// Number of versions of a chunk that are kept until a sync.
 const VERSIONS: usize = 8;
 
 type Chunks = BTreeMap<u64, Box<[u8]>>;
 
 #[derive(Debug, Default)]
 struct MemoryState {
-    /// As whoever reads now sees it; what is not there is a hole.
+    /// The current contents; chunks that are not present are holes.
     now: Chunks,
-    /// As it was at the last sync, for the chunks that have changed since, and as it was between
-    /// some of the changes: the system writes when it likes.
+    /// By chunk changed since the last sync: its contents at that sync and after some of the
+    /// changes, since the system writes data back at any time.
     before: BTreeMap<u64, Vec<Option<Box<[u8]>>>>,
-    /// Chunks it may hold.
+    /// Maximum number of chunks.
     room: Option<usize>,
     syncs: u64,
     sync_fails: bool,
     parallel: bool,
-    /// A byte that cannot be read.
+    /// Offset of a byte that is unreadable.
     bad: Option<u64>,
 }
 
-/// Bytes in memory.
+/// Storage in memory.
 #[derive(Debug)]
 pub struct MemoryMedia {
     len: AtomicU64,
@@ -36,7 +36,7 @@ pub struct MemoryMedia {
 }
 
 impl MemoryMedia {
-    /// So many, all hole.
+    /// Storage of `len` bytes, all of it a hole.
     #[must_use]
     pub fn new(len: u64) -> Self {
         Self { len: AtomicU64::new(len), state: Mutex::default() }
@@ -46,39 +46,39 @@ impl MemoryMedia {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on no more than so many blocks of 4 KiB are taken; none: no limit.
+    /// Limits the storage to this number of 4 KiB blocks; `None` removes the limit.
     pub fn limit(&self, blocks: Option<usize>) {
         self.state().room = blocks;
     }
 
-    /// Blocks of 4 KiB that are there.
+    /// Number of 4 KiB blocks allocated.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.state().now.len()
     }
 
-    /// From now on a sync fails, or not.
+    /// Makes syncs fail or succeed.
     pub fn fail_syncs(&self, fail: bool) {
         self.state().sync_fails = fail;
     }
 
-    /// From now on this byte cannot be read; none: all can.
+    /// Makes the byte at this offset unreadable; `None` makes all bytes readable.
     pub fn fail_reads(&self, at: Option<u64>) {
         self.state().bad = at;
     }
 
-    /// From now on reads are deferred and done together, or not.
+    /// Makes reads be deferred and done in batches, or not.
     pub fn read_in_parallel(&self, parallel: bool) {
         self.state().parallel = parallel;
     }
 
-    /// How often it was synced.
+    /// Number of syncs so far.
     #[must_use]
     pub fn syncs(&self) -> u64 {
         self.state().syncs
     }
 
-    /// What a killed process leaves: everything.
+    /// The contents after a kill of the process, which loses nothing.
     #[must_use]
     pub fn survivor(&self) -> Self {
         let state = self.state();
@@ -87,9 +87,9 @@ impl MemoryMedia {
         Self { len, state: Mutex::new(MemoryState { now, parallel, ..MemoryState::default() }) }
     }
 
-    /// What a crash of the host leaves: each block of 4 KiB that was not synced as it is now, as it
-    /// was at the last sync, or at a time between, as `keep` says: of these it is asked one after
-    /// the other.
+    /// The contents after a crash of the host: each 4 KiB block changed since the last sync has its
+    /// current contents, those at the last sync, or a version between. `keep` is called for the
+    /// versions in turn, and selects one by returning true.
     pub fn crashed(&self, mut keep: impl FnMut() -> bool) -> Self {
         let survivor = self.survivor();
         for (&at, before) in &self.state().before {
@@ -106,14 +106,14 @@ impl MemoryMedia {
         survivor
     }
 
-    /// Changes bytes as a failing disk would.
+    /// Changes a byte as a failing disk would.
     pub fn damage(&self, at: u64, change: impl FnOnce(&mut u8)) {
         let mut state = self.state();
         let chunk = state.now.entry(at / CHUNK).or_insert_with(fresh);
         change(&mut chunk[within(at)]);
     }
 
-    /// Cut off after so many bytes.
+    /// A copy truncated to `len` bytes.
     #[must_use]
     pub fn truncated(&self, len: u64) -> Self {
         let mut survivor = self.survivor();
@@ -126,13 +126,13 @@ fn fresh() -> Box<[u8]> {
     vec![0; within(CHUNK - 1) + 1].into()
 }
 
-/// Where in its chunk; that fits.
+/// Offset within the chunk.
 fn within(at: u64) -> usize {
     usize::try_from(at % CHUNK).unwrap_or_default()
 }
 
 impl MemoryState {
-    /// The chunk is about to change.
+    /// Saves the contents of a chunk that is about to change.
     fn touch(&mut self, chunk: u64) {
         let before = self.before.entry(chunk).or_default();
         if before.len() == VERSIONS {

@@ -1,7 +1,7 @@
-//! The port: what an image asks of whatever keeps its bytes.
+//! The interface between an image and the storage of its bytes.
 //!
-//! Three adapters: a [`file`](FileMedia) by positioned I/O, through the page cache or past it, and
-//! [`memory`](MemoryMedia) for tests, which can lose what was not synced.
+//! There are three implementations: a [`file`](FileMedia) accessed through the page cache or with
+//! direct I/O, and [`memory`](MemoryMedia) for tests, which can lose data that were not synced.
 
 mod file;
 mod memory;
@@ -13,69 +13,69 @@ pub use memory::MemoryMedia;
 use std::io::{IoSlice, IoSliceMut, Result};
 use std::sync::Arc;
 
-/// Bytes at places, some of them holes.
+/// Storage of bytes at offsets; parts of it may be holes.
 ///
-/// - Whoever has written may read what was written at once; a hole reads as zeros.
-/// - After [`sync`](Self::sync) has returned, all that was written and erased before it was called
-///   survives a crash of the host. What was not synced may survive or not, in blocks of 4 KiB, in
-///   any order. A killed process loses nothing of it.
-/// - Calls may come from several threads at once; where their ranges overlap, either order is
-///   right.
+/// - Written data can be read at once; a hole reads as zeros.
+/// - When [`sync`](Self::sync) has returned, all data written and erased before the call survive a
+///   crash of the host. Data that were not synced may survive or not, in blocks of 4 KiB, in any
+///   order. A kill of the process loses nothing.
+/// - Several threads may call methods at the same time; if their ranges overlap, either order is
+///   correct.
 pub trait Media: Send + Sync {
-    /// How many bytes there are.
+    /// Size in bytes.
     fn len(&self) -> u64;
 
-    /// Whether there are none.
+    /// Whether the size is zero.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Fills the buffer with what lies at `at`.
+    /// Fills `into` with the bytes at offset `at`.
     fn read(&self, at: u64, into: &mut [u8]) -> Result<()>;
 
-    /// As [`read`](Self::read), into several buffers, one after the other, and for page data: it
-    /// may go past the page cache.
+    /// As [`read`](Self::read), into several consecutive buffers, for page data; may bypass the
+    /// page cache.
     fn read_data(&self, at: u64, into: &mut [IoSliceMut<'_>]) -> Result<()>;
 
-    /// Whether [`read_together`](Self::read_together) does several reads at a time.
+    /// Whether [`read_together`](Self::read_together) performs several reads at a time.
     fn is_parallel(&self) -> bool {
         false
     }
 
-    /// Reads of page data, in any order.
+    /// Performs reads of page data, in any order.
     fn read_together(&self, jobs: &mut [Job<'_>]) {
         for job in jobs {
             job.result = self.read_data(job.at, &mut [IoSliceMut::new(job.into)]);
         }
     }
 
-    /// Writes all of it to `at`.
+    /// Writes `bytes` at offset `at`.
     fn write(&self, at: u64, bytes: &[u8]) -> Result<()>;
 
     /// As [`write`](Self::write), from several buffers, for page data.
     fn write_data(&self, at: u64, parts: &mut [IoSlice<'_>]) -> Result<()>;
 
-    /// Makes a hole; both numbers are multiples of 4 KiB.
+    /// Makes a range a hole; both numbers are multiples of 4 KiB.
     fn erase(&self, at: u64, len: u64) -> Result<()>;
 
-    /// From `at` on: where the next byte lies that is not known to be in a hole.
+    /// The first offset from `at` on that is not known to be in a hole.
     fn next_data(&self, at: u64) -> Result<u64>;
 
-    /// From `at` on: where the next hole that is known begins; without one, where all ends.
+    /// The start of the first known hole from `at` on; the size if there is none.
     fn next_hole(&self, at: u64) -> Result<u64>;
 
-    /// What buffers of page data must be aligned to, in memory and in the file.
+    /// Alignment in bytes of page data, in memory and in the file.
     fn alignment(&self) -> usize {
         1
     }
 
-    /// Makes it at least so long; what is added reads as zeros.
+    /// Grows the storage to at least `len` bytes; the added bytes read as zeros.
     fn grow(&self, len: u64) -> Result<()>;
 
-    /// Makes what was written before durable.
+    /// Makes all earlier writes durable.
     fn sync(&self) -> Result<()>;
 
-    /// Lets reads find what is on the medium, where more was written and a sync of it failed.
+    /// After a failed sync: drops cached data, so that reads return what is on the medium.
     fn forget(&self) -> Result<()> {
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! A small store in memory, its driver and the model it is held against.
+//! A small store in memory, its driver, and the model with which it is compared.
 //!
-//! A sector holds the number of the change that wrote it, over and over; the model says which
+//! Each sector is filled with the number of the change that wrote it; the model determines which
 //! numbers it may show.
 #![allow(dead_code)]
 
@@ -18,19 +18,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The name that images in memory go by.
+/// The name of images in memory.
 pub const NAME: &str = "memory.img";
 
-/// The shapes that tests run on: bytes of a plane's page, planes of a super-page, sectors of a
-/// unit.
+/// Shapes of test devices: bytes of a plane's page, planes of a super-page, sectors of a unit.
 pub const SHAPES: [(u32, u32, u32); 4] = [(1024, 2, 1), (1024, 2, 2), (2048, 1, 4), (4096, 1, 2)];
 
-/// A device of two buses with a die each, whose summaries take a page.
+/// A device of two buses with a die each, whose summaries take one page.
 pub fn device(shape: (u32, u32, u32), blocks_per_plane: u32, fill: f64, seed: u64) -> DeviceParams {
     device_of(shape, 8, blocks_per_plane, fill, seed)
 }
 
-/// A device with super-pages of a sector, whose summaries take two or three of them.
+/// A device with super-pages of one sector, whose summaries take two or three pages.
 pub fn device_with_long_summaries(blocks_per_plane: u32, fill: f64, seed: u64) -> DeviceParams {
     let (pages_per_block, summary_pages) = if seed.is_multiple_of(2) { (44, 2) } else { (88, 3) };
     let device = device_of((512, 1, 1), pages_per_block, blocks_per_plane, fill, seed);
@@ -72,7 +71,7 @@ fn device_of(
     DeviceParams::new("test", &layout, &config, Bytes(exported * unit))
 }
 
-/// A medium with an image of that device on it.
+/// A medium with an image of this device.
 pub fn formatted(device: &DeviceParams) -> Arc<MemoryMedia> {
     let resolved = device.resolve().unwrap_or_else(|e| panic!("{e}"));
     let offsets = ImageOffsets::new(&resolved);
@@ -86,7 +85,7 @@ pub fn image(media: &Arc<MemoryMedia>) -> Image {
     Image::on(Path::new(NAME), Box::new(media.clone())).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// The bytes of a request, and which it is.
+/// The buffer of a request, with the number of the request.
 #[derive(Debug, Default)]
 pub struct Tagged {
     pub tag: usize,
@@ -103,17 +102,17 @@ impl Payload for Tagged {
     }
 }
 
-/// A request on its way.
+/// A request in flight.
 struct Asked {
-    /// Of a change: its number and the sectors it covers.
+    /// A change: its number and the sectors that it covers.
     change: u32,
     first: u64,
     sectors: u64,
-    /// What each sector may show at least: of a read the sectors read, of a flush all.
+    /// The lowest change that each sector may show: for a read the sectors read, for a flush all.
     floors: Vec<u32>,
 }
 
-/// A store, what it should hold, and what is on its way.
+/// A store, the model of its contents, and the requests in flight.
 pub struct Bench {
     pub engine: Engine<Tagged>,
     pub media: Arc<MemoryMedia>,
@@ -121,11 +120,11 @@ pub struct Bench {
     pub random: Random,
     flying: Vec<CompletedOp>,
     asked: Vec<Option<Asked>>,
-    /// Requests that failed, with why.
+    /// Failed requests with the error.
     pub failed: Vec<(Command, IoError)>,
-    /// Faults that are not to be.
+    /// No request may fail.
     pub strict: bool,
-    /// Little is asked to be durable.
+    /// Few requests require durability.
     pub calm: bool,
 }
 
@@ -136,7 +135,7 @@ impl Bench {
         Self::on(media, seed)
     }
 
-    /// One with something in every kind of place, at rest.
+    /// A store at rest with contents in every part of the image.
     pub fn full(device: &DeviceParams, seed: u64) -> Self {
         let mut bench = Self::new(device, seed);
         bench.work(500);
@@ -146,7 +145,7 @@ impl Bench {
         bench
     }
 
-    /// Random requests, an operation after each.
+    /// Random requests, each followed by the completion of an operation.
     pub fn work(&mut self, requests: usize) {
         for _ in 0..requests {
             self.ask();
@@ -175,14 +174,14 @@ impl Bench {
         self.random.below(usize::try_from(limit).expect("small")) as u64
     }
 
-    /// A random request.
+    /// Submits a random request.
     pub fn ask(&mut self) {
         let (per_page, all) = (self.per_page(), self.model.sectors());
         let longest = if self.below(8) == 0 { 6 * per_page } else { 2 * per_page };
         let sectors = 1 + self.below(longest.min(all));
         let first = self.below(all - sectors + 1);
         let whole = self.below(2) == 0;
-        // Half of them are whole pages, so that trims and combining have something to do.
+        // Half of the requests are whole pages, so that trims and write combining have an effect.
         let (first, sectors) = if whole && all > per_page {
             let first = first / per_page * per_page;
             (first, sectors.next_multiple_of(per_page).min(all - first))
@@ -249,7 +248,7 @@ impl Bench {
         self.collect();
     }
 
-    /// Lets one operation end, any; false if none is on its way.
+    /// Completes a random operation; returns false if none is in flight.
     pub fn step(&mut self) -> bool {
         if self.flying.is_empty() {
             return false;
@@ -261,12 +260,12 @@ impl Bench {
         true
     }
 
-    /// Operations on their way.
+    /// Number of operations in flight.
     pub fn in_flight(&self) -> usize {
         self.flying.len()
     }
 
-    /// Takes what the engine has for its driver.
+    /// Takes operations and completed requests from the engine.
     fn collect(&mut self) {
         while let Some(moved) = self.engine.next_op() {
             self.flying.push(moved);
@@ -315,31 +314,31 @@ impl Bench {
         }
     }
 
-    /// Ends all that is on its way.
+    /// Completes everything in flight.
     pub fn settle(&mut self) {
         loop {
             while self.step() {}
             if self.pending() == 0 {
                 return;
             }
-            // Some wait in the write buffer.
+            // Some requests wait for the write buffer.
             self.engine.idle();
             self.collect();
             assert!(!self.flying.is_empty(), "some wait for nothing: {:#?}", self.ftl());
         }
     }
 
-    /// Requests that have not ended.
+    /// Number of requests in flight.
     pub fn pending(&self) -> usize {
         self.asked.iter().flatten().count()
     }
 
-    /// All sectors, one after the other.
+    /// The values of all sectors, in order.
     pub fn contents(&mut self) -> Vec<u32> {
         contents(&mut self.engine)
     }
 
-    /// The process is gone, or the host: what is left is mounted, and holds what it may.
+    /// Mounts what a kill or a crash left, and compares it with the model.
     pub fn cut(self, media: MemoryMedia) -> Self {
         let media = Arc::new(media);
         let Self { engine, mut model, random, failed, strict, calm, .. } = self;
@@ -354,8 +353,8 @@ impl Bench {
         Self { engine, media, model, random, flying: vec![], asked: vec![], failed, strict, calm }
     }
 
-    /// The process is gone, or the host: damages what is left, which is then refused, or served
-    /// without a unit that is wrong. The array as it was before the damage stays.
+    /// Damages what a kill or a crash left: it must be refused, or be served without wrong units.
+    /// The bench continues with the undamaged array.
     pub fn damage(&mut self, older: &MemoryMedia) {
         let media = self.media.survivor();
         let mut random = Random::new(self.random.next_u64());
@@ -363,23 +362,23 @@ impl Bench {
         nand_faults::judge(&media, &self.model, &what, &mut nand_faults::Tally::default());
     }
 
-    /// It is killed.
+    /// Continues after a kill of the process.
     pub fn kill(self) -> Self {
         let media = self.media.survivor();
         self.cut(media)
     }
 
-    /// The host crashes.
+    /// Continues after a crash of the host.
     pub fn crash(mut self) -> Self {
         let mut random = Random::new(self.random.next_u64());
         let media = self.media.crashed(|| random.below(2) == 0);
-        // It runs another kernel now.
+        // The host runs with another boot identifier now.
         forget_boot(&media);
         self.cut(media)
     }
 }
 
-/// What the superblocks say of the host's run no longer holds.
+/// Changes the boot identifier in the superblocks, as after a crash of the host.
 pub fn forget_boot(media: &MemoryMedia) {
     for copy in 0..2 {
         media.write(copy * 4096 + 48, &[0xee; 16]).expect("it works");
@@ -388,8 +387,7 @@ pub fn forget_boot(media: &MemoryMedia) {
     media.sync().expect("it works");
 }
 
-/// Makes the checksum, at `field` of so many bytes, fit what they say in their place
-/// (docs/SPEC.md).
+/// Makes the checksum, at `field` of `len` bytes, match their contents and place (docs/SPEC.md).
 pub fn seal(media: &MemoryMedia, at: u64, len: usize, field: usize, place: u32) {
     let mut bytes = vec![0; len];
     media.read(at, &mut bytes).expect("it works");
@@ -398,7 +396,7 @@ pub fn seal(media: &MemoryMedia, at: u64, len: usize, field: usize, place: u32) 
     media.write(at + field as u64, &crc.to_le_bytes()).expect("it works");
 }
 
-/// All sectors of a store.
+/// The values of all sectors of a store.
 pub fn contents(engine: &mut Engine<Tagged>) -> Vec<u32> {
     let length = usize::try_from(engine.sectors() * 512).expect("small");
     engine.start(Command::Read { offset: 0 }, Tagged { tag: 0, data: vec![0xa5; length] });
@@ -410,7 +408,7 @@ pub fn contents(engine: &mut Engine<Tagged>) -> Vec<u32> {
     (0..engine.sectors()).map(|at| sector(&read.payload.data, at)).collect()
 }
 
-/// The number in a sector, which is the same all over.
+/// The value of a sector, which fills it.
 pub fn sector(data: &[u8], at: u64) -> u32 {
     let from = usize::try_from(at).expect("small") * 512;
     let words = data[from..from + 512].chunks_exact(4);
@@ -420,7 +418,7 @@ pub fn sector(data: &[u8], at: u64) -> u32 {
     first
 }
 
-/// Runs each seed, or the one that is asked for: `STORE_SEED=N`; `STORE_SEEDS=N` runs N of them.
+/// Runs each seed, or only that of `STORE_SEED=N`; `STORE_SEEDS=N` runs N seeds.
 pub fn seeds(count: u64, run: impl Fn(u64)) {
     let only = std::env::var("STORE_SEED").ok().map(|seed| seed.parse().expect("a number"));
     let count = std::env::var("STORE_SEEDS").map_or(count, |n| n.parse().expect("a number"));
@@ -428,7 +426,7 @@ pub fn seeds(count: u64, run: impl Fn(u64)) {
     for seed in seeds {
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(seed))) {
             let name = std::thread::current().name().unwrap_or_default().to_owned();
-            // It is for whoever reads the test's output.
+            // The message is for the reader of the test's output.
             #[allow(clippy::print_stderr)]
             {
                 eprintln!("replay: STORE_SEED={seed} cargo test -p gordon-store {name}");

@@ -1,6 +1,5 @@
-//! What damages an array: bits that flip in data and in what describes them, areas that are lost,
-//! that hold the contents of others, or that are rolled back to what they once were. And the judge
-//! of what becomes of the image.
+//! Damages an array: flips bits in data and metadata, and replaces areas with zeros, ones, other
+//! contents or older contents. Also judges the resulting image.
 #![allow(dead_code)]
 
 use super::{NAME, Tagged, image, sector};
@@ -29,7 +28,7 @@ pub fn pages_of(
     (0..layout.pages()).map(Ppn).filter(is_kind).collect()
 }
 
-/// The first such page that must be there.
+/// The first page of this kind that must be present.
 pub fn page_of(media: &MemoryMedia, offsets: &ImageOffsets, layout: &Layout, kind: u8) -> Ppn {
     let image = image(&Arc::new(media.survivor()));
     let must_be = |ppn: &Ppn| {
@@ -49,7 +48,7 @@ pub fn swap(media: &MemoryMedia, first: u64, second: u64, len: usize) {
     media.write(second, &one).expect("it works");
 }
 
-/// What is damaged.
+/// The areas that are damaged.
 pub const AREAS: [&str; 13] = [
     "a slot of data",
     "a page of data",
@@ -66,13 +65,13 @@ pub const AREAS: [&str; 13] = [
     "a superblock",
 ];
 
-/// The first of them are proved by the others.
+/// The number of areas at the start of the list that redundant metadata prove.
 const PROVED: usize = 9;
 
-/// How.
+/// The kinds of damage.
 const KINDS: [&str; 6] = ["one bit", "many bits", "zeros", "ones", "another's", "older"];
 
-/// A part of the image, and another that has the same form.
+/// An area of the image, and the offset of another one of the same format.
 fn pick(area: usize, media: &MemoryMedia, image: &Image, random: &mut Random) -> (Range<u64>, u64) {
     let (offsets, layout) = (image.offsets(), image.resolved().layout);
     let mut page = |kind: u8| {
@@ -134,8 +133,8 @@ fn pick(area: usize, media: &MemoryMedia, image: &Image, random: &mut Random) ->
     }
 }
 
-/// Damages a part of an image; says what was done. Only where it is not `alone` among the damages
-/// is what proves the others spared.
+/// Damages a part of an image and returns a description. Metadata that prove others are damaged
+/// only if this is the only damage (`alone`).
 pub fn damage(
     media: &MemoryMedia,
     older: &MemoryMedia,
@@ -167,7 +166,8 @@ pub fn damage(
     format!("{}: {} at {part:?}", AREAS[area], KINDS[kind])
 }
 
-/// Reads unit by unit: each is what the model allows, or cannot be read. Counts the latter.
+/// Reads unit by unit: each must have a value that the model allows, or be unreadable. Returns the
+/// number of unreadable units.
 pub fn read_all(engine: &mut Engine<Tagged>, model: &Model, what: &str) -> usize {
     let mut model = model.clone();
     let per_page = u64::from(engine.ftl().config().sectors_per_page);
@@ -191,24 +191,24 @@ pub fn read_all(engine: &mut Engine<Tagged>, model: &Model, what: &str) -> usize
     unreadable
 }
 
-/// What became of damaged images.
+/// Results of serving damaged images.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub images: usize,
     pub refused: usize,
-    /// Served with units that cannot be read.
+    /// Images served with unreadable units.
     pub unreadable: usize,
-    /// A check finds something.
+    /// Images in which a check found errors.
     pub found: usize,
-    /// Units of refused images, and those that can be salvaged.
+    /// Units of refused images, and the number of them that can be salvaged.
     pub units: usize,
     pub salvaged: usize,
-    /// Refused images that have no room for a repair.
+    /// Refused images without space for a repair.
     pub unrepaired: usize,
 }
 
-/// An image that is refused or served, of which no unit reads as anything but what was flushed last
-/// or written since. Nor does one of what can be salvaged, and a repair makes it servable.
+/// Checks that an image is refused, or served without any unit older than its last flush. The same
+/// holds for salvaged units, and a repair must make the image servable.
 pub fn judge(media: &MemoryMedia, model: &Model, what: &str, tally: &mut Tally) {
     let media = Arc::new(media.survivor());
     tally.images += 1;
@@ -225,7 +225,7 @@ pub fn judge(media: &MemoryMedia, model: &Model, what: &str, tally: &mut Tally) 
             engine.ftl().check().expect(what);
             tally.unreadable += usize::from(read_all(&mut engine, model, what) > 0);
             assert!(report.servable, "{what}: {report:#?}");
-            // It takes writes, or says why not.
+            // It accepts writes, or reports why not.
             let data = vec![1; 512 * engine.ftl().config().sectors_per_page as usize];
             engine.start(Command::Write { offset: 0, fua: true }, Tagged { tag: 0, data });
             engine.run();
@@ -244,8 +244,8 @@ pub fn judge(media: &MemoryMedia, model: &Model, what: &str, tally: &mut Tally) 
     }
 }
 
-/// A repair makes a damaged image servable, and a check finds nothing more. False if so many blocks
-/// are damaged that there is no room to empty them.
+/// Whether a repair makes a damaged image servable, with no findings of a check afterwards. It
+/// returns false if so many blocks are damaged that there is no space to empty them.
 fn is_repaired(media: &Arc<MemoryMedia>, what: &str) -> bool {
     let several = what.contains(';');
     let repaired = gordon_store::repair_on(|| Image::on(Path::new(NAME), Box::new(media.clone())));
