@@ -1,4 +1,4 @@
-//! Long work on whole blocks of records, which threads take in turn.
+//! Processes whole blocks of records on several threads, which take blocks in turn.
 
 use crate::context::start;
 use crate::memory::Buffer;
@@ -7,17 +7,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Bytes of a block: whole records of 100 and whole pages of 4096, of which 102,400 are the fewest.
+/// Bytes of a block: a multiple of the record length 100 and of the page size 4096, hence of
+/// 102,400.
 pub const BLOCK: usize = 40 * PIECE;
 
-/// Bytes of a part of a block that stays in a core's cache while it is worked on twice.
+/// Bytes of a part of a block that stays in a core's cache while it is processed twice.
 pub const PIECE: usize = 102_400;
 
-/// Threads besides one for each core: so many wait for the device while the others work.
+/// Number of threads in addition to one for each core, since some of them wait for the device.
 const WAITING: usize = 4;
 
-/// Does `work` once for each number below `blocks`, which are taken in order, on all cores, each
-/// thread with a buffer of a block. The first error ends it.
+/// Calls `work` once for each number below `blocks`, in order, on all cores. Each thread has a
+/// buffer of one block. The first error ends the work.
 pub fn each<W>(blocks: u64, progress: &Progress, work: W) -> Result<(), SortError>
 where
     W: Fn(&mut Buffer, u64) -> Result<(), SortError> + Sync,
@@ -28,7 +29,7 @@ where
     let go_on = || {
         let mut buffer = Buffer::new(BLOCK);
         while !failed.load(Ordering::Relaxed) {
-            // What is taken is worked on: others may wait for it.
+            // A block that was taken must be processed, since other threads may wait for it.
             let worked = progress.check().map_err(SortError::from).and_then(|()| {
                 let block = taken.fetch_add(1, Ordering::Relaxed);
                 if block < blocks { work(&mut buffer, block).map(|()| true) } else { Ok(false) }
@@ -47,7 +48,7 @@ where
     let threads = usize::try_from(blocks).unwrap_or(usize::MAX).min(cores + WAITING);
     thread::scope(|scope| {
         for _ in 1..threads {
-            // This one is enough.
+            // If no further thread can be started, the current one does the work.
             let _ = start(scope, go_on);
         }
         go_on();

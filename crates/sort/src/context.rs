@@ -1,4 +1,4 @@
-//! What every pass of a sort has at hand.
+//! The state shared by all passes of a sort.
 
 use crate::Progress;
 use crate::SortError;
@@ -17,29 +17,30 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, Scope};
 
-/// Bytes looked at in each place of a file whose keys are sampled.
+/// Bytes read at each sampled position of a file.
 const SAMPLE: u64 = 2 * PAGE as u64;
-/// Places, each anywhere in its part of the file: of sorted records they are quantiles.
+/// Number of sampled positions, one at random in each of as many equal parts of the file; of sorted
+/// records these are quantiles.
 const SAMPLES: u64 = 512;
-/// Records of a batch in memory whose keys are sampled.
+/// Number of records of a batch in memory whose keys are sampled.
 const SAMPLED: usize = 1 << 14;
 
-/// What every pass of a sort has at hand.
+/// The state shared by all passes of a sort.
 pub struct SortContext<'a, S> {
     pub format: &'a S,
     pub queue: &'a IoQueue,
     pub progress: &'a Progress,
     pub threads: usize,
     pub seed: u64,
-    /// How records in memory are put in order.
+    /// Method to sort records in memory.
     pub in_core: InCore,
-    /// Of records whose keys are equal, only the first one is written.
+    /// Of records with equal keys, only the first one is written.
     pub unique: bool,
-    /// The weight of the keys that went to temporary files and did not come back yet.
+    /// Sum of the key hashes of records in temporary files that have not been read back.
     pub spilled_hash: &'a AtomicU64,
 }
 
-/// What a thread uses again from one batch to the next.
+/// Buffers that a thread reuses from one batch to the next.
 #[derive(Default)]
 pub struct WorkerScratch {
     scratch: EntryScratch,
@@ -47,17 +48,17 @@ pub struct WorkerScratch {
     pub arena: EntryArena,
 }
 
-/// What a key adds to a sum that finds temporary files which do not hold what was written.
+/// The share of a key in a checksum that detects temporary files whose contents changed.
 #[inline]
 pub fn key_hash(prefix: u128) -> u64 {
-    // All of its bits.
+    // The hash depends on all bits of the prefix.
     (prefix as u64) ^ ((prefix >> 64) as u64).rotate_left(40)
 }
 
 impl<S: RecordFormat> SortContext<'_, S> {
-    /// Looks at places all over the extents, which start with records: the format for records like
-    /// those there if `focus`, or the same format; its prefixes of their keys; and the mean length
-    /// of a record.
+    /// Samples the extents, each of which starts with a record, at random positions. Returns the
+    /// format, specialised for records like those sampled if `focus`; the prefixes of the sampled
+    /// keys in that format; and the mean length of a record.
     pub fn sample(
         &self,
         extents: &[Extent],
@@ -123,7 +124,7 @@ impl<S: RecordFormat> SortContext<'_, S> {
         Ok((format, sample, mean))
     }
 
-    /// The mean length of records, from the record ends in a piece that holds no whole record.
+    /// The mean length of records, from the record ends in pieces that hold no whole record.
     fn mean(&self, pieces: &[((u64, u64), Buffer)]) -> f64 {
         if let Some(length) = self.format.length() {
             return length as f64;
@@ -139,7 +140,7 @@ impl<S: RecordFormat> SortContext<'_, S> {
         bytes.max(1) as f64 / ends.max(1) as f64
     }
 
-    /// Where the first record starts in bytes from the middle of a file.
+    /// The start of the first record in bytes from the middle of a file.
     fn first(&self, place: u64, bytes: &[u8]) -> Option<usize> {
         match self.format.length() {
             Some(length) => Some((place.next_multiple_of(length as u64) - place) as usize),
@@ -147,7 +148,7 @@ impl<S: RecordFormat> SortContext<'_, S> {
         }
     }
 
-    /// Prefixes of keys from all over a batch of so many records.
+    /// Prefixes of keys spread over a batch.
     fn sample_chunks(&self, chunks: &[Chunk]) -> Vec<u128> {
         let each = (SAMPLED / chunks.len().max(1)).max(4);
         let mut sample = Vec::new();
@@ -161,14 +162,14 @@ impl<S: RecordFormat> SortContext<'_, S> {
                 let Some(at) = first.filter(|&at| at < from.len()) else { break };
                 let end = self.format.end(from, at);
                 sample.push(self.format.prefix(&from[at..end]));
-                // No record twice.
+                // The step excludes the record just sampled.
                 place += step.max(end - 1);
             }
         }
         sample
     }
 
-    /// Sorts a batch by one thread and writes it from byte `at` of the output on.
+    /// Sorts a batch with one thread and writes it from byte `at` of the output on.
     pub fn sort_batch(
         &self,
         chunks: &[Chunk],
@@ -190,9 +191,9 @@ impl<S: RecordFormat> SortContext<'_, S> {
         emitter.finish()
     }
 
-    /// Sorts a batch by all threads and writes it from byte `at` of the output on, `group` bytes or
-    /// more at a time. With `unique` one thread does all: where a group starts is known only when
-    /// the ones before it are sorted.
+    /// Sorts a batch with all threads and writes it from byte `at` of the output on, in groups of
+    /// at least `group` bytes. With `unique` a single thread does all of it, since the position of
+    /// a group is known only when the earlier ones are sorted.
     pub fn emit_all(
         &self,
         batch: &SortBatch<'_, S>,
@@ -225,17 +226,18 @@ impl<S: RecordFormat> SortContext<'_, S> {
         Ok(written.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keys of such a key_hash went to temporary files.
+    /// Adds the key hashes of records written to temporary files.
     pub fn add_spilled(&self, key_hash: u64) {
         self.spilled_hash.fetch_add(key_hash, Ordering::Relaxed);
     }
 
-    /// They came back.
+    /// Subtracts the key hashes of records read back from temporary files.
     pub fn remove_spilled(&self, key_hash: u64) {
         self.spilled_hash.fetch_sub(key_hash, Ordering::Relaxed);
     }
 
-    /// Moves from temporary files to temporary files; what is away is the same.
+    /// Runs `work`, which moves records between temporary files: the sum of the hashes stays the
+    /// same.
     pub fn with_frozen_spill<T>(&self, work: impl FnOnce() -> T) -> T {
         let away = self.spilled_hash.load(Ordering::Relaxed);
         let result = work();
@@ -243,7 +245,7 @@ impl<S: RecordFormat> SortContext<'_, S> {
         result
     }
 
-    /// Runs `work` on every thread; it looks at what it is given for errors of the others.
+    /// Runs `work` on every thread, with access to the first error of any thread.
     pub fn on_all(
         &self,
         work: impl Fn(&FirstError) -> Result<(), SortError> + Sync,
@@ -258,7 +260,7 @@ impl<S: RecordFormat> SortContext<'_, S> {
     }
 }
 
-/// A thread of `scope`, if the system gives one.
+/// Starts a thread of `scope`, if the system permits it.
 pub fn start<'scope>(
     scope: &'scope Scope<'scope, '_>,
     work: impl FnOnce() + Send + 'scope,
@@ -278,7 +280,7 @@ pub struct FirstError {
 }
 
 impl FirstError {
-    /// Keeps an error where it is the first.
+    /// Keeps an error if it is the first.
     pub fn note(&self, result: Result<(), SortError>) {
         if let Err(error) = result {
             self.any.store(true, Ordering::Relaxed);
@@ -286,7 +288,7 @@ impl FirstError {
         }
     }
 
-    /// An error where there was one, or the work is to stop.
+    /// Returns an error if a thread has failed or a stop was requested.
     pub fn check(&self, progress: &Progress) -> Result<(), SortError> {
         if self.any.load(Ordering::Relaxed) {
             Err(SortError::Interrupted)

@@ -1,5 +1,5 @@
-//! Two passes, by distribution: records are put into buckets of a range of keys each, which are
-//! files in pieces; then one bucket after the other is read, sorted and written.
+//! Two passes by distribution: records are distributed to buckets by key range, which are stored as
+//! blocks in temporary files; then each bucket is read, sorted and written.
 
 use crate::SortError;
 use crate::context::{SortContext, WorkerScratch, key_hash};
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// A piece of a bucket in a temporary file: whole records from a page on.
+/// A block of a bucket in a temporary file: whole records, starting at a page.
 #[derive(Clone, Debug)]
 pub struct BucketBlock {
     pub file: Arc<SortFile>,
@@ -25,31 +25,31 @@ pub struct BucketBlock {
     pub len: u64,
 }
 
-/// Records of a range of keys, in the order in which they came.
+/// The records of a key range, in the order of the input.
 #[derive(Clone, Debug, Default)]
 pub struct Bucket {
     pub blocks: Vec<BucketBlock>,
     pub records: u64,
     pub bytes: u64,
-    /// Whether all their keys are equal: there is nothing to sort.
+    /// Whether all keys are equal, so that no sorting is needed.
     pub is_equal: bool,
 }
 
 impl Bucket {
-    /// The memory that its blocks take in buffers of `room` bytes or more: those that end before a
-    /// wide record are not full. The last block takes what it holds.
+    /// The memory that its blocks take in buffers of at least `room` bytes. A block that ends
+    /// before a wide record does not fill its buffer; the last block takes only its own length.
     fn memory(&self, room: usize) -> u64 {
         let Some((last, full)) = self.blocks.split_last() else { return 0 };
         full.iter().map(|block| memory_of(block, room)).sum::<u64>() + last.len
     }
 }
 
-/// The memory of a block in a buffer of `room` bytes or more.
+/// The memory of a block in a buffer of at least `room` bytes.
 fn memory_of(block: &BucketBlock, room: usize) -> u64 {
     block.len.max(room as u64)
 }
 
-/// Puts all records of a stream into buckets; answers with the length of the longest record, too.
+/// Distributes all records of a stream to buckets; also returns the length of the longest record.
 pub fn scatter<S: RecordFormat>(
     context: &SortContext<'_, S>,
     stream: &mut RecordStream<'_, S>,
@@ -64,12 +64,12 @@ pub fn scatter<S: RecordFormat>(
             ..Bucket::default()
         })
         .collect();
-    // Of each bucket what is not written yet.
+    // By bucket: the buffer that has not been written yet, and its fill.
     let mut open: Vec<(Buffer, usize)> = (0..partition.len()).map(|_| Default::default()).collect();
     let mut write = |range: usize, bucket: &mut Bucket, (buffer, len): (Buffer, usize)| {
-        // A page is never written in part.
+        // Only whole pages are written.
         let written = len.next_multiple_of(PAGE);
-        // Each bucket lies on all devices: they are read at a time.
+        // The blocks of a bucket are spread over all devices, which are read in parallel.
         let (file, offset) = space.block(range + bucket.blocks.len(), written as u64);
         bucket.blocks.push(BucketBlock { file: file.clone(), offset, len: len as u64 });
         writer.write(file, offset, buffer, 0..written);
@@ -101,7 +101,8 @@ pub fn scatter<S: RecordFormat>(
                 let mut buffer = if is_wide { Buffer::new(record.len()) } else { writer.take()? };
                 buffer.get_mut()[..record.len()].copy_from_slice(record);
                 if is_wide {
-                    // One at a time: the writer does not bound the number of such buffers.
+                    // Each is written before the next, since the writer does not limit the number
+                    // of such buffers.
                     write(range, bucket, (buffer, record.len()));
                     writer.finish()?;
                 } else {
@@ -122,7 +123,7 @@ pub fn scatter<S: RecordFormat>(
     Ok((buckets, longest))
 }
 
-/// Memory that workers share.
+/// A memory budget shared by workers.
 struct MemoryShare {
     all: u64,
     left: Mutex<u64>,
@@ -134,7 +135,8 @@ impl MemoryShare {
         Self { all, left: Mutex::new(all), changed: Condvar::new() }
     }
 
-    /// Waits until so much is left; what is more than all has all.
+    /// Runs `work` when `bytes` of the budget are available; a larger amount takes the whole
+    /// budget.
     fn with<T>(&self, bytes: u64, work: impl FnOnce() -> T) -> T {
         let bytes = bytes.min(self.all);
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +147,7 @@ impl MemoryShare {
     }
 }
 
-/// What a worker has of it; it comes back however the work ends.
+/// A worker's share of the budget, which is returned on drop.
 struct MemoryGrant<'a> {
     budget: &'a MemoryShare,
     bytes: u64,
@@ -158,7 +160,7 @@ impl Drop for MemoryGrant<'_> {
     }
 }
 
-/// Buffers of one size that buckets are read into, used again.
+/// A pool of buffers of one size, into which buckets are read.
 pub struct SpareBuffers {
     room: usize,
     buffers: Mutex<Vec<Buffer>>,
@@ -177,7 +179,7 @@ impl SpareBuffers {
         spare.pop().unwrap_or_else(|| Buffer::new(self.room))
     }
 
-    /// Keeps the buffers, but for those of a single wide record.
+    /// Returns the buffers to the pool, except those of a single wide record.
     fn give_back(&self, chunks: Vec<Chunk>) {
         let mut spare = self.buffers.lock().unwrap_or_else(PoisonError::into_inner);
         let buffers = chunks.into_iter().map(|chunk| chunk.buffer);
@@ -185,7 +187,7 @@ impl SpareBuffers {
     }
 }
 
-/// Reads blocks, all at a time.
+/// Reads all blocks of a bucket in parallel.
 fn read<S: RecordFormat>(
     context: &SortContext<'_, S>,
     blocks: &[BucketBlock],
@@ -193,7 +195,7 @@ fn read<S: RecordFormat>(
 ) -> Result<Vec<Chunk>, SortError> {
     let (reply, replies) = channel();
     for (tag, block) in (0..).zip(blocks) {
-        // As much as is in memory at a time.
+        // The length of a block in memory, which fits.
         let len = block.len as usize;
         context.queue.submit(TransferRequest {
             op: Op::Read,
@@ -218,10 +220,10 @@ fn read<S: RecordFormat>(
     failed.map(|()| chunks)
 }
 
-/// Sorts the buckets that fit in `most` bytes and writes them from byte `at` of the output on, as
-/// many of `workers` at a time as have place there; answers with the others and where each belongs,
-/// and with what was written. With `unique` there is one bucket: where the next one starts is not
-/// known before.
+/// Sorts the buckets that fit in `most` bytes and writes them from byte `at` of the output on, by
+/// up to `workers` threads as memory permits. Returns the remaining buckets with their positions in
+/// the output, and counts of what was written. With `unique`, at most one bucket may be passed,
+/// since the position of the next one is not known before.
 pub fn gather<S: RecordFormat>(
     context: &SortContext<'_, S>,
     buckets: &[Bucket],
@@ -233,7 +235,7 @@ pub fn gather<S: RecordFormat>(
     let mut large = Vec::new();
     for bucket in buckets {
         if bucket.is_equal && !context.unique {
-            // As they came, a part at a time.
+            // Equal keys: the records are written in input order, a part of the bucket at a time.
             let mut from = at;
             let mut rest = &bucket.blocks[..];
             while !rest.is_empty() {
@@ -264,7 +266,7 @@ pub fn gather<S: RecordFormat>(
         while let Some(&(blocks, bucket, at)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             failed.check(context.progress)?;
             let bytes: u64 = blocks.iter().map(|block| block.len).sum();
-            // Of a part of a bucket about its part of them.
+            // Estimates the records of a part of a bucket in proportion to its bytes.
             let part = bytes as f64 / bucket.bytes.max(1) as f64;
             let records = (bucket.records as f64 * part).ceil() as u64;
             let taken = blocks.iter().map(|block| memory_of(block, room)).sum();
@@ -275,7 +277,7 @@ pub fn gather<S: RecordFormat>(
                 *written.lock().unwrap_or_else(PoisonError::into_inner) += some;
                 spare.give_back(chunks);
                 if bytes > most / workers as u64 {
-                    // It took what is the others'.
+                    // The arena grew beyond this worker's share, so it is freed.
                     bench.arena = EntryArena::default();
                 }
                 Ok::<_, SortError>(())

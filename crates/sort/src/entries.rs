@@ -1,5 +1,5 @@
-//! Entries of records: 128 bits, the start of the key and the place of the record. The memory that
-//! they lie in, and their order.
+//! Sort entries of 128 bits each, made of the prefix of a key and the position of the record; the
+//! memory that holds them, and sorting.
 
 use gordon_sys::memory::advise_large_pages;
 use std::ops::{Deref, DerefMut};
@@ -8,20 +8,20 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes of an entry.
 pub const ENTRY: usize = size_of::<u128>();
 
-/// Entries of a cell, where keys are even: where they are letters, it is some times as many that
-/// are sorted by insertion.
+/// Mean number of entries in a cell if keys are uniform. With keys of letters, cells have several
+/// times as many; they are still sorted by insertion.
 const CELL: usize = 4;
 
-/// Memory for entries, used again from one batch of records to the next: to give it back each time
-/// would have the system clear its pages each time.
+/// Memory for entries, reused from one batch of records to the next: if it were freed, the system
+/// would clear its pages each time.
 #[derive(Debug, Default)]
 pub struct EntryArena(Vec<u128>);
 
 impl EntryArena {
-    /// For so many, or more: memory is taken as they come.
+    /// Makes space for at least `count` entries; the system allocates pages when they are used.
     pub fn fit(&mut self, count: usize) {
         if self.0.len() < count {
-            // What there was goes first.
+            // The old memory is freed first.
             self.0 = Vec::new();
             self.0 = vec![0; count];
             let all = self.0.as_ptr_range();
@@ -29,18 +29,18 @@ impl EntryArena {
         }
     }
 
-    /// All of it, to be given to threads part by part.
+    /// The whole arena, to be divided among threads.
     pub fn split(&mut self) -> ArenaSplitter<'_> {
         ArenaSplitter(Mutex::new(&mut self.0))
     }
 }
 
-/// What of a room is not given away.
+/// The part of an arena that has not been handed out.
 #[derive(Debug)]
 pub struct ArenaSplitter<'r>(Mutex<&'r mut [u128]>);
 
 impl<'r> ArenaSplitter<'r> {
-    /// For so many entries; where the room is full, memory of their own.
+    /// Space for `count` entries: from the arena, or allocated separately if the arena is full.
     pub fn take(&self, count: usize) -> ArenaSlice<'r> {
         let mut left = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if count > left.len() {
@@ -52,7 +52,7 @@ impl<'r> ArenaSplitter<'r> {
     }
 }
 
-/// Entries that came from a room, or had no place there.
+/// Space for entries, from an arena or allocated separately.
 #[derive(Debug)]
 pub enum ArenaSlice<'r> {
     Part(&'r mut [u128]),
@@ -81,7 +81,7 @@ impl DerefMut for ArenaSlice<'_> {
     }
 }
 
-/// Entries of a range while they are put in order; what a thread uses again from one to the next.
+/// Sorts the entries of a range; a thread reuses it from one range to the next.
 #[derive(Default)]
 pub struct EntrySorter {
     pub all: Vec<u128>,
@@ -90,8 +90,8 @@ pub struct EntrySorter {
 }
 
 impl EntrySorter {
-    /// Sorts them: scatters them over cells of equal width, of which each holds a few where keys
-    /// are spread evenly, and sorts each cell.
+    /// Sorts the entries: distributes them to cells of equal key width, which hold few entries each
+    /// if keys are uniform, and sorts each cell.
     pub fn sort(&mut self) {
         let Self { all, scattered, starts } = self;
         let top = |entry: u128| (entry >> 64) as u64;
@@ -106,7 +106,7 @@ impl EntrySorter {
             return;
         }
         let shift = width.saturating_sub(cells.trailing_zeros());
-        // Below the number of cells.
+        // The result is below the number of cells, which fits.
         let cell = |entry: u128| ((top(entry) - least) >> shift) as usize;
         starts.clear();
         starts.resize(cells + 1, 0);
@@ -124,7 +124,7 @@ impl EntrySorter {
             *next += 1;
         }
         std::mem::swap(all, scattered);
-        // Each start is now its cell's end.
+        // Each start has advanced to the end of its cell.
         let mut from = 0;
         for &end in &starts[..cells] {
             let end = end as usize;
@@ -135,13 +135,13 @@ impl EntrySorter {
         }
     }
 
-    /// Takes those of sorted runs, in order: neighbours are merged until there is one.
+    /// Merges sorted runs: adjacent runs are merged pairwise until one is left.
     pub fn merge<'a>(&mut self, runs: impl Iterator<Item = &'a [u128]>) {
         let Self { all, scattered, starts } = self;
         all.clear();
         starts.clear();
         for run in runs.filter(|run| !run.is_empty()) {
-            // Entries of a range, which are fewer.
+            // A range has fewer than 2^32 entries.
             starts.push(all.len() as u32);
             all.extend_from_slice(run);
         }
@@ -154,7 +154,7 @@ impl EntrySorter {
             }
             starts.pop();
             if starts.len() % 2 == 1 {
-                // One has no neighbour.
+                // An odd last run has no neighbour.
                 let from = starts[starts.len() - 1] as usize;
                 scattered[from..].copy_from_slice(&all[from..]);
             }
@@ -168,12 +168,12 @@ impl EntrySorter {
     }
 }
 
-/// Merges two, which together are as long as `into`.
+/// Merges two runs, whose total length is that of `into`.
 fn merge_two(a: &[u128], b: &[u128], into: &mut [u128]) {
     let (mut at, mut bt) = (0, 0);
     while let (Some(&x), Some(&y)) = (a.get(at), b.get(bt)) {
         let first = x < y;
-        // Which of them is by chance: no branch is taken for it.
+        // Branchless, since the condition is unpredictable.
         into[at + bt] = if first { x } else { y };
         at += usize::from(first);
         bt += usize::from(!first);
@@ -204,7 +204,7 @@ mod tests {
             expected.sort_unstable();
             entries.sort();
             prop_assert_eq!(&entries.all, &expected);
-            // And again, with what it left.
+            // Sorts again, with the reused buffers.
             entries.sort();
             prop_assert_eq!(&entries.all, &expected);
             let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(runs.len())).collect();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_has_its_own() {
+    fn entries_beyond_the_arena_are_allocated_separately() {
         let mut arena = EntryArena::default();
         arena.fit(5);
         let share = arena.split();

@@ -3,38 +3,39 @@ use rustix::io::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a sort, a generator or a checker cannot go on. The text has the hint on its own line.
+/// Why a sort, generator or validator fails. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
 pub enum SortError {
-    /// The system's own word.
+    /// The system reported an error.
     #[error("{path}: cannot {what}: {error}{hint}", path = path.display(), hint = hint(error))]
     System {
-        /// Of what.
+        /// The file or folder.
         path: PathBuf,
-        /// What was to be done.
+        /// The failed operation.
         what: String,
-        /// What it said.
+        /// The error of the system.
         error: io::Error,
     },
-    /// A file ends where there were bytes before.
+    /// A file became shorter while it was read.
     #[error(
         "{path}: ends at byte {at}, before its length of a moment ago: something cut it\n  \
          try: leave the files of a sort alone while it runs",
         path = path.display()
     )]
     Short {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Where.
+        /// Its current length in bytes.
         at: u64,
     },
-    /// Keys that were written are not those that were read.
+    /// The keys read back from temporary files are not those that were written.
     #[error(
         "the temporary files do not hold what was written: something changed them, or their device did\n  \
          try: leave the files of a sort alone while it runs; --temp on another device"
     )]
     Changed,
-    /// A file is text, and nobody said that it holds records of the default format.
+    /// A file is text, and no format was requested, so that the default format of 100-byte records
+    /// would apply.
     #[error(
         "{path}: the file is text, and the default format is records of 100 bytes{over}\n  \
          try: --lines for text; --record 100 for records of 100 bytes",
@@ -42,12 +43,12 @@ pub enum SortError {
         over = left_over(*over)
     )]
     Text {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Bytes behind the last 100 bytes.
+        /// Bytes after the last whole 100 bytes.
         over: u64,
     },
-    /// A file is not whole records.
+    /// The length of a file is not a multiple of the record length.
     #[error(
         "{path}: not a multiple of {record}-byte records ({len} bytes left over at byte {at})\n  \
          try: --lines for text; --record N with the length of a record; --partial-last keep to \
@@ -55,33 +56,33 @@ pub enum SortError {
         path = path.display()
     )]
     Partial {
-        /// Which.
+        /// The file.
         path: PathBuf,
         /// Bytes of a record.
         record: u64,
-        /// Where the part of a record starts.
+        /// Offset of the incomplete record.
         at: u64,
-        /// How long it is.
+        /// Bytes of the incomplete record.
         len: u64,
     },
-    /// A device has no more place.
+    /// A device is full.
     #[error(
         "{path}: no place on the device for {len}\n  \
          try: another device (--temp for temporary files), or more memory, so that there are none",
         path = path.display()
     )]
     Full {
-        /// Of what.
+        /// The file.
         path: PathBuf,
-        /// What it was to be long.
+        /// The length that the file should get.
         len: Bytes,
     },
-    /// A value that cannot be.
+    /// A value is invalid.
     #[error("{what}: {why}\n  try: {hint}")]
     Impossible {
-        /// Which value.
+        /// The value.
         what: String,
-        /// What is wrong with it.
+        /// Why it is invalid.
         why: String,
         /// What to try.
         hint: String,
@@ -98,23 +99,23 @@ impl From<Stopped> for SortError {
 }
 
 impl SortError {
-    /// The system's word on something.
+    /// An error of the system, for an operation on a path.
     pub(crate) fn system(path: &Path, what: &str, error: impl Into<io::Error>) -> Self {
         Self::System { path: path.into(), what: what.into(), error: error.into() }
     }
 
-    /// A value that cannot be.
+    /// An invalid value.
     pub(crate) fn impossible(what: impl ToString, why: impl ToString, hint: &str) -> Self {
         Self::Impossible { what: what.to_string(), why: why.to_string(), hint: hint.into() }
     }
 }
 
-/// The part of a record at a file's end.
+/// Text about an incomplete record at the end of a file.
 fn left_over(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { format!(" ({bytes} bytes left over)") }
 }
 
-/// What may help, where something may.
+/// A hint for an error of the system, or an empty text.
 fn hint(error: &io::Error) -> &'static str {
     match Errno::from_io_error(error) {
         Some(Errno::ACCESS | Errno::PERM) => {

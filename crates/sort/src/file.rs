@@ -1,4 +1,5 @@
-//! Files that are read and written at a place, past the page cache where their file system lets us.
+//! Files with positioned reads and writes, which bypass the page cache if the file system supports
+//! it.
 
 use crate::SortError;
 use crate::memory::PAGE;
@@ -28,10 +29,10 @@ pub enum CacheMode {
     Buffered,
 }
 
-/// What the name of a temporary file starts with, while it has one.
+/// Prefix of the names of temporary files, while they have names.
 const SCRATCH: &str = ".gordon-sort-";
 
-/// A file of the system, and a second way to it for parts that are not whole blocks.
+/// A file of the system, opened a second time with `O_DIRECT` for transfers of whole pages.
 #[derive(Debug)]
 struct FilePart {
     path: PathBuf,
@@ -39,15 +40,15 @@ struct FilePart {
     direct: Option<Arc<fs::File>>,
 }
 
-/// A file; or one that is striped over several, unit n in file n mod their count.
+/// A file, or several files as one striped file: unit n is in file n mod their count.
 #[derive(Debug)]
 pub struct SortFile {
     parts: Vec<Arc<FilePart>>,
-    /// Bytes of a unit.
+    /// Bytes of a stripe unit.
     unit: u64,
 }
 
-/// Where a transfer goes to, and how much of it.
+/// The part of a transfer that one call can do: file, offset and length.
 pub struct IoSegment<'a> {
     part: &'a FilePart,
     pub file: &'a Arc<fs::File>,
@@ -56,9 +57,9 @@ pub struct IoSegment<'a> {
 }
 
 impl SortFile {
-    /// Opens what is there, to be read.
+    /// Opens an existing file for reading.
     pub fn open(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
-        // Before it is opened: a pipe would wait for its other end.
+        // The type is checked before opening, since opening a pipe would wait for its other end.
         let meta = fs::metadata(path).map_err(|error| SortError::system(path, "open it", error))?;
         if !meta.is_file() && !meta.file_type().is_block_device() {
             return Err(SortError::impossible(
@@ -71,7 +72,7 @@ impl SortFile {
         FilePart::with(path, mode, options.read(true)).map(Self::of)
     }
 
-    /// Makes one that must not be there yet, to be read and written by us alone.
+    /// Creates a file that must not exist yet, for reading and writing by this process alone.
     pub fn create(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
         let mut options = OpenOptions::new();
         let made = FilePart::with(
@@ -80,13 +81,13 @@ impl SortFile {
             options.read(true).write(true).create_new(true),
         );
         let mut part = made?;
-        // Where files cannot be locked, the number of the process has to do.
+        // If files cannot be locked, the process number in the name has to suffice.
         let _ = rustix::fs::flock(&part.cached, FlockOperation::NonBlockingLockExclusive);
         part.direct = direct(path, mode, OpenOptions::new().read(true).write(true))?.map(Arc::new);
         Ok(Self::of(part))
     }
 
-    /// Whether nobody who made a file holds it.
+    /// Whether no process that created this file still holds it.
     pub fn is_free(path: &Path) -> bool {
         let locked = fs::File::open(path).map(|file| {
             rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)
@@ -95,13 +96,13 @@ impl SortFile {
         matches!(locked, Ok(false))
     }
 
-    /// Opens what is there, to be read and written.
+    /// Opens an existing file for reading and writing.
     pub fn open_to_write(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
         FilePart::with(path, mode, OpenOptions::new().read(true).write(true)).map(Self::of)
     }
 
-    /// Makes one in a folder that nobody else sees and that is gone when it is closed, however that
-    /// comes.
+    /// Creates an unnamed file in a folder, which the system removes when it is closed, however the
+    /// process ends.
     pub fn scratch(folder: &Path, number: usize, mode: CacheMode) -> Result<Self, SortError> {
         remove_of_dead(existing(folder)?, SCRATCH.as_bytes());
         let path = folder.join(format!("{SCRATCH}{}-{number}", std::process::id()));
@@ -115,12 +116,12 @@ impl SortFile {
         Self { parts: vec![Arc::new(part)], unit: u64::MAX }
     }
 
-    /// One that lies over several in units of so many bytes.
+    /// Several files as one, striped in units of `unit` bytes.
     pub fn striped(files: &[Arc<Self>], unit: u64) -> Self {
         Self { parts: files.iter().flat_map(|file| file.parts.iter().cloned()).collect(), unit }
     }
 
-    /// Opens what is there, striped in units of so many bytes, to be read.
+    /// Opens existing files, striped in units of `unit` bytes, for reading.
     pub fn open_striped(
         paths: &[PathBuf],
         unit: Bytes,
@@ -144,23 +145,23 @@ impl SortFile {
         Ok(file)
     }
 
-    /// Bytes of it, now.
+    /// Current length in bytes.
     pub fn len(&self) -> Result<u64, SortError> {
         self.parts.iter().map(|part| part.len()).sum()
     }
 
-    /// Whether the page cache is gone past.
+    /// Whether transfers bypass the page cache.
     pub fn is_direct(&self) -> bool {
         self.parts.iter().all(|part| part.direct.is_some())
     }
 
-    /// The way for so many bytes from there on.
+    /// The first part of a transfer of `len` bytes at `offset` that one call can do.
     pub fn segment(&self, offset: u64, len: usize) -> IoSegment<'_> {
         let (count, number) = (self.parts.len() as u64, offset / self.unit);
         let (part, within) = (&*self.parts[(number % count) as usize], offset % self.unit);
         let offset = number / count * self.unit + within;
         let len = (self.unit - within).min(len as u64) as usize;
-        // Whole blocks go past the page cache.
+        // Whole pages bypass the page cache.
         let blocks = len - len % PAGE;
         match &part.direct {
             Some(direct) if blocks > 0 && offset.is_multiple_of(PAGE as u64) => {
@@ -170,7 +171,7 @@ impl SortFile {
         }
     }
 
-    /// Takes the place for so many bytes, so that a full device is heard of now.
+    /// Allocates `len` bytes, so that a full device is an error now and not later.
     pub fn reserve(&self, len: u64) -> Result<(), SortError> {
         self.part_lens(len).try_for_each(|(part, len)| part.reserve(len))
     }
@@ -179,7 +180,7 @@ impl SortFile {
         self.part_lens(len).try_for_each(|(part, len)| part.set_len(len))
     }
 
-    /// How many of so many bytes lie in part `n`.
+    /// Number of bytes in file `n`, of a striped file of `len` bytes.
     pub fn part_len(&self, n: usize, len: u64) -> u64 {
         let row = self.unit.saturating_mul(self.parts.len() as u64);
         let before = self.unit.saturating_mul(n as u64);
@@ -190,7 +191,7 @@ impl SortFile {
         self.parts.iter().enumerate().map(move |(n, part)| (&**part, self.part_len(n, len)))
     }
 
-    /// Fills `into` from there.
+    /// Reads at `offset` until `into` is filled.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), SortError> {
         let mut done = 0;
         while done < into.len() {
@@ -201,7 +202,7 @@ impl SortFile {
         Ok(())
     }
 
-    /// Writes `bytes` there.
+    /// Writes all of `bytes` at `offset`.
     pub fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), SortError> {
         let mut done = 0;
         while done < bytes.len() {
@@ -212,7 +213,7 @@ impl SortFile {
         Ok(())
     }
 
-    /// Makes what was written durable, and its length.
+    /// Makes the contents and the length durable.
     pub fn sync(&self) -> Result<(), SortError> {
         self.parts.iter().try_for_each(|part| {
             part.cached.sync_all().map_err(|error| part.failed("make it durable", error))
@@ -221,7 +222,8 @@ impl SortFile {
 }
 
 impl IoSegment<'_> {
-    /// How much of a transfer that took this way was done, of what the system said of it.
+    /// The number of bytes that a transfer of this segment moved, or its error, from the result of
+    /// the system call.
     pub fn after(&self, op: Op, moved: Result<usize, Errno>) -> Result<usize, SortError> {
         let what = match op {
             Op::Read => "read",
@@ -254,7 +256,7 @@ impl FilePart {
     }
 
     fn len(&self) -> Result<u64, SortError> {
-        // Of a block device as well.
+        // The end is found by seeking, which also works for block devices.
         let end = rustix::fs::seek(&self.cached, SeekFrom::End(0));
         end.map_err(|error| self.failed("look at it", error.into()))
     }
@@ -287,7 +289,7 @@ impl FilePart {
     }
 }
 
-/// Bytes of a unit of a stripe over so many files.
+/// Validates the stripe unit over a number of files.
 pub fn unit_over(unit: Bytes, files: usize) -> Result<u64, SortError> {
     if files == 0 {
         return Err(SortError::impossible("stripe", "over no files", "their names, in order"));
@@ -299,7 +301,7 @@ pub fn unit_over(unit: Bytes, files: usize) -> Result<u64, SortError> {
     Ok(unit.0)
 }
 
-/// A way past the page cache; none where that is not wanted, or the file system has none.
+/// Opens a file with `O_DIRECT`; `None` if that is not wanted, or not supported by the file system.
 fn direct(
     path: &Path,
     mode: CacheMode,

@@ -1,18 +1,18 @@
-//! Text that nobody asked to have sorted as records of the benchmark.
+//! Detects text that would be sorted as benchmark records without being requested.
 
 use crate::memory::Buffer;
 use crate::{Benchmark, SortError};
 use std::path::Path;
 
-/// Bytes at the start of a file that are looked at.
+/// Bytes at the start of a file that are examined.
 const HEAD: u64 = 64 << 10;
 
 /// Refuses a file of `len` bytes that is text, unless it has the form of the benchmark's ASCII
 /// records: each of 100 bytes, with its only line end, CR LF, in the last two. Records of the
-/// default format have no mark, so lines would be cut at every hundredth byte.
+/// default format have no marker, so lines would be cut after every 100 bytes.
 ///
 /// # Errors
-/// [`SortError::Text`], or where the file cannot be read.
+/// Returns [`SortError::Text`] if the file is refused, or an error if it cannot be read.
 pub fn refuse_text(
     path: &Path,
     len: u64,
@@ -28,15 +28,15 @@ pub fn refuse_text(
     Ok(())
 }
 
-/// Whether bytes are text in an encoding that has ASCII's control characters. A zero byte may end a
-/// line, and fills every second byte of UTF-16.
+/// Whether bytes are text in an encoding that has the control characters of ASCII. A zero byte may
+/// end a line, and is every other byte of UTF-16.
 fn is_text(bytes: &[u8]) -> bool {
     let is_control = |byte: &u8| matches!(byte, 1..=7 | 14..=26 | 28..=31 | 127);
     let zeros = bytes.iter().filter(|&&byte| byte == 0).count();
     !bytes.iter().any(is_control) && zeros < bytes.len() - bytes.len() / 4
 }
 
-/// Whether each record ends in CR LF and holds no other line end.
+/// Whether each record ends in CR LF and has no other line end.
 fn is_ascii_form(bytes: &[u8]) -> bool {
     let (records, _) = bytes.as_chunks::<{ Benchmark::RECORD }>();
     let is_end = |byte: &u8| matches!(byte, b'\n' | b'\r');
@@ -73,7 +73,7 @@ mod tests {
         let windows = lines.replace('\n', "\r\n");
         let zero_terminated = lines.replace('\n', "\0");
         let coloured = lines.replace('9', "\x1b[1m9\x1b[0m");
-        // Each line has the length of a record, but not its line end.
+        // Each line has the length of a record, but another line end.
         let wide: String = (0..50).map(|n| format!("{n:099}\n")).collect();
         let all: [&[u8]; 9] = [
             lines.as_bytes(),

@@ -1,10 +1,11 @@
-//! Records in memory, put in order.
+//! Sorts records in memory.
 //!
-//! What is moved is not records but [entries](crate::entries). By radix, those of a chunk are
-//! scattered by ranges of keys that fit a processor's cache, and each range is sorted there. By
-//! merging, as many as fit the cache are sorted as they come, and a range is what all these runs
-//! have of it, merged. Then a range's records are gathered straight into what is written. The place
-//! is part of the entry, so that equal keys stay in the order in which they came.
+//! The sort moves [entries](crate::entries) instead of records. With radix, the entries of a chunk
+//! are partitioned by key ranges that fit a processor's cache, and each range is sorted there. With
+//! merge, as many entries as fit the cache are sorted as they arrive, and each range is merged from
+//! the parts that all these runs have of it. Then the records of a range are copied directly to the
+//! output buffer. The position is part of the entry, so records with equal keys stay in input
+//! order.
 
 use crate::SortError;
 use crate::context::key_hash;
@@ -31,62 +32,64 @@ pub enum InCore {
     Merge,
 }
 
-/// Bits of an entry that say where in a chunk the record starts.
+/// Bits of an entry for the start of the record in its chunk.
 const START_BITS: u32 = 32;
-/// Bits that say in which chunk.
+/// Bits of an entry for the chunk.
 const CHUNK_BITS: u32 = u128::BITS - PREFIX_BITS - START_BITS;
-/// Chunks that can be sorted together.
+/// Maximum number of chunks that can be sorted together.
 pub const MOST_CHUNKS: usize = 1 << CHUNK_BITS;
-/// Bytes of a chunk's tables for a range.
+/// Bytes of a chunk's tables for each range.
 pub const TABLE: usize = size_of::<u32>() + size_of::<u64>();
 
-/// Entries of a range, where they are sorted: 64 KiB, so that two threads of a core have theirs in
-/// its cache.
+/// Entries of a range while it is sorted: 64 KiB, so that the ranges of two threads fit the cache
+/// of a core.
 const RANGE: u64 = 4096;
-/// More ranges would scatter over more memory than the cache has lines for.
+/// Maximum number of ranges: more would write to more memory locations than the cache has lines
+/// for.
 const MOST_RANGES: u64 = 4096;
-/// Records asked for before they are gathered: what a core has under way at a time.
+/// Number of records prefetched ahead of the one being copied, which is about the number of
+/// outstanding misses of a core.
 const GATHER_AHEAD: usize = 16;
-/// Bytes of a line of the cache.
+/// Bytes of a cache line.
 const LINE: usize = 64;
-/// Bytes asked for before their keys are looked at.
+/// Bytes prefetched ahead of the key being examined.
 const PREFETCH_BYTES: usize = 3072;
-/// Entries of a run: 1 MiB, of which a core's cache has two or more.
+/// Entries of a run: 1 MiB, where the cache of a core has 2 MiB or more.
 const RUN: usize = 1 << 16;
 
-/// Prefixes taken from a key one after the other before whole keys are compared: what repeats
-/// longer than that is compared as memory is.
+/// Maximum number of prefixes taken from a key before whole keys are compared; longer repetitions
+/// are compared directly in memory.
 const DEEPEST: u32 = 64;
-/// So few are compared at once.
+/// Number of records that are compared directly instead of by further prefixes.
 const FEW: usize = 4;
 
-/// The ranges to sort so many records by.
+/// The number of ranges for sorting this number of records.
 pub fn ranges(records: u64) -> usize {
-    // No more than MOST_RANGES.
+    // At most MOST_RANGES, which fits.
     (records / RANGE).clamp(1, MOST_RANGES) as usize
 }
 
-/// What makes entries of records.
+/// Makes entries of records.
 pub struct KeyExtractor<'a, S> {
     pub format: &'a S,
     pub partition: &'a Partition,
     pub in_core: InCore,
 }
 
-/// The entries of a chunk, each run of them by their ranges.
+/// The entries of a chunk, partitioned by range within each run.
 pub struct PartitionedChunk<'r> {
     entries: ArenaSlice<'r>,
-    /// Of each run, where each range starts; one more at its end.
+    /// By run: the start of each range, and the end of the last one.
     starts: Vec<u32>,
-    /// Bytes of the records of each range.
+    /// By range: bytes of its records.
     bytes: Vec<u64>,
-    /// Of all their keys.
+    /// Sum of the hashes of all keys.
     sum: u64,
     /// Bytes of the longest record.
     longest: usize,
 }
 
-/// What a thread uses again from one chunk to the next.
+/// Buffers that a thread reuses from one chunk to the next.
 #[derive(Default)]
 pub struct EntryScratch {
     entries: Vec<u128>,
@@ -94,7 +97,7 @@ pub struct EntryScratch {
 }
 
 impl<S: RecordFormat> KeyExtractor<'_, S> {
-    /// The entries of chunk `number`.
+    /// Makes the entries of chunk `number`.
     pub fn of<'r>(
         &self,
         chunk: &Chunk,
@@ -115,7 +118,7 @@ impl<S: RecordFormat> KeyExtractor<'_, S> {
             let prefix = format.prefix(&all[start..end]);
             let range = partition.of(prefix);
             scratch.entries.push(prefix << (u128::BITS - PREFIX_BITS) | place | start as u128);
-            // Ranges are fewer.
+            // There are fewer than 2^16 ranges.
             scratch.ranges.push(range as u16);
             sum = sum.wrapping_add(key_hash(prefix));
             bytes[range] += (end - start) as u64;
@@ -132,7 +135,7 @@ impl<S: RecordFormat> KeyExtractor<'_, S> {
             next.clear();
             next.resize(partition.len(), 0u32);
             ranges.iter().for_each(|&range| next[usize::from(range)] += 1);
-            // Entries of a chunk are below 2^32.
+            // Entry counts of a chunk are below 2^32.
             let mut at = at as u32;
             for next in &mut next {
                 starts.push(at);
@@ -142,7 +145,7 @@ impl<S: RecordFormat> KeyExtractor<'_, S> {
             if in_core == InCore::Merge {
                 let run = &mut entries[at as usize - found.len()..at as usize];
                 run.copy_from_slice(found);
-                // Their order is that of their ranges, too.
+                // The order of entries is also that of their ranges.
                 run.sort_unstable();
                 continue;
             }
@@ -157,12 +160,12 @@ impl<S: RecordFormat> KeyExtractor<'_, S> {
 }
 
 impl PartitionedChunk<'_> {
-    /// The weight of all their keys.
+    /// Sum of the hashes of all keys.
     pub fn key_hash(&self) -> u64 {
         self.sum
     }
 
-    /// How many.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -172,19 +175,19 @@ impl PartitionedChunk<'_> {
         self.longest
     }
 
-    /// What each run has of a range.
+    /// The parts of a range, one from each run.
     fn of(&self, range: usize) -> impl Iterator<Item = &[u128]> {
         let runs = self.starts.chunks_exact(self.bytes.len() + 1);
         runs.map(move |run| &self.entries[run[range] as usize..run[range + 1] as usize])
     }
 }
 
-/// Chunks and their entries, all by one partition.
+/// Chunks with their entries, all partitioned in the same way.
 pub struct SortBatch<'a, S> {
     keys: &'a KeyExtractor<'a, S>,
     bytes: Vec<&'a [u8]>,
     keyed: &'a [PartitionedChunk<'a>],
-    /// Where records end that differ in length, about: the end is looked for.
+    /// Approximate offset of the end of a record to prefetch, if records have no fixed length.
     last: Option<usize>,
 }
 
@@ -201,7 +204,7 @@ impl<'a, S: RecordFormat> SortBatch<'a, S> {
         Self { keys, bytes: chunks.iter().map(Chunk::bytes).collect(), keyed, last }
     }
 
-    /// How many ranges there are.
+    /// Number of ranges.
     pub fn ranges(&self) -> usize {
         self.keys.partition.len()
     }
@@ -211,8 +214,8 @@ impl<'a, S: RecordFormat> SortBatch<'a, S> {
         self.keyed.iter().map(|keyed| keyed.bytes[range]).sum()
     }
 
-    /// Writes the records of these ranges in order; with `unique`, the first of each run of records
-    /// whose keys are equal. Equal keys lie in one range.
+    /// Writes the records of these ranges in order; with `unique`, only the first of records with
+    /// equal keys. Records with equal keys are in the same range.
     pub fn emit(
         &self,
         ranges: Range<usize>,
@@ -222,7 +225,7 @@ impl<'a, S: RecordFormat> SortBatch<'a, S> {
     ) -> Result<(), SortError> {
         for range in ranges {
             if self.keys.format.prefix_is_full_key() && self.keys.partition.is_single(range) {
-                // They lie in the order in which they came; they may be all there are.
+                // The entries are in input order already; all records may be in this range.
                 for some in self.keyed.iter().flat_map(|keyed| keyed.of(range)) {
                     if unique && !some.is_empty() {
                         self.gather(&some[..1], emitter)?;
@@ -245,7 +248,7 @@ impl<'a, S: RecordFormat> SortBatch<'a, S> {
                 self.order_ties(&mut entries.all, KeyOffset::default(), DEEPEST);
             }
             if unique {
-                // Equal keys have equal prefixes, at any depth.
+                // Equal keys have equal prefixes at any depth.
                 entries.all.dedup_by(|&mut next, &mut first| {
                     first >> START_BITS >> CHUNK_BITS == next >> START_BITS >> CHUNK_BITS
                         && self.keys.format.compare(self.record(first), self.record(next)).is_eq()
@@ -256,7 +259,7 @@ impl<'a, S: RecordFormat> SortBatch<'a, S> {
         Ok(())
     }
 
-    /// Puts sorted entries with equal prefixes in the order of the rest of their keys.
+    /// Sorts runs of entries with equal prefixes by the rest of their keys.
     fn order_ties(&self, entries: &mut [u128], depth: KeyOffset, more: u32) {
         const REST: u32 = u128::BITS - PREFIX_BITS;
         for run in entries.chunk_by_mut(|&a, &b| a >> REST == b >> REST) {
@@ -285,7 +288,7 @@ impl<'a, S: RecordFormat> SortBatch<'a, S> {
 
     #[inline]
     fn locate(&self, entry: u128) -> (&'a [u8], usize) {
-        // The low bits are the place.
+        // The low bits are the position.
         let chunk = (entry as u64 >> START_BITS) as usize % MOST_CHUNKS;
         (self.bytes[chunk], entry as u32 as usize)
     }

@@ -1,4 +1,4 @@
-//! A whole sort: files in, a file out.
+//! A complete sort, from input files to an output file.
 
 use crate::Progress;
 use crate::SortError;
@@ -67,31 +67,31 @@ pub struct Settings {
     pub seed: u64,
 }
 
-/// What is to be sorted, and how.
+/// A sort: its input, output, format and settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// One after the other they are the input, unless it is striped.
+    /// The input files: their concatenation is the input, unless it is striped.
     pub inputs: Vec<PathBuf>,
-    /// The inputs are one file that lies over them in units of so many bytes: unit n in file n mod
-    /// their count.
+    /// Treat the inputs as one file striped in units of this size: unit n is in file n mod their
+    /// count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe: Option<Bytes>,
-    /// Leaves out each record whose keys are equal to those of one before it, as `sort -u` does. A
-    /// last resort of lines is not a key: it is not used.
+    /// Drop each record whose keys are equal to those of an earlier one, as `sort -u` does. The
+    /// last-resort comparison of lines is not a key, and is not used then.
     #[serde(default)]
     pub unique: bool,
-    /// Where the records go.
+    /// The output file.
     pub output: PathBuf,
-    /// What a record is, and its key.
+    /// The record format and its keys.
     #[serde(default)]
     pub records: RecordConfig,
-    /// How.
+    /// Settings that do not affect the result, except `partial_last`.
     #[serde(default)]
     pub settings: Settings,
 }
 
-/// A job, once it is known what a record is.
+/// Runs a job once its record format is known.
 struct RunVisitor<'a>(&'a Job, &'a Progress);
 
 impl FormatVisitor for RunVisitor<'_> {
@@ -102,13 +102,14 @@ impl FormatVisitor for RunVisitor<'_> {
     }
 }
 
-/// Transfers under way: the kernel takes 32,768 in one queue, and threads are not for nothing.
+/// Maximum number of transfers in flight: a kernel queue holds up to 32,768, but threads have a
+/// cost.
 const MOST_DEPTH: u32 = 256;
 
-/// Threads that sort: more are not of use, and tens of thousands starve each other.
+/// Maximum number of sorting threads: more are of no use, and tens of thousands starve each other.
 const MOST_THREADS: usize = 1024;
 
-/// Ends the threads of a queue, also where a sort panics.
+/// Ends the threads of a queue, even if a sort panics.
 struct CloseGuard<'a>(&'a IoQueue);
 
 impl Drop for CloseGuard<'_> {
@@ -117,7 +118,7 @@ impl Drop for CloseGuard<'_> {
     }
 }
 
-/// The part of a sample that its most frequent prefix has.
+/// The fraction of a sample that its most frequent prefix has.
 fn heaviest(sample: &[u128]) -> f64 {
     let mut sorted = sample.to_vec();
     sorted.sort_unstable();
@@ -125,7 +126,7 @@ fn heaviest(sample: &[u128]) -> f64 {
     most.unwrap_or(0) as f64 / sample.len().max(1) as f64
 }
 
-/// Half of the memory that can be had without swapping.
+/// Half of the memory that is available without swapping.
 fn available() -> Result<u64, SortError> {
     let path = Path::new("/proc/meminfo");
     let text = fs::read_to_string(path).map_err(|e| SortError::system(path, "read it", e))?;
@@ -136,12 +137,12 @@ fn available() -> Result<u64, SortError> {
 }
 
 impl Job {
-    /// Sorts.
+    /// Runs the sort.
     ///
     /// # Errors
-    /// Where a file cannot be read or written, a device is full, a value leads nowhere, or the user
-    /// stops it. The input is as it was; unless the output was to be overwritten, so is what was
-    /// there.
+    /// Returns an error if a file cannot be read or written, a device is full, a setting is
+    /// invalid, or the user stops the sort. The inputs are then unchanged, and so is an existing
+    /// output, unless it was to be overwritten.
     pub fn run(&self, progress: &Progress) -> Result<SortReport, SortError> {
         match &self.records {
             RecordConfig::Lines(lines) if self.unique && !lines.stable => {
@@ -164,9 +165,9 @@ impl Job {
         }
         let queue = IoQueue::default();
         thread::scope(|scope| {
-            // A few for each device that may be asked.
+            // Several for each device that may be read in parallel.
             let devices = self.settings.temp.len().max(self.devices());
-            // As many as a ring may have; no machine has the devices.
+            // Limited to the size of a ring.
             let depth =
                 u32::try_from(4 + 4 * devices).map_or(MOST_DEPTH, |some| some.min(MOST_DEPTH));
             let _closes = CloseGuard(&queue);
@@ -175,12 +176,12 @@ impl Job {
         })
     }
 
-    /// How many devices may be read at a time.
+    /// Number of devices that may be read in parallel.
     fn devices(&self) -> usize {
         if self.stripe.is_some() { self.inputs.len().max(1) } else { 1 }
     }
 
-    /// The input, and what is left over of each file.
+    /// The extents of the input, and the incomplete record at the end of each file.
     fn extents<S: RecordFormat>(
         &self,
         format: &S,
@@ -217,7 +218,7 @@ impl Job {
         Ok((extents, partial))
     }
 
-    /// How it is to be sorted, within what memory.
+    /// The plan of the sort within the memory limit.
     fn plan<S: RecordFormat>(
         &self,
         context: &SortContext<'_, S>,
@@ -234,12 +235,12 @@ impl Job {
         };
         let mut found = plan(method)?;
         if method == Method::Auto && found.method == Method::Distribute {
-            // Records that start alike cannot be put apart by how they start.
+            // Records with equal prefixes cannot be distributed by prefix.
             let alike = heaviest(sample) * bytes as f64;
             let is_alike = !context.format.prefix_is_full_key()
                 && alike > (found.load.0 * found.workers as u64) as f64;
-            // Of wide records too few lie in a sample to bound buckets; and buckets without equal
-            // records are written one by one.
+            // A sample of wide records is too small to give bounds for all buckets; and with
+            // `unique`, buckets would have to be written one by one.
             if is_alike || sample.len() < found.buckets || self.unique {
                 found = plan(Method::Merge)?;
             }
@@ -282,7 +283,7 @@ impl Job {
             self.settings.overwrite,
             &self.inputs,
         )?;
-        // Each file may lack a separator.
+        // A separator may be missing at the end of each file.
         let added = if format.separator().is_some() { extents.len() as u64 } else { 0 };
         target.file().reserve(bytes + added)?;
         clock.end("plan");
@@ -295,14 +296,14 @@ impl Job {
         let output = SortOutput::new(&writer, target.file().clone(), 0);
         let passes = Passes { context, plan: &plan, writer: &writer, output: &output };
         let moved = passes.run(extents, (sample, record), temp, &mut clock)?;
-        // Whatever else goes wrong: nothing is lost without a word.
+        // Guards against silent loss of records by any other bug.
         let (len, kept) = (moved.bytes, moved.written);
         assert!((bytes..=bytes + added).contains(&len), "{len} bytes of {bytes} were sorted");
         let all = Written { records: moved.records, bytes: len };
         assert!(self.unique || kept == all, "{kept:?} of {all:?} were written");
         let mut end = kept.bytes;
         for rest in &partial {
-            // Whole pages of it go past the page cache.
+            // Whole pages of it bypass the page cache.
             let mut buffer = Buffer::new(rest.len as usize);
             let bytes = &mut buffer.get_mut()[..rest.len as usize];
             rest.file.read(rest.offset, bytes)?;
@@ -330,7 +331,7 @@ impl Job {
         })
     }
 
-    /// Temporary files, which are gone however this ends.
+    /// Creates the temporary files, which disappear however the sort ends.
     fn temp_files(&self) -> Result<Vec<Arc<SortFile>>, SortError> {
         let beside = [crate::target::folder(&self.output).to_path_buf()];
         let folders = if self.settings.temp.is_empty() { &beside[..] } else { &self.settings.temp };

@@ -1,6 +1,6 @@
-//! The external sort, and the generator and the checker of its benchmark.
+//! The external sort, and the generator and validator of its benchmark.
 //!
-//! What is sorted is a [`RecordFormat`]: records of one length, or lines.
+//! Records have a [`RecordFormat`]: records of fixed length, or lines.
 
 mod blocks;
 mod context;

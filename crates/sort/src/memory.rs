@@ -1,11 +1,11 @@
-//! Buffers as direct I/O wants them, on large pages.
+//! Buffers aligned for direct I/O, on large pages.
 
 use gordon_sys::memory::{LARGE_PAGE, advise_large_pages};
 
-/// What a buffer starts at: pages, which every device takes.
+/// Alignment of buffers in bytes, which suffices for every device.
 pub const PAGE: usize = 4096;
 
-/// Bytes that start at a page; at a large one where they fill some.
+/// Bytes aligned to a page, or to a large page if they fill one.
 #[derive(Debug, Default)]
 pub struct Buffer {
     bytes: Vec<u8>,
@@ -14,7 +14,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// So many, in whole pages, all zero: memory is taken as they are used.
+    /// A buffer of `len` bytes, rounded up to whole pages and zeroed; the system allocates pages
+    /// when they are used.
     pub fn new(len: usize) -> Self {
         let len = len.next_multiple_of(PAGE);
         let align = if len >= LARGE_PAGE { LARGE_PAGE } else { PAGE };
@@ -24,7 +25,8 @@ impl Buffer {
         Self { bytes, start, len }
     }
 
-    /// The bytes of a vector. They start at any address, so direct I/O cannot use this buffer.
+    /// A buffer made of a vector. It may start at any address, so direct I/O may not be able to use
+    /// it.
     pub fn of(bytes: Vec<u8>) -> Self {
         let len = bytes.len();
         Self { bytes, start: 0, len }
@@ -40,13 +42,13 @@ impl Buffer {
         self.len
     }
 
-    /// Gives its memory away for a time; answers where in it the buffer starts. It is empty until
+    /// Lends the memory; returns it with the offset of the buffer in it. The buffer is empty until
     /// [`put_back`](Self::put_back).
     pub fn lend(&mut self) -> (Vec<u8>, usize) {
         (std::mem::take(&mut self.bytes), self.start)
     }
 
-    /// What was lent.
+    /// Returns the memory that was lent.
     pub fn put_back(&mut self, bytes: Vec<u8>) {
         self.bytes = bytes;
     }

@@ -1,6 +1,6 @@
-//! Two passes, by merging: as many records as fit in memory are sorted and written as a run; then
-//! all runs are read at once, and of their first records the lowest is written. Where there are
-//! more runs than can be read at once, some are merged to longer ones before.
+//! Two passes by merging: as many records as fit in memory are sorted and written as a run; then
+//! all runs are merged. If there are more runs than can be merged at once, some are first merged to
+//! longer ones.
 
 use crate::SortError;
 use crate::context::{SortContext, key_hash};
@@ -13,19 +13,19 @@ use crate::partition::Partition;
 use crate::space::Space;
 use crate::stream::{Chunk, Extent, RecordStream, head, room};
 
-/// A run's first record that is not written yet.
+/// A run, positioned at its first record that has not been written.
 struct RunHead<'a, S> {
     stream: RecordStream<'a, S>,
     chunk: Chunk,
     end: usize,
-    /// Above all keys where the run has ended.
+    /// Greater than all keys if the run has ended.
     prefix: u128,
 }
 
 /// Bytes of a record that is shorter than most.
 const SHORT: u64 = 64;
 
-/// Above all prefixes.
+/// Greater than all prefixes.
 const ENDED: u128 = u128::MAX;
 
 impl<'a, S: RecordFormat> RunHead<'a, S> {
@@ -58,7 +58,8 @@ impl<'a, S: RecordFormat> RunHead<'a, S> {
     }
 }
 
-/// Which of two runs goes first; of equal records that of the earlier run.
+/// Whether the record of run `a` precedes that of run `b`; of equal records, that of the earlier
+/// run does.
 fn before<S: RecordFormat>(format: &S, heads: &[RunHead<'_, S>], a: usize, b: usize) -> bool {
     let (x, y) = (&heads[a], &heads[b]);
     if x.prefix != y.prefix {
@@ -70,8 +71,8 @@ fn before<S: RecordFormat>(format: &S, heads: &[RunHead<'_, S>], a: usize, b: us
     format.compare(x.record(), y.record()).then(a.cmp(&b)).is_lt()
 }
 
-/// Merges runs, which are in the order of their records' input; with `unique`, writes the first of
-/// each run of records whose keys are equal.
+/// Merges runs, which are in the order of the input; with `unique`, writes only the first of
+/// records with equal keys.
 pub fn merge<S: RecordFormat>(
     context: &SortContext<'_, S>,
     runs: &[Extent],
@@ -80,7 +81,7 @@ pub fn merge<S: RecordFormat>(
 ) -> Result<(), SortError> {
     let format = context.format;
     let heads = runs.iter().map(|run| {
-        // One is used while the next comes.
+        // Double buffering: one buffer is used while the next is read.
         let extent = [run.clone()];
         let stream =
             RecordStream::new(format, context.queue, context.progress, extent, transfer, 1);
@@ -91,8 +92,8 @@ pub fn merge<S: RecordFormat>(
     if count == 0 {
         return Ok(());
     }
-    // A tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): run r enters at node
-    // (count + r) / 2; each node keeps who lost there, and the winner is carried on.
+    // A tree of losers (Knuth, The Art of Computer Programming 3, 5.4.1): run r starts at node
+    // (count + r) / 2; each node keeps its loser, and the winner moves up.
     let mut losers = vec![usize::MAX; count];
     let mut winner = usize::MAX;
     for run in 0..count {
@@ -143,21 +144,21 @@ pub fn merge<S: RecordFormat>(
     Ok(())
 }
 
-/// What a merge sort may use.
+/// The limits of a merge sort.
 pub struct MergeLimits {
     /// Bytes of records of a run.
     pub run: u64,
-    /// Runs merged at a time.
+    /// Number of runs merged at a time.
     pub fan_in: usize,
     /// Bytes of a read of a run.
     pub transfer: usize,
-    /// Bytes that a thread writes on its own.
+    /// Bytes of a group of ranges, which one thread writes.
     pub group: u64,
 }
 
 impl MergeLimits {
     /// The number of runs to merge at a time if their longest record has this size: each run holds
-    /// one such record and the start of the next, besides its transfers.
+    /// one such record and the start of the next, in addition to its transfers.
     fn fan_in(&self, longest: usize) -> usize {
         let transfers = 2 * room(self.transfer);
         let records = 2 * longest.saturating_sub(head(self.transfer));
@@ -165,7 +166,7 @@ impl MergeLimits {
     }
 }
 
-/// Sorted runs, and the records in them.
+/// Sorted runs, and counts of their records.
 pub struct Runs {
     pub extents: Vec<Extent>,
     pub records: u64,
@@ -182,7 +183,7 @@ pub fn make_runs<S: RecordFormat>(
     (writer, space): (&Writer<'_>, &mut Space),
 ) -> Result<Runs, SortError> {
     let (mut runs, mut records, mut longest) = (Vec::new(), 0, 0);
-    // The last merge drops equal records.
+    // The last merge drops records with equal keys.
     let context = &SortContext { unique: false, ..*context };
     let partition = &Partition::new(sample, ranges(limits.run / SHORT));
     let keys = &KeyExtractor { format: context.format, partition, in_core: context.in_core };
@@ -202,13 +203,13 @@ pub fn make_runs<S: RecordFormat>(
         output.finish()?;
         context.add_spilled(loaded.key_hash());
         runs.push(Extent { file, offset, len });
-        // The next run is read to where this one was: its memory is not zeroed again.
+        // The next run reuses these buffers, so that their memory is not zeroed again.
         loaded.chunks.into_iter().for_each(|chunk| stream.give_back(chunk.buffer));
     }
 }
 
-/// Merges runs to fewer until they can be merged at once, neighbours with neighbours; answers with
-/// how many times all were read for that.
+/// Merges adjacent runs until they can be merged at once; returns how many additional passes over
+/// the data that took.
 pub fn merge_until_fan_in<S: RecordFormat>(
     context: &SortContext<'_, S>,
     Runs { extents: runs, longest, .. }: &mut Runs,

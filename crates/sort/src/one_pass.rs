@@ -1,6 +1,6 @@
-//! One pass: all records are in memory at a time.
+//! One pass: all records are in memory at once.
 //!
-//! Reading and making of entries go together; sorting, gathering and writing do.
+//! Reading overlaps with making entries; sorting, copying and writing overlap.
 
 use crate::SortError;
 use crate::context::{FirstError, SortContext, start};
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Chunks and their entries.
+/// Chunks with their entries.
 #[derive(Default)]
 pub struct Loaded<'r> {
     pub chunks: Vec<Chunk>,
@@ -22,7 +22,8 @@ pub struct Loaded<'r> {
 }
 
 impl<'r> Loaded<'r> {
-    /// Reads up to `most` bytes of whole records, while others make entries of what has come.
+    /// Reads up to `most` bytes of whole records, while other threads make entries of the chunks
+    /// read.
     pub fn read<S: RecordFormat>(
         context: &SortContext<'_, S>,
         stream: &mut RecordStream<'_, S>,
@@ -32,9 +33,9 @@ impl<'r> Loaded<'r> {
     ) -> Result<Self, SortError> {
         let failed = FirstError::default();
         let slots: Mutex<Vec<Option<(Chunk, PartitionedChunk<'r>)>>> = Mutex::default();
-        // A chunk each that waits is enough; more would not be read sooner.
+        // One waiting chunk for each thread suffices; more would not speed up reading.
         let (sender, receiver) = sync_channel::<(usize, Chunk)>(context.threads);
-        // The threads alone hold it: where they have died, nobody waits for them.
+        // Only the threads hold the receiver, so that sending fails when all of them have died.
         let receiver = Arc::new(Mutex::new(receiver));
         let scatter = |receiver: Arc<Mutex<Receiver<_>>>| {
             let mut scratch = EntryScratch::default();
@@ -59,7 +60,7 @@ impl<'r> Loaded<'r> {
             while bytes < most && number < MOST_CHUNKS {
                 match stream.next() {
                     Ok(Some(chunk)) => {
-                        // Of a large page all is taken, whatever of it is used.
+                        // A large page is allocated as a whole, however little of it is used.
                         let least = if chunk.buffer.len() < LARGE_PAGE { 0 } else { LARGE_PAGE };
                         bytes += chunk.len().max(least) as u64;
                         if sender.send((number, chunk)).is_err() {
@@ -82,7 +83,7 @@ impl<'r> Loaded<'r> {
         Ok(Self { chunks, keyed })
     }
 
-    /// Sorts them and writes them from byte `at` of the output on.
+    /// Sorts the records and writes them from byte `at` of the output on.
     pub fn emit<S: RecordFormat>(
         &self,
         context: &SortContext<'_, S>,
@@ -94,12 +95,12 @@ impl<'r> Loaded<'r> {
         context.emit_all(&SortBatch::new(keys, chunks, keyed), to, group)
     }
 
-    /// How many records they hold.
+    /// Number of records.
     pub fn records(&self) -> u64 {
         self.keyed.iter().map(|keyed| keyed.len() as u64).sum()
     }
 
-    /// The weight of their keys.
+    /// Sum of the hashes of their keys.
     pub fn key_hash(&self) -> u64 {
         self.keyed.iter().fold(0, |sum, keyed| sum.wrapping_add(keyed.key_hash()))
     }
@@ -109,7 +110,7 @@ impl<'r> Loaded<'r> {
         self.keyed.iter().map(PartitionedChunk::longest).max().unwrap_or(0)
     }
 
-    /// Bytes of their records.
+    /// Bytes of the records.
     pub fn bytes(&self) -> u64 {
         self.chunks.iter().map(|chunk| chunk.len() as u64).sum()
     }

@@ -1,4 +1,4 @@
-//! Sorted records on their way to a file: any thread writes any part of it.
+//! Writes sorted records to a file: any thread can write any part of it.
 
 use crate::Progress;
 use crate::SortError;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Buffers that go to files and come back; so many and no more.
+/// A limited number of buffers that are written to files and reused.
 pub struct Writer<'a> {
     queue: &'a IoQueue,
     progress: &'a Progress,
@@ -19,11 +19,12 @@ pub struct Writer<'a> {
     most: usize,
     reply: Sender<TransferDone>,
     returned: Mutex<ReturnedBuffers>,
-    /// Buffers that will come back.
+    /// Number of buffers being written.
     under_way: AtomicUsize,
 }
 
-/// Where buffers come back. Who waits here holds it, and needs nothing of those who do not.
+/// Receives buffers that have been written. A thread that waits here holds the lock, and depends on
+/// no thread that does not.
 struct ReturnedBuffers {
     replies: Receiver<TransferDone>,
     spare: Vec<Buffer>,
@@ -31,7 +32,7 @@ struct ReturnedBuffers {
 }
 
 impl<'a> Writer<'a> {
-    /// `most` buffers of `transfer` bytes.
+    /// A writer with at most `most` buffers of `transfer` bytes.
     pub fn new(queue: &'a IoQueue, progress: &'a Progress, transfer: usize, most: usize) -> Self {
         let (reply, replies) = channel();
         let back = Mutex::new(ReturnedBuffers { replies, spare: Vec::new(), made: 0 });
@@ -51,15 +52,15 @@ impl<'a> Writer<'a> {
         self.transfer
     }
 
-    /// Keeps what came back.
+    /// Keeps a buffer that was written, and reports an error of the write.
     fn keep(&self, back: &mut ReturnedBuffers, done: TransferDone) -> Result<(), SortError> {
         self.under_way.fetch_sub(1, Ordering::Relaxed);
-        // One for a single long record was made beside the others. Others may wait for one of a
-        // failed write.
+        // A buffer for a single long record is not part of the pool. The buffer of a failed write
+        // is kept, since other threads may wait for it.
         if done.buffer.len() == self.transfer {
             back.spare.push(done.buffer);
         } else if done.buffer.len() == 0 {
-            // It was lost.
+            // The buffer was lost.
             back.made -= 1;
         }
         done.result?;
@@ -67,13 +68,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Waits until something comes back.
+    /// Waits until a buffer is returned.
     fn wait(&self, back: &mut ReturnedBuffers) -> Result<(), SortError> {
-        // We hold a sender: this never fails.
+        // This writer holds a sender, so receiving never fails.
         back.replies.recv().map_or(Ok(()), |done| self.keep(back, done))
     }
 
-    /// An empty buffer, when there is one.
+    /// Returns an empty buffer, and waits for one if necessary.
     pub fn take(&self) -> Result<Buffer, SortError> {
         let mut back = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -92,14 +93,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Puts one back that was not needed.
+    /// Returns a buffer that was not needed.
     pub fn give_back(&self, buffer: Buffer) {
         self.under_way.fetch_add(1, Ordering::Relaxed);
-        // Both ends are ours.
+        // This writer holds both ends of the channel, so sending never fails.
         let _ = self.reply.send(TransferDone { tag: 0, buffer, part: 0..0, result: Ok(()) });
     }
 
-    /// Writes a part of a buffer there.
+    /// Writes a part of a buffer at `offset`.
     pub fn write(&self, file: Arc<SortFile>, offset: u64, buffer: Buffer, part: Range<usize>) {
         self.under_way.fetch_add(1, Ordering::Relaxed);
         let reply = self.reply.clone();
@@ -114,7 +115,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// Waits until all is written.
+    /// Waits until everything is written.
     pub fn finish(&self) -> Result<(), SortError> {
         let mut back = self.returned.lock().unwrap_or_else(PoisonError::into_inner);
         while self.under_way.load(Ordering::Relaxed) > 0 {
@@ -124,13 +125,13 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// A part of a file that is written from several places at once, in any order, each byte once.
+/// A part of a file that several threads write in any order, each byte once.
 pub struct SortOutput<'a> {
     writer: &'a Writer<'a>,
     file: Arc<SortFile>,
-    /// Where it starts in the file: a page.
+    /// Offset of the part in the file, a multiple of the page size.
     base: u64,
-    /// Pages of which a part has come, by their place: two neighbours meet in them.
+    /// Incomplete pages by position, in which the parts of two threads meet.
     edges: Mutex<BTreeMap<u64, (Buffer, usize)>>,
 }
 
@@ -139,7 +140,7 @@ impl<'a> SortOutput<'a> {
         Self { writer, file, base, edges: Mutex::default() }
     }
 
-    /// Bytes of a part of a page; a whole page is written.
+    /// Adds bytes of an incomplete page, and writes the page when it is complete.
     fn edge(&self, at: u64, bytes: &[u8]) -> Result<(), SortError> {
         if bytes.is_empty() {
             return Ok(());
@@ -165,7 +166,7 @@ impl<'a> SortOutput<'a> {
         Ok(())
     }
 
-    /// Writes what is left: the start of the last page. All emitters have ended.
+    /// Writes the incomplete last page, after all emitters have ended.
     pub fn finish(&self) -> Result<(), SortError> {
         self.writer.finish()?;
         let edges = std::mem::take(&mut *self.edges.lock().unwrap_or_else(PoisonError::into_inner));
@@ -173,7 +174,7 @@ impl<'a> SortOutput<'a> {
     }
 }
 
-/// The records that were written to an output.
+/// Counts of the records written to an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     pub records: u64,
@@ -187,29 +188,29 @@ impl AddAssign for Written {
     }
 }
 
-/// Writes records one after the other from some place of an output on.
+/// Writes records in order, from a position of an output on.
 pub struct Emitter<'o, 'a> {
     output: &'o SortOutput<'a>,
     buffer: Buffer,
-    /// Where the first record starts in the output.
+    /// Position of the first record in the output.
     start: u64,
     records: u64,
-    /// Where the buffer starts in the output.
+    /// Position of the buffer in the output.
     base: u64,
     from: usize,
     to: usize,
 }
 
 impl<'o, 'a> Emitter<'o, 'a> {
-    /// From byte `at` of the output on.
+    /// An emitter that starts at byte `at` of the output.
     pub fn new(output: &'o SortOutput<'a>, at: u64) -> Result<Self, SortError> {
         let buffer = output.writer.take()?;
-        // Less than a buffer.
+        // The value is below the length of a buffer.
         let from = (at % buffer.len() as u64) as usize;
         Ok(Self { output, base: at - from as u64, buffer, start: at, records: 0, from, to: from })
     }
 
-    /// The next record.
+    /// Appends a record.
     #[inline]
     pub fn push(&mut self, record: &[u8]) -> Result<(), SortError> {
         self.records += 1;
@@ -239,14 +240,14 @@ impl<'o, 'a> Emitter<'o, 'a> {
         Ok(())
     }
 
-    /// Sends off what there is: whole pages by the writer, parts of pages by way of the edges.
+    /// Sends the buffer: whole pages to the writer, incomplete pages to the edges of the output.
     fn flush(&mut self) -> Result<(), SortError> {
         let buffer = std::mem::take(&mut self.buffer);
         let (from, to) = (self.from, self.to);
         let (first, last) = (from.next_multiple_of(PAGE).min(to), to - to % PAGE);
         let output = self.output;
         let start = output.edge(self.base + from as u64, &buffer.get()[from..first]);
-        // Less where all of it lay within one page.
+        // The last part is empty if the buffer held less than a page.
         let end = if last < first {
             Ok(())
         } else {
@@ -261,7 +262,7 @@ impl<'o, 'a> Emitter<'o, 'a> {
         start.and(end)
     }
 
-    /// No more come.
+    /// Writes the rest.
     pub fn finish(mut self) -> Result<Written, SortError> {
         let bytes = self.base + self.to as u64 - self.start;
         self.flush()?;
@@ -270,7 +271,7 @@ impl<'o, 'a> Emitter<'o, 'a> {
 }
 
 impl Drop for Emitter<'_, '_> {
-    /// Where it ends early, others may wait for its buffer.
+    /// If the emitter ends early, other threads may wait for its buffer.
     fn drop(&mut self) {
         let buffer = std::mem::take(&mut self.buffer);
         if buffer.len() > 0 {

@@ -1,32 +1,33 @@
-//! Ranges of keys of about the same weight, and in which of them a key lies.
+//! Partitions keys into ranges of about equal frequency.
 
 use crate::format::PREFIX_BITS;
 
-/// Cells for a range, of the table that a key is looked up in before it is compared with bounds. Of
-/// bytes that print there are 95: such keys lie in 37 cells of 100.
+/// Cells of the lookup table for each range. A key is looked up in the table before it is compared
+/// with bounds. Printable characters have 95 values; keys made of them use 37 % of the cells.
 const CELLS: usize = 16;
-/// The fewest and the most cells: 128 KiB, which a core's cache has beside what is worked on.
+/// Minimum and maximum number of cells: the table has at most 128 KiB, which fits the cache of a
+/// core next to the data.
 const FEWEST: usize = 1 << 8;
 const MOST_CELLS: usize = 1 << 16;
 
-/// Ranges of prefixes: each is known by its lowest one.
+/// Ranges of prefixes, each identified by its lowest prefix.
 #[derive(Debug)]
 pub struct Partition {
-    /// The lowest prefix of each range but the first.
+    /// The lowest prefix of each range except the first.
     bounds: Vec<u128>,
-    /// Of each cell of prefixes, a power of two, how many bounds lie at or below its lowest; one
-    /// more at the end.
+    /// By cell, each a power of two wide: the number of bounds at or below its lowest prefix; with
+    /// one more entry at the end.
     cells: Vec<u16>,
     base: u128,
     shift: u32,
 }
 
 impl Partition {
-    /// The most ranges there can be.
+    /// Maximum number of ranges.
     pub const MOST: usize = u16::MAX as usize;
 
-    /// About `ranges` of them, equally often hit by `sample`. A prefix that alone fills one is
-    /// given a range of its own, so there may be twice as many.
+    /// About `ranges` ranges, each with an equal share of `sample`. A prefix that alone fills a
+    /// range gets a range of its own, so there may be up to twice as many.
     pub fn new(mut sample: Vec<u128>, ranges: usize) -> Self {
         sample.sort_unstable();
         let count = sample.len();
@@ -35,7 +36,7 @@ impl Partition {
         for range in 1..ranges {
             let Some(&bound) = sample.get(range * count / ranges) else { break };
             match bounds.last() {
-                // Two quantiles in a row: it fills a range.
+                // Two equal quantiles: this prefix fills a range.
                 Some(&last) if last == bound => bounds.push(bound + 1),
                 Some(&last) if last > bound => {}
                 _ => bounds.push(bound),
@@ -54,11 +55,11 @@ impl Partition {
             }
             cells.push(u16::try_from(at).unwrap_or(u16::MAX));
         }
-        // Above the last cell's lowest lies everything: its search goes to the end.
+        // A prefix beyond the last cell is searched in all remaining bounds.
         Self { bounds, cells, base, shift }
     }
 
-    /// How many ranges there are.
+    /// Number of ranges.
     pub fn len(&self) -> usize {
         self.bounds.len() + 1
     }
@@ -83,7 +84,7 @@ impl Partition {
         low
     }
 
-    /// Whether all keys of a range have one prefix.
+    /// Whether all keys of a range have the same prefix.
     pub fn is_single(&self, range: usize) -> bool {
         let low = if range == 0 { Some(0) } else { self.bounds.get(range - 1).copied() };
         let next = self.bounds.get(range).copied().unwrap_or(1 << PREFIX_BITS);

@@ -1,4 +1,4 @@
-//! The passes of each method, from the input to the last byte of the output.
+//! The passes of each method, from the input to the output.
 
 use crate::SortError;
 use crate::context::SortContext;
@@ -18,7 +18,7 @@ use crate::stream::{Extent, RecordStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// What a method has at hand.
+/// The state that all methods share.
 pub struct Passes<'a, S> {
     pub context: &'a SortContext<'a, S>,
     pub plan: &'a Plan,
@@ -26,16 +26,16 @@ pub struct Passes<'a, S> {
     pub output: &'a SortOutput<'a>,
 }
 
-/// What a method did.
+/// The result of a method.
 pub struct PassResult {
-    /// Of the records that were read.
+    /// Bytes of the records read.
     pub bytes: u64,
     pub records: u64,
-    /// Fewer than were read where equal ones are left out.
+    /// Counts of the records written; less than those read if duplicates are dropped.
     pub written: Written,
     /// Bytes of the longest record.
     pub longest: usize,
-    /// How often each byte was written.
+    /// Number of times that each byte was written.
     pub passes: u32,
     pub temp_bytes: u64,
     pub oversized_buckets: usize,
@@ -45,7 +45,7 @@ pub struct PassResult {
 type Sample = (Vec<u128>, f64);
 
 impl<S: RecordFormat> Passes<'_, S> {
-    /// Sorts the extents; `temp` are temporary files, where there is more than one pass.
+    /// Sorts the extents; `temp` are the temporary files for methods with several passes.
     pub fn run(
         &self,
         extents: Vec<Extent>,
@@ -89,7 +89,7 @@ impl<S: RecordFormat> Passes<'_, S> {
         Space::new(temp, self.plan.temp_transfer.0 as usize, self.plan.temp_stripe)
     }
 
-    /// All in memory.
+    /// Sorts all records in memory.
     fn one_pass(
         &self,
         mut stream: RecordStream<'_, S>,
@@ -97,12 +97,12 @@ impl<S: RecordFormat> Passes<'_, S> {
         clock: &mut Clock<'_>,
     ) -> Result<PassResult, SortError> {
         let Self { context, plan, output, .. } = *self;
-        // All of it.
+        // The load is the whole input.
         let records = plan.load.0 as f64 / record;
         let partition = &Partition::new(sample, ranges(records as u64));
         let keys = &KeyExtractor { format: context.format, partition, in_core: context.in_core };
         let mut arena = EntryArena::default();
-        // A sample's mean is not the mean.
+        // Allows for the sampling error of the mean.
         arena.fit((records * 1.01) as usize);
         let loaded = Loaded::read(context, &mut stream, keys, u64::MAX, &arena.split())?;
         clock.end("read");
@@ -119,7 +119,7 @@ impl<S: RecordFormat> Passes<'_, S> {
         })
     }
 
-    /// To buckets, then each sorted.
+    /// Distributes the records to buckets, then sorts each bucket.
     fn distribute(
         &self,
         mut stream: RecordStream<'_, S>,
@@ -138,7 +138,7 @@ impl<S: RecordFormat> Passes<'_, S> {
         drop(stream);
         clock.end("distribute");
         let how = (plan.load.0 * plan.workers as u64, limits.transfer, plan.workers);
-        // Where equal records are left out, a bucket starts where the one before it ends.
+        // If duplicates are dropped, the position of a bucket depends on the previous one.
         let together = if context.unique { 1 } else { buckets.len().max(1) };
         let (mut large_buckets, mut passes, mut written) = (0, 2, Written::default());
         for some in buckets.chunks(together) {
@@ -162,7 +162,8 @@ impl<S: RecordFormat> Passes<'_, S> {
         })
     }
 
-    /// A bucket that does not fit is sorted by merging; answers with how many passes that took.
+    /// Sorts a bucket that does not fit in memory by merging; returns the number of passes, and
+    /// counts of the records written.
     fn merge_bucket(
         &self,
         bucket: &Bucket,
@@ -174,8 +175,8 @@ impl<S: RecordFormat> Passes<'_, S> {
         let extents: Vec<Extent> = blocks
             .map(|block| Extent { file: block.file.clone(), offset: block.offset, len: block.len })
             .collect();
-        // Prefixes stay those of the first pass: the weight of the keys is compared with that of
-        // their writing.
+        // The prefixes must stay those of the first pass, since the hashes of the keys are compared
+        // with those computed at writing.
         let (_, sample, _) = context.sample(&extents, false)?;
         let mut stream = RecordStream::new(
             context.format,
@@ -194,7 +195,7 @@ impl<S: RecordFormat> Passes<'_, S> {
         Ok((1 + passes, written))
     }
 
-    /// To sorted runs, then merged.
+    /// Makes sorted runs and merges them.
     fn merge(
         &self,
         mut stream: RecordStream<'_, S>,
@@ -223,8 +224,8 @@ impl<S: RecordFormat> Passes<'_, S> {
         })
     }
 
-    /// Runs to the output, at a place in it; answers with how many passes that took before the
-    /// last, and what was written.
+    /// Merges runs to a position of the output; returns the number of passes before the last one,
+    /// and counts of the records written.
     fn merge_runs<T: RecordFormat>(
         &self,
         context: &SortContext<'_, T>,

@@ -1,4 +1,4 @@
-//! How memory is used: in one pass or two, and how large each thing is.
+//! Plans the use of memory: the number of passes, and the sizes of buffers, buckets and runs.
 
 use crate::SortError;
 use crate::entries::ENTRY;
@@ -40,12 +40,12 @@ pub struct Transfers {
     pub stripe: Option<Bytes>,
 }
 
-/// What will be done, and with how much of what.
+/// The plan of a sort.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Plan {
-    /// Never `auto`.
+    /// The chosen method, never `auto`.
     pub method: Method,
-    /// How records in memory are put in order.
+    /// Method to sort records in memory.
     pub in_core: InCore,
     /// Bytes of a read of the input.
     pub input_transfer: Bytes,
@@ -53,38 +53,38 @@ pub struct Plan {
     pub output_transfer: Bytes,
     /// Bytes of a transfer of temporary files.
     pub temp_transfer: Bytes,
-    /// Unit in which temporary data is striped over the folders, if it is set.
+    /// Stripe unit of temporary data, if set.
     pub temp_stripe: Option<Bytes>,
-    /// Buckets of a distribution.
+    /// Number of buckets of a distribution.
     pub buckets: usize,
-    /// The most that is sorted in memory at a time: all, a bucket, a run.
+    /// Maximum bytes sorted in memory at a time: the input, a bucket, or a run.
     pub load: Bytes,
-    /// Threads that sort.
+    /// Number of sorting threads.
     pub threads: usize,
-    /// Buckets in memory at a time.
+    /// Number of buckets in memory at a time.
     pub workers: usize,
-    /// Runs that are merged at a time.
+    /// Number of runs merged at a time.
     pub fan_in: usize,
-    /// Buffers of the output.
+    /// Number of output buffers.
     pub output_buffers: usize,
-    /// Reads of the input under way.
+    /// Number of input reads in flight.
     pub depth: usize,
 }
 
-/// A transfer of which a device does not do better with more.
+/// Transfer size beyond which devices do not get faster.
 const TRANSFER: u64 = 8 << 20;
-/// Of temporary files: smaller, as there is a buffer for each bucket.
+/// Transfer size of temporary files: smaller, since each bucket needs a buffer.
 const TEMP: u64 = 2 << 20;
-/// A smaller one costs more time than another pass.
+/// Minimum transfer size: a smaller one costs more time than another pass.
 const LEAST: u64 = 64 << 10;
-/// The least transfer of a bucket: writing it in twice as many pieces costs less time than the two
-/// passes that a bucket takes which does not fit in memory.
+/// Minimum transfer size of buckets: writing a bucket in twice as many pieces costs less time than
+/// the two additional passes of a bucket that does not fit in memory.
 const LEAST_BUCKET: u64 = 16 << 10;
-/// The least memory: some transfers of the least size.
+/// Minimum memory, which holds several transfers of the minimum size.
 const LEAST_MEMORY: u64 = 1 << 20;
-/// A bucket is larger than the mean by chance: the sample is finite.
+/// Allowance for buckets larger than the mean, since the sample is finite.
 const UNEVEN: f64 = 1.2;
-/// Reads of the input under way, of each device.
+/// Number of input reads in flight for each device.
 const DEPTH: usize = 4;
 
 fn pages(bytes: u64) -> u64 {
@@ -92,11 +92,11 @@ fn pages(bytes: u64) -> u64 {
 }
 
 impl Plan {
-    /// For so many bytes of records in so many files on so many devices that are read at a time, of
-    /// which each record is about so long.
+    /// Plans a sort of `bytes` bytes in `files` files on `devices` devices that are read in
+    /// parallel, with records of about `record` bytes.
     ///
     /// # Errors
-    /// Where a value leads nowhere.
+    /// Returns an error if a setting is invalid.
     pub fn new(
         method: Method,
         (bytes, files, devices): (u64, usize, usize),
@@ -123,7 +123,7 @@ impl Plan {
             }
             Some(Bytes(size)) => Ok(pages(size)),
         };
-        // So many, and a quarter of the memory at most.
+        // At most `most`, and at most a quarter of the memory.
         let some = |most: usize, size: u64| ((memory / 4 / size) as usize).clamp(1, most);
         let input = given(transfers.input, "input", share(TRANSFER))?;
         let output = given(transfers.output, "output", share(TRANSFER))?;
@@ -138,20 +138,21 @@ impl Plan {
                 "256KiB",
             ));
         }
-        // Each thread fills one while others are written.
+        // Each thread fills one buffer while others are written.
         let output_buffers = some(2 * threads + 2, output);
         let depth = some(DEPTH * devices, input);
-        // What is held for a byte of records: its entry's part, what its buffer has around it, and
-        // each piece's table of ranges; of a bucket, pieces come from temporary files.
+        // Memory for each byte of records, in addition to that byte: its part of an entry, the
+        // unused space of its buffer, and each piece's table of ranges. The pieces of a bucket come
+        // from temporary files.
         let table = |bytes: u64| (TABLE * ranges(bytes / 64)) as u64;
         let entry = ENTRY as f64 / record;
         let around = room(input as usize) as u64 + table(bytes.min(memory));
         let beside = entry + around as f64 / input as f64;
         let writing = output_buffers as u64 * output;
-        // Entries of a chunk before they are scattered.
+        // Entries of a chunk before they are partitioned.
         let scratch = (input as f64 / record * (ENTRY + 2) as f64) as u64 * threads as u64;
         let one_pass = ((bytes + depth as u64 * input) as f64 * beside) as u64 + writing + scratch;
-        // Each file ends a piece, of which memory is given in large pages.
+        // Each file ends with a partial piece, whose memory is allocated in large pages.
         let ends = (files as u64).saturating_sub(1) * input.min(LARGE_PAGE as u64);
         let one_pass = one_pass + ends;
         let fits = one_pass <= memory && bytes / input + (files as u64) < MOST_CHUNKS as u64;
@@ -172,31 +173,33 @@ impl Plan {
             Method::Distribute => {
                 let all = rest / workers as u64;
                 let around = PAGE as u64 + table(bytes.min(all));
-                // As large as buckets of all memory leave it; less is less.
+                // As large as the number of buckets in memory permits; smaller pieces mean smaller
+                // transfers.
                 let piece = temp.min(pages((memory / 64).max(LEAST)));
                 let load = (all as f64 / (1.0 + entry + around as f64 / piece as f64)) as u64;
                 let of = |load: u64| (bytes as f64 * UNEVEN / load.max(1) as f64).ceil() as u64;
-                // Each has a buffer, and as many again are on their way.
+                // Each bucket has a buffer, and as many again are being written.
                 let most = |least| memory.saturating_sub(depth as u64 * input) / (2 * least);
-                // One for each worker, or at least such that each bucket fits.
+                // Enough buckets that each fits in a worker's share, or at least that each fits in
+                // memory.
                 let fitting = of(load * workers as u64).min(most(LEAST_BUCKET));
                 let buckets = of(load).min(most(LEAST)).max(fitting).max(2);
                 (load, buckets as usize)
             }
             _ => {
                 let load = (rest.saturating_sub(2 * depth as u64 * input) as f64 / beside) as u64;
-                // A run takes its memory at once: no more than for all there is.
+                // A run allocates its memory at once, so it is limited to the size of the input.
                 (load.min(bytes + input), 0)
             }
         };
         let temp = if method == Method::Distribute {
-            // One that is used beside those that come.
+            // Allows for the input buffer in use in addition to those being read.
             let each = memory.saturating_sub((depth + 1) as u64 * input) / (2 * buckets as u64 + 8);
             temp.min(pages(each.max(LEAST_BUCKET)))
         } else {
             temp
         };
-        // Of each run one piece is used while another comes.
+        // Double buffering: one buffer of each run is used while the next is read.
         let each = 2 * room(temp as usize) as u64;
         let fan_in = ((memory.saturating_sub(writing) / each) as usize).clamp(2, 1024);
         let [input_transfer, output_transfer, temp_transfer] = [input, output, temp].map(Bytes);
@@ -208,7 +211,7 @@ impl Plan {
             temp_transfer,
             temp_stripe: transfers.stripe,
             buckets,
-            // A piece at least, whatever it takes.
+            // At least one piece is loaded, whatever its size.
             load: Bytes(load.max(1)),
             threads,
             workers,

@@ -1,8 +1,8 @@
-//! Reads and writes that go on while others sort: requests in, buffers back.
+//! Asynchronous reads and writes: requests are queued, and buffers are returned when they are done.
 //!
-//! A request owns its buffer until it is done, so that nothing can look at bytes that are under
-//! way. Some threads carry them out, one positioned call each; or one thread tells them all to
-//! io_uring ([`crate::uring`]).
+//! A request owns its buffer until it is done, so that nothing can access bytes that are being
+//! transferred. Requests are carried out either by threads, with one positioned call each, or by
+//! one thread through io_uring ([`crate::uring`]).
 
 use crate::SortError;
 use crate::context::start;
@@ -37,18 +37,18 @@ pub enum Io {
 pub struct TransferRequest {
     pub op: Op,
     pub file: Arc<SortFile>,
-    /// Where in the file.
+    /// Offset in the file.
     pub offset: u64,
     pub buffer: Buffer,
-    /// Which part of the buffer.
+    /// The range of the buffer.
     pub part: Range<usize>,
-    /// The asker's own mark.
+    /// An identifier of the caller's choice.
     pub tag: u64,
-    /// Who hears of it.
+    /// Receives the result.
     pub reply: Sender<TransferDone>,
 }
 
-/// A transfer that has ended.
+/// A completed transfer.
 pub struct TransferDone {
     pub tag: u64,
     pub buffer: Buffer,
@@ -57,7 +57,7 @@ pub struct TransferDone {
 }
 
 impl TransferRequest {
-    /// Does what is left of it but for so many bytes, and waits for it.
+    /// Carries out the transfer and waits for it; the first `done` bytes are already done.
     pub fn carry_out(mut self, done: usize, queue: &IoQueue) {
         let part = self.part.start + done..self.part.end;
         let offset = self.offset + done as u64;
@@ -68,20 +68,21 @@ impl TransferRequest {
         self.end(result, queue);
     }
 
-    /// Tells who asked.
+    /// Completes the transfer and sends the result.
     pub fn end(self, result: Result<(), SortError>, queue: &IoQueue) {
         let Self { op, buffer, part, tag, reply, .. } = self;
         let moved = if op == Op::Read { &queue.read } else { &queue.written };
         moved.fetch_add(part.len() as u64, Ordering::Relaxed);
-        // Who asked may have given up.
+        // The receiver may have given up.
         let _ = reply.send(TransferDone { tag, buffer, part, result });
     }
 }
 
-/// What a queue has for who asks and does not wait.
+/// The answer to a poll of the queue.
 pub enum NextTransfer {
     Request(TransferRequest),
-    /// Whoever puts something in, or closes it, wakes who asked ([`IoQueue::wake_by`]).
+    /// The queue is empty; the next request, or closing the queue, wakes the poller
+    /// ([`IoQueue::wake_by`]).
     Nothing,
     Closed,
 }
@@ -90,25 +91,25 @@ pub enum NextTransfer {
 struct QueueState {
     waiting: VecDeque<TransferRequest>,
     closed: bool,
-    /// Wakes the thread of io_uring, where there is one.
+    /// Wakes the thread of io_uring, if there is one.
     wake: Option<Arc<fs::File>>,
-    /// Whether it does not look by itself.
+    /// Whether that thread sleeps until it is woken.
     asleep: bool,
 }
 
-/// The queue; its threads end when it is closed.
+/// A queue of transfers; its threads end when it is closed.
 #[derive(Default)]
 pub struct IoQueue {
     state: Mutex<QueueState>,
     changed: Condvar,
-    /// Bytes that were read.
+    /// Number of bytes read.
     pub read: AtomicU64,
-    /// Bytes that were written.
+    /// Number of bytes written.
     pub written: AtomicU64,
 }
 
 impl IoQueue {
-    /// Starts what carries requests out, so many at a time; answers with what that is.
+    /// Starts to carry out requests, at most `depth` at a time; returns the mechanism in use.
     pub fn start<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
@@ -138,7 +139,7 @@ impl IoQueue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for a transfer. Requests are begun in order.
+    /// Queues a transfer. Requests are started in order.
     pub fn submit(&self, request: TransferRequest) {
         let mut state = self.state();
         state.waiting.push_back(request);
@@ -146,7 +147,7 @@ impl IoQueue {
         self.changed.notify_one();
     }
 
-    /// The work has ended: nobody wants what is not begun.
+    /// Closes the queue; requests that have not been started are dropped.
     pub fn close(&self) {
         let mut state = self.state();
         state.closed = true;
@@ -155,7 +156,7 @@ impl IoQueue {
         self.changed.notify_all();
     }
 
-    /// What there is now.
+    /// Returns the next request without waiting.
     pub fn poll(&self) -> NextTransfer {
         let mut state = self.state();
         match state.waiting.pop_front() {
@@ -168,7 +169,7 @@ impl IoQueue {
         }
     }
 
-    /// What to write to for somebody who polls and sleeps.
+    /// Sets the descriptor to write to when the poller must be woken.
     pub fn wake_by(&self, wake: Arc<fs::File>) {
         self.state().wake = Some(wake);
     }
@@ -186,7 +187,7 @@ impl IoQueue {
         }
     }
 
-    /// Carries requests out, one after the other.
+    /// Carries out requests one by one, until the queue is closed.
     pub fn serve(&self) {
         while let Some(request) = self.next() {
             request.carry_out(0, self);
@@ -194,13 +195,13 @@ impl IoQueue {
     }
 }
 
-/// Wakes the thread of io_uring, where it sleeps.
+/// Wakes the thread of io_uring if it sleeps.
 fn wake(mut state: MutexGuard<'_, QueueState>) {
     if std::mem::take(&mut state.asleep)
         && let Some(wake) = state.wake.clone()
     {
         drop(state);
-        // It never holds as much as would have us wait.
+        // The counter never reaches the value at which a write would block.
         let _ = rustix::io::write(&*wake, &1u64.to_ne_bytes());
     }
 }

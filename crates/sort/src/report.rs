@@ -1,4 +1,4 @@
-//! What a sort did, phase by phase.
+//! The report of a sort, phase by phase.
 
 use crate::plan::Plan;
 use crate::queue::{Io, IoQueue};
@@ -7,14 +7,14 @@ use serde::Serialize;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// A part of a sort: what it moved, and what that cost.
+/// A phase of a sort: the data that it moved, and its cost.
 #[derive(Clone, Debug, Serialize)]
 pub struct Phase {
-    /// What was done.
+    /// Name of the phase.
     pub name: &'static str,
-    /// Time by the clock.
+    /// Elapsed time in seconds.
     pub seconds: f64,
-    /// Time of all processors, of the program and the system.
+    /// Processor time in seconds, over all cores, of user and system.
     pub cpu_s: f64,
     /// Bytes read.
     pub bytes_read: u64,
@@ -22,40 +22,40 @@ pub struct Phase {
     pub bytes_written: u64,
 }
 
-/// What a sort did. Times are measured.
+/// The report of a sort. Times are measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct SortReport {
-    /// The most memory that it was to take.
+    /// The memory limit in bytes.
     pub memory_bytes: u64,
-    /// What was planned.
+    /// The plan of the sort.
     pub plan: Plan,
-    /// Bytes of records sorted.
+    /// Bytes of the records sorted.
     pub bytes: u64,
-    /// How many records that is.
+    /// Number of records sorted.
     pub records: u64,
-    /// Records written: fewer than those sorted where equal ones are left out.
+    /// Number of records written: fewer than those sorted if duplicates are dropped.
     pub output_records: u64,
     /// Bytes of the records written.
     pub output_bytes: u64,
-    /// Bytes of the longest record. The memory of a record is not bounded by `memory_bytes`.
+    /// Bytes of the longest record. The memory of a single record is not limited by `memory_bytes`.
     pub longest_record_bytes: u64,
-    /// How often each byte was written, temporary files and output.
+    /// Number of times that each byte was written to temporary files or the output.
     pub passes: u32,
-    /// Bytes that temporary files took.
+    /// Bytes of temporary files.
     pub temp_bytes: u64,
-    /// Buckets that did not fit in memory and were merged.
+    /// Number of buckets that did not fit in memory and were sorted by merging.
     pub large_buckets: usize,
-    /// Bytes of parts of records, kept or left out.
+    /// Bytes of incomplete records that were kept or dropped.
     pub partial_bytes: u64,
-    /// Whether input, temporary files and output went past the page cache.
+    /// Whether all transfers bypassed the page cache.
     pub direct: bool,
-    /// Who carried transfers out; never `auto`.
+    /// The mechanism that carried out transfers, never `auto`.
     pub io: Io,
-    /// In order.
+    /// The phases in order.
     pub phases: Vec<Phase>,
 }
 
-/// Times phases.
+/// Measures the phases.
 pub struct Clock<'a> {
     queue: &'a IoQueue,
     at: Instant,
@@ -65,7 +65,7 @@ pub struct Clock<'a> {
     pub phases: Vec<Phase>,
 }
 
-/// Seconds that all processors spent on this process.
+/// Processor time of this process, in seconds.
 fn cpu() -> f64 {
     let spent = clock_gettime(ClockId::ProcessCPUTime);
     spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
@@ -76,7 +76,7 @@ impl<'a> Clock<'a> {
         Self { queue, at: Instant::now(), cpu: cpu(), read: 0, written: 0, phases: Vec::new() }
     }
 
-    /// A phase ends, the next begins.
+    /// Ends a phase; the next one starts.
     pub fn end(&mut self, name: &'static str) {
         let (at, cpu) = (Instant::now(), cpu());
         let [read, written] =

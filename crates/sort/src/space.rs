@@ -1,25 +1,25 @@
-//! Places in temporary files, on several devices or one.
+//! Allocates space in temporary files, on one or several devices.
 
 use crate::file::SortFile;
 use crate::memory::PAGE;
 use gordon_units::Bytes;
 use std::sync::Arc;
 
-/// Temporary files, each growing at its end.
+/// Temporary files, each of which grows at its end.
 pub struct Space {
     files: Vec<(Arc<SortFile>, u64)>,
-    /// All of them as one that is striped.
+    /// All files as one striped file.
     striped: Arc<SortFile>,
-    /// Bytes of a unit of it: whole pages.
+    /// Stripe unit in bytes, whole pages.
     unit: u64,
-    /// The end of what is taken of the striped file, if all places are in it.
+    /// End of the allocated part of the striped file, if all space is allocated there.
     end: Option<u64>,
     taken: u64,
 }
 
 impl Space {
-    /// Runs are striped over the files in units of a transfer, and a block lies in one file. With a
-    /// `stripe` unit both are striped in that, whatever a transfer is.
+    /// Without `stripe`, runs are striped over the files in units of a transfer, and a block is in
+    /// a single file. With a `stripe` unit, both are striped in that unit.
     pub fn new(files: Vec<Arc<SortFile>>, transfer: usize, stripe: Option<Bytes>) -> Self {
         let unit = stripe.map_or(transfer.next_multiple_of(PAGE) as u64, |Bytes(unit)| unit);
         let end = stripe.filter(|_| files.len() > 1).map(|_| 0);
@@ -28,7 +28,7 @@ impl Space {
         Self { files, striped, unit, end, taken: 0 }
     }
 
-    /// A place for so many bytes, in one file: those who count their turns have them in all.
+    /// Allocates `len` bytes in one file; consecutive values of `turn` select the files in turn.
     pub fn block(&mut self, turn: usize, len: u64) -> (Arc<SortFile>, u64) {
         let (count, len) = (self.files.len(), len.next_multiple_of(PAGE as u64));
         if let Some(end) = &mut self.end {
@@ -44,8 +44,8 @@ impl Space {
         (file.clone(), offset)
     }
 
-    /// A place for so many bytes that are written by many and read from start to end, over all
-    /// files.
+    /// Allocates `len` bytes over all files, for data that are written by many threads and read
+    /// sequentially.
     pub fn run(&mut self, len: u64) -> (Arc<SortFile>, u64) {
         let count = self.files.len() as u64;
         if count == 1 || self.end.is_some() {
@@ -59,7 +59,7 @@ impl Space {
         (self.striped.clone(), first * self.unit * count)
     }
 
-    /// Bytes taken in all.
+    /// Number of bytes allocated.
     pub fn bytes(&self) -> u64 {
         self.taken
     }
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_runs_do_not_meet_and_lie_on_all_files() {
+    fn blocks_and_runs_do_not_overlap_and_use_all_files() {
         let stripes = [None, Some(1), Some(2), Some(16)];
         for (count, stripe) in [1, 2, 3].into_iter().flat_map(|n| stripes.map(|stripe| (n, stripe)))
         {
@@ -93,7 +93,7 @@ mod tests {
                 places.push((space.run(len), len));
             }
             assert_eq!(space.bytes(), 5 * 4096 + (1 + 6 + 11 + 2 + 18) * 4096);
-            // Each is written whole, then all are read.
+            // All are written before any is read.
             let bytes =
                 |at: usize, len: u64| vec![u8::try_from(at + 1).expect("few"); len as usize];
             for (at, ((file, offset), len)) in places.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A file read from its start, ahead of who wants it, in pieces of whole records.
+//! Reads files sequentially ahead of the consumer, in chunks of whole records.
 
 use crate::Progress;
 use crate::SortError;
@@ -10,37 +10,38 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// The most room before what is read: the start of a record whose rest comes is put there.
+/// Maximum space before the data of a transfer, for the start of a record that ends in it.
 const HEAD: usize = 16 * PAGE;
 
-/// The longest record: positions in a chunk have 32 bits.
+/// Maximum length of a record: positions in a chunk have 32 bits.
 const LONGEST: usize = 1 << 31;
 
-/// The part of a transfer that a chunk may waste at its end on the start of a record.
+/// Fraction of a transfer (one in `WASTE`) that a chunk may waste at its end on the start of a
+/// record.
 const WASTE: usize = 32;
 
-/// That room: little beside a transfer.
+/// The space before the data of a transfer, a small fraction of it.
 pub fn head(transfer: usize) -> usize {
     (transfer / 8).next_multiple_of(PAGE).clamp(PAGE, HEAD)
 }
 
-/// Bytes of a buffer for pieces of such transfers.
+/// Bytes of a buffer for transfers of this size.
 pub fn room(transfer: usize) -> usize {
     head(transfer) + transfer.next_multiple_of(PAGE) + PAGE
 }
 
-/// Whole records.
+/// A buffer of whole records.
 #[derive(Debug, Default)]
 pub struct Chunk {
     pub buffer: Buffer,
-    /// Where the first starts.
+    /// Start of the first record.
     pub start: usize,
-    /// Where the last ends.
+    /// End of the last record.
     pub end: usize,
 }
 
 impl Chunk {
-    /// The buffer up to the last record's end: positions of records count from its start.
+    /// The buffer up to the end of the last record; positions of records count from its start.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer.get()[..self.end]
@@ -55,12 +56,12 @@ impl Chunk {
 #[derive(Clone, Debug)]
 pub struct Extent {
     pub file: Arc<SortFile>,
-    /// A whole page.
+    /// Offset in the file, a multiple of the page size.
     pub offset: u64,
     pub len: u64,
 }
 
-/// Parts of files, read one after the other. Each starts with a record and ends with one.
+/// Reads parts of files in order. Each part consists of whole records.
 pub struct RecordStream<'a, S> {
     format: &'a S,
     queue: &'a IoQueue,
@@ -69,18 +70,17 @@ pub struct RecordStream<'a, S> {
     transfer: usize,
     reply: Sender<TransferDone>,
     replies: Receiver<TransferDone>,
-    /// Of each transfer under way or done, in order: whether an extent ends with it; and when it is
-    /// done, what it brought.
+    /// By transfer, in order: whether it ends an extent, and its result when it is done.
     ahead: VecDeque<(bool, Option<TransferDone>)>,
     depth: usize,
     taken: u64,
-    /// What the last piece ended with: the start of a record.
+    /// The bytes after the last whole record of the previous chunk.
     carry: Vec<u8>,
     spare: Vec<Buffer>,
 }
 
 impl<'a, S: RecordFormat> RecordStream<'a, S> {
-    /// Keeps `depth` transfers under way.
+    /// A stream with `depth` transfers in flight.
     pub fn new(
         format: &'a S,
         queue: &'a IoQueue,
@@ -110,7 +110,7 @@ impl<'a, S: RecordFormat> RecordStream<'a, S> {
         }
     }
 
-    /// Takes a buffer back.
+    /// Returns a buffer for reuse.
     pub fn give_back(&mut self, buffer: Buffer) {
         if buffer.len() == room(self.transfer) && buffer.is_aligned() {
             self.spare.push(buffer);
@@ -138,7 +138,7 @@ impl<'a, S: RecordFormat> RecordStream<'a, S> {
                 file,
                 offset,
                 buffer,
-                // No more than a transfer.
+                // At most the length of a transfer.
                 part: head..head + len as usize,
                 tag,
                 reply: self.reply.clone(),
@@ -146,14 +146,14 @@ impl<'a, S: RecordFormat> RecordStream<'a, S> {
         }
     }
 
-    /// The next piece; none at the end.
+    /// The next chunk; `None` at the end.
     pub fn next(&mut self) -> Result<Option<Chunk>, SortError> {
         loop {
             self.progress.check()?;
             self.submit_read();
             let Some((last, waiting)) = self.ahead.front_mut() else { return Ok(None) };
             let Some(done) = waiting.take() else {
-                // We hold a sender: this never fails.
+                // This stream holds a sender, so receiving never fails.
                 let Ok(done) = self.replies.recv() else { return Ok(None) };
                 let at = (done.tag - self.taken) as usize;
                 self.ahead[at].1 = Some(done);
@@ -187,10 +187,9 @@ impl<'a, S: RecordFormat> RecordStream<'a, S> {
         }
     }
 
-    /// Puts the start of the first record before the bytes that were read, and keeps the start of
-    /// the last record for the next chunk. A record that is long compared with a transfer gets a
-    /// chunk of exactly its size: buffers that are half used would take twice the memory of their
-    /// records.
+    /// Puts the start of the first record before the bytes read, and keeps the start of the last
+    /// record for the next chunk. A record that is long compared with a transfer gets a chunk of
+    /// exactly its size: buffers that are half used would take twice the memory of their records.
     fn prepend_carry(&mut self, mut buffer: Buffer, mut end: usize, last: bool) -> Chunk {
         let head = head(self.transfer);
         if last
@@ -218,7 +217,7 @@ impl<'a, S: RecordFormat> RecordStream<'a, S> {
         bytes.shrink_to_fit();
         self.carry.extend_from_slice(&buffer.get()[whole..end]);
         self.give_back(buffer);
-        // The chunk takes the place of spare buffers: their memory would be held as well.
+        // The chunk replaces spare buffers, whose memory would otherwise be held in addition.
         let instead = bytes.len().div_ceil(room(self.transfer));
         self.spare.truncate(self.spare.len().saturating_sub(instead));
         Chunk { end: bytes.len(), buffer: Buffer::of(bytes), start: 0 }

@@ -1,4 +1,4 @@
-//! The output: nobody sees it under its name before it is whole and durable.
+//! The output file, which gets its name only when it is complete and durable.
 
 use crate::SortError;
 use crate::file::{CacheMode, SortFile};
@@ -6,16 +6,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What the name of an unfinished output has after the name of the output; the number of the
-/// process that makes it follows.
+/// Suffix of the name of an unfinished output, followed by the number of the writing process.
 const PARTIAL: &str = ".partial-";
 
-/// The file that is written.
+/// The file being written.
 #[derive(Debug)]
 pub struct OutputFile {
     path: PathBuf,
     file: Arc<SortFile>,
-    /// Its name until it is whole; none where it is written in its place.
+    /// Its temporary name; `None` if an existing file is overwritten.
     partial: Option<PathBuf>,
 }
 
@@ -43,7 +42,7 @@ impl OutputFile {
                 return Err(SortError::impossible(path.display(), why, hint));
             }
         }
-        // A link stays a link.
+        // A symbolic link stays a link.
         let path = found.unwrap_or_else(|_| path.into());
         if overwrite && path.exists() {
             let file = Arc::new(SortFile::open_to_write(&path, mode)?);
@@ -56,7 +55,7 @@ impl OutputFile {
         let partial = PathBuf::from(name);
         let file = Arc::new(SortFile::create(&partial, mode)?);
         if let Ok(old) = fs::metadata(&path) {
-            // Who may read the old one may read the new one.
+            // The new file gets the permissions of the old one.
             let _ = fs::set_permissions(&partial, old.permissions());
         }
         Ok(Self { path, file, partial: Some(partial) })
@@ -66,7 +65,7 @@ impl OutputFile {
         &self.file
     }
 
-    /// Makes it durable, then gives it its name.
+    /// Makes the file durable, then gives it its name.
     pub fn keep(mut self) -> Result<(), SortError> {
         self.file.sync()?;
         if let Some(partial) = self.partial.take() {
@@ -83,18 +82,18 @@ impl OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
-            // There is nobody left to hear that it could not be.
+            // A failure to remove the file cannot be reported here.
             let _ = fs::remove_file(partial);
         }
     }
 }
 
-/// The folder that a file lies in.
+/// The folder of a file.
 pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// A folder, where it is one.
+/// Returns the folder if it exists, else an error.
 pub fn existing(folder: &Path) -> Result<&Path, SortError> {
     if folder.is_dir() {
         return Ok(folder);
@@ -102,7 +101,7 @@ pub fn existing(folder: &Path) -> Result<&Path, SortError> {
     Err(SortError::impossible(folder.display(), "there is no such folder", "make it (mkdir -p)"))
 }
 
-/// Removes what sorts to the same output left in its folder when they were killed.
+/// Removes unfinished outputs of killed sorts with the same output.
 fn remove_abandoned(folder: &Path, path: &Path) {
     let Some(name) = path.file_name() else { return };
     let mut start = name.as_encoded_bytes().to_vec();
@@ -110,9 +109,9 @@ fn remove_abandoned(folder: &Path, path: &Path) {
     remove_of_dead(folder, &start);
 }
 
-/// Removes files whose names have the number of a process behind `start`, which is none any more.
-/// Our own is one too where nobody holds its file: where each start is the first process of a
-/// container, all have one number.
+/// Removes files whose names are `start` followed by the number of a process that no longer exists.
+/// Files with the number of this process are removed if no process holds them: in containers every
+/// sort may have the same process number.
 pub fn remove_of_dead(folder: &Path, start: &[u8]) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -125,7 +124,7 @@ pub fn remove_of_dead(folder: &Path, start: &[u8]) {
         let ours = process == std::process::id();
         let lives = !ours && Path::new("/proc").join(process.to_string()).exists();
         if !lives && SortFile::is_free(&entry.path()) {
-            // Another sort may have been quicker.
+            // Another sort may have removed it already.
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -1,4 +1,4 @@
-//! The queue's requests by io_uring: one thread tells the kernel of them and hears of their ends.
+//! Carries out the queue's requests through io_uring, with a single thread.
 
 use crate::SortError;
 use crate::queue::{IoQueue, NextTransfer, Op, TransferRequest};
@@ -11,10 +11,10 @@ use std::io::Error;
 use std::mem;
 use std::sync::Arc;
 
-/// The mark of the read that ends when something is put into the queue.
+/// Identifier of the read that completes when the queue must be polled.
 const WAKE: u64 = u64::MAX;
 
-/// A ring, and what is under way in it.
+/// A ring, and the requests in flight in it.
 pub struct Uring {
     ring: Ring,
     wake: Arc<fs::File>,
@@ -22,16 +22,16 @@ pub struct Uring {
     next: u64,
 }
 
-/// A request whose buffer the ring has, and how much of it is done.
+/// A request whose buffer is lent to the ring, and the number of bytes already done.
 struct Begun {
     request: TransferRequest,
     done: usize,
 }
 
 impl Uring {
-    /// For so many transfers at a time.
+    /// A ring for `depth` requests at a time.
     pub fn new(depth: u32) -> Result<Self, Error> {
-        // And the one that wakes.
+        // One more transfer is the read that wakes this thread.
         let ring = Ring::new(depth + 1)?;
         let wake = Arc::new(fs::File::from(eventfd(0, EventfdFlags::CLOEXEC)?));
         let mut new = Self { ring, wake, begun: BTreeMap::new(), next: 0 };
@@ -46,22 +46,22 @@ impl Uring {
         assert!(started.is_ok(), "its place is kept");
     }
 
-    /// Carries out what is in the queue until it is closed. What is under way then is left off, and
-    /// what cannot be is waited for (`Ring`).
+    /// Carries out the queue's requests until it is closed. Requests still in flight are then
+    /// cancelled, and those that cannot be cancelled are waited for (`Ring`).
     pub fn serve(mut self, queue: &IoQueue) {
         let mut ended = Vec::new();
         queue.wake_by(self.wake.clone());
         while self.begin(queue) {
             if let Err(error) = self.ring.wait(&mut ended) {
                 self.give_up(&error, queue);
-                // Nobody is to wait for ever.
+                // The remaining requests are carried out here, so that no thread waits forever.
                 return queue.serve();
             }
             ended.drain(..).for_each(|ended| self.end(ended, queue));
         }
     }
 
-    /// Begins what waits; false at the end.
+    /// Starts queued requests; returns false when the queue is closed.
     fn begin(&mut self, queue: &IoQueue) -> bool {
         while self.ring.has_place() {
             match queue.poll() {
@@ -73,7 +73,7 @@ impl Uring {
         true
     }
 
-    /// Begins what is left of a request.
+    /// Starts the remaining part of a request.
     fn go_on(&mut self, mut begun: Begun, queue: &IoQueue) {
         let Begun { request, done } = &mut begun;
         let left = request.part.len() - *done;
@@ -106,8 +106,8 @@ impl Uring {
         request.buffer.put_back(ended.buffer);
         let moved = ended.result.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO));
         if matches!(moved, Err(Errno::AGAIN | Errno::CANCELED)) {
-            // The kernel cannot keep it in mind now, or the system refuses it a thread. (What is
-            // cancelled when the queue is closed does not come here.)
+            // The kernel cannot queue the transfer now, or is refused a thread for it. (Transfers
+            // cancelled because the queue is closed do not get here.)
             return begun.request.carry_out(begun.done, queue);
         }
         let way = request.file.segment(request.offset + *done as u64, request.part.len() - *done);
@@ -120,7 +120,7 @@ impl Uring {
         }
     }
 
-    /// The kernel does not answer any more: buffers under way are lost.
+    /// Fails all requests in flight when the kernel no longer responds; their buffers are lost.
     fn give_up(&mut self, error: &Error, queue: &IoQueue) {
         for (_, Begun { mut request, .. }) in mem::take(&mut self.begun) {
             request.buffer = Default::default();
@@ -143,7 +143,8 @@ mod tests {
         made.inspect_err(|error| gordon_testkit::skipped(&format!("io_uring: {error}"))).ok()
     }
 
-    /// A queue with requests for a file of three pages and a bit, and whom it answers.
+    /// A queue with requests for a file of three pages and 100 bytes, and the receiver of the
+    /// results.
     fn asked(parts: &[(Op, u64, usize)]) -> (IoQueue, Receiver<TransferDone>, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
@@ -177,11 +178,11 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_pages_ends_and_nothing_at_all() {
+    fn partial_pages_the_end_and_empty_transfers_are_carried_out() {
         let Some(uring) = uring() else { return };
         let page = PAGE as u64;
         let (queue, replies, _folder) = asked(&[
-            // The end goes through the page cache, the rest past it.
+            // The end goes through the page cache, the rest bypasses it.
             (Op::Read, page, 2 * PAGE + 100),
             (Op::Read, page + 1, 50),
             (Op::Read, 0, 0),
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_kernel_is_gone_everybody_is_told() {
+    fn all_requests_fail_if_the_kernel_stops_responding() {
         let Some(mut uring) = uring() else { return };
         let (queue, replies, _folder) = asked(&[(Op::Read, 0, PAGE), (Op::Read, 0, PAGE)]);
         assert!(uring.begin(&queue));
@@ -216,7 +217,7 @@ mod tests {
             let told = done.result.expect_err("lost").to_string();
             assert!(told.contains("--io threads"), "{told}");
         }
-        // Whoever asks later is served still.
+        // Later requests are still served.
         queue.close();
         queue.serve();
     }

@@ -1,4 +1,4 @@
-//! Files of lines and of records by keys, sorted in every way, against GNU sort and the same in
+//! Files of lines and records, sorted with every method, compared with GNU sort and with sorting in
 //! memory.
 
 mod common;
@@ -12,8 +12,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::fs;
 use tempfile::TempDir;
 
-/// Sorts files in each way, with all records and with the first of equal ones; each has to come to
-/// its expected bytes.
+/// Sorts files with each method, with all records and with duplicates dropped, and compares with
+/// the expected bytes.
 fn same(config: &RecordConfig, inputs: &[&[u8]], (expected, first_of_equal): (&[u8], &[u8])) {
     let folder = TempDir::new().expect("a folder");
     let files: Vec<_> = (0..inputs.len()).map(|n| folder.path().join(format!("in{n}"))).collect();
@@ -46,7 +46,7 @@ fn same(config: &RecordConfig, inputs: &[&[u8]], (expected, first_of_equal): (&[
     }
 }
 
-/// Lines as of a log: a time that most of them share, an address, a number.
+/// Lines as in a log: a time that most of them share, an address, and a number.
 fn log(count: usize, seed: u64, end: u8) -> Vec<u8> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut bytes = vec![];
@@ -67,9 +67,9 @@ fn log(count: usize, seed: u64, end: u8) -> Vec<u8> {
 }
 
 #[test]
-fn files_of_lines() {
+fn files_of_lines_are_sorted_as_by_gnu_sort() {
     if known().is_none() {
-        // This sort is another: nothing to compare with.
+        // `sort` is not GNU sort, so there is nothing to compare with.
         return;
     }
     for (keys, options, zero) in [
@@ -82,7 +82,7 @@ fn files_of_lines() {
     ] {
         let end = if zero { 0 } else { b'\n' };
         let (mut first, second) = (log(6_000, 1, end), log(3_000, 2, end));
-        // An end is missing, and a line is longer than what is read at a time.
+        // The last line end is missing, and a line is longer than a transfer.
         first.pop();
         let long = [&b"2026 ".repeat(1 << 12)[..], &[end]].concat();
         let files = [&first[..], b"", &second, &long];
@@ -94,7 +94,7 @@ fn files_of_lines() {
     }
 }
 
-/// Sorts files whose bytes are `all` once their last lines end.
+/// Sorts files and compares with GNU sort; `all` is their concatenation with complete last lines.
 fn same_as_gnu(config: LinesConfig, files: &[&[u8]], all: &[u8]) {
     let mut asked = arguments(&config);
     let expected = gnu(&asked, all);
@@ -111,7 +111,7 @@ fn wide_and_narrow_lines_are_sorted_together() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
     let mut lines = vec![];
     for number in 0..1500 {
-        // Longer than a transfer, about as long, and many short ones; every key comes again.
+        // Some are longer than a transfer, some about as long, and many short; every key repeats.
         let length = match number % 50 {
             0 => 300_000,
             1 => 60_000,
@@ -145,7 +145,7 @@ fn wide_records_are_sorted() {
 }
 
 #[test]
-fn a_last_resort_makes_no_record_unique() {
+fn the_last_resort_comparison_does_not_make_records_unique() {
     let text = serde_json::json!({
         "inputs": [], "unique": true, "output": "out",
         "records": {"lines": {"keys": ["1,1"], "stable": false}},
@@ -159,12 +159,12 @@ fn a_last_resort_makes_no_record_unique() {
 }
 
 #[test]
-fn files_of_records() {
+fn files_of_records_are_sorted_by_their_keys() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut bytes = vec![0; 24 * 60_000];
     random.fill_bytes(&mut bytes);
     for record in bytes.chunks_mut(24) {
-        // Keys that come again, and starts that are the same.
+        // Keys repeat, and many share their first bytes.
         let start = record[0] & 1;
         record[..11].fill(start);
         record[12] &= 3;

@@ -1,4 +1,4 @@
-//! Records of one length against a plain model.
+//! Fixed-length records, compared with a simple model.
 
 mod common;
 
@@ -11,7 +11,7 @@ fn fixed(record: usize, keys: &[&str]) -> FixedConfig {
     FixedConfig { record, keys: keys.iter().map(|key| (*key).to_string()).collect() }
 }
 
-/// Types whose values have an order of their own.
+/// Types with an order other than that of their bytes.
 const TYPES: [(&str, usize); 18] = [
     ("u8", 1),
     ("i8", 1),
@@ -33,7 +33,7 @@ const TYPES: [(&str, usize); 18] = [
     ("f64le", 8),
 ];
 
-/// The order of two values, as Rust has it.
+/// Compares two values as Rust does.
 fn by_type(name: &str, a: &[u8], b: &[u8]) -> Ordering {
     let value = |bytes: &[u8]| {
         let mut bytes = bytes.to_vec();
@@ -92,7 +92,8 @@ fn part(record: usize) -> impl Strategy<Value = Part> {
 
 fn records() -> impl Strategy<Value = (usize, Vec<Part>, Vec<u8>)> {
     (1..40usize, 0..40usize).prop_flat_map(|(record, count)| {
-        // Few values, so that keys are often the same; none between Z and a, where case matters.
+        // Few different values, so that keys often repeat; none between Z and a, where case would
+        // matter.
         let byte = prop::sample::select(b"\0\x01AaBbZz\x7f\x80\x81\xfe\xff".to_vec());
         let bytes = prop::collection::vec(byte, record * count..=record * count);
         let any_bytes = prop::collection::vec(any::<u8>(), record * count..=record * count);
@@ -103,11 +104,11 @@ fn records() -> impl Strategy<Value = (usize, Vec<Part>, Vec<u8>)> {
 
 proptest! {
     #[test]
-    fn any_records_by_any_keys((record, parts, bytes) in records()) {
+    fn random_records_are_sorted_by_random_keys((record, parts, bytes) in records()) {
         let mut expected: Vec<&[u8]> = bytes.chunks(record).collect();
         expected.sort_by(|a, b| {
             let orders = parts.iter().map(|part| {
-                // Capital letters go before what is between the two cases.
+                // Upper-case letters precede the characters between the two cases.
                 if part.name == "ascii" {
                     let fold = |record: &[u8]| record.to_ascii_uppercase();
                     Part { name: "bytes", ..part.clone() }.compare(&fold(a), &fold(b))
@@ -124,7 +125,7 @@ proptest! {
     }
 
     #[test]
-    fn key_texts_do_no_harm(text in any::<String>(), near in "[0-9:]{0,6}(u64be|f32le|i8|r|ascii|bytes)?(:r)?") {
+    fn random_key_texts_cause_no_panic(text in any::<String>(), near in "[0-9:]{0,6}(u64be|f32le|i8|r|ascii|bytes)?(:r)?") {
         for key in [text, near] {
             match sorted(&RecordConfig::Fixed(fixed(16, &[&key])), &[7; 32]) {
                 Ok(sorted) => prop_assert_eq!(sorted.len(), 32),
@@ -135,7 +136,7 @@ proptest! {
 }
 
 #[test]
-fn what_may_be_left_out() {
+fn optional_parts_of_a_key_have_defaults() {
     let bytes: Vec<u8> = (0u8..=255).map(|at| at.wrapping_mul(167)).collect();
     let same = |a: &str, b: &str| {
         let sorted =
@@ -150,7 +151,7 @@ fn what_may_be_left_out() {
 }
 
 #[test]
-fn the_benchmark_is_one_of_them() {
+fn the_benchmark_format_is_recognised() {
     struct Name;
     impl FormatVisitor for Name {
         type Output = &'static str;
@@ -168,7 +169,7 @@ fn the_benchmark_is_one_of_them() {
 }
 
 #[test]
-fn what_is_wrong_with_a_key_is_told() {
+fn invalid_keys_are_refused_with_a_reason() {
     let told = |record, key: &str| match RecordConfig::Fixed(fixed(record, &[key])).check() {
         Ok(()) => String::new(),
         Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),

@@ -1,4 +1,4 @@
-//! The generator against what gensort 1.5 makes, and where records go.
+//! The generator compared with gensort 1.5, and the kinds of output.
 
 use gordon_sort::{Generate, Progress, Records, SortError, generate};
 use gordon_units::Bytes;
@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
-/// What `gensort -c [-a] [-s] -bSTART COUNT` of gensort 1.5 prints, and the CRC-32 of all it makes:
-/// start, count, -a, -s, sum, CRC-32.
+/// The checksum printed by `gensort -c [-a] [-s] -bSTART COUNT` of gensort 1.5, and the CRC-32 of
+/// its output: start, count, -a, -s, checksum, CRC-32.
 #[rustfmt::skip]
 const GENSORT: [(u128, usize, bool, bool, &str, u32); 40] = [
     (0, 1, false, false, "9ea593a0", 0x9ea593a0),
@@ -94,7 +94,7 @@ fn the_first_records_byte_for_byte() {
 }
 
 #[test]
-fn all_are_those_of_gensort() {
+fn all_records_match_gensort() {
     for (start, count, ascii, skewed, sum, crc) in GENSORT {
         let bytes = made(start, count, ascii, skewed);
         assert_eq!(crc32fast::hash(&bytes), crc, "{start} {count} {ascii} {skewed}");
@@ -103,14 +103,14 @@ fn all_are_those_of_gensort() {
         let told = generate(&what, &Progress::default()).expect("made");
         assert_eq!((told.checksum.as_str(), told.bytes), (sum, bytes.len() as u64));
         assert_eq!(fs::read(&path).expect("read"), bytes);
-        // Nothing beside it.
+        // No other file is left.
         assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
     }
 }
 
 #[test]
-fn skew_of_every_class_is_that_of_gensort() {
-    // The CRC-32 of `gensort [-a] -s -bN 32`, one behind the other for N = 2^0 .. 2^127.
+fn skew_of_every_class_matches_gensort() {
+    // The CRC-32 of the concatenated outputs of `gensort [-a] -s -bN 32` for N = 2^0 .. 2^127.
     for (ascii, crc) in [(false, 0x9d8c_34a2), (true, 0xec96_400a)] {
         let mut hasher = crc32fast::Hasher::new();
         (0..128).for_each(|power| hasher.update(&made(1 << power, 32, ascii, true)));
@@ -159,7 +159,7 @@ fn striped_records_are_the_same_unit_by_unit() {
 
 #[test]
 fn blocks_are_in_their_places() {
-    // Two whole blocks of 40,960 records and a part of one, that is not whole pages.
+    // Two whole blocks of 40,960 records and a partial one that is not whole pages.
     let count = 2 * 40_960 + 4321;
     let (_folder, path) = in_folder();
     for (ascii, skewed) in [(false, false), (true, true)] {
@@ -173,7 +173,7 @@ fn blocks_are_in_their_places() {
 }
 
 #[test]
-fn a_pipe_has_them_in_order() {
+fn a_pipe_receives_records_in_order() {
     let (_folder, path) = in_folder();
     assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
     let count = 3 * 40_960 + 17;
@@ -187,7 +187,7 @@ fn a_pipe_has_them_in_order() {
 }
 
 #[test]
-fn a_reader_that_leaves_is_an_error() {
+fn a_closed_pipe_is_an_error() {
     let (_folder, path) = in_folder();
     assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
     std::thread::scope(|scope| {
@@ -200,14 +200,14 @@ fn a_reader_that_leaves_is_an_error() {
 }
 
 #[test]
-fn a_stop_leaves_what_was_there() {
+fn a_stopped_generator_leaves_the_old_file() {
     let (folder, path) = in_folder();
     fs::write(&path, "before").expect("written");
     let progress = Progress::default();
     progress.stop.store(true, Ordering::Relaxed);
     let ended = generate(&to(&path, 1_000_000), &progress);
     assert!(matches!(ended, Err(SortError::Interrupted)), "{ended:?}");
-    // Where a pipe has no reader, too.
+    // Also if a pipe has no reader.
     let pipe = folder.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     let ended = generate(&to(&pipe, 10), &progress);
@@ -217,7 +217,7 @@ fn a_stop_leaves_what_was_there() {
 }
 
 #[test]
-fn a_link_stays_one() {
+fn a_symbolic_link_stays_a_link() {
     let (folder, path) = in_folder();
     let link = folder.path().join("link");
     fs::write(&path, "before").expect("written");
@@ -228,7 +228,7 @@ fn a_link_stays_one() {
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn invalid_outputs_are_refused() {
     let (folder, path) = in_folder();
     let socket = folder.path().join("socket");
     let _listens = std::os::unix::net::UnixListener::bind(&socket).expect("bound");
@@ -243,7 +243,7 @@ fn what_cannot_be_is_told() {
         ),
         (to(folder.path(), 1), "it is a folder"),
         (to(&path.join("none"), 1), "there is no such folder"),
-        // 8 EiB: no file system has them.
+        // 8 EiB exceed every file system.
         (to(&path, 92_233_720_368_547_758), "made.dat"),
     ];
     for (what, part) in errors {

@@ -1,4 +1,4 @@
-//! Lines against GNU sort.
+//! Lines compared with GNU sort.
 
 mod common;
 
@@ -7,8 +7,8 @@ use common::sorted;
 use gordon_sort::{LinesConfig, RecordConfig};
 use proptest::prelude::*;
 
-/// Without what sorts see in another way than is written of them: to GNU's a byte 128 between
-/// digits is one that groups thousands where it looks for units, in locales that have none too.
+/// Avoids inputs that GNU sort treats differently than documented: with unit suffixes it takes a
+/// byte 128 between digits for a thousands separator, even in locales without one.
 fn ungrouped(config: &LinesConfig, mut bytes: Vec<u8>) -> Vec<u8> {
     if config.options.contains('h') || config.keys.iter().any(|key| key.contains('h')) {
         bytes.iter_mut().filter(|byte| **byte == 0x80).for_each(|byte| *byte = 0x81);
@@ -16,7 +16,7 @@ fn ungrouped(config: &LinesConfig, mut bytes: Vec<u8>) -> Vec<u8> {
     bytes
 }
 
-/// Without what sorts before 9.2 see in another way.
+/// Avoids inputs that versions before 9.2 treat differently.
 fn plain(config: &LinesConfig, bytes: &[u8]) -> Vec<u8> {
     let has =
         |letter| config.options.contains(letter) || config.keys.iter().any(|k| k.contains(letter));
@@ -41,7 +41,7 @@ fn plain(config: &LinesConfig, bytes: &[u8]) -> Vec<u8> {
 
 fn same(config: LinesConfig, bytes: &[u8]) {
     let Some(is_new) = known() else {
-        // This sort is another: nothing to compare with.
+        // `sort` is not GNU sort, so there is nothing to compare with.
         return;
     };
     let bytes = if is_new { bytes.to_vec() } else { plain(&config, bytes) };
@@ -58,7 +58,7 @@ fn lines(keys: &[&str], options: &str) -> LinesConfig {
     LinesConfig { keys, options: options.into(), ..LinesConfig::default() }
 }
 
-/// Texts that are hard for one order or other.
+/// Texts that are difficult for one of the orders.
 const HARD: &[&str] = &[
     "",
     "-",
@@ -244,7 +244,7 @@ const HARD: &[&str] = &[
 ];
 
 #[test]
-fn hard_texts_in_every_order() {
+fn difficult_texts_are_sorted_in_every_order() {
     let bytes: Vec<u8> =
         HARD.iter().rev().flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect();
     for options in [
@@ -259,7 +259,7 @@ fn hard_texts_in_every_order() {
 }
 
 #[test]
-fn nothing_and_ends() {
+fn empty_inputs_and_missing_line_ends_are_handled() {
     let some =
         [&b""[..], b"\n", b"a", b"b\na", b"\n\n", b"b\n\na\n", b"\0\n\0a\n\0\n", b"a\0b\na\0\na\n"];
     for bytes in some {
@@ -271,7 +271,7 @@ fn nothing_and_ends() {
 }
 
 #[test]
-fn what_is_no_number() {
+fn texts_without_a_number_are_sorted() {
     let same = |options: &str, mut texts: Vec<&str>, expected: &[&str]| {
         let config = RecordConfig::Lines(lines(&[], options));
         texts.reverse();
@@ -354,19 +354,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn any_lines_by_any_keys(
+    fn random_lines_are_sorted_by_random_keys(
         (config, bytes) in config().prop_flat_map(|config| (Just(config.clone()), file(config.zero))),
     ) {
         same(config, &bytes);
     }
 
     #[test]
-    fn lines_that_start_alike(
+    fn lines_with_shared_starts_are_sorted(
         lines in prop::collection::vec(("(https://www[.]example[.]org/|HTTPS://www.|http|)", text()), 0..60),
         more in 0..100usize,
         letters in prop::sample::select(vec!["", "f", "r", "d", "fr"]),
     ) {
-        // Most do, as those that are looked at to find out.
+        // Most lines share their start, as do those in the sample.
         let start = |at: usize, start: &str| {
             if at < 4 { start.to_string() } else { "https://www.example.org/".into() }
         };
@@ -378,7 +378,7 @@ proptest! {
     }
 
     #[test]
-    fn any_numbers(
+    fn random_numbers_are_sorted(
         texts in prop::collection::vec("[ ]{0,2}[-+]?[0-9]{0,25}[.]?[0-9]{0,25}([eE][-+]?[0-9]{1,4}|[KMG])?", 0..60),
     ) {
         for order in ["n", "g", "h"] {
@@ -387,7 +387,7 @@ proptest! {
     }
 
     #[test]
-    fn any_numbers_close_together(
+    fn close_numbers_are_sorted(
         whole in any::<u64>(),
         texts in prop::collection::vec("[0-9]{0,4}(e-?[0-9]{1,2})?", 0..40),
     ) {
@@ -397,7 +397,7 @@ proptest! {
     }
 
     #[test]
-    fn key_texts_do_no_harm(text in any::<String>(), near in "[0-9.,bdfghiMnrRV]{0,12}", separator in any::<String>()) {
+    fn random_key_texts_cause_no_panic(text in any::<String>(), near in "[0-9.,bdfghiMnrRV]{0,12}", separator in any::<String>()) {
         for key in [text.clone(), near] {
             let keys = vec![key.clone()];
             let config = LinesConfig { keys, options: text.clone(), ..LinesConfig::default() };
@@ -411,7 +411,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_wrong_with_a_key_is_told() {
+fn invalid_keys_are_refused_with_a_reason() {
     let told = |config: LinesConfig| match RecordConfig::Lines(config).check() {
         Ok(()) => String::new(),
         Err(error) => error.to_string().lines().next().unwrap_or_default().to_string(),

@@ -1,4 +1,4 @@
-//! Sorted files against a model, for each kind of input, way and memory.
+//! Sorted files compared with a model, for each kind of input, method and amount of memory.
 
 use gordon_sort::{
     Benchmark, InCore, Io, Job, Method, Partial, Progress, Settings, SortError, SortReport,
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 const RECORD: usize = Benchmark::RECORD;
 const KEY: usize = Benchmark::KEY;
 
-/// How keys are made.
+/// How keys are generated.
 #[derive(Clone, Copy, Debug)]
 enum Keys {
     Uniform,
@@ -22,9 +22,9 @@ enum Keys {
     Few,
     Sorted,
     Reversed,
-    /// Half of them share their first bytes; a third are one key.
+    /// Half of them share their first bytes; a third are equal.
     Skewed,
-    /// All but the last two bytes are one.
+    /// They differ in the last two bytes only.
     Late,
 }
 
@@ -33,7 +33,7 @@ const KEYS: [Keys; 7] =
 const IN_CORE: [InCore; 2] = [InCore::Radix, InCore::Merge];
 const METHODS: [Method; 4] = [Method::Auto, Method::OnePass, Method::Distribute, Method::Merge];
 
-/// So many records; the rest of each says where it was.
+/// `count` records; the rest of each record holds its position.
 fn records(keys: Keys, count: usize, seed: u64) -> Vec<u8> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut bytes = vec![0; count * RECORD];
@@ -77,7 +77,7 @@ fn run(job: &Job) -> Result<SortReport, SortError> {
     job.run(&Progress::default())
 }
 
-/// Who carries transfers out here: not every system lets us use io_uring.
+/// The I/O mechanisms available on this system; not every system permits io_uring.
 fn ios() -> Vec<Io> {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("in"), records(Keys::Uniform, 10, 1)).expect("written");
@@ -95,7 +95,7 @@ fn ios() -> Vec<Io> {
     }
 }
 
-/// What lies in a folder.
+/// The names of the files in a folder.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
@@ -106,7 +106,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn every_input_in_every_way_is_sorted_and_stable() {
+fn every_input_is_sorted_stably_by_every_method() {
     let (folder, ios) = (TempDir::new().expect("a folder"), ios());
     for keys in KEYS {
         let bytes = records(keys, 40_000, 1);
@@ -150,7 +150,7 @@ fn every_input_in_every_way_is_sorted_and_stable() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn any_count_and_any_transfers(
+    fn random_counts_and_transfer_sizes_are_sorted(
         keys in prop::sample::select(&KEYS[..]),
         method in prop::sample::select(&METHODS[..]),
         counts in prop::collection::vec(0usize..9_000, 1..4),
@@ -171,7 +171,7 @@ proptest! {
             all.extend(bytes);
         }
         if overwrite {
-            // Longer than what comes.
+            // Longer than the new output.
             fs::write(folder.path().join("out"), vec![1; all.len() + 5000]).expect("written");
         }
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
@@ -200,7 +200,7 @@ proptest! {
     }
 }
 
-/// Bytes as they lie over files in units of `unit`.
+/// Splits bytes over files in units of `unit`.
 fn stripe(bytes: &[u8], count: usize, unit: usize) -> Vec<Vec<u8>> {
     let mut files = vec![Vec::new(); count];
     for (number, unit) in bytes.chunks(unit).enumerate() {
@@ -255,7 +255,7 @@ proptest! {
 }
 
 #[test]
-fn what_no_stripe_is_is_told() {
+fn invalid_stripes_are_refused() {
     let folder = TempDir::new().expect("a folder");
     let bytes = records(Keys::Uniform, 3000, 1);
     let write = |files: &[Vec<u8>]| {
@@ -282,7 +282,7 @@ fn what_no_stripe_is_is_told() {
         assert!(told.contains(expected), "{told}");
         assert!(told.contains("try: "), "{told}");
     }
-    // A part of a record lies at the end of all of it.
+    // An incomplete record at the end of the striped input.
     write(&stripe(&[&bytes[..], b"the rest"].concat(), 3, 4096));
     let told = with(&["a", "b", "c"], 4096).expect_err("a part");
     assert!(told.contains("8 bytes left over at byte 300000"), "{told}");
@@ -339,10 +339,10 @@ fn the_output_may_be_the_input() {
 }
 
 #[test]
-fn what_a_killed_sort_left_is_removed_by_the_next() {
+fn files_of_a_killed_sort_are_removed_by_the_next() {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("in"), records(Keys::Uniform, 10, 1)).expect("written");
-    // No process has that number; this one has its own.
+    // No process has that number; this process has its own.
     let living = format!("out.partial-{}", std::process::id() - 1);
     for name in ["out.partial-4194305", "out.partial-x", "other.partial-4194305"] {
         fs::write(folder.path().join(name), "left").expect("written");
@@ -361,7 +361,7 @@ fn what_a_killed_sort_left_is_removed_by_the_next() {
 }
 
 #[test]
-fn a_stop_leaves_nothing() {
+fn a_stopped_sort_leaves_no_files() {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("in"), records(Keys::Uniform, 50_000, 1)).expect("written");
     fs::write(folder.path().join("out"), "the old one").expect("written");
@@ -381,7 +381,7 @@ fn a_stop_leaves_nothing() {
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn invalid_settings_are_refused() {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("in"), records(Keys::Uniform, 10, 1)).expect("written");
     let good = job(folder.path(), &["in"], Method::Auto, 8 << 20);
@@ -411,7 +411,7 @@ fn what_cannot_be_is_told() {
 }
 
 #[test]
-fn text_is_refused_unless_records_are_asked_for() {
+fn text_is_refused_unless_records_are_requested() {
     let folder = TempDir::new().expect("a folder");
     let lines: String = (0..1000).rev().map(|n| format!("{n:09}\n")).collect();
     let binary = records(Keys::Uniform, 10, 1);

@@ -1,4 +1,4 @@
-//! The checker against a plain model, and against what valsort 1.5 writes.
+//! The validator compared with a simple model, and with the output of valsort 1.5.
 
 use gordon_sort::{
     Progress, Records, SortError, Validated, read_summaries, validate, write_summary,
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// Records of these keys.
+/// Records with these keys.
 fn records(keys: &[u16]) -> Vec<u8> {
     let mut bytes = vec![0; keys.len() * 100];
     Records::new(false, false).fill(0, &mut bytes);
@@ -49,7 +49,7 @@ fn told(keys: &[u16]) -> (u64, u64, u64, Option<u64>) {
 
 proptest! {
     #[test]
-    fn partitions_come_to_what_the_whole_does(
+    fn joined_partitions_equal_the_whole(
         keys in proptest::collection::vec(0u16..6, 1..60),
         sorted in any::<bool>(),
         cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..4),
@@ -84,22 +84,22 @@ proptest! {
         prop_assert_eq!(found.checksum, sum);
         prop_assert_eq!(&found.first[..], &bytes[..100]);
         prop_assert_eq!(&found.last[..], &bytes[bytes.len() - 100..]);
-        // Through files of summaries it is the same.
+        // Files of summaries give the same result.
         let summaries = read_summaries(&folder.file("all.sum", &summaries)).expect("read");
         prop_assert_eq!(Validated::whole(&summaries), Some(found));
     }
 
     #[test]
-    fn no_bytes_are_a_summary_that_cannot_be(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
-        // Numbers of 128 random bits are more than a file has.
+    fn random_bytes_are_refused_as_summaries(bytes in proptest::collection::vec(any::<u8>(), 0..600)) {
+        // Random 128-bit numbers exceed the counts of any file.
         let folder = Folder::new();
         prop_assert!(read_summaries(&folder.file("made", &bytes)).is_err());
     }
 }
 
 #[test]
-fn disorder_is_found_where_blocks_meet() {
-    // A block is 40,960 records.
+fn disorder_is_found_between_blocks() {
+    // A block has 40,960 records.
     let folder = Folder::new();
     let mut keys: Vec<u16> = (0..100_000u32).map(|n| (n / 4) as u16).collect();
     let path = folder.file("made", &records(&keys));
@@ -119,10 +119,10 @@ fn disorder_is_found_where_blocks_meet() {
 }
 
 #[test]
-fn only_so_many_of_each() {
+fn a_number_of_records_limits_the_check() {
     let folder = Folder::new();
     let mut bytes = records(&[1, 2, 3, 4, 0]);
-    // As on a block device: what is behind them is something else.
+    // As on a block device, other data follow the records.
     bytes.extend([7; 33]);
     let path = folder.file("made", &bytes);
     let found =
@@ -137,13 +137,13 @@ fn only_so_many_of_each() {
     }
 }
 
-/// `valsort -o` of valsort 1.5, of gensort's first two ASCII records the other way round: the bytes
-/// of the numbers that are not 0.
+/// The non-zero bytes of the numbers that `valsort -o` of valsort 1.5 writes for gensort's first
+/// two ASCII records in reverse order.
 const VALSORT: [(usize, u8); 8] =
     [(8, 1), (24, 1), (40, 2), (72, 92), (73, 106), (74, 90), (75, 63), (76, 1)];
 
 #[test]
-fn a_summary_is_that_of_valsort() {
+fn a_summary_matches_valsort() {
     let mut bytes = vec![0; 200];
     Records::new(true, false).fill(0, &mut bytes);
     bytes.rotate_left(100);
@@ -159,7 +159,7 @@ fn a_summary_is_that_of_valsort() {
 }
 
 #[test]
-fn what_cannot_be_checked_is_told() {
+fn files_that_cannot_be_checked_are_refused() {
     let folder = Folder::new();
     let missing = folder.0.path().join("none");
     let one = folder.file("one", &records(&[1]));
@@ -175,7 +175,7 @@ fn what_cannot_be_checked_is_told() {
         ("/dev/zero".into(), "neither a regular file nor a block device"),
     ];
     for (path, part) in errors {
-        // Before any is checked.
+        // The error comes before any file is checked.
         let progress = Progress::default();
         let error = validate(&[one.clone(), path], None, &progress).expect_err(part).to_string();
         assert!(error.contains(part), "{error}");

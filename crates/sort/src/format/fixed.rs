@@ -1,10 +1,10 @@
-//! Records of one length.
+//! Records of fixed length.
 
 use super::{KeyOffset, PREFIX_BITS, PREFIX_BYTES, RecordFormat, Tiebreak};
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The records of the sort benchmark: 100 bytes, of which the first 10 are the key, in the order of
+/// The records of the sort benchmark: 100 bytes, of which the first 10 are the key, compared as
 /// bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Benchmark;
@@ -12,7 +12,7 @@ pub struct Benchmark;
 impl Benchmark {
     /// Bytes of a record.
     pub const RECORD: usize = 100;
-    /// Bytes of its key, at its start.
+    /// Bytes of the key, at the start of the record.
     pub const KEY: usize = 10;
 }
 
@@ -49,16 +49,16 @@ impl RecordFormat for Benchmark {
     }
 }
 
-/// What the bytes of a key are.
+/// The type of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyType {
-    /// Bytes, the first one first.
+    /// Bytes, compared from the first on.
     Bytes,
-    /// The same, where small letters stand for capital ones.
+    /// Bytes, with lower-case letters compared as upper-case ones.
     Ascii,
-    /// A number without a sign.
+    /// An unsigned integer.
     Unsigned,
-    /// A number with one.
+    /// A signed integer.
     Signed,
     /// A floating-point number, in IEEE 754's total order: -NaN, numbers, NaN; -0 before 0.
     Float,
@@ -67,18 +67,18 @@ pub enum KeyType {
 /// A key of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FixedKey {
-    /// Which bytes; of numbers 8 or fewer.
+    /// The bytes of the key; at most 8 for a number.
     pub bytes: Range<usize>,
-    /// What they are.
+    /// The type of the key.
     pub kind: KeyType,
-    /// Whether of a number the lowest byte comes first.
+    /// Whether a number is little-endian.
     pub little: bool,
-    /// Whether the greatest is first.
+    /// Whether the order is descending.
     pub reverse: bool,
 }
 
 impl FixedKey {
-    /// A number as one that has the same order and no sign.
+    /// The number as an unsigned integer of the same order.
     #[inline]
     fn number(&self, record: &[u8]) -> u64 {
         let mut wide = [0; 8];
@@ -86,7 +86,7 @@ impl FixedKey {
         wide[8 - bytes.len()..].copy_from_slice(bytes);
         let value = u64::from_be_bytes(wide);
         let bits = 8 * bytes.len() as u32;
-        // The bytes of a number are at the other end once they are turned.
+        // A swapped value has its bytes at the high end.
         let value = if self.little { value.swap_bytes() >> (64 - bits) } else { value };
         let sign = 1 << (bits - 1);
         let all = u64::MAX >> (64 - bits);
@@ -98,8 +98,8 @@ impl FixedKey {
         }
     }
 
-    /// Up to `most` bytes of the key from byte `from` on, put behind `prefix`, such that the order
-    /// of the keys is that of their bytes.
+    /// Appends up to `most` bytes of the key, from byte `from` on, to `prefix`, converted so that
+    /// comparing them as bytes gives the order of the keys.
     #[inline]
     fn put(&self, record: &[u8], from: usize, most: usize, prefix: u128) -> u128 {
         let bytes = &record[self.bytes.start + from..self.bytes.end];
@@ -138,24 +138,24 @@ impl FixedKey {
     }
 }
 
-/// Records of any one length, and their order.
+/// Records of any fixed length, and their order.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     record: usize,
     keys: Vec<FixedKey>,
-    /// The bytes of all keys.
+    /// Total bytes of all keys.
     key_bytes: usize,
 }
 
 impl Fixed {
-    /// Records of `record` bytes in the order of these keys, which lie in them, the first one
-    /// first.
+    /// Records of `record` bytes, ordered by these keys, the first one first. The keys must lie
+    /// within the record.
     pub(super) fn new(record: usize, keys: Vec<FixedKey>) -> Self {
         let key_bytes = keys.iter().map(|key| key.bytes.len()).sum();
         Self { record, keys, key_bytes }
     }
 
-    /// Whether they are [`Benchmark`]'s.
+    /// Whether this is the format [`Benchmark`].
     pub(super) fn is_benchmark(&self) -> bool {
         let key = FixedKey {
             bytes: 0..Benchmark::KEY,
@@ -199,7 +199,7 @@ impl RecordFormat for Fixed {
         Some(self.record)
     }
 
-    /// All keys one behind the other, from a byte on.
+    /// The concatenation of all keys, from a byte on.
     #[inline]
     fn prefix_at(&self, record: &[u8], depth: KeyOffset) -> u128 {
         let (mut skip, mut left) = (depth.at as usize, PREFIX_BYTES);

@@ -15,21 +15,21 @@ use std::cmp::Ordering;
 use text::PART;
 pub use text::{Ignore, Translation};
 
-/// What a key is compared as.
+/// How a key is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyOrder {
-    /// Bytes.
+    /// As bytes.
     #[default]
     Text,
-    /// Decimal numbers of any length.
+    /// As decimal numbers of any length.
     Decimal,
-    /// The same with letters of units.
+    /// As decimal numbers with unit suffixes.
     Human,
-    /// What C reads as a number.
+    /// As floating-point numbers, parsed as C does.
     Float,
-    /// Names of months.
+    /// As names of months.
     Month,
-    /// Versions.
+    /// As version numbers.
     Version,
 }
 
@@ -37,7 +37,7 @@ pub enum KeyOrder {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineKey {
     pub start: KeyStart,
-    /// The line's end where there is none.
+    /// The end of the line if `None`.
     pub end: Option<KeyEnd>,
     pub order: KeyOrder,
     pub translation: Translation,
@@ -45,7 +45,7 @@ pub struct LineKey {
 }
 
 impl LineKey {
-    /// The whole line, as it is.
+    /// The whole line, compared as bytes.
     pub const LINE: Self = Self {
         start: KeyStart { fields: 0, bytes: 0, skip: false },
         end: None,
@@ -54,20 +54,20 @@ impl LineKey {
         reverse: false,
     };
 
-    /// Whether it is the whole line, none of whose bytes is passed over.
+    /// Whether the key is the whole line and no bytes are ignored.
     fn is_line(&self) -> bool {
         let line = Self { reverse: self.reverse, ..Self::LINE };
         let fold = self.translation.fold;
         *self == Self { translation: Translation { fold, ..line.translation }, ..line }
     }
 
-    /// Whether it is bytes none of which is passed over.
+    /// Whether the key is compared as bytes and none are ignored.
     #[inline]
     fn is_plain(&self) -> bool {
         self.order == KeyOrder::Text && self.translation.ignore == Ignore::Nothing
     }
 
-    /// Texts as the order of versions sees them: only where they are changed are they copied.
+    /// The text as compared in version order; it is copied only if it changes.
     fn changed<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
         if self.translation.is_none() {
             Cow::Borrowed(text)
@@ -93,8 +93,8 @@ impl LineKey {
         if self.reverse { order.reverse() } else { order }
     }
 
-    /// The key from byte `from` of a text on, in the order that [`LineKey::compare`] has; from the
-    /// first one on it is behind what most keys share.
+    /// The prefix of the key from byte `from` of a text on, in the order of [`LineKey::compare`].
+    /// From byte 0 on, the prefix skips the bytes that most keys share.
     #[inline]
     fn prefix(&self, text: &[u8], from: usize, shared: &[u8]) -> u128 {
         let prefix = match self.order {
@@ -114,7 +114,7 @@ impl LineKey {
         if self.reverse { PREFIX_MASK - prefix } else { prefix }
     }
 
-    /// What follows a part of the key that starts at byte `from`.
+    /// What to compare after equal prefixes that start at byte `from`.
     fn after(&self, prefix: u128, from: usize, shared: &[u8]) -> After {
         let prefix = if self.reverse { PREFIX_MASK - prefix } else { prefix };
         match self.order {
@@ -131,17 +131,17 @@ impl LineKey {
     }
 }
 
-/// What follows a part of a key.
+/// What to compare after equal prefixes.
 enum After {
-    /// Another, from this byte on.
+    /// The same key, from this byte on.
     Part(usize),
     /// The next key.
     Key,
-    /// Something that has no parts.
+    /// The whole keys, since the rest has no prefix.
     Unknown,
 }
 
-/// The month whose name a text starts with, from 1 on; 0 where there is none.
+/// The number of the month whose name the text starts with, from 1 on; 0 if there is none.
 fn month(text: &[u8]) -> u8 {
     const NAMES: &[u8; 36] = b"JANFEBMARAPRMAYJUNJULAUGSEPOCTNOVDEC";
     let Some(name) = skip_blanks(text).first_chunk::<3>() else { return 0 };
@@ -150,30 +150,29 @@ fn month(text: &[u8]) -> u8 {
     found.map_or(0, |(_, number)| number)
 }
 
-/// Bytes that keys share where it is worth while to look behind them.
+/// Minimum number of shared bytes for which prefixes skip them.
 const WORTH: usize = 3;
 
-/// Keys of a sample that say enough of what they share.
+/// Number of sampled keys that suffice to find the bytes that most share.
 const LOOKED_AT: usize = 1024;
 
 /// Lines, and their order.
 #[derive(Clone, Debug)]
 pub struct Lines {
     keys: Vec<LineKey>,
-    /// What stands between fields; blanks where there is none.
+    /// The byte between fields; if `None`, fields are separated by blanks.
     separator: Option<u8>,
-    /// What ends a line.
+    /// The byte that ends a line.
     end: u8,
-    /// What the first keys of most lines start with, where that is known.
+    /// The bytes with which the first keys of most lines start; empty if unknown.
     shared: Vec<u8>,
 }
 
 impl Lines {
-    /// Lines that end in `end`, in the order of these keys, the first one first.
+    /// Lines that end in `end`, ordered by these keys, the first one first.
     ///
     /// # Panics
-    ///
-    /// Without a key.
+    /// Panics if there is no key.
     pub(super) fn new(keys: Vec<LineKey>, separator: Option<u8>, end: u8) -> Self {
         assert!(!keys.is_empty(), "lines have a key");
         Self { keys, separator, end, shared: vec![] }
@@ -183,7 +182,7 @@ impl Lines {
         record.strip_suffix(&[self.end]).unwrap_or(record)
     }
 
-    /// What most keys share at this depth.
+    /// The bytes that most keys share at this depth.
     #[inline]
     fn shared(&self, depth: KeyOffset) -> &[u8] {
         if depth.key == 0 { &self.shared } else { &[] }
@@ -245,7 +244,8 @@ impl RecordFormat for Lines {
     #[inline]
     fn prefix_from(&self, bytes: &[u8], start: usize, depth: KeyOffset) -> u128 {
         let key = &self.keys[depth.key as usize];
-        // Where the line is long enough to have been equal up to there, its end need not be known.
+        // The line is long enough to have been equal up to this byte, so its end need not be
+        // searched.
         if depth.at > 0 && key.is_line() {
             let from = start + depth.at as usize;
             let prefix = key.translation.prefix_until(&bytes[from..], self.end);

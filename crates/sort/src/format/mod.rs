@@ -1,4 +1,4 @@
-//! What the bytes of a file are: where a record ends, and which goes before which.
+//! Record formats: the end of a record, and the order of records.
 
 mod fixed;
 mod lines;
@@ -10,86 +10,87 @@ pub use spec::{FixedConfig, FormatVisitor, LinesConfig, RecordConfig};
 
 use std::cmp::Ordering;
 
-/// The bits of a key that an entry of the sort carries: the rest of its 128 is where the record is.
+/// Bits of a key in a sort entry; the rest of its 128 bits is the position of the record.
 pub const PREFIX_BITS: u32 = 80;
-/// They in bytes.
+/// The same number in bytes.
 const PREFIX_BYTES: usize = PREFIX_BITS as usize / 8;
-/// All of them.
+/// A mask of these bits.
 const PREFIX_MASK: u128 = (1 << PREFIX_BITS) - 1;
 
-/// A place in the keys of records that are equal up to there.
+/// A position in the keys of records that are equal up to there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyOffset {
-    /// Which key of several.
+    /// Index of the key.
     key: u32,
-    /// From which of its bytes on.
+    /// Offset in the key, in bytes.
     at: u32,
 }
 
 impl KeyOffset {
-    /// About where in a record it is.
+    /// Approximate offset of the position in the record.
     pub(crate) fn bytes(self) -> usize {
         self.at as usize
     }
 }
 
-/// What equal prefixes leave of the order of their records.
+/// How to order records with equal prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tiebreak {
-    /// Nothing: the keys are equal.
+    /// Their keys are equal.
     Nothing,
-    /// What [`RecordFormat::prefix_at`] says of the next place.
+    /// Compare [`RecordFormat::prefix_at`] at the next position.
     At(KeyOffset),
-    /// What [`RecordFormat::compare`] says.
+    /// Compare with [`RecordFormat::compare`].
     Compare,
 }
 
-/// Records of one kind, and their order.
+/// A format of records, and their order.
 pub trait RecordFormat: Clone + Sync {
-    /// Where the record that starts at `start` of `bytes` ends, its separator included. Records are
-    /// whole here.
+    /// The end of the record that starts at `start`, including its separator. The record must be
+    /// complete.
     fn end(&self, bytes: &[u8], start: usize) -> usize;
 
-    /// How many of `bytes`, which start with a record, are whole records.
+    /// The length of the complete records in `bytes`, which start with a record.
     fn complete_len(&self, bytes: &[u8]) -> usize;
 
-    /// What ends each record, and is added where a file does not end with it.
+    /// The byte that ends each record, if any; it is added to a file that does not end with it.
     fn separator(&self) -> Option<u8>;
 
-    /// The start of the key, as a number below 2^80: where two differ, so do the keys, the
-    /// same way.
+    /// The prefix of the key, below 2^80. If the prefixes of two records differ, their keys have
+    /// the same order as the prefixes.
     fn prefix(&self, record: &[u8]) -> u128;
 
     /// Whether equal prefixes mean equal keys.
     fn prefix_is_full_key(&self) -> bool;
 
-    /// The order of the whole keys.
+    /// Compares the whole keys.
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering;
 
-    /// The length of every record, where all have one.
+    /// The length of a record, if it is fixed.
     fn length(&self) -> Option<usize>;
 
-    /// The same format for records of which most are like these: prefixes start behind what those
-    /// share. Depths and prefixes of one are not those of the other; the order of records is.
+    /// A variant of the format for records most of which are like these: its prefixes skip the
+    /// bytes that they share. Depths and prefixes of the two variants must not be mixed; the order
+    /// of records is the same.
     #[must_use]
     fn specialized(&self, _sample: &[&[u8]]) -> Self {
         self.clone()
     }
 
-    /// The same as [`RecordFormat::prefix`], further into the key: of records that are equal up to
-    /// `depth`. The start is [`KeyOffset::default`].
+    /// As [`RecordFormat::prefix`], for records that are equal up to `depth` in their keys.
+    /// [`KeyOffset::default`] is the start.
     fn prefix_at(&self, record: &[u8], depth: KeyOffset) -> u128 {
         assert_eq!(depth, KeyOffset::default(), "nothing is deeper");
         self.prefix(record)
     }
 
-    /// The same of the record that starts at `start` of `bytes`: only what it needs is looked at.
+    /// As `prefix_at`, for the record that starts at `start`; only the bytes needed are read.
     #[inline]
     fn prefix_from(&self, bytes: &[u8], start: usize, depth: KeyOffset) -> u128 {
         self.prefix_at(&bytes[start..self.end(bytes, start)], depth)
     }
 
-    /// What is left of the order of records that all have this prefix at this depth.
+    /// How to order records that have this prefix at this depth.
     fn tiebreak(&self, _prefix: u128, _depth: KeyOffset) -> Tiebreak {
         if self.prefix_is_full_key() { Tiebreak::Nothing } else { Tiebreak::Compare }
     }

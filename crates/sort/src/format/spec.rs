@@ -1,4 +1,4 @@
-//! Shapes as users write them: `2,2n` of lines, `8:16:u64be` of records.
+//! Record formats as users write them: `2,2n` for lines, `8:16:u64be` for records.
 
 use super::fixed::{self, KeyType};
 use super::lines::{self, Ignore, KeyEnd, KeyOrder, KeyStart, Translation};
@@ -6,47 +6,46 @@ use super::{Benchmark, Fixed, Lines, RecordFormat};
 use crate::SortError;
 use serde::{Deserialize, Serialize};
 
-/// The longest record of one length.
+/// Maximum length of a fixed-length record.
 const LONGEST: usize = 1 << 20;
 
-/// What is sorted, and by what.
+/// The record format of a sort, and its keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecordConfig {
     /// The records of the sort benchmark.
     #[default]
     Benchmark,
-    /// Records of one length.
+    /// Records of fixed length.
     Fixed(FixedConfig),
-    /// Lines.
+    /// Lines of text.
     Lines(LinesConfig),
 }
 
-/// Records of one length, as users ask for them.
+/// The format of fixed-length records, as users specify it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FixedConfig {
     /// Bytes of a record.
     pub record: usize,
-    /// Keys, `START:END[:TYPE][:r]`; the whole record without one.
+    /// Keys, `START:END[:TYPE][:r]`; without one, the whole record.
     #[serde(default)]
     pub keys: Vec<String>,
 }
 
-/// Lines, as users ask for them.
+/// The format of lines, as users specify it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct LinesConfig {
-    /// Keys as of `sort -k`; the whole line without one.
+    /// Keys as in `sort -k`; without one, the whole line.
     pub keys: Vec<String>,
-    /// Letters for all keys that have none of their own.
+    /// Options for all keys that have none of their own, as letters.
     pub options: String,
-    /// What stands between fields; blanks without.
+    /// The separator of fields; `None` for blanks.
     pub separator: Option<String>,
     /// Lines end in a zero byte.
     pub zero: bool,
-    /// Lines with equal keys stay in the order in which they come; else they are in that of their
-    /// bytes.
+    /// Lines with equal keys stay in input order; otherwise they are compared as bytes.
     pub stable: bool,
 }
 
@@ -56,21 +55,20 @@ impl Default for LinesConfig {
     }
 }
 
-/// What is to be done with a format of any kind.
+/// An operation that is generic over the record format.
 pub trait FormatVisitor {
-    /// What comes of it.
+    /// The result of the operation.
     type Output;
 
-    /// Does it.
+    /// Performs the operation.
     fn visit<S: RecordFormat>(self, format: &S) -> Self::Output;
 }
 
 impl RecordConfig {
-    /// Does something with the format, made for its kind.
+    /// Performs an operation with the format, compiled for its type.
     ///
     /// # Errors
-    ///
-    /// What is wrong with the keys.
+    /// Returns an error if a key is invalid.
     pub fn with<V: FormatVisitor>(&self, visitor: V) -> Result<V::Output, SortError> {
         Ok(match self {
             Self::Benchmark => visitor.visit(&Benchmark),
@@ -82,11 +80,10 @@ impl RecordConfig {
         })
     }
 
-    /// Whether the keys are sound.
+    /// Validates the keys.
     ///
     /// # Errors
-    ///
-    /// What is wrong with them.
+    /// Returns an error if a key is invalid.
     pub fn check(&self) -> Result<(), SortError> {
         struct Nothing;
         impl FormatVisitor for Nothing {
@@ -125,7 +122,7 @@ fn wrong(what: &str, text: &str, why: impl ToString, hint: &str) -> SortError {
 const FIXED_HINT: &str = "START:END[:TYPE][:r], as 8:16:u64be: bytes 8 to 15, as a number; TYPE is bytes, \
                           ascii (any case), or u, i, f with its bits and le or be";
 
-/// A key of a record of so many bytes.
+/// Parses a key of a record of `record` bytes.
 fn fixed_key(text: &str, record: usize) -> Result<fixed::FixedKey, SortError> {
     let err = |why: String| wrong("--key", text, why, FIXED_HINT);
     let mut parts: Vec<&str> = text.split(':').collect();
@@ -168,7 +165,7 @@ fn fixed_key(text: &str, record: usize) -> Result<fixed::FixedKey, SortError> {
     }
 }
 
-/// A type, its bytes where it has so many, and whether the lowest comes first.
+/// The type with this name, its length if that is fixed, and whether it is little-endian.
 fn fixed_type(name: &str) -> Option<(KeyType, Option<usize>, bool)> {
     match name {
         "" | "bytes" => return Some((KeyType::Bytes, None, false)),
@@ -201,7 +198,7 @@ fn fixed_type(name: &str) -> Option<(KeyType, Option<usize>, bool)> {
 const LINES_HINT: &str = "FIELD[.BYTE][LETTERS][,FIELD[.BYTE][LETTERS]], as 2,2n: field 2, as a number; \
                           LETTERS are of b d f g h i M n r V";
 
-/// Letters behind a key, or for all.
+/// Options of a key, or of all keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct KeyFlags {
     skip_start: bool,
@@ -218,7 +215,7 @@ struct KeyFlags {
 }
 
 impl KeyFlags {
-    /// Takes a letter; answers whether it is one.
+    /// Sets the option with this letter; returns whether it exists.
     fn take(&mut self, letter: u8, (start, end): (bool, bool)) -> bool {
         let place = match letter {
             b'b' => {
@@ -241,7 +238,7 @@ impl KeyFlags {
         true
     }
 
-    /// A key of these letters, where they go together.
+    /// A key with these options; `None` if they contradict each other.
     fn key(self, (start, end): (KeyStart, Option<KeyEnd>)) -> Option<lines::LineKey> {
         let ignore = match (self.punctuation, self.control) {
             (true, _) => Ignore::Punctuation,
@@ -316,7 +313,7 @@ fn separator(text: &str) -> Result<u8, SortError> {
     }
 }
 
-/// What stands where no letter should.
+/// Describes a character that is not an option.
 fn stray(text: &str, at: usize) -> String {
     match text.get(at..).and_then(|rest| rest.chars().next()) {
         Some('R') => format!("'R', at byte {at}, would be a random order: records have none here"),
@@ -325,12 +322,12 @@ fn stray(text: &str, at: usize) -> String {
     }
 }
 
-/// A key of a line: where it is, and its letters.
+/// Parses a key of a line: its position and its options.
 fn line_key(text: &str) -> Result<((KeyStart, Option<KeyEnd>), KeyFlags), SortError> {
     let mut at = 0;
     let bytes = text.as_bytes();
     let err = |why: String| wrong("--key", text, why, LINES_HINT);
-    // A number, at least `least`; too great ones are as good as the greatest.
+    // Parses a number of at least `least`; numbers that are too large saturate.
     let number = |at: &mut usize, what: &str, least: usize| {
         let start = *at;
         let mut value = 0usize;
@@ -365,7 +362,7 @@ fn line_key(text: &str) -> Result<((KeyStart, Option<KeyEnd>), KeyFlags), SortEr
         let mut place = KeyEnd { fields, bytes: 0, skip: false };
         if bytes.get(at) == Some(&b'.') {
             at += 1;
-            // No byte is all bytes.
+            // A byte number of 0 means the whole field.
             place.bytes = number(&mut at, "byte", 0)?;
         }
         while bytes.get(at).is_some_and(|&letter| letters.take(letter, (false, true))) {

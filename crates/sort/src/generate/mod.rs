@@ -1,5 +1,5 @@
-//! The generator of records to sort, as gensort: any record can be made without those before it, so
-//! blocks of them are made on all cores.
+//! The generator of records to sort, as gensort: any record can be generated without the earlier
+//! ones, so blocks are generated on all cores.
 
 mod output;
 mod random;
@@ -18,42 +18,42 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-/// What is to be made, and where.
+/// The records to generate, and their destination.
 #[derive(Clone, Debug)]
 pub struct Generate {
-    /// A file, which is there when it is whole; a block device, from its start; a pipe; `-`:
-    /// stdout. Several files where it is striped.
+    /// The outputs: a file (which gets its name when it is complete), a block device (from its
+    /// start), a pipe, or `-` for stdout; several files with `stripe`.
     pub outputs: Vec<PathBuf>,
-    /// The records lie over the outputs in units of so many bytes: unit n in file n mod their
+    /// Stripe the records over the outputs in units of this size: unit n is in file n mod their
     /// count.
     pub stripe: Option<Bytes>,
-    /// How many.
+    /// Number of records.
     pub records: u64,
-    /// The number of the first.
+    /// Number of the first record.
     pub start: u128,
-    /// Printable characters, and lines; else any bytes.
+    /// Generate printable characters and lines instead of arbitrary bytes.
     pub ascii: bool,
-    /// Many keys start alike.
+    /// Generate skewed keys, many of which share their first bytes.
     pub skewed: bool,
 }
 
-/// What was made.
+/// A summary of the generated records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Generated {
-    /// How many.
+    /// Number of records.
     pub records: u64,
-    /// Bytes of all.
+    /// Total size in bytes.
     pub bytes: u64,
-    /// The sum of the CRC-32 of each, hexadecimal.
+    /// The sum of the CRC-32 of each record, in hexadecimal.
     pub checksum: String,
-    /// Whether they went past the page cache.
+    /// Whether the writes bypassed the page cache.
     pub direct: bool,
 }
 
-/// Makes records; a file or a block device has them durably.
+/// Generates records; in a file or on a block device they are durable on return.
 ///
 /// # Errors
-/// Where there cannot be so many, or they cannot be written; a stop.
+/// Returns an error if the number of records is invalid, a write fails, or a stop is requested.
 pub fn generate(what: &Generate, progress: &Progress) -> Result<Generated, SortError> {
     let bytes = length(what)?;
     progress.total.store(bytes, Ordering::Relaxed);
@@ -89,7 +89,7 @@ pub fn generate(what: &Generate, progress: &Progress) -> Result<Generated, SortE
     Ok(Generated { records: what.records, bytes, checksum: format!("{sum:x}"), direct })
 }
 
-/// Bytes of all.
+/// Total size in bytes.
 fn length(what: &Generate) -> Result<u64, SortError> {
     let bytes =
         what.records.checked_mul(RECORD as u64).filter(|bytes| i64::try_from(*bytes).is_ok());

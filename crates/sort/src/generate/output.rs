@@ -1,4 +1,5 @@
-//! Where records go: a file that is there when it is whole, a block device, or a pipe.
+//! The destination of generated records: a file that gets its name when it is complete, a block
+//! device, or a pipe.
 
 use super::stream::SequentialOutput;
 use crate::blocks::BLOCK;
@@ -13,20 +14,20 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Where records go.
+/// The destination of generated records.
 pub enum GeneratorOutput<'a> {
-    /// A file, under a name of its own until it is whole.
+    /// A file, under a temporary name until it is complete.
     File(OutputFile),
-    /// A block device, and the claim that nothing else uses it.
+    /// A block device, and the exclusive claim to it.
     Device(SortFile, #[expect(dead_code)] fs::File),
-    /// Files over which it is striped.
+    /// The files of a striped output.
     Stripe(Vec<OutputFile>, SortFile),
-    /// Block after block.
+    /// A pipe or terminal, to which blocks are written in order.
     Stream(SequentialOutput<'a>),
 }
 
 impl<'a> GeneratorOutput<'a> {
-    /// Opens `path` for so many bytes.
+    /// Opens `path` for `len` bytes.
     pub fn open(path: &Path, len: u64, progress: &'a Progress) -> Result<Self, SortError> {
         if path == Path::new("-") {
             return Ok(Self::Stream(SequentialOutput::stdout(progress)?));
@@ -58,7 +59,7 @@ impl<'a> GeneratorOutput<'a> {
         Ok(Self::File(target))
     }
 
-    /// Files over which so many bytes lie in units.
+    /// Opens files over which `len` bytes are striped.
     pub fn striped(paths: &[PathBuf], unit: Bytes, len: u64) -> Result<Self, SortError> {
         let unit = unit_over(unit, paths.len())?;
         if paths.iter().any(|path| path == Path::new("-")) {
@@ -95,7 +96,7 @@ impl<'a> GeneratorOutput<'a> {
         Ok(Self::Device(file, claim))
     }
 
-    /// Writes a block.
+    /// Writes the block with this number.
     pub fn write(&self, block: u64, bytes: &[u8]) -> Result<(), SortError> {
         let at = block * BLOCK as u64;
         match self {
@@ -105,8 +106,8 @@ impl<'a> GeneratorOutput<'a> {
         }
     }
 
-    /// All are written: a file or a device has them durably after this. Whether they went past the
-    /// page cache.
+    /// Completes the output; a file or device is durable then. Returns whether the writes bypassed
+    /// the page cache.
     pub fn finish(self) -> Result<bool, SortError> {
         match self {
             Self::File(target) => {
@@ -115,7 +116,7 @@ impl<'a> GeneratorOutput<'a> {
             }
             Self::Device(file, _) => file.sync().map(|()| file.is_direct()),
             Self::Stripe(targets, file) => {
-                // All of it is durable before any of it has its name.
+                // All files are durable before any of them gets its name.
                 file.sync()?;
                 targets.into_iter().try_for_each(OutputFile::keep).map(|()| file.is_direct())
             }
@@ -124,7 +125,7 @@ impl<'a> GeneratorOutput<'a> {
     }
 }
 
-/// Takes the place for so many bytes of an output.
+/// Allocates `len` bytes of an output.
 fn reserve(path: &Path, file: &SortFile, len: u64) -> Result<(), SortError> {
     file.reserve(len).map_err(|error| match error {
         SortError::Full { .. } => {

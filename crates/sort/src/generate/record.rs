@@ -1,21 +1,21 @@
-//! The benchmark's records: 100 bytes, of which the first 10 are the key. docs/design/sort-data.md
-//! has every byte.
+//! The records of the benchmark: 100 bytes, of which the first 10 are the key.
+//! docs/design/sort-data.md describes every byte.
 
 use super::random::{after, next};
 use crate::validate::RECORD;
 
-/// Bytes of a key that skew can replace.
+/// Number of key bytes that skew can replace.
 const SKEWED: usize = 6;
 
-/// Records whose numbers are drawn at a time.
+/// Number of records whose random numbers are drawn at a time.
 const DRAWN: usize = 512;
 
-/// A binary record is ten parts of ten bytes, each of a random number of its own: the record's, and
-/// those of the nine records behind it.
+/// Number of parts of a binary record, of ten bytes each. Part n is made from the random number of
+/// the nth record after this one.
 const PARTS: usize = 10;
 
-/// What each part is exclusive-ored with, so that records side by side share no bytes. In the top
-/// 80 of 128 bits, as the part is.
+/// Masks for the exclusive or with each part, so that adjacent records share no bytes. Part and
+/// mask are in the top 80 of 128 bits.
 const MASKS: [u128; PARTS] = [
     0,
     0xF0E8_E4E2_E1D8_D4D2_D1CC << 48,
@@ -29,20 +29,21 @@ const MASKS: [u128; PARTS] = [
     0x170F_332E_2D2B_271E_1D1B << 48,
 ];
 
-/// Makes records of one kind.
+/// Generates records of one kind.
 #[derive(Debug)]
 pub struct Records {
     ascii: bool,
-    /// Where keys are skewed: the starts they take, by the bits of the record's number.
+    /// For skewed keys: the possible starts of keys, indexed by the bit length of the record's
+    /// random number.
     skew: Option<Box<[[u8; SKEWED]; 129]>>,
 }
 
 impl Records {
-    /// Of printable characters or any bytes; with all keys alike likely, or skewed.
+    /// Generates printable or binary records, with uniform or skewed keys.
     #[must_use]
     pub fn new(ascii: bool, skewed: bool) -> Self {
         let skew = skewed.then(|| {
-            // Skewed records start as records 0 to 128 do.
+            // The starts of skewed keys are those of records 0 to 128.
             let mut number = 0;
             Box::new(std::array::from_fn(|_| {
                 number = next(number);
@@ -53,7 +54,8 @@ impl Records {
         Self { ascii, skew }
     }
 
-    /// Fills `into` with whole records, from number `first` on; what is left over of it stays.
+    /// Fills `into` with whole records, from number `first` on; bytes after the last whole record
+    /// stay unchanged.
     pub fn fill(&self, first: u128, into: &mut [u8]) {
         let (records, _) = into.as_chunks_mut::<RECORD>();
         if self.ascii {
@@ -65,7 +67,7 @@ impl Records {
 
     fn fill_binary(&self, mut first: u128, records: &mut [[u8; RECORD]]) {
         let mut number = after(first);
-        // The numbers, each with its first byte first: a part is their start.
+        // The random numbers in big-endian order, so that a part is their first bytes.
         let mut drawn = [0; DRAWN + PARTS - 1];
         let mut draw = |place: &mut u128| {
             number = next(number);
@@ -76,8 +78,8 @@ impl Records {
             drawn.copy_within(DRAWN.., 0);
             drawn[PARTS - 1..].iter_mut().for_each(&mut draw);
             for (record, numbers) in records.iter_mut().zip(drawn.windows(PARTS)) {
-                // All 16 bytes of a number at once: the next part goes over those that are too
-                // many.
+                // Stores all 16 bytes of a number at once; the next part overwrites the excess
+                // bytes.
                 for part in 0..PARTS - 1 {
                     let bytes = (numbers[part] ^ MASKS[part].to_be()).to_ne_bytes();
                     record[part * 10..part * 10 + 16].copy_from_slice(&bytes);
@@ -117,8 +119,8 @@ impl Records {
     }
 }
 
-/// Lets the first bits of a key be those of `start`: as many, 0 to 48, as six bits of its number
-/// say. A quarter of all records keep theirs.
+/// Replaces the first bits of a key by those of `start`. Their number, 0 to 48, is given by six
+/// bits of the random number; a quarter of all records stay unchanged.
 #[inline]
 fn skew_bits(record: &mut [u8; RECORD], number: u128, start: &[u8; SKEWED]) {
     let count = (number >> 32) as u32 & 0x3F;
@@ -132,8 +134,8 @@ fn skew_bits(record: &mut [u8; RECORD], number: u128, start: &[u8; SKEWED]) {
     *key = (start & taken | u64::from_be_bytes(*key) & !taken).to_be_bytes();
 }
 
-/// Which start a skewed record takes: the bits of its number, but that 61 to 63 count as 64, and
-/// 125 to 127 as 128, as in gensort.
+/// Index of the start of a skewed key: the bit length of the random number, with 61 to 63 counted
+/// as 64 and 125 to 127 as 128, as in gensort.
 fn class(number: u128) -> usize {
     match 128 - number.leading_zeros() as usize {
         61..64 => 64,
@@ -142,13 +144,14 @@ fn class(number: u128) -> usize {
     }
 }
 
-/// The first ten bytes of a number.
+/// The first ten bytes of a random number.
 fn binary_key(number: u128) -> [u8; 10] {
     let bytes = number.to_be_bytes();
     std::array::from_fn(|at| bytes[at])
 }
 
-/// Ten of the 95 printable characters: eight from the high half of a number, two from the low one.
+/// Ten of the 95 printable characters: eight from the high half of a random number, two from the
+/// low half.
 #[inline]
 #[allow(clippy::cast_possible_truncation)] // halves
 fn ascii_key(number: u128) -> [u8; 10] {

@@ -1,4 +1,4 @@
-//! Blocks to a pipe or a terminal, one after the other, whoever makes them.
+//! Writes blocks to a pipe or a terminal in order, whichever threads generate them.
 
 use crate::{Progress, SortError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,21 +13,21 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often one that waits for a pipe's other end looks whether it is to stop: 50 ms.
+/// Interval at which a thread that waits for the other end of a pipe checks for a stop: 50 ms.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// Bytes that a pipe takes at once where it takes any (pipe(7), `PIPE_BUF`): a write of more would
-/// wait where nothing can stop it.
+/// Bytes that a ready pipe accepts without blocking (pipe(7), `PIPE_BUF`). A larger write could
+/// block, and could then not be stopped.
 const PIECE: usize = 4096;
 
-/// Whose turn it is.
+/// The next block to write.
 #[derive(Default)]
 struct Turn {
     block: u64,
     broken: bool,
 }
 
-/// What takes bytes in order only.
+/// An output that accepts bytes in order only.
 pub struct SequentialOutput<'a> {
     path: PathBuf,
     to: OwnedFd,
@@ -44,7 +44,7 @@ impl<'a> SequentialOutput<'a> {
         Ok(Self::of(path, to, progress))
     }
 
-    /// A pipe is waited for until something reads it.
+    /// Opens an output; waits until a pipe has a reader.
     pub fn open(path: &Path, progress: &'a Progress) -> Result<Self, SortError> {
         loop {
             let mut options = OpenOptions::new();
@@ -67,8 +67,8 @@ impl<'a> SequentialOutput<'a> {
         Self { path: path.into(), to, turn, changed, progress }
     }
 
-    /// Writes a block when those before it are written. Where one of them cannot be, that is the
-    /// error, and this one is left out.
+    /// Writes a block after the earlier ones. If one of them fails, returns that error, and this
+    /// block is not written.
     pub fn write(&self, block: u64, bytes: &[u8]) -> Result<(), SortError> {
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_while(turn, |turn| turn.block != block && !turn.broken);

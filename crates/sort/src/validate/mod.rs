@@ -1,7 +1,7 @@
-//! The checker of sorted files, as valsort: order, equal keys, and the sum that tells whether all
-//! records are there.
+//! The validator of sorted files, as valsort: order, equal keys, and a checksum that shows whether
+//! all records are present.
 //!
-//! Blocks are checked on all cores, each alone; then each is joined to what comes before it.
+//! Blocks are checked on all cores independently; then their summaries are joined in order.
 
 mod sum;
 mod summary;
@@ -23,11 +23,12 @@ use std::sync::{Mutex, PoisonError};
 /// Bytes of a record.
 pub const RECORD: usize = Benchmark::RECORD;
 
-/// Checks files or block devices that follow each other, and says what each comes to: the whole is
-/// [`Validated::whole`]. Where `records` is said, only so many of each count.
+/// Validates files or block devices that together form one output; returns a summary of each.
+/// [`Validated::whole`] joins them. With `records`, only that many records of each are checked.
 ///
 /// # Errors
-/// Where one cannot be read, has no records, or ends within one; a stop.
+/// Returns an error if a file cannot be read, has no records, or ends within one, or if a stop is
+/// requested.
 pub fn validate(
     paths: &[PathBuf],
     records: Option<u64>,
@@ -49,7 +50,7 @@ pub fn validate(
     opened.iter().map(|(file, len)| check(file, *len, progress)).collect()
 }
 
-/// The checker takes records alone: text is refused with other advice.
+/// Adapts the error for text, since the validator accepts records only.
 fn not_lines(error: SortError) -> SortError {
     let SortError::Text { path, .. } = error else { return error };
     let why = "the file is text, not records of 100 bytes";
@@ -57,7 +58,7 @@ fn not_lines(error: SortError) -> SortError {
     SortError::impossible(path.display(), why, hint)
 }
 
-/// The bytes to check, of so many.
+/// The number of bytes to check of a file of `len` bytes.
 fn length(path: &Path, len: u64, records: Option<u64>) -> Result<u64, SortError> {
     let (what, record) = (path.display(), RECORD as u64);
     if len < record {
@@ -83,7 +84,7 @@ fn length(path: &Path, len: u64, records: Option<u64>) -> Result<u64, SortError>
     Ok(len)
 }
 
-/// What is joined so far, and what waits for blocks before it.
+/// The summary joined so far, and later blocks that wait for earlier ones.
 #[derive(Default)]
 struct JoinedSummary {
     next: u64,
@@ -104,7 +105,7 @@ impl JoinedSummary {
     }
 }
 
-/// One file, of at least a record.
+/// Validates one file of at least one record.
 fn check(file: &SortFile, len: u64, progress: &Progress) -> Result<Validated, SortError> {
     let joined = Mutex::new(JoinedSummary::default());
     blocks::each(len.div_ceil(BLOCK as u64), progress, |buffer, block| {
@@ -124,10 +125,10 @@ fn check(file: &SortFile, len: u64, progress: &Progress) -> Result<Validated, So
     Ok(whole)
 }
 
-/// Writes a summary as valsort's -o does, to whatever [`crate::generate()`] writes to.
+/// Writes a summary as valsort's -o does, to any output of [`crate::generate()`].
 ///
 /// # Errors
-/// Where it cannot be written; a stop.
+/// Returns an error if it cannot be written, or if a stop is requested.
 pub fn write_summary(what: &Validated, path: &Path, progress: &Progress) -> Result<(), SortError> {
     let bytes = what.to_bytes();
     let output = GeneratorOutput::open(path, bytes.len() as u64, progress)?;
@@ -135,11 +136,11 @@ pub fn write_summary(what: &Validated, path: &Path, progress: &Progress) -> Resu
     output.finish().map(drop)
 }
 
-/// Reads summaries of partitions, one behind the other, as [`Validated::to_bytes`] and valsort make
-/// them.
+/// Reads concatenated summaries of partitions, in the format of [`Validated::to_bytes`] and
+/// valsort.
 ///
 /// # Errors
-/// Where the file cannot be read, or holds something else.
+/// Returns an error if the file cannot be read or holds other data.
 pub fn read_summaries(path: &Path) -> Result<Vec<Validated>, SortError> {
     let bytes = fs::read(path).map_err(|error| SortError::system(path, "read it", error))?;
     let (summaries, rest) = bytes.as_chunks();

@@ -1,35 +1,35 @@
-//! The sum of the CRC-32 of every record: it does not depend on their order, so that it tells
-//! whether a sort has lost, doubled or damaged any.
+//! The sum of the CRC-32 of all records. It does not depend on their order, so it shows whether a
+//! sort has lost, duplicated or damaged records.
 
 use super::RECORD;
 
-/// The library folds from 128 bytes on, ten times as fast as it looks up tables: zeros go before a
-/// record.
+/// Length to which records are padded: the CRC library uses its fast method, ten times as fast as
+/// table lookups, from 128 bytes on. Zeros are put before the record.
 const PADDED: usize = 128;
 
-/// What the CRC starts from, so that after those zeros it is where it is at the start of a record.
+/// Initial CRC state that, after those zeros, is the initial state of a record.
 const START: u32 = before_zeros(PADDED - RECORD);
 
-/// Records that are padded at a time: their bytes are on their way to the cache while others are
-/// summed.
+/// Number of records padded at a time, so that loading their bytes overlaps with computing CRCs.
 const TOGETHER: usize = 16;
 
-/// The CRC that is that of nothing after so many zero bytes.
+/// The CRC whose state after `zeros` zero bytes is the initial state.
 const fn before_zeros(zeros: usize) -> u32 {
-    /// The polynomial of CRC-32 (IEEE 802.3), its lowest power in the highest bit.
+    /// The polynomial of CRC-32 (IEEE 802.3), with its lowest power in the highest bit.
     const POLYNOMIAL: u32 = 0xEDB8_8320;
     let mut state = u32::MAX;
     let mut bit = 0;
     while bit < 8 * zeros {
-        // One step backwards. Forwards a bit leaves below, and where it was 1 the polynomial comes
-        // in, whose highest bit is 1: what is highest now is what left.
+        // One step backwards. A forward step shifts out the lowest bit and, if it was 1, adds the
+        // polynomial, whose highest bit is 1. So the highest bit now is the one that was shifted
+        // out.
         state = if state >> 31 == 1 { (state ^ POLYNOMIAL) << 1 | 1 } else { state << 1 };
         bit += 1;
     }
     !state
 }
 
-/// The sum over these.
+/// The sum over these records.
 #[must_use]
 pub fn of(records: &[[u8; RECORD]]) -> u128 {
     let mut padded = [[0; PADDED]; TOGETHER];
@@ -54,7 +54,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_that_of_each(bytes in proptest::collection::vec(any::<u8>(), 0..4000)) {
+        fn the_sum_is_that_of_each_record(bytes in proptest::collection::vec(any::<u8>(), 0..4000)) {
             let (records, _) = bytes.as_chunks();
             let each = records.iter().map(|record| u128::from(crc32fast::hash(record)));
             prop_assert_eq!(of(records), each.sum());

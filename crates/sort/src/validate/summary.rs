@@ -1,4 +1,4 @@
-//! What a sequence of records comes to, and how those of two that follow each other are joined.
+//! The summary of a sequence of records, and joining the summaries of two consecutive sequences.
 
 use super::{RECORD, sum};
 use crate::Benchmark;
@@ -10,30 +10,30 @@ use std::cmp::Ordering;
 /// Bytes of a summary in a file.
 pub(super) const BYTES: usize = 5 * 16 + 2 * RECORD;
 
-/// What a sequence of records comes to.
+/// The summary of a sequence of records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Validated {
-    /// How many.
+    /// Number of records.
     pub records: u64,
-    /// The sum of the CRC-32 of each.
+    /// The sum of the CRC-32 of each record.
     #[serde(serialize_with = "hex")]
     pub checksum: u128,
-    /// Those whose key is that of the record before.
+    /// Number of records whose key equals that of the previous record.
     pub duplicates: u64,
-    /// Those whose key goes before that of the record before.
+    /// Number of records whose key is less than that of the previous record.
     pub unordered: u64,
-    /// The first of these, counted from 0.
+    /// Index of the first record out of order, counted from 0; `None` if all are in order.
     pub first_disorder: Option<u64>,
     /// The first record.
     #[serde(skip)]
     pub first: [u8; RECORD],
-    /// The last one.
+    /// The last record.
     #[serde(skip)]
     pub last: [u8; RECORD],
 }
 
 impl Validated {
-    /// Of these; nothing of none.
+    /// The summary of these records; `None` if there are none.
     pub(super) fn of(records: &[[u8; RECORD]]) -> Option<Self> {
         let (first, last) = (records.first()?, records.last()?);
         let mut found = Self {
@@ -56,12 +56,12 @@ impl Validated {
                 at += 1;
             }
         }
-        // The first was held against itself.
+        // The first record was compared with itself.
         found.duplicates -= 1;
         Some(found)
     }
 
-    /// Continues with those that come next.
+    /// Appends the summary of the records that follow.
     pub(super) fn join(&mut self, next: &Self) {
         self.step(Benchmark.compare(&self.last, &next.first), self.records);
         let inside = next.first_disorder.map(|at| self.records + at);
@@ -73,7 +73,7 @@ impl Validated {
         self.last = next.last;
     }
 
-    /// All of these, in order; nothing of none.
+    /// The joined summary of all parts, in order; `None` if there are none.
     #[must_use]
     pub fn whole(parts: &[Self]) -> Option<Self> {
         let (first, rest) = parts.split_first()?;
@@ -82,7 +82,7 @@ impl Validated {
         Some(whole)
     }
 
-    /// How the record before record `at` compares with it.
+    /// Counts the comparison of the previous record with record `at`.
     fn step(&mut self, before: Ordering, at: u64) {
         match before {
             Ordering::Less => {}
@@ -94,8 +94,8 @@ impl Validated {
         }
     }
 
-    /// As in valsort's summaries of partitions: five numbers of 128 bits, the high half first, each
-    /// half with its lowest byte first; the first record, the last one.
+    /// The format of valsort's summaries of partitions: five 128-bit numbers, each with its high
+    /// half first, and each half little-endian; then the first and the last record.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let numbers =
@@ -107,7 +107,7 @@ impl Validated {
         bytes
     }
 
-    /// Of such bytes; nothing where they cannot be a summary.
+    /// Decodes a summary; `None` if the bytes cannot be one.
     pub(super) fn from_bytes(bytes: &[u8; BYTES]) -> Option<Self> {
         let (numbers, records) = bytes.split_at(5 * 16);
         let (numbers, _) = numbers.as_chunks::<16>();
@@ -115,7 +115,8 @@ impl Validated {
         let (disorder, unordered) = (number(0)?, number(1)?);
         let (count, duplicates) = (number(2)?, number(3)?);
         let (records, _) = records.as_chunks::<RECORD>();
-        // Each record but the first is at most one of these, and the first disorder is one of them.
+        // Each record except the first is at most one of these, and the first disorder is one of
+        // them.
         let others = count.checked_sub(1)?;
         let fits = unordered.checked_add(duplicates)? <= others && disorder <= others;
         (fits && (disorder == 0) == (unordered == 0)).then_some(Self {
@@ -130,7 +131,7 @@ impl Validated {
     }
 }
 
-/// The high half, the low half.
+/// The high half, then the low half.
 fn wide(number: u128) -> [u8; 16] {
     number.rotate_right(64).to_le_bytes()
 }

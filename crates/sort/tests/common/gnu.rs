@@ -1,4 +1,4 @@
-//! GNU sort, beside which others are put.
+//! Runs GNU sort, with which results are compared.
 
 use gordon_sort::LinesConfig;
 use std::io::Write;
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 
-/// What GNU sort makes of lines.
+/// The output of GNU sort for these lines.
 pub fn gnu(arguments: &[String], bytes: &[u8]) -> Vec<u8> {
     let mut child = Command::new("sort")
         .args(arguments)
@@ -24,9 +24,8 @@ pub fn gnu(arguments: &[String], bytes: &[u8]) -> Vec<u8> {
     told.stdout
 }
 
-/// Whether `sort` is GNU's, and one of 9.2 or later: that brought the letters R and Q, an order by
-/// sign of what is not a number, and names that start with a dot back to where they were before
-/// 9.1.
+/// Whether `sort` is GNU sort, and version 9.2 or later. With that version, the options R and Q,
+/// the order of NaN by sign, and names that start with a dot are again as they were before 9.1.
 pub fn known() -> Option<bool> {
     static KNOWN: OnceLock<Option<bool>> = OnceLock::new();
     *KNOWN.get_or_init(|| {
@@ -36,7 +35,7 @@ pub fn known() -> Option<bool> {
     })
 }
 
-/// What to ask it for.
+/// The arguments of `sort` for this format.
 pub fn arguments(config: &LinesConfig) -> Vec<String> {
     let keys = config.keys.iter().map(|key| format!("-k{key}"));
     let letters = config.options.chars().map(|letter| format!("-{letter}"));

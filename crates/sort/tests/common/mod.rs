@@ -1,4 +1,4 @@
-//! Records in memory, sorted by all that a shape says of them, each way checked against the others.
+//! Sorts records in memory with every method of a format, and compares the results.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
@@ -6,7 +6,7 @@ pub mod gnu;
 
 use gordon_sort::{FormatVisitor, KeyOffset, RecordConfig, RecordFormat, SortError, Tiebreak};
 
-/// What a shape makes of bytes.
+/// Sorts bytes in a format.
 struct Sorted<'a> {
     bytes: &'a [u8],
     unique: bool,
@@ -30,7 +30,7 @@ impl FormatVisitor for Sorted<'_> {
             records.push(&all[at..end]);
             at = end;
         }
-        // Stable sorts, all of them.
+        // All of these sorts are stable.
         let mut expected = records.clone();
         expected.sort_by(|a, b| shape.compare(a, b));
         let some: Vec<&[u8]> = records.iter().copied().step_by(3).collect();
@@ -60,7 +60,7 @@ impl FormatVisitor for Sorted<'_> {
     }
 }
 
-/// Sorts by one part of the keys after the other.
+/// Sorts by one prefix of the keys after another.
 fn deeper<S: RecordFormat>(shape: &S, records: &mut [&[u8]], depth: KeyOffset) {
     for record in records.iter() {
         let beside = [&b"beside it"[..], record, record].concat();
@@ -84,12 +84,12 @@ fn shown(records: &[&[u8]]) -> Vec<String> {
     records.iter().map(|record| record.escape_ascii().to_string()).collect()
 }
 
-/// Sorts bytes.
+/// Sorts the records in `bytes`.
 pub fn sorted(config: &RecordConfig, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
     config.with(Sorted { bytes, unique: false })
 }
 
-/// Sorts bytes and keeps the first of the records whose keys are equal.
+/// Sorts the records in `bytes` and keeps the first of those with equal keys.
 pub fn unique(config: &RecordConfig, bytes: &[u8]) -> Result<Vec<u8>, SortError> {
     config.with(Sorted { bytes, unique: true })
 }

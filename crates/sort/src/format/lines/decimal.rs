@@ -1,18 +1,18 @@
-//! Decimal numbers of any length, as `sort -n` reads them, and with the letter of a unit, as `sort
-//! -h`.
+//! Decimal numbers of any length, as `sort -n` reads them, and with unit suffixes, as `sort -h`
+//! does.
 
 use super::fields::skip_blanks;
 use std::cmp::Ordering;
 
-/// A number at the start of a text; zero where there is none.
+/// The number at the start of a text; zero if there is none.
 #[derive(Clone, Copy, Debug)]
 pub struct Decimal<'a> {
     is_negative: bool,
-    /// Digits before the point, without zeros in front.
+    /// Digits before the point, without leading zeros.
     whole: &'a [u8],
-    /// Digits behind it, without zeros at the end.
+    /// Digits after the point, without trailing zeros.
     fraction: &'a [u8],
-    /// What follows.
+    /// The byte after the number.
     after: Option<u8>,
 }
 
@@ -27,7 +27,7 @@ const POWERS: [u64; 20] = {
     powers
 };
 
-/// Bits that say whether a prefix has all of a number.
+/// Bits of a prefix that show whether it contains the whole number.
 const MORE_BITS: u32 = 4;
 const MORE: u128 = 1;
 
@@ -37,7 +37,7 @@ fn digits(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 impl<'a> Decimal<'a> {
-    /// Reads a number: blanks, a minus, digits, a point, digits; any of them may be missing.
+    /// Reads a number: blanks, a minus sign, digits, a point, digits; each may be missing.
     #[inline]
     pub fn read(text: &'a [u8]) -> Self {
         let text = skip_blanks(text);
@@ -53,7 +53,7 @@ impl<'a> Decimal<'a> {
         let zeros = whole.iter().position(|&digit| digit != b'0').unwrap_or(whole.len());
         let last = fraction.iter().rposition(|&digit| digit != b'0').map_or(0, |last| last + 1);
         let (whole, fraction) = (&whole[zeros..], &fraction[..last]);
-        // There is no zero below zero.
+        // There is no negative zero.
         let is_negative = is_negative && !(whole.is_empty() && fraction.is_empty());
         Self { is_negative, whole, fraction, after: rest.first().copied() }
     }
@@ -62,7 +62,7 @@ impl<'a> Decimal<'a> {
         self.whole.is_empty() && self.fraction.is_empty()
     }
 
-    /// The order of the numbers.
+    /// Compares the numbers.
     pub fn compare(&self, other: &Self) -> Ordering {
         let size = |a: &Self, b: &Self| {
             let whole = a.whole.len().cmp(&b.whole.len()).then_with(|| a.whole.cmp(b.whole));
@@ -75,8 +75,9 @@ impl<'a> Decimal<'a> {
         }
     }
 
-    /// The start of the number in order, in 1 + `exponent` + `bits` + 4 bits: sign; digits before
-    /// the point; as many first digits, in `bits`; whether there are more.
+    /// An order-preserving prefix of 1 + `exponent` + `bits` + 4 bits: the sign, the number of
+    /// digits before the point, the first `first` digits in `bits` bits, and whether there are
+    /// more.
     fn prefix(&self, exponent: u32, first: usize, bits: u32) -> u128 {
         let sign = 1u128 << (exponent + bits + MORE_BITS);
         if self.is_zero() {
@@ -105,28 +106,28 @@ impl<'a> Decimal<'a> {
         if self.is_negative { sign - 1 - size } else { sign | size }
     }
 
-    /// In 80 bits: the first 18 digits.
+    /// A prefix of 80 bits with the first 18 digits.
     #[inline]
     pub fn plain(&self) -> u128 {
         self.prefix(15, 18, 60)
     }
 
-    /// In 80 bits, the unit first: the first 17 digits.
+    /// A prefix of 80 bits with the unit and the first 17 digits.
     #[inline]
     pub fn human(&self, unit: i8) -> u128 {
-        // -10 to 10.
+        // The unit is between -10 and 10.
         let unit = u128::from((unit + 10).unsigned_abs());
         unit << 74 | self.prefix(12, 17, 57)
     }
 
-    /// Whether a number is no more than this prefix of it says.
+    /// Whether this prefix contains the whole number.
     pub fn is_all(prefix: u128) -> bool {
-        // Of a negative number all bits are turned.
+        // For a negative number all bits are inverted.
         matches!(prefix & ((1 << MORE_BITS) - 1), 0 | 0xF)
     }
 
-    /// The power of 1,000 that the letter behind the number stands for, below zero for negative
-    /// ones. As with GNU sort, letters go before values: 2000K is less than 1M.
+    /// The power of 1,000 of the unit suffix, negative for negative numbers. As in GNU sort,
+    /// suffixes are compared before values: 2000K is less than 1M.
     #[inline]
     pub fn unit(&self, fold: bool) -> i8 {
         if self.is_zero() {

@@ -1,38 +1,38 @@
-//! Where in a line a key is.
+//! The position of a key in a line.
 
 use memchr::memchr;
 use std::ops::Range;
 
-/// Where a key starts.
+/// The start of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyStart {
-    /// Fields before it.
+    /// Number of fields before the key.
     pub fields: usize,
-    /// Bytes before it in its field.
+    /// Number of bytes before the key in its field.
     pub bytes: usize,
-    /// Whether blanks at the start of its field are passed over first.
+    /// Whether leading blanks of the field are skipped first.
     pub skip: bool,
 }
 
-/// Where a key ends.
+/// The end of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyEnd {
-    /// Fields before that in which it ends.
+    /// Number of fields before the one in which the key ends.
     pub fields: usize,
-    /// How many bytes of that are part of it; none: all.
+    /// Number of bytes of that field that belong to the key; 0 for all.
     pub bytes: usize,
-    /// Whether blanks at the start of that field are passed over first.
+    /// Whether leading blanks of that field are skipped first.
     pub skip: bool,
 }
 
-/// What stands between fields without a separator, and before many a number. A new line can be in a
-/// line that ends otherwise.
+/// Whether a byte is a blank: the separator of fields by default, often found before numbers. A
+/// newline may occur in a line that ends in another byte.
 #[inline]
 pub fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n')
 }
 
-/// Bytes from the first that is not blank on.
+/// The bytes from the first non-blank on.
 #[inline]
 pub fn skip_blanks(bytes: &[u8]) -> &[u8] {
     &bytes[blanks(bytes)..]
@@ -42,8 +42,8 @@ fn blanks(bytes: &[u8]) -> usize {
     bytes.iter().position(|&byte| !is_blank(byte)).unwrap_or(bytes.len())
 }
 
-/// Where the field that starts at `at` ends: before the separator, or the blanks that lead the
-/// next.
+/// The end of the field that starts at `at`: before the separator, or before the blanks that lead
+/// the next field.
 #[inline]
 fn field_end(line: &[u8], at: usize, separator: Option<u8>) -> usize {
     let rest = &line[at..];
@@ -57,7 +57,7 @@ fn field_end(line: &[u8], at: usize, separator: Option<u8>) -> usize {
     }
 }
 
-/// Where the field `fields` after that at `at` starts.
+/// The start of the field `fields` fields after the one at `at`.
 #[inline]
 fn field_start(line: &[u8], mut at: usize, separator: Option<u8>, fields: usize) -> usize {
     for _ in 0..fields {
@@ -72,13 +72,13 @@ fn field_start(line: &[u8], mut at: usize, separator: Option<u8>, fields: usize)
     at
 }
 
-/// The part of a line from `start` to `end`: nothing where that is before.
+/// The part of a line from `start` to `end`; empty if `end` is before `start`.
 #[inline]
 pub fn part(line: &[u8], separator: Option<u8>, start: KeyStart, end: Option<KeyEnd>) -> &[u8] {
     &line[within(line, separator, start, end)]
 }
 
-/// Where in a line that is.
+/// The range of that part within the line.
 #[inline]
 pub fn within(
     line: &[u8],
@@ -93,7 +93,7 @@ pub fn within(
     }
     from += start.bytes.min(line.len() - from);
     let Some(end) = end else { return from..line.len() };
-    // On from the field already found, where the end is not before it.
+    // Continues from the field already found, unless the end is in an earlier one.
     let (mut to, fields) = match end.fields.checked_sub(start.fields) {
         Some(more) => (field, more),
         None => (0, end.fields),

@@ -1,18 +1,19 @@
-//! Numbers as `sort -g` reads them: what C's `strtold` makes of a text, which on x86-64 has 64 bits
-//! of precision and 15 of exponent. Rounded as there, so that the same texts are equal.
+//! Floating-point numbers as `sort -g` reads them with C's `strtold`, which on x86-64 has 64 bits
+//! of precision and 15 bits of exponent. They are rounded as there, so that the same texts are
+//! equal.
 
 use std::cmp::Ordering;
 
 /// Bits of precision.
 const PRECISION: u32 = 64;
-/// The exponent of a number of at least 1 and below 2.
+/// Biased exponent of numbers from 1 to below 2.
 const BIAS: i64 = 16383;
-/// The exponent of what is infinite.
+/// Biased exponent of infinity.
 const INFINITE: i64 = 32767;
-/// Above all numbers below zero, with the sign that others have.
+/// Sign bit of non-negative numbers, which orders them above negative ones.
 const SIGN: u128 = 1 << 79;
-/// More digits than these say nothing but that there are more: halfway between two numbers has
-/// fewer.
+/// Number of digits that are read exactly. A number halfway between two floats has fewer digits, so
+/// that of further digits it matters only whether there are any.
 const DIGITS: usize = 12_000;
 /// Powers of five below 2^64.
 const FIVES: [u64; 28] = {
@@ -25,8 +26,8 @@ const FIVES: [u64; 28] = {
     powers
 };
 
-/// The number at the start of a text, as 80 bits in the order of the numbers: 0 where there is
-/// none, then two kinds of what is not a number, then numbers from minus infinity on.
+/// The number at the start of a text, as 80 bits that preserve the order: 0 if there is no number,
+/// then two kinds of NaN, then numbers from minus infinity on.
 pub fn order(text: &[u8]) -> u128 {
     let blanks = text.iter().position(|byte| !matches!(byte, b' ' | 9..=13)).unwrap_or(text.len());
     let text = &text[blanks..];
@@ -50,12 +51,11 @@ pub fn order(text: &[u8]) -> u128 {
 }
 
 fn pack(exponent: i64, digits: u64) -> u128 {
-    // Up to INFINITE.
+    // At most INFINITE.
     u128::from(exponent.unsigned_abs()) << PRECISION | u128::from(digits)
 }
 
-/// The nearest number to `value` x 2^`power`, and a little more where `more`; of two that are as
-/// near the even one.
+/// The float nearest to `value` x 2^`power`, or to slightly more if `more`; ties go to even.
 fn round(value: u128, power: i64, more: bool) -> u128 {
     if value == 0 {
         return 0;
@@ -66,7 +66,7 @@ fn round(value: u128, power: i64, more: bool) -> u128 {
     if exponent >= INFINITE {
         return pack(INFINITE, 1 << 63);
     }
-    // Numbers below the least exponent have fewer digits.
+    // Subnormal numbers have fewer bits.
     let drop = i64::from(PRECISION) + (1 - exponent).max(0);
     if drop > 128 {
         return 0;
@@ -81,7 +81,7 @@ fn round(value: u128, power: i64, more: bool) -> u128 {
         Ordering::Equal => more || kept & 1 == 1,
         Ordering::Less => false,
     };
-    // Below 2^64 + 1.
+    // The sum is below 2^64 + 1.
     let kept = kept + u128::from(up);
     if kept >> PRECISION != 0 {
         let exponent = exponent.max(1) + 1;
@@ -95,7 +95,7 @@ fn round(value: u128, power: i64, more: bool) -> u128 {
     pack(if is_full { exponent.max(1) } else { 0 }, kept as u64)
 }
 
-/// A power behind `e` or `p`, where there is one.
+/// The exponent after `e` or `p`, 0 if there is none.
 fn power(text: &[u8], letter: u8) -> i64 {
     let [first, rest @ ..] = text else { return 0 };
     if !first.eq_ignore_ascii_case(&letter) {
@@ -110,12 +110,12 @@ fn power(text: &[u8], letter: u8) -> i64 {
     let value = digits.fold(0i64, |value, digit| {
         value.saturating_mul(10).saturating_add(i64::from(digit - b'0'))
     });
-    // Far from all that a line can have in digits.
+    // The limit exceeds any exponent that the digits of a line could compensate.
     let value = value.min(1 << 60);
     if is_negative { -value } else { value }
 }
 
-/// What stands behind `0x`.
+/// A hexadecimal number, after its `0x`.
 fn hexadecimal(text: &[u8]) -> u128 {
     let (mut value, mut scale, mut more) = (0u128, 0i64, false);
     let (mut point, mut any) = (false, false);
@@ -136,7 +136,7 @@ fn hexadecimal(text: &[u8]) -> u128 {
         }
         rest = after;
     }
-    // Where no digit follows, this is the zero before the `x`.
+    // Without digits, the number is the zero before the `x`.
     if any { round(value, scale + power(rest, b'p'), more) } else { 0 }
 }
 
@@ -163,8 +163,8 @@ fn decimal(text: &[u8]) -> u128 {
         if scale >= 0 {
             return round(u128::from(value) * five, scale, false);
         }
-        // The quotient has 64 bits or more, and what is left says on which side of it the number
-        // is.
+        // The quotient has at least 64 bits, and the remainder shows whether the exact value is
+        // larger.
         let zeros = u128::from(value).leading_zeros().min(127);
         let value = u128::from(value) << zeros;
         return round(value / five, scale - i64::from(zeros), value % five != 0);
@@ -172,9 +172,9 @@ fn decimal(text: &[u8]) -> u128 {
     big(digits(), count, scale)
 }
 
-/// The same for any number of digits.
+/// The decimal number for any number of digits.
 fn big(mut digits: impl Iterator<Item = u32>, count: usize, mut scale: i64) -> u128 {
-    // The greatest number is 1.2 x 10^4932, the least 3.6 x 10^-4951.
+    // The largest number is 1.2 x 10^4932, the smallest 3.6 x 10^-4951.
     let size = scale.saturating_add(count as i64);
     if count == 0 || size < -4960 {
         return 0;
@@ -197,7 +197,7 @@ fn big(mut digits: impl Iterator<Item = u32>, count: usize, mut scale: i64) -> u
     }
     let mut divisor = Big(vec![1]);
     divisor.power_of_ten(-scale);
-    // A quotient of 66 bits or 67, the last of which stands for all that follow.
+    // A quotient of 66 or 67 bits, the last of which represents all further bits.
     let shift = divisor.bits() as i64 + 66 - value.bits() as i64;
     if shift > 0 {
         value.shift(shift as usize)
@@ -217,7 +217,7 @@ fn big(mut digits: impl Iterator<Item = u32>, count: usize, mut scale: i64) -> u
     round(quotient, -shift, !value.is_zero())
 }
 
-/// A number of any length, its lowest 32 bits first.
+/// An integer of any length, its lowest 32 bits first.
 #[derive(Default)]
 struct Big(Vec<u32>);
 
@@ -275,7 +275,7 @@ impl Big {
         lengths.then_with(|| self.0.iter().rev().cmp(other.0.iter().rev()))
     }
 
-    /// Takes away what is not more.
+    /// Subtracts `other`, which must not be larger.
     fn subtract(&mut self, other: &Self) {
         let mut borrow = false;
         for (at, word) in self.0.iter_mut().enumerate() {
@@ -286,8 +286,8 @@ impl Big {
         self.trim();
     }
 
-    /// The top 128 bits, the power of two they are to be multiplied with, and whether there are
-    /// more.
+    /// The top 128 bits, the power of two with which to multiply them, and whether there are lower
+    /// bits.
     fn top(&self) -> (u128, i64, bool) {
         let low = self.0.len().saturating_sub(4);
         let top = self.0[low..].iter().rev().fold(0, |top, &word| top << 32 | u128::from(word));

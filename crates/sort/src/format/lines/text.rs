@@ -1,43 +1,43 @@
-//! Texts as keys: bytes, some of which may be passed over or stand for others.
+//! Text keys: bytes, some of which may be ignored or translated.
 
 use super::fields::is_blank;
 use std::cmp::Ordering;
 
-/// Bytes that are passed over.
+/// The bytes that are ignored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ignore {
     /// None.
     #[default]
     Nothing,
-    /// All but letters, digits and blanks.
+    /// All except letters, digits and blanks.
     Punctuation,
-    /// All that do not print.
+    /// All non-printing bytes.
     Control,
 }
 
-/// What is made of a text before it is compared.
+/// The translation of a text before it is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Translation {
-    /// What is passed over.
+    /// The bytes that are ignored.
     pub ignore: Ignore,
-    /// Whether small letters stand for capital ones.
+    /// Whether lower-case letters are compared as upper-case ones.
     pub fold: bool,
 }
 
-/// Bytes of a text in a prefix; then comes how many there are, or [`MORE`].
+/// Number of bytes of a text in a prefix; their actual count, or [`MORE`], follows them.
 pub const PART: usize = super::PREFIX_BYTES - 1;
-/// Bits of [`MORE`] and less.
+/// Bits of that count.
 const COUNT_BITS: u32 = 4;
-/// More bytes follow.
+/// The count of a prefix after which more bytes follow.
 const MORE: u128 = PART as u128 + 1;
 
 impl Translation {
-    /// Whether texts stay as they are.
+    /// Whether texts stay unchanged.
     pub fn is_none(self) -> bool {
         self == Self::default()
     }
 
-    /// A text's bytes as they are compared.
+    /// The bytes of a text as they are compared.
     #[inline]
     pub fn of(self, text: &[u8]) -> impl Iterator<Item = u8> {
         let keeps = move |byte: u8| match self.ignore {
@@ -49,13 +49,13 @@ impl Translation {
         text.iter().copied().filter(move |&byte| keeps(byte)).map(folds)
     }
 
-    /// The order of two texts.
+    /// Compares two texts.
     #[inline]
     pub fn compare(self, a: &[u8], b: &[u8]) -> Ordering {
         if self.is_none() { a.cmp(b) } else { self.of(a).cmp(self.of(b)) }
     }
 
-    /// A text in order from byte `from` on: some bytes, and how many they are.
+    /// The prefix of a text from byte `from` on: some bytes, and their count.
     #[inline]
     pub fn prefix(self, text: &[u8], from: usize) -> u128 {
         if self.ignore == Ignore::Nothing {
@@ -71,8 +71,8 @@ impl Translation {
         pack(&bytes[..len])
     }
 
-    /// The same of the first `len` of these bytes, of which none is passed over; what follows them
-    /// is read where that is quicker.
+    /// The prefix of the first `len` of these bytes, none of which are ignored. It may read bytes
+    /// after them, which is faster.
     #[inline]
     pub fn prefix_of(self, bytes: &[u8], len: usize) -> u128 {
         let Some(start) = bytes.first_chunk::<16>() else { return self.prefix(&bytes[..len], 0) };
@@ -82,19 +82,19 @@ impl Translation {
         if self.fold { fold(part) } else { part }
     }
 
-    /// The same of a text that ends before `end`, from the byte on with which `bytes` starts.
+    /// The prefix of a text that starts with `bytes` and ends before the first byte `end`.
     #[inline]
     pub fn prefix_until(self, bytes: &[u8], end: u8) -> u128 {
         let bytes = &bytes[..bytes.len().min(16)];
-        // No more than one byte behind the part is looked at.
+        // At most one byte after the prefix is examined.
         let some = &bytes[..bytes.len().min(PART + 1)];
         let len = some.iter().position(|&byte| byte == end).unwrap_or(bytes.len());
         self.prefix(&bytes[..len], 0)
     }
 
-    /// The same of texts most of which start with `shared`: whether this one goes before all of
-    /// those, is of them or goes behind; then bytes behind what they share, or from the start; and
-    /// how many.
+    /// The prefix of a text if most texts start with `shared`. Its first part is whether the text
+    /// is less than all of those, one of them, or greater; then follow bytes (after `shared` if the
+    /// text starts with it, else from its start) and their count.
     #[inline]
     pub fn focused(self, text: &[u8], shared: &[u8]) -> u128 {
         let start = &text[..text.len().min(shared.len())];
@@ -109,34 +109,35 @@ impl Translation {
             Ordering::Greater => (2, 0),
         };
         let plain = self.prefix(text, from);
-        // Two bits for the side, in the place of two of the eight that count.
+        // Two bits for the comparison replace two of the eight bits of the count.
         side << (super::PREFIX_BITS - 2) | plain >> 8 << 6 | plain & ((1 << COUNT_BITS) - 1)
     }
 
     const SHARED: u128 = 1;
 
-    /// Whether a text with this focused prefix is one of most.
+    /// Whether the text with this focused prefix starts with the shared bytes.
     pub fn is_shared(prefix: u128) -> bool {
         prefix >> (super::PREFIX_BITS - 2) == Self::SHARED
     }
 
-    /// What of these texts most start with.
+    /// The bytes with which most of these texts start.
     pub fn shared(self, texts: impl Iterator<Item = impl AsRef<[u8]>>) -> Vec<u8> {
         let mut texts: Vec<Vec<u8>> = texts.map(|text| self.of(text.as_ref()).collect()).collect();
         texts.sort_unstable();
-        // What two of them share is shared by all between them: nine in ten.
+        // In sorted order, the bytes that two texts share are shared by all between them: nine in
+        // ten.
         let [low, high] = [texts.len() / 20, texts.len() - texts.len().div_ceil(20)];
         let (Some(low), Some(high)) = (texts.get(low), texts.get(high)) else { return vec![] };
         low.iter().zip(high).take_while(|(a, b)| a == b).map(|(byte, _)| *byte).collect()
     }
 
-    /// Whether a text has no more than this prefix of it.
+    /// Whether this prefix contains the whole text.
     pub fn is_all(prefix: u128) -> bool {
         prefix & ((1 << COUNT_BITS) - 1) != MORE
     }
 }
 
-/// The first bytes, and how many they are.
+/// The first bytes of a text, and their count.
 #[inline]
 fn pack(text: &[u8]) -> u128 {
     if let Some(start) = text.first_chunk::<16>() {
@@ -149,7 +150,8 @@ fn pack(text: &[u8]) -> u128 {
     u128::from_be_bytes(bytes) >> (128 - 8 * PART as u32) << 8 | count
 }
 
-/// Makes small letters in all bytes but the lowest capital: no count is a letter.
+/// Converts lower-case letters to upper case in all bytes except the lowest, which is the count and
+/// never a letter.
 #[inline]
 fn fold(packed: u128) -> u128 {
     let mut bytes = packed.to_be_bytes();

@@ -1,15 +1,15 @@
-//! The order of versions and file names with numbers in them, as `sort -V` has it: names without
-//! what looks like an extension first, then whole. Texts of bytes that are not digits and numbers
-//! take turns.
+//! The order of versions and of file names with numbers, as in `sort -V`: names are compared first
+//! without what looks like an extension, then as a whole. Runs of non-digit bytes and numbers are
+//! compared alternately.
 
 use std::cmp::Ordering;
 
-/// The order of two names.
+/// Compares two names.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     class(a).cmp(&class(b)).then_with(|| by_parts(stem(a), stem(b))).then_with(|| by_parts(a, b))
 }
 
-/// The start of that order in ten bytes: equal ones say nothing.
+/// A prefix of this order in ten bytes; equal prefixes are inconclusive.
 pub fn prefix(name: &[u8]) -> u128 {
     let mut name_left = stem(name);
     let mut bytes = [0; super::PREFIX_BYTES];
@@ -31,7 +31,7 @@ pub fn prefix(name: &[u8]) -> u128 {
         }
         let (number, rest) = number(name_left);
         name_left = rest;
-        // A text ends here, with a number, or none, behind it.
+        // The text ends here, followed by a number, which may be empty.
         let fits = put(END) && put(number.len().min(255) as u8);
         if !fits || number.len() >= 255 || !number.iter().all(|&digit| put(digit)) {
             break;
@@ -40,7 +40,7 @@ pub fn prefix(name: &[u8]) -> u128 {
     bytes.iter().fold(0, |all, &byte| all << 8 | u128::from(byte))
 }
 
-/// Names that go before others whatever follows: none, `.`, `..`, hidden ones.
+/// The class of names that are ordered before all others: empty, `.`, `..`, hidden ones.
 fn class(name: &[u8]) -> u8 {
     match name {
         [] => 0,
@@ -51,8 +51,8 @@ fn class(name: &[u8]) -> u8 {
     }
 }
 
-/// A name without what looks like an extension: dots with words behind them that do not start with
-/// a digit. The first byte is never part of that.
+/// A name without what looks like an extension: dots followed by words that do not start with a
+/// digit. The first byte never belongs to it.
 fn stem(name: &[u8]) -> &[u8] {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'~';
     let mut end = name.len();
@@ -71,7 +71,7 @@ fn stem(name: &[u8]) -> &[u8] {
     }
 }
 
-/// The rank of a text's end, and of a digit, which ends a text.
+/// The rank of the end of a text; a digit also ends a text.
 const END: u8 = 1;
 
 /// The ranks of bytes: `~` before the end, then letters, then all others.
@@ -94,7 +94,7 @@ const RANKS: [u8; 256] = {
     ranks
 };
 
-/// The number at the start, without zeros in front, and what follows it.
+/// The number at the start, without leading zeros, and the rest of the text.
 fn number(text: &[u8]) -> (&[u8], &[u8]) {
     let zeros = text.iter().position(|&byte| byte != b'0').unwrap_or(text.len());
     let text = &text[zeros..];
@@ -103,7 +103,7 @@ fn number(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 fn by_parts(mut a: &[u8], mut b: &[u8]) -> Ordering {
-    /// The rank of what a text starts with, and the rest behind it.
+    /// The rank of the first byte, and the rest of the text.
     fn first(text: &[u8]) -> (u8, &[u8]) {
         match text {
             [byte, rest @ ..] if !byte.is_ascii_digit() => (RANKS[usize::from(*byte)], rest),
