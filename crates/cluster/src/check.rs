@@ -1,9 +1,9 @@
-//! Whether a survey can be run: each value that cannot be is named.
+//! Validates a survey; errors name the invalid value.
 
 use crate::config::{Overhead, SurveyConfig};
 use crate::error::ClusterError;
 
-/// Refuses what cannot be.
+/// Returns an error if the survey has an invalid value.
 pub(crate) fn check(survey: &SurveyConfig) -> Result<(), ClusterError> {
     let impossible = |what: &str, why: &str| {
         Err(ClusterError::Impossible { what: what.into(), why: why.into() })
@@ -77,7 +77,7 @@ pub(crate) fn check(survey: &SurveyConfig) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// The ratio of an overhead that was given or fitted.
+/// The overhead ratio, as given or fitted.
 pub(crate) fn overhead_ratio(overhead: &Overhead) -> Result<f64, ClusterError> {
     match &overhead.ratio {
         Some(ratio) if ratio.is_finite() && **ratio >= 1.0 => Ok(**ratio),

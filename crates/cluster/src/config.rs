@@ -1,4 +1,5 @@
-//! What a user writes about parts and designs. Each number is [`Sourced`]: it has its address.
+//! Configuration of parts, designs and surveys. Each number is [`Sourced`]: it can carry its
+//! source.
 
 use gordon_hdd as disk;
 use gordon_ssd as ssd;

@@ -1,24 +1,24 @@
-//! What a traced machine asked of its parts in each sample.
+//! The demands that a traced machine placed on its parts in each sample.
 
 use crate::config::{Charge, Cpu, Memory, Network};
 use gordon_trace::Sample;
 use gordon_units::{Hertz, Ns};
 
-/// What one sample of a trace asks for, whatever the node it runs on.
+/// The demands of one sample of a trace, independent of the node that it runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Demand {
-    /// Instructions executed, on all processors.
+    /// Instructions executed on all processors.
     pub instructions: f64,
     /// Last-level cache misses.
     pub llc_misses: f64,
     /// Bytes received from the network.
     pub received: f64,
-    /// Bytes sent.
+    /// Bytes sent to the network.
     pub sent: f64,
 }
 
 impl Demand {
-    /// The demand of a sample, with the instructions and misses of the machine or of the command.
+    /// The demands of a sample, with the instructions and misses of the machine or of the command.
     #[allow(clippy::cast_precision_loss)]
     pub fn of(sample: &Sample, charge: Charge) -> Self {
         let (instructions, llc_misses) = match charge {
@@ -33,13 +33,14 @@ impl Demand {
         }
     }
 
-    /// Seconds of one processor at `clock`: instructions over instructions a second. Performance
-    /// scales linearly with the clock (section 5.3).
+    /// Seconds of one processor at `clock`: instructions divided by instructions a second.
+    /// Performance scales linearly with the clock (section 5.3).
     pub fn cpu_secs(&self, cpu: &Cpu, clock: Hertz) -> f64 {
         self.instructions / (*cpu.ipc * clock.0)
     }
 
-    /// Seconds the network link needs; both ways at once where it is duplex.
+    /// Seconds that the network link needs; a duplex link transfers both directions at the same
+    /// time.
     #[allow(clippy::cast_precision_loss)]
     pub fn network_secs(&self, network: &Network) -> f64 {
         let bytes =
@@ -47,15 +48,15 @@ impl Demand {
         bytes / network.bandwidth.0 as f64
     }
 
-    /// Seconds the memory is busy with cache misses.
+    /// Seconds for which cache misses occupy the memory.
     #[allow(clippy::cast_precision_loss)]
     pub fn memory_secs(&self, memory: &Memory) -> f64 {
         self.llc_misses * memory.line.0 as f64 / memory.bandwidth.0 as f64
     }
 }
 
-/// Which sample an instant of the trace belongs to: the last that starts at or before it.
-/// `starts` holds the samples' starts in order.
+/// Index of the sample at an instant of the trace: the last sample that starts at or before it.
+/// `starts` holds the start of each sample, in ascending order.
 pub fn sample_at(starts: &[Ns], at: Ns) -> usize {
     starts.partition_point(|start| *start <= at).saturating_sub(1)
 }

@@ -2,10 +2,10 @@ use gordon_trace::TraceError;
 use gordon_units::{Bytes, Stopped};
 use std::path::PathBuf;
 
-/// Why a survey cannot be run. The text has the hint on its own line.
+/// Why a survey cannot be run. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// A design names a part that the catalogue lacks.
+    /// A design names a part that is not in the catalogue.
     #[error(
         "no {kind} part `{name}`; known: {known}\n  \
          try: `gordon parts` lists the catalogue; a space file can define parts"
@@ -13,47 +13,47 @@ pub enum ClusterError {
     UnknownPart {
         /// The kind of part.
         kind: &'static str,
-        /// The name asked for.
+        /// The name in the design.
         name: String,
-        /// The names there are.
+        /// The names in the catalogue.
         known: String,
     },
-    /// A part or a design holds a value that cannot be.
+    /// A part or a design has an invalid value.
     #[error("{what}: {why}\n  try: mend it in the space, the part or --set")]
     Impossible {
-        /// Which part or design, and which of its values.
+        /// The part or design, and its value.
         what: String,
-        /// What is wrong with it.
+        /// Why the value is invalid.
         why: String,
     },
-    /// A storage cannot be made as its part says; the text has its own hint.
+    /// The parameters of a storage part are invalid; the text has its own hint.
     #[error("storage `{name}`: {why}")]
     Storage {
-        /// The part.
+        /// The name of the part.
         name: String,
-        /// What is wrong with it.
+        /// Why its parameters are invalid.
         why: String,
     },
-    /// The trace has data on more space than the simulated storage has.
+    /// The trace accesses more space than the simulated storage has.
     #[error(
         "the trace {path} touches {touched}, more than the {capacity} of {storage}\n  \
          try: a larger storage part, or the trace of a smaller job",
         path = path.display()
     )]
     TooSmall {
-        /// The trace.
+        /// Path of the trace.
         path: PathBuf,
-        /// Bytes it touches, in whole extents.
+        /// Bytes that it accesses, in whole extents.
         touched: Bytes,
-        /// Bytes the storage exports.
+        /// Capacity of the storage.
         capacity: Bytes,
-        /// The storage.
+        /// Name of the storage.
         storage: String,
     },
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
-    /// The user asked to stop.
+    /// The user stopped the survey.
     #[error("interrupted")]
     Interrupted,
 }

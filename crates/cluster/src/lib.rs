@@ -1,10 +1,10 @@
-//! What a cluster of N like nodes would make of a traced job: time, energy, what limits it, what
-//! wears out. The model is the Gordon paper's high-level simulator (ASPLOS'09, sections 5.2, 5.3).
+//! Simulates a traced job on a cluster of N identical nodes: its time, energy, limiting parts and
+//! wear. The model is the high-level simulator of the Gordon paper (ASPLOS'09, sections 5.2, 5.3).
 //!
-//! A *stream* is one traced machine: per-second demands ([`demand`]) and, replayed once on each
-//! distinct storage, per-second storage costs ([`replay`]). A *design* is a node: processors,
-//! storage, memory, network and their power ([`node`]). [`simulate`] puts them together for one
-//! design; [`survey`] does it for many.
+//! A *stream* is one traced machine: its demands in each sample ([`demand`]) and, replayed once on
+//! each distinct storage, its storage costs in each sample ([`replay`]). A *design* is a node:
+//! processors, storage, memory, network and their power ([`node`]). [`simulate`] combines them for
+//! one design, [`survey`] for many.
 
 mod check;
 pub mod config;

@@ -1,7 +1,6 @@
-//! The power of a node: section 5.2. Each part draws
-//! `P = idle x (1 - activity) + active x activity`, so over a time T of which a part is busy for
-//! b it uses `idle x T + (active - idle) x b`. What the node draws beside its parts multiplies
-//! the sum.
+//! The power of a node (section 5.2). Each part draws `P = idle x (1 - activity) + active x
+//! activity`. So over a time T in which a part is busy for b it uses the energy `idle x T + (active
+//! - idle) x b`. The sum over the parts is multiplied by the overhead of the node.
 
 use crate::config::{Cpu, Design, MemoryPer, NodeCommon, Parts};
 use crate::error::ClusterError;
@@ -12,20 +11,20 @@ use std::collections::BTreeMap;
 /// Idle and active power of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Power {
-    /// When it does nothing.
+    /// Power when idle.
     pub idle: Watts,
-    /// When it works without pause.
+    /// Power when continuously active.
     pub active: Watts,
 }
 
 impl Power {
-    /// Energy of `secs` seconds, busy for `busy` of them.
+    /// Energy over `secs` seconds, of which the part is busy for `busy`.
     pub fn energy(&self, secs: f64, busy: f64) -> Joules {
         Joules::of(self.idle, secs) + Joules::of(self.active - self.idle, busy)
     }
 }
 
-/// Joules by the part that used them; `overhead` is what the node draws beside its parts.
+/// Energy by part. `overhead` is the consumption of the node in addition to its parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Energy {
     /// Processors.
@@ -38,17 +37,17 @@ pub struct Energy {
     pub flash_controller: Joules,
     /// The flash controller's memory.
     pub flash_memory: Joules,
-    /// The rest of the node.
+    /// Power supply, board and fans.
     pub overhead: Joules,
 }
 
 impl Energy {
-    /// All of it.
+    /// Energy of the node.
     pub fn total(&self) -> Joules {
         self.parts().into_iter().map(|(_, joules)| joules).sum()
     }
 
-    /// Each part with its name.
+    /// The energy of each part, with its name.
     pub fn parts(&self) -> [(&'static str, Joules); 6] {
         [
             ("cpu", self.cpu),
@@ -60,7 +59,7 @@ impl Energy {
         ]
     }
 
-    /// Adds `other`'s to each part.
+    /// Adds the energy of each part of `other`.
     pub fn add(&mut self, other: &Self) {
         self.cpu += other.cpu;
         self.memory += other.memory;
@@ -71,7 +70,7 @@ impl Energy {
     }
 }
 
-/// How long a node's parts were at work, in seconds; like parts are summed.
+/// Busy times of a node's parts in seconds; those of identical parts are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct BusyTimes {
     /// Processors.
@@ -82,17 +81,17 @@ pub struct BusyTimes {
     pub storage: Usage,
 }
 
-/// The most processors or storage devices of a node: more than any has.
+/// Maximum number of processors or storage devices in a node, more than any real node has.
 const MOST: u32 = 1024;
 
-/// The parts of a node and what they draw.
+/// The parts of a node and their power.
 #[derive(Clone, Debug)]
 pub struct NodePower {
     cpus: u32,
     cpu: Power,
     memories: u32,
     memory: Power,
-    /// Disks, or flash dies.
+    /// Number of disks or flash dies.
     storage_parts: f64,
     storage_idle: Watts,
     storage_read: Watts,
@@ -103,25 +102,25 @@ pub struct NodePower {
     overhead_ratio: f64,
 }
 
-/// Voltage at `clock`, linear over the part's range.
+/// Voltage at `clock`, linear over the clock range of the processor.
 pub fn voltage(cpu: &Cpu, clock: Hertz) -> Volts {
     let range = *cpu.clock_max - *cpu.clock_min;
     let share = if range.0 > 0.0 { (clock - *cpu.clock_min) / range } else { 1.0 };
     *cpu.volt_min + (*cpu.volt_max - *cpu.volt_min) * share
 }
 
-/// A processor's power at `clock`: what activity adds to idle power scales with f v^2.
+/// A processor's power at `clock`: the part above idle power scales with f v^2.
 ///
-/// Section 5.2 does not say whether idle power scales along. If it did, a Core 2 at 0.6 GHz would
-/// draw 1.3 W at work and beat every Atom, and four at 1.8 GHz would draw about half of what they
-/// draw at 2.4 GHz; in Table 6 they draw 0.87 of it, and no slow Core 2 is on the front.
+/// Section 5.2 does not define whether idle power scales too. If it did, a Core 2 at 0.6 GHz would
+/// draw 1.3 W when active and beat every Atom, and four at 1.8 GHz would draw about half of their
+/// power at 2.4 GHz; in Table 6 they draw 0.87 of it, and no slow Core 2 is on the Pareto front.
 pub fn cpu_power(cpu: &Cpu, clock: Hertz) -> Power {
     let volts = voltage(cpu, clock) / *cpu.volt_max;
     let scale = clock / *cpu.clock_max * volts * volts;
     Power { idle: *cpu.idle, active: *cpu.idle + (*cpu.active - *cpu.idle) * scale }
 }
 
-/// The part of `kind` named `name`.
+/// The part with this kind and name.
 pub(crate) fn part<'a, T>(
     kind: &'static str,
     parts: &'a BTreeMap<String, T>,
@@ -139,10 +138,12 @@ pub(crate) fn part<'a, T>(
 }
 
 impl NodePower {
-    /// The power of `design`, built of `parts`, which draws `overhead_ratio` times what they do.
+    /// The power of `design`, built from `parts`. The node draws `overhead_ratio` times the power
+    /// of its parts.
     ///
     /// # Errors
-    /// Where a part is not there, or the clock is outside the processor's range.
+    /// Returns an error if a part is not in the catalogue, or if the clock is outside the
+    /// processor's range.
     pub fn new(
         design: &Design,
         common: &NodeCommon,
@@ -201,9 +202,9 @@ impl NodePower {
         Ok(node)
     }
 
-    /// Energy of a node that is on for `secs` seconds and whose parts are `busy`. Where a part is
-    /// asked to be busy for longer than there is time (memory has no say in a sample's length), it
-    /// is busy all the time.
+    /// Energy of a node that is on for `secs` seconds and whose parts are `busy`. If the busy time
+    /// of a part exceeds the available time (memory time does not extend a sample), the part counts
+    /// as busy all the time.
     pub fn energy(&self, secs: f64, busy: &BusyTimes) -> Energy {
         let all = |power: Power, parts: f64, busy: f64| {
             let secs = secs * parts;
@@ -225,7 +226,7 @@ impl NodePower {
         energy
     }
 
-    /// Power with every part active, disks writing.
+    /// Power with all parts active, in the more expensive of reading and writing.
     pub fn max(&self) -> Watts {
         let parts = self.cpu.active * f64::from(self.cpus)
             + self.memory.active * f64::from(self.memories)
@@ -234,7 +235,7 @@ impl NodePower {
         parts * self.overhead_ratio
     }
 
-    /// Power with every part idle.
+    /// Power with all parts idle.
     pub fn idle(&self) -> Watts {
         self.energy(1.0, &BusyTimes::default()).total() / gordon_units::Ns::SECOND
     }

@@ -1,14 +1,15 @@
 //! Storage time of each sample: its block I/O, replayed on a simulated device.
 //!
-//! The requests of a sample go to the device in the order the traced machine issued them, with no
-//! think time between them: the host's own waiting is part of the CPU's and the network's time. A
-//! request is issued when fewer are outstanding than were in the trace at its issue, itself
-//! counted, so the host's concurrency is kept (see `Depths`). The sample ends when the device is
-//! quiescent, its write cache drained; the device's state (map, head position, cached data) goes
-//! on to the next sample. The virtual clock stands still between samples.
+//! The requests of a sample are submitted in the order of the trace, without think time: the host's
+//! own delays are part of the processor and network times. A request is issued when fewer requests
+//! are outstanding than in the trace at its issue, including itself, so the host's concurrency is
+//! preserved (see `Depths`). A sample ends when the device is quiescent and its write cache is
+//! drained. The state of the device (map, head position, cached data) carries over to the next
+//! sample. The virtual clock stands still between samples.
 //!
-//! Where a trace touches several devices, or space past the simulated one's end, the 1 MiB extents
-//! it touches are moved together in their order ([`AddressMap`]); distances shrink, order stays.
+//! If a trace accesses several devices, or space beyond the end of the simulated one, the 1 MiB
+//! extents that it accesses are moved together in their order ([`AddressMap`]); that shortens
+//! distances but keeps the order.
 
 use crate::demand::sample_at;
 use crate::error::ClusterError;
@@ -20,59 +21,59 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::path::Path;
 
-/// What the storage did in one sample.
+/// Storage cost of one sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StorageCost {
-    /// From the first request's issue until the device is quiescent.
+    /// Time from the issue of the first request until the device is quiescent.
     pub time: Ns,
-    /// How long its parts were at work.
+    /// Busy times of the device's parts.
     pub usage: Usage,
 }
 
-/// A replay's outcome.
+/// The result of a replay.
 #[derive(Clone, Debug, Default)]
 pub struct Replay {
-    /// One for each sample.
+    /// The cost of each sample.
     pub costs: Vec<StorageCost>,
-    /// Requests replayed.
+    /// Number of requests replayed.
     pub requests: u64,
-    /// Sum of the samples' times.
+    /// Sum of the storage times of all samples.
     pub simulated: Ns,
 }
 
 const EXTENT: u64 = 1 << 20;
 
-/// Requests without a measured latency are taken to have been this many deep: a drive's queue.
+/// Assumed queue depth at requests without a measured latency: the queue of a drive.
 const DEFAULT_DEPTH: usize = 32;
 
-/// What a trace touches, found in a first pass over its requests.
+/// The extents that a trace accesses, found in a first pass over its requests.
 #[derive(Clone, Debug, Default)]
 pub struct StorageFootprint {
-    /// (device, extent) of every read and write.
+    /// (device, extent) of all reads and writes.
     touched: BTreeSet<(u32, u64)>,
-    /// Of those, the ones that are read.
+    /// (device, extent) of all reads.
     read: BTreeSet<(u32, u64)>,
-    /// End of the last request on each device.
+    /// By device: the highest end of its requests.
     ends: BTreeMap<u32, u64>,
-    /// Requests in all.
+    /// Total number of requests.
     pub requests: u64,
-    /// Bytes read.
+    /// Number of bytes read.
     pub read_bytes: Bytes,
-    /// Bytes written.
+    /// Number of bytes written.
     pub write_bytes: Bytes,
 }
 
-/// First byte and end of a request that is not a flush. [`Requests`] bounds both.
+/// First byte and end of a request that is not a flush. [`Requests`] limits both.
 fn range(io: &BlockIo) -> (u64, u64) {
     let start = io.sector * SECTOR.0;
     (start, start + u64::from(io.sectors) * SECTOR.0)
 }
 
 impl StorageFootprint {
-    /// Reads `requests` through.
+    /// Reads all requests.
     ///
     /// # Errors
-    /// Where they cannot be read.
+    /// Returns an error if the requests cannot be read.
     pub fn of(requests: &Requests<'_>) -> Result<Self, ClusterError> {
         let mut footprint = Self::default();
         for batch in requests.batches()? {
@@ -102,20 +103,20 @@ impl StorageFootprint {
     }
 }
 
-/// From a trace's (device, offset) to an offset on the simulated device.
+/// Maps a (device, offset) of the trace to an offset on the simulated device.
 #[derive(Clone, Debug)]
 pub enum AddressMap {
-    /// One device that fits: addresses stay.
+    /// The trace accesses one device, which fits: addresses are unchanged.
     Identity,
-    /// Touched extents moved together: (device, extent) to its rank.
+    /// The extents are moved together: maps (device, extent) to its rank.
     Compact(BTreeMap<(u32, u64), u64>),
 }
 
 impl AddressMap {
-    /// The map of what `footprint` touches onto `capacity` bytes.
+    /// Maps the extents in `footprint` to a device of `capacity` bytes.
     ///
     /// # Errors
-    /// Where it does not fit.
+    /// Returns an error if the extents do not fit.
     pub fn new(
         footprint: &StorageFootprint,
         capacity: Bytes,
@@ -137,7 +138,7 @@ impl AddressMap {
         Ok(Self::Compact(footprint.touched.iter().copied().zip(0..).collect()))
     }
 
-    /// Where `offset` of `device` lies; `None`: nowhere that is read or written.
+    /// The simulated offset of `offset` on `device`; `None` if it is never read or written.
     fn place(&self, device: u32, offset: u64) -> Option<u64> {
         match self {
             Self::Identity => Some(offset),
@@ -149,7 +150,7 @@ impl AddressMap {
     }
 }
 
-/// How many requests were outstanding at each one's issue, itself counted.
+/// The number of requests outstanding at the issue of each request, including itself.
 #[derive(Debug, Default)]
 struct Depths {
     completions: BinaryHeap<Reverse<Ns>>,
@@ -170,7 +171,7 @@ impl Depths {
     }
 }
 
-/// A device, a clock, and the requests outstanding.
+/// A device with a clock and the number of outstanding requests.
 struct TracePlayer<'a> {
     device: &'a mut dyn Device,
     now: Ns,
@@ -180,7 +181,7 @@ struct TracePlayer<'a> {
 }
 
 impl TracePlayer<'_> {
-    /// Lets the device do its next thing; false: it is quiescent.
+    /// Processes the next event of the device; returns false if it is quiescent.
     fn step(&mut self) -> bool {
         let Some(at) = self.device.next_event() else {
             return false;
@@ -207,8 +208,8 @@ impl TracePlayer<'_> {
     }
 }
 
-/// The requests that `io` becomes: one, but for a discard on moved extents, of which each goes its
-/// own way and those that hold nothing are left out.
+/// The simulated requests for `io`: one, except for a discard on moved extents. That is split into
+/// one request for each extent, without extents that hold no data.
 fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> {
     let op = match io.op {
         BlockOp::Read => IoOp::Read,
@@ -221,7 +222,8 @@ fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> 
     let (start, end) = range(io);
     let piece = |start: u64, end: u64| {
         let offset = map.place(io.device, start)?;
-        // A discard may reach past what the trace touches; what is past the end holds nothing.
+        // A discard may extend beyond the extents of the trace; beyond the end of the device there
+        // are no data.
         let len = (end - start).min(capacity.0.checked_sub(offset)?);
         (len > 0).then_some(Request { op, offset: Bytes(offset), len: Bytes(len) })
     };
@@ -236,11 +238,11 @@ fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> 
     }
 }
 
-/// Replays `requests` on `device`, which is fresh but for what they read: that is preloaded.
-/// `starts` are the samples' starts.
+/// Replays `requests` on `device`, which is new, except that the data that they read are preloaded.
+/// `starts` holds the start of each sample.
 ///
 /// # Errors
-/// Where they cannot be read, or a stop.
+/// Returns an error if the requests cannot be read, or if a stop is requested.
 pub fn replay(
     requests: &Requests<'_>,
     starts: &[Ns],
@@ -283,7 +285,7 @@ pub fn replay(
     Ok(result)
 }
 
-/// Books what the device did since `began` on `sample`.
+/// Adds the activity of the device since `began` to the cost of `sample`.
 fn charge(
     result: &mut Replay,
     sample: usize,

@@ -1,177 +1,177 @@
-//! What a survey answers, as its users read it: keys are snake_case and carry their unit.
+//! The report of a survey. Keys are snake_case and end in their unit.
 
 use crate::config::Charge;
 use gordon_trace::Kind;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A stream as the result reports it.
+/// A stream, that is, a traced machine.
 #[derive(Clone, Debug, Serialize)]
 pub struct StreamReport {
-    /// The trace's folder.
+    /// Folder of the trace.
     pub path: String,
     /// The traced command.
     pub command: Vec<String>,
-    /// Samples in it.
+    /// Number of samples.
     pub samples: usize,
-    /// Its length on the traced machine.
+    /// Duration on the traced machine.
     pub span_s: f64,
-    /// Instructions that are simulated: the machine's, or the command's.
+    /// Simulated instructions, of the machine or of the command.
     pub instructions: f64,
-    /// Last-level cache misses, of the same.
+    /// Simulated last-level cache misses, of the machine or of the command.
     pub llc_misses: f64,
-    /// Where instructions are estimated: instructions a cycle of the traced processor.
+    /// If instructions are estimated: instructions a cycle of the traced processor.
     pub estimated_ipc: Option<f64>,
     /// Processor seconds of the traced machine.
     pub cpu_s: f64,
-    /// Of these, the command's; `None` where they were not measured.
+    /// Processor seconds of the command; `None` if they were not measured.
     pub command_cpu_s: Option<f64>,
-    /// The share of the processor seconds that was not the command's; `None` where it is not known.
+    /// The fraction of the processor seconds used by others than the command; `None` if unknown.
     pub other_cpu_share: Option<f64>,
-    /// Requests in its block log.
+    /// Number of requests in the block log.
     pub block_ios: u64,
-    /// Bytes the log reads.
+    /// Bytes read according to the block log.
     pub read_bytes: u64,
-    /// Bytes the log writes.
+    /// Bytes written according to the block log.
     pub write_bytes: u64,
-    /// Bytes received.
+    /// Bytes received from the network.
     pub rx_bytes: f64,
-    /// Bytes sent.
+    /// Bytes sent to the network.
     pub tx_bytes: f64,
-    /// Which values were measured and which estimated.
+    /// By value: whether it was measured or estimated.
     pub kinds: BTreeMap<String, Kind>,
 }
 
-/// A distinct storage as the result reports it; figures are sums over its replays.
+/// A distinct storage; figures are sums over its replays.
 #[derive(Clone, Debug, Serialize)]
 pub struct StorageReport {
-    /// `part x count`.
+    /// Name and count, as `part x count`.
     pub id: String,
-    /// The part's name.
+    /// Name of the part.
     pub part: String,
-    /// How many of it.
+    /// Number of devices.
     pub count: u32,
-    /// Streams replayed on it.
+    /// Number of streams replayed on it.
     pub replays: usize,
-    /// Requests replayed.
+    /// Number of requests replayed.
     pub requests: u64,
-    /// Time they took.
+    /// Simulated storage time of the replays.
     pub simulated_s: f64,
-    /// The device's own counters.
+    /// Counters of the device.
     pub device: BTreeMap<String, u64>,
 }
 
 /// Time, energy and power of the whole cluster.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OutcomeReport {
-    /// Seconds.
+    /// Execution time.
     pub time_s: f64,
-    /// Joules of all nodes.
+    /// Energy of all nodes.
     pub energy_j: f64,
-    /// Average watts of all nodes.
+    /// Average power of all nodes.
     pub power_w: f64,
-    /// Average watts of one node.
+    /// Average power of one node.
     pub node_power_w: f64,
 }
 
-/// What a design's flash goes through.
+/// Wear of the flash of a design.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct FlashReport {
-    /// Super-blocks erased during the job, all nodes.
+    /// Number of super-blocks erased during the job, on all nodes.
     pub erases: u64,
-    /// Super-pages programmed, all nodes and causes.
+    /// Number of super-pages programmed on all nodes, for any cause.
     pub programs: u64,
-    /// Super-blocks' worth of programs: the erases that the job's writes cost sooner or later.
+    /// Programs in units of super-blocks: the erases that the writes of the job cause eventually.
     pub erase_equivalents: f64,
-    /// Super-pages programmed for each one of host data; `None` where none was written.
+    /// Super-pages programmed divided by those programmed with host data; `None` if nothing was
+    /// written.
     pub write_amplification: Option<f64>,
-    /// The part of the rated endurance of the most written array that the job uses: bytes
-    /// programmed, over raw bytes times rated erases.
+    /// The fraction of the rated endurance of the most written array that the job uses: bytes
+    /// programmed divided by raw bytes times rated erases.
     pub endurance_used: f64,
-    /// The span of the load: the job's sync time.
+    /// Duration of the workload: the sync time of the job.
     pub lifetime_span_s: f64,
-    /// Years until the rated endurance of the most written array is used up, the job running again
-    /// and again in its sync time; `None` where nothing was written, or that time is below a
-    /// minute.
+    /// Years until the rated endurance of the most written array is used up, if the job repeats
+    /// without a pause; `None` if nothing was written, or if the sync time is below a minute.
     pub lifetime_years: Option<f64>,
 }
 
-/// A design's results.
+/// The results of a design.
 #[derive(Clone, Debug, Serialize)]
 pub struct DesignReport {
-    /// Its name.
+    /// Name of the design.
     pub id: String,
-    /// Processor part.
+    /// Name of the processor part.
     pub cpu: String,
-    /// Processors.
+    /// Number of processors.
     pub cpus: u32,
-    /// Their clock in GHz.
+    /// Clock of the processors in GHz.
     pub ghz: f64,
-    /// Storage part.
+    /// Name of the storage part.
     pub storage: String,
-    /// How many.
+    /// Number of storage devices.
     pub storage_count: u32,
-    /// Most a node can draw.
+    /// Maximum power of a node.
     pub max_node_power_w: f64,
-    /// With a barrier after each sample.
+    /// Results with a barrier after each sample.
     pub sync: OutcomeReport,
-    /// With none.
+    /// Results without barriers.
     pub nosync: OutcomeReport,
-    /// Share of execution time by what limits it.
+    /// Fraction of execution time by limiting part.
     pub limits: BTreeMap<String, f64>,
-    /// Joules by part, sync.
+    /// Energy by part, with barriers.
     pub energy_by_part_j: BTreeMap<String, f64>,
-    /// Joules by part, nosync.
+    /// Energy by part, without barriers.
     pub energy_by_part_nosync_j: BTreeMap<String, f64>,
-    /// Wear, where the storage is flash.
+    /// Wear, if the storage is flash.
     pub flash: Option<FlashReport>,
 }
 
-/// Seconds of each sample of the first stream, for a picture of the job over time.
+/// Times of each sample of the first stream, for a chart of the job over time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
-    /// When the sample started on the traced machine.
+    /// Start of the sample on the traced machine.
     pub start_s: Vec<f64>,
-    /// Processor seconds there.
+    /// Processor seconds on the traced machine.
     pub cpu_s: Vec<f64>,
     /// Network seconds.
     pub network_s: Vec<f64>,
-    /// Storage seconds, by storage id.
+    /// By storage id: storage seconds.
     pub storages: BTreeMap<String, Vec<f64>>,
 }
 
-/// A choice of the model's that nobody printed.
+/// A choice of the model that has no published source.
 #[derive(Clone, Debug, Serialize)]
 pub struct Assumption {
-    /// What it is about.
+    /// The parameter.
     pub key: String,
-    /// What was chosen.
+    /// The chosen value.
     pub value: String,
-    /// Why.
+    /// The reason for the choice.
     pub why: String,
 }
 
-/// A survey's results.
+/// The results of a survey.
 #[derive(Clone, Debug, Serialize)]
 pub struct SurveyReport {
-    /// Version that made it.
+    /// Version of the program.
     pub version: String,
-    /// Nodes.
+    /// Number of nodes.
     pub nodes: u32,
-    /// Whose processor time and cache misses were simulated.
+    /// Whether the processor time and cache misses of the machine or of the command were simulated.
     pub charge: Charge,
-    /// Streams.
+    /// The streams.
     pub traces: Vec<StreamReport>,
-    /// How streams were spread over more nodes than there are of them.
+    /// How streams were spread over more nodes than there are streams.
     pub spread: Option<String>,
-    /// Distinct storages.
+    /// The distinct storages.
     pub storages: Vec<StorageReport>,
-    /// Designs, in the order asked for.
+    /// The designs, in the order of the config.
     pub designs: Vec<DesignReport>,
     /// The job over time.
     pub series: Series,
-    /// What the reader should know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
-    /// What the model assumes.
+    /// The assumptions of the model.
     pub assumptions: Vec<Assumption>,
 }

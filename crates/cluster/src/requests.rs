@@ -1,25 +1,25 @@
-//! The block requests of a traced machine's real devices: its log, or, where capture could have
-//! none, requests made up from each sample's counts.
+//! The block requests of a traced machine's physical devices: those of its log or, if there is no
+//! log, synthetic requests made from the counts of each sample.
 //!
-//! Made-up requests keep the number and the bytes of each device's reads and writes in each sample;
-//! what they lose is where. They are taken to be of equal size, and to follow each other: reads
-//! from the start of a made-up device, writes from its 128 GB on. A lower bound of a disk's time,
-//! and the report says so.
+//! Synthetic requests preserve the number and the bytes of the reads and writes of each device in
+//! each sample, but not their addresses. They are assumed to be of equal size and sequential: reads
+//! from the start of a synthetic device, writes from 128 GB on. The result is a lower bound of a
+//! disk's time, which the report states.
 
 use crate::error::ClusterError;
 use gordon_blockio::SECTOR;
 use gordon_trace::{BlockFlags, BlockIo, BlockOp, DiskSample, Sample, Trace, TraceError};
 use gordon_units::Ns;
 
-/// Where made-up writes start, in sectors; reads start at 0.
+/// Start of synthetic writes, in sectors; reads start at 0.
 const WRITES: u64 = 128_000_000_000 / SECTOR.0;
-/// Where both start over, in sectors past their start.
+/// Number of sectors after which both start over.
 const WRAP: u64 = 100_000_000_000 / SECTOR.0;
 
-/// A request of a block log ends at this byte at the latest, as in every other trace format.
+/// Upper limit of the end of a request in a block log, in bytes, as in all other trace formats.
 const END: u64 = 1 << 62;
 
-/// A trace's requests, which can be read any number of times.
+/// The requests of a trace, which can be read any number of times.
 #[derive(Debug)]
 pub struct Requests<'a> {
     trace: &'a Trace,
@@ -27,14 +27,14 @@ pub struct Requests<'a> {
     logged: bool,
 }
 
-/// Some requests, in order of issue.
+/// Several requests, in order of issue.
 pub type Batch = Result<Vec<BlockIo>, ClusterError>;
 
 impl<'a> Requests<'a> {
     /// The requests of `trace`, whose samples are `samples`.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns an error if the trace cannot be read.
     pub fn of(trace: &'a Trace, samples: &'a [Sample]) -> Result<Self, ClusterError> {
         let logged = match trace.block() {
             Ok(_) => true,
@@ -44,16 +44,16 @@ impl<'a> Requests<'a> {
         Ok(Self { trace, samples, logged })
     }
 
-    /// Whether they come from a log.
+    /// Whether the requests come from a log.
     pub fn logged(&self) -> bool {
         self.logged
     }
 
-    /// All of them, in batches. Each ends within 2^62 bytes and is completed within 2^64 ns, so
-    /// later sums do not overflow.
+    /// All requests, in batches. Each request ends below 2^62 bytes and completes before 2^64 ns,
+    /// so that sums do not overflow.
     ///
     /// # Errors
-    /// Where the log cannot be read, or a row of it is outside these bounds.
+    /// Returns an error if the log cannot be read, or if a row of it is outside these limits.
     pub fn batches(&self) -> Result<Box<dyn Iterator<Item = Batch> + 'a>, ClusterError> {
         let trace = self.trace;
         if self.logged {
@@ -83,7 +83,7 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// Why a row of the log cannot be a request to a real device, if so. A flush has no range.
+/// Why a row of the log cannot be a request to a real device, if it cannot. A flush has no range.
 fn out_of_range(io: &BlockIo) -> Option<String> {
     let end = io.sector.checked_add(io.sectors.into()).and_then(|end| end.checked_mul(SECTOR.0));
     if io.op != BlockOp::Flush && end.is_none_or(|end| end > END) {
@@ -96,7 +96,8 @@ fn out_of_range(io: &BlockIo) -> Option<String> {
     None
 }
 
-/// Requests with the counts of `disks`; `ends` is where reads and writes go on.
+/// Makes synthetic requests from the counts in `disks`; `ends` holds the positions at which reads
+/// and writes continue.
 fn made_up<'a>(
     at: Ns,
     disks: impl Iterator<Item = &'a DiskSample>,
@@ -121,7 +122,7 @@ fn made_up<'a>(
         ] {
             let sectors = bytes.0 / SECTOR.0;
             for nth in 0..count.min(sectors) {
-                // Sizes differ by at most a sector and add up to all of them.
+                // Sizes differ by at most a sector, and their sum is exact.
                 let until = |nth: u64| u128::from(sectors) * u128::from(nth) / u128::from(count);
                 let size = (until(nth + 1) - until(nth)) as u64;
                 let start = [0, WRITES][which];
@@ -143,7 +144,7 @@ mod tests {
     use gordon_units::Bytes;
 
     #[test]
-    fn made_up_requests_keep_counts_and_bytes() {
+    fn synthetic_requests_preserve_counts_and_bytes() {
         let disk = DiskSample {
             reads: 3,
             read_bytes: Bytes(512 * 100),
@@ -166,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn made_up_requests_of_huge_counts_do_not_overflow() {
+    fn synthetic_requests_of_huge_counts_do_not_overflow() {
         let disk = DiskSample { reads: 1000, read_bytes: Bytes(u64::MAX), ..DiskSample::default() };
         assert_eq!(made_up(Ns(7), [disk].iter(), &mut [0, WRITES]).len(), 1000);
     }

@@ -1,44 +1,46 @@
-//! One design, all nodes: section 5.3's two bounds.
+//! Simulates one design on all nodes, with the two bounds of section 5.3.
 //!
-//! A sample on a node takes the longest of its processor, storage and network time. `sync`: a
-//! barrier after each sample, so every node takes the slowest's time. `nosync`: none, so the job
-//! takes the slowest node's sum. A node that has run its trace is off and draws nothing.
+//! A sample takes the longest of its processor, storage and network times. `sync` has a barrier
+//! after each sample, so every sample takes the time of the slowest node. `nosync` has no barriers,
+//! so the job takes the time of the slowest node. A node that has finished its trace is off and
+//! draws no power.
 
 use crate::node::{BusyTimes, Energy, NodePower};
 use gordon_units::Joules;
 use std::collections::BTreeMap;
 
-/// What one sample of one stream costs on a design, in seconds.
+/// Cost of one sample of one stream on a design, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SampleCost {
-    /// Processor time, with the work divided over the node's processors.
+    /// Processor time, with the work divided among the node's processors.
     pub cpu: f64,
     /// Storage time.
     pub storage: f64,
     /// Network time.
     pub network: f64,
-    /// What the parts do meanwhile.
+    /// Busy times of the parts during the sample.
     pub busy: BusyTimes,
 }
 
 impl SampleCost {
-    /// The sample's length: perfect overlap of the three.
+    /// Duration of the sample, with perfect overlap of the three times.
     pub fn time(&self) -> f64 {
         self.cpu.max(self.storage).max(self.network)
     }
 }
 
-/// A node of the cluster: which stream it runs, and from which sample on (cyclically).
+/// A node of the cluster: the stream that it runs, and its first sample. Streams wrap around.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Index of the stream.
     pub stream: usize,
-    /// First sample.
+    /// Index of the first sample.
     pub shift: usize,
 }
 
-/// Spreads `streams` (their numbers of samples) over `nodes` nodes, each stream in turn; the copies
-/// of one are shifted evenly over `share` of its length, so that they do not march in step.
+/// Spreads streams over `nodes` nodes in turn; `streams` holds their numbers of samples. The copies
+/// of a stream are shifted evenly over the fraction `share` of its length, so that they do not run
+/// in step.
 #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
 pub fn spread(streams: &[usize], nodes: usize, share: f64) -> Vec<Node> {
     (0..nodes)
@@ -54,35 +56,35 @@ pub fn spread(streams: &[usize], nodes: usize, share: f64) -> Vec<Node> {
 /// Time and energy of the whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct NodeOutcome {
-    /// Seconds until the last node is done.
+    /// Seconds until the last node has finished.
     pub time: f64,
-    /// Joules of all nodes.
+    /// Energy of all nodes.
     pub energy: Energy,
 }
 
 impl NodeOutcome {
-    /// Average power of the cluster in watts; zero for a job that takes no time.
+    /// Average power of the cluster in watts; zero if the job takes no time.
     pub fn power(&self) -> f64 {
         if self.time > 0.0 { self.energy.total().0 / self.time } else { 0.0 }
     }
 }
 
-/// A sample's component limits it if its time is at least this part of the sample's.
+/// A part limits a sample if its time is at least this fraction of the sample's.
 pub const LIMITING: f64 = 0.95;
 
-/// Both bounds of a design, and what limits it.
+/// Both bounds of a design, and its limiting parts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DesignOutcome {
-    /// A barrier after each sample.
+    /// With a barrier after each sample.
     pub sync: NodeOutcome,
-    /// No barrier.
+    /// Without barriers.
     pub nosync: NodeOutcome,
-    /// Share of the nodes' own execution time by what was fully used in it: `cpu`, `storage`,
-    /// `network` and their combinations joined by `+` (Figure 7). Sums to one.
+    /// Fraction of the nodes' execution time by the parts that were fully used: `cpu`, `storage`,
+    /// `network` and their combinations joined by `+` (Figure 7). The sum is one.
     pub limits: BTreeMap<String, f64>,
 }
 
-/// Runs `nodes` of a design. `costs[stream][sample]`.
+/// Simulates `nodes` of a design; `costs[stream][sample]` holds the costs.
 pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) -> DesignOutcome {
     let mut result = DesignOutcome::default();
     let longest = nodes.iter().map(|n| costs[n.stream].len()).max().unwrap_or(0);
@@ -116,7 +118,7 @@ pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) ->
     result
 }
 
-/// The components that are fully used in a sample.
+/// The parts that are fully used in a sample.
 fn limit(cost: &SampleCost) -> String {
     let least = cost.time() * LIMITING;
     [("cpu", cost.cpu), ("storage", cost.storage), ("network", cost.network)]
@@ -127,7 +129,7 @@ fn limit(cost: &SampleCost) -> String {
         .join("+")
 }
 
-/// Joules of `outcome` by part name.
+/// The energy of `outcome` in joules, by part name.
 pub fn by_part(outcome: &NodeOutcome) -> BTreeMap<String, f64> {
     outcome.energy.parts().into_iter().map(|(name, Joules(j))| (name.into(), j)).collect()
 }

@@ -1,4 +1,4 @@
-//! One traced machine, and what became of it on each storage.
+//! One traced machine, and its replay on each storage.
 
 use crate::config::{Charge, Parts, Reference};
 use crate::demand::Demand;
@@ -16,10 +16,10 @@ use gordon_units::{Ns, Progress};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// The share of CPU time of other processes above which the reader is warned.
+/// Fraction of CPU time of other processes above which a survey gives a warning.
 const MUCH: f64 = 0.05;
 
-/// A trace, read.
+/// A trace that has been read.
 pub(crate) struct Stream {
     pub trace: Trace,
     pub path: PathBuf,
@@ -29,21 +29,21 @@ pub(crate) struct Stream {
     pub logged: bool,
     pub footprint: StorageFootprint,
     charge: Charge,
-    /// Whose instructions a cycle an estimate of instructions was made with; `None` where they are
-    /// counted, or where nothing is known of the traced processor.
+    /// The processor whose instructions a cycle were used to estimate instructions; `None` if they
+    /// were counted, or if the traced processor is unknown.
     pub reference: Option<Reference>,
 }
 
-/// A stream's replay on a storage, and what the device counted.
+/// The replay of a stream on a storage, and the counters of the device.
 pub(crate) struct Replayed {
     pub replay: Replay,
     pub counters: BTreeMap<String, u64>,
-    /// Of each flash array.
+    /// Statistics of each flash array.
     pub flash: Vec<ssd::SsdStats>,
     pub compacted: bool,
 }
 
-/// How a storage is named in reports.
+/// The name of a storage in reports.
 pub(crate) fn storage_id(part: &str, count: u32) -> String {
     format!("{part} x {count}")
 }
@@ -91,7 +91,7 @@ impl Stream {
                 for demand in &mut demands {
                     demand.instructions *= faster;
                     if estimated(of_charge[1]) {
-                        // A rate for each instruction.
+                        // Estimated misses are in proportion to instructions.
                         demand.llc_misses *= faster;
                     }
                 }
@@ -154,7 +154,7 @@ impl Stream {
         Ok((replay, matches!(map, AddressMap::Compact(_))))
     }
 
-    /// What the reader of a survey should know of the trace.
+    /// Warnings about the trace for the reader of a survey.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.footprint.requests == 0 {
@@ -195,7 +195,7 @@ impl Stream {
         notes
     }
 
-    /// CPU time that is simulated: the machine's, or the command's.
+    /// CPU time that is simulated, of the machine or of the command.
     pub fn cpu(&self, sample: &Sample) -> Ns {
         match self.charge {
             Charge::Machine => sample.cpu(),
@@ -203,21 +203,21 @@ impl Stream {
         }
     }
 
-    /// CPU time of the command, where it was measured.
+    /// CPU time of the command, if it was measured.
     fn command_cpu(&self) -> Option<Ns> {
         let known = self.trace.kinds().get("command_cpu_ns") == Some(&Kind::Measured);
         known.then(|| self.samples.iter().map(|s| s.command.cpu).sum())
     }
 
-    /// The share of the CPU time that was not the command's. The kernel's own work for the command
-    /// (write-back, interrupts) counts with the others.
+    /// The fraction of the CPU time that was not the command's. The kernel's work for the command
+    /// (write-back, interrupts) counts as others'.
     fn other_cpu_share(&self) -> Option<f64> {
         let all: Ns = self.samples.iter().map(Sample::cpu).sum();
         let own = self.command_cpu().filter(|_| all > Ns::ZERO)?;
         Some(all.saturating_sub(own).as_secs() / all.as_secs())
     }
 
-    /// Instructions a cycle that the instructions were estimated with, if they were.
+    /// The instructions a cycle with which instructions were estimated, if they were.
     fn estimated_ipc(&self) -> Option<f64> {
         let column = match self.charge {
             Charge::Machine => "instructions",
@@ -262,7 +262,7 @@ fn sum<const N: usize>(
     total
 }
 
-/// What the replays on a storage come to.
+/// The report of the replays on a storage.
 pub(crate) fn storage_report((name, count): (&str, u32), replayed: &[Replayed]) -> StorageReport {
     let mut device = BTreeMap::new();
     for (counter, value) in replayed.iter().flat_map(|r| &r.counters) {

@@ -1,6 +1,7 @@
-//! Many designs at once. Each distinct storage is replayed once for each distinct stream; designs
-//! that share it share the replay. Replays run on all cores; memory is bounded by the samples, the
-//! map of touched extents and the simulated devices, never by the length of a block log.
+//! Surveys of many designs. Each distinct storage is replayed once for each stream; designs with
+//! the same storage share the replay. Replays run on all cores. Memory use depends on the number of
+//! samples, the map of accessed extents and the simulated devices, but not on the length of a block
+//! log.
 
 use crate::check::{check, overhead_ratio};
 use crate::config::{Reference, SurveyConfig};
@@ -16,10 +17,11 @@ use gordon_units::{Ns, Progress, Source};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
-/// Runs `survey`, a step of `progress` for each replay.
+/// Runs `survey`; each replay is a step of `progress`.
 ///
 /// # Errors
-/// A trace that cannot be read, a part that is not there, a value that cannot be, or a stop.
+/// Returns an error if a trace cannot be read, a part is not in the catalogue, a value is invalid,
+/// or a stop is requested.
 pub fn run(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
     on_all_cores(|| simulated(survey, progress))
 }
@@ -57,7 +59,7 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
             replayed
         })
         .collect::<Result<Vec<_>, _>>()?;
-    // replays[storage][stream]
+    // Indexed as replays[storage][stream].
     let replays: Vec<&[Replayed]> = replays.chunks(streams.len()).collect();
 
     let lengths: Vec<usize> = streams.iter().map(|s| s.demands.len()).collect();
@@ -147,7 +149,7 @@ fn outcome(outcome: &NodeOutcome, nodes: u32) -> OutcomeReport {
     }
 }
 
-/// Wear of all nodes' flash; the lifetime is that of the most written array.
+/// Wear of the flash of all nodes; the lifetime is that of the most written array.
 #[allow(clippy::cast_precision_loss)]
 fn wear(replayed: &[Replayed], nodes: &[Node], time_s: f64) -> Option<FlashReport> {
     let arrays = || nodes.iter().flat_map(|node| &replayed[node.stream].flash);
@@ -186,7 +188,7 @@ fn spread_note(streams: &[Stream], nodes: &[Node], survey: &SurveyConfig) -> Opt
 }
 
 fn warnings(streams: &[Stream], storages: &[(&str, u32)], replays: &[&[Replayed]]) -> Vec<String> {
-    // What is wrong, and with how many traces of which the first is named.
+    // Each text with the first trace to which it applies, and the number of such traces.
     let mut notes: Vec<(String, &Stream, usize)> = Vec::new();
     for stream in streams {
         for text in stream.notes() {

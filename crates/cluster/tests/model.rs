@@ -1,4 +1,4 @@
-//! Does the model do its arithmetic? Each case is worked out by hand.
+//! The arithmetic of the model, compared with results computed by hand.
 
 mod common;
 
@@ -21,21 +21,21 @@ fn voltage_and_power_scale_with_the_clock() {
     let full = cpu_power(atom, Hertz(1.9e9));
     close(full.active.0, 2.4);
     close(full.idle.0, 0.16);
-    // f: 0.8 of 1.9 GHz; v: 0.75 of 1.2 V, squared. Idle power stays.
+    // The clock is 0.8 of 1.9 GHz, the voltage 0.75 of 1.2 V, squared. Idle power is unchanged.
     let scale = 0.8 / 1.9 * 0.625 * 0.625;
     close(cpu_power(atom, Hertz(0.8e9)).active.0, 0.16 + 2.24 * scale);
     close(cpu_power(atom, Hertz(0.8e9)).idle.0, 0.16);
-    // Halfway up the clock range the voltage is halfway too: 0.975 V.
+    // At half of the clock range the voltage is at half of its range: 0.975 V.
     let half = 1.35 / 1.9 * (0.975f64 / 1.2).powi(2);
     close(cpu_power(atom, Hertz(1.35e9)).active.0, 0.16 + 2.24 * half);
 }
 
 #[test]
-fn a_flash_nodes_parts_add_up_to_table_3() {
+fn the_power_of_a_flash_node_matches_table_3() {
     let parts = parts(1.0);
     let flash = design("atom", "1.9GHz", 1, "gordon-slc-256g", 1);
     let node = NodePower::new(&flash, &common::node(), 1.0, &parts).unwrap();
-    // Atom, DRAM, 64 dies of 4 GB, controller, its SDRAM.
+    // Atom, DRAM, 64 dies of 4 GB, controller and its SDRAM.
     close(node.max().0, 2.4 + 5.3 + 64.0 * 0.04 + 2.3 + 1.2);
     close(node.idle().0, 0.16 + 3.0 + 64.0 * 0.003 + 0.16 + 0.7);
     let two = design("atom", "1.9GHz", 1, "gordon-slc-256g", 2);
@@ -52,7 +52,7 @@ fn a_flash_nodes_parts_add_up_to_table_3() {
 }
 
 #[test]
-fn energy_is_idle_power_and_what_activity_adds() {
+fn energy_is_idle_energy_plus_activity() {
     let parts = parts(1.0);
     let disk = design("core2", "2.4GHz", 2, "sata-7200-1tb", 1);
     let node = NodePower::new(&disk, &common::node(), 1.5, &parts).unwrap();
@@ -63,13 +63,13 @@ fn energy_is_idle_power_and_what_activity_adds() {
     close(energy.storage.0, 9.0 * 10.0 + 4.0 * 3.0 + 8.0 * 2.0);
     close(energy.overhead.0, 0.5 * (energy.cpu.0 + energy.memory.0 + energy.storage.0));
     close(energy.total().0, energy.parts().iter().map(|(_, j)| j.0).sum());
-    // Memory cannot be busy for longer than there is time.
+    // Memory cannot be busy for longer than the available time.
     let swamped = node.energy(10.0, &BusyTimes { memory: 99.0, ..BusyTimes::default() });
     close(swamped.memory.0, 2.0 * 53.0);
 }
 
 #[test]
-fn a_sample_asks_for_seconds_of_each_part() {
+fn a_sample_demands_time_of_each_part() {
     let parts = parts(1.0);
     let demand = Demand { instructions: 1.9e9, llc_misses: 1e6, received: 1.25e8, sent: 5e7 };
     close(demand.cpu_secs(&parts.cpu["atom"], Hertz(1.9e9)), 2.0); // 0.5 instructions a cycle
@@ -77,7 +77,7 @@ fn a_sample_asks_for_seconds_of_each_part() {
     close(demand.network_secs(&parts.network["ethernet-1gbps"]), 1.0); // the larger of both ways
 }
 
-/// Two nodes with two samples each, in seconds of CPU and storage.
+/// The costs of two nodes with two samples each, in seconds of CPU and storage.
 fn costs() -> Vec<Vec<SampleCost>> {
     let cost = |cpu, storage| SampleCost {
         cpu,
@@ -89,7 +89,7 @@ fn costs() -> Vec<Vec<SampleCost>> {
 }
 
 #[test]
-fn a_barrier_waits_for_the_slowest_in_each_sample() {
+fn a_barrier_waits_for_the_slowest_node_in_each_sample() {
     let parts = parts(1.0);
     let atom = design("atom", "1.9GHz", 1, "sata-7200-1tb", 1);
     let node = NodePower::new(&atom, &common::node(), 1.0, &parts).unwrap();
@@ -98,11 +98,11 @@ fn a_barrier_waits_for_the_slowest_in_each_sample() {
     // sync: max(1, 2) + max(3, 1); nosync: max(1 + 3, 2 + 1).
     close(result.sync.time, 5.0);
     close(result.nosync.time, 4.0);
-    // Both nodes are on for 5 s with the barrier, for 4 and 3 s without; 5 s of CPU either way.
+    // Both nodes are on for 5 s with barriers, and for 4 and 3 s without; both use 5 s of CPU.
     let idle = node.idle().0;
     close(result.sync.energy.total().0, idle * 10.0 + 2.24 * 5.0);
     close(result.nosync.energy.total().0, idle * 7.0 + 2.24 * 5.0);
-    // Of 7 node seconds 1 + 2 are the CPU's, 3 the storage's, 1 both's.
+    // Of 7 node seconds, 1 + 2 are limited by the CPU, 3 by storage, and 1 by both.
     let share = |what: &str| result.limits[what] * 7.0;
     close(share("cpu"), 3.0);
     close(share("storage"), 3.0);
@@ -110,7 +110,7 @@ fn a_barrier_waits_for_the_slowest_in_each_sample() {
 }
 
 #[test]
-fn copies_are_shifted_evenly_and_only_order_changes() {
+fn copies_are_shifted_evenly_over_the_trace() {
     let nodes = spread(&[60], 4, 1.0);
     assert_eq!(nodes.iter().map(|n| n.shift).collect::<Vec<_>>(), [0, 15, 30, 45]);
     let nodes = spread(&[10, 20], 3, 1.0);
@@ -134,7 +134,7 @@ fn copies_are_shifted_evenly_and_only_order_changes() {
 }
 
 #[test]
-fn a_node_that_is_done_draws_nothing() {
+fn a_finished_node_draws_no_power() {
     let parts = parts(1.0);
     let atom = design("atom", "1.9GHz", 1, "sata-7200-1tb", 1);
     let power = NodePower::new(&atom, &common::node(), 1.0, &parts).unwrap();

@@ -1,4 +1,4 @@
-//! Is the storage time of a sample that of its requests, at the trace's concurrency?
+//! The storage time of a sample is that of its requests, at the concurrency of the trace.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -15,7 +15,7 @@ use std::path::Path;
 
 const MS: Ns = Ns(1_000_000);
 
-/// Serves up to `width` requests at once, each in 1 ms, and logs what it was asked.
+/// Serves up to `width` requests at a time, each in 1 ms, and logs them.
 struct Toy {
     width: usize,
     queue: VecDeque<u64>,
@@ -115,7 +115,7 @@ fn a_sample_costs_its_own_requests_without_think_time() {
 }
 
 #[test]
-fn the_traces_concurrency_is_kept() {
+fn the_concurrency_of_the_trace_is_preserved() {
     let four = |latency| {
         let requests: Vec<_> =
             (0..4).map(|i| io(MS * i, BlockOp::Read, i * 8, 8, latency)).collect();
@@ -129,7 +129,7 @@ fn the_traces_concurrency_is_kept() {
 }
 
 #[test]
-fn what_is_read_is_preloaded_and_flushes_have_no_range() {
+fn data_read_are_preloaded_and_flushes_have_no_range() {
     let requests = [
         io(Ns(0), BlockOp::Flush, 0, 0, Some(Ns(1))),
         io(Ns(1), BlockOp::Read, 4096, 8, Some(Ns(1))),
@@ -153,15 +153,16 @@ fn what_is_read_is_preloaded_and_flushes_have_no_range() {
 }
 
 #[test]
-fn addresses_past_the_end_move_together_in_order() {
+fn extents_past_the_end_are_moved_together_in_order() {
     let far = 10u64 << 30 >> 9; // 10 GiB, in sectors, on a device of 1 GiB
     let requests = [
         io(Ns(0), BlockOp::Write, far + 4096, 8, None),
         io(Ns(1), BlockOp::Write, far, 8, None),
         io(Ns(2), BlockOp::Write, 8, 8, None),
-        io(Ns(3), BlockOp::Discard, far / 2, 8, None), // nothing there
-        io(Ns(4), BlockOp::Write, far + 2040, 16, None), // over an extent's edge
-        io(Ns(5), BlockOp::Discard, 2048, (far + 4096) as u32, None), // from past the first on
+        io(Ns(3), BlockOp::Discard, far / 2, 8, None), // no data there
+        io(Ns(4), BlockOp::Write, far + 2040, 16, None), // crosses the edge of an extent
+        // from after the first extent on
+        io(Ns(5), BlockOp::Discard, 2048, (far + 4096) as u32, None),
     ];
     let mut toy = Toy::new(1);
     run(&requests, 1, &mut toy).unwrap();
@@ -170,7 +171,7 @@ fn addresses_past_the_end_move_together_in_order() {
         toy.log.iter().partition(|r| r.op == IoOp::Write);
     let offsets: Vec<_> = writes.iter().map(|r| r.offset.0).collect();
     assert_eq!(offsets, [3 * mib, mib, 4096, mib + 2040 * 512]);
-    // The first extent (rank 0) is not in the discard; of the others each is, in its place.
+    // The discard does not cover the first extent (rank 0); it covers each of the others.
     let trims: Vec<_> = trims.iter().map(|r| (r.offset.0, r.len.0)).collect();
     assert_eq!(trims, [(mib, mib), (2 * mib, mib), (3 * mib, mib)]);
 }
@@ -184,7 +185,7 @@ fn a_trace_larger_than_the_device_is_refused() {
 }
 
 #[test]
-fn a_request_past_the_end_of_any_device_or_of_time_is_an_error_that_names_its_row() {
+fn a_request_out_of_range_is_an_error_that_names_its_row() {
     let good = io(Ns(5), BlockOp::Read, 0, 8, Some(Ns(1)));
     let last = (1 << 53) - 8;
     for bad in [
@@ -202,7 +203,7 @@ fn a_request_past_the_end_of_any_device_or_of_time_is_an_error_that_names_its_ro
     let latest = Ns(u64::MAX - 1);
     let good = [
         io(Ns(0), BlockOp::Discard, last, 8, None),
-        io(Ns(0), BlockOp::Flush, u64::MAX, 8, None), // the range of a flush has no meaning
+        io(Ns(0), BlockOp::Flush, u64::MAX, 8, None), // a flush has no range
         io(latest, BlockOp::Read, 0, 8, Some(Ns(1))),
     ];
     run(&good, 1, &mut Toy::new(1)).unwrap();

@@ -1,4 +1,4 @@
-//! Does a whole survey hold together: identities, order, bad input, the same bytes twice?
+//! Whole surveys: identities between figures, order of designs, invalid input, and reproducibility.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -13,7 +13,7 @@ use gordon_trace::{
 use gordon_units::{Ns, Progress};
 use std::sync::atomic::Ordering;
 
-/// Ten seconds: reads, then CPU, then writes and a flush.
+/// A job of ten seconds: reads, then CPU, then writes and a flush.
 fn job(folder: &std::path::Path, name: &str, seed: u64) -> String {
     let path = folder.join(name);
     let samples: Vec<_> = (0..10)
@@ -49,7 +49,7 @@ fn answer(survey: &SurveyConfig) -> SurveyReport {
 }
 
 #[test]
-fn the_figures_agree_with_each_other() {
+fn the_figures_of_a_report_are_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let traces = vec![job(folder.path(), "a", 1), job(folder.path(), "b", 2)];
     let report = answer(&survey(traces, 5, designs()));
@@ -75,7 +75,7 @@ fn the_figures_agree_with_each_other() {
 }
 
 #[test]
-fn two_runs_give_the_same_bytes() {
+fn two_runs_give_identical_reports() {
     let folder = tempfile::tempdir().unwrap();
     let config = survey(vec![job(folder.path(), "a", 1)], 8, designs());
     let bytes = || serde_json::to_string(&answer(&config)).unwrap();
@@ -83,7 +83,7 @@ fn two_runs_give_the_same_bytes() {
 }
 
 #[test]
-fn copies_of_one_trace_are_said_to_be_copies() {
+fn copies_of_one_trace_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let one = vec![job(folder.path(), "a", 1)];
     assert!(answer(&survey(one.clone(), 4, designs())).spread.unwrap().contains("copies"));
@@ -91,7 +91,7 @@ fn copies_of_one_trace_are_said_to_be_copies() {
 }
 
 #[test]
-fn bad_input_is_one_clear_error() {
+fn invalid_input_is_one_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let trace = job(folder.path(), "a", 1);
     let refuse = |config: &SurveyConfig| run(config, &Progress::default()).unwrap_err().to_string();
@@ -111,7 +111,7 @@ fn bad_input_is_one_clear_error() {
 }
 
 #[test]
-fn a_stop_ends_it() {
+fn a_stop_ends_the_survey() {
     let folder = tempfile::tempdir().unwrap();
     let config = survey(vec![job(folder.path(), "a", 1)], 1, designs());
     let progress = Progress::default();
@@ -119,8 +119,8 @@ fn a_stop_ends_it() {
     assert_eq!(run(&config, &progress).unwrap_err().to_string(), "interrupted");
 }
 
-/// A second of two processors of which the command uses three quarters, on a machine that was also
-/// busy otherwise. `kind` is how instructions were obtained.
+/// A trace of one second on two processors, of which the command uses three quarters, on a machine
+/// with other activity. `kind` is how instructions were obtained.
 fn shared_machine(folder: &std::path::Path, model: &str, kind: Kind) -> String {
     let path = folder.join(model.replace(' ', "-"));
     let mut columns = Columns::all(Kind::Measured, "made up");
@@ -149,14 +149,14 @@ fn shared_machine(folder: &std::path::Path, model: &str, kind: Kind) -> String {
 }
 
 #[test]
-fn only_the_commands_time_is_charged_if_asked_for() {
+fn only_the_time_of_the_command_is_charged_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "counted", Kind::Measured);
     let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
     let machine = survey(vec![trace], 1, core2);
     let command = SurveyConfig { charge: Charge::Command, ..machine.clone() };
     let (all, own) = (answer(&machine), answer(&command));
-    // Instructions over 1.5 a cycle and 2.4 GHz.
+    // Instructions divided by 1.5 a cycle and 2.4 GHz.
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
     assert!(close(all.designs[0].sync.time_s, 2.0 / 3.6), "{}", all.designs[0].sync.time_s);
     assert!(close(own.designs[0].sync.time_s, 1.5 / 3.6));
@@ -173,7 +173,7 @@ fn only_the_commands_time_is_charged_if_asked_for() {
 }
 
 #[test]
-fn a_trace_without_its_command_cannot_be_charged_to_it() {
+fn a_trace_without_command_columns_cannot_be_charged_to_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "unknown", Kind::Missing);
     let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
@@ -182,7 +182,7 @@ fn a_trace_without_its_command_cannot_be_charged_to_it() {
     assert!(error.to_string().contains("command_instructions"), "{error}");
 }
 
-/// The estimate was made with 1.5 instructions a cycle.
+/// The estimate assumed 1.5 instructions a cycle.
 #[test]
 fn estimates_follow_the_speed_of_the_traced_processor() {
     let folder = tempfile::tempdir().unwrap();

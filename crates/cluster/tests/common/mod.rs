@@ -1,4 +1,4 @@
-//! The shipped catalogue, and small traces.
+//! The catalogue of parts, and small traces.
 #![allow(dead_code, clippy::unwrap_used)]
 
 use gordon_cluster::config::{
@@ -18,7 +18,7 @@ fn part<T: DeserializeOwned>(kind: &str, name: &str) -> T {
     toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()))
 }
 
-/// The parts of the paper's space, with an overhead of `ratio`.
+/// The parts of the paper's design space, with an overhead ratio of `ratio`.
 pub fn parts(ratio: f64) -> Parts {
     let mut parts = Parts::default();
     for name in ["atom", "core2"] {
