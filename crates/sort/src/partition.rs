@@ -103,13 +103,13 @@ mod tests {
             mut sample in prop::collection::vec(0u128..1 << 80, 0..200),
             few in prop::collection::vec(0u128..5, 0..200),
             ranges in 1usize..60,
-            asked in prop::collection::vec(0u128..1 << 80, 50),
+            looked_up in prop::collection::vec(0u128..1 << 80, 50),
         ) {
             sample.extend(few);
             let partition = Partition::new(sample.clone(), ranges);
             prop_assert!(partition.bounds.is_sorted());
             prop_assert!(partition.len() <= 2 * ranges);
-            for prefix in asked.into_iter().chain(sample).chain(0..7).chain([(1 << 80) - 1]) {
+            for prefix in looked_up.into_iter().chain(sample).chain(0..7).chain([(1 << 80) - 1]) {
                 let expected = partition.bounds.iter().filter(|&&bound| bound <= prefix).count();
                 prop_assert_eq!(partition.of(prefix), expected);
                 let single = partition.is_single(expected);

@@ -145,7 +145,9 @@ mod tests {
 
     /// A queue with requests for a file of three pages and 100 bytes, and the receiver of the
     /// results.
-    fn asked(parts: &[(Op, u64, usize)]) -> (IoQueue, Receiver<TransferDone>, tempfile::TempDir) {
+    fn queue_with(
+        parts: &[(Op, u64, usize)],
+    ) -> (IoQueue, Receiver<TransferDone>, tempfile::TempDir) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("file");
         fs::write(&path, vec![7; 3 * PAGE + 100]).expect("written");
@@ -181,7 +183,7 @@ mod tests {
     fn partial_pages_the_end_and_empty_transfers_are_carried_out() {
         let Some(uring) = uring() else { return };
         let page = PAGE as u64;
-        let (queue, replies, _folder) = asked(&[
+        let (queue, replies, _folder) = queue_with(&[
             // The end goes through the page cache, the rest bypasses it.
             (Op::Read, page, 2 * PAGE + 100),
             (Op::Read, page + 1, 50),
@@ -209,13 +211,13 @@ mod tests {
     #[test]
     fn all_requests_fail_if_the_kernel_stops_responding() {
         let Some(mut uring) = uring() else { return };
-        let (queue, replies, _folder) = asked(&[(Op::Read, 0, PAGE), (Op::Read, 0, PAGE)]);
+        let (queue, replies, _folder) = queue_with(&[(Op::Read, 0, PAGE), (Op::Read, 0, PAGE)]);
         assert!(uring.begin(&queue));
         uring.give_up(&Error::from(Errno::IO), &queue);
         for done in replies.iter().take(2) {
             assert_eq!(done.buffer.len(), 0, "it is lost");
-            let told = done.result.expect_err("lost").to_string();
-            assert!(told.contains("--io threads"), "{told}");
+            let message = done.result.expect_err("lost").to_string();
+            assert!(message.contains("--io threads"), "{message}");
         }
         // Later requests are still served.
         queue.close();

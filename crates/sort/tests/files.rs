@@ -96,10 +96,10 @@ fn files_of_lines_are_sorted_as_by_gnu_sort() {
 
 /// Sorts files and compares with GNU sort; `all` is their concatenation with complete last lines.
 fn same_as_gnu(config: LinesConfig, files: &[&[u8]], all: &[u8]) {
-    let mut asked = arguments(&config);
-    let expected = gnu(&asked, all);
-    asked.push("-u".into());
-    let unique = gnu(&asked, all);
+    let mut options = arguments(&config);
+    let expected = gnu(&options, all);
+    options.push("-u".into());
+    let unique = gnu(&options, all);
     same(&RecordConfig::Lines(config), files, (&expected, &unique));
 }
 

@@ -100,8 +100,8 @@ fn all_records_match_gensort() {
         assert_eq!(crc32fast::hash(&bytes), crc, "{start} {count} {ascii} {skewed}");
         let (folder, path) = in_folder();
         let what = Generate { start, ascii, skewed, ..to(&path, count as u64) };
-        let told = generate(&what, &Progress::default()).expect("made");
-        assert_eq!((told.checksum.as_str(), told.bytes), (sum, bytes.len() as u64));
+        let summary = generate(&what, &Progress::default()).expect("made");
+        assert_eq!((summary.checksum.as_str(), summary.bytes), (sum, bytes.len() as u64));
         assert_eq!(fs::read(&path).expect("read"), bytes);
         // No other file is left.
         assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
@@ -151,8 +151,8 @@ fn striped_records_are_the_same_unit_by_unit() {
         (Generate { outputs: vec!["a/b".into()], ..several(Some(Bytes(4096))) }, "no such folder"),
         (Generate { outputs: vec!["-".into()], ..several(Some(Bytes(4096))) }, "stdout"),
     ] {
-        let told = generate(&what, &Progress::default()).expect_err(expected).to_string();
-        assert!(told.contains(expected), "{told}");
+        let message = generate(&what, &Progress::default()).expect_err(expected).to_string();
+        assert!(message.contains(expected), "{message}");
     }
     assert!(!folder.path().join("a").exists());
 }

@@ -46,11 +46,11 @@ fn same(config: LinesConfig, bytes: &[u8]) {
     };
     let bytes = if is_new { bytes.to_vec() } else { plain(&config, bytes) };
     let bytes = ungrouped(&config, bytes);
-    let asked = arguments(&config);
-    let theirs = gnu(&asked, &bytes);
+    let options = arguments(&config);
+    let theirs = gnu(&options, &bytes);
     let ours = sorted(&RecordConfig::Lines(config), &bytes).expect("sound");
     let shown = |bytes: &[u8]| bytes.escape_ascii().to_string().replace("\\n", "\n");
-    assert_eq!(shown(&ours), shown(&theirs), "sort {asked:?}");
+    assert_eq!(shown(&ours), shown(&theirs), "sort {options:?}");
 }
 
 fn lines(keys: &[&str], options: &str) -> LinesConfig {

@@ -278,14 +278,14 @@ fn invalid_stripes_are_refused() {
         (&[], 4096, "over no files"),
         (&["a", "none"], 4096, "cannot open it"),
     ] {
-        let told = with(names, unit).expect_err(expected);
-        assert!(told.contains(expected), "{told}");
-        assert!(told.contains("try: "), "{told}");
+        let message = with(names, unit).expect_err(expected);
+        assert!(message.contains(expected), "{message}");
+        assert!(message.contains("try: "), "{message}");
     }
     // An incomplete record at the end of the striped input.
     write(&stripe(&[&bytes[..], b"the rest"].concat(), 3, 4096));
-    let told = with(&["a", "b", "c"], 4096).expect_err("a part");
-    assert!(told.contains("8 bytes left over at byte 300000"), "{told}");
+    let message = with(&["a", "b", "c"], 4096).expect_err("a part");
+    assert!(message.contains("8 bytes left over at byte 300000"), "{message}");
     assert_eq!(names(folder.path()), ["a", "b", "c", "out"]);
 }
 

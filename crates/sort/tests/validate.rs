@@ -38,7 +38,7 @@ fn whole(paths: &[PathBuf]) -> Validated {
     Validated::whole(&parts).expect("some")
 }
 
-fn told(keys: &[u16]) -> (u64, u64, u64, Option<u64>) {
+fn counted(keys: &[u16]) -> (u64, u64, u64, Option<u64>) {
     let pairs = || (1..).zip(keys.windows(2));
     let duplicates = pairs().filter(|(_, pair)| pair[0] == pair[1]).count();
     let mut falls = pairs().filter(|(_, pair)| pair[0] > pair[1]).map(|(at, _)| at);
@@ -75,7 +75,7 @@ proptest! {
             start = end;
         }
         let found = whole(&paths);
-        let (count, duplicates, unordered, first) = told(&keys);
+        let (count, duplicates, unordered, first) = counted(&keys);
         let sum: u128 = bytes.chunks(100).map(|r| u128::from(crc32fast::hash(r))).sum();
         prop_assert_eq!(found.records, count);
         prop_assert_eq!(found.duplicates, duplicates);
@@ -111,7 +111,7 @@ fn disorder_is_found_between_blocks() {
     for place in [1, 40_959, 40_960, 40_961, 81_920, 99_999] {
         let kept = std::mem::replace(&mut keys[place], 0);
         let found = whole(&[folder.file("made", &records(&keys))]);
-        let (_, duplicates, unordered, first) = told(&keys);
+        let (_, duplicates, unordered, first) = counted(&keys);
         assert_eq!((found.duplicates, found.unordered), (duplicates, unordered), "{place}");
         assert_eq!(found.first_disorder, first, "{place}");
         keys[place] = kept;

@@ -201,20 +201,20 @@ impl Rig {
             (0..layout.blocks()).map(|block| self.array.erases(BlockId(block))).collect();
         let mut mount =
             Mount::new(layout, config, &self.retired, &erases).unwrap_or_else(|e| panic!("{e}"));
-        let mut asked = vec![];
+        let mut outstanding = vec![];
         loop {
             match mount.next_scan() {
                 ScanRequest::Done => break,
                 ScanRequest::Wait => {}
                 look => {
-                    asked.push(look);
+                    outstanding.push(look);
                     if self.random.below(2) == 0 {
                         continue;
                     }
                 }
             }
-            let at = self.random.below(asked.len());
-            match asked.swap_remove(at) {
+            let at = self.random.below(outstanding.len());
+            match outstanding.swap_remove(at) {
                 ScanRequest::Summary(block) => {
                     let seen = self.look_at_summary(block);
                     let seen = seen.as_ref().map(|(sequences, lpns)| (&sequences[..], &lpns[..]));

@@ -16,12 +16,12 @@ pub fn gnu(arguments: &[String], bytes: &[u8]) -> Vec<u8> {
         .spawn()
         .expect("sort runs");
     let mut input = child.stdin.take().expect("it is a pipe");
-    let told = thread::scope(|scope| {
+    let output = thread::scope(|scope| {
         scope.spawn(move || input.write_all(bytes).expect("it reads"));
         child.wait_with_output().expect("it ends")
     });
-    assert!(told.status.success(), "sort {arguments:?} ends well");
-    told.stdout
+    assert!(output.status.success(), "sort {arguments:?} ends well");
+    output.stdout
 }
 
 /// Whether `sort` is GNU sort, and version 9.2 or later. With that version, the options R and Q,
@@ -29,8 +29,8 @@ pub fn gnu(arguments: &[String], bytes: &[u8]) -> Vec<u8> {
 pub fn known() -> Option<bool> {
     static KNOWN: OnceLock<Option<bool>> = OnceLock::new();
     *KNOWN.get_or_init(|| {
-        let told = Command::new("sort").arg("--version").output().ok()?;
-        let is_gnu = String::from_utf8_lossy(&told.stdout).contains("GNU coreutils");
+        let output = Command::new("sort").arg("--version").output().ok()?;
+        let is_gnu = String::from_utf8_lossy(&output.stdout).contains("GNU coreutils");
         is_gnu.then(|| gnu(&["-h".into()], b"1R\n9Y\n").starts_with(b"9Y"))
     })
 }

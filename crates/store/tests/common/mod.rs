@@ -103,7 +103,7 @@ impl Payload for Tagged {
 }
 
 /// A request in flight.
-struct Asked {
+struct InFlight {
     /// A change: its number and the sectors that it covers.
     change: u32,
     first: u64,
@@ -119,7 +119,7 @@ pub struct Bench {
     pub model: Model,
     pub random: Random,
     flying: Vec<CompletedOp>,
-    asked: Vec<Option<Asked>>,
+    requests: Vec<Option<InFlight>>,
     /// Failed requests with the error.
     pub failed: Vec<(Command, IoError)>,
     /// No request may fail.
@@ -157,9 +157,9 @@ impl Bench {
         let engine = Engine::open(image(&media)).unwrap_or_else(|e| panic!("{e}"));
         let model = Model::new(engine.sectors());
         let random = Random::new(seed);
-        let (flying, asked, failed) = (vec![], vec![], vec![]);
+        let (flying, requests, failed) = (vec![], vec![], vec![]);
         let calm = seed.is_multiple_of(3);
-        Self { engine, media, model, random, flying, asked, failed, strict: true, calm }
+        Self { engine, media, model, random, flying, requests, failed, strict: true, calm }
     }
 
     pub fn ftl(&self) -> &Ftl {
@@ -217,33 +217,33 @@ impl Bench {
     }
 
     fn submit(&mut self, command: Command, first: u64, sectors: u64) {
-        let tag = self.asked.len();
-        let mut asked = Asked { change: 0, first, sectors, floors: vec![] };
+        let tag = self.requests.len();
+        let mut request = InFlight { change: 0, first, sectors, floors: vec![] };
         let mut data = vec![];
         let length = usize::try_from(sectors * 512).expect("short");
         match command {
             Command::Read { .. } => {
-                asked.floors = self.model.floors(first, sectors);
+                request.floors = self.model.floors(first, sectors);
                 data = vec![0xa5; length];
             }
             Command::Write { .. } => {
-                asked.change = self.model.accept(first, sectors, false);
-                data = asked.change.to_le_bytes().repeat(length / 4);
+                request.change = self.model.accept(first, sectors, false);
+                data = request.change.to_le_bytes().repeat(length / 4);
             }
-            Command::Flush => asked.floors = self.model.floors(0, self.model.sectors()),
-            Command::WriteZeroes { .. } => asked.change = self.model.accept(first, sectors, true),
+            Command::Flush => request.floors = self.model.floors(0, self.model.sectors()),
+            Command::WriteZeroes { .. } => request.change = self.model.accept(first, sectors, true),
             Command::Trim { .. } => {
                 let page = self.per_page();
                 let from = first.next_multiple_of(page);
                 let end = first + sectors;
                 let to = if end == self.model.sectors() { end } else { end / page * page };
                 if to > from {
-                    (asked.first, asked.sectors) = (from, to - from);
-                    asked.change = self.model.accept(from, to - from, true);
+                    (request.first, request.sectors) = (from, to - from);
+                    request.change = self.model.accept(from, to - from, true);
                 }
             }
         }
-        self.asked.push(Some(asked));
+        self.requests.push(Some(request));
         self.engine.start(command, Tagged { tag, data });
         self.collect();
     }
@@ -279,7 +279,7 @@ impl Bench {
 
     fn end(&mut self, completion: Completion<Tagged>) {
         let Completion { command, payload, mut result, durable } = completion;
-        let asked = self.asked[payload.tag].take().expect("it ends once");
+        let request = self.requests[payload.tag].take().expect("it ends once");
         if durable && result.is_ok() {
             result = self.engine.syncer().sync();
         }
@@ -290,22 +290,22 @@ impl Bench {
         }
         match command {
             Command::Read { .. } => {
-                for (at, &floor) in (0..).zip(&asked.floors) {
+                for (at, &floor) in (0..).zip(&request.floors) {
                     let value = sector(&payload.data, at);
-                    let sector = asked.first + at;
+                    let sector = request.first + at;
                     assert!(
                         self.model.allows(sector, floor, value),
                         "sector {sector} reads {value}, acknowledged was {floor}"
                     );
                 }
             }
-            Command::Flush => self.model.persist_all(&asked.floors),
-            _ if asked.change > 0 => {
-                self.model.acknowledge(asked.change);
+            Command::Flush => self.model.persist_all(&request.floors),
+            _ if request.change > 0 => {
+                self.model.acknowledge(request.change);
                 if durable {
                     let mut floors = vec![0; usize::try_from(self.model.sectors()).expect("small")];
-                    for sector in asked.first..asked.first + asked.sectors {
-                        floors[usize::try_from(sector).expect("small")] = asked.change;
+                    for sector in request.first..request.first + request.sectors {
+                        floors[usize::try_from(sector).expect("small")] = request.change;
                     }
                     self.model.persist_all(&floors);
                 }
@@ -330,7 +330,7 @@ impl Bench {
 
     /// Number of requests in flight.
     pub fn pending(&self) -> usize {
-        self.asked.iter().flatten().count()
+        self.requests.iter().flatten().count()
     }
 
     /// The values of all sectors, in order.
@@ -350,7 +350,17 @@ impl Bench {
             model.settle(at, page).unwrap_or_else(|lost| panic!("{lost}"));
         }
         model.forget();
-        Self { engine, media, model, random, flying: vec![], asked: vec![], failed, strict, calm }
+        Self {
+            engine,
+            media,
+            model,
+            random,
+            flying: vec![],
+            requests: vec![],
+            failed,
+            strict,
+            calm,
+        }
     }
 
     /// Damages what a kill or a crash left: it must be refused, or be served without wrong units.
