@@ -18,7 +18,7 @@ pub struct Power {
 }
 
 impl Power {
-    /// Energy over `secs` seconds, of which the part is busy for `busy`.
+    /// Energy over `secs` seconds if the part is busy for `busy` of them.
     pub fn energy(&self, secs: f64, busy: f64) -> Joules {
         Joules::of(self.idle, secs) + Joules::of(self.active - self.idle, busy)
     }

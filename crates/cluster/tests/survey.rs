@@ -119,8 +119,8 @@ fn a_stop_ends_the_survey() {
     assert_eq!(run(&config, &progress).unwrap_err().to_string(), "interrupted");
 }
 
-/// A trace of one second on two processors, of which the command uses three quarters, on a machine
-/// with other activity. `kind` is how instructions were obtained.
+/// A trace of one second on two processors, on a machine with other activity; the command uses
+/// three quarters of the processor time. `kind` is how instructions were obtained.
 fn shared_machine(folder: &std::path::Path, model: &str, kind: Kind) -> String {
     let path = folder.join(model.replace(' ', "-"));
     let mut columns = Columns::all(Kind::Measured, "made up");

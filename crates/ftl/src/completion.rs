@@ -111,7 +111,7 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     /// Handles a page whose data are unreadable: reads of it and writes of parts of it are refused.
-    /// If it was to be copied, it stays in its block, which is no longer used.
+    /// If it was to be copied, it stays in its block, which is not used again.
     fn unreadable(&mut self, at: u32) {
         while let Some(PendingSubRequest { sub_request, .. }) =
             self.sub_requests.pop(&mut self.buffers[at].waiting_reads)

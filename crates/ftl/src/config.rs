@@ -72,8 +72,8 @@ pub struct Config {
     pub contents: bool,
 }
 
-/// Upper limit of [`Victim::DChoices`]; with so many choices the result is nearly that of
-/// [`Victim::Greedy`].
+/// Upper limit of [`Victim::DChoices`]; with that many choices the result is nearly that
+/// of [`Victim::Greedy`].
 pub const MOST_CHOICES: u32 = 4096;
 
 /// Why a configuration is invalid.
@@ -247,7 +247,7 @@ impl Config {
     /// good blocks.
     ///
     /// If `low_water + 1` blocks are free and every write point has one, then one of the remaining
-    /// blocks must have so many stale pages that its copies take fewer super-pages than it has.
+    /// blocks must have enough stale pages that its copies take fewer super-pages than it has.
     /// There is then always a victim that gains space until the number of free blocks exceeds
     /// `low_water`.
     pub(crate) fn most_on(&self, blocks: u32, layout: &Layout) -> u64 {

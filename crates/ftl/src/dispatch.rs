@@ -130,7 +130,7 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     /// Number of waiting buffers to try. Copies that fill a super-page are programmed together, so
-    /// that they take no more pages than the space reservation assumes.
+    /// that the pages they take stay within the space reservation.
     fn look_ahead<const COPIES: bool>(&self) -> usize {
         if COPIES && self.config.slots > 1 { 1 } else { LOOK_AHEAD }
     }

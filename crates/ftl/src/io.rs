@@ -148,8 +148,8 @@ pub enum Action {
     /// A sub-request, trim or flush of this request is done; there is one acknowledgement for each.
     /// Without a write buffer, the data of an acknowledged write are programmed.
     Ack(RequestId, AckSource),
-    /// A sub-request, trim or flush of this request failed: the array is worn out and accepts no
-    /// more writes, or the data are unreadable.
+    /// A sub-request, trim or flush of this request failed: the array is worn out and refuses
+    /// writes, or the data are unreadable.
     Refuse(RequestId),
     /// There is nothing to do until the next input.
     Wait,

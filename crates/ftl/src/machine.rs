@@ -34,7 +34,7 @@ use gordon_units::{BlockId, Lpn, Ppn};
 /// newest copy is thus the one with the highest sequence number, then the highest page and slot.
 ///
 /// If a program or erase fails, its block is emptied and taken out of service. If too few blocks
-/// are left for the exported capacity, the layer accepts no more writes.
+/// are left for the exported capacity, the layer refuses writes.
 ///
 /// With [`Config::durable`], flushed data survive a power cut: trims are recorded on the array, and
 /// [`Mount`](crate::Mount) rebuilds the map from the array.
@@ -289,7 +289,7 @@ impl<O: ActionSink> Ftl<O> {
         (0..self.blocks.len()).map(|block| u64::from(self.blocks.valid(BlockId(block)))).sum()
     }
 
-    /// Whether so many blocks have gone bad that writes are refused.
+    /// Whether writes are refused because too many blocks have gone bad.
     pub fn is_worn_out(&self) -> bool {
         self.worn_out
     }

@@ -159,8 +159,8 @@ impl Map {
         bits & (u64::MAX >> (64 - len))
     }
 
-    /// Maps the next of `pages`, all of which are unmapped, to each slot from `start` whose bit is
-    /// set in `slots`, as if programmed with it. None of the slots was written before.
+    /// Maps the next of `pages` to each slot from `start` whose bit is set in `slots`, as if
+    /// programmed with it. All of the pages are unmapped, and none of the slots was written before.
     ///
     /// Every map entry is a cache miss. All entries of a batch are read in advance, so that the
     /// misses overlap.

@@ -66,9 +66,9 @@ pub struct Endurance {
 }
 
 impl Endurance {
-    /// A distribution of budgets with the relative standard deviation `spread`, of which the
-    /// fraction `survival_at_rated` is at least `rated` erases. With a spread of 0 every budget is
-    /// exactly `rated`.
+    /// A distribution of budgets with the relative standard deviation `spread`, chosen so that a
+    /// budget is at least `rated` erases with probability `survival_at_rated`. With a spread of 0
+    /// every budget is exactly `rated`.
     pub fn new(rated: u64, spread: f64, survival_at_rated: f64) -> Result<Self, EnduranceError> {
         if rated == 0 {
             return Err(EnduranceError::Rating);
@@ -133,10 +133,10 @@ impl Endurance {
 /// The shortest workload from which a lifetime is extrapolated: one minute.
 pub const LEAST_SPAN: Ns = Ns(60 * Ns::SECOND.0);
 
-/// The fraction of the rated endurance that programming `programmed` bytes uses. The device has
-/// `raw` bytes of flash, each of which can be programmed `cycles` times, with perfect wear
-/// levelling (section 4.1 of the Gordon paper). Programmed bytes are the host's bytes times the
-/// write amplification, without those that precondition the device before the workload.
+/// The fraction of the rated endurance that programming `programmed` bytes uses. Each of the `raw`
+/// bytes of flash can be programmed `cycles` times, with perfect wear levelling (section 4.1 of the
+/// Gordon paper). Programmed bytes are the host's bytes times the write amplification, without
+/// those that precondition the device before the workload.
 pub fn endurance_used(programmed: f64, raw: f64, cycles: u64) -> f64 {
     programmed / raw / real(cycles)
 }

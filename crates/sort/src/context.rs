@@ -56,7 +56,7 @@ pub fn key_hash(prefix: u128) -> u64 {
 }
 
 impl<S: RecordFormat> SortContext<'_, S> {
-    /// Samples the extents, each of which starts with a record, at random positions. Returns the
+    /// Samples the extents at random positions; each extent starts with a record. Returns the
     /// format, specialised for records like those sampled if `focus`; the prefixes of the sampled
     /// keys in that format; and the mean length of a record.
     pub fn sample(

@@ -5,7 +5,7 @@ use crate::memory::PAGE;
 use gordon_units::Bytes;
 use std::sync::Arc;
 
-/// Temporary files, each of which grows at its end.
+/// Temporary files that grow at their ends.
 pub struct Space {
     files: Vec<(Arc<SortFile>, u64)>,
     /// All files as one striped file.

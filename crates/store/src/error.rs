@@ -124,7 +124,7 @@ pub enum IoError {
     /// The data are unreadable: more wrong bits than can be corrected.
     #[error("the data cannot be read: more wrong bits than can be corrected")]
     Unreadable,
-    /// So many blocks have gone bad that nothing more can be written.
+    /// Too many blocks have gone bad for further writes.
     #[error("read-only: the reserve of good blocks is used up")]
     WornOut,
     /// The file system under the image is full. The same request may succeed later.

@@ -393,7 +393,7 @@ impl<'a> Scanner<'a> {
         Ok(entries)
     }
 
-    /// Drops the entries of a block, no page of which will be scanned any more.
+    /// Drops the entries of a block after all its pages were scanned.
     fn forget(&self, block: BlockId) {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).remove(&block);
     }

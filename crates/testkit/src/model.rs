@@ -12,7 +12,7 @@ pub struct Model {
     /// By change number less one: first sector, number of sectors, and whether the change is a
     /// trim.
     changes: Vec<(u64, u64, bool)>,
-    /// Number of changes before the last power cut, the results of which are settled.
+    /// Number of changes before the last power cut; their results are settled.
     settled: usize,
 }
 
@@ -28,7 +28,7 @@ struct Sector {
 }
 
 impl Model {
-    /// A disk of `sectors` sectors, none of which has been written.
+    /// A disk of `sectors` sectors that were never written.
     pub fn new(sectors: u64) -> Self {
         let sectors = vec![Sector::default(); usize::try_from(sectors).expect("a small disk")];
         Self { sectors, changes: vec![], settled: 0 }

@@ -253,7 +253,6 @@ impl Rig {
     ///
     /// # Errors
     /// Returns a description of the lost data.
-    /// Says what was lost.
     pub fn settle_cut(&mut self) -> Result<(), String> {
         let per_page = u64::from(self.ftl.config().sectors_per_page);
         for first in (0..self.model.sectors()).step_by(self.ftl.config().sectors_per_page as usize)

@@ -176,7 +176,7 @@ impl FreePool {
         Some(BlockId(id))
     }
 
-    /// An open block is no longer open.
+    /// An open block is closed or abandoned.
     pub fn leave(&mut self, id: BlockId) {
         let set = self.set_of(id);
         self.open[(id.0 % self.die_groups) as usize] -= 1;

@@ -69,9 +69,9 @@ pub trait RecordFormat: Clone + Sync {
     /// The length of a record, if it is fixed.
     fn length(&self) -> Option<usize>;
 
-    /// A variant of the format for records most of which are like these: its prefixes skip the
-    /// bytes that they share. Depths and prefixes of the two variants must not be mixed; the order
-    /// of records is the same.
+    /// A variant of the format for records that mostly resemble this sample: its prefixes skip the
+    /// bytes that the sample shares. Depths and prefixes of the two variants must not be mixed; the
+    /// order of records is the same.
     #[must_use]
     fn specialized(&self, _sample: &[&[u8]]) -> Self {
         self.clone()

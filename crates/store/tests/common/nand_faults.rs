@@ -245,7 +245,7 @@ pub fn judge(media: &MemoryMedia, model: &Model, what: &str, tally: &mut Tally) 
 }
 
 /// Whether a repair makes a damaged image servable, with no findings of a check afterwards. It
-/// returns false if so many blocks are damaged that there is no space to empty them.
+/// returns false if too many blocks are damaged, so that there is no space to empty them.
 fn is_repaired(media: &Arc<MemoryMedia>, what: &str) -> bool {
     let several = what.contains(';');
     let repaired = gordon_store::repair_on(|| Image::on(Path::new(NAME), Box::new(media.clone())));

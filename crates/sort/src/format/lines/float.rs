@@ -197,7 +197,7 @@ fn big(mut digits: impl Iterator<Item = u32>, count: usize, mut scale: i64) -> u
     }
     let mut divisor = Big(vec![1]);
     divisor.power_of_ten(-scale);
-    // A quotient of 66 or 67 bits, the last of which represents all further bits.
+    // A quotient of 66 or 67 bits; the last bit represents all further ones.
     let shift = divisor.bits() as i64 + 66 - value.bits() as i64;
     if shift > 0 {
         value.shift(shift as usize)

@@ -1,4 +1,4 @@
-//! Text keys: bytes, some of which may be ignored or translated.
+//! Text keys: bytes that may be ignored or translated when they are compared.
 
 use super::fields::is_blank;
 use std::cmp::Ordering;
@@ -71,7 +71,7 @@ impl Translation {
         pack(&bytes[..len])
     }
 
-    /// The prefix of the first `len` of these bytes, none of which are ignored. It may read bytes
+    /// The prefix of the first `len` of these bytes; none of them are ignored. It may read bytes
     /// after them, which is faster.
     #[inline]
     pub fn prefix_of(self, bytes: &[u8], len: usize) -> u128 {
