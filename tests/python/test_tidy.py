@@ -1,8 +1,9 @@
 """The text that people read follows a few rules: plain words, lines of 100 columns, no empty files.
 
 Checked are the strings, comments and docstrings of python/gordon, the help pages, and the pages of
-docs except docs/lab. Files that do not follow a rule yet are listed here; the lists can only
-shrink, since a listed file that follows the rule fails the test.
+docs except docs/lab, and the strings and comments of the core. Files and crates that do not follow
+a rule yet are listed here; the lists can only shrink, since a listed one that follows the rule
+fails the test.
 """
 
 import ast
@@ -72,6 +73,21 @@ PHRASES_LEFT: frozenset[str] = frozenset(
     }
 )
 
+#: Crates with phrases to avoid in the comments of their Rust files.
+COMMENTS_LEFT: frozenset[str] = frozenset(
+    {
+        "crates/blockdev/",
+        "crates/cache/",
+        "crates/capture/",
+        "crates/device/",
+        "crates/io/",
+        "crates/nbd/",
+        "crates/replay/",
+        "crates/trace/",
+        "crates/workload/",
+    }
+)
+
 
 def tracked() -> list[Path]:
     """The files in the repository; all files, if this is not a checkout."""
@@ -117,6 +133,11 @@ def literals(source: str) -> str:
     return "\n".join(text.replace("\\\n", " ") for text in found if " " in text)
 
 
+def comments(source: str) -> str:
+    """The comments of a Rust file."""
+    return "\n".join(re.findall(r"(?<!\S)//[/!]?(.*)$", source, flags=re.MULTILINE))
+
+
 def without_code(page: str) -> str:
     """A Markdown page without its fenced blocks: their outputs are those of programs."""
     return re.sub(r"^```.*?^```$", "", page, flags=re.MULTILINE | re.DOTALL)
@@ -141,11 +162,11 @@ def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str,
 
 
 def hold(found: dict[str, list[str]], left: frozenset[str]) -> None:
-    """Asserts that exactly the listed files do not follow a rule yet."""
+    """Asserts that exactly the listed files or crates do not follow a rule yet."""
     new = {name: hits[:5] for name, hits in found.items() if hits and name not in left}
     assert not new
     done = sorted(left - {name for name, hits in found.items() if hits})
-    assert not done, "these files follow the rule now: remove them from the list"
+    assert not done, "these follow the rule now: remove them from the list"
 
 
 def test_the_text_of_the_package_and_the_pages_is_plain() -> None:
@@ -161,6 +182,15 @@ def test_the_strings_of_the_core_are_plain() -> None:
     assert len(sources) > 200
     found = {name: phrases(literals((ROOT / name).read_text())) for name in sources}
     assert not {name: hits for name, hits in found.items() if hits}
+
+
+def test_the_comments_of_the_core_are_plain() -> None:
+    found: dict[str, list[str]] = {}
+    for name in of_kind(".rs", "crates/"):
+        hits = phrases(comments((ROOT / name).read_text()))
+        crate = "/".join(name.split("/")[:2]) + "/"
+        found.setdefault(crate, []).extend(f"{name}: {hit}" for hit in hits)
+    hold(found, COMMENTS_LEFT & found.keys())
 
 
 def test_the_help_pages_are_plain() -> None:
