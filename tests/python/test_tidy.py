@@ -77,12 +77,17 @@ PHRASES_LEFT: frozenset[str] = frozenset(
 COMMENTS_LEFT: frozenset[str] = frozenset(
     {
         "crates/blockdev/",
+        "crates/blockio/",
         "crates/cache/",
+        "crates/cachesim/",
         "crates/capture/",
-        "crates/device/",
+        "crates/config/",
+        "crates/hdd/",
         "crates/io/",
         "crates/nbd/",
         "crates/replay/",
+        "crates/sim/",
+        "crates/ssd/",
         "crates/trace/",
         "crates/workload/",
     }
