@@ -1,9 +1,9 @@
 //! What simulators of devices share: an event queue, resource timelines, and several devices as one.
 //!
-//! [`SlotScheduler`] hands out events by (time, slot); each of its slots has at most one pending
-//! event. [`Timeline`] is a resource that serves one user at a time, first come first served: a
-//! bus, a host link. Time is `Ns`, whole nanoseconds on a virtual clock, and the order of events
-//! depends on nothing but the inputs.
+//! [`SlotScheduler`] returns events ordered by (time, slot); each slot has at most one pending
+//! event. [`Timeline`] is a resource that serves one user at a time, first come, first served, such
+//! as a bus or a host link. Time is `Ns`, whole nanoseconds on a virtual clock, and the order of
+//! events depends on the inputs alone.
 //!
 //! [`stripe`] makes one device of several (RAID-0, RAID-1, RAID-10), [`bus`] lets them share an
 //! adapter, and [`coalesce`] is a host that joins requests that wait. All are generic over

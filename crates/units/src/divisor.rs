@@ -1,7 +1,7 @@
-//! Division by a number that stays: a multiplication and a correction, in a fraction of a
-//! division's time.
+//! Division by an invariant divisor: a multiplication and a correction, which take a fraction of
+//! the time of a division.
 
-/// What is divided by.
+/// A divisor, prepared for fast division.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Divisor {
     by: u64,
@@ -10,22 +10,22 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// Division by `by`, which is not zero.
+    /// Prepares division by `by`, which must not be zero.
     pub fn new(by: u64) -> Self {
         Self { by, inverse: u64::MAX / by }
     }
 
-    /// The number itself.
+    /// The divisor.
     #[inline(always)]
     pub fn get(self) -> u64 {
         self.by
     }
 
-    /// `n / by` and `n % by`.
+    /// The quotient `n / by` and the remainder `n % by`.
     #[inline(always)]
     pub fn divide(self, n: u64) -> (u64, u64) {
-        // n x inverse / 2^64 is below n / by, by at most n / 2^64: rounded down it is right, or one
-        // too few.
+        // n x inverse / 2^64 is less than n / by, by at most n / 2^64: rounded down, it is the
+        // quotient or one less.
         #[allow(clippy::cast_possible_truncation)]
         let about = ((u128::from(n) * u128::from(self.inverse)) >> 64) as u64;
         let rest = n - about * self.by;
@@ -72,7 +72,7 @@ mod tests {
                 for n in [n - 1, n, n.saturating_add(1)] {
                     is_right(n, by);
                 }
-                // Multiples, and what lies beside them.
+                // The largest multiple and its predecessor.
                 let most = u64::MAX / by * by;
                 is_right(most - 1, by);
                 is_right(most, by);
