@@ -149,7 +149,7 @@ pub fn lifetime_years(used: f64, span: Ns) -> Option<f64> {
     (used > 0.0 && span >= LEAST_SPAN).then(|| span.as_secs() / used / YEAR_S)
 }
 
-/// 2^-53, the resolution of [`unit`].
+/// 2^-53, the resolution of [`unit()`].
 const UNIT: f64 = 1.0 / 9_007_199_254_740_992.0;
 
 /// A number in [0, 1), made of the high 53 bits.
