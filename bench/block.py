@@ -266,17 +266,17 @@ def stat(place: Path) -> Any:
     return json.loads(gordon("block", "stat", "--socket", place, "--json", "-"))
 
 
-def pages(told: Any) -> str:
+def pages(status: Any) -> str:
     """Pages programmed, by cause."""
-    return "pages: " + ", ".join(f"{count:,} {why}" for why, count in told["programmed"].items())
+    return "pages: " + ", ".join(f"{count:,} {why}" for why, count in status["programmed"].items())
 
 
 @contextmanager
 def started(image: Path, place: Path) -> Iterator[tuple[subprocess.Popen[bytes], float]]:
     """A server that greets clients, and how long that took; killed at the end."""
     begin = time.monotonic()
-    said = place.with_suffix(".said")
-    with said.open("wb") as words:
+    log = place.with_suffix(".log")
+    with log.open("wb") as words:
         child = subprocess.Popen(command(image, place), stderr=words)
     try:
         while not greets(place):
@@ -285,7 +285,7 @@ def started(image: Path, place: Path) -> Iterator[tuple[subprocess.Popen[bytes],
             time.sleep(0.002)
         yield child, time.monotonic() - begin
     except BaseException:
-        print(said.read_text(), file=sys.stderr)
+        print(log.read_text(), file=sys.stderr)
         raise
     finally:
         child.kill()
@@ -340,7 +340,7 @@ def mount(folder: Path) -> None:
 
 
 def amplification(folder: Path) -> None:
-    """The served device beside simulation and theory."""
+    """The served device compared with simulation and theory."""
     if not shutil.which("fio"):
         print("left out: write amplification: fio is not installed")
         return
@@ -389,10 +389,10 @@ def amplification(folder: Path) -> None:
 
 
 def after(place: Path, written: int) -> Any:
-    """What the device tells when so many bytes have been written to it."""
-    while (told := stat(place))["host_bytes_written"] < written:
+    """The status of the device once that many bytes have been written to it."""
+    while (status := stat(place))["host_bytes_written"] < written:
         time.sleep(0.2)
-    return told
+    return status
 
 
 PARTS = ("speed", "mount", "wa")
@@ -412,14 +412,14 @@ def main() -> None:
         "--against", metavar="PYTHON", help="Interpreter with another build of gordon."
     )
     parser.add_argument("--folder", help="Folder for images [default: that of temporary files].")
-    asked = parser.parse_args()
-    for part in asked.parts or PARTS:
+    options = parser.parse_args()
+    for part in options.parts or PARTS:
         # What is written does not depend on what is below; how long a sync takes does.
         memory = "/dev/shm" if part == "wa" and Path("/dev/shm").is_dir() else None  # noqa: S108
-        with tempfile.TemporaryDirectory(dir=asked.folder or memory) as name:
+        with tempfile.TemporaryDirectory(dir=options.folder or memory) as name:
             folder = Path(name)
             if part == "speed":
-                speed(folder, asked.seconds, asked.windows, asked.against, asked.load)
+                speed(folder, options.seconds, options.windows, options.against, options.load)
             elif part == "mount":
                 mount(folder)
             elif part == "wa":

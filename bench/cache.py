@@ -1,4 +1,4 @@
-"""How fast caches are simulated, and what they miss, beside libCacheSim where it can be imported.
+"""How fast caches are simulated, and their misses, compared with libCacheSim if it can be imported.
 
     python bench/cache.py                                          # a made load
     GORDON_CACHE_TRACE=twitter.oracleGeneral.bin python bench/cache.py 2MiB 16MiB 64MiB
@@ -95,21 +95,23 @@ def timed(replay: Callable[[], int]) -> tuple[int, float]:
 
 def ours(trace: Path, size: str, policy: str) -> int:
     """Misses."""
-    told = cache.replay(trace, policy=policy, dram=size, format="oracleGeneral")
-    return int(told["misses"])
+    report = cache.replay(trace, policy=policy, dram=size, format="oracleGeneral")
+    return int(report["misses"])
 
 
 def two_levels(trace: Path, dram: str, flash: str) -> int:
     """The same of FlashCache, timing, power and wear included."""
-    told = cache.replay(trace, policy="flashcache", dram=dram, flash=flash, format="oracleGeneral")
-    return int(told["misses"])
+    report = cache.replay(
+        trace, policy="flashcache", dram=dram, flash=flash, format="oracleGeneral"
+    )
+    return int(report["misses"])
 
 
 def small_objects(trace: Path, layout: str) -> int:
     """The same of a cache of small objects, the flash beneath included."""
     dram, flash = SMALL
-    told = tiered.replay(trace, dram=dram, flash=flash, layout=layout, format="oracleGeneral")
-    return int(told["misses"])
+    report = tiered.replay(trace, dram=dram, flash=flash, layout=layout, format="oracleGeneral")
+    return int(report["misses"])
 
 
 def generated(workload: str) -> int:
@@ -142,7 +144,7 @@ def main() -> None:
                 misses, took = best(partial(ours, trace, size, policy))
                 line = f"{size} {policy}: " + rate(misses, requests, took)
                 if peer:
-                    line += beside(trace, size, policy, misses, requests / took)
+                    line += compared(trace, size, policy, misses, requests / took)
                 print(line, flush=True)
         for dram, flash in LEVELS:
             misses, took = best(partial(two_levels, trace, dram, flash))
@@ -164,7 +166,7 @@ def rate(misses: int, requests: int, took: float) -> str:
     return f"misses {misses / requests:.4f}, {requests / took / 1e6:.1f} M a CPU second"
 
 
-def beside(trace: Path, size: str, policy: str, misses: int, rate: float) -> str:
+def compared(trace: Path, size: str, policy: str, misses: int, rate: float) -> str:
     """What libCacheSim makes of it."""
     found, took = best(partial(theirs, trace, size, policy))
     other = trace.stat().st_size // 24 / took

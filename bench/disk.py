@@ -1,4 +1,4 @@
-"""How fast hard disks are simulated, beside DiskSim where it is given.
+"""How fast hard disks are simulated, compared with DiskSim if it is given.
 
     python bench/disk.py                                           # ours alone
     DISKSIM=~/disksim-4.0/src/disksim DISKSIM_PARV=~/disksim-4.0/valid/cheetah9LP.parv \\
@@ -6,7 +6,7 @@
 
 DiskSim reads a trace in its own format (written here: random places, requests so far apart that
 none waits); ours the same where sizes are mixed, else a pattern, one request at a time. Ours
-simulates the drive of the `.diskspecs` beside the `.parv`, if there is one, and the preset. Rates
+simulates the drive of the `.diskspecs` next to the `.parv`, if any, and the preset. Rates
 are requests a second of user time; what a run of few requests takes is taken off, reading of
 traces is not. DiskSim ends with an assertion at 1 MiB requests on cheetah9LP; it then has no
 figure. The goals are 2,000,000 random requests of 4 KiB, 1,000,000 of 4 to 64 KiB and 500,000
@@ -99,8 +99,8 @@ def ours(load: Load, disk: list[str | Path]) -> list[str | Path]:
     """Our command."""
     if load.pattern:
         size = f"{load.sizes[0] * 512}B"
-        asked = ["--pattern", load.pattern, "--size", size, "--requests", "COUNT"]
-        return [GORDON, "disk", "bench", *asked, "--queue-depth", "1", *disk]
+        flags = ["--pattern", load.pattern, "--size", size, "--requests", "COUNT"]
+        return [GORDON, "disk", "bench", *flags, "--queue-depth", "1", *disk]
     return [GORDON, "disk", "replay", "TRACE", "--format", "disksim", *disk]
 
 
@@ -108,9 +108,9 @@ def counts(load: Load, disk: list[str | Path], folder: Path) -> str:
     """What was simulated, which depends on no clock."""
     words = filled(ours(load, disk), folder / f"{load.name}-{load.requests}", load.requests)
     ran = subprocess.run([*words, "--json", "-"], capture_output=True, check=True)
-    told = json.loads(ran.stdout)
-    mean = told["response_ms"]["mean"]
-    return f"{told['requests']:,} requests, {told['buffer_hits']:,} hits, mean {mean:.3f} ms"
+    report = json.loads(ran.stdout)
+    mean = report["response_ms"]["mean"]
+    return f"{report['requests']:,} requests, {report['buffer_hits']:,} hits, mean {mean:.3f} ms"
 
 
 def main() -> None:
@@ -132,10 +132,10 @@ def main() -> None:
                 if here is None:
                     print(f"{load.name}, {disk}: failed")
                     continue
-                beside = f", {here / theirs:,.0f} of DiskSim's {theirs:,.0f}" if theirs else ""
+                compared = f", {here / theirs:,.0f} of DiskSim's {theirs:,.0f}" if theirs else ""
                 print(
                     f"{load.name}, {disk}: {here:,.0f} a CPU second, {here / load.goal:.2f} of the"
-                    f" goal{beside}; {counts(load, options, folder)}",
+                    f" goal{compared}; {counts(load, options, folder)}",
                     flush=True,
                 )
     if not (peer and parv):

@@ -4,7 +4,7 @@
     python bench/disk_fit.py --lateness 30us --seed 2
 
 Every disk of the catalogue is probed as an unknown one, with writes where it is one of ours, and
-fitted; the tables have what was found beside what is so. Nothing is timed.
+fitted; the tables have the values found next to the true ones. Nothing is timed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SEEKS = ("track_to_track", "average", "full_stroke")
 
 
 def fitted(name: str, write: bool, args: argparse.Namespace) -> tuple[Found, fit.Fit]:
-    """What was asked of a disk, and the fit."""
+    """The probes of a disk, and the fit."""
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "probes.parquet"
         how = {"lateness": args.lateness, "seed": args.seed, "write": write}
@@ -40,16 +40,16 @@ def heads(found: dict[str, Any]) -> str:
 def ours(name: str, args: argparse.Namespace) -> list[str]:
     """A row on a preset: of its reads, then of its writes."""
     found, made = fitted(name, False, args)
-    told, good, truth = made.model.parameters, made.goodness, disk.load(name)
+    extracted, good, truth = made.model.parameters, made.goodness, disk.load(name)
     row = [
         name,
         f"{made.about['probes']:,}",
         f"{found.check.times.completed[-1] / 6e10:.1f}",
-        heads(told),
-        str(len(told["zones"])),
+        heads(extracted),
+        str(len(extracted["zones"])),
     ]
     for kind in SEEKS:
-        true, here = parse_ns(value(truth["seek"]["read"][kind])) / 1e6, told["seek_ms"][kind]
+        true, here = parse_ns(value(truth["seek"]["read"][kind])) / 1e6, extracted["seek_ms"][kind]
         row.append(f"{here:#.3g} ({100 * (here / true - 1):+.1f} %)")
     return [*row, f"{good['demerit_ms']:.3f} ({good['chance_ms']:.3f})"]
 
@@ -57,15 +57,15 @@ def ours(name: str, args: argparse.Namespace) -> list[str]:
 def writes(name: str, args: argparse.Namespace) -> list[str]:
     """A row on a preset's writes."""
     found, made = fitted(name, True, args)
-    told, truth = made.model.parameters["writes"], disk.load(name)
+    extracted, truth = made.model.parameters["writes"], disk.load(name)
     seek, cache = truth["seek"], truth["cache"]
     row = [name, f"{made.about['probes']:,}", f"{found.check.times.completed[-1] / 6e10:.1f}"]
     for kind in SEEKS:
         settle = value(seek.get("write_settle_ms", 0.0))
         times = seek.get("write", seek["read"])
-        true, here = parse_ns(value(times[kind])) / 1e6 + settle, told["seek_ms"][kind]
+        true, here = parse_ns(value(times[kind])) / 1e6 + settle, extracted["seek_ms"][kind]
         row.append(f"{here:#.3g} ({100 * (here / true - 1):+.1f} %)")
-    size, pieces = told["cache_bytes"], told["extents"]
+    size, pieces = extracted["cache_bytes"], extracted["extents"]
     row.append(
         f"{binary(parse_bytes(value(cache['write_limit'])))} / {known(size and binary(size))}"
     )
@@ -79,15 +79,15 @@ def known(text: str | None) -> str:
 def theirs(name: str, args: argparse.Namespace) -> list[str]:
     """A row on a drive that DiskSim describes: what is so, then what was found."""
     _, made = fitted(name, False, args)
-    told, good, geometry = made.model.parameters, made.goodness, disk.load(name)["geometry"]
+    found, good, geometry = made.model.parameters, made.goodness, disk.load(name)["geometry"]
     zones = geometry["zones"]["table"]
     cylinders = sum(zone["cylinders"] + zone.get("gap", 0) for zone in zones)
     return [
         name,
-        f"{value(geometry['heads'])} / {heads(told)}",
-        f"{len(zones)} / {len(told['zones'])}",
-        f"{cylinders:,} / {told['cylinders']:,}",
-        f"{value(geometry['rpm']):,} / {told['rpm']:,}",
+        f"{value(geometry['heads'])} / {heads(found)}",
+        f"{len(zones)} / {len(found['zones'])}",
+        f"{cylinders:,} / {found['cylinders']:,}",
+        f"{value(geometry['rpm']):,} / {found['rpm']:,}",
         f"{good['demerit_ms']:.2f} ({good['chance_ms']:.2f})",
         f"{100 * good['demerit_of_mean']:.1f} %",
     ]

@@ -1,4 +1,4 @@
-"""How fast flash devices are simulated, beside MQSim where its binary is given.
+"""How fast flash devices are simulated, compared with MQSim if its binary is given.
 
     python bench/flash.py                       # ours alone
     MQSIM=~/MQSim/MQSim python bench/flash.py   # both, and the ratios

@@ -1,4 +1,4 @@
-"""How fast blocks are served, beside nbdkit's memory plugin and qemu-nbd on a raw file.
+"""How fast blocks are served, compared with nbdkit's memory plugin and qemu-nbd on a raw file.
 
     cargo build --release -p gordon-nbd --example memory
     python bench/nbd.py [--seconds 1.5] [--rounds 4]
@@ -183,7 +183,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=1.5)
     parser.add_argument("--rounds", type=int, default=4)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if not shutil.which("fio"):
         print("left out: all of it: fio is not installed")
         return
@@ -192,7 +192,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         commands: Commands = {"gordon": [OURS, folder / "gordon", str(SIZE)], **peers(folder)}
-        race(servers(stack, commands, folder), asked.seconds, asked.rounds)
+        race(servers(stack, commands, folder), options.seconds, options.rounds)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""How fast records are sorted, beside a direct copy and other sorts of the same files.
+"""How fast records are sorted, compared with a direct copy and other sorts of the same files.
 
     python bench/sort.py                # 10^7 records, in the current directory
     python bench/sort.py 1e8 /mnt/disk  # more, in another
 
 Records are those of the sort benchmark, made anew: uniform, skewed, and lines of characters for GNU
-sort. Every run reads a cold cache (it is asked to forget the files), writes a new file and makes it
+sort. Every run reads a cold cache (the files are dropped from it), writes a new file and makes it
 durable; its output is checked by its sum and order. What is compared takes turns, forwards and
 backwards; of each the best counts, of wall time and processor time (user and system, of all
 processes) apart. On a virtual machine memory that is touched for the first time costs the host's
@@ -111,8 +111,10 @@ class Contender:
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         if ran.returncode != 0:
-            said = ran.stderr.decode(errors="replace").strip().splitlines() or [f"{ran.returncode}"]
-            self.failed = next((line for line in said if "Error:" in line), said[-1])[:100]
+            lines = ran.stderr.decode(errors="replace").strip().splitlines() or [
+                f"{ran.returncode}"
+            ]
+            self.failed = next((line for line in lines if "Error:" in line), lines[-1])[:100]
             return
         self.check(out, checksum)
         if count:
@@ -128,9 +130,9 @@ class Contender:
             if size != expected // RECORD * (RECORD - 1):
                 self.failed = f"{size} bytes of {expected} came out"
             return
-        told = sort.validate(out)
-        if told["checksum"] != checksum or (self.sorts and not told["in_order"]):
-            sys.exit(f"{self.name}: its output is not the input, sorted: {told}")
+        report = sort.validate(out)
+        if report["checksum"] != checksum or (self.sorts and not report["in_order"]):
+            sys.exit(f"{self.name}: its output is not the input, sorted: {report}")
         valsort = os.environ.get("VALSORT")
         if valsort and self.sorts:
             ran = subprocess.run([valsort, out], capture_output=True, text=True, check=False)
@@ -138,17 +140,17 @@ class Contender:
                 sys.exit(f"{self.name}: valsort says {ran.stdout}{ran.stderr}")
 
 
-def counted(told: dict[str, object]) -> str:
+def counted(report: dict[str, object]) -> str:
     """What a sort of ours moved."""
-    phases = told["phases"]
+    phases = report["phases"]
     assert isinstance(phases, list)
     read, written = (sum(phase[key] for phase in phases) for key in ("bytes_read", "bytes_written"))
-    plan = told["plan"]
+    plan = report["plan"]
     assert isinstance(plan, dict)
     return (
-        f"{plan['method']}, {told['passes']} passes, {plan['buckets']} buckets, "
-        f"{told['large_buckets']} large; read {read / 1e9:.3f} GB, written {written / 1e9:.3f} GB; "
-        f"resident {int(str(told['peak_resident_bytes'])) / 1e6:.0f} MB"
+        f"{plan['method']}, {report['passes']} passes, {plan['buckets']} buckets, "
+        f"{report['large_buckets']} large; read {read / 1e9:.3f} GB, written {written / 1e9:.3f} "
+        f"GB; resident {int(str(report['peak_resident_bytes'])) / 1e6:.0f} MB"
     )
 
 
@@ -279,9 +281,9 @@ def main() -> None:
             (ours(folder, "lines", lines, some, *by_ten), little),
         ]
         contenders += [one for one, _ in pairs]
-        beside = [gnu(folder, lines, f"{memory}b") for _, memory in pairs]
+        others = [gnu(folder, lines, f"{memory}b") for _, memory in pairs]
         if shutil.which("sort"):
-            contenders += beside
+            contenders += others
         else:
             print("left out: GNU sort: there is no sort")
         contenders += named(folder, uniform, lines, little)
@@ -293,7 +295,7 @@ def main() -> None:
             f"{two.wall / contenders[0].wall / 2:.2f} of twice the copy, "
             f"merge {merge.wall / two.wall:.2f} of it; skewed {skew.wall / two.wall:.2f}"
         )
-        for (one, _), other in zip(pairs, beside, strict=True):
+        for (one, _), other in zip(pairs, others, strict=True):
             if other in contenders:
                 print(f"{one.name}: {compared(one, other)}")
 

@@ -5,7 +5,7 @@
 
 A file of 1 GiB is filled there, both read and write it in turns (direct I/O, psync, as many threads
 as are outstanding, the same sizes, times and warm-up), and it is removed. Storage that others use
-varies: medians of a few turns are compared, and the spread of fio's own is printed beside.
+varies: medians of a few turns are compared, and the spread of fio's own is printed too.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def theirs(file: Path, pattern: str, size: int, depth: int) -> float:
     words += ["--end_fsync=1", "--refill_buffers"] if pattern.endswith("write") else []
     # Each thread streams through a part of its own.
     words += [f"--offset_increment={SPAN // depth}"] if pattern.startswith("seq") else []
-    told = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
-    (job,) = told["jobs"]
+    report = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    (job,) = report["jobs"]
     return float(job["write" if pattern.endswith("write") else "read"]["bw_bytes"]) / 1e6
 
 
 def main() -> None:
     if shutil.which("fio") is None:
-        print("left out: storage beside fio, which is not installed")
+        print("left out: storage compared with fio, which is not installed")
         return
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
     with tempfile.NamedTemporaryFile(dir=folder, prefix=".bench-storage-") as file:
@@ -79,7 +79,7 @@ def main() -> None:
         try:
             storage.characterise(path, sizes="4KiB", depths=[1], seconds=0.01)
         except GordonError as error:
-            print(f"left out: storage beside fio: {error.args[0]}")
+            print(f"left out: storage compared with fio: {error.args[0]}")
             return
         ratios = []
         for point in POINTS:

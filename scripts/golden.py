@@ -110,10 +110,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--record", action="store_true", help="record the results of this build")
     parser.add_argument("--gordon", default=shutil.which("gordon"), help="the program to run")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        found = run_all(asked.gordon, Path(folder))
-    if asked.record:
+        found = run_all(options.gordon, Path(folder))
+    if options.record:
         lines = (f"{json.dumps(name)}: {json.dumps(result)}" for name, result in found.items())
         RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
         return

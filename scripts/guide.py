@@ -86,21 +86,21 @@ def changes(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--update", action="store_true", help="write the outputs into the pages")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     different = False
     for path in PAGES:
         page = path.read_text()
         with tempfile.TemporaryDirectory() as folder:
             changed = list(changes(page, Path(folder)))
         for output, printed in reversed(changed):
-            if asked.update:
+            if options.update:
                 page = page[: output.start] + printed + page[output.end :]
             else:
                 print(f"{path.name} has\n{output.text}\nits commands print\n{printed}")
-        if asked.update:
+        if options.update:
             path.write_text(page)
         different |= bool(changed)
-    sys.exit(different and not asked.update)
+    sys.exit(different and not options.update)
 
 
 if __name__ == "__main__":

@@ -126,12 +126,12 @@ def parameters() -> None:
     for kind, parts in (("cpu", read_in.cpu), ("drive", read_in.drive), ("board", read_in.board)):
         for name, part in parts.items():
             for key, one in values(part):
-                rows.append([f"{kind} {name}", key, number(one, key), *told(one)])
+                rows.append([f"{kind} {name}", key, number(one, key), *origin(one)])
     for name, system in read_in.system.items():
         for key in ("read_share", "write_share"):
             one = getattr(system, key)
             if one is not None:
-                rows.append([f"system {name}", key, number(one, key), *told(one)])
+                rows.append([f"system {name}", key, number(one, key), *origin(one)])
     rows.append(["all", "idle share of TDP", *known(read_in.cpu_power.idle_share)])
     memory = read_in.memory_power
     watts = f"{Parts(read_in).memory_w * 2**30:.2f} W"
@@ -140,7 +140,7 @@ def parameters() -> None:
 
 
 def known(one: Value) -> list[str]:
-    return [f"{one.value:g}", *told(one)]
+    return [f"{one.value:g}", *origin(one)]
 
 
 def values(part: Any) -> list[tuple[str, Value]]:
@@ -159,7 +159,7 @@ def number(one: Value, key: str) -> str:
     return f"{one.value / SCALES.get(unit, 1.0):g} {unit}".strip()
 
 
-def told(one: Value) -> list[str]:
+def origin(one: Value) -> list[str]:
     return ["assumed" if one.assumed else "source", one.assumed or one.source or ""]
 
 
@@ -338,8 +338,8 @@ class Shares:
     def time(self, name: str, share: float) -> float:
         system = self.parts.all.system[name]
         changed = dataclasses.replace(system, read_share=Value(share), write_share=Value(share))
-        asked = fit.asked_of(self.parts, changed, self.work.of(str(system.cpu)))
-        return sum(phase.time_s for phase in run(self.parts, changed, asked))
+        demand = fit.demand_of(self.parts, changed, self.work.of(str(system.cpu)))
+        return sum(phase.time_s for phase in run(self.parts, changed, demand))
 
     def of(self, name: str, seconds: float) -> float | None:
         """By bisection; none where the processor alone takes longer."""

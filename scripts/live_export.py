@@ -120,5 +120,5 @@ class Export:
             fdatasync(file)
         finally:
             close(file)
-        told = block.stat(str(self.socket))
-        return float(told["mapped_pages"] / told["exported_pages"])
+        status = block.stat(str(self.socket))
+        return float(status["mapped_pages"] / status["exported_pages"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sorts on a served image: the search that its telemetry steers beside the blind one, and figure 10
+"""Sorts on a served image: the search steered by its telemetry, the blind search, and figure 10
 live. Writes the JSON that scripts/sort_tuning.py prints. As root, with nbdfuse (apt install
 libnbd-bin); takes a quarter of an hour and 2 GB below FOLDER.
 
@@ -22,7 +22,7 @@ from gordon.sort.tune.rewriting import rewriting
 Json = dict[str, Any]
 
 PRESET, CAPACITY = "gordon-slc-256g", "1536MiB"
-#: Half the buses, so that this machine's share of the time is small beside the flash's.
+#: Half the buses, so that this machine's share of the time is small compared with the flash's.
 SET = ("geometry.buses=2", "geometry.blocks_per_plane=32768")
 OTHERS, OVER = 0.55, 2.0
 RECORDS, MEMORY, BUDGET_S = 1_000_000, "25MB", 100.0
@@ -47,7 +47,7 @@ def searched(export: Export, seed: int, *, steered: bool) -> Json:
         temp=[folder],
         seed=seed,
         export=str(export.socket) if steered else None,
-        tell=lambda trial, _: say(
+        notify=lambda trial, _: say(
             f"{trial.number} {trial.role}: {trial.point.label()} {trial.cost}"
         ),
     )
@@ -90,7 +90,7 @@ def main() -> None:
             records=REWRITTEN,
             transfers=TRANSFERS,
             rounds=ROUNDS,
-            tell=say,
+            notify=say,
         )
     # Means and deviations of them are in the rows.
     del report["trials"]

@@ -37,18 +37,18 @@ def rewritten(simulated: dict[str, list[str]]) -> None:
     )
     rows = []
     for row in report["rows"]:
-        told = row["output"]
+        output = row["output"]
         rows.append(
             [
                 f"{binary(row['transfer'])}, {row['way']}",
                 deviated(row["output_s"], row["output_s_deviation"]),
-                figures(told["write_mb_s"]),
-                f"{told['write_amplification']:.2f}",
-                figures(told["copied_bytes"] / 1e6),
-                figures(told["erases"]),
+                figures(output["write_mb_s"]),
+                f"{output['write_amplification']:.2f}",
+                figures(output["copied_bytes"] / 1e6),
+                figures(output["erases"]),
                 f"{row['mapped_before']:.0%} to {row['mapped_after']:.0%}",
-                figures(told["queue_depth"]),
-                f"{told['dies_busy']:.0%}",
+                figures(output["queue_depth"]),
+                f"{output['dies_busy']:.0%}",
             ]
         )
     head = ["output", "s", "MB/s", "WA", "copied MB", "erases", "in use", "queue", "dies"]

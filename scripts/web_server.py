@@ -98,14 +98,14 @@ def misses(pages: Points, whole: Points) -> None:
 
 def figure3(trace: Path, point: dict[str, Any]) -> None:
     print("### Figure 3: bandwidth against the latency of the second level\n")
-    told = cache.latency(trace, cores=CORES, latencies=[f"{us}us" for us in LATENCIES_US])
+    report = cache.latency(trace, cores=CORES, latencies=[f"{us}us" for us in LATENCIES_US])
     print(
         "Mbit/s, sent and received; 128 MiB of DRAM, all else in the second level. The server "
-        f"takes {told['cycles_per_request']:,.0f} cycles a request and 8 a byte: the fastest with "
-        "8 cores whose DRAM misses 2,000 requests a second. The cycles of a request are the only "
-        "number that is fitted.\n"
+        f"takes {report['cycles_per_request']:,.0f} cycles a request and 8 a byte: the fastest "
+        "with 8 cores whose DRAM misses 2,000 requests a second. The cycles of a request are the "
+        "only number that is fitted.\n"
     )
-    found = {(one["latency_us"], one["cores"]): one for one in told["points"]}
+    found = {(one["latency_us"], one["cores"]): one for one in report["points"]}
     rows = [
         [f"{us} us", *(megabits(found[float(us), cores]) for cores in CORES)] for us in LATENCIES_US
     ]
@@ -113,14 +113,14 @@ def figure3(trace: Path, point: dict[str, Any]) -> None:
     requests = point["whole"]["requests"]
     files = Found(
         bytes=point["bytes"] / requests,
-        dram_misses=told["dram_misses"],
-        dram_byte_misses=told["dram_byte_misses"],
+        dram_misses=report["dram_misses"],
+        dram_byte_misses=report["dram_byte_misses"],
     )
     # Each page waits by itself.
     paged = replace(files, accesses=point["requests"] / requests, dram_misses=point["miss_ratio"])
     rows = []
     for cores in CORES:
-        server = Server(cores=cores, cycles_per_request=told["cycles_per_request"])
+        server = Server(cores=cores, cycles_per_request=report["cycles_per_request"])
         row = [f"{cores}"]
         for one in (files, paged):
             knee = next(us for us in range(10, 10**6, 10) if loss(server, one, us * 1e-6) > 0.05)

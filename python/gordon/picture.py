@@ -34,13 +34,13 @@ def figure(**how: Any) -> "Figure":
 def save(figure: Any, path: str) -> None:
     """Writes a figure of matplotlib in the format of the path's suffix. Raises GordonError."""
     target = Path(path)
-    beside = target.with_name(f".{target.name}.partial")
+    partial = target.with_name(f".{target.name}.partial")
     try:
-        figure.savefig(beside, format=target.suffix.lower()[1:], dpi=120)
-        beside.replace(target)
+        figure.savefig(partial, format=target.suffix.lower()[1:], dpi=120)
+        partial.replace(target)
     except OSError as error:
         raise GordonError(
             f"cannot write {path}: {error.strerror or error}", kind="unwritable"
         ) from None
     finally:
-        beside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)

@@ -52,10 +52,10 @@ class _Shown(ABC):
                 "a name that ends in .html or .json, or to_parquet for tables",
                 kind="bad-report-format",
             )
-        beside = target.with_name(f".{target.name}.partial-{os.getpid()}")
+        partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
         try:
-            beside.write_text(text, encoding="utf-8")
-            beside.replace(target)
+            partial.write_text(text, encoding="utf-8")
+            partial.replace(target)
         except OSError as error:
             why = f"cannot write {target}: {error.strerror or error}"
             raise _core.GordonError(
@@ -63,7 +63,7 @@ class _Shown(ABC):
             ) from None
         finally:
             with suppress(OSError):
-                beside.unlink()
+                partial.unlink()
 
 
 class Run(_Shown):
@@ -189,7 +189,7 @@ def package(kind: type[Run]) -> str:
 
 
 def load_of(report: dict[str, Any]) -> str:
-    """What it was asked for, in words."""
+    """The load of a run, in words."""
     config = report["provenance"]["config"]
     load, precondition = config["load"], config.get("precondition")
     if "trace" in load:

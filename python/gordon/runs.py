@@ -209,7 +209,7 @@ class Kind(Generic[R]):
     def run(
         self,
         load: type[TraceLoad | BenchLoad],
-        asked: Path,
+        source: Path,
         device: Device,
         progress: Progress | None,
         options: dict[str, Any],
@@ -217,11 +217,11 @@ class Kind(Generic[R]):
         """Runs a trace or a pattern on one device."""
         about, how = dealt(options, load, self.options)
         _agree(about, how)
-        config = as_json(how.config(about.config(asked), device))
-        told = self.core_run(config, progress)
-        result = self.result(how.name(device), told)
+        config = as_json(how.config(about.config(source), device))
+        ran = self.core_run(config, progress)
+        result = self.result(how.name(device), ran)
         try:
-            told.kept()
+            ran.kept()
         except _core.GordonError as error:
             raise CheckpointError(result, error.args[0], error.args[1], error.kind) from None
         return result

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from gordon import _core
 
 
-def doubling(asked: str | Sequence[str], option: str, none: bool = False) -> list[int]:
+def doubling(sizes: str | Sequence[str], option: str, none: bool = False) -> list[int]:
     """The sizes in bytes, ascending and unique. `4KiB..64MiB` is the first size and its doublings
     up to the last; `4KiB,1MiB` or a list are these sizes. With `none`, 0 is allowed. Raises
     GordonError."""
-    words = asked.split(",") if isinstance(asked, str) else list(asked)
+    words = sizes.split(",") if isinstance(sizes, str) else list(sizes)
     found: list[int] = []
     for word in words:
         first, dots, last = word.partition("..")

@@ -171,7 +171,7 @@ Json = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def told(run: Run) -> Json:
+def flash_report(run: Run) -> Json:
     """The JSON of `gordon flash ARGS...`, which must succeed."""
 
     def call(*args: str) -> dict[str, Any]:

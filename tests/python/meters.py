@@ -38,7 +38,7 @@ def proc(root: Path, busy: int, idle: int, sectors: tuple[int, int] = (0, 0), ms
 
 
 class Clock:
-    """Time that goes on when it is told to."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -122,9 +122,9 @@ class Server:
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
         self.process.send_signal(how)
-        said = self.process.communicate(timeout=PATIENCE_S)[1]
-        assert self.process.returncode == (-how if how == signal.SIGKILL else 0), said
-        return said
+        errors = self.process.communicate(timeout=PATIENCE_S)[1]
+        assert self.process.returncode == (-how if how == signal.SIGKILL else 0), errors
+        return errors
 
     def client(self, *command: str, check: bool = True) -> str:
         ran = subprocess.run(command, capture_output=True, text=True, env=ENV, cwd=self.folder)

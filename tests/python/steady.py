@@ -1,9 +1,8 @@
 """Meters whose samples do not depend on how fast or busy this machine is.
 
 A session waits for samples of each meter when it begins, in each pause, and before and after each
-run; a sample that is asked for is waited for, and so is an input that leaves the page cache. How
-often meters were read is counted in a file `reads`, so that a command can wait for samples in its
-run (`AWAIT`).
+run. It also waits for requested samples, and until an input has left the page cache. The file
+`reads` has the number of readings, so that a command can wait for samples in its run (`AWAIT`).
 
 As a program it runs `gordon` so, in the working folder: steady.py ARGS...
 """
@@ -59,7 +58,7 @@ def install(patch: Patch, folder: Path) -> None:
         reads.more()
 
     def settle(samples: int = 2) -> None:
-        """One that was under way may have begun before. Quick meters are asked for theirs."""
+        """Waits for a sample that began after this call; quick meters take one at once."""
         samplers = [one for one in current[-1].samplers if one.error is None]
         for one in samplers:
             for _ in range(samples):

@@ -50,17 +50,17 @@ def test_what_a_client_writes_another_reads(run: Run, image: str, serve: Serve) 
     data = random.Random(1).randbytes(48 * MIB)
     (server.folder / "in").write_bytes(data)
     server.client("nbdcopy", "--flush", "in", server.uri)
-    told = json.loads(server.client("nbdinfo", "--json", server.uri))["exports"][0]
-    assert told["export-size"] == 64 * MIB
-    assert all(told[f"can_{what}"] for what in ("flush", "fua", "trim", "zero", "multi_conn"))
+    served = json.loads(server.client("nbdinfo", "--json", server.uri))["exports"][0]
+    assert served["export-size"] == 64 * MIB
+    assert all(served[f"can_{what}"] for what in ("flush", "fua", "trim", "zero", "multi_conn"))
     stat = json.loads(run("block", "stat", "--socket", "s", "--json", "-").out)
     assert stat["host_bytes_written"] >= 48 * MIB
     assert stat["flushes"] >= 1
     assert 1 <= stat["write_amplification"] < 1.2
     assert sum(lane["programs"] for lane in stat["lanes"]) * 65536 >= 48 * MIB
     assert (stat["mapped_pages"], stat["exported_pages"]) == (48 * MIB // 4096, 64 * MIB // 4096)
-    said = server.stop()
-    assert "the image is closed cleanly" in said
+    output = server.stop()
+    assert "the image is closed cleanly" in output
     report = clean(run)
     assert report["closed_in_order"]
     assert report["logical_pages"] >= 48 * MIB // 4096
@@ -101,9 +101,9 @@ else:
     raise SystemExit("a read past the end")
 """
     )
-    # Holes are told: what was never written, and what was trimmed.
-    told = server.client("nbdinfo", "--map", server.uri)
-    rows = [line.split() for line in told.splitlines()]
+    # Holes are reported: ranges never written, and trimmed ranges.
+    report = server.client("nbdinfo", "--map", server.uri)
+    rows = [line.split() for line in report.splitlines()]
     assert {row[2] for row in rows} == {"0", "3"}
     assert sum(int(row[1]) for row in rows) == 64 * MIB
     data = sum(int(row[1]) for row in rows if row[2] == "0")
@@ -152,12 +152,12 @@ def test_what_is_flushed_survives_a_kill(run: Run, image: str, serve: Serve) -> 
         assert not clean(run)["closed_in_order"]
 
 
-def test_it_may_be_read_only(image: str, serve: Serve) -> None:
+def test_an_export_may_be_read_only(image: str, serve: Serve) -> None:
     need("nbdsh")
     server = serve("--read-only", "--export", "flash")
     uri = server.uri.replace(":///", ":///flash")
-    told = json.loads(server.client("nbdinfo", "--json", uri))["exports"][0]
-    assert (told["is_read_only"], told["export-name"]) == (True, "flash")
+    report = json.loads(server.client("nbdinfo", "--json", uri))["exports"][0]
+    assert (report["is_read_only"], report["export-name"]) == (True, "flash")
     server.stop()
 
 
@@ -182,8 +182,8 @@ def test_qemu_reads_back_its_patterns(run: Run, image: str, serve: Serve) -> Non
         *("read -P 0 512k 128k", "read -P 0x33 2112k 192k"),
     ]
     commands = [word for step in steps for word in ("-c", step)]
-    said = server.client("qemu-io", "-f", "raw", *commands, server.uri)
-    assert "Pattern verification failed" not in said, said
+    output = server.client("qemu-io", "-f", "raw", *commands, server.uri)
+    assert "Pattern verification failed" not in output, output
     # It says so where a pattern is another.
     other = ("qemu-io", "-f", "raw", "-c", "read -P 0x12 0 4k", server.uri)
     assert "Pattern verification failed" in server.client(*other, check=False)
@@ -228,7 +228,7 @@ def test_metrics_are_what_prometheus_reads(run: Run, image: str, serve: Serve) -
     server.stop()
 
 
-def test_wear_is_told_and_drawn(run: Run, image: str, serve: Serve, tmp_path: Path) -> None:
+def test_wear_is_reported_and_drawn(run: Run, image: str, serve: Serve, tmp_path: Path) -> None:
     need("nbdsh")
     server = serve()
     server.shell(
@@ -245,7 +245,7 @@ def test_wear_is_told_and_drawn(run: Run, image: str, serve: Serve, tmp_path: Pa
     assert (tmp_path / "wear.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_past_the_page_cache(run: Run, image: str, serve: Serve) -> None:
+def test_direct_io_bypasses_the_page_cache(run: Run, image: str, serve: Serve) -> None:
     need("nbdsh")
     try:
         os.close(os.open(image, os.O_RDWR | os.O_DIRECT))
@@ -338,17 +338,17 @@ def test_tls_beyond_this_machine(image: str, serve: Serve, certificates: Path) -
     server.client("nbdsh", "-c", f"{secure}; assert h.pread(1024, 0) == b'x' * 512 + bytes(512)")
     # Not in the clear, at neither place.
     for uri in (f"nbd://localhost:{port}", server.uri):
-        said = server.client("nbdsh", "-u", uri, "-c", "h.pread(512, 0)", check=False)
-        assert "requires TLS" in said
+        output = server.client("nbdsh", "-u", uri, "-c", "h.pread(512, 0)", check=False)
+        assert "requires TLS" in output
     # Not for whoever has no certificate of theirs.
     for kind in ("cert", "key"):
         (certificates / f"client-{kind}.pem").unlink()
-    said = server.client("nbdsh", "-c", secure, check=False)
-    assert "nbd_connect_uri" in said
+    output = server.client("nbdsh", "-c", secure, check=False)
+    assert "nbd_connect_uri" in output
     server.stop()
 
 
-def test_beyond_this_machine_without_tls_at_a_word(image: str, serve: Serve) -> None:
+def test_insecure_serves_beyond_this_machine_without_tls(image: str, serve: Serve) -> None:
     need("nbdsh")
     server = serve("--listen", "0.0.0.0:0", "--insecure")
     port = server.place("nbd://").rsplit(":", 1)[1].rstrip("/")
@@ -392,7 +392,7 @@ def test_bad_input_is_one_clear_error(
     assert not (tmp_path / "b.img").exists()
 
 
-def test_an_image_has_one_user(run: Run, image: str, serve: Serve) -> None:
+def test_an_image_is_served_once(run: Run, image: str, serve: Serve) -> None:
     server = serve()
     for command in ("check", "wear"):
         ran = run("block", command, "flash.img")

@@ -63,7 +63,7 @@ def entries(kind: int) -> list[int]:
     return [at for at in starts if image[at + 4] == kind]
 
 
-def test_an_image_of_the_version_before_is_upgraded(
+def test_an_image_of_the_previous_version_is_upgraded(
     run: Run, old_image: bytes, serve: Serve
 ) -> None:
     assert version() == 2
@@ -154,12 +154,12 @@ def test_a_salvaged_image_is_read_only(run: Run, old_image: bytes, serve: Serve)
     serve().stop()
     before = Path("flash.img").read_bytes()
     server = serve("--salvage")
-    said = server.shell(
+    output = server.shell(
         "assert h.is_read_only()\n"
         f"assert h.pread({len(old_image)}, 0) == open('want', 'rb').read()\n"
         if Path("want").write_bytes(old_image)
         else ""
     )
-    assert said == ""
+    assert output == ""
     server.stop()
     assert Path("flash.img").read_bytes() == before

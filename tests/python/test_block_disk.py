@@ -79,10 +79,10 @@ def test_what_clients_write_is_in_the_file(run: Run, serve: Serve) -> None:
         os.truncate(FILE, 0)
         os.truncate(FILE, 32 * MIB)
         server = serve(*DISK, *args, file=FILE)
-        told = json.loads(server.client("nbdinfo", "--json", server.uri))["exports"][0]
-        assert (told["export-size"], told["block_size_minimum"]) == (32 * MIB, 512)
-        assert all(told[f"can_{what}"] for what in ("flush", "fua", "trim", "zero", "multi_conn"))
-        assert told["is_rotational"]
+        report = json.loads(server.client("nbdinfo", "--json", server.uri))["exports"][0]
+        assert (report["export-size"], report["block_size_minimum"]) == (32 * MIB, 512)
+        assert all(report[f"can_{what}"] for what in ("flush", "fua", "trim", "zero", "multi_conn"))
+        assert report["is_rotational"]
         server.client("nbdcopy", "--connections=4", "--flush", "in", server.uri)
         assert Path(FILE).read_bytes()[: len(data)] == data
         server.client("qemu-img", "convert", "-f", "raw", "-O", "raw", server.uri, "out")
@@ -115,21 +115,21 @@ def test_answers_take_the_time_of_the_disk(run: Run, serve: Serve) -> None:
     read_us, asked_us = disk["reading"] * found["uptime_s"] * 1e6, late["asked_mean_us"] * count
     assert 0.5 * asked_us <= read_us <= found["uptime_s"] * 1e6
     assert 9 * found["uptime_s"] * 0.9 < disk["energy_j"] < 13 * found["uptime_s"] * 1.1
-    said = run("block", "stat", "--socket", "s").out
-    assert "mean per positioning" in said
+    output = run("block", "stat", "--socket", "s").out
+    assert "mean per positioning" in output
     assert "lateness mean" in server.stop()
 
 
 def test_disks_of_a_stripe_answer_at_a_time(run: Run, serve: Serve) -> None:
-    asked = []
+    times = []
     for stripe in ("1", "8"):
         server = serve(*REAL, "--stripe", stripe, "--scheduler", "fcfs", file=FILE)
         together(server.socket, count=32, seed=3)
         found = stat(run)
         assert (found["disks"], found["emulation"]["requests"]) == (int(stripe), 32)
-        asked.append(found["emulation"]["asked_mean_us"])
+        times.append(found["emulation"]["asked_mean_us"])
         server.stop()
-    assert asked[1] * 2 < asked[0]
+    assert times[1] * 2 < times[0]
 
 
 def test_a_buffer_answers_at_once_and_a_flush_empties_it(run: Run, serve: Serve) -> None:
@@ -196,8 +196,8 @@ def test_every_command_of_the_protocol(serve: Serve) -> None:
             "else:\n"
             "    raise SystemExit('a read past the end')\n"
         )
-        told = server.client("nbdinfo", "--map", server.uri)
-        rows = [line.split() for line in told.splitlines()]
+        report = server.client("nbdinfo", "--map", server.uri)
+        rows = [line.split() for line in report.splitlines()]
         assert sum(int(row[1]) for row in rows) == SIZE
         assert (rows[-1][2], int(rows[-1][1])) == ("3", SIZE - 65536)
         server.stop()
@@ -216,8 +216,8 @@ def test_fio_and_qemu_read_back_what_they_wrote(serve: Serve) -> None:
         "read -P 0x33 2112k 192k",
     )
     commands = [word for step in steps for word in ("-c", step)]
-    said = server.client("qemu-io", "-f", "raw", *commands, server.uri)
-    assert "Pattern verification failed" not in said, said
+    output = server.client("qemu-io", "-f", "raw", *commands, server.uri)
+    assert "Pattern verification failed" not in output, output
     server.stop()
 
 

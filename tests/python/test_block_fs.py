@@ -34,19 +34,19 @@ class Writer:
     """A program of writers.py at work."""
 
     def __init__(self, what: str, folder: Path, first: int) -> None:
-        self.out, self.err = Path(f"{what}.said"), Path(f"{what}.err")
+        self.out, self.err = Path(f"{what}.out"), Path(f"{what}.err")
         command = [sys.executable, writers.__file__, what, str(folder), str(first)]
         with self.out.open("wb") as out, self.err.open("wb") as err:
             self.process = subprocess.Popen(command, stdout=out, stderr=err)
 
-    def said(self) -> list[list[int]]:
-        """What it has said to the end of a line."""
+    def lines(self) -> list[list[int]]:
+        """The complete lines of its output."""
         lines = self.out.read_text().split("\n")[:-1]
         return [[int(word) for word in line.split()] for line in lines]
 
     def is_at_work(self) -> bool:
         assert self.process.poll() is None, self.err.read_text()
-        return len(self.said()) > 50
+        return len(self.lines()) > 50
 
     def end(self) -> None:
         """Nobody answers it any more."""
@@ -126,8 +126,8 @@ class Disk:
 
     def mapped(self) -> int:
         """Bytes of the device that are mapped."""
-        told = json.loads(self.server.client("nbdinfo", "--map", "--json", self.server.uri))
-        return sum(extent["length"] for extent in told if extent["type"] & 1 == 0)
+        report = json.loads(self.server.client("nbdinfo", "--map", "--json", self.server.uri))
+        return sum(extent["length"] for extent in report if extent["type"] & 1 == 0)
 
 
 def chain(
@@ -241,7 +241,7 @@ class Promised:
         self.row = last
 
 
-def test_what_programs_were_promised_outlives_kills_under_load(disk: Disk, run: Run) -> None:
+def test_durable_writes_outlive_kills_under_load(disk: Disk, run: Run) -> None:
     sh("mkfs.ext4", "-q", disk.loop)
     promised, seeds = Promised(), random.Random(3)
     for turn in range(3):
@@ -257,9 +257,9 @@ def test_what_programs_were_promised_outlives_kills_under_load(disk: Disk, run: 
         assert rows.is_at_work()
         disk.server.stop(signal.SIGKILL)
         disk.detach()
-        for name, version in files.said():
+        for name, version in files.lines():
             promised.versions[name] = promised.version = version
-        promised.row = rows.said()[-1][0]
+        promised.row = rows.lines()[-1][0]
         disk.serve()
         disk.attach()
         if turn % 2 == 0:

@@ -177,9 +177,9 @@ def test_a_sync_that_fails_ends_writing(run: Run, failing: Path, serve: Serve, t
     server.shell(until_it_fails(server))
     assert "file under the image" in stat(run)["read_only"]
     server.process.send_signal(signal.SIGTERM)
-    said = server.process.communicate(timeout=PATIENCE_S)[1]
+    errors = server.process.communicate(timeout=PATIENCE_S)[1]
     assert server.process.returncode == 1
-    assert "could not be left in order" in said
+    assert "could not be left in order" in errors
 
 
 def test_what_was_flushed_outlives_a_sync_that_fails(

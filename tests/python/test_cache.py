@@ -1,4 +1,4 @@
-"""`gordon cache`: real traces beside libCacheSim's counts, what is counted, bad input."""
+"""`gordon cache`: real traces compared with libCacheSim's counts, counters, bad input."""
 
 from __future__ import annotations
 
@@ -41,27 +41,27 @@ def test_misses_of_a_real_trace_are_those_of_libcachesim(dram: str) -> None:
     if not REAL.is_file():
         pytest.skip(f"the real trace is not here: {REAL}")
     for name, misses in zip(NAMES, THEIRS[dram], strict=True):
-        told = cache.replay(REAL, policy=name, dram=dram, objects=True)
-        apart = abs(told["misses"] - misses)
+        report = cache.replay(REAL, policy=name, dram=dram, objects=True)
+        apart = abs(report["misses"] - misses)
         assert apart <= APART.get(name, 0) * 113_872, f"{name}: {apart}"
-        assert told["hits"] + told["misses"] == told["requests"] == 113_872
-        assert told["miss_ratio"] == told["misses"] / 113_872
+        assert report["hits"] + report["misses"] == report["requests"] == 113_872
+        assert report["miss_ratio"] == report["misses"] / 113_872
 
 
 def test_pages_of_a_real_trace(run: Run, tmp_path: Path) -> None:
     if not REAL.is_file():
         pytest.skip(f"the real trace is not here: {REAL}")
-    out = tmp_path / "told.json"
+    out = tmp_path / "report.json"
     ran = run("cache", "replay", str(REAL), "--dram", "4GiB", "--json", str(out))
     assert ran.status == 0, ran.err
-    told: dict[str, Any] = json.loads(out.read_text())
-    # Everything fits: what misses is what is asked for the first time.
-    assert told["unit"] == "page"
-    assert told["evictions"] == 0
-    assert told["misses"] == told["insertions"] == told["resident_objects"]
-    assert told["resident_bytes"] == told["misses"] * 4096
-    assert told["bytes"] == 4_205_978_112
-    assert told["provenance"]["trace"]["requests"] == 113_872
+    report: dict[str, Any] = json.loads(out.read_text())
+    # Everything fits: only first requests miss.
+    assert report["unit"] == "page"
+    assert report["evictions"] == 0
+    assert report["misses"] == report["insertions"] == report["resident_objects"]
+    assert report["resident_bytes"] == report["misses"] * 4096
+    assert report["bytes"] == 4_205_978_112
+    assert report["provenance"]["trace"]["requests"] == 113_872
     assert "modelled" in ran.out
     assert "miss ratio" in ran.out
 
@@ -77,47 +77,47 @@ def three(tmp_path: Path) -> str:
 @pytest.mark.parametrize("policy", NAMES)
 def test_counts_add_up(three: str, policy: str) -> None:
     # A hundredth of it holds any of them, which W-TinyLFU asks for.
-    told = cache.replay(three, policy=policy, dram="3000B")
-    assert (told["unit"], told["requests"], told["bytes"]) == ("object", 5, 90)
-    assert (told["hits"], told["misses"], told["miss_bytes"]) == (2, 3, 60)
-    assert told["miss_ratio"] == 0.6
-    assert told["byte_miss_ratio"] == 60 / 90
-    assert (told["insertions"], told["evictions"]) == (3, 0)
-    assert (told["resident_objects"], told["resident_bytes"]) == (3, 60)
-    assert told["policy"] == policy
-    assert told["dram_bytes"] == 3000
-    assert told["provenance"]["trace"]["format"] == "oracleGeneral"
-    assert told == cache.replay(three, policy=policy, dram="3000B")
+    report = cache.replay(three, policy=policy, dram="3000B")
+    assert (report["unit"], report["requests"], report["bytes"]) == ("object", 5, 90)
+    assert (report["hits"], report["misses"], report["miss_bytes"]) == (2, 3, 60)
+    assert report["miss_ratio"] == 0.6
+    assert report["byte_miss_ratio"] == 60 / 90
+    assert (report["insertions"], report["evictions"]) == (3, 0)
+    assert (report["resident_objects"], report["resident_bytes"]) == (3, 60)
+    assert report["policy"] == policy
+    assert report["dram_bytes"] == 3000
+    assert report["provenance"]["trace"]["format"] == "oracleGeneral"
+    assert report == cache.replay(three, policy=policy, dram="3000B")
 
 
-def test_belady_keeps_what_comes_again(three: str) -> None:
+def test_belady_keeps_the_object_of_the_next_access(three: str) -> None:
     assert cache.replay(three, policy="lru", dram="50B")["misses"] == 4
-    told = cache.replay(three, policy="belady", dram="60B")
-    assert told["misses"] == 3
+    report = cache.replay(three, policy="belady", dram="60B")
+    assert report["misses"] == 3
 
 
 def test_block_requests_are_pages_or_objects(tmp_path: Path) -> None:
     # Sectors 4 to 20 lie in three pages; the second request asks for two of them, in part.
     trace = mqsim(tmp_path / "t", (0, 4, 16, 1), (10, 4, 8, 0), (20, 64, 8, 1))
-    told = cache.replay(trace, dram="1MiB", format="mqsim")
-    assert (told["unit"], told["requests"], told["hits"]) == ("page", 6, 2)
-    assert (told["bytes"], told["miss_bytes"]) == (32 * 512, 24 * 512)
-    told = cache.replay(trace, dram="1MiB", format="mqsim", objects=True)
-    assert (told["unit"], told["requests"], told["hits"]) == ("request", 3, 1)
-    assert told["resident_bytes"] == 24 * 512
+    report = cache.replay(trace, dram="1MiB", format="mqsim")
+    assert (report["unit"], report["requests"], report["hits"]) == ("page", 6, 2)
+    assert (report["bytes"], report["miss_bytes"]) == (32 * 512, 24 * 512)
+    report = cache.replay(trace, dram="1MiB", format="mqsim", objects=True)
+    assert (report["unit"], report["requests"], report["hits"]) == ("request", 3, 1)
+    assert report["resident_bytes"] == 24 * 512
 
 
 def test_a_long_request_is_cut_into_pages_piece_by_piece(tmp_path: Path) -> None:
     sectors = 20_000 * 8
     trace = mqsim(tmp_path / "t", (0, 0, sectors, 1), (9, 0, sectors, 1))
-    told = cache.replay(trace, dram="1GiB", format="mqsim")
-    assert (told["requests"], told["hits"]) == (40_000, 20_000)
+    report = cache.replay(trace, dram="1GiB", format="mqsim")
+    assert (report["requests"], report["hits"]) == (40_000, 20_000)
 
 
-def test_what_is_larger_than_the_cache_is_counted(three: str, run: Run) -> None:
-    told = cache.replay(three, dram="25B")
-    assert (told["refused"], told["misses"]) == (1, 5 - told["hits"])
-    assert any("1 misses were not admitted" in warning for warning in told["warnings"])
+def test_objects_larger_than_the_cache_are_counted(three: str, run: Run) -> None:
+    report = cache.replay(three, dram="25B")
+    assert (report["refused"], report["misses"]) == (1, 5 - report["hits"])
+    assert any("1 misses were not admitted" in warning for warning in report["warnings"])
     assert "larger than the cache of 25B" in run("cache", "replay", three, "--dram", "25B").err
 
 
@@ -126,17 +126,17 @@ def test_requests_of_no_bytes_are_left_out_and_counted(tmp_path: Path, run: Run)
     empty = ((1, 9, 0, -1),) * 1000
     trace = objects(tmp_path / "t", *empty, (2, 7, 5, 1001), (3, 7, 5, -1), (3, 8, 0, -1))
     for policy in ("lru", "belady"):
-        told = cache.replay(trace, policy=policy, dram="1KiB")
-        assert (told["requests"], told["hits"], told["misses"]) == (2, 1, 1)
-        assert told["provenance"]["trace"]["empty"] == 1001
+        report = cache.replay(trace, policy=policy, dram="1KiB")
+        assert (report["requests"], report["hits"], report["misses"]) == (2, 1, 1)
+        assert report["provenance"]["trace"]["empty"] == 1001
     assert (
         "warning: empty: 1001 of no bytes, left out"
         in run("cache", "replay", trace, "--dram", "1KiB").err
     )
     blocks = tmp_path / "a.csv"
     blocks.write_text("0,R,0,0,0\n0,R,0,100,1\n0,W,0,0,2\n")
-    told = cache.replay(blocks, dram="1MiB", objects=True)
-    assert (told["requests"], told["provenance"]["trace"]["empty"]) == (1, 2)
+    report = cache.replay(blocks, dram="1MiB", objects=True)
+    assert (report["requests"], report["provenance"]["trace"]["empty"]) == (1, 2)
 
 
 def test_objects_of_a_block_trace_keep_their_bytes(tmp_path: Path) -> None:
@@ -144,15 +144,15 @@ def test_objects_of_a_block_trace_keep_their_bytes(tmp_path: Path) -> None:
     # At 4096 and at 4100 begin two objects.
     starts = (0, 4096, 4100, 0, 4096, 4100)
     trace.write_text("".join(f"3,R,{start},100,{at}\n" for at, start in enumerate(starts)))
-    told = cache.replay(trace, dram="300B", objects=True)
-    assert (told["hits"], told["misses"], told["resident_bytes"]) == (3, 3, 300)
-    left = told["provenance"]["trace"]
-    assert (left["extended"], told["bytes"]) == (0, 600)
+    report = cache.replay(trace, dram="300B", objects=True)
+    assert (report["hits"], report["misses"], report["resident_bytes"]) == (3, 3, 300)
+    left = report["provenance"]["trace"]
+    assert (left["extended"], report["bytes"]) == (0, 600)
     curve = cache.mrc(trace, dram=["200B", "300B"], objects=True)
     assert [point["misses"] for point in curve["points"]] == [6, 3]
     # Pages are whole sectors.
-    told = cache.replay(trace, dram="1MiB")
-    assert told["provenance"]["trace"]["extended"] == 6
+    report = cache.replay(trace, dram="1MiB")
+    assert report["provenance"]["trace"]["extended"] == 6
 
 
 def test_any_number_of_volumes_shares_a_cache(tmp_path: Path) -> None:
@@ -161,12 +161,12 @@ def test_any_number_of_volumes_shares_a_cache(tmp_path: Path) -> None:
     rows = [f"{n},R,{512 * (n % 3)},512,{at}\n" for at in (0, 1) for n in range(volumes)]
     trace.write_text("".join(rows))
     for whole in (False, True):
-        told = cache.replay(trace, dram="1GiB", objects=whole)
-        assert (told["hits"], told["misses"]) == (volumes, volumes)
-        assert any("20000 devices" in warning for warning in told["warnings"])
+        report = cache.replay(trace, dram="1GiB", objects=whole)
+        assert (report["hits"], report["misses"]) == (volumes, volumes)
+        assert any("20000 devices" in warning for warning in report["warnings"])
 
 
-def test_bad_input_is_told(three: str, tmp_path: Path, run: Run) -> None:
+def test_bad_input_is_one_clear_error(three: str, tmp_path: Path, run: Run) -> None:
     zero = objects(tmp_path / "zero", (1, 1, 0, -1), (1, 2, 0, -1))
     back = objects(tmp_path / "back", (2, 1, 5, -1), (1, 2, 5, -1))
     blind = objects(tmp_path / "blind", (2, 1, 5, 0), (2, 2, 5, 0))

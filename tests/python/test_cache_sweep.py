@@ -1,5 +1,5 @@
-"""`gordon cache sweep` and `mrc` beside `replay`; samples beside the whole; Belady on traces that
-do not say what comes."""
+"""`gordon cache sweep` and `mrc` compared with `replay`; samples compared with the whole trace;
+Belady on traces without next accesses."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NAMES = [name for name, _, _ in cache.policies()]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Objects of several sizes, some asked for far more often, that say when each comes again."""
+    """Objects of several sizes and popularities, with the time of each next access."""
     draw = random.Random(7)
     keys = [int(draw.paretovariate(0.6)) % 30_000 for _ in range(60_000)]
     following: dict[int, int] = {}
@@ -56,9 +56,9 @@ def block(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_each_point_is_what_replay_says(made: str) -> None:
-    told = cache.sweep(made, policies="all", dram="32KiB..512KiB", format="oracleGeneral")
-    assert [point["policy"] for point in told["points"]] == [n for n in NAMES for _ in range(5)]
-    for point in told["points"]:
+    report = cache.sweep(made, policies="all", dram="32KiB..512KiB", format="oracleGeneral")
+    assert [point["policy"] for point in report["points"]] == [n for n in NAMES for _ in range(5)]
+    for point in report["points"]:
         dram = f"{point['dram_bytes']}B"
         alone = cache.replay(made, policy=point["policy"], dram=dram, format="oracleGeneral")
         assert point == alone, point["policy"]
@@ -66,27 +66,27 @@ def test_each_point_is_what_replay_says(made: str) -> None:
 
 
 def test_pages_with_a_policy_that_sees_ahead(block: str) -> None:
-    told = cache.sweep(block, policies=["lru", "belady"], dram=["64KiB", "1MiB"], format="mqsim")
-    for point in told["points"]:
+    report = cache.sweep(block, policies=["lru", "belady"], dram=["64KiB", "1MiB"], format="mqsim")
+    for point in report["points"]:
         dram = f"{point['dram_bytes']}B"
         alone = cache.replay(block, policy=point["policy"], dram=dram, format="mqsim")
         assert point == alone
-    misses = {(p["policy"], p["dram_bytes"]): p["misses"] for p in told["points"]}
+    misses = {(p["policy"], p["dram_bytes"]): p["misses"] for p in report["points"]}
     for size in (64 << 10, 1 << 20):
         assert misses["belady", size] < misses["lru", size]
 
 
 def test_the_same_bytes_whatever_the_threads(made: str, tmp_path: Path) -> None:
-    told = []
+    report = []
     for threads in (1, 3):
         out, page = tmp_path / f"{threads}.json", tmp_path / f"{threads}.html"
         args = ["cache", "sweep", made, "--format", "oracleGeneral", "--policy", "lru,sieve,lecar"]
         args += ["--dram", "16KiB..256KiB", "--json", str(out), "--report", str(page)]
         environment = os.environ | {"RAYON_NUM_THREADS": str(threads)}
         subprocess.run([sys.executable, "-m", "gordon", *args], check=True, env=environment)
-        told.append((out.read_bytes(), page.read_bytes()))
-    assert told[0] == told[1]
-    assert len(json.loads(told[0][0])["points"]) == 15
+        report.append((out.read_bytes(), page.read_bytes()))
+    assert report[0] == report[1]
+    assert len(json.loads(report[0][0])["points"]) == 15
 
 
 def test_a_sweep_is_a_table_and_a_report(made: str, tmp_path: Path, run: Run) -> None:
@@ -110,9 +110,9 @@ def test_a_sweep_is_a_table_and_a_report(made: str, tmp_path: Path, run: Run) ->
 
 
 def test_a_curve_is_lru_to_the_last_request_for_pages(block: str) -> None:
-    told = cache.mrc(block, dram="16KiB..32MiB", format="mqsim")
-    assert (told["exact"], told["unit"], told["sample"]) == (True, "page", 1)
-    for point in told["points"]:
+    report = cache.mrc(block, dram="16KiB..32MiB", format="mqsim")
+    assert (report["exact"], report["unit"], report["sample"]) == (True, "page", 1)
+    for point in report["points"]:
         alone = cache.replay(block, dram=f"{point['dram_bytes']}B", format="mqsim")
         for key in ("misses", "miss_ratio", "byte_miss_ratio", "dram_bytes"):
             assert point[key] == alone[key], key
@@ -126,10 +126,10 @@ def test_a_curve_is_lru_to_the_last_request_for_pages(block: str) -> None:
 
 
 def test_a_curve_of_objects_of_several_sizes_says_so(made: str) -> None:
-    told = cache.mrc(made, dram="32KiB..1MiB", format="oracleGeneral")
-    assert not told["exact"]
-    assert any("several sizes" in warning for warning in told["warnings"])
-    for point in told["points"]:
+    report = cache.mrc(made, dram="32KiB..1MiB", format="oracleGeneral")
+    assert not report["exact"]
+    assert any("several sizes" in warning for warning in report["warnings"])
+    for point in report["points"]:
         alone = cache.replay(made, dram=f"{point['dram_bytes']}B", format="oracleGeneral")
         assert 0 <= alone["misses"] - point["misses"] < 0.002 * alone["requests"]
 
@@ -151,7 +151,7 @@ def test_samples_of_a_real_trace(how: dict[str, Any], most: float) -> None:
         assert misses[size] == cache.replay(REAL, dram=f"{size}B")["misses"]
 
 
-def test_belady_reads_twice_what_does_not_say_what_comes(made: str, tmp_path: Path) -> None:
+def test_belady_reads_a_trace_without_next_accesses_twice(made: str, tmp_path: Path) -> None:
     # The same requests as a block trace: keys are sectors, sizes whole sectors.
     records = struct.iter_unpack("<IQIq", Path(made).read_bytes())
     rows = [(key, 1 + key % 3, coming) for _, key, _, coming in records][:20_000]
@@ -164,14 +164,14 @@ def test_belady_reads_twice_what_does_not_say_what_comes(made: str, tmp_path: Pa
         )
     )
     for dram in ("64KiB", "1MiB"):
-        told = cache.replay(block, policy="belady", dram=dram, format="mqsim", objects=True)
+        report = cache.replay(block, policy="belady", dram=dram, format="mqsim", objects=True)
         known = cache.replay(objects, policy="belady", dram=dram, format="oracleGeneral")
-        assert told["misses"] == known["misses"]
-        assert told["ahead_bytes"] > 4 * 20_000
+        assert report["misses"] == known["misses"]
+        assert report["ahead_bytes"] > 4 * 20_000
         assert known["ahead_bytes"] == 0
 
 
-def test_bad_input_is_told(made: str, block: str, run: Run) -> None:
+def test_bad_input_is_one_clear_error(made: str, block: str, run: Run) -> None:
     objects = ("--format", "oracleGeneral")
     for args, what, hint in [
         (("sweep", made, "--dram", "1KiB", "--policy", "lru,siev"), "called `siev`", "sieve"),
@@ -201,8 +201,8 @@ def test_a_small_sample_says_so(made: str, run: Run) -> None:
     assert ran.status == 0
     assert "take a larger one" in ran.err
     ran = run("cache", "mrc", made, "--format", "oracleGeneral", "--keep", "500", "--json", "-")
-    told = json.loads(ran.out)
-    assert told["followed_objects"] == 500
+    report = json.loads(ran.out)
+    assert report["followed_objects"] == 500
     assert "of them count" in ran.err
 
 
@@ -212,10 +212,10 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     ran = run("cache", "mrc", *given, "--report", str(page))
     assert ran.status == 0, ran.err
     assert f"wrote {page}" in ran.err
-    told = cache.mrc(block, dram="64KiB..512KiB", format="mqsim")
+    report = cache.mrc(block, dram="64KiB..512KiB", format="mqsim")
     html = page.read_text()
-    assert html == cache.html(told)
-    for point in told["points"]:
+    assert html == cache.html(report)
+    for point in report["points"]:
         assert f"<td>{point['misses']:,}</td><td>{point['miss_ratio']:.4f}</td>" in html
     assert "exactly those of a cache" in html
     assert "Mattson" in html
@@ -224,7 +224,7 @@ def test_a_curve_is_a_report(block: str, tmp_path: Path, run: Run) -> None:
     assert f"{sampled['sampled_requests']:,} of {sampled['requests']:,}" in cache.html(sampled)
     assert "estimated" in cache.html(sampled)
     for key in ("footprint_bytes", "index_bytes"):
-        assert f'<td class="text">{short(told[key], "B")}</td>' in html
+        assert f'<td class="text">{short(report[key], "B")}</td>' in html
 
 
 @pytest.mark.parametrize("levels", [{}, {"flash": "0,2MiB", "set_values": ["cache.ways=4"]}])
@@ -239,6 +239,6 @@ def test_ctrl_c_ends_a_sweep(levels: dict[str, Any], tmp_path: Path) -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     names = [name for name in NAMES if name != "belady"]
-    asked = {"policies": names, "dram": "4MiB..256MiB", "format": "oracleGeneral", **levels}
+    options = {"policies": names, "dram": "4MiB..256MiB", "format": "oracleGeneral", **levels}
     with pytest.raises(KeyboardInterrupt):
-        cache.sweep(path, progress=interrupt, **asked)
+        cache.sweep(path, progress=interrupt, **options)

@@ -45,10 +45,10 @@ def rows(table: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def test_a_row_for_each_cache(block: str) -> None:
-    told = cache.sweep(block, policies="lru,sieve", dram="1MiB,2MiB", format="mqsim")
-    tables = cache.tables(told)
+    report = cache.sweep(block, policies="lru,sieve", dram="1MiB,2MiB", format="mqsim")
+    tables = cache.tables(report)
     assert list(tables) == ["caches"]
-    for row, point in zip(rows(tables["caches"]), told["points"], strict=True):
+    for row, point in zip(rows(tables["caches"]), report["points"], strict=True):
         same = {key: value for key, value in row.items() if key in point}
         assert same == {key: point[key] for key in same}
         assert len(same) == len(point) - 4, "all but input, warmup, warnings and provenance"
@@ -84,18 +84,18 @@ def test_lists_are_tables_of_their_own(swept: dict[str, Any]) -> None:
 
 
 def test_a_curve_has_a_row_for_each_size(block: str) -> None:
-    told = cache.mrc(block, dram="64KiB..8MiB", format="mqsim")
-    tables = cache.tables(told)
+    report = cache.mrc(block, dram="64KiB..8MiB", format="mqsim")
+    tables = cache.tables(report)
     assert list(tables) == ["curve"]
-    assert tables["curve"]["misses"] == [point["misses"] for point in told["points"]]
+    assert tables["curve"]["misses"] == [point["misses"] for point in report["points"]]
     assert set(tables["curve"]["policy"]) == {"lru"}
 
 
 def test_levels_of_small_objects_are_columns(block: str) -> None:
-    told = tiered.replay(block, dram="1MiB", flash="16MiB", objects=True, format="mqsim")
-    (row,) = rows(cache.tables(told)["caches"])
-    assert row["levels_flash_hits"] == told["levels"][1]["hits"]
-    assert row["levels_dram_hits"] + row["levels_flash_hits"] == told["hits"] > 0
+    report = tiered.replay(block, dram="1MiB", flash="16MiB", objects=True, format="mqsim")
+    (row,) = rows(cache.tables(report)["caches"])
+    assert row["levels_flash_hits"] == report["levels"][1]["hits"]
+    assert row["levels_dram_hits"] + row["levels_flash_hits"] == report["hits"] > 0
 
 
 def test_all_commands_write_parquet(block: str, tmp_path: Path, run: Run) -> None:

@@ -1,4 +1,4 @@
-"""`gordon cache tiered`: beside a plain model, what is counted, lifetimes, bad input."""
+"""`gordon cache tiered`: compared with a plain model; counters, lifetimes, bad input."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ SMALL: dict[str, Any] = {
 def trace(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[tuple[int, int]]]:
     """60,000 requests, one each second, for 20,000 objects, some much more popular than others."""
     draw = random.Random(5)
-    asked = [int(20_000 * draw.random() ** 3) for _ in range(60_000)]
-    sized = [(key, 50 + key * 7919 % 1000) for key in asked]
+    keys = [int(20_000 * draw.random() ** 3) for _ in range(60_000)]
+    sized = [(key, 50 + key * 7919 % 1000) for key in keys]
     path = tmp_path_factory.mktemp("tiered") / "objects.oracleGeneral.bin"
     path.write_bytes(
         b"".join(struct.pack("<IQIq", at, key, size, -1) for at, (key, size) in enumerate(sized))
@@ -69,61 +69,64 @@ def log_model(sized: list[tuple[int, int]], dram: int, flash: int, segment: int)
 def test_a_log_is_what_a_plain_model_says(trace: tuple[Path, list[tuple[int, int]]]) -> None:
     path, sized = trace
     dram, flash, segment = 60 * KIB, 1024 * KIB, 64 * KIB
-    told = tiered.replay(
+    report = tiered.replay(
         path, dram="60KiB", flash="1MiB", layout="log", segment="64KiB", no_reinsert=True,
         pages_per_block=16,
     )  # fmt: skip
     model = log_model(sized, dram, flash, segment)
-    assert [level["hits"] for level in told["levels"]] == model["hits"]
-    assert told["written_bytes"] == model["written"]
-    residents = [level["resident_objects"] for level in told["levels"]]
+    assert [level["hits"] for level in report["levels"]] == model["hits"]
+    assert report["written_bytes"] == model["written"]
+    residents = [level["resident_objects"] for level in report["levels"]]
     assert residents == [model["dram"], model["flash"]]
-    assert told["index_bytes"] == 10 * model["flash"]
+    assert report["index_bytes"] == 10 * model["flash"]
     # Segments of whole erase blocks leave nothing to copy.
-    assert told["device_write_amplification"] == 1.0
+    assert report["device_write_amplification"] == 1.0
 
 
 @pytest.mark.parametrize("layout", tiered.LAYOUTS)
 def test_what_is_counted_adds_up(trace: tuple[Path, list[tuple[int, int]]], layout: str) -> None:
     path, sized = trace
-    told = tiered.replay(
+    report = tiered.replay(
         path, dram="60KiB", flash="1MiB", layout=layout, segment="16KiB", pages_per_block=16
     )
-    dram, flash = told["levels"]
-    assert told["requests"] == len(sized) == told["hits"] + told["misses"]
-    assert told["hits"] == dram["hits"] + flash["hits"]
-    assert told["bytes"] == sum(size for _, size in sized)
-    assert told["bytes"] - told["miss_bytes"] == dram["hit_bytes"] + flash["hit_bytes"]
-    assert told["offered_bytes"] == told["admitted_bytes"]
-    assert told["application_write_amplification"] == told["written_bytes"] / told["admitted_bytes"]
-    both = told["application_write_amplification"] * told["device_write_amplification"]
-    assert told["write_amplification"] == pytest.approx(both)
-    assert flash["resident_bytes"] <= told["flash_bytes"]
-    assert dram["resident_bytes"] + told["index_bytes"] <= told["dram_bytes"]
+    dram, flash = report["levels"]
+    assert report["requests"] == len(sized) == report["hits"] + report["misses"]
+    assert report["hits"] == dram["hits"] + flash["hits"]
+    assert report["bytes"] == sum(size for _, size in sized)
+    assert report["bytes"] - report["miss_bytes"] == dram["hit_bytes"] + flash["hit_bytes"]
+    assert report["offered_bytes"] == report["admitted_bytes"]
+    assert (
+        report["application_write_amplification"]
+        == report["written_bytes"] / report["admitted_bytes"]
+    )
+    both = report["application_write_amplification"] * report["device_write_amplification"]
+    assert report["write_amplification"] == pytest.approx(both)
+    assert flash["resident_bytes"] <= report["flash_bytes"]
+    assert dram["resident_bytes"] + report["index_bytes"] <= report["dram_bytes"]
     # Bytes programmed over raw bytes x erases; a lifetime is of the time with full flash.
     raw = 2**20 / 0.93
-    programmed = told["written_bytes"] * told["device_write_amplification"]
-    assert told["endurance_used"] == pytest.approx(programmed / raw / 3000)
-    span = told["lifetime_span_s"]
-    assert 60 < span < told["simulated_s"]
+    programmed = report["written_bytes"] * report["device_write_amplification"]
+    assert report["endurance_used"] == pytest.approx(programmed / raw / 3000)
+    span = report["lifetime_span_s"]
+    assert 60 < span < report["simulated_s"]
     years = span / ((programmed - raw) / raw / 3000) / (365.25 * 86400)
-    assert told["lifetime_years"] == pytest.approx(years, rel=0.05)
+    assert report["lifetime_years"] == pytest.approx(years, rel=0.05)
 
 
 def test_layouts_differ_as_kangaroo_says(trace: tuple[Path, list[tuple[int, int]]]) -> None:
     # A log writes once, sets a page for each object; a log before them some of both.
     path, _ = trace
-    told = {
+    report = {
         layout: tiered.replay(
             path, dram="60KiB", flash="1MiB", layout=layout, segment="16KiB", log_share=0.1,
             no_reinsert=True, pages_per_block=16,
         )
         for layout in tiered.LAYOUTS
     }  # fmt: skip
-    amplification = {name: one["application_write_amplification"] for name, one in told.items()}
+    amplification = {name: one["application_write_amplification"] for name, one in report.items()}
     assert amplification["log"] < 1.1
     assert amplification["log"] < amplification["log-sets"] < amplification["sets"] * 0.8
-    assert told["log-sets"]["index_bytes"] < told["log"]["index_bytes"] / 2
+    assert report["log-sets"]["index_bytes"] < report["log"]["index_bytes"] / 2
 
 
 def test_a_lifetime_is_kept(trace: tuple[Path, list[tuple[int, int]]]) -> None:
@@ -134,18 +137,18 @@ def test_a_lifetime_is_kept(trace: tuple[Path, list[tuple[int, int]]]) -> None:
     }  # fmt: skip
     free = tiered.replay(path, **common)
     years = 2 * free["lifetime_years"]
-    told = tiered.replay(path, admission=f"years:{years}", **common)
-    assert years * 0.97 < told["lifetime_years"] < years * 1.1
-    assert told["admitted_bytes"] < told["offered_bytes"] * 0.7
-    assert told["misses"] > free["misses"]
+    report = tiered.replay(path, admission=f"years:{years}", **common)
+    assert years * 0.97 < report["lifetime_years"] < years * 1.1
+    assert report["admitted_bytes"] < report["offered_bytes"] * 0.7
+    assert report["misses"] > free["misses"]
     # The same seed, the same answer; another, another.
     again = tiered.replay(path, admission=f"years:{years}", **common)
-    assert told == again
+    assert report == again
     other = tiered.replay(path, admission=f"years:{years}", seed=2, **common)
-    assert told["misses"] != other["misses"]
+    assert report["misses"] != other["misses"]
 
 
-def test_admissions_let_in_less(trace: tuple[Path, list[tuple[int, int]]]) -> None:
+def test_admission_policies_admit_less(trace: tuple[Path, list[tuple[int, int]]]) -> None:
     path, _ = trace
     common: dict[str, Any] = {
         "dram": "100KiB",
@@ -153,11 +156,11 @@ def test_admissions_let_in_less(trace: tuple[Path, list[tuple[int, int]]]) -> No
         "segment": "16KiB",
         "pages_per_block": 16,
     }
-    told = {
+    report = {
         name: tiered.replay(path, admission=name, **common)
         for name in ("all", "random:0.5", "hits:2", "ghost:1MiB")
     }
-    parts = {name: one["admitted_bytes"] / one["offered_bytes"] for name, one in told.items()}
+    parts = {name: one["admitted_bytes"] / one["offered_bytes"] for name, one in report.items()}
     assert parts["all"] == 1
     assert parts["random:0.5"] == pytest.approx(0.5, abs=0.02)
     assert 0 < parts["hits:2"] < 0.7
@@ -166,15 +169,15 @@ def test_admissions_let_in_less(trace: tuple[Path, list[tuple[int, int]]]) -> No
 
 def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_path: Path) -> None:
     path, _ = trace
-    out = tmp_path / "told.json"
+    out = tmp_path / "report.json"
     common = ["cache", "tiered", str(path), "--dram", "60KiB", "--flash", "1MiB"]
     ran = run(*common, "--segment", "16KiB", "--pages-per-block", "16", "--json", str(out))
     assert ran.status == 0, ran.err
-    told = json.loads(out.read_text())
-    assert told["layout"] == "log-sets"
-    assert f"miss ratio {told['miss_ratio']:.4f} of requests" in ran.out
-    assert told["provenance"]["config"]["log_share"] == 0.05
-    assert told["provenance"]["trace"]["requests"] == 60_000
+    report = json.loads(out.read_text())
+    assert report["layout"] == "log-sets"
+    assert f"miss ratio {report['miss_ratio']:.4f} of requests" in ran.out
+    assert report["provenance"]["config"]["log_share"] == 0.05
+    assert report["provenance"]["trace"]["requests"] == 60_000
 
 
 @pytest.mark.parametrize(
@@ -192,7 +195,7 @@ def test_the_command(run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_pa
         ({"threshold": 0}, "at least one object", "1 or more"),
     ],
 )
-def test_what_cannot_be(
+def test_invalid_options_are_errors(
     trace: tuple[Path, list[tuple[int, int]]], options: dict[str, Any], what: str, hint: str
 ) -> None:
     path, _ = trace
@@ -202,7 +205,7 @@ def test_what_cannot_be(
     assert hint in caught.value.args[1]
 
 
-def test_it_is_a_report(
+def test_the_report_is_one_page(
     run: Run, trace: tuple[Path, list[tuple[int, int]]], tmp_path: Path
 ) -> None:
     page = tmp_path / "tiered.html"
@@ -210,15 +213,15 @@ def test_it_is_a_report(
     ran = run("cache", "tiered", str(trace[0]), *given, "--report", str(page))
     assert ran.status == 0, ran.err
     assert f"wrote {page}" in ran.err
-    told = tiered.replay(trace[0], dram="256KiB", flash="16MiB", format="oracleGeneral")
+    report = tiered.replay(trace[0], dram="256KiB", flash="16MiB", format="oracleGeneral")
     html = page.read_text()
-    assert html == cache.html(told)
-    for level in told["levels"]:
+    assert html == cache.html(report)
+    for level in report["levels"]:
         assert f"<td>{level['hits']:,}</td>" in html
-    assert f"<td>{told['misses']:,}</td>" in html
+    assert f"<td>{report['misses']:,}</td>" in html
     drawn = json.loads(html.split('id="result">')[1].split("</script>")[0])["figures"]
     parts = [bar["y"] for bar in drawn["found"]["data"]]
     assert [sum(each) for each in zip(*parts, strict=True)] == pytest.approx([1, 1])
-    programmed = told["written_bytes"] * told["device_write_amplification"]
-    assert drawn["written"]["data"][0]["y"][-1] == programmed > told["written_bytes"]
+    programmed = report["written_bytes"] * report["device_write_amplification"]
+    assert drawn["written"]["data"][0]["y"][-1] == programmed > report["written_bytes"]
     assert "default-src 'none'" in html

@@ -1,4 +1,4 @@
-"""`gordon cache generate`, and web servers' logs: what is made is replayed, bad input is told."""
+"""`gordon cache generate`, and web servers' logs: both are replayed; bad input is an error."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_surge_is_generated_and_replayed(run: Run, tmp_path: Path) -> None:
     pages = cache.replay(tmp_path / "web.parquet", dram="1GiB")
     assert pages["unit"] == "page"
     assert pages["evictions"] == 0
-    # Everything fits: what misses is what was not asked for before, and files share no page.
+    # Everything fits: only first requests miss, and files share no page.
     assert pages["resident_bytes"] <= made["span_bytes"]
     whole = cache.replay(tmp_path / "web.parquet", dram="1GiB", objects=True)
     assert (whole["requests"], whole["misses"]) == (20_000, made["files_asked"])
@@ -72,7 +72,7 @@ def test_specweb99_is_generated_and_replayed(tmp_path: Path) -> None:
         (("surge", "--clients", "0"), 2, "--clients"),
     ],
 )
-def test_what_cannot_be_generated(
+def test_invalid_workloads_are_errors(
     run: Run, tmp_path: Path, args: tuple[str, ...], status: int, says: str
 ) -> None:
     ran = run("cache", "generate", *args, "-o", "web.parquet")
@@ -81,7 +81,7 @@ def test_what_cannot_be_generated(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_place_that_is_taken(run: Run, tmp_path: Path) -> None:
+def test_an_existing_output_is_not_overwritten(run: Run, tmp_path: Path) -> None:
     (tmp_path / "web.parquet").write_text("mine")
     ran = run("cache", "generate", "surge", "--requests", "10", "-o", "web.parquet")
     assert ran.status == 1
@@ -95,16 +95,16 @@ def test_a_place_that_is_taken(run: Run, tmp_path: Path) -> None:
 
 def test_a_log_is_replayed_object_by_object(run: Run, tmp_path: Path) -> None:
     ran = run(
-        "cache", "replay", str(LOG), "--dram", "10MiB", "--policy", "lru", "--json", "told.json"
+        "cache", "replay", str(LOG), "--dram", "10MiB", "--policy", "lru", "--json", "report.json"
     )
     assert ran.status == 0, ran.err
     for note in ("other_methods: 3 ", "other_statuses: 6 ", "empty: 1 "):
         assert f"warning: {note}" in ran.err
-    told: dict[str, Any] = json.loads((tmp_path / "told.json").read_text())
+    report: dict[str, Any] = json.loads((tmp_path / "report.json").read_text())
     # 26 requests for 11 objects, all of which fit.
-    assert (told["unit"], told["requests"], told["misses"]) == ("object", 26, 11)
-    assert told["bytes"] == 1_178_426
-    trace = told["provenance"]["trace"]
+    assert (report["unit"], report["requests"], report["misses"]) == ("object", 26, 11)
+    assert report["bytes"] == 1_178_426
+    trace = report["provenance"]["trace"]
     assert (trace["format"], trace["other_methods"], trace["other_statuses"]) == ("clf", 3, 6)
     # The largest alone does not fit, and is not let in.
     small = cache.replay(LOG, dram="64KiB", policy="fifo", format="clf")
@@ -124,12 +124,12 @@ def test_a_log_may_go_back_in_time(run: Run, tmp_path: Path) -> None:
     log = tmp_path / "back.log"
     rows = (("h - -", "/a", 9, 43), ("h - -", "/b", 9, 3), ("h - -", "/a", 9, 33))
     log.write_text(lines(*rows))
-    ran = run("cache", "replay", "back.log", "--dram", "1MiB", "--json", "told.json")
+    ran = run("cache", "replay", "back.log", "--dram", "1MiB", "--json", "report.json")
     assert ran.status == 0, ran.err
     assert "warning: clamped: 2 earlier than the one before" in ran.err
-    told = json.loads((tmp_path / "told.json").read_text())
-    assert (told["requests"], told["hits"]) == (3, 1)
-    assert told["provenance"]["trace"]["clamped"] == 2
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert (report["requests"], report["hits"]) == (3, 1)
+    assert report["provenance"]["trace"]["clamped"] == 2
     # Asked for strict order, no hint names an option that cannot work.
     ran = run("cache", "replay", "back.log", "--dram", "1MiB", "--order", "strict")
     assert ran.status == 1
@@ -144,9 +144,9 @@ def test_a_reply_of_4_gib_and_more(tmp_path: Path) -> None:
     rows = [("h - -", target, size + n, n) for n, target in enumerate(("/a", "/b", "/a", "/b"))]
     (tmp_path / "big.log").write_text(lines(*rows))
     for policy in ("lru", "fifo", "arc", "belady"):
-        told = cache.replay(tmp_path / "big.log", dram="20GiB", policy=policy)
-        assert (told["hits"], told["bytes"]) == (2, 4 * size + 6), policy
-        assert told["resident_bytes"] == 2 * size + 1, policy
+        report = cache.replay(tmp_path / "big.log", dram="20GiB", policy=policy)
+        assert (report["hits"], report["bytes"]) == (2, 4 * size + 6), policy
+        assert report["resident_bytes"] == 2 * size + 1, policy
     curve = cache.mrc(tmp_path / "big.log", dram=["5GiB", "11GiB"])
     assert [point["misses"] for point in curve["points"]] == [4, 2]
 
@@ -168,14 +168,14 @@ def test_each_virtual_host_has_its_own_objects(run: Run, tmp_path: Path) -> None
             for client, more in rows
         )
         log.write_text(twice)
-        told = cache.replay(log, dram="1MiB")
-        assert (told["hits"], told["misses"]) == (10, 10), name
-        assert told["provenance"]["trace"]["virtual_hosts"] == 20
+        report = cache.replay(log, dram="1MiB")
+        assert (report["hits"], report["misses"]) == (10, 10), name
+        assert report["provenance"]["trace"]["virtual_hosts"] == 20
         assert "virtual hosts: 20 of 20" in run("cache", "replay", str(log), "--dram", "1MiB").out
     # One site: the addresses of proxies are not hosts.
     log.write_text(lines(("h - -", "/", 9, 1), ("h - -", "/", 9, 2), more=' "10.0.0.1, 10.0.0.2"'))
-    told = cache.replay(log, dram="1MiB")
-    assert (told["hits"], told["provenance"]["trace"]["virtual_hosts"]) == (1, 0)
+    report = cache.replay(log, dram="1MiB")
+    assert (report["hits"], report["provenance"]["trace"]["virtual_hosts"]) == (1, 0)
 
 
 def test_bad_lines_of_a_log(run: Run, tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_run_imports_only_what_it_uses(args: list[str], tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
-def test_closed_files_are_no_failure(closed: str, tmp_path: Path) -> None:
+def test_closed_files_are_not_a_failure(closed: str, tmp_path: Path) -> None:
     (tmp_path / "in").write_bytes(bytes(100))
     words = f'exec "$0" -m gordon sort in out {closed}'
     env = os.environ | {"PYTHONPATH": str(PYTHON)}
@@ -210,7 +210,7 @@ def test_bad_input_is_one_clear_error(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_defect_of_ours_is_no_traceback(
+def test_an_internal_error_prints_no_traceback(
     run: Run, trace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gordon import _core
@@ -223,7 +223,7 @@ def test_a_defect_of_ours_is_no_traceback(
 
 
 def surveyed(run: Run, trace: str, *options: str) -> tuple[dict[str, Any], str]:
-    """The answer and what was said on stderr."""
+    """The JSON of a survey, and what it printed on stderr."""
     ran = run("survey", trace, *options, "--json", "-")
     assert ran.status == 0, ran.err
     return json.loads(ran.out), ran.err
@@ -245,7 +245,7 @@ def test_a_survey_charges_the_machine_or_the_command(run: Run, trace: str) -> No
     for name in (*counters, "command_cpu_ns", *(f"command_{name}" for name in counters)):
         columns[name]["kind"] = "measured"
     manifest.write_text(json.dumps(text))
-    machine, said = surveyed(run, trace)
+    machine, errors = surveyed(run, trace)
     command, _ = surveyed(run, trace, "--charge", "command")
     assert (machine["charge"], command["charge"]) == ("machine", "command")
     whole, own = machine["traces"][0], command["traces"][0]
@@ -256,7 +256,7 @@ def test_a_survey_charges_the_machine_or_the_command(run: Run, trace: str) -> No
     assert whole["cpu_s"] == own["cpu_s"]
     share = 1 - min(whole["command_cpu_s"], whole["cpu_s"]) / whole["cpu_s"]
     assert whole["other_cpu_share"] == own["other_cpu_share"] == pytest.approx(share)
-    assert ("--charge command" in said) == (share > 0.05)
+    assert ("--charge command" in errors) == (share > 0.05)
     charged = run("survey", trace, "--charge", "command").out
     assert "the CPU time of the command is simulated" in charged
     assert "the CPU time of the traced machine is simulated" in run("survey", trace).out
@@ -273,21 +273,21 @@ def test_estimates_take_the_speed_of_the_traced_processor(run: Run, trace: str) 
     text["machine"]["cpu_model"] = "Some CPU @ 2.60GHz"
     columns["instructions"]["kind"] = "estimated"
     manifest.write_text(json.dumps(text))
-    plain, said = surveyed(run, trace)
-    assert "the trace is of Some CPU @ 2.60GHz" in said
+    plain, errors = surveyed(run, trace)
+    assert "the trace is of Some CPU @ 2.60GHz" in errors
     assert plain["traces"][0]["estimated_ipc"] == 1.5
     for reference, ipc in (("3", 3.0), ("atom", 0.5)):
-        other, said = surveyed(run, trace, "--reference", reference)
+        other, errors = surveyed(run, trace, "--reference", reference)
         assert other["traces"][0]["estimated_ipc"] == ipc
         ratio = other["traces"][0]["instructions"] / plain["traces"][0]["instructions"]
         assert ratio == pytest.approx(ipc / 1.5)
-        assert "--reference" not in said
+        assert "--reference" not in errors
     # The manifest's own processor.
     text["machine"]["cpu_model"] = "Intel(R) Atom(TM) CPU N270   @ 1.60GHz"
     manifest.write_text(json.dumps(text))
-    own, said = surveyed(run, trace)
+    own, errors = surveyed(run, trace)
     assert own["traces"][0]["estimated_ipc"] == 0.5
-    assert "--reference" not in said
+    assert "--reference" not in errors
     for bad in ("0", "-1", "nan", "inf", "core3"):
         assert run("survey", trace, "--reference", bad).status == 1, bad
     columns["instructions"]["kind"] = "measured"
@@ -309,7 +309,9 @@ def test_interrupted_ends_with_130(
 
 
 @pytest.mark.parametrize("args", [("parts",), ("survey", "."), ("schema", "cpu")])
-def test_without_the_core_it_says_how_to_build_it(tmp_path: Path, args: tuple[str, ...]) -> None:
+def test_without_the_core_the_error_says_how_to_build_it(
+    tmp_path: Path, args: tuple[str, ...]
+) -> None:
     source = shutil.ignore_patterns("*.so", "__pycache__")
     shutil.copytree(PYTHON / "gordon", tmp_path / "gordon", ignore=source)
     ran = gordon(tmp_path, *args)
@@ -317,7 +319,7 @@ def test_without_the_core_it_says_how_to_build_it(tmp_path: Path, args: tuple[st
     assert ran.err.startswith("error: the Rust core of gordon is not built\n  try: ")
 
 
-def test_json_on_stdout_is_alone_there_and_is_the_librarys(
+def test_json_on_stdout_is_alone_and_equals_the_api(
     run: Run, trace: str, result: dict[str, Any]
 ) -> None:
     ran = run("survey", trace, "--json", "-")
@@ -404,7 +406,7 @@ def test_tables_fit_the_terminal(
         assert max(map(cell_len, text.splitlines())) <= columns, text
 
 
-def test_a_terminal_too_narrow_cuts_no_number(
+def test_a_narrow_terminal_does_not_cut_numbers(
     run: Run, trace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "30")
@@ -425,7 +427,7 @@ def test_nodes_default_to_the_traces(run: Run, trace: str, tmp_path: Path) -> No
     assert json.loads(ran.out)["nodes"] == 7
 
 
-def test_trace_show_tells_measured_from_estimated(run: Run, trace: str) -> None:
+def test_trace_show_separates_measured_from_estimated(run: Run, trace: str) -> None:
     ran = run("trace", "show", trace, "--json", f"{trace}/../shown.json")
     summary = json.loads((Path(trace).parent / "shown.json").read_text())
     assert ran.out.startswith("sh -c dd if=/dev/urandom of=made")
@@ -475,7 +477,7 @@ def test_every_shipped_file_loads() -> None:
         assert space.load(name)["name"] == name
 
 
-def test_a_trace_that_asks_for_no_work_is_said_to(
+def test_a_trace_without_work_is_a_warning(
     run: Run, trace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`true` may take no tick of the CPU clock: every design would need no time."""

@@ -52,18 +52,18 @@ def test_response_times_are_those_of_the_drive(run: Run, tmp_path: Path, name: s
 
 
 @pytest.fixture
-def asked(run: Run, tmp_path: Path) -> Json:
+def disk_report(run: Run, tmp_path: Path) -> Json:
     def ask(*args: str) -> dict[str, object]:
         ran = run("disk", *args, "--json", str(tmp_path / "json"))
         assert ran.status == 0, ran.err
-        told: dict[str, object] = json.loads((tmp_path / "json").read_text())
-        return told
+        report: dict[str, object] = json.loads((tmp_path / "json").read_text())
+        return report
 
     return ask
 
 
-def test_random_reads_one_at_a_time(asked: Json) -> None:
-    report = asked(
+def test_random_reads_one_at_a_time(disk_report: Json) -> None:
+    report = disk_report(
         "bench", "--pattern", "random-read", "--queue-depth", "1", "--requests", "5000"
     )  # fmt: skip
     # Seek 8.5 ms and half a revolution of 8.33, and 0.13 for the controller and 4 KiB.
@@ -80,7 +80,7 @@ PRESETS = {"cheetah9LP": "seagate-cheetah-9lp", "barracuda": "seagate-barracuda-
 
 
 @pytest.mark.parametrize("name", sorted(PRESETS))
-def test_presets_are_as_near_to_the_drive(run: Run, tmp_path: Path, name: str) -> None:
+def test_presets_are_close_to_the_drive(run: Run, tmp_path: Path, name: str) -> None:
     trace, out = REAL / name / f"{name}.trace.gz", tmp_path / "responses.csv"
     if not trace.is_file():
         pytest.skip(f"the traces of real drives are not here: {trace}")
@@ -94,9 +94,9 @@ def test_presets_are_as_near_to_the_drive(run: Run, tmp_path: Path, name: str) -
 
 
 @pytest.mark.parametrize("name", parts.names("drive"))
-def test_drives_turn_and_read_one_command_at_a_time(asked: Json, name: str) -> None:
+def test_drives_turn_and_read_one_command_at_a_time(disk_report: Json, name: str) -> None:
     args = ("bench", "--preset", name, "--pattern", "random-read", "--requests", "5000")
-    one, many = asked(*args, "--queue-depth", "1"), asked(*args)
+    one, many = disk_report(*args, "--queue-depth", "1"), disk_report(*args)
     # First come, first served: no order is better than another. What waits stops no read-ahead.
     assert many["iops"] == pytest.approx(one["iops"], rel=0.15)
     table = disk.load(name)
@@ -104,19 +104,19 @@ def test_drives_turn_and_read_one_command_at_a_time(asked: Json, name: str) -> N
     # sectors, with nothing read ahead, there are none of those: half a turn, whose mean over 5000
     # is within 0.8 % (one sigma).
     alone = ("--queue-depth", "1", "--size", "512B", "--set", "buffer.read_ahead=none")
-    turns = asked(*args, *alone)["rotation_ms"]
+    turns = disk_report(*args, *alone)["rotation_ms"]
     assert turns["total"] / turns["mean"] == pytest.approx(5000)
     half = 30_000 / table["geometry"]["rpm"]
     assert turns["mean"] == pytest.approx(half, rel=0.02)
     assert "DiskSim" in table["source"]
-    changed = asked(*args, "--set", "scheduler.policy=sptf")
+    changed = disk_report(*args, "--set", "scheduler.policy=sptf")
     assert changed["iops"] > 1.3 * many["iops"]
 
 
 @pytest.mark.parametrize("name", parts.names("disk"))
-def test_presets_seek_and_turn_as_their_sheets_say(asked: Json, name: str) -> None:
+def test_presets_seek_and_turn_as_their_sheets_say(disk_report: Json, name: str) -> None:
     args = ("bench", "--preset", name, "--pattern", "random-read", "--queue-depth", "1")
-    report = asked(*args, "--requests", "5000")
+    report = disk_report(*args, "--requests", "5000")
     preset = disk.load(name)
     average = parse_ns(preset["seek"]["read"]["average"]["value"]) / 1e6
     # Outer tracks hold more, so that random sectors lie a little nearer to each other.
@@ -124,20 +124,20 @@ def test_presets_seek_and_turn_as_their_sheets_say(asked: Json, name: str) -> No
     half = 30_000 / preset["geometry"]["rpm"]["value"]
     assert report["rotation_ms"]["mean"] == pytest.approx(half, rel=0.03)
     args = ("bench", "--preset", name, "--pattern", "sequential-read", "--size", "1MiB")
-    report = asked(*args, "--queue-depth", "4", "--requests", "1000")
+    report = disk_report(*args, "--queue-depth", "4", "--requests", "1000")
     rate = parse_bytes(preset["geometry"]["zones"]["linear"]["outer_rate_per_s"]["value"])
     assert report["bandwidth_mb_s"] == pytest.approx(rate / 1e6, rel=0.02)
 
 
-def test_an_idle_disk_draws_what_it_draws_idle(asked: Json, tmp_path: Path) -> None:
+def test_an_idle_disk_draws_what_it_draws_idle(disk_report: Json, tmp_path: Path) -> None:
     trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 0, 8, 1))
-    report = asked("replay", trace)
+    report = disk_report("replay", trace)
     assert report["energy_j"] == pytest.approx(900, rel=0.001)
 
 
-def test_a_stripe_is_as_fast_as_its_disks_together(asked: Json) -> None:
+def test_a_stripe_is_as_fast_as_its_disks_together(disk_report: Json) -> None:
     args = ("bench", "--pattern", "sequential-read", "--size", "1MiB", "--requests", "2000")
-    one, four = asked(*args), asked(*args, "--stripe", "4", "--stripe-unit", "128KiB")
+    one, four = disk_report(*args), disk_report(*args, "--stripe", "4", "--stripe-unit", "128KiB")
     assert (one["disks"], four["disks"]) == (1, 4)
     assert four["bandwidth_mb_s"] == pytest.approx(4 * one["bandwidth_mb_s"], rel=0.05)
     # Four times the power, a quarter of the time.
@@ -145,9 +145,9 @@ def test_a_stripe_is_as_fast_as_its_disks_together(asked: Json) -> None:
     assert four["reading"] == pytest.approx(one["reading"], rel=0.05)
 
 
-def test_copies_share_reads_and_repeat_writes(asked: Json) -> None:
+def test_mirrors_share_reads_and_repeat_writes(disk_report: Json) -> None:
     def ask(pattern: str, *array: str) -> dict[str, Any]:
-        return asked("bench", "--pattern", pattern, "--requests", "3000", *array)
+        return disk_report("bench", "--pattern", pattern, "--requests", "3000", *array)
 
     one, two = ask("random-read"), ask("random-read", "--copies", "2", "--queue-depth", "64")
     assert (one["disks"], two["disks"]) == (1, 2)
@@ -162,50 +162,50 @@ def test_copies_share_reads_and_repeat_writes(asked: Json) -> None:
     assert four["energy_j"] == pytest.approx(2 * one["energy_j"], rel=0.1)
 
 
-def test_disks_behind_one_adapter_are_no_faster_than_it(asked: Json) -> None:
+def test_disks_behind_one_adapter_are_no_faster_than_it(disk_report: Json) -> None:
     args = ("bench", "--pattern", "sequential-read", "--size", "1MiB", "--requests", "1000")
     four = ("--stripe", "4", "--stripe-unit", "1MiB")
     for array, rate in ((four, "200MB"), (four, "50MB"), ((), "50MB")):
-        report = asked(*args, *array, "--bus-rate", rate)
+        report = disk_report(*args, *array, "--bus-rate", rate)
         assert report["bandwidth_mb_s"] == pytest.approx(parse_bytes(rate) / 1e6, rel=0.02)
-    free = asked(*args, *four)
-    assert asked(*args, *four, "--bus-rate", "2GB")["iops"] == pytest.approx(free["iops"], rel=0.01)
+    free = disk_report(*args, *four)
+    assert disk_report(*args, *four, "--bus-rate", "2GB")["iops"] == pytest.approx(
+        free["iops"], rel=0.01
+    )
 
 
-def test_requests_that_wait_side_by_side_are_joined(asked: Json) -> None:
+def test_waiting_neighbours_are_coalesced(disk_report: Json) -> None:
     args = ("bench", "--pattern", "sequential-write", "--size", "4KiB", "--requests", "4000",
             "--queue-depth", "64", "--set", "cache.write_through=true")  # fmt: skip
-    alone, joined = asked(*args), asked(*args, "--coalesce", "128KiB")
+    alone, joined = disk_report(*args), disk_report(*args, "--coalesce", "128KiB")
     assert alone["coalesced"] == 0
     assert alone["requests"] == joined["requests"] == 4000
     assert 1900 < joined["coalesced"] < 4000
-    scattered = asked(*args, "--coalesce", "128KiB", "--pattern", "random-write")
+    scattered = disk_report(*args, "--coalesce", "128KiB", "--pattern", "random-write")
     assert scattered["coalesced"] < 5
 
 
-def test_reads_from_the_middle_of_a_track_wait_for_less(asked: Json) -> None:
+def test_zero_latency_reads_wait_less(disk_report: Json) -> None:
     args = ("bench", "--pattern", "random-read", "--size", "512KiB", "--queue-depth", "1",
             "--requests", "2000", "--set", "cache.read_ahead=0B")  # fmt: skip
-    plain, early = asked(*args), asked(*args, "--set", "cache.zero_latency=true")
+    plain, early = disk_report(*args), disk_report(*args, "--set", "cache.zero_latency=true")
     assert early["rotation_ms"]["mean"] < 0.9 * plain["rotation_ms"]["mean"]
     assert early["response_ms"]["mean"] < plain["response_ms"]["mean"]
     assert early["seek_ms"]["mean"] == plain["seek_ms"]["mean"]
 
 
-def test_a_disk_spins_down_later_where_it_was_too_soon(
-    asked: Json, run: Run, tmp_path: Path
-) -> None:
+def test_an_adaptive_timeout_spins_down_later(disk_report: Json, run: Run, tmp_path: Path) -> None:
     # Every 30 s, and 6 s to wake: a fifth. After 20 s, 25, and then not before 30.
     trace = mqsim(tmp_path / "t", *((i * 30_000_000_000, i << 20, 8, 1) for i in range(8)))
     slow = tmp_path / "slow.toml"
     state = 'name = "standby"\nafter = "20s"\ndraws = "1W"\nwake = "6s"\nwake_energy_j = 90.0\n'
     text = run("disk", "show", "sata-7200-1tb").out + "[[power.states]]\n" + state
     slow.write_text(text)
-    fixed = asked("replay", trace, "--preset", str(slow))
+    fixed = disk_report("replay", trace, "--preset", str(slow))
     assert (fixed["power_states"][0]["wakes"], fixed["unwelcome_wakes"]) == (7, 0)
     bounds = 'tolerance = 0.05\nstep = "5s"\nleast = "1s"\nmost = "60s"\n'
     slow.write_text(text + "[power.adaptive]\n" + bounds)
-    adaptive = asked("replay", trace, "--preset", str(slow))
+    adaptive = disk_report("replay", trace, "--preset", str(slow))
     assert (adaptive["power_states"][0]["wakes"], adaptive["unwelcome_wakes"]) == (2, 2)
     slow.write_text(text + "[power.adaptive]\n" + bounds.replace('"60s"', '"10s"'))
     ran = run("disk", "replay", trace, "--preset", str(slow))
@@ -213,33 +213,33 @@ def test_a_disk_spins_down_later_where_it_was_too_soon(
     assert "power.adaptive.most is 10s" in ran.err
 
 
-def test_a_drive_of_the_1990s_draws_what_it_is_said_to(
-    asked: Json, run: Run, tmp_path: Path
+def test_a_drive_of_the_1990s_draws_its_published_power(
+    disk_report: Json, run: Run, tmp_path: Path
 ) -> None:
     trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 1 << 20, 8, 1))
     mine = tmp_path / "mine.toml"
     state = 'name = "standby"\nafter = "20s"\ndraws = "1W"\nwake = "6s"\nwake_energy_j = 90.0\n'
     power = '\n[power]\nidle = "8W"\nread = "10W"\nwrite = "10W"\n'
     mine.write_text(run("disk", "show", "quantum-atlas-3").out + power)
-    assert asked("replay", trace, "--preset", str(mine))["energy_j"] == pytest.approx(
+    assert disk_report("replay", trace, "--preset", str(mine))["energy_j"] == pytest.approx(
         800, rel=0.001
     )
     mine.write_text(mine.read_text() + "[[power.states]]\n" + state)
-    report = asked("replay", trace, "--preset", str(mine))
+    report = disk_report("replay", trace, "--preset", str(mine))
     assert report["energy_j"] == pytest.approx(8 * 20 + 80 + 90, rel=0.002)
 
 
-def test_a_disk_that_nobody_asks_spins_down(asked: Json, run: Run, tmp_path: Path) -> None:
+def test_an_idle_disk_spins_down(disk_report: Json, run: Run, tmp_path: Path) -> None:
     trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (100_000_000_000, 1 << 20, 8, 1))
-    awake = asked("replay", trace)
+    awake = disk_report("replay", trace)
     slow = tmp_path / "slow.toml"
     state = 'name = "standby"\nafter = "20s"\ndraws = "1W"\nwake = "6s"\nwake_energy_j = 90.0\n'
     text = run("disk", "show", "sata-7200-1tb").out + "[[power.states]]\n" + state
     slow.write_text(text)
-    asleep = asked("replay", trace, "--preset", str(slow))
-    [told] = asleep["power_states"]
-    assert (told["name"], told["wakes"], asleep["waking_s"]) == ("standby", 1, 6)
-    assert told["time_s"] == pytest.approx(80, rel=0.001)
+    asleep = disk_report("replay", trace, "--preset", str(slow))
+    [report] = asleep["power_states"]
+    assert (report["name"], report["wakes"], asleep["waking_s"]) == ("standby", 1, 6)
+    assert report["time_s"] == pytest.approx(80, rel=0.001)
     # 8 W less for 80 s; it takes 6 s more, and 90 J for them.
     assert asleep["energy_j"] == pytest.approx(awake["energy_j"] - 80 * 8 + 90, rel=0.002)
     later = asleep["response_ms"]["max"] - awake["response_ms"]["max"]
@@ -263,14 +263,14 @@ def test_the_same_seed_gives_the_same_bytes(run: Run, tmp_path: Path) -> None:
     assert bench("7", "a") == bench("7", "b") != bench("8", "c")
 
 
-def test_presets_and_changes(run: Run, asked: Json) -> None:
+def test_presets_and_changes(run: Run, disk_report: Json) -> None:
     assert "sata-7200-1tb" in run("disk", "presets").out
     assert "7200" in run("disk", "show", "sata-7200-1tb").out
     args = ("bench", "--pattern", "random-read", "--requests", "2000")
-    deep, one = asked(*args), asked(*args, "--set", "interface.queue_depth=1")
+    deep, one = disk_report(*args), disk_report(*args, "--set", "interface.queue_depth=1")
     assert deep["iops"] > 1.8 * one["iops"]
     writes = ("bench", "--pattern", "random-write", "--requests", "2000", "--queue-depth", "1")
-    back, through = asked(*writes), asked(*writes, "--set", "cache.write_through=true")
+    back, through = disk_report(*writes), disk_report(*writes, "--set", "cache.write_through=true")
     # One at a time: 9.5 ms to seek, half a revolution; else the best of 128.
     assert through["response_ms"]["mean"] == pytest.approx(9.5 + 4.17 + 0.13, rel=0.03)
     assert back["iops"] > 2 * through["iops"]

@@ -49,24 +49,24 @@ def near(true: float, within: float = 0.05) -> Any:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
     found = fitted(tmp_path, preset)
-    truth, told = disk.load(preset), found.report["parameters"]
+    truth, extracted = disk.load(preset), found.report["parameters"]
     geometry, seek, cache = truth["geometry"], truth["seek"], truth["cache"]
 
-    assert told["rpm"] == value(geometry["rpm"])
-    assert told["sectors"] == value(geometry["sectors"])
-    assert told["track_skew_ms"] == near(ms(geometry["track_skew"]), 0.01)
+    assert extracted["rpm"] == value(geometry["rpm"])
+    assert extracted["sectors"] == value(geometry["sectors"])
+    assert extracted["track_skew_ms"] == near(ms(geometry["track_skew"]), 0.01)
     if preset in HEADS_HIDDEN:
-        assert told["heads"] is None
+        assert extracted["heads"] is None
     else:
-        assert told["heads"] == value(geometry["heads"])
-        assert told["cylinder_skew_ms"] == near(ms(geometry["cylinder_skew"]), 0.01)
-        assert told["head_switch_ms"] == near(ms(seek["head_switch"]))
+        assert extracted["heads"] == value(geometry["heads"])
+        assert extracted["cylinder_skew_ms"] == near(ms(geometry["cylinder_skew"]), 0.01)
+        assert extracted["head_switch_ms"] == near(ms(seek["head_switch"]))
     for name in ("track_to_track", "average", "full_stroke"):
-        assert told["seek_ms"][name] == near(ms(seek["read"][name])), name
+        assert extracted["seek_ms"][name] == near(ms(seek["read"][name])), name
 
     linear = geometry["zones"]["linear"]
-    assert len(told["zones"]) == value(linear["count"])
-    first, last = (told["zones"][at]["sectors_per_track"] for at in (0, -1))
+    assert len(extracted["zones"]) == value(linear["count"])
+    first, last = (extracted["zones"][at]["sectors_per_track"] for at in (0, -1))
     assert last / first == near(value(linear["inner_to_outer"]), 0.01)
     # The outer rate: a cylinder's bytes in the time of its tracks and skews.
     heads, turn = value(geometry["heads"]), 60e3 / value(geometry["rpm"])
@@ -74,19 +74,19 @@ def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
     rate = heads * first * 512 / pitch * 1e3
     assert rate == near(size(linear["outer_rate_per_s"]), 0.01)
     # Zones of the presets have equally many cylinders: where each begins follows.
-    starts = [zone["first_sector"] for zone in told["zones"]]
-    tracks = [zone["sectors_per_track"] for zone in told["zones"]]
+    starts = [zone["first_sector"] for zone in extracted["zones"]]
+    tracks = [zone["sectors_per_track"] for zone in extracted["zones"]]
     whole = sum(tracks)
     for at, start in enumerate(starts):
-        expected = told["sectors"] * sum(tracks[:at]) / whole
-        assert abs(start - expected) < 0.05 * told["sectors"] / len(starts)
+        expected = extracted["sectors"] * sum(tracks[:at]) / whole
+        assert abs(start - expected) < 0.05 * extracted["sectors"] / len(starts)
 
-    memory = told["read_cache"]
+    memory = extracted["read_cache"]
     assert memory["segments"] == value(cache["segments"])
     assert memory["read_ahead_bytes"] == near(size(cache["read_ahead"]))
     assert memory["bytes"] == near(size(cache["size"]) - size(cache["write_limit"]))
-    assert told["interface_mb_s"] == near(size(truth["interface"]["rate_per_s"]) / 1e6)
-    assert told["overhead_us"] == pytest.approx(
+    assert extracted["interface_mb_s"] == near(size(truth["interface"]["rate_per_s"]) / 1e6)
+    assert extracted["overhead_us"] == pytest.approx(
         ms(truth["interface"]["overhead"]) * 1e3, rel=0.05, abs=1
     )
     good = found.report["goodness"]
@@ -98,25 +98,25 @@ def test_parameters_come_back(tmp_path: Path, preset: str) -> None:
 def test_drives_of_another_make_are_known_too(tmp_path: Path, preset: str) -> None:
     """One command at a time, overheads for each kind, spares, skews of single zones."""
     found = fitted(tmp_path, preset)
-    geometry, told = disk.load(preset)["geometry"], found.report["parameters"]
-    assert told["rpm"] == value(geometry["rpm"])
-    assert told["heads"] == value(geometry["heads"])
+    geometry, extracted = disk.load(preset)["geometry"], found.report["parameters"]
+    assert extracted["rpm"] == value(geometry["rpm"])
+    assert extracted["heads"] == value(geometry["heads"])
     cylinders = sum(zone["cylinders"] for zone in geometry["zones"]["table"])
-    assert told["cylinders"] == near(cylinders)
+    assert extracted["cylinders"] == near(cylinders)
     assert found.report["goodness"]["demerit_of_mean"] < 0.03
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_writes_show_write_seeks_and_the_write_cache(tmp_path: Path, preset: str) -> None:
     found = fitted(tmp_path, preset, write=True)
-    truth, told = disk.load(preset), found.report["parameters"]["writes"]
+    truth, extracted = disk.load(preset), found.report["parameters"]["writes"]
     seek, settle = truth["seek"], value(truth["seek"].get("write_settle_ms", 0.0))
     for name in ("track_to_track", "average", "full_stroke"):
         true = ms(seek["write"][name]) if "write" in seek else ms(seek["read"][name]) + settle
-        assert told["seek_ms"][name] == near(true), name
-    assert not told["through"]
-    assert told["cache_bytes"] == near(size(truth["cache"]["write_limit"]))
-    assert told["extents"] == value(truth["cache"]["write_extents"])
+        assert extracted["seek_ms"][name] == near(true), name
+    assert not extracted["through"]
+    assert extracted["cache_bytes"] == near(size(truth["cache"]["write_limit"]))
+    assert extracted["extents"] == value(truth["cache"]["write_extents"])
     # Nothing of it is assumed then.
     for table, key in (("cache", "write_limit"), ("cache", "write_extents"), ("seek", "write")):
         assert "assumed" not in json.dumps(found.config[table][key])
@@ -136,12 +136,12 @@ def test_writes_show_write_seeks_and_the_write_cache(tmp_path: Path, preset: str
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_a_write_cache_is_known_or_said_not_to_be(
+def test_a_write_cache_is_found_or_reported_as_unknown(
     run: Run, tmp_path: Path, setting: tuple[str, ...], limit: int | None, pieces: int | None
 ) -> None:
     found = fitted(tmp_path, "sata-7200-1tb", write=True, set_values=setting)
-    told = found.report["parameters"]["writes"]
-    assert (told["cache_bytes"], told["extents"]) == (limit and near(limit, 0.01), pieces)
+    extracted = found.report["parameters"]["writes"]
+    assert (extracted["cache_bytes"], extracted["extents"]) == (limit and near(limit, 0.01), pieces)
     shown = run("disk", "fit", str(tmp_path / "probes.parquet")).out
     assert ("size unknown" in shown) == (limit is None)
     assert ("number of extents unknown" in shown) == (pieces is None)
@@ -152,8 +152,8 @@ def test_a_write_cache_is_known_or_said_not_to_be(
 
 
 class Slots:
-    """A drive's memory alone: each write has a slot, whatever lies beside it; at each read so many
-    go to the medium. One that finds none free waits."""
+    """The write cache of a drive, without the drive: each write takes a slot, adjacent or not; each
+    read lets `leak` of them go to the medium. A write that finds no free slot waits."""
 
     sector = 512
 
@@ -163,9 +163,9 @@ class Slots:
     def capacity(self) -> int:
         return 1 << 40
 
-    def probe(self, asked: Any) -> list[tuple[int, int]]:
+    def probe(self, probes: Any) -> list[tuple[int, int]]:
         answers = []
-        for op, length in zip(asked[0], asked[2], strict=True):
+        for op, length in zip(probes[0], probes[2], strict=True):
             issued = self.now
             self.now += 100_000 + length * 10 // 3
             if op == READ:
@@ -181,7 +181,7 @@ class Slots:
 
 
 @pytest.mark.parametrize(("leak", "pieces"), [(0, 200), (2, None)])
-def test_what_cannot_be_told_of_a_write_cache_is_not_known(leak: int, pieces: int | None) -> None:
+def test_unclear_times_leave_the_write_cache_unknown(leak: int, pieces: int | None) -> None:
     """Slots that run out before bytes do; a drive that writes while it is kept busy."""
     spindle = Spindle(8.3e6, 0.0, 1e5)
     memory = Memory(overhead=1e5, sectors_a_second=6e5, read_ahead=1024, segments=1, segment=1024)
@@ -189,7 +189,7 @@ def test_what_cannot_be_told_of_a_write_cache_is_not_known(leak: int, pieces: in
     assert answered(asking, Slots(200, leak)) == Room(None, pieces)
 
 
-def test_a_disk_that_writes_through_is_seen_to(tmp_path: Path) -> None:
+def test_write_through_is_detected(tmp_path: Path) -> None:
     setting = ("cache.write_through=true",)
     found = fitted(tmp_path, "sata-7200-1tb", write=True, set_values=setting)
     assert found.report["parameters"]["writes"]["through"]
@@ -197,21 +197,21 @@ def test_a_disk_that_writes_through_is_seen_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("preset", "heads"), [("sata-7200-1tb", 8), ("sata-7200-20tb", 20)])
-def test_a_late_host_is_borne(tmp_path: Path, preset: str, heads: int) -> None:
+def test_a_late_host_does_not_change_the_fit(tmp_path: Path, preset: str, heads: int) -> None:
     log, still = tmp_path / "probes.parquet", tmp_path / "still.parquet"
     pitch = fit.probe(None, log, device=preset, lateness="30us", write=True).cylinder.pitch
     # Tracks to a thousandth of a percent: far away within a zone it is the same track still.
     assert pitch == near(fit.probe(None, still, device=preset).cylinder.pitch, 1e-5)
     found = fit.fit(log)
-    truth, told = disk.load(preset), found.report["parameters"]
+    truth, fitted = disk.load(preset), found.report["parameters"]
     zones = value(truth["geometry"]["zones"]["linear"]["count"])
-    assert (told["rpm"], told["heads"], len(told["zones"])) == (7200, heads, zones)
+    assert (fitted["rpm"], fitted["heads"], len(fitted["zones"])) == (7200, heads, zones)
     for name in ("track_to_track", "average", "full_stroke"):
-        assert told["seek_ms"][name] == near(ms(truth["seek"]["read"][name])), name
+        assert fitted["seek_ms"][name] == near(ms(truth["seek"]["read"][name])), name
     for name in ("track_skew", "cylinder_skew"):
-        assert told[f"{name}_ms"] == near(ms(truth["geometry"][name])), name
-    assert told["writes"]["cache_bytes"] == near(size(truth["cache"]["write_limit"]))
-    assert told["writes"]["extents"] == value(truth["cache"]["write_extents"])
+        assert fitted[f"{name}_ms"] == near(ms(truth["geometry"][name])), name
+    assert fitted["writes"]["cache_bytes"] == near(size(truth["cache"]["write_limit"]))
+    assert fitted["writes"]["extents"] == value(truth["cache"]["write_extents"])
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -223,27 +223,31 @@ def test_heads_are_right_or_not_known(
     tmp_path: Path, preset: str, lateness: str, heads: int, average: float, seed: int
 ) -> None:
     """Where a host is too late for them, other parameters come back all the same."""
-    told = fitted(tmp_path, preset, lateness=lateness, seed=seed).report["parameters"]
-    assert told["rpm"] == near(7200, 0.001)
-    assert told["heads"] in (None, heads)
-    assert told["seek_ms"]["average"] == near(average)
+    extracted = fitted(tmp_path, preset, lateness=lateness, seed=seed).report["parameters"]
+    assert extracted["rpm"] == near(7200, 0.001)
+    assert extracted["heads"] in (None, heads)
+    assert extracted["seek_ms"]["average"] == near(average)
 
 
-def test_other_values_are_seen_as_other(tmp_path: Path) -> None:
+def test_other_values_are_detected(tmp_path: Path) -> None:
     """No parameter is that of the preset whatever the disk."""
     setting = (
         "geometry.rpm=5900", "geometry.heads=6", "seek.head_switch=0.8ms", "cache.segments=10",
         "cache.read_ahead=200KiB", "interface.rate_per_s=150MB", "interface.overhead=250us",
     )  # fmt: skip
-    told = fitted(tmp_path, "sata-7200-1tb", set_values=setting).report["parameters"]
-    assert (told["rpm"], told["heads"], told["read_cache"]["segments"]) == (5900, 6, 10)
-    assert told["head_switch_ms"] == pytest.approx(0.8, rel=0.05)
-    assert told["read_cache"]["read_ahead_bytes"] == pytest.approx(200 << 10, rel=0.05)
-    assert told["interface_mb_s"] == pytest.approx(150, rel=0.05)
-    assert told["overhead_us"] == pytest.approx(250, rel=0.05)
+    extracted = fitted(tmp_path, "sata-7200-1tb", set_values=setting).report["parameters"]
+    assert (extracted["rpm"], extracted["heads"], extracted["read_cache"]["segments"]) == (
+        5900,
+        6,
+        10,
+    )
+    assert extracted["head_switch_ms"] == pytest.approx(0.8, rel=0.05)
+    assert extracted["read_cache"]["read_ahead_bytes"] == pytest.approx(200 << 10, rel=0.05)
+    assert extracted["interface_mb_s"] == pytest.approx(150, rel=0.05)
+    assert extracted["overhead_us"] == pytest.approx(250, rel=0.05)
 
 
-def test_the_file_is_a_disk_and_the_log_gives_it_again(run: Run, tmp_path: Path) -> None:
+def test_the_log_reproduces_the_fitted_disk(run: Run, tmp_path: Path) -> None:
     log, out = str(tmp_path / "iolog.parquet"), tmp_path / "mydisk.toml"
     ran = run("disk", "probe", "--preset", "laptop-7200-320gb", "-o", log)
     assert ran.status == 0, ran.err
@@ -267,7 +271,7 @@ def test_the_file_is_a_disk_and_the_log_gives_it_again(run: Run, tmp_path: Path)
 
 
 class Wide(fit._Simulated):
-    """A disk of ours that is asked by 4096 bytes: its tracks may end within such a sector."""
+    """A simulated disk with requests of 4096 bytes: its tracks may end within such a sector."""
 
     sector = 4096
 
@@ -278,20 +282,20 @@ def test_sectors_of_4096_bytes(preset: str) -> None:
     truth, wide = disk.load(preset), Wide({"device": device.made(preset, None, ())})
     found = answered(extract(wide.capacity() // 4096, 1, True), wide)
     made = model(found, disk.load("sata-7200-1tb"), "itself", "it", 4096)
-    told, geometry, cache = made.parameters, truth["geometry"], truth["cache"]
-    assert told["sectors"] == value(geometry["sectors"])
-    assert told["rpm"] == value(geometry["rpm"])
-    assert told["heads"] == (None if preset in HEADS_HIDDEN else value(geometry["heads"]))
+    fitted, geometry, cache = made.parameters, truth["geometry"], truth["cache"]
+    assert fitted["sectors"] == value(geometry["sectors"])
+    assert fitted["rpm"] == value(geometry["rpm"])
+    assert fitted["heads"] == (None if preset in HEADS_HIDDEN else value(geometry["heads"]))
     linear = geometry["zones"]["linear"]
-    assert len(told["zones"]) == value(linear["count"])
-    first, last = (told["zones"][at]["sectors_per_track"] for at in (0, -1))
+    assert len(fitted["zones"]) == value(linear["count"])
+    first, last = (fitted["zones"][at]["sectors_per_track"] for at in (0, -1))
     assert last / first == near(value(linear["inner_to_outer"]), 0.01)
-    assert told["track_skew_ms"] == near(ms(geometry["track_skew"]), 0.01)
+    assert fitted["track_skew_ms"] == near(ms(geometry["track_skew"]), 0.01)
     for name in ("track_to_track", "average", "full_stroke"):
-        assert told["seek_ms"][name] == near(ms(truth["seek"]["read"][name])), name
-    assert told["read_cache"]["bytes"] == near(size(cache["size"]) - size(cache["write_limit"]))
-    assert told["writes"]["cache_bytes"] == near(size(cache["write_limit"]))
-    assert told["writes"]["extents"] == value(cache["write_extents"])
+        assert fitted["seek_ms"][name] == near(ms(truth["seek"]["read"][name])), name
+    assert fitted["read_cache"]["bytes"] == near(size(cache["size"]) - size(cache["write_limit"]))
+    assert fitted["writes"]["cache_bytes"] == near(size(cache["write_limit"]))
+    assert fitted["writes"]["extents"] == value(cache["write_extents"])
     assert goodness(found, made.config, 4096)["demerit_of_mean"] < 0.025
 
 
@@ -306,22 +310,22 @@ class Flat:
     def capacity(self) -> int:
         return 1 << 40
 
-    def probe(self, asked: Any) -> list[tuple[int, int]]:
+    def probe(self, probes: Any) -> list[tuple[int, int]]:
         answers = []
-        for think in asked[3]:
+        for think in probes[3]:
             issued = self.now + think
             self.now = issued + 80_000
             answers.append((issued, self.now))
         return answers
 
 
-def test_what_does_not_turn_is_no_disk() -> None:
+def test_a_device_that_does_not_rotate_is_not_a_disk() -> None:
     flat = Flat()
     with raises("not-rotating"):
         answered(extract(flat.capacity() // 512, 1, False), flat)
 
 
-def test_a_file_on_a_disk_is_none(run: Run, tmp_path: Path) -> None:
+def test_a_file_is_not_a_disk(run: Run, tmp_path: Path) -> None:
     """Blocks that nothing was written to come at once, whatever the disk below."""
     flat = tmp_path / "flat"
     with flat.open("wb") as file:
@@ -334,11 +338,11 @@ def test_a_file_on_a_disk_is_none(run: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "log").exists()
 
 
-def test_a_log_of_other_questions_is_refused(tmp_path: Path) -> None:
+def test_a_log_of_other_probes_is_refused(tmp_path: Path) -> None:
     log = tmp_path / "probes.parquet"
     fit.probe(None, log, device="ide-flashcache")
     recorded = Recorded(log)
-    recorded._asked[1][100] += 512
+    recorded._probes[1][100] += 512
     with raises("log-of-another-version", str(log)):
         answered(extract(recorded.capacity() // 512, 1, False), recorded)
 
@@ -370,7 +374,7 @@ def test_bad_input_is_one_clear_error(
     assert not Path("x").exists()
 
 
-def test_a_log_of_requests_is_no_log_of_probes(run: Run, tmp_path: Path) -> None:
+def test_a_log_of_requests_is_not_a_log_of_probes(run: Run, tmp_path: Path) -> None:
     out = str(tmp_path / "requests.parquet")
     ran = run(
         "disk", "bench", "--pattern", "random-read", "--requests", "10", "--requests-out", out

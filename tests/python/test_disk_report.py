@@ -64,7 +64,7 @@ def test_the_mechanisms_time_is_of_the_disk() -> None:
     assert 0.62 < times["transfer"] < 1.2
 
 
-def test_energy_is_told_by_state(tmp_path: Path) -> None:
+def test_energy_is_reported_by_state(tmp_path: Path) -> None:
     slow = disk.load("sata-7200-1tb")
     state = {"name": "standby", "after": "20s", "draws": "1W", "wake": "6s", "wake_energy_j": 90.0}
     slow["power"]["states"] = [state]
@@ -106,7 +106,7 @@ def test_a_report_says_what_was_simulated(run: Run, tmp_path: Path) -> None:
     assert facts["trace crc32"] == report["provenance"]["trace"]["crc32"]
     assert (facts["seed"], facts["scheduler"]) == ("7", "look")
     assert f"gordon {report['provenance']['version']}, seed 7" in text
-    # Published and assumed are told apart.
+    # Published and assumed values are marked.
     rpm = re.search(r'<th scope="row">geometry.rpm</th>.*?</tr>', text)
     assert rpm
     assert "published" in rpm[0]
@@ -116,7 +116,7 @@ def test_a_report_says_what_was_simulated(run: Run, tmp_path: Path) -> None:
     assert 'class="tag assumed"' in skew[0]
 
 
-def test_a_whole_drives_source_is_told_once(tmp_path: Path) -> None:
+def test_a_source_shared_by_a_whole_drive_is_printed_once(tmp_path: Path) -> None:
     text = disk.bench("random-read", "seagate-cheetah-9lp", requests=100).html()
     parameters = text.partition('id="parameters"')[2].partition("</section>")[0]
     assert parameters.count("valid/cheetah9LP.diskspecs") == 1
@@ -128,9 +128,9 @@ def test_a_comparison_gives_each_the_same_load(run: Run, tmp_path: Path) -> None
     page = tmp_path / "c.html"
     ran = run("disk", "compare", *PAIR, *LOAD, "--report", str(page), "--json", "-")
     assert ran.status == 0, ran.err
-    told = json.loads(ran.out)
-    assert told["baseline"] == PAIR[0]
-    first, second = told["devices"]
+    report = json.loads(ran.out)
+    assert report["baseline"] == PAIR[0]
+    first, second = report["devices"]
     assert (first["name"], second["name"]) == PAIR
     one = disk.bench("mixed", PAIR[1], size="16KiB", requests=1000).report
     assert second["report"] == one
@@ -207,8 +207,8 @@ def test_a_place_that_cannot_be_written_is_an_error(run: Run) -> None:
 
 
 def test_a_description_of_disksims_shows_its_numbers(run: Run, tmp_path: Path) -> None:
-    beside: Any = Path(__file__).resolve().parents[3] / "shared/traces"
-    folder = Path(os.environ.get("GORDON_TRACES", beside)) / "disk/cheetah9LP"
+    shared: Any = Path(__file__).resolve().parents[3] / "shared/traces"
+    folder = Path(os.environ.get("GORDON_TRACES", shared)) / "disk/cheetah9LP"
     if not folder.is_dir():
         pytest.skip(f"the traces of real drives are not here: {folder}")
     specs = folder / "cheetah9LP.diskspecs"

@@ -69,7 +69,7 @@ def test_overhead_ratio_is_fitted_to_the_papers_two_machines() -> None:
     assert "19 W" in fitted["field"]["assumed"]
 
 
-def test_what_activity_adds_scales_with_f_v_squared() -> None:
+def test_active_power_scales_with_f_v_squared() -> None:
     from gordon.parts import Catalogue
     from gordon.survey.power import node
 
@@ -80,7 +80,7 @@ def test_what_activity_adds_scales_with_f_v_squared() -> None:
     assert active == pytest.approx(4 * (12 + 8.8 * scale) + 5.3 + 2 * 17)
 
 
-def test_result_keeps_what_others_read(result: dict[str, Any]) -> None:
+def test_the_result_has_the_keys_that_others_read(result: dict[str, Any]) -> None:
     assert result["nodes"] == 32
     assert len(result["designs"]) == 84
     for design in result["designs"]:
@@ -109,7 +109,7 @@ def test_named_designs_are_the_extremes(result: dict[str, Any]) -> None:
             assert best[name + suffix]["sync"][key] == min(d["sync"][key] for d in among)
 
 
-def test_table_6_is_beside_ours(result: dict[str, Any]) -> None:
+def test_table_6_of_the_paper_is_compared_with_ours(result: dict[str, Any]) -> None:
     rows = result["table6"]["rows"]
     maxe = next(r for r in rows if r["paper_name"] == "MaxE")
     assert maxe["design"] == "atom-1.9GHz-x1-flash"
@@ -125,20 +125,20 @@ def test_table_6_is_beside_ours(result: dict[str, Any]) -> None:
     assert {*result["front"], *result["named"].values()} <= set(own)
 
 
-def test_differences_are_told_with_figures_of_the_result(result: dict[str, Any]) -> None:
-    told = " ".join(result["differences"])
-    assert "`sh -c dd if=/dev/urandom" in told
+def test_differences_are_explained_with_figures_of_the_result(result: dict[str, Any]) -> None:
+    report = " ".join(result["differences"])
+    assert "`sh -c dd if=/dev/urandom" in report
     # Table 3's idle powers of the MaxE node: 0.16 + 3 + 64 x 0.003 + 0.16 + 0.7.
-    assert "MaxE 2.32 W nosync < 4.21 W" in told
-    assert "4.81 W sync <" not in told
-    assert "draws 19.9, 45.7 and 106.2 W" in told
+    assert "MaxE 2.32 W nosync < 4.21 W" in report
+    assert "4.81 W sync <" not in report
+    assert "draws 19.9, 45.7 and 106.2 W" in report
     # 92.74 / 106.18.
-    assert "falls to 0.87 in the paper" in told
+    assert "falls to 0.87 in the paper" in report
     powers = {d["id"]: d["sync"]["node_power_w"] for d in result["designs"]}
     ours = [f"{powers[f'core2-2.4GHz-x{cpus}-flash']:.1f}" for cpus in (1, 2, 4)]
-    assert f"with one memory per processor, it draws {ours[0]}, {ours[1]} and {ours[2]} W" in told
+    assert f"with one memory per processor, it draws {ours[0]}, {ours[1]} and {ours[2]} W" in report
     ratio = powers["core2-1.8GHz-x4-flash"] / powers["core2-2.4GHz-x4-flash"]
-    assert f"and to {ratio:.2f} here" in told
+    assert f"and to {ratio:.2f} here" in report
 
 
 def test_sensitivity_scales_energy_and_moves_no_comparison(

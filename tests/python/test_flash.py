@@ -31,11 +31,11 @@ def assert_keys(report: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", flash.names())
-def test_every_preset_runs(told: Json, name: str) -> None:
+def test_every_preset_runs(flash_report: Json, name: str) -> None:
     args = ("bench", "--requests", "2000", "--preset", name)
-    written = told(*args, "--pattern", "random-write")
+    written = flash_report(*args, "--pattern", "random-write")
     assert (written["write"]["requests"], written["failed_requests"]) == (2000, 0)
-    report = told(*args, "--pattern", "mixed", "--span", "1GiB")
+    report = flash_report(*args, "--pattern", "mixed", "--span", "1GiB")
     assert_keys(report)
     assert report["requests"] == 2000
     assert report["read"]["requests"] + report["write"]["requests"] == 2000
@@ -54,8 +54,8 @@ def test_presets_are_listed_and_shown(run: Run, tmp_path: Path) -> None:
     assert "256GB" in listed
 
 
-def test_replay_has_the_traces_numbers(told: Json, mixed: str) -> None:
-    report = told("replay", mixed, *SMALL)
+def test_replay_has_the_traces_numbers(flash_report: Json, mixed: str) -> None:
+    report = flash_report("replay", mixed, *SMALL)
     assert_keys(report)
     for op in ("read", "write"):
         assert report[op]["requests"] == 1000
@@ -70,26 +70,26 @@ def test_replay_has_the_traces_numbers(told: Json, mixed: str) -> None:
     assert report["provenance"]["trace"]["format"] == "mqsim"
 
 
-def test_closed_loop_keeps_so_many_outstanding(told: Json, mixed: str) -> None:
-    slow = told("replay", mixed, *SMALL, "--closed-loop", "--queue-depth", "1")
-    fast = told("replay", mixed, *SMALL, "--closed-loop", "--queue-depth", "16")
+def test_a_closed_loop_keeps_the_queue_depth(flash_report: Json, mixed: str) -> None:
+    slow = flash_report("replay", mixed, *SMALL, "--closed-loop", "--queue-depth", "1")
+    fast = flash_report("replay", mixed, *SMALL, "--closed-loop", "--queue-depth", "16")
     assert (slow["outstanding"]["max"], fast["outstanding"]["max"]) == (1, 16)
     assert fast["bandwidth_mb_s"] > 1.5 * slow["bandwidth_mb_s"]
 
 
-def test_speed_scales_arrivals(told: Json, mixed: str) -> None:
-    slow, fast = (told("replay", mixed, *SMALL, "--speed", x) for x in ("0.1", "1"))
+def test_speed_scales_arrivals(flash_report: Json, mixed: str) -> None:
+    slow, fast = (flash_report("replay", mixed, *SMALL, "--speed", x) for x in ("0.1", "1"))
     assert slow["simulated_s"] == pytest.approx(10 * fast["simulated_s"], rel=0.2)
 
 
-def test_split_makes_more_requests_of_the_device(told: Json, mixed: str) -> None:
-    report = told("replay", mixed, *SMALL, "--split", "4KiB")
+def test_split_makes_more_requests_of_the_device(flash_report: Json, mixed: str) -> None:
+    report = flash_report("replay", mixed, *SMALL, "--split", "4KiB")
     assert (report["requests"], report["device_requests"]) == (2000, 8000)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_every_pattern_runs(told: Json, pattern: str) -> None:
-    report = told("bench", "--pattern", pattern, "--requests", "500", *SMALL)
+def test_every_pattern_runs(flash_report: Json, pattern: str) -> None:
+    report = flash_report("bench", "--pattern", pattern, "--requests", "500", *SMALL)
     assert report["requests"] == 500
     reads = {"random-read": 500, "sequential-read": 500, "gordon-pair": 500}
     if pattern != "mixed":
@@ -97,12 +97,12 @@ def test_every_pattern_runs(told: Json, pattern: str) -> None:
     assert report["unmapped_reads"] == 0
 
 
-def test_bench_is_a_closed_loop_of_32_unless_told(told: Json) -> None:
+def test_bench_is_a_closed_loop_of_32_by_default(flash_report: Json) -> None:
     args = ("bench", "--pattern", "random-read", "--requests", "2000", *SMALL)
-    assert told(*args)["outstanding"]["max"] == 32
-    assert told(*args, "--queue-depth", "4")["outstanding"]["max"] == 4
+    assert flash_report(*args)["outstanding"]["max"] == 32
+    assert flash_report(*args, "--queue-depth", "4")["outstanding"]["max"] == 4
     # A read every millisecond never waits for another.
-    apart = told(*args, "--every", "1ms")
+    apart = flash_report(*args, "--every", "1ms")
     assert apart["outstanding"]["max"] == 1
     assert apart["simulated_s"] == pytest.approx(2, rel=0.01)
 
@@ -121,15 +121,17 @@ def test_far_from_theory_says_why(run: Run) -> None:
     assert "stale pages fill 1.28 blocks only" in far
 
 
-def test_bench_takes_its_own_options(told: Json) -> None:
+def test_bench_takes_its_own_options(flash_report: Json) -> None:
     args = ("bench", "--requests", "2000", *SMALL)
-    report = told(*args, "--pattern", "mixed", "--read-share", "0", "--size", "8KiB")
+    report = flash_report(*args, "--pattern", "mixed", "--read-share", "0", "--size", "8KiB")
     assert report["write"]["bytes"] == 2000 * 8192
-    report = told(*args, "--pattern", "random-write", "--span", "128KiB", "--size", "64KiB")
+    report = flash_report(*args, "--pattern", "random-write", "--span", "128KiB", "--size", "64KiB")
     assert report["write"]["requests"] == 2000
-    pair = told(*args, "--pattern", "gordon-pair", "--way", "write", "--order", "sequential")
+    pair = flash_report(
+        *args, "--pattern", "gordon-pair", "--way", "write", "--order", "sequential"
+    )
     assert pair["write"]["bytes"] == 1000 * 131072
-    queues = told(*args, "--pattern", "random-write", "--queues", "2", "--weights", "3,1")
+    queues = flash_report(*args, "--pattern", "random-write", "--queues", "2", "--weights", "3,1")
     assert [q["weight"] for q in queues["queues"]] == [3, 1]
     heavy, light = queues["queues"]
     assert heavy["requests"] == light["requests"] == 1000
@@ -141,14 +143,14 @@ def test_bench_takes_its_own_options(told: Json) -> None:
     assert heavy["finished_s"] < light["finished_s"] == queues["simulated_s"]
     for hot in ("0.05", "0.5"):
         more = ("--hot-space", hot, "--hot-share", "0.9")
-        assert told(*args, "--pattern", "hot-cold", *more)["requests"] == 2000
-    assert told(*args, "--pattern", "zipf", "--exponent", "1.2")["requests"] == 2000
+        assert flash_report(*args, "--pattern", "hot-cold", *more)["requests"] == 2000
+    assert flash_report(*args, "--pattern", "zipf", "--exponent", "1.2")["requests"] == 2000
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_wa_is_simulated_with_theory_beside_it(told: Json, policy: str) -> None:
+def test_wa_reports_the_simulation_and_the_theory(flash_report: Json, policy: str) -> None:
     args = ("wa", "--policy", policy, "--rho", "0.7", "--blocks", "256", "--pages-per-block", "16")
-    report = told(*args, "--seed", "3")
+    report = flash_report(*args, "--seed", "3")
     pages = report["pages"]
     simulated = (pages["host_program"] + pages["gc_program"]) / pages["host_program"]
     assert report["write_amplification"] == simulated
@@ -157,30 +159,32 @@ def test_wa_is_simulated_with_theory_beside_it(told: Json, policy: str) -> None:
         assert simulated == pytest.approx(report["theory"], rel=0.05)
     else:
         assert report["theory"] is None
-    assert told(*args, "--seed", "4")["write_amplification"] != simulated
+    assert flash_report(*args, "--seed", "4")["write_amplification"] != simulated
 
 
-def test_wa_takes_hot_and_cold_and_choices(told: Json) -> None:
+def test_wa_takes_hot_and_cold_and_choices(flash_report: Json) -> None:
     args = ("wa", "--rho", "0.8", "--blocks", "256", "--pages-per-block", "16")
     hot = ("--hot-space", "0.1", "--hot-share", "0.9")
-    alike, told_apart = told(*args, *hot), told(*args, *hot, "--separate")
-    assert told_apart["write_amplification"] < alike["write_amplification"]
-    few, many = (told(*args, "--policy", "d-choices", "--choices", d) for d in ("2", "32"))
+    alike, separated = flash_report(*args, *hot), flash_report(*args, *hot, "--separate")
+    assert separated["write_amplification"] < alike["write_amplification"]
+    few, many = (flash_report(*args, "--policy", "d-choices", "--choices", d) for d in ("2", "32"))
     assert many["write_amplification"] < few["write_amplification"]
 
 
-def test_compare_is_each_run_alone(run: Run, told: Json, mixed: str, tmp_path: Path) -> None:
+def test_compare_is_each_run_alone(
+    run: Run, flash_report: Json, mixed: str, tmp_path: Path
+) -> None:
     own = tmp_path / "one-bus.toml"
     text = flash.text("gordon-slc-256g").replace(
         'bus_rate = { value = "133MHz"', 'bus_rate = { value = "40MHz"'
     )
     own.write_text(text)
     names = ("gordon-slc-256g", "gordon-mlc-512g", str(own))
-    together = told("compare", mixed, *names, *SMALL)
+    together = flash_report("compare", mixed, *names, *SMALL)
     assert together["baseline"] == names[0]
     assert [d["name"] for d in together["devices"]] == [*names[:2], "one-bus"]
     for name, row in zip(names, together["devices"], strict=True):
-        assert row["report"] == told("replay", mixed, "--preset", name, *SMALL)
+        assert row["report"] == flash_report("replay", mixed, "--preset", name, *SMALL)
         first = together["devices"][0]["report"]
         assert row["relative"]["energy_j"] == row["report"]["energy_j"] / first["energy_j"]
     slow = together["devices"][2]["relative"]
@@ -190,8 +194,8 @@ def test_compare_is_each_run_alone(run: Run, told: Json, mixed: str, tmp_path: P
     assert "one-bus" in shown.out
 
 
-def test_compare_takes_a_pattern(told: Json) -> None:
-    both = told(
+def test_compare_takes_a_pattern(flash_report: Json) -> None:
+    both = flash_report(
         "compare", "gordon-slc-256g", "nvme-tlc-1tb", "--pattern", "random-write", "--requests",
         "500", *SMALL,
     )  # fmt: skip
@@ -201,15 +205,15 @@ def test_compare_takes_a_pattern(told: Json) -> None:
 # What the device is.
 
 
-def test_capacity_scales_the_planes_and_keeps_the_spare_part(told: Json) -> None:
+def test_capacity_scales_the_planes_and_keeps_the_spare_part(flash_report: Json) -> None:
     args = ("bench", "--pattern", "random-write", "--requests", "100")
-    report = told(*args, "--set", "capacity=8GiB")
+    report = flash_report(*args, "--set", "capacity=8GiB")
     device = report["provenance"]["config"]["device"]
     # 16384 blocks a plane for 256 GB.
     assert device["geometry"]["blocks_per_plane"] == -(-16384 * 8 * 2**30 // 256_000_000_000)
     assert device["capacity"] == "8GiB"
     both = ("--set", "capacity=8GiB", "--set", "geometry.blocks_per_plane=800")
-    device = told(*args, *both)["provenance"]["config"]["device"]
+    device = flash_report(*args, *both)["provenance"]["config"]["device"]
     assert device["geometry"]["blocks_per_plane"]["value"] == 800
     assert "--set" in device["capacity"]["assumed"]
 
@@ -222,36 +226,40 @@ def provision(report: dict[str, Any]) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("name", flash.names())
-def test_a_changed_geometry_keeps_the_over_provisioning(told: Json, name: str) -> None:
+def test_a_changed_geometry_keeps_the_over_provisioning(flash_report: Json, name: str) -> None:
     args = ("bench", "--pattern", "random-read", "--requests", "10", "--span", "1MiB")
-    raw, _, _ = provision(told(*args, "--preset", name, "--set", "capacity=200GiB"))
+    raw, _, _ = provision(flash_report(*args, "--preset", name, "--set", "capacity=200GiB"))
     buses = flash.load(name)["geometry"]["buses"]["value"]
     twice = ("--set", f"geometry.buses={2 * buses}", "--set", "capacity=200GiB")
     for settings in (twice, twice[2:] + twice[:2]):
-        report = told(*args, "--preset", name, *settings)
+        report = flash_report(*args, "--preset", name, *settings)
         assert report["exported_capacity_bytes"] == 200 * 2**30
         blocks = report["provenance"]["config"]["device"]["geometry"]["blocks_per_plane"]
         # Whole blocks a plane, rounded up.
         assert raw <= report["raw_capacity_bytes"] < raw * (1 + 1 / (blocks - 1))
-    halved = told(*args, "--preset", name, "--set", f"geometry.buses={buses // 2}")
+    halved = flash_report(*args, "--preset", name, "--set", f"geometry.buses={buses // 2}")
     half_raw, half_exported, _ = provision(halved)
-    whole = told(*args, "--preset", name)
+    whole = flash_report(*args, "--preset", name)
     assert half_raw * 2 == whole["raw_capacity_bytes"]
     # Down to a whole page of the map.
     assert 0 <= whole["exported_capacity_bytes"] / 2 - half_exported < halved["page_bytes"]
 
 
 @pytest.mark.parametrize(("size", "groups"), [("2KiB", 64), ("8KiB", 16), ("256KiB", 1)])
-def test_each_die_group_has_a_write_point_unless_set(told: Json, size: str, groups: int) -> None:
+def test_each_die_group_has_a_write_point_unless_set(
+    flash_report: Json, size: str, groups: int
+) -> None:
     """Figure 4 of the paper: with a write point for each, 8 KiB pages write as fast as 4 KiB."""
     args = ("bench", "--pattern", "sequential-write", "--size", "256KiB", "--requests", "500")
-    free = told(*args, "--super-page", size, "--set", "capacity=32GiB")
+    free = flash_report(*args, "--super-page", size, "--set", "capacity=32GiB")
     assert not any("write_points" in warning for warning in free["warnings"])
     points = ("--write-points", str(groups))
-    same = told(*args, "--super-page", size, "--set", "capacity=32GiB", *points)
+    same = flash_report(*args, "--super-page", size, "--set", "capacity=32GiB", *points)
     assert same["write"]["bandwidth_mb_s"] == free["write"]["bandwidth_mb_s"]
     if groups > 1:
-        one = told(*args, "--super-page", size, "--set", "capacity=32GiB", "--write-points", "1")
+        one = flash_report(
+            *args, "--super-page", size, "--set", "capacity=32GiB", "--write-points", "1"
+        )
         assert one["write"]["bandwidth_mb_s"] < 0.6 * free["write"]["bandwidth_mb_s"]
         assert any("ftl.write_points=1" in warning for warning in one["warnings"])
 
@@ -278,9 +286,9 @@ def used(report: dict[str, Any]) -> float:
 YEAR_S = 365.25 * 86400
 
 
-def test_a_burst_has_no_lifetime_and_uses_endurance(run: Run, told: Json) -> None:
+def test_a_burst_has_no_lifetime_and_uses_endurance(run: Run, flash_report: Json) -> None:
     args = ("bench", "--pattern", "random-write", "--requests", "2000", *SMALL)
-    report = told(*args)
+    report = flash_report(*args)
     assert report["simulated_s"] < 60
     assert (report["lifetime_years"], report["first_block_years"]) == (None, None)
     assert report["endurance_used"] == pytest.approx(used(report))
@@ -291,12 +299,12 @@ def test_a_burst_has_no_lifetime_and_uses_endurance(run: Run, told: Json) -> Non
 
 @pytest.mark.parametrize(("seconds", "lasts"), [(59, False), (600, True)])
 def test_a_lifetime_is_that_of_the_whole_trace(
-    told: Json, tmp_path: Path, seconds: int, lasts: bool
+    flash_report: Json, tmp_path: Path, seconds: int, lasts: bool
 ) -> None:
     """Nearly all writes are in a burst at the start; the trace ends with one read."""
     rows = [(10**6 * at, 128 * (at % 100), 128, 0) for at in range(3000)]
     trace = mqsim(tmp_path / "t", *rows, (seconds * 10**9, 0, 8, 1))
-    report = told("replay", trace, *SMALL)
+    report = flash_report("replay", trace, *SMALL)
     assert report["lifetime_span_s"] == pytest.approx(seconds, abs=0.01)
     assert report["endurance_used"] == pytest.approx(used(report))
     if not lasts:
@@ -306,23 +314,23 @@ def test_a_lifetime_is_that_of_the_whole_trace(
     assert report["lifetime_years"] == pytest.approx(years, rel=1e-3)
     # The most erased block is erased more often than the mean.
     assert 0 < report["first_block_years"] < report["lifetime_years"] * 2
-    twice = told("replay", trace, *SMALL, "--repeat", "2")
+    twice = flash_report("replay", trace, *SMALL, "--repeat", "2")
     assert twice["lifetime_span_s"] == pytest.approx(2 * seconds, rel=1e-3)
-    fast = told("replay", trace, *SMALL, "--speed", "4")
+    fast = flash_report("replay", trace, *SMALL, "--speed", "4")
     assert fast["lifetime_years"] == pytest.approx(years / 4, rel=1e-3)
 
 
-def test_settings_reach_the_device(told: Json) -> None:
+def test_settings_reach_the_device(flash_report: Json) -> None:
     args = ("bench", "--pattern", "random-read", "--size", "2KiB", "--requests", "500", *SMALL)
-    fast = told(*args)
-    slow = told(*args, "--set", "timing.read=250us", "--set", "ftl.victim=fifo")
+    fast = flash_report(*args)
+    slow = flash_report(*args, "--set", "timing.read=250us", "--set", "ftl.victim=fifo")
     difference = slow["read"]["latency_us"]["p50"] - fast["read"]["latency_us"]["p50"]
     assert difference >= 225
-    listed = told(*args, "--set", 'timing.read=["25us", "475us"]')
+    listed = flash_report(*args, "--set", 'timing.read=["25us", "475us"]')
     assert listed["read"]["latency_us"]["max"] > slow["read"]["latency_us"]["p50"]
-    shaped = told(*args, "--super-page", "8KiB", "--write-points", "2")
+    shaped = flash_report(*args, "--super-page", "8KiB", "--write-points", "2")
     device = shaped["provenance"]["config"]["device"]
     assert device["super_page"]["size"]["value"] == "8KiB"
     assert device["ftl"]["write_points"]["value"] == 2
     # A key that the preset's file does not have.
-    assert told(*args, "--set", "host.latency=1ms")["read"]["latency_us"]["p50"] >= 1000
+    assert flash_report(*args, "--set", "host.latency=1ms")["read"]["latency_us"]["p50"] >= 1000

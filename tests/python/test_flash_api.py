@@ -22,7 +22,7 @@ from conftest import CHANGES, SMALL, Json, Run, raises
 # What people see.
 
 
-def test_it_is_one_screen(run: Run, mixed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_fits_one_screen(run: Run, mixed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran = run("flash", "replay", mixed, *SMALL)
     assert "modelled" in ran.out
     for word in ("read", "write amplification", "erases", "busy", "energy", "endurance", "p99.9"):
@@ -150,19 +150,19 @@ def test_pyarrow_reads_what_is_written(tmp_path: Path, mixed: str) -> None:
     assert pq.read_table(out).num_rows == 2000
 
 
-def test_the_api_is_the_command(told: Json, mixed: str) -> None:
+def test_the_api_is_the_command(flash_report: Json, mixed: str) -> None:
     changes = [*CHANGES, "ftl.victim=fifo"]
     result = flash.replay(mixed, closed_loop=True, queue_depth=8, set_values=changes)
     args = ("--closed-loop", "--queue-depth", "8", *SMALL, "--set", "ftl.victim=fifo")
-    assert told("replay", mixed, *args) == result.report
+    assert flash_report("replay", mixed, *args) == result.report
     device = flash.load("gordon-slc-256g")
     assert flash.replay(mixed, device, set_values=changes).report["requests"] == 2000
     wa = flash.wa("fifo", 0.7, blocks=64, pages_per_block=16)
     small = ("--rho", "0.7", "--blocks", "64", "--pages-per-block", "16")
-    assert told("wa", "--policy", "fifo", *small) == wa
+    assert flash_report("wa", "--policy", "fifo", *small) == wa
 
 
-def test_an_option_that_is_none_is_named(mixed: str) -> None:
+def test_an_unknown_option_is_named(mixed: str) -> None:
     with raises("unknown-name", "option `queue_dept`") as raised:
         flash.replay(mixed, queue_dept=3)
     assert raised.value.args[1] == "`queue_depth`"
@@ -170,16 +170,16 @@ def test_an_option_that_is_none_is_named(mixed: str) -> None:
         flash.compare(None, ["gordon-slc-256g", "nvme-tlc-1tb"])
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     ticks: list[tuple[int, int]] = []
-    told = flash.bench(
+    report = flash.bench(
         "random-write", requests=3000, set_values=CHANGES,
         progress=lambda *tick: ticks.append(tick),
     )  # fmt: skip
     assert ticks[-1] == (3000, 3000)
-    assert repr(told) == (
+    assert repr(report) == (
         f"<gordon.flash.Result gordon-slc-256g: 3000 requests in "
-        f"{told.report['simulated_s']:.3g} s>"
+        f"{report.report['simulated_s']:.3g} s>"
     )
 
 

@@ -39,7 +39,7 @@ def test_a_run_has_a_summary_and_tables() -> None:
         assert "arrow_array_stream" in repr(table.__arrow_c_stream__())
 
 
-def test_runs_at_once_are_runs_alone() -> None:
+def test_concurrent_runs_equal_single_runs() -> None:
     configs = [config(1000) | {"seed": seed} for seed in (1, 2)]
     alone = [_core.flash_run(json.dumps(c)).json() for c in configs]
     at_once = [r.json() for r in _core.flash_run_all([("a", json.dumps(c)) for c in configs])]

@@ -121,7 +121,7 @@ def test_bad_input_is_one_clear_error(
         (("melt",), 2, "melt"),
     ],
 )
-def test_wrong_usage_is_told(run: Run, args: tuple[str, ...], status: int, what: str) -> None:
+def test_wrong_usage_is_an_error(run: Run, args: tuple[str, ...], status: int, what: str) -> None:
     ran = run("flash", *args)
     assert (ran.status, ran.out) == (status, "")
     assert what in ran.err
@@ -134,52 +134,52 @@ def test_from_python_too_numbers_are_finite() -> None:
         flash.wa(rho=float("nan"))
 
 
-def test_choices_that_change_nothing_are_told(told: Json) -> None:
+def test_choices_without_effect_are_warnings(flash_report: Json) -> None:
     args = ("bench", "--pattern", "random-write", "--requests", "10", "--set", "capacity=8GiB")
     choices, greedy = ("--set", "ftl.choices=4"), ("--set", "ftl.victim=greedy")
-    assert "ftl.choices=4 changes nothing" in told(*args, *choices)["warnings"][0]
+    assert "ftl.choices=4 changes nothing" in flash_report(*args, *choices)["warnings"][0]
     for of_mqsim in (choices, greedy):
         # Those of the preset go with its policy.
-        assert told(*args, "--preset", "mqsim-mlc-512g", *of_mqsim)["warnings"] == []
-    both = told(*args, "--preset", "mqsim-mlc-512g", *greedy, *choices)
+        assert flash_report(*args, "--preset", "mqsim-mlc-512g", *of_mqsim)["warnings"] == []
+    both = flash_report(*args, "--preset", "mqsim-mlc-512g", *greedy, *choices)
     assert "ftl.choices=4 changes nothing" in both["warnings"][0]
 
 
-def test_bad_lines_are_skipped_and_counted(run: Run, told: Json, tmp_path: Path) -> None:
+def test_bad_lines_are_skipped_and_counted(run: Run, flash_report: Json, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("0 0 0 8 1\nnonsense\n50 0 8 8 0\n40 0 16 8 0\n")
     args = ("replay", str(tmp_path / "t"), "--format", "mqsim", "--skip-bad")
-    report = told(*args, "--order", "sort", *SMALL)
+    report = flash_report(*args, "--order", "sort", *SMALL)
     assert report["requests"] == 3
     assert report["provenance"]["trace"]["skipped"] == 1
     assert any("line 2" in warning for warning in report["warnings"])
-    clamped = told(*args, "--order", "clamp", *SMALL)
+    clamped = flash_report(*args, "--order", "clamp", *SMALL)
     assert clamped["provenance"]["trace"]["clamped"] == 1
     assert "warning: " in run("flash", *args, "--order", "clamp", *SMALL).err
     # Times that are not used need not be in order.
-    assert told(*args, "--closed-loop", *SMALL)["requests"] == 3
+    assert flash_report(*args, "--closed-loop", *SMALL)["requests"] == 3
 
 
-def test_addresses_may_wrap(told: Json, tmp_path: Path) -> None:
+def test_addresses_may_wrap(flash_report: Json, tmp_path: Path) -> None:
     trace = mqsim(tmp_path / "t", (0, 0, 8, 1), (1000, 10**9, 8, 1))
-    assert told("replay", trace, "--fit", "wrap", *SMALL)["read"]["requests"] == 2
+    assert flash_report("replay", trace, "--fit", "wrap", *SMALL)["read"]["requests"] == 2
 
 
-def test_only_one_device_of_a_trace(told: Json, tmp_path: Path) -> None:
+def test_only_one_device_of_a_trace(flash_report: Json, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("0 0 0 8 1\n10 3 8 8 0\n20 3 16 8 0\n")
     args = ("replay", str(tmp_path / "t"), *SMALL)
-    assert told(*args)["requests"] == 3
-    assert told(*args, "--device", "3")["write"]["requests"] == 2
-    assert told(*args, "--device", "0")["read"]["requests"] == 1
-    by = told(*args, "--queue-by", "device")
+    assert flash_report(*args)["requests"] == 3
+    assert flash_report(*args, "--device", "3")["write"]["requests"] == 2
+    assert flash_report(*args, "--device", "0")["read"]["requests"] == 1
+    by = flash_report(*args, "--queue-by", "device")
     assert [q["requests"] for q in by["queues"]] == [1, 2]
 
 
-def test_weights_and_queues_that_change_nothing_are_told(told: Json, tmp_path: Path) -> None:
+def test_weights_and_queues_without_effect_are_warnings(flash_report: Json, tmp_path: Path) -> None:
     (tmp_path / "t").write_text("0 0 0 8 1\n10 3 8 8 0\n20 3 16 8 0\n")
     args = ("replay", str(tmp_path / "t"), *SMALL)
 
     def warned(*more: str) -> str:
-        return "; ".join(told(*args, *more)["warnings"])
+        return "; ".join(flash_report(*args, *more)["warnings"])
 
     two = ("--queue-by", "device", "--weights", "3,1")
     assert "the load has 1 queue" in warned("--weights", "3,1")
@@ -190,7 +190,7 @@ def test_weights_and_queues_that_change_nothing_are_told(told: Json, tmp_path: P
     assert "does not say which process" in warned("--queue-by", "process")
 
 
-def test_an_error_of_a_comparison_says_whose_it_is(run: Run, tmp_path: Path) -> None:
+def test_an_error_of_a_comparison_names_the_device(run: Run, tmp_path: Path) -> None:
     device = flash.text("gordon-slc-256g")
     (tmp_path / "small.toml").write_text(device.replace('"256GB"', '"1GB"').replace("16384", "80"))
     (tmp_path / "full.toml").write_text(device.replace("16384", "80"))

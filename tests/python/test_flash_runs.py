@@ -21,8 +21,8 @@ from conftest import CHANGES, SMALL, Json, Run, mqsim
 # What breaks others.
 
 
-def test_a_run_shorter_than_a_second(told: Json, tmp_path: Path) -> None:
-    report = told("replay", mqsim(tmp_path / "t", (0, 0, 8, 0)), *SMALL)
+def test_a_run_shorter_than_a_second(flash_report: Json, tmp_path: Path) -> None:
+    report = flash_report("replay", mqsim(tmp_path / "t", (0, 0, 8, 0)), *SMALL)
     assert 0 < report["simulated_s"] < 0.001
     assert report["write"]["bandwidth_mb_s"] == pytest.approx(4096 / report["simulated_s"] / 1e6)
     assert report["lifetime_years"] is None
@@ -39,16 +39,19 @@ def test_a_write_only_trace(run: Run, tmp_path: Path) -> None:
     assert "read  " not in ran.out.split("write amplification")[0]
 
 
-def test_a_trace_again_and_again(told: Json, mixed: str) -> None:
-    once, thrice = told("replay", mixed, *SMALL), told("replay", mixed, *SMALL, "--repeat", "3")
+def test_a_trace_again_and_again(flash_report: Json, mixed: str) -> None:
+    once, thrice = (
+        flash_report("replay", mixed, *SMALL),
+        flash_report("replay", mixed, *SMALL, "--repeat", "3"),
+    )
     assert thrice["requests"] == 3 * once["requests"]
     assert thrice["simulated_s"] == pytest.approx(3 * once["simulated_s"], rel=0.1)
     assert thrice["provenance"]["trace"] == once["provenance"]["trace"]
 
 
 @pytest.mark.parametrize("fraction", ["0", "0.8", "1"])
-def test_preconditioning_leads_to_collection(told: Json, fraction: str) -> None:
-    report = told(
+def test_preconditioning_leads_to_collection(flash_report: Json, fraction: str) -> None:
+    report = flash_report(
         "bench", "--pattern", "random-write", "--size", "64KiB", "--requests", "2000",
         "--set", "capacity=1GiB", "--precondition", fraction,
     )  # fmt: skip
@@ -57,17 +60,17 @@ def test_preconditioning_leads_to_collection(told: Json, fraction: str) -> None:
     assert report["preloaded_pages"] == int(16384 * float(fraction))
 
 
-def test_a_full_trace_on_a_full_device(told: Json, tmp_path: Path) -> None:
+def test_a_full_trace_on_a_full_device(flash_report: Json, tmp_path: Path) -> None:
     """All of the capacity is written, twice, after it was all in use."""
     rows = ((i * 1000, i % 1024 * 128, 128, 0) for i in range(2048))
-    report = told("replay", mqsim(tmp_path / "t", *rows), *SMALL, "--precondition", "1")
+    report = flash_report("replay", mqsim(tmp_path / "t", *rows), *SMALL, "--precondition", "1")
     assert report["write"]["bytes"] == 2 * 64 * 2**20
     assert report["failed_requests"] == 0
 
 
-def test_time_units(told: Json, tmp_path: Path) -> None:
+def test_time_units(flash_report: Json, tmp_path: Path) -> None:
     trace = mqsim(tmp_path / "t", *((i, i * 8, 8, 0) for i in range(100)))
-    report = told("replay", trace, *SMALL, "--time-unit", "1ms")
+    report = flash_report("replay", trace, *SMALL, "--time-unit", "1ms")
     assert report["simulated_s"] == pytest.approx(0.1, rel=0.02)
 
 
@@ -87,12 +90,14 @@ def test_wear_ends_the_device(run: Run, tmp_path: Path) -> None:
     )
 
 
-def test_a_device_that_was_worn_out_before_is_not_said_to_wear_out(
-    run: Run, told: Json, tmp_path: Path
+def test_a_device_worn_out_before_the_run_has_its_own_warning(
+    run: Run, flash_report: Json, tmp_path: Path
 ) -> None:
     kept = str(tmp_path / "worn.checkpoint")
     worn = ("--size", "64KiB", *SMALL, "--set", "endurance.erase_budget=2")
-    told("bench", "--pattern", "random-write", "--requests", "50000", *worn, "--checkpoint", kept)
+    flash_report(
+        "bench", "--pattern", "random-write", "--requests", "50000", *worn, "--checkpoint", kept
+    )
     failed = ": 30 of 30 requests failed, and count neither in latencies nor in rates"
     for pattern, more in (("random-read", ""), ("random-write", failed)):
         load = ("--pattern", pattern, "--requests", "30", "--from-checkpoint", kept)
@@ -103,11 +108,11 @@ def test_a_device_that_was_worn_out_before_is_not_said_to_wear_out(
 # The same every time.
 
 
-def test_a_device_is_kept_and_gone_on_with(run: Run, told: Json, tmp_path: Path) -> None:
+def test_a_run_continues_from_a_checkpoint(run: Run, flash_report: Json, tmp_path: Path) -> None:
     kept = str(tmp_path / "aged.checkpoint")
     pattern = ("--pattern", "random-write", "--size", "64KiB", "--requests", "3000", *SMALL)
-    told("bench", *pattern, "--precondition", "0.9", "--checkpoint", kept)
-    on = told("bench", *pattern, "--from-checkpoint", kept)
+    flash_report("bench", *pattern, "--precondition", "0.9", "--checkpoint", kept)
+    on = flash_report("bench", *pattern, "--from-checkpoint", kept)
     assert on["wear"]["max_erases"] > 1
     assert on["write_amplification"] > 1
     assert on["preloaded_pages"] > 0, "what was mapped is mapped"
@@ -119,7 +124,7 @@ def test_a_device_is_kept_and_gone_on_with(run: Run, told: Json, tmp_path: Path)
 
 
 @pytest.mark.parametrize("option", ["--checkpoint", "--json", "--report", "--parquet"])
-def test_a_run_is_told_where_what_it_writes_finds_no_room(tmp_path: Path, option: str) -> None:
+def test_a_run_is_shown_if_its_files_do_not_fit(tmp_path: Path, option: str) -> None:
     pattern = ["--pattern", "random-write", "--requests", "3000", *SMALL]
     kept = "kept.html" if option == "--report" else "kept"
     ran = subprocess.run(
@@ -136,7 +141,7 @@ def test_a_run_is_told_where_what_it_writes_finds_no_room(tmp_path: Path, option
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []
 
 
-def test_from_python_too_a_run_is_told(tmp_path: Path) -> None:
+def test_a_checkpoint_error_has_the_result_of_the_run(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:

@@ -1,4 +1,4 @@
-"""`gordon cache replay --policy flashcache`: two levels over a trace, what is told, bad input."""
+"""`gordon cache replay --policy flashcache`: two levels over a trace, the report, bad input."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def replay(trace: str | Path, dram: str, flash: str, **options: Any) -> dict[str
 
 @pytest.fixture
 def web(tmp_path: Path) -> str:
-    """Pages of files that are asked for again and again, one in a thousand written."""
+    """Repeated requests for pages of files, one in a thousand a write."""
     rows = []
     for i in range(20_000):
         page = int(3000 * math.sin(i * i) ** 8)
@@ -35,28 +35,32 @@ def web(tmp_path: Path) -> str:
 
 
 def test_a_run_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
-    out = tmp_path / "told.json"
+    out = tmp_path / "report.json"
     args = ("cache", "replay", web, "--policy", "flashcache", "--dram", "4MiB", "--flash", "8MiB")
     ran = run(*args, "--json", str(out))
     assert ran.status == 0, ran.err
-    told: dict[str, Any] = json.loads(out.read_text())
-    assert told == replay(web, "4MiB", "8MiB")
-    assert (told["policy"], told["dram_policy"], told["unit"]) == ("flashcache", "lru", "page")
-    assert told["requests"] == told["hits"] + told["misses"] == 20_000
-    levels = told["levels"]
+    report: dict[str, Any] = json.loads(out.read_text())
+    assert report == replay(web, "4MiB", "8MiB")
+    assert (report["policy"], report["dram_policy"], report["unit"]) == (
+        "flashcache",
+        "lru",
+        "page",
+    )
+    assert report["requests"] == report["hits"] + report["misses"] == 20_000
+    levels = report["levels"]
     assert sum(level["requests"] for level in levels.values()) == 20_000
-    assert sum(level["bytes"] for level in levels.values()) == told["bytes"] == 20_000 * 4096
+    assert sum(level["bytes"] for level in levels.values()) == report["bytes"] == 20_000 * 4096
     for name in ("dram", "flash", "backend"):
         assert levels[name]["requests"] > 0
         assert levels[name]["latency_us"]["p50"] > 0
     # Found at a microsecond, in hundreds of them, in thousands.
     p50 = [levels[name]["latency_us"]["p50"] for name in ("dram", "flash", "backend")]
     assert p50[0] < 2 < 100 < p50[1] < 1000 < 3000 < p50[2]
-    memory = told["memory"]
+    memory = report["memory"]
     charged = ("primary_bytes", "write_buffer_bytes", "tables_bytes")
     assert sum(memory[key] for key in charged) == 4 << 20
-    for said in ("miss ratio", "requests/s", "hot sets swapped", "cm2", "modelled", "DRAM idle"):
-        assert said in ran.out
+    for message in ("miss ratio", "requests/s", "hot sets swapped", "cm2", "modelled", "DRAM idle"):
+        assert message in ran.out
     # The paper's Table 2.
     (last,) = (line for line in ran.out.splitlines() if line.startswith("2016"))
     assert last.split()[:4] == ["2016", "1.88", "7.50", "0.750"]
@@ -72,7 +76,7 @@ def test_without_flash_it_is_the_policy(web: str) -> None:
         assert two["wear"] is None
 
 
-def test_flash_saves_power_and_area_beside_dram_alone(web: str) -> None:
+def test_flash_saves_power_and_area_compared_with_dram_alone(web: str) -> None:
     """What the paper is about, with its own numbers: the same bandwidth, less power."""
     two = replay(web, "128MiB", "1GiB")
     one = replay(web, "1GiB", "0")
@@ -81,19 +85,19 @@ def test_flash_saves_power_and_area_beside_dram_alone(web: str) -> None:
     assert one["power_active"]["total_w"] > 2.5 * two["power_active"]["total_w"]
     assert two["area"]["total_cm2"] == pytest.approx(0.618 * one["area"]["total_cm2"], rel=1e-3)
     assert (two["cost"]["total_usd"], one["cost"]["total_usd"]) == (216, 384)
-    for told in (one, two):
-        power = told["power_down"]
+    for report in (one, two):
+        power = report["power_down"]
         parts = [power[key] for key in power if key.endswith("_w") and key != "total_w"]
         assert sum(parts) == pytest.approx(power["total_w"])
 
 
 def test_wear_rules_help_where_one_set_is_hot(tmp_path: Path) -> None:
-    """Two sets of one way: what is asked for lies in one of them, but for the first."""
+    """Two sets of one way: all requests but the first go to one of them."""
     # Which blocks share a set is a hash's secret: the one is found that two of three share.
     flash = {"dram": "2MiB", "flash": "256KiB"}
     one_way = ["cache.fill=block", "cache.ways=1", "wear.set_threshold=20"]
 
-    def told(blocks: list[int], rules: str) -> dict[str, Any]:
+    def replayed(blocks: list[int], rules: str) -> dict[str, Any]:
         # Another page of the block in each round, so that DRAM does not have it.
         pages = ((i, block * 32 + i // 40 % 32) for i, block in enumerate(blocks))
         rows = [(i * 50_000_000, page * 8, 8, 1) for i, page in pages]
@@ -105,10 +109,10 @@ def test_wear_rules_help_where_one_set_is_hot(tmp_path: Path) -> None:
         # Of all in one set, each evicts the one before.
         if len(hot) == 40:
             break
-        if told([0, block], "none")["wear"]["evictions"]:
+        if replayed([0, block], "none")["wear"]["evictions"]:
             hot.append(block)
     hot *= 100
-    without, by_rule = told(hot, "none")["wear"], told(hot, "both")["wear"]
+    without, by_rule = replayed(hot, "none")["wear"], replayed(hot, "both")["wear"]
     assert (without["max"], without["min"], without["set_rule_fired"]) == (3999, 0, 0)
     assert by_rule["set_rule_fired"] > 0
     assert by_rule["swap_erases"] <= 0.01 * by_rule["evictions"]
@@ -122,22 +126,22 @@ def test_objects_take_whole_pages(tmp_path: Path) -> None:
     path = tmp_path / "objects"
     rows = [(second, second % 700, 100 + second % 9000, -1) for second in range(3000)]
     path.write_bytes(b"".join(struct.pack("<IQIq", *row) for row in rows))
-    told = replay(path, "2MiB", "4MiB")
-    assert (told["unit"], told["fill"], told["requests"]) == ("object", "page", 3000)
-    assert told["flash"]["bytes_programmed"] % 4096 == 0
-    assert told["memory"]["resident_bytes"] % 4096 == 0
-    assert 2999 < told["simulated_s"] < 3001
+    report = replay(path, "2MiB", "4MiB")
+    assert (report["unit"], report["fill"], report["requests"]) == ("object", "page", 3000)
+    assert report["flash"]["bytes_programmed"] % 4096 == 0
+    assert report["memory"]["resident_bytes"] % 4096 == 0
+    assert 2999 < report["simulated_s"] < 3001
     assert replay(path, "2MiB", "4MiB", speed=2.0)["simulated_s"] == pytest.approx(1500, abs=1)
     fast = replay(path, "2MiB", "4MiB", rate=100.0)
     assert 2999 / 100 <= fast["simulated_s"] < 40
     closed = replay(path, "2MiB", "4MiB", outstanding=24)
-    assert closed["misses"] == fast["misses"] == told["misses"]
+    assert closed["misses"] == fast["misses"] == report["misses"]
     far = replay(path, "2MiB", "4MiB", backend="origin")
     assert far["backend"]["kind"] == "origin"
     assert far["levels"]["backend"]["latency_us"]["min"] > 20_000
-    assert far["misses"] == told["misses"]
+    assert far["misses"] == report["misses"]
     below = replay(path, "2MiB", "4MiB", backend="sata-7200-1tb")
-    assert below["misses"] == told["misses"]
+    assert below["misses"] == report["misses"]
     head = below["backend"]["head"]
     assert head["places"] == "objects in the order in which they are first asked for"
     assert sum(head["mechanism_s"].values()) == pytest.approx(below["simulated_s"])
@@ -147,7 +151,7 @@ def test_objects_take_whole_pages(tmp_path: Path) -> None:
     assert below["levels"]["backend"]["latency_us"]["mean"] < 1000
 
 
-def test_a_simulated_disk_below_is_the_disk(web: str, tmp_path: Path, run: Run) -> None:
+def test_misses_can_go_to_a_simulated_disk(web: str, tmp_path: Path, run: Run) -> None:
     """Misses wait less for one that turns twice as fast."""
     table = disk.text("sata-7200-1tb")
     (tmp_path / "own.toml").write_text(table.replace("value = 7200,", "value = 14400,"))
@@ -156,10 +160,10 @@ def test_a_simulated_disk_below_is_the_disk(web: str, tmp_path: Path, run: Run) 
     for name in ("sata-7200-1tb", str(tmp_path / "own.toml")):
         ran = run(*args, "--backend", name, "--json", "-")
         assert ran.status == 0, ran.err
-        told = json.loads(ran.out)
+        report = json.loads(ran.out)
         assert " positionings; " in ran.err
-        means.append(told["levels"]["backend"]["latency_us"]["mean"])
-        assert told["levels"]["dram"]["requests"] > 0
+        means.append(report["levels"]["backend"]["latency_us"]["mean"])
+        assert report["levels"]["dram"]["requests"] > 0
     assert means[1] < means[0]
     ran = run(*args, "--backend", "sata-7200-1bt")
     assert (ran.status, "try: `sata-7200-1tb`" in ran.err) == (1, True), ran.err
@@ -170,13 +174,13 @@ def test_a_simulated_disk_below_is_the_disk(web: str, tmp_path: Path, run: Run) 
 def test_a_real_trace() -> None:
     if not REAL.is_file():
         pytest.skip(f"the real trace is not here: {REAL}")
-    told = replay(REAL, "64MiB", "512MiB")
-    assert told["requests"] == 1_141_869
-    wear = told["wear"]
+    report = replay(REAL, "64MiB", "512MiB")
+    assert report["requests"] == 1_141_869
+    wear = report["wear"]
     assert wear["evictions"] > 100
-    assert told["flash"]["erases"] == 4 * (wear["evictions"] + wear["swap_erases"])
+    assert report["flash"]["erases"] == 4 * (wear["evictions"] + wear["swap_erases"])
     assert wear["lifetimes"][0]["years"] * 10 == pytest.approx(wear["lifetimes"][1]["years"])
-    assert [year["year"] for year in told["roadmap"]] == [2005, 2007, 2009, 2011, 2013, 2016]
+    assert [year["year"] for year in report["roadmap"]] == [2005, 2007, 2009, 2011, 2013, 2016]
 
 
 def test_reads_of_other_banks_do_not_wait(web: str, run: Run) -> None:
@@ -193,7 +197,7 @@ def test_reads_of_other_banks_do_not_wait(web: str, run: Run) -> None:
         several["misses"],
         several["flash"]["erases"],
     )
-    waits = [told["levels"]["flash"]["latency_us"]["mean"] for told in found]
+    waits = [report["levels"]["flash"]["latency_us"]["mean"] for report in found]
     assert waits[1] < waits[0]
     ran = run(*common, "--policy", "flashcache", "--set", "flash.banks=0")
     assert ran.status == 1
@@ -209,31 +213,31 @@ def test_a_warm_start_through_the_command(web: str, run: Run) -> None:
             ran = run(*one, *more, "--warmup", warmup, "--json", "-")
             assert ran.status == 0, ran.err
             assert "warm-up, not counted: 5,000 requests" in ran.err
-            told = json.loads(ran.out)
-            assert told["warmup"]["requests"] == told["warmup"]["accesses"] == 5000
-            assert told["warmup"]["time_s"] == pytest.approx(300)
-            assert told["requests"] == 15_000
-            del told["provenance"]
-            found.append(told)
+            report = json.loads(ran.out)
+            assert report["warmup"]["requests"] == report["warmup"]["accesses"] == 5000
+            assert report["warmup"]["time_s"] == pytest.approx(300)
+            assert report["requests"] == 15_000
+            del report["provenance"]
+            found.append(report)
         assert found[0] == found[1] == found[2]
     swept = cache.sweep(web, dram="2MiB,4MiB", warmup="5k")["points"]
     assert swept[1] == cache.replay(web, dram="4MiB", warmup="5k")
     assert "warm the caches" in cache.html({"points": swept})
-    for bad, said in (("5x", "--warmup 5x"), ("0", "nothing comes"), ("20k", "20000 requests")):
+    for bad, message in (("5x", "--warmup 5x"), ("0", "nothing comes"), ("20k", "20000 requests")):
         ran = run(*one, "--warmup", bad)
-        assert (ran.status, said in ran.err) == (1, True), ran.err
+        assert (ran.status, message in ran.err) == (1, True), ran.err
 
 
 def test_a_stronger_code_lets_blocks_last_longer(web: str, run: Run) -> None:
     sizes = ("--policy", "flashcache", "--dram", "4MiB", "--flash", "8MiB")
-    told, lasts = {}, []
+    report, lasts = {}, []
     for bits in (1, 4):
         ran = run("cache", "replay", web, *sizes, "--ecc", str(bits), "--json", "-")
         assert ran.status == 0, ran.err
-        told[bits] = json.loads(ran.out)
+        report[bits] = json.loads(ran.out)
         assert ("corrects 4 bits" in ran.err) == (bits == 4)
-    assert told[1] == replay(web, "4MiB", "8MiB", set_values=["ecc.correctable=1"])
-    for bits, one in told.items():
+    assert report[1] == replay(web, "4MiB", "8MiB", set_values=["ecc.correctable=1"])
+    for bits, one in report.items():
         wear, ecc = one["wear"], one["wear"]["ecc"]
         assert (ecc["correctable"], ecc["rated_correctable"]) == (bits, 1)
         assert [life["rated"] for life in wear["lifetimes"]] == [100_000, 1_000_000]
@@ -241,19 +245,21 @@ def test_a_stronger_code_lets_blocks_last_longer(web: str, run: Run) -> None:
             assert life["endurance"] == round(life["rated"] * ecc["endurance_gain"])
         lasts.append(wear["lifetimes"][0]["first_block_years"])
     # The paper: beyond 5,000,000 cycles. The same wear, so life grows alike.
-    assert lasts[1] == pytest.approx(lasts[0] * told[4]["wear"]["ecc"]["endurance_gain"], rel=1e-5)
-    assert told[4]["wear"]["lifetimes"][0]["endurance"] > 5_000_000
+    assert lasts[1] == pytest.approx(
+        lasts[0] * report[4]["wear"]["ecc"]["endurance_gain"], rel=1e-5
+    )
+    assert report[4]["wear"]["lifetimes"][0]["endurance"] > 5_000_000
     # 4,148 bits, eight in a cycle of 10 ns, and twice four cycles: each flash page takes longer.
-    assert told[4]["wear"]["ecc"]["decode_us"] == pytest.approx(5.27)
-    times = [told[bits]["levels"]["flash"]["latency_us"]["min"] for bits in (1, 4)]
+    assert report[4]["wear"]["ecc"]["decode_us"] == pytest.approx(5.27)
+    times = [report[bits]["levels"]["flash"]["latency_us"]["min"] for bits in (1, 4)]
     assert times[1] - times[0] == pytest.approx(2 * 5.27, abs=0.2)
-    assert told[4]["power_down"]["flash_read_w"] > told[1]["power_down"]["flash_read_w"]
-    assert told[4]["misses"] == told[1]["misses"]
+    assert report[4]["power_down"]["flash_read_w"] > report[1]["power_down"]["flash_read_w"]
+    assert report[4]["misses"] == report[1]["misses"]
     ran = run("cache", "replay", web, *sizes, "--ecc", "10")
     assert (ran.status, "--ecc 9, or less" in ran.err) == (1, True), ran.err
 
 
-def test_bad_input_is_told(web: str, run: Run, tmp_path: Path) -> None:
+def test_bad_input_is_one_clear_error(web: str, run: Run, tmp_path: Path) -> None:
     two = ("--policy", "flashcache")
     sizes = ("--dram", "4MiB", "--flash", "8MiB")
     for args, what, hint in [
@@ -286,8 +292,8 @@ def test_designs_are_files(web: str, run: Run, tmp_path: Path) -> None:
     shown = run("cache", "show", "cases-2006").out
     own = tmp_path / "own.toml"
     own.write_text(shown.replace('access = { value = "3.3ms"', 'access = { value = "9ms"'))
-    told = replay(web, "4MiB", "8MiB", preset=own)
-    assert told["levels"]["backend"]["latency_us"]["p50"] > 9000
+    report = replay(web, "4MiB", "8MiB", preset=own)
+    assert report["levels"]["backend"]["latency_us"]["p50"] > 9000
     assert "no flashcache preset" in run("cache", "show", "x").err
 
 
@@ -335,7 +341,7 @@ def test_servers_of_a_sweep_are_those_of_the_model(web: str) -> None:
     assert bandwidth[3] > 1.5 * bandwidth[2]
 
 
-def test_servers_are_asked_for_files_that_are_cached_by_pages(tmp_path: Path) -> None:
+def test_requests_for_files_are_cached_by_pages(tmp_path: Path) -> None:
     """Files of 256 KiB, larger than a logical block: flash holds them by pages."""
     rows = [(i * 60_000_000, i % 20 * 512, 512, 1) for i in range(400)]
     trace = mqsim(tmp_path / "files", *rows)
@@ -371,25 +377,25 @@ def test_servers_are_asked_for_files_that_are_cached_by_pages(tmp_path: Path) ->
 
 def test_bandwidth_by_latency_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
     """Figure 3 of the paper."""
-    out = tmp_path / "told.json"
+    out = tmp_path / "report.json"
     args = ("--dram", "4MiB", "--cores", "4,12", "--latencies", "0us,500us,50ms")
     ran = run("cache", "latency", web, *args, "--json", str(out))
     assert ran.status == 0, ran.err
-    told = json.loads(out.read_text())
+    report = json.loads(out.read_text())
     replayed = replay(web, "4MiB", "0")
-    assert told["requests"] == 20_000
-    assert told["dram_misses"] == replayed["miss_ratio"]
-    points = {(point["latency_us"], point["cores"]): point for point in told["points"]}
+    assert report["requests"] == 20_000
+    assert report["dram_misses"] == replayed["miss_ratio"]
+    points = {(point["latency_us"], point["cores"]): point for point in report["points"]}
     assert list(points) == [(us, cores) for us in (0, 500, 50_000) for cores in (4, 12)]
     found = server.Found(
         bytes=4096,
-        dram_misses=told["dram_misses"],
-        dram_byte_misses=told["dram_byte_misses"],
+        dram_misses=report["dram_misses"],
+        dram_byte_misses=report["dram_byte_misses"],
         flash_misses=0,
         flash_byte_misses=0,
     )
     for (us, cores), point in points.items():
-        one = server.Server(cores=cores, cycles_per_request=told["cycles_per_request"])
+        one = server.Server(cores=cores, cycles_per_request=report["cycles_per_request"])
         expected = server.serve(one, found, server.slow_memory(us * 1e-6))
         assert point["bandwidth_bit_s"] == pytest.approx(expected["bandwidth_bit_s"])
         assert point["loss"] == pytest.approx(
@@ -397,21 +403,21 @@ def test_bandwidth_by_latency_through_the_command(web: str, run: Run, tmp_path: 
         )
         assert f"{point['bandwidth_bit_s'] / 1e6:,.0f}" in ran.out
     assert points[500, 4]["loss"] < 0.01 < 0.5 < points[50_000, 12]["loss"]
-    for bad, said in (("x", "x"), ("1", "1")):
+    for bad, message in (("x", "x"), ("1", "1")):
         ran = run("cache", "latency", web, "--latencies", bad)
         assert (ran.status, ran.out) == (1, ""), ran.err
-        assert said in ran.err
+        assert message in ran.err
     assert run("cache", "latency", web, "--cores", "four").status == 2
 
 
 def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None:
-    out, report = tmp_path / "told.json", tmp_path / "cache.html"
+    out, report = tmp_path / "report.json", tmp_path / "cache.html"
     sizes = ("--dram", "2MiB,4MiB", "--flash", "0,8MiB", "--cores", "4,8", "--objects")
     ran = run("cache", "sweep", web, *sizes, "--json", str(out), "--report", str(report))
     assert ran.status == 0, ran.err
-    told = json.loads(out.read_text())
-    assert told == cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8], objects=True)
-    for point in told["points"]:
+    result = json.loads(out.read_text())
+    assert result == cache.sweep(web, dram="2MiB,4MiB", flash="0,8MiB", cores=[4, 8], objects=True)
+    for point in result["points"]:
         assert f"{point['servers'][1]['bandwidth_bit_s'] / 1e6:,.0f}" in ran.out
     html = report.read_text()
     titles = (
@@ -423,7 +429,7 @@ def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None
     for title in (*titles, "Standard deviation of evictions over blocks", "Miss ratio of requests"):
         assert f"<h2>{title}" in html
     data = html.partition('<script type="application/json" id="result">')[2].partition("<")[0]
-    assert json.loads(data)["points"] == told["points"]
+    assert json.loads(data)["points"] == result["points"]
     figures = json.loads(data)["figures"]
     assert figures["lifetime"]["data"][0]["x"] == ["8 MiB"]
     assert [line["name"] for line in figures["bandwidth-4"]["data"]] == [
@@ -435,7 +441,7 @@ def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("args", "status", "said"),
+    ("args", "status", "message"),
     [
         (["--speed", "2"], 1, "--speed applies to two"),
         (["--flash", "0..1GiB"], 1, "--flash 0..1GiB: a range"),
@@ -444,7 +450,9 @@ def test_a_sweep_through_the_command(web: str, run: Run, tmp_path: Path) -> None
         (["--flash", "1GiB", "--rate", "0"], 1, "not above zero"),
     ],
 )
-def test_sweeps_that_cannot_be(web: str, run: Run, args: list[str], status: int, said: str) -> None:
+def test_invalid_sweeps_are_errors(
+    web: str, run: Run, args: list[str], status: int, message: str
+) -> None:
     ran = run("cache", "sweep", web, "--dram", "4MiB", *args)
     assert ran.status == status
-    assert said in ran.err
+    assert message in ran.err

@@ -1,7 +1,7 @@
 """Readers of block traces on bytes that the formats' own tools write, and on public files of a
 package registry; `gordon trace convert` and `gordon trace formats`.
 
-What a test needs and is not there is said by name: fio and blkparse (apt: fio, blktrace), root and
+A missing requirement of a test is reported by name: fio and blkparse (apt: fio, blktrace), root and
 the kernel's block tracer, the package registry.
 """
 
@@ -452,12 +452,12 @@ def test_a_trace_larger_than_memory() -> None:
         for _ in range(45):
             process.stdin.write(chunk)
         process.stdin.close()
-        told = process.stderr.read().decode()
-    assert process.returncode == 0, told
-    assert told.endswith("13500000 requests from mqsim to msr: -\n")
+        errors = process.stderr.read().decode()
+    assert process.returncode == 0, errors
+    assert errors.endswith("13500000 requests from mqsim to msr: -\n")
 
 
-def test_what_a_conversion_loses_is_said_of_the_file(run: Run, tmp_path: Path) -> None:
+def test_what_a_conversion_loses_is_reported_with_the_file(run: Run, tmp_path: Path) -> None:
     (tmp_path / "b").write_text("8,0 1 1 0.000000000 4162 D R 0 + 8 [fio]\n")
     ran = run("trace", "convert", "b", "c", "--to", "mqsim")
     assert "\nwarning: b: the numbers of the processes and the flags" in ran.err, ran.err
@@ -465,7 +465,7 @@ def test_what_a_conversion_loses_is_said_of_the_file(run: Run, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("to", ["mqsim", "gordon"])
-def test_a_pipe_that_ctrl_c_ends_makes_no_trace(tmp_path: Path, to: str) -> None:
+def test_ctrl_c_on_a_pipe_leaves_no_trace(tmp_path: Path, to: str) -> None:
     """It ends whoever writes to the pipe, too: what came until then is not the trace."""
     with subprocess.Popen(
         [sys.executable, "-m", "gordon", "trace", "convert", "-", "out", "--to", to],
@@ -478,8 +478,8 @@ def test_a_pipe_that_ctrl_c_ends_makes_no_trace(tmp_path: Path, to: str) -> None
         while not any(tmp_path.iterdir()) and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 130, told
+        _, errors = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130, errors
     assert list(tmp_path.iterdir()) == []
 
 

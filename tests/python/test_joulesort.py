@@ -48,11 +48,11 @@ def sorter(folder: Path, spoil: str = "") -> list[str]:
     return [sys.executable, str(script), "{in}", "{out}"]
 
 
-def bench(folder: Path, **asked: Any) -> joulesort.Result:
+def bench(folder: Path, **changes: Any) -> joulesort.Result:
     data = folder / "data"
     data.mkdir(exist_ok=True)
     given = {"records": 3000, "runs": 2, "meters": ["model"], "idle_s": 0, "tail_s": 0}
-    return joulesort.benchmark(folder=data, **{**given, **asked})
+    return joulesort.benchmark(folder=data, **{**given, **changes})
 
 
 def broken(result: joulesort.Result) -> set[str]:
@@ -66,15 +66,15 @@ def storage(folder: Path) -> bool:
 
 def test_the_figure_is_mean_power_times_mean_time(tmp_path: Path) -> None:
     result = bench(tmp_path, runs=3, meters=[WALL], idle_s=0.3)
-    told = result.json
+    report = result.json
     if not storage(tmp_path):
-        assert told["result"] is None
+        assert report["result"] is None
         return
-    rate, watts = told["result"]["records_per_joule"]["value"], told["result"]["mean_w"]["mean"]
+    rate, watts = report["result"]["records_per_joule"]["value"], report["result"]["mean_w"]["mean"]
     assert watts == pytest.approx(50)
-    assert rate == pytest.approx(3000 / (50 * told["time_s"]["mean"]))
-    assert told["time_s"]["mean"] == pytest.approx(sum(r["wall_s"] for r in told["runs"]) / 3)
-    assert len({run["duplicates"] for run in told["runs"]}) == 1
+    assert rate == pytest.approx(3000 / (50 * report["time_s"]["mean"]))
+    assert report["time_s"]["mean"] == pytest.approx(sum(r["wall_s"] for r in report["runs"]) / 3)
+    assert len({run["duplicates"] for run in report["runs"]}) == 1
     assert broken(result) == set()
     assert list((tmp_path / "data").iterdir()) == []
 
@@ -92,15 +92,15 @@ def test_every_run_is_shaded_however_short(tmp_path: Path) -> None:
 
 
 def test_another_sort_in_its_place(tmp_path: Path) -> None:
-    told = bench(tmp_path, command=sorter(tmp_path), keep=True).json
+    report = bench(tmp_path, command=sorter(tmp_path), keep=True).json
     data = tmp_path / "data"
-    assert told["command"][-2:] == [str(data / name) for name in (run.INPUT, run.OUTPUT)]
+    assert report["command"][-2:] == [str(data / name) for name in (run.INPUT, run.OUTPUT)]
     assert sorted(path.name for path in data.iterdir()) == [run.INPUT, run.OUTPUT]
     kept = (data / run.OUTPUT).read_bytes()
     for path in data.iterdir():
         path.unlink()
     ours = bench(tmp_path, keep=True).json
-    assert ours["input"]["checksum"] == told["input"]["checksum"]
+    assert ours["input"]["checksum"] == report["input"]["checksum"]
     assert (data / run.OUTPUT).read_bytes() == kept
 
 
@@ -122,7 +122,7 @@ def test_another_sort_in_its_place(tmp_path: Path) -> None:
         ("open(sys.argv[1], 'r+b').write(b'x')", "input unchanged", "input was changed"),
     ],
 )
-def test_what_does_not_hold_is_found(tmp_path: Path, spoil: str, what: str, failure: str) -> None:
+def test_violated_checks_are_found(tmp_path: Path, spoil: str, what: str, failure: str) -> None:
     result = bench(tmp_path, command=sorter(tmp_path, spoil))
     checks = result.json["checks"]
     assert failure in {check["failure"] for check in checks if check["held"] is False}
@@ -195,13 +195,13 @@ def test_outputs_that_differ_between_runs(tmp_path: Path) -> None:
 
 
 def test_skewed_keys_make_it_daytona(tmp_path: Path) -> None:
-    told = bench(tmp_path, skewed=True, records=500_000, runs=1).json
-    skewed = told["skewed"]
+    report = bench(tmp_path, skewed=True, records=500_000, runs=1).json
+    skewed = report["skewed"]
     assert skewed["right"]
     assert skewed["duplicates"] > 0
-    ratio = skewed["wall_s"] / told["time_s"]["mean"]
+    ratio = skewed["wall_s"] / report["time_s"]["mean"]
     assert skewed["time_ratio"] == pytest.approx(ratio)
-    assert told["category"]["class"] == ("Daytona" if ratio <= run.MOST_SKEWED else "Indy")
+    assert report["category"]["class"] == ("Daytona" if ratio <= run.MOST_SKEWED else "Indy")
 
 
 @pytest.mark.parametrize("number", [2, 15])
@@ -243,9 +243,9 @@ def test_what_a_killed_benchmark_left_is_removed(tmp_path: Path) -> None:
             bench(tmp_path)
         os.killpg(process.pid, signal.SIGKILL)
     assert {path.name for path in data.iterdir()} == {run.INPUT, run.OUTPUT, files.LOCK}
-    said: list[str] = []
-    bench(tmp_path, tell=said.append)
-    assert f"removed {run.INPUT}, left by a killed benchmark" in said
+    lines: list[str] = []
+    bench(tmp_path, notify=lines.append)
+    assert f"removed {run.INPUT}, left by a killed benchmark" in lines
     assert list(data.iterdir()) == []
 
 
@@ -259,7 +259,7 @@ def test_a_command_names_its_files(tmp_path: Path) -> None:
         bench(tmp_path, command=["sort", "{in}"])
 
 
-def test_what_is_in_memory_is_seen(tmp_path: Path) -> None:
+def test_cached_files_are_detected(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(bytes(4 << 20))
     if files.cached(path) is None or not storage(tmp_path):
@@ -291,7 +291,7 @@ WORDS = {
 }
 
 
-def test_what_an_entry_wants() -> None:
+def test_requirements_of_an_entry() -> None:
     """Nothing but words, with a wall meter, five runs and a category; else what is missing."""
     assert {what for what, have in needs().items() if not have} == WORDS
     model = {"name": "model", "measures": "parts", "how": "modelled", "resolution_s": 0.01}
@@ -332,8 +332,8 @@ def test_categories() -> None:
 
 def test_phases_have_their_own_joules(tmp_path: Path) -> None:
     """They follow each other to the end of the run, and come to its energy."""
-    told = bench(tmp_path, records=600_000, meters=[WALL, "model"], options=("--memory", "20MB"))
-    report = told.json
+    result = bench(tmp_path, records=600_000, meters=[WALL, "model"], options=("--memory", "20MB"))
+    report = result.json
     names = [phase["name"] for phase in report["phases"]]
     assert names[0] == phases.START
     assert len(names) > 3
@@ -348,7 +348,7 @@ def test_phases_have_their_own_joules(tmp_path: Path) -> None:
     seconds, apart = longest["time_s"]["mean"], report["meters"][0]["interval_s"]
     watts = longest["meters"][0]["mean_w"]
     assert watts == (pytest.approx(50) if seconds >= phases.LEAST * apart else None)
-    # Another sort tells none.
+    # Another sort reports no phases.
     assert bench(tmp_path, command=sorter(tmp_path)).json["phases"] == []
 
 
@@ -372,8 +372,8 @@ def test_the_command_line(tmp_path: Path) -> None:
         return
     assert ran.status == 0, ran.err
     assert "records per joule" in ran.out
-    told = json.loads((tmp_path / "r.json").read_text())
-    assert told["meters"][0]["how"] == told["result"]["how"] == "modelled"
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["meters"][0]["how"] == report["result"]["how"] == "modelled"
     html = (tmp_path / "r.html").read_text()
     assert "records per joule" in html
     assert "http" not in html.split("<script")[0].replace("http-equiv", "")
@@ -382,7 +382,7 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert [line["name"] for line in power["data"]] == ["model, modelled"]
     assert len(power["layout"]["shapes"]) == 2
     assert all(shape["x0"] < shape["x1"] for shape in power["layout"]["shapes"])
-    assert json.loads(data)["result"] == told
+    assert json.loads(data)["result"] == report
     assert "are modelled" in ran.err
     assert (tmp_path / "log.csv").read_text().count("run 2") >= 3
 

@@ -68,7 +68,7 @@ def test_rapl_adds_packages_and_their_memory_once(tmp_path: Path) -> None:
     assert total(there(found, "rapl-psys")) == pytest.approx(1000)
 
 
-def test_a_counter_that_goes_round_does_not_fall(tmp_path: Path) -> None:
+def test_a_counter_that_wraps_does_not_fall(tmp_path: Path) -> None:
     package, clock = zone(tmp_path, "0", "package-0", 262100), Clock()
     counter = Counter(package / "energy_uj", 262143 * JOULE, clock=clock)
     begin = counter.read()
@@ -94,7 +94,7 @@ def test_a_counter_that_goes_round_does_not_fall(tmp_path: Path) -> None:
         ({"constraint_0_max_power_uw": 0, "constraint_1_power_limit_uw": 30 * JOULE}, 261_500, 0),
     ],
 )
-def test_a_counter_that_was_reset_tells_no_energy_of_that_time(
+def test_a_counter_has_no_energy_over_a_reset(
     tmp_path: Path, limits: dict[str, int], before: float, after: float
 ) -> None:
     package, clock = zone(tmp_path, "0", "package-0", before), Clock()
@@ -112,7 +112,7 @@ def test_a_counter_that_was_reset_tells_no_energy_of_that_time(
         assert counter.was_reset == was_reset
 
 
-def test_a_turn_within_the_limits_of_a_zone_is_no_reset(tmp_path: Path) -> None:
+def test_a_wrap_within_the_range_of_a_zone_is_not_a_reset(tmp_path: Path) -> None:
     package, clock = zone(tmp_path, "0", "package-0", 262_130), Clock()
     write(package, constraint_0_max_power_uw=30 * JOULE)
     counter = Counter(package / "energy_uj", 262143 * JOULE, rapl.most_w(package), clock)
@@ -127,28 +127,26 @@ def test_a_turn_within_the_limits_of_a_zone_is_no_reset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-5", "1", "many"])
-def test_a_counter_without_a_range_that_can_be_followed_is_no_meter(
-    tmp_path: Path, text: str
-) -> None:
+def test_a_counter_without_a_usable_range_is_not_a_meter(tmp_path: Path, text: str) -> None:
     package = zone(tmp_path, "0", "package-0", 5)
     (package / "max_energy_range_uj").write_text(f"{text}\n")
     assert "max_energy_range_uj" in missing(rapl.find(tmp_path), "rapl").why
 
 
 def test_zones_that_are_mounted_nested_are_read_once(tmp_path: Path) -> None:
-    beside = tmp_path / "sys/class/powercap"
-    nested = beside / "intel-rapl"
+    powercap = tmp_path / "sys/class/powercap"
+    nested = powercap / "intel-rapl"
     zone(tmp_path, "0", "package-0", 100)
     zone(tmp_path, "0:0", "dram", 7)
     for name, above in (("intel-rapl:0", nested), ("intel-rapl:0:0", nested / "intel-rapl:0")):
         above.mkdir(exist_ok=True)
-        (beside / name).rename(above / name)
+        (powercap / name).rename(above / name)
     meter = there(rapl.find(tmp_path), "rapl")
     assert total(meter) == pytest.approx(107)
     assert [channel.name for channel in meter.channels] == ["package-0", "package-0/dram"]
     # As the kernel has them: links side by side, too.
-    (beside / "intel-rapl:0").symlink_to(nested / "intel-rapl:0")
-    (beside / "intel-rapl:0:0").symlink_to(nested / "intel-rapl:0/intel-rapl:0:0")
+    (powercap / "intel-rapl:0").symlink_to(nested / "intel-rapl:0")
+    (powercap / "intel-rapl:0:0").symlink_to(nested / "intel-rapl:0/intel-rapl:0:0")
     assert total(there(rapl.find(tmp_path), "rapl")) == pytest.approx(107)
 
 
@@ -184,7 +182,7 @@ def test_a_counter_for_root_alone_says_what_to_do(tmp_path: Path) -> None:
         find.named("rapl", tmp_path)
 
 
-def test_what_cannot_be_read_hides_no_other_meter(tmp_path: Path) -> None:
+def test_an_unreadable_meter_hides_no_other_meter(tmp_path: Path) -> None:
     proc(tmp_path, 0, 0)
     (zone(tmp_path, "0", "package-0", 1) / "name").unlink()
     found = find.candidates(tmp_path)
@@ -254,7 +252,7 @@ def test_a_battery_by_power_or_by_current_and_voltage(tmp_path: Path) -> None:
     assert meter.read() == pytest.approx([12.5, 23.0])
 
 
-def test_a_battery_that_charges_is_no_meter(tmp_path: Path) -> None:
+def test_a_charging_battery_is_not_a_meter(tmp_path: Path) -> None:
     cell = supply(tmp_path, "BAT0", status="Charging", power_now=30_000_000)
     candidate = missing(battery.find(tmp_path), "battery")
     assert candidate.why == "not discharging: BAT0 Charging"
@@ -431,7 +429,7 @@ def test_redfish_power_that_no_machine_draws_is_an_error(watts: float) -> None:
         redfish.Redfish(f"http://{host}/power").read()
 
 
-def test_redfish_power_of_zero_is_no_sample() -> None:
+def test_redfish_power_of_zero_is_not_a_sample() -> None:
     with served({"/power": (200, {"PowerWatts": {"Reading": 0}})}, []) as host:
         meter = redfish.Redfish(f"http://{host}/power")
         assert meter.read() == [None]
@@ -451,7 +449,9 @@ def test_redfish_power_of_zero_is_no_sample() -> None:
         ("time_s,watts\n", "bad-log", "samples"),
     ],
 )
-def test_a_log_that_is_none(tmp_path: Path, text: str, kind: str, where: str) -> None:
+def test_a_file_that_is_not_a_log_is_an_error(
+    tmp_path: Path, text: str, kind: str, where: str
+) -> None:
     (tmp_path / "log.csv").write_text(text)
     with raises(kind, "log.csv", where):
         find.named(f"replay:{tmp_path / 'log.csv'}")
@@ -581,7 +581,7 @@ def test_nvml_by_its_library(tmp_path: Path, status: int, kind: str) -> None:
     if kind == "power":
         assert (first, second) == (250.5, 250.5)
     else:
-        # Two readings asked what it has; joules of the second GPU come after the first's.
+        # The first two readings found the functions; joules of the second GPU follow the first's.
         assert first == pytest.approx(5.004)
         assert second == pytest.approx(5.006)
 
@@ -590,7 +590,7 @@ def test_no_nvml() -> None:
     assert "libnone-such.so.1" in missing(nvml.find("libnone-such.so.1"), "nvml").why
 
 
-def test_names_that_are_none(tmp_path: Path) -> None:
+def test_unknown_meters_are_errors(tmp_path: Path) -> None:
     proc(tmp_path, 0, 0)
     with raises("unknown-name", "rpal") as error:
         find.named("rpal", tmp_path)
@@ -599,7 +599,7 @@ def test_names_that_are_none(tmp_path: Path) -> None:
         find.named("rapl", tmp_path)
 
 
-def test_the_model_stands_in_where_nothing_measures(tmp_path: Path) -> None:
+def test_without_a_meter_the_model_is_used(tmp_path: Path) -> None:
     proc(tmp_path, 0, 0)
     assert [meter.name for meter in find.usual(tmp_path)] == ["model"]
     zone(tmp_path, "0", "package-0", 1)

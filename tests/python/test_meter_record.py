@@ -1,4 +1,4 @@
-"""Samples to joules: integration, baselines, tails, doubts; and a command beside a meter."""
+"""Samples to joules: integration, baselines, tails, warnings; and a command under a meter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def steady(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Fake(Meter):
-    """A meter that says what it is told to."""
+    """A meter whose reading is `next`."""
 
     name, measures, how, step = "fake", "nothing", "measured", ""
 
@@ -76,7 +76,7 @@ def test_power_of_a_counter_spans_steps_of_it() -> None:
     counter = series("energy", (0, 0), (0.1, 1), (0.1001, 1.5), (0.2, 2), update_s=0.01)
     watts = counter.watts()
     assert watts[:2] == [None, pytest.approx(10)]
-    # The step at 0.1001 is told from 0 on: alone it would be 5,000 W.
+    # The step at 0.1001 counts from 0 on: as a step of 0.1 ms it would be 5,000 W.
     assert watts[2] == pytest.approx(1.5 / 0.1001)
     assert watts[3] == pytest.approx(10)
     assert counter.last() == watts[3]
@@ -99,7 +99,7 @@ def test_missing_channels_leave_the_sample_out() -> None:
     assert (some.times, some.totals) == ([2], [3.0])
 
 
-def test_energy_over_a_reset_is_unknown_and_known_beside_it() -> None:
+def test_energy_is_unknown_only_over_a_reset() -> None:
     counter = Series(Fake("energy"))
     for at, total, resets in (
         (0, 0, (False, False)),
@@ -121,9 +121,9 @@ def test_a_run_over_a_reset_keeps_all_but_its_energy() -> None:
     counter = Series(Fake("energy", 0.001))
     for at in range(21):
         counter.add(at, [30.0 * at, 0.0], (at == 10, False))
-    told = metered(counter, [Span(5, 15), Span(15, 20)], None, None)
-    assert [run["energy_j"] for run in told["runs"]] == [None, pytest.approx(150)]
-    assert told["energy_j"]["mean"] == pytest.approx(150)
+    report = metered(counter, [Span(5, 15), Span(15, 20)], None, None)
+    assert [run["energy_j"] for run in report["runs"]] == [None, pytest.approx(150)]
+    assert report["energy_j"]["mean"] == pytest.approx(150)
 
 
 class Failing(Fake):
@@ -150,17 +150,17 @@ def test_a_failed_reading_leaves_a_gap() -> None:
         sampler._try()
         clock.now += 1
     session.runs = [Usage(Span(100, 107), 0.0, 0.0, 0, 0, 0)]
-    (told,) = account.of(session)
-    assert told["gaps"] == [{"begin_s": 1, "end_s": 4, "readings": 2, "why": "no answer"}]
-    assert told["energy_j"]["mean"] == pytest.approx(40 * 7)
-    (said,) = (text for text in told["warnings"] if text.startswith("2 readings failed"))
-    assert said.endswith("no answer")
-    assert told["error"] is None
+    (report,) = account.of(session)
+    assert report["gaps"] == [{"begin_s": 1, "end_s": 4, "readings": 2, "why": "no answer"}]
+    assert report["energy_j"]["mean"] == pytest.approx(40 * 7)
+    (warning,) = (text for text in report["warnings"] if text.startswith("2 readings failed"))
+    assert warning.endswith("no answer")
+    assert report["error"] is None
     watts = [row["watts"] for row in session.rows()]
     assert watts == [40, 40, None, None, 40, 40, 40, 40]
 
 
-def test_a_sampler_is_faster_than_a_counter_goes_round() -> None:
+def test_a_sampler_is_faster_than_a_counter_wraps() -> None:
     meter, clock = Fake("energy"), Clock()
     meter.longest_s = 3.0
     sampler = Sampler(meter, 60.0, clock)
@@ -179,8 +179,8 @@ def metered(
     session.samplers[0].series = made
     session.idle, session.tail = idle, tail
     session.runs = [Usage(span, 0.0, 0.0, 0, 0, 0) for span in runs]
-    (told,) = account.of(session, records)
-    return told
+    (report,) = account.of(session, records)
+    return report
 
 
 def steps(*levels: tuple[float, float], every: float = 0.1) -> Series:
@@ -196,53 +196,53 @@ def steps(*levels: tuple[float, float], every: float = 0.1) -> Series:
 def test_above_idle_and_the_tail() -> None:
     """10 W idle for 10 s, 30 W for 20 s, then 2 s at 20 W before 10 W again."""
     power = steps((10, 10), (30, 30), (32, 20), (40, 10))
-    told = metered(power, [Span(10, 30)], Span(0, 10), Span(30, 40), records=1000)
-    assert told["idle"]["mean_w"] == pytest.approx(10, rel=0.02)
-    assert told["energy_j"]["mean"] == pytest.approx(600, rel=0.01)
-    assert told["above_idle_j"]["mean"] == pytest.approx(400, rel=0.01)
-    tail = told["tail"]
+    report = metered(power, [Span(10, 30)], Span(0, 10), Span(30, 40), records=1000)
+    assert report["idle"]["mean_w"] == pytest.approx(10, rel=0.02)
+    assert report["energy_j"]["mean"] == pytest.approx(600, rel=0.01)
+    assert report["above_idle_j"]["mean"] == pytest.approx(400, rel=0.01)
+    tail = report["tail"]
     assert tail["back_at_idle"]
     assert tail["seconds"] == pytest.approx(2, abs=0.11)
     assert tail["above_idle_j"] == pytest.approx(20, rel=0.06)
     assert tail["share_of_above_idle"] == pytest.approx(20 / 420, rel=0.06)
-    assert told["records_per_joule"]["value"] == pytest.approx(1000 / 600, rel=0.01)
-    assert told["warnings"] == []
+    assert report["records_per_joule"]["value"] == pytest.approx(1000 / 600, rel=0.01)
+    assert report["warnings"] == []
 
 
 @pytest.mark.parametrize("last", [5.01, 5.5, 5.99])
 def test_the_idle_baseline_has_nothing_of_the_run(last: float) -> None:
     """A meter of 1 Hz: 50 W until the run starts between two samples, then 200 W."""
     levels = [(float(t), 50.0 if t <= 5 else 200.0) for t in range(20)]
-    told = metered(series("power", *levels), [Span(last, 15)], Span(0.5, last), None)
-    assert told["idle"] == {"mean_w": 50, "sd_w": 0, "seconds": 4.5, "channels_w": None}
+    report = metered(series("power", *levels), [Span(last, 15)], Span(0.5, last), None)
+    assert report["idle"] == {"mean_w": 50, "sd_w": 0, "seconds": 4.5, "channels_w": None}
     joules = [(t, sum(w for s, w in levels if s <= t)) for t, _ in levels]
-    told = metered(series("energy", *joules), [Span(last, 15)], Span(0.5, last), None)
-    assert told["idle"]["mean_w"] == pytest.approx(50)
+    report = metered(series("energy", *joules), [Span(last, 15)], Span(0.5, last), None)
+    assert report["idle"]["mean_w"] == pytest.approx(50)
 
 
 def test_an_idle_time_without_a_sample_has_no_baseline() -> None:
     power = series("power", *((float(t), 50.0) for t in range(0, 20, 5)))
-    told = metered(power, [Span(4, 15)], Span(1, 4), None)
-    assert told["idle"] is None
-    assert "no sample in 3 s of idle time" in told["warnings"][-1]
+    report = metered(power, [Span(4, 15)], Span(1, 4), None)
+    assert report["idle"] is None
+    assert "no sample in 3 s of idle time" in report["warnings"][-1]
 
 
 def test_a_modelled_baseline_above_rest_is_explained() -> None:
     counter = series("energy", *((t / 10, 1.5 * t) for t in range(200)))
     rest = {"rest_w": {"all": 7.6, "part": 0.0}}
     counter.meter.about = lambda: {"name": "model", "how": "modelled", "model": rest}  # type: ignore[method-assign]
-    told = metered(counter, [Span(10, 15)], Span(0, 10), None)
-    (said,) = (text for text in told["warnings"] if "idle parts" in text)
-    assert "baseline of 15 W is above the 7.6 W" in said
-    assert "(part +7.5 W, all +7.4 W)" in said
+    report = metered(counter, [Span(10, 15)], Span(0, 10), None)
+    (warning,) = (text for text in report["warnings"] if "idle parts" in text)
+    assert "baseline of 15 W is above the 7.6 W" in warning
+    assert "(part +7.5 W, all +7.4 W)" in warning
 
 
-def test_a_tail_that_misleads_is_told() -> None:
+def test_a_misleading_tail_is_a_warning() -> None:
     power = steps((10, 10), (12, 30), (16, 30), (20, 10))
-    told = metered(power, [Span(10, 12)], Span(0, 10), Span(12, 20))
+    report = metered(power, [Span(10, 12)], Span(0, 10), Span(12, 20))
     # 40 J above idle in the run, 80 J after it.
-    assert told["tail"]["share_of_above_idle"] == pytest.approx(2 / 3, rel=0.03)
-    assert "% of the energy above idle was drawn after" in told["warnings"][0]
+    assert report["tail"]["share_of_above_idle"] == pytest.approx(2 / 3, rel=0.03)
+    assert "% of the energy above idle was drawn after" in report["warnings"][0]
     cut = metered(power, [Span(10, 12)], Span(0, 10), Span(12, 13))
     assert not cut["tail"]["back_at_idle"]
     assert "not back at idle after 1 s" in cut["warnings"][0]
@@ -251,49 +251,49 @@ def test_a_tail_that_misleads_is_told() -> None:
 def test_runs_have_means_and_deviations() -> None:
     """10, 20 and 30 W for a second, two and three: energy 10, 40, 90."""
     power = steps((1, 10), (3, 20), (6, 30), every=0.001)
-    told = metered(power, [Span(0, 1), Span(1, 3), Span(3, 6)], None, None, records=1000)
-    assert told["energy_j"]["mean"] == pytest.approx(140 / 3, rel=0.01)
-    assert told["energy_j"]["sd"] == pytest.approx(40.4, rel=0.01)
-    assert told["mean_w"] == {
+    report = metered(power, [Span(0, 1), Span(1, 3), Span(3, 6)], None, None, records=1000)
+    assert report["energy_j"]["mean"] == pytest.approx(140 / 3, rel=0.01)
+    assert report["energy_j"]["sd"] == pytest.approx(40.4, rel=0.01)
+    assert report["mean_w"] == {
         "mean": pytest.approx(20, rel=0.01),
         "sd": pytest.approx(10, rel=0.01),
     }
     # Mean power x mean time, as the benchmark has it: not 1000 over the mean energy.
-    assert told["records_per_joule"]["value"] == pytest.approx(1000 / (20 * 2), rel=0.01)
-    assert told["above_idle_j"] is None
+    assert report["records_per_joule"]["value"] == pytest.approx(1000 / (20 * 2), rel=0.01)
+    assert report["above_idle_j"] is None
 
 
-def test_short_runs_and_slow_counters_are_told() -> None:
+def test_short_runs_and_slow_counters_are_warnings() -> None:
     short = metered(steps((10, 10), every=1.0), [Span(4, 6)], None, None)
     assert "a run of 2 s has only 2 readings of this meter (one per 1 s)" in short["warnings"][0]
     # A counter that changes once in 4 s, read each second.
     slow = series("energy", *((t, 40 * (t // 4)) for t in range(41)), update_s=0.001)
-    told = metered(slow, [Span(5, 7)], None, None)
-    assert told["resolution_s"] == pytest.approx(4)
-    assert "0.5 readings" in told["warnings"][0]
-    assert "did not change during a run" in told["warnings"][1]
+    report = metered(slow, [Span(5, 7)], None, None)
+    assert report["resolution_s"] == pytest.approx(4)
+    assert "0.5 readings" in report["warnings"][0]
+    assert "did not change during a run" in report["warnings"][1]
 
 
-def test_a_hole_in_the_samples_is_told() -> None:
+def test_a_gap_in_the_samples_is_a_warning() -> None:
     points = [(t / 10, 10.0) for t in range(100) if not 30 < t < 60]
-    told = metered(series("power", *points), [Span(1, 9)], None, None)
-    assert told["warnings"] == ["no sample for 3 s during a run"]
+    report = metered(series("power", *points), [Span(1, 9)], None, None)
+    assert report["warnings"] == ["no sample for 3 s during a run"]
 
 
-def test_a_meter_that_told_one_sample_is_told() -> None:
-    told = metered(series("power", (2.0, 5.0)), [Span(0, 60)], None, None)
-    assert told["energy_j"]["mean"] == 300
-    assert told["warnings"] == ["there is only one sample: its power is assumed for a whole run"]
-    # Those it told before it went silent are not stretched over the rest.
-    told = metered(steps((5, 10)), [Span(0, 60)], None, None)
-    assert told["energy_j"] is None
-    assert told["warnings"] == ["samples cover only 0 of 1 runs from beginning to end"]
+def test_a_meter_with_one_sample_is_a_warning() -> None:
+    report = metered(series("power", (2.0, 5.0)), [Span(0, 60)], None, None)
+    assert report["energy_j"]["mean"] == 300
+    assert report["warnings"] == ["there is only one sample: its power is assumed for a whole run"]
+    # Samples before the meter went silent are not extended over the rest.
+    report = metered(steps((5, 10)), [Span(0, 60)], None, None)
+    assert report["energy_j"] is None
+    assert report["warnings"] == ["samples cover only 0 of 1 runs from beginning to end"]
 
 
-def test_work_within_the_noise_of_idle_is_told() -> None:
+def test_work_within_the_noise_of_idle_is_a_warning() -> None:
     points = [(t / 10, 10.0 + t % 2) for t in range(300)]
-    told = metered(series("power", *points), [Span(10, 20)], Span(0, 10), None)
-    assert "within the noise of the idle power" in told["warnings"][0]
+    report = metered(series("power", *points), [Span(10, 20)], Span(0, 10), None)
+    assert "within the noise of the idle power" in report["warnings"][0]
 
 
 def rapl(root: Path) -> Path:
@@ -301,7 +301,7 @@ def rapl(root: Path) -> Path:
     return zone(root, "0", "package-0", 262_100)
 
 
-def test_a_command_beside_a_counter_that_goes_round(tmp_path: Path) -> None:
+def test_energy_of_a_command_across_a_wrap_of_the_counter(tmp_path: Path) -> None:
     counter = rapl(tmp_path) / "energy_uj"
     new = tmp_path / "new"
     work = f"{AWAIT} echo 57000000 >{new}; await 2; mv {new} {counter}; await 2; exit 4"
@@ -317,7 +317,7 @@ def test_a_command_beside_a_counter_that_goes_round(tmp_path: Path) -> None:
     assert used["exit_status"] == 4
 
 
-def test_runs_one_after_the_other(tmp_path: Path) -> None:
+def test_runs_are_consecutive(tmp_path: Path) -> None:
     counter = rapl(tmp_path) / "energy_uj"
     counter.write_text("0\n")
     new = tmp_path / "new"
@@ -339,9 +339,9 @@ def test_a_failed_run_is_the_last(tmp_path: Path) -> None:
     work = f"echo x >>{count}; test $(wc -l <{count}) -lt 2"
     done = energy.record(["sh", "-c", work], runs=5, idle_s=0, tail_s=0, root=tmp_path)
     assert len(done.json["runs"]) == 2
-    (said,) = done.json["warnings"]
-    assert "2 of 5 runs" in said
-    assert said.endswith("status 1")
+    (warning,) = done.json["warnings"]
+    assert "2 of 5 runs" in warning
+    assert warning.endswith("status 1")
 
 
 def test_the_log_is_aligned_with_the_phases(tmp_path: Path) -> None:
@@ -359,7 +359,7 @@ def test_the_log_is_aligned_with_the_phases(tmp_path: Path) -> None:
     assert len(run) >= 3
 
 
-def test_a_meter_that_fails_ends_it_before_the_work(tmp_path: Path) -> None:
+def test_a_meter_that_fails_at_first_prevents_the_run(tmp_path: Path) -> None:
     made = tmp_path / "made"
     with raises("bad-watts", "`none`"):
         energy.record(["touch", str(made)], meters=["command:echo none"], idle_s=0.01, tail_s=0)
@@ -412,20 +412,20 @@ def test_the_command_line(tmp_path: Path) -> None:
     )
     assert (ran.status, ran.out) == (7, "hi\n")
     assert "exit status 7" in ran.err
-    told = json.loads((tmp_path / "r.json").read_text())
-    assert told["exit_status"] == 7
-    assert told["version"]
-    assert told["wall_s"]["how"] == "measured"
-    assert [meter["how"] for meter in told["meters"]] == ["measured"]
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["exit_status"] == 7
+    assert report["version"]
+    assert report["wall_s"]["how"] == "measured"
+    assert [meter["how"] for meter in report["meters"]] == ["measured"]
 
 
-def test_a_run_that_no_meter_saw_is_no_measurement(tmp_path: Path) -> None:
+def test_a_run_without_a_sample_is_not_a_measurement(tmp_path: Path) -> None:
     silent = ("--meter", "command:sleep 100", "--json", "r.json", "--")
     ran = record(tmp_path, *silent, "true", steady=False)
     assert ran.status == 1
     assert "error: nothing was measured" in ran.err
-    told = json.loads((tmp_path / "r.json").read_text())
-    assert (told["exit_status"], told["meters"][0]["energy_j"]) == (0, None)
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert (report["exit_status"], report["meters"][0]["energy_j"]) == (0, None)
     assert record(tmp_path, *silent, "sh", "-c", "exit 3", steady=False).status == 3
 
 
@@ -545,8 +545,8 @@ def test_a_signal_goes_on_to_the_command(tmp_path: Path) -> None:
         assert process.stdout.readline() == "there\n"
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=PATIENCE_S) == 128 + signal.SIGTERM
-    told = json.loads((tmp_path / "r.json").read_text())
-    assert told["runs"][0]["exit_status"] == 143
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["runs"][0]["exit_status"] == 143
 
 
 def test_a_second_signal_kills_a_command_that_ignores_the_first(tmp_path: Path) -> None:
@@ -586,9 +586,9 @@ def test_the_list_says_why_not(tmp_path: Path) -> None:
     rapl(tmp_path)
     ran = gordon(tmp_path, "meter", "list", "--root", ".", "--json", "list.json")
     assert ran.status == 0, ran.err
-    told = {m["name"]: m for m in json.loads((tmp_path / "list.json").read_text())["meters"]}
-    assert told["rapl"]["available"]
-    assert told["battery"] == {
+    report = {m["name"]: m for m in json.loads((tmp_path / "list.json").read_text())["meters"]}
+    assert report["rapl"]["available"]
+    assert report["battery"] == {
         "name": "battery",
         "measures": "the whole machine, from its battery",
         "available": False,

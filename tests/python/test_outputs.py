@@ -1,4 +1,4 @@
-"""Where a command cannot write what it is to write, it says so before it works."""
+"""A command that cannot write its output fails before it works."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from gordon.cli import gordon
 
 from conftest import Run
 
-# What else a command must be told: its input is not there, which would be told next.
+# The other required words of a command. The input is missing, which would be the next error.
 ALSO = {
     "trace formats": [],
     "trace show": ["in"],
@@ -78,7 +78,7 @@ OUTPUTS = [
 @pytest.mark.parametrize(
     ("name", "command", "option"), OUTPUTS, ids=[f"{name} {o.opts[0]}" for name, _, o in OUTPUTS]
 )
-def test_it_is_told_first(
+def test_an_unwritable_output_is_reported_before_the_work(
     run: Run,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

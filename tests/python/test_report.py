@@ -112,7 +112,7 @@ def test_it_renders_without_disks_flash_or_warnings(trace: str, tmp_path: Path) 
         assert len(Document(html).rows()) == len(result["designs"]) < 84
 
 
-def test_flash_that_nothing_is_written_to_lasts(result: dict[str, Any]) -> None:
+def test_flash_without_writes_has_no_end_of_life(result: dict[str, Any]) -> None:
     from gordon.cli.survey_view import show
     from gordon.cli.terminal import data
     from gordon.report.survey import render
@@ -263,7 +263,7 @@ def test_rates_over_a_handful_of_requests_are_drawn_as_means(compared: Any) -> N
     assert drawn == pytest.approx(run.report["read"]["bytes"] / 1e6)
 
 
-def test_text_of_others_is_no_markup_in_reports_on_runs(tmp_path: Path) -> None:
+def test_text_of_others_is_not_markup_in_reports_on_runs(tmp_path: Path) -> None:
     from gordon import disk, flash
 
     trace = tmp_path / "<img src=x onerror=alert(1)>"

@@ -49,8 +49,8 @@ def test_a_stripe_is_sorted_as_one_file(
     ran = run(*words.split())
     assert ran.status == 0, ran.err
     assert "a, b, c: 60,000 records, 6.00 MB" in ran.out
-    told = json.loads(Path("made.json").read_text())
-    assert (told["output"], told["checksum"]) == (["a", "b", "c"], made["checksum"])
+    report = json.loads(Path("made.json").read_text())
+    assert (report["output"], report["checksum"]) == (["a", "b", "c"], made["checksum"])
     # 92 units: the last one, of 36,224 bytes, is in the second file.
     assert [Path(name).stat().st_size for name in "abc"] == [
         31 * 65536,
@@ -76,7 +76,7 @@ def test_a_stripe_is_sorted_as_one_file(
 
 
 @pytest.mark.parametrize("io", ["threads", "uring"])
-def test_who_carries_transfers_out_is_told(run: Run, made: dict[str, Any], io: str) -> None:
+def test_the_io_method_is_reported(run: Run, made: dict[str, Any], io: str) -> None:
     ran = run("sort", "in", "out", "--io", io, "--json", "r.json")
     if ran.status != 0:
         assert "does not let us use io_uring" in ran.err

@@ -1,7 +1,7 @@
 """`gordon sort generate`, `validate`: what gensort 1.5 and valsort 1.5 print, files, devices,
 pipes, bad input.
 
-`GENSORT` and `VALSORT` name the programs themselves, where they are: then they are asked, too.
+`GENSORT` and `VALSORT` are the paths of the programs themselves; if set, results are compared.
 """
 
 from __future__ import annotations
@@ -69,9 +69,13 @@ def test_records_are_those_of_gensort(
     assert ran.out.splitlines()[0].startswith("made: 100,000 records, 10.0 MB in ")
     assert ran.out.splitlines()[1] == f"checksum {checksum}"
     assert zlib.crc32((tmp_path / "made").read_bytes()) == crc
-    told = json.loads((tmp_path / "made.json").read_text())
-    assert (told["records"], told["bytes"], told["checksum"]) == (100_000, 10_000_000, checksum)
-    assert (told["ascii"], told["skewed"]) == ("-a" in flags, "-s" in flags)
+    report = json.loads((tmp_path / "made.json").read_text())
+    assert (report["records"], report["bytes"], report["checksum"]) == (
+        100_000,
+        10_000_000,
+        checksum,
+    )
+    assert (report["ascii"], report["skewed"]) == ("-a" in flags, "-s" in flags)
 
 
 def test_parts_are_the_whole(run: Run, tmp_path: Path) -> None:
@@ -85,10 +89,10 @@ def test_parts_are_the_whole(run: Run, tmp_path: Path) -> None:
     assert joined == (tmp_path / "whole").read_bytes()
     assert sum(int(part["checksum"], 16) for part in parts) == int(whole["checksum"], 16)
     ran = run("sort", "validate", *(part["output"] for part in parts), "--json", "-")
-    told = json.loads(ran.out)
+    report = json.loads(ran.out)
     assert ran.status == 1
-    assert (told["records"], told["checksum"]) == (1000, whole["checksum"])
-    assert [part["records"] for part in told["parts"]] == [250] * 4
+    assert (report["records"], report["checksum"]) == (1000, whole["checksum"])
+    assert [part["records"] for part in report["parts"]] == [250] * 4
 
 
 def test_sorted_records_are_in_order(run: Run, tmp_path: Path) -> None:
@@ -106,9 +110,9 @@ def test_sorted_records_are_in_order(run: Run, tmp_path: Path) -> None:
         f"checksum {twice:x}",
         "all records are in order",
     ]
-    told = json.loads((tmp_path / "found.json").read_text())
-    assert (told["in_order"], told["first_disorder"], told["all_there"]) == (True, None, None)
-    assert (told["records"], told["duplicates"]) == (100_000, 50_000 + equal)
+    report = json.loads((tmp_path / "found.json").read_text())
+    assert (report["in_order"], report["first_disorder"], report["all_there"]) == (True, None, None)
+    assert (report["records"], report["duplicates"]) == (100_000, 50_000 + equal)
 
 
 def test_a_lost_a_doubled_and_a_changed_record_are_missed(run: Run, tmp_path: Path) -> None:
@@ -164,8 +168,8 @@ def test_summaries_of_partitions(run: Run, tmp_path: Path) -> None:
     assert found["checksum"] == sort.validate("made")["checksum"]
     (tmp_path / "all").write_bytes(joined[280:] + joined[:280])
     ran = run("sort", "validate", "--summaries", "all", "--json", "-")
-    told = json.loads(ran.out)
-    assert (ran.status, told["unordered"], told["first_disorder"]) == (1, 1, 299)
+    report = json.loads(ran.out)
+    assert (ran.status, report["unordered"], report["first_disorder"]) == (1, 1, 299)
 
 
 def test_stdout_has_nothing_but_records(tmp_path: Path) -> None:
@@ -176,7 +180,7 @@ def test_stdout_has_nothing_but_records(tmp_path: Path) -> None:
     assert ran.stderr.startswith(b"stdout: 50,000 records, 5.00 MB in ")
 
 
-def test_a_file_that_is_there_is_replaced_when_the_new_one_is_whole(
+def test_an_existing_file_is_replaced_once_the_new_one_is_complete(
     run: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "made").write_text("before")
@@ -193,14 +197,14 @@ def test_a_file_that_is_there_is_replaced_when_the_new_one_is_whole(
 
 
 @pytest.mark.parametrize("reads", [False, True])
-def test_an_interrupt_ends_what_waits_for_a_pipe(tmp_path: Path, reads: bool) -> None:
+def test_an_interrupt_ends_a_wait_for_a_pipe(tmp_path: Path, reads: bool) -> None:
     os.mkfifo("pipe")
     # Its reader reads nothing.
     end = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK) if reads else None
     started = subprocess.Popen(
         gordon("generate", "-n", "1M", "-o", "pipe", "--json", "made.json"), stderr=subprocess.PIPE
     )
-    # Until it works: by then the core is loaded, and it has asked for its threads' buffers.
+    # Until it works: by then the core is loaded and the buffers of its threads are allocated.
     maps = Path(f"/proc/{started.pid}/task")
     deadline = time.monotonic() + PATIENCE_S
     while len(list(maps.iterdir())) < 2 and time.monotonic() < deadline:
@@ -214,7 +218,7 @@ def test_an_interrupt_ends_what_waits_for_a_pipe(tmp_path: Path, reads: bool) ->
         os.close(end)
 
 
-def test_a_block_device_has_them_from_its_start(run: Run, tmp_path: Path) -> None:
+def test_records_on_a_block_device_begin_at_its_start(run: Run, tmp_path: Path) -> None:
     need("blockdev", "mkfs.ext4")
     if os.geteuid() != 0:
         pytest.skip("loop devices are for root")
@@ -290,7 +294,7 @@ def test_numbers_of_records(run: Run, tmp_path: Path, text: str) -> None:
     assert int(records(tmp_path / "made")[0][12:44], 16) == 1000
 
 
-def test_numbers_that_cannot_be_are_told_to_programs() -> None:
+def test_numbers_out_of_range_are_errors_of_the_api() -> None:
     with raises("out-of-range", "records: 0"):
         sort.generate("made", records=0)
     with raises("out-of-range", f"start: {2**128}"):
@@ -301,23 +305,23 @@ def test_numbers_that_cannot_be_are_told_to_programs() -> None:
         sort.validate()
 
 
-def test_progress_is_told_in_bytes() -> None:
+def test_progress_is_reported_in_bytes() -> None:
     ticks: list[tuple[int, int]] = []
-    tell: Callable[[int, int], None] = lambda *counts: ticks.append(counts)  # noqa: E731
-    sort.generate("made", records=100_000, progress=tell)
+    note: Callable[[int, int], None] = lambda *counts: ticks.append(counts)  # noqa: E731
+    sort.generate("made", records=100_000, progress=note)
     assert ticks[-1] == (10_000_000, 10_000_000)
-    sort.validate("made", "made", progress=tell)
+    sort.validate("made", "made", progress=note)
     assert ticks[-1] == (20_000_000, 20_000_000)
 
 
 @pytest.mark.parametrize("flags", [(), ("-a",), ("-s",), ("-a", "-s")])
 @pytest.mark.parametrize(("start", "count"), [(0, 100_003), (2**63 - 40_000, 90_000), (2**100, 9)])
-def test_beside_gensort_itself(
+def test_generate_agrees_with_gensort(
     tmp_path: Path, flags: tuple[str, ...], start: int, count: int
 ) -> None:
     program = named("GENSORT")
-    asked = [program, *flags, "-c", f"-b{start}", str(count), "theirs"]
-    theirs = subprocess.run(asked, capture_output=True, text=True, check=True)
+    words = [program, *flags, "-c", f"-b{start}", str(count), "theirs"]
+    theirs = subprocess.run(words, capture_output=True, text=True, check=True)
     ours = sort.generate(
         "ours", records=count, start=start, ascii="-a" in flags, skewed="-s" in flags
     )
@@ -326,7 +330,7 @@ def test_beside_gensort_itself(
 
 
 @pytest.mark.parametrize("swaps", [0, 1, 50])
-def test_beside_valsort_itself(tmp_path: Path, swaps: int) -> None:
+def test_validate_agrees_with_valsort(tmp_path: Path, swaps: int) -> None:
     program = named("VALSORT")
     chance = random.Random(swaps)
     sort.generate("made", records=90_000, skewed=True, ascii=True)
@@ -346,12 +350,12 @@ def test_beside_valsort_itself(tmp_path: Path, swaps: int) -> None:
         sums.write((tmp_path / "ours").read_bytes())
     (tmp_path / "whole").write_bytes(joined.getvalue())
     (tmp_path / "sums").write_bytes(sums.getvalue())
-    for asked, found in (
+    for words, found in (
         (["whole"], sort.validate("whole")),
         (["-s", "sums"], sort.validate("sums", summaries=True)),
     ):
-        ran = subprocess.run([program, *asked], capture_output=True, text=True, check=False)
-        assert _said(ran.stderr) == {
+        ran = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+        assert _figures(ran.stderr) == {
             "records": found["records"],
             "checksum": found["checksum"],
             "first_disorder": found["first_disorder"],
@@ -361,7 +365,7 @@ def test_beside_valsort_itself(tmp_path: Path, swaps: int) -> None:
         }
 
 
-def _said(text: str) -> dict[str, Any]:
+def _figures(text: str) -> dict[str, Any]:
     """What valsort prints."""
 
     def number(pattern: str) -> int | None:

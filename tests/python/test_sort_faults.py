@@ -139,10 +139,10 @@ def test_temporary_device_full(
     """In the middle of the first pass."""
     temp = small("-t", "tmpfs", "-o", "size=12m", "none", name="temp")
     args = (place.input, place.output, *METHODS[method], *WAYS[way], "--temp", temp)
-    told = failing(*args)
-    assert f"{temp}/.gordon-sort-" in told, told
-    assert "no place on the device" in told, told
-    assert "try: another device (--temp" in told
+    message = failing(*args)
+    assert f"{temp}/.gordon-sort-" in message, message
+    assert "no place on the device" in message, message
+    assert "try: another device (--temp" in message
     place.is_whole()
     assert names(temp) == []
 
@@ -160,11 +160,13 @@ def ext4(small: Callable[..., Path], folder: Path, size: str, name: str) -> Path
 def test_output_device_full(
     place: Place, tmp_path: Path, small: Callable[..., Path], method: str, way: str
 ) -> None:
-    """It is told before anything is read."""
+    """The error comes before anything is read."""
     disk = ext4(small, tmp_path, "24m", "disk")
     (disk / "out").write_bytes(b"the old one")
-    told = failing(place.input, disk / "out", *METHODS[method], *WAYS[way], "--temp", place.folder)
-    assert "no place on the device for 30MB" in told, told
+    message = failing(
+        place.input, disk / "out", *METHODS[method], *WAYS[way], "--temp", place.folder
+    )
+    assert "no place on the device for 30MB" in message, message
     assert (disk / "out").read_bytes() == b"the old one"
     assert names(disk) == ["lost+found", "out"]
     place.is_whole()
@@ -178,9 +180,11 @@ def test_failing_output_device(
     """Its file system has place, the device below cannot take it: writes fail."""
     below = small("-t", "tmpfs", "-o", "size=16m", "none", name="below")
     disk = ext4(small, below, "64m", "disk")
-    told = failing(place.input, disk / "out", *METHODS[method], *WAYS[way], "--temp", place.folder)
-    said = ("cannot write", "cannot make it durable", "no place on the device")
-    assert any(words in told for words in said), told
+    message = failing(
+        place.input, disk / "out", *METHODS[method], *WAYS[way], "--temp", place.folder
+    )
+    messages = ("cannot write", "cannot make it durable", "no place on the device")
+    assert any(words in message for words in messages), message
     place.is_whole()
 
 
@@ -191,8 +195,8 @@ def test_failing_writes_where_threads_wait_for_buffers(
     below = small("-t", "tmpfs", "-o", "size=12m", "none", name="below")
     disk = ext4(small, below, "64m", "disk")
     few = ("--memory", "80MB", "--output-transfer", "8MB", "--threads", "8")
-    told = failing(place.input, disk / "out", "--method", "one-pass", *few)
-    assert "cannot write" in told or "no place on the device" in told, told
+    message = failing(place.input, disk / "out", "--method", "one-pass", *few)
+    assert "cannot write" in message or "no place on the device" in message, message
     place.is_whole()
 
 
@@ -212,9 +216,11 @@ def test_failing_input_device(place: Place, tmp_path: Path, method: str, way: st
     device = ran.stdout.strip()
     try:
         os.truncate(disk, 20 << 20)
-        told = failing(device, place.output, *METHODS[method], *WAYS[way], "--partial-last", "drop")
-        assert f"{device}: cannot read at byte " in told, told
-        assert "try: dmesg" in told, told
+        message = failing(
+            device, place.output, *METHODS[method], *WAYS[way], "--partial-last", "drop"
+        )
+        assert f"{device}: cannot read at byte " in message, message
+        assert "try: dmesg" in message, message
         place.is_whole()
     finally:
         quietly("losetup", "-d", device)
@@ -228,9 +234,9 @@ def test_limit_of_file_sizes(place: Place, method: str, io: str) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20 << 20, 20 << 20))
 
-    told = failing(place.input, place.output, *METHODS[method], "--io", io, before=limit)
-    assert "File too large" in told, told
-    assert "try: a higher limit (ulimit -f)" in told, told
+    message = failing(place.input, place.output, *METHODS[method], "--io", io, before=limit)
+    assert "File too large" in message, message
+    assert "try: a higher limit (ulimit -f)" in message, message
     place.is_whole()
 
 
@@ -238,20 +244,20 @@ def test_limit_of_open_files(place: Place) -> None:
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 
-    told = failing(*[place.input] * 80, place.output, before=limit)
-    assert "Too many open files" in told, told
-    assert "try: fewer files at a time" in told, told
+    message = failing(*[place.input] * 80, place.output, before=limit)
+    assert "Too many open files" in message, message
+    assert "try: fewer files at a time" in message, message
     place.is_whole()
 
 
 def test_limit_of_threads(place: Place, tmp_path: Path) -> None:
     words = ("--threads", "1000", "--memory", "40MB")
     with few_tasks(50, ["sort", str(place.input), str(place.output), *words], tmp_path) as process:
-        _, told = process.communicate(timeout=PATIENCE_S)
+        _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert told.count("error: ") == 1, told
-    assert "threads: the system refuses more" in told, told
-    assert "try: fewer (--threads)" in told, told
+    assert errors.count("error: ") == 1, errors
+    assert "threads: the system refuses more" in errors, errors
+    assert "try: fewer (--threads)" in errors, errors
     place.is_whole()
 
 
@@ -309,17 +315,17 @@ def test_temporary_file_that_is_cut(place: Place, method: str, cut_to: int, io: 
                 os.truncate(scratch(process.pid)[0], cut_to)
             except (OSError, IndexError):
                 cut = False
-        _, told = process.communicate(timeout=PATIENCE_S)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         ends.add(process.returncode)
         if process.returncode == 0:
             # What was cut had been read before.
             assert sort.validate("sorted")["checksum"] == sort.validate(place.made)["checksum"]
             Path("sorted").unlink()
             continue
-        assert process.returncode == 1, told
-        assert told.count("error: ") == 1, told
-        assert "something cut it" in told or "do not hold what was written" in told, told
-        assert "try: leave the files of a sort alone" in told
+        assert process.returncode == 1, errors
+        assert errors.count("error: ") == 1, errors
+        assert "something cut it" in errors or "do not hold what was written" in errors, errors
+        assert "try: leave the files of a sort alone" in errors
         assert not Path("sorted").exists()
         place.is_whole()
     assert 1 in ends
@@ -338,15 +344,15 @@ def test_input_that_is_cut_while_it_is_read(place: Place, method: str, io: str) 
         partial = Path(f"sorted.partial-{process.pid}")
         stopped_in(process, partial.exists)
         os.truncate(place.input, 1_000_000)
-        _, told = process.communicate(timeout=PATIENCE_S)
+        _, errors = process.communicate(timeout=PATIENCE_S)
         if process.returncode != 0:
             break
         # It was read before: this machine looked too late.
         Path("sorted").unlink()
         shutil.copyfile(place.made, place.input)
     assert process.returncode == 1
-    assert f"{place.input}: ends at byte" in told, told
-    assert "something cut it" in told, told
+    assert f"{place.input}: ends at byte" in errors, errors
+    assert "something cut it" in errors, errors
     assert names() == ["place"]
 
 
@@ -402,16 +408,16 @@ def test_interrupt_at_any_time(place: Place, method: str, io: str) -> None:
         if stopped_in(process, partial.exists):
             time.sleep(wait)
             process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=PATIENCE_S)
-        assert process.returncode in (0, 130), told
+        _, errors = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode in (0, 130), errors
         if place.output.stat().st_size > 100:
             # It had its name already.
             place.output.write_bytes(b"the old one")
             continue
         stopped += 1
         assert process.returncode == 130
-        assert "Traceback" not in told, told
-        assert "defect" not in told, told
+        assert "Traceback" not in errors, errors
+        assert "defect" not in errors, errors
         place.is_whole()
     assert stopped
 
@@ -436,16 +442,16 @@ def refuse_io_uring() -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_system_that_refuses_io_uring(place: Place, method: str) -> None:
-    """Threads do it, and the report says so; who asks for io_uring alone is told."""
+    """Threads do the I/O, and the report says so; with --io uring it is an error."""
     try:
         subprocess.run(["true"], check=True, preexec_fn=refuse_io_uring)
     except subprocess.SubprocessError:
         pytest.skip("not on this machine: seccomp")
-    told = failing(
+    message = failing(
         place.input, place.output, *METHODS[method], "--io", "uring", before=refuse_io_uring
     )
-    assert "--io uring: the system does not let us use io_uring" in told, told
-    assert "try: --io auto" in told, told
+    assert "--io uring: the system does not let us use io_uring" in message, message
+    assert "try: --io auto" in message, message
     place.is_whole()
     ran = subprocess.run(
         command(place.input, place.output, *METHODS[method], "--json", "-"),
@@ -458,7 +464,7 @@ def test_a_system_that_refuses_io_uring(place: Place, method: str) -> None:
     assert sort.validate(place.output)["checksum"] == sort.validate(place.made)["checksum"]
 
 
-def test_what_a_killed_sort_left_goes(place: Place) -> None:
+def test_files_of_a_killed_sort_are_removed(place: Place) -> None:
     """Temporary files too, in each folder of them; what others hold stays."""
     temp = Path("temp")
     temp.mkdir()
@@ -472,7 +478,7 @@ def test_what_a_killed_sort_left_goes(place: Place) -> None:
     assert all(path.exists() for path in kept)
 
 
-def test_the_same_number_of_the_process_again(place: Place) -> None:
+def test_a_reused_process_id_is_not_the_killed_sort(place: Place) -> None:
     """As in a container, where each start has it: what nobody holds is removed."""
     partial = place.folder / f"out.partial-{os.getpid()}"
     partial.write_bytes(b"left")
@@ -498,13 +504,13 @@ def test_the_input_as_output(place: Place, method: str) -> None:
     assert partial.exists()
     assert place.input.read_bytes() == place.made.read_bytes()
     subprocess.run(args, check=True, stdout=subprocess.DEVNULL)
-    told = sort.validate(place.input)
-    assert told["in_order"]
-    assert told["checksum"] == sort.validate(place.made)["checksum"]
+    report = sort.validate(place.input)
+    assert report["in_order"]
+    assert report["checksum"] == sort.validate(place.made)["checksum"]
     assert names(place.folder) == ["in", "out"]
 
 
-def test_what_cannot_be(place: Place, small: Callable[..., Path]) -> None:
+def test_invalid_options_are_errors(place: Place, small: Callable[..., Path]) -> None:
     fixed = small("-t", "tmpfs", "-o", "ro", "none", name="fixed")
     Path("nowhere").symlink_to("none/at/all")
     two = ("--memory", "8MB")
@@ -516,8 +522,8 @@ def test_what_cannot_be(place: Place, small: Callable[..., Path]) -> None:
         ((place.input, place.output, *two, "--temp", fixed), ("Read-only", "try: another place")),
         (("none", place.output), ("none: cannot open it: No such file", "try: ls")),
     ]:
-        told = failing(*args)
-        assert all(words in told for words in expected), told
+        message = failing(*args)
+        assert all(words in message for words in expected), message
         place.is_whole()
 
 
@@ -548,12 +554,12 @@ def test_a_link_stays_a_link(place: Place) -> None:
     assert not [name for name in names() if "partial" in name]
 
 
-def test_a_part_of_a_record(place: Place) -> None:
+def test_a_partial_record_is_an_error(place: Place) -> None:
     with place.input.open("ab") as file:
         file.write(b"odd")
-    told = failing(place.input, "sorted")
-    assert f"3 bytes left over at byte {RECORDS * 100}" in told
-    assert "--partial-last keep" in told
+    message = failing(place.input, "sorted")
+    assert f"3 bytes left over at byte {RECORDS * 100}" in message
+    assert "--partial-last keep" in message
     sums = {}
     for choice in ("keep", "drop"):
         args = command(place.input, "sorted", "--partial-last", choice)

@@ -61,15 +61,15 @@ def sorted_within(tmp_path: Path) -> Callable[..., dict[str, Any]]:
         words = [sys.executable, "-m", "gordon", "sort", *files, tmp_path / "out"]
         # Each thread needs memory: as many on any machine.
         threads = () if "--threads" in args else ("--threads", "2")
-        words += ["--memory", memory, "--json", tmp_path / "told", *threads, *args]
+        words += ["--memory", memory, "--json", tmp_path / "report", *threads, *args]
         subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
-        told: dict[str, Any] = json.loads((tmp_path / "told").read_text())
-        most = 1.05 * told["memory_bytes"] + 64 * MIB
-        peak = told["peak_resident_bytes"]
+        report: dict[str, Any] = json.loads((tmp_path / "report").read_text())
+        most = 1.05 * report["memory_bytes"] + 64 * MIB
+        peak = report["peak_resident_bytes"]
         assert peak <= most, (
-            f"{peak / MIB:.0f} MiB of {most / MIB:.0f}: {words[3:]}, {told['plan']}"
+            f"{peak / MIB:.0f} MiB of {most / MIB:.0f}: {words[3:]}, {report['plan']}"
         )
-        return told
+        return report
 
     return call
 
@@ -87,8 +87,8 @@ Within = Callable[..., dict[str, Any]]
     ],
 )
 def test_methods(inputs: Path, sorted_within: Within, kind: str, method: str, memory: str) -> None:
-    told = sorted_within([inputs / kind], memory, "--method", method)
-    assert told["records"] == RECORDS
+    report = sorted_within([inputs / kind], memory, "--method", method)
+    assert report["records"] == RECORDS
 
 
 @pytest.mark.parametrize("method", ["distribute", "merge"])
@@ -127,9 +127,9 @@ def test_stripes(tmp_path: Path, sorted_within: Within, memory: str, io: str) ->
     files = [tmp_path / str(number) for number in range(4)]
     room(tmp_path, 4 * BYTES)
     sort.generate(files, records=RECORDS, stripe="256KiB")
-    told = sorted_within(files, memory, "--stripe", "256KiB", "--io", io)
-    assert told["records"] == RECORDS
-    assert told["plan"]["depth"] > 4
+    report = sorted_within(files, memory, "--stripe", "256KiB", "--io", io)
+    assert report["records"] == RECORDS
+    assert report["plan"]["depth"] > 4
 
 
 @pytest.mark.parametrize("method", ["auto", "distribute", "merge"])
@@ -145,8 +145,8 @@ def test_many_small_inputs(
             path.write_bytes(whole.read(100 * rng.randrange(1, 2000)))
             files.append(path)
     held = sum(path.stat().st_size for path in files)
-    told = sorted_within(files, "128MB", "--method", method)
-    assert told["bytes"] == held
+    report = sorted_within(files, "128MB", "--method", method)
+    assert report["bytes"] == held
 
 
 def wide(path: Path, count: int, length: int) -> list[bytes]:
@@ -168,16 +168,16 @@ def test_wide_records(
     room(tmp_path, 4 * 200_000_000)
     lines = wide(tmp_path / "in", 200_000_000 // length, length)
     args = ["--lines"] if what == "lines" else ["--record", length]
-    told = sorted_within([tmp_path / "in"], memory, "--method", method, *args)
-    assert told["longest_record_bytes"] == length
+    report = sorted_within([tmp_path / "in"], memory, "--method", method, *args)
+    assert report["longest_record_bytes"] == length
     assert (tmp_path / "out").read_bytes() == b"".join(sorted(lines))
 
 
 def test_wide_records_in_one_pass(tmp_path: Path, sorted_within: Within) -> None:
     room(tmp_path, 2 * 300_000_000)
     wide(tmp_path / "in", 300, 1_000_000)
-    told = sorted_within([tmp_path / "in"], "400MB", "--method", "one-pass", "--lines")
-    assert told["warnings"] == []
+    report = sorted_within([tmp_path / "in"], "400MB", "--method", "one-pass", "--lines")
+    assert report["warnings"] == []
 
 
 def test_a_record_larger_than_memory_is_sorted_with_a_warning(tmp_path: Path) -> None:
@@ -196,9 +196,9 @@ def test_a_record_larger_than_memory_is_sorted_with_a_warning(tmp_path: Path) ->
     command = [sys.executable, "-m", "gordon", *map(str, words)]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (tmp_path / "out").read_bytes() == b"".join(sorted(lines))
-    told = json.loads(ran.stdout)
-    assert told["longest_record_bytes"] == 40_000_001
-    assert "40.0 MB" in told["warnings"][0]
+    report = json.loads(ran.stdout)
+    assert report["longest_record_bytes"] == 40_000_001
+    assert "40.0 MB" in report["warnings"][0]
     assert "warning: the longest record" in ran.stderr
     # The record three times at most: as it is read, put in order and written.
-    assert told["peak_resident_bytes"] <= 3 * 40_000_000 + 1.05 * 16e6 + 64 * MIB
+    assert report["peak_resident_bytes"] <= 3 * 40_000_000 + 1.05 * 16e6 + 64 * MIB

@@ -196,7 +196,7 @@ def test_measured_rows_stay_at_their_own_size(paper: dict[str, Any], records: in
     assert [p["systems"] for p in other["plateaus"]["plateaus"]] == [
         p["systems"] for p in paper["plateaus"]["plateaus"]
     ]
-    # The model is of the size asked for; where 3B sorts in two passes, its time grows with it.
+    # The model is of the requested size; where 3B sorts in two passes, its time grows with it.
     times = [row(report, "3B")["modelled"]["time_s"] for report in (other, paper)]
     if row(other, "3B")["passes"] == 2:
         assert times[0] == pytest.approx(times[1] * records / 10**8)
@@ -208,14 +208,17 @@ def test_rows_of_ones_own_file_stay_at_the_size_of_the_file() -> None:
     text = OWN.replace('base = "6W"\n', "")
     measured = 'measured = { time = "30.0", power = "30.0", records_per_j = "11111" }\n'
     Path("own.toml").write_text(text + measured, encoding="utf-8")
-    told, large = extrapolate("own.toml"), extrapolate("own.toml", set_values=["records=100000000"])
-    assert large["systems"][0]["measured"] == told["systems"][0]["measured"]
+    report, large = (
+        extrapolate("own.toml"),
+        extrapolate("own.toml", set_values=["records=100000000"]),
+    )
+    assert large["systems"][0]["measured"] == report["systems"][0]["measured"]
     assert large["systems"][0]["measured"]["records"] == 10_000_000
-    assert large["systems"][0]["error"] == told["systems"][0]["error"]
+    assert large["systems"][0]["error"] == report["systems"][0]["error"]
     assert large["systems"][0]["error"]["time_s"] == pytest.approx(0)
     # Shipped rows that take part in the fits keep the 10^8 records of the paper.
-    assert told["fitted"] | {"board_w": None} == large["fitted"] | {"board_w": None}
-    assert sum(told["fitted"]["core_s_per_gb"]["atom-330"]) == pytest.approx(0.30 * 27.4)
+    assert report["fitted"] | {"board_w": None} == large["fitted"] | {"board_w": None}
+    assert sum(report["fitted"]["core_s_per_gb"]["atom-330"]) == pytest.approx(0.30 * 27.4)
 
 
 def test_power_that_is_fitted_to_its_own_row_is_called_so(run: Run, paper: dict[str, Any]) -> None:
@@ -256,10 +259,10 @@ BENCHMARK = {
 
 
 def test_statements_are_next_to_what_the_tables_give(run: Run, paper: dict[str, Any]) -> None:
-    said = {one["paper"]: one for one in paper["claims"]["statements"]}
+    statements = {one["paper"]: one for one in paper["claims"]["statements"]}
 
     def here(part: str) -> tuple[str, bool | None]:
-        (one,) = (one for text, one in said.items() if part in text)
+        (one,) = (one for text, one in statements.items() if part in text)
         return one["here"], one["agrees"]
 
     assert here("by 10 %") == (
@@ -296,12 +299,12 @@ def test_the_json_of_a_benchmark_is_a_run() -> None:
     ours, theirs = own.read("bench.json", "a"), own.read("run.json")
     assert ours.demand == theirs.demand
     assert (ours.time_s, ours.power_w, ours.system) == (31.0, 30.0, "a")
-    told = extrapolate("own.toml", measured="bench.json", home="a")
-    assert told["systems"] == extrapolate("own.toml", measured="run.json")["systems"]
+    report = extrapolate("own.toml", measured="bench.json", home="a")
+    assert report["systems"] == extrapolate("own.toml", measured="run.json")["systems"]
     modelled = BENCHMARK | {"result": {"how": "modelled", "mean_w": {"mean": 30.0}}}
     Path("bench.json").write_text(json.dumps(modelled), encoding="utf-8")
-    told = extrapolate("own.toml", measured="bench.json", home="a")
-    assert "the power of the run is modelled, not measured" in told["warnings"]
+    report = extrapolate("own.toml", measured="bench.json", home="a")
+    assert "the power of the run is modelled, not measured" in report["warnings"]
 
 
 @pytest.mark.parametrize(
@@ -327,16 +330,16 @@ def test_the_json_of_gordon_joulesort_is_read(run: Run, tmp_path: Path) -> None:
         "sort", "extrapolate", "own.toml", "--from", "b.json", "--on", "a", "--json", "t.json"
     )
     assert ran.status == 0, ran.err
-    told = json.loads((tmp_path / "t.json").read_text())
+    report = json.loads((tmp_path / "t.json").read_text())
     bench = json.loads((tmp_path / "b.json").read_text())
-    assert told["run"]["power_w"] == bench["result"]["mean_w"]["mean"]
-    assert told["records"] == 20000
+    assert report["run"]["power_w"] == bench["result"]["mean_w"]["mean"]
+    assert report["records"] == 20000
 
 
 def test_the_model_by_hand() -> None:
-    told = extrapolate("own.toml")
-    assert [one["name"] for one in told["systems"]] == ["a"]
-    ours = told["systems"][0]["modelled"]
+    report = extrapolate("own.toml")
+    assert [one["name"] for one in report["systems"]] == ["a"]
+    ours = report["systems"][0]["modelled"]
     first, last = ours["phases"]
     # 1 GB: read at 200 MB/s, written to one drive at 50; read from it at 100, written at 100.
     assert first["limits_s"] == pytest.approx(
@@ -357,9 +360,9 @@ def test_the_model_by_hand() -> None:
 
 
 def test_one_pass_where_memory_holds_all_and_links_that_limit() -> None:
-    told = extrapolate("own.toml", set_values=["system.a.memory=2GiB"])
-    assert told["systems"][0]["passes"] == 1
-    assert told["systems"][0]["modelled"]["time_s"] == pytest.approx(5 + 10)
+    report = extrapolate("own.toml", set_values=["system.a.memory=2GiB"])
+    assert report["systems"][0]["passes"] == 1
+    assert report["systems"][0]["modelled"]["time_s"] == pytest.approx(5 + 10)
     slow = extrapolate("own.toml", set_values=["board.plain.link=40MB"])
     assert slow["systems"][0]["modelled"]["phases"][0]["limit"] == "link"
     assert slow["systems"][0]["modelled"]["time_s"] == pytest.approx(2 * 2e9 / 40e6)
@@ -367,9 +370,9 @@ def test_one_pass_where_memory_holds_all_and_links_that_limit() -> None:
     assert each["systems"][0]["modelled"]["phases"][0]["time_s"] == pytest.approx(40)
 
 
-def test_a_run_of_ones_own_is_asked_of_others() -> None:
-    told = extrapolate("own.toml", measured="run.json")
-    ours = told["systems"][0]
+def test_a_measured_run_is_modelled_on_other_systems() -> None:
+    report = extrapolate("own.toml", measured="run.json")
+    ours = report["systems"][0]
     assert ours["passes"] == 2
     # 2 MB and 1 GB are read from two drives; temporary files are written at 50 MB/s, read at 100.
     times = {phase["name"]: phase["time_s"] for phase in ours["modelled"]["phases"]}
@@ -396,8 +399,8 @@ memory = "1GiB"
 files = { drive = "plain", count = 200 }
 """
     Path("own.toml").write_text(OWN + twice, encoding="utf-8")
-    told = extrapolate("own.toml", measured="run.json")
-    gather = row(told, "b")["modelled"]["phases"][-1]
+    report = extrapolate("own.toml", measured="run.json")
+    gather = row(report, "b")["modelled"]["phases"][-1]
     assert gather["limit"] == "processor"
     assert gather["time_s"] == pytest.approx(2 * 8 / 2)
     faster = extrapolate("own.toml", measured="run.json", home="b")
@@ -405,9 +408,9 @@ files = { drive = "plain", count = 200 }
     nowhere = dict(RUN)
     del nowhere["system"]
     Path("run.json").write_text(json.dumps(nowhere), encoding="utf-8")
-    told = extrapolate("own.toml", measured="run.json")
-    assert row(told, "b")["modelled"]["phases"][-1]["time_s"] == pytest.approx(8 / 2)
-    assert any("core-seconds are used unscaled" in text for text in told["warnings"])
+    report = extrapolate("own.toml", measured="run.json")
+    assert row(report, "b")["modelled"]["phases"][-1]["time_s"] == pytest.approx(8 / 2)
+    assert any("core-seconds are used unscaled" in text for text in report["warnings"])
 
 
 def test_phases_of_one_pass_and_of_merges() -> None:
@@ -461,10 +464,10 @@ def test_bad_systems_are_one_error(
 ) -> None:
     assert before in OWN
     Path("own.toml").write_text(OWN.replace(before, after, 1), encoding="utf-8")
-    ran = run("sort", "extrapolate", "own.toml", "--json", "told.json")
+    ran = run("sort", "extrapolate", "own.toml", "--json", "report.json")
     assert ran.out == ""
     ran.refused(kind, *named)
-    assert not (tmp_path / "told.json").exists()
+    assert not (tmp_path / "report.json").exists()
 
 
 @pytest.mark.parametrize(
@@ -500,27 +503,27 @@ def test_bad_options_are_one_error(run: Run, args: tuple[str, ...], kind: str, n
     ],
 )
 def test_bad_runs_are_one_error(run: Run, key: str, value: Any, what: str) -> None:
-    told = RUN | {key: value}
+    report = RUN | {key: value}
     if value is None:
-        del told[key]
-    Path("run.json").write_text(json.dumps(told), encoding="utf-8")
+        del report[key]
+    Path("run.json").write_text(json.dumps(report), encoding="utf-8")
     ran = run("sort", "extrapolate", "own.toml", "--from", "run.json")
     ran.refused("unknown-name" if key == "system" else "bad-run", what)
 
 
-def test_the_command_shows_and_writes_what_the_api_tells(run: Run, tmp_path: Path) -> None:
-    ran = run("sort", "extrapolate", "--json", "told.json", "--plot", "told.svg")
+def test_the_command_prints_and_writes_the_report_of_the_api(run: Run, tmp_path: Path) -> None:
+    ran = run("sort", "extrapolate", "--json", "report.json", "--plot", "plot.svg")
     assert ran.status == 0, ran.err
-    assert json.loads((tmp_path / "told.json").read_text()) == extrapolate()
+    assert json.loads((tmp_path / "report.json").read_text()) == extrapolate()
     assert "about 29,000 records/J; model 34," in ran.out
     assert 'paper "at least 25% better", which gives 36,250 records/J' in ran.out
-    (said,) = (line for line in ran.out.splitlines() if line.startswith("1B: the printed"))
-    assert "12,801 records/J" in said
-    assert said.endswith("12,372")
+    (row,) = (line for line in ran.out.splitlines() if line.startswith("1B: the printed"))
+    assert "12,801 records/J" in row
+    assert row.endswith("12,372")
     assert "1C: not modelled" in ran.err
     assert (
-        "CoolSort" in (tmp_path / "told.svg").read_text()
-        or "<svg" in (tmp_path / "told.svg").read_text()
+        "CoolSort" in (tmp_path / "plot.svg").read_text()
+        or "<svg" in (tmp_path / "plot.svg").read_text()
     )
     alone = run("sort", "extrapolate", "own.toml", "--json", "-")
     assert json.loads(alone.out)["systems"][0]["name"] == "a"

@@ -35,12 +35,12 @@ class Device:
         self.now = 0.0
         self.cost = cost
         self.noise = random.Random(7), noise
-        self.asked: list[Point] = []
+        self.measured: list[Point] = []
         self.interrupt_at: int | None = None
 
     def measure(self, point: Point, role: str) -> tuple[float, dict[str, Any]]:
-        self.asked.append(point)
-        if self.interrupt_at == len(self.asked):
+        self.measured.append(point)
+        if self.interrupt_at == len(self.measured):
             raise KeyboardInterrupt
         stream, deviation = self.noise
         took = self.cost(point) * stream.gauss(1, deviation)
@@ -73,7 +73,7 @@ def bowl(point: Point) -> float:
     return 10 + abs(out) / 4 + abs(temp) / 4 + (point.method != "merge")
 
 
-def test_the_least_of_a_formula_is_found_between_the_coarse_steps() -> None:
+def test_the_minimum_of_a_formula_is_found_between_the_coarse_steps() -> None:
     search = Device(bowl).search()
     search.run()
     assert search.finished
@@ -115,7 +115,7 @@ def test_a_gain_beyond_the_noise_is_found_within_it() -> None:
 
 
 def test_the_rest_of_the_budget_goes_to_the_comparison() -> None:
-    """With noise of 20 % a few pairs do not tell a gain to 1 %."""
+    """With noise of 20 % a few pairs do not resolve a gain of 1 %."""
     device = Device(lambda point: 10.0 if point.buffered else 11.0, noise=0.2)
     search = device.search(3000.0)
     search.run()
@@ -155,7 +155,7 @@ def test_one_slow_trial_hides_no_setting() -> None:
     assert search.gain()["gain"] == pytest.approx(0.45, abs=0.03)
 
 
-def test_who_carries_transfers_out_is_searched() -> None:
+def test_the_io_method_is_searched() -> None:
     device = Device(lambda point: 10.0 if point.io == "uring" else 12.0, noise=0.01)
     search = device.search()
     search.run()
@@ -189,7 +189,7 @@ def test_the_stripe_unit_is_searched_over_several_folders() -> None:
     # One folder has no stripe.
     alone = Device(cost)
     alone.search(folders=[]).run()
-    assert not any(point.stripe for point in alone.asked)
+    assert not any(point.stripe for point in alone.measured)
 
 
 @pytest.mark.parametrize("method", ["distribute", "merge"])
@@ -227,7 +227,7 @@ def test_the_same_seed_asks_the_same_and_another_in_another_order() -> None:
     for seed in (1, 1, 2):
         device = Device(bowl)
         device.search(seed=seed).run()
-        orders.append(device.asked)
+        orders.append(device.measured)
     assert orders[0] == orders[1] != orders[2]
 
 
@@ -242,7 +242,7 @@ def test_the_budget_holds_and_leaves_room_to_compare(budget: float) -> None:
     assert sum(trial.role == "compare" for trial in search.trials) >= 2 * PAIRS
 
 
-def test_a_setting_that_fails_is_told_and_left() -> None:
+def test_a_setting_that_fails_is_reported_and_dropped() -> None:
     def cost(point: Point) -> float:
         if point.method == "one-pass":
             raise GordonError("one pass needs 3GB of memory", "--memory")
@@ -255,7 +255,7 @@ def test_a_setting_that_fails_is_told_and_left() -> None:
     assert failed[0].about()["cost"] is None
 
 
-def test_defaults_that_fail_end_it() -> None:
+def test_defaults_that_fail_end_the_search() -> None:
     def cost(point: Point) -> float:
         raise GordonError("in: no such file", "")
 
@@ -263,7 +263,7 @@ def test_defaults_that_fail_end_it() -> None:
         Device(cost).search().run()
 
 
-def test_overwriting_is_chosen_only_where_it_may_be() -> None:
+def test_overwriting_is_chosen_only_if_allowed() -> None:
     for may in (False, True):
         device = Device(lambda p: 5.0 if p.overwrite else 10.0)
         search = device.search(may_overwrite=may, curves=True)
@@ -355,9 +355,9 @@ def test_a_real_search(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     good = [trial for trial in report["trials"] if trial["error"] is None]
     assert len(good) > BASE
     assert all(trial["cpu_s"] > 0 and trial["phases"] for trial in good)
-    asked = {trial["settings"]["output_transfer"] for trial in good}
+    transfers = {trial["settings"]["output_transfer"] for trial in good}
     sizes = {trial["plan"]["output_transfer"] for trial in good}
-    assert len(asked) > 1
+    assert len(transfers) > 1
     assert len(sizes) > 1
     # Nothing is left behind, and the file does what it is for.
     assert not list((tmp_path / "work").iterdir())
@@ -365,10 +365,10 @@ def test_a_real_search(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     again = run("sort", "--config", "tuned.toml", "in", "out")
     assert again.status == 0, again.err
     assert sort.validate(tmp_path / "out")["in_order"]
-    told = "gain over the defaults" if report["gain"]["beyond_noise"] else "are the defaults"
+    gain = "gain over the defaults" if report["gain"]["beyond_noise"] else "are the defaults"
     text = (tmp_path / "tuned.toml").read_text()
-    assert told in text
-    assert told in made.out
+    assert gain in text
+    assert gain in made.out
     assert report["stopped"] in made.out.replace("\n", " ")
     # The size and memory are next to the gain, and folders are found from everywhere.
     assert "# measured with 2.00 MB and memory 16MiB" in text
@@ -445,8 +445,8 @@ def test_a_trial_has_the_peak_of_its_own_sort(tmp_path: Path) -> None:
 def test_a_file_system_in_memory_is_named(tmp_path: Path) -> None:
     assert warnings([str(tmp_path)]) == []
     memory = "/dev/shm"  # noqa: S108 nothing is written there
-    (said,) = warnings([memory, memory])
-    assert f"{memory} is on a file system in memory" in said
+    (warning,) = warnings([memory, memory])
+    assert f"{memory} is on a file system in memory" in warning
 
 
 def test_errors_before_anything_is_made(tmp_path: Path) -> None:

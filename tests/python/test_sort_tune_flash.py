@@ -64,7 +64,7 @@ def steered() -> dict[str, Any]:
     )
 
 
-def test_sizes_follow_from_what_the_device_tells(steered: dict[str, Any]) -> None:
+def test_sizes_follow_from_the_telemetry_of_the_device(steered: dict[str, Any]) -> None:
     assert [row["load"] for row in steered["loads"]] == [
         "input read",
         "buckets written",
@@ -88,7 +88,7 @@ def test_sizes_follow_from_what_the_device_tells(steered: dict[str, Any]) -> Non
     assert "garbage collection active" in steered["loads"][3]["why"]
 
 
-def test_the_start_is_the_best_of_what_was_tried(steered: dict[str, Any]) -> None:
+def test_the_search_starts_from_the_best_simulated_point(steered: dict[str, Any]) -> None:
     passes = steered["passes"]
     best = passes["chosen"]["seconds"]
     tried = [row["seconds"] for row in steered["together"]]

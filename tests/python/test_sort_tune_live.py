@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gordon import block
-from gordon.cli.sort_rewrite_view import told as shown
+from gordon.cli.sort_rewrite_view import reason as shown
 from gordon.report.rewriting import page
 from gordon.sort.tune import live, mounted, telemetry
 from gordon.sort.tune.advice import LEAST, Advice, Machine, advise
@@ -64,7 +64,7 @@ def test_phases_add_up_to_the_run(recorded: Json) -> None:
     )
 
 
-def test_totals_lie_between_the_questions_around_them() -> None:
+def test_totals_lie_between_the_samples_around_them() -> None:
     samples = [(when, status) for when, status in RECORDED["samples"]]
     middle = [(a + b) / 2 for (a, _), (b, _) in pairwise(samples)]
     first, last = telemetry.at(samples, -1e9), telemetry.at(samples, 1e9)
@@ -79,19 +79,22 @@ def test_totals_lie_between_the_questions_around_them() -> None:
         assert all(x <= y for x, y in zip(one["dies"], other["dies"], strict=True))
 
 
-def by_name(said: list[Advice]) -> dict[str, Advice]:
-    return {one.phase: one for one in said}
+def by_name(advice: list[Advice]) -> dict[str, Advice]:
+    return {one.phase: one for one in advice}
 
 
-def test_what_a_recorded_trial_is_told(recorded: Json) -> None:
-    said = advise(recorded, Point(), MACHINE)
+def test_a_recorded_trial_gets_the_expected_advice(recorded: Json) -> None:
+    advice = advise(recorded, Point(), MACHINE)
     seconds = {phase["name"]: phase["seconds"] for phase in recorded["phases"]}
-    assert [one.phase for one in said] == sorted(
+    assert [one.phase for one in advice] == sorted(
         ("distribute", "gather"), key=lambda name: seconds[name], reverse=True
     )
-    assert {one.phase: one.rule for one in said} == {"distribute": "starved", "gather": "collects"}
+    assert {one.phase: one.rule for one in advice} == {
+        "distribute": "starved",
+        "gather": "collects",
+    }
     # Erased together are 4,032 KiB; at all four write points is more than a quarter of the memory.
-    assert by_name(said)["gather"].changes == (
+    assert by_name(advice)["gather"].changes == (
         {"output_transfer": 4032 << 10},
         {"buffered": True},
     )
@@ -166,14 +169,14 @@ def test_each_rule(case: tuple[str, Json, Json, Point, str, list[Json]]) -> None
     seconds, cpu = other.get("seconds", 1.0), other.get("cpu_s", 0.3)
     phase = {"name": "gather", "seconds": seconds, "cpu_s": cpu}
     rest = {"name": "plan", "seconds": 0.1, "cpu_s": 0.1}
-    told: Json = {"whole": {"host_bytes_trimmed": 1}, "phases": [row | {"name": "gather"}]}
-    facts = {"device": told, "phases": [rest, phase], "plan": plan}
+    telemetry: Json = {"whole": {"host_bytes_trimmed": 1}, "phases": [row | {"name": "gather"}]}
+    facts = {"device": telemetry, "phases": [rest, phase], "plan": plan}
     machine = replace(MACHINE, erase_groups=(16128 << 10, other.get("group", 8 << 20)))
-    (said,) = advise(facts, point, machine)
-    assert said.rule == rule
-    assert list(said.changes) == changes
+    (advice,) = advise(facts, point, machine)
+    assert advice.rule == rule
+    assert list(advice.changes) == changes
     # Without a trim, it says how to get one.
-    told["whole"]["host_bytes_trimmed"] = 0
+    telemetry["whole"]["host_bytes_trimmed"] = 0
     (again,) = advise(facts, point, replace(machine, may_overwrite=True))
     assert ("discard" in again.why) is (rule == "collects")
     # Where it may, it is overwritten: old pages count either way; and where little is copied.
@@ -186,7 +189,7 @@ class Formula:
 
     def __init__(self) -> None:
         self.now, self.began = 0.0, 0.0
-        self.asked: list[Point] = []
+        self.measured: list[Point] = []
         self.full, self.quick = False, dict[str, Any]()
         self.status: Json = json.loads(json.dumps(RECORDED["samples"][0][1]))
 
@@ -195,7 +198,7 @@ class Formula:
         return found
 
     def measure(self, point: Point, role: str) -> tuple[float, Json]:
-        self.asked.append(point)
+        self.measured.append(point)
         size = point.output_transfer or LEAST
         share = 1.0 if self.full else min(1.0, size / MIB)
         seconds = 0.2 + 1 / (0.5 + 0.5 * share)
@@ -206,15 +209,15 @@ class Formula:
             {"name": "write", "seconds": seconds - 0.2, "cpu_s": 0.1, "bytes_written": 1000},
         ]
         self.began, self.now = self.now, self.now + seconds
-        told = self.status
-        told["uptime_s"] += seconds
-        told["writes"] += 10
-        told["host_bytes_written"] += 1000
+        facts = self.status
+        facts["uptime_s"] += seconds
+        facts["writes"] += 10
+        facts["host_bytes_written"] += 1000
         for key, busy in (("dies", share), ("buses", 0.5)):
-            told["busy_ns"][key] = [ns + busy * seconds * 1e9 for ns in told["busy_ns"][key]]
+            facts["busy_ns"][key] = [ns + busy * seconds * 1e9 for ns in facts["busy_ns"][key]]
         waited = (8.0 if share == 1 else 0.5) * seconds * 1e9
         for key in ("asked_ns", "got_ns"):
-            told["emulation"][key] += waited
+            facts["emulation"][key] += waited
         # As the core does, in whole pages.
         sizes = {"input_transfer": "64KiB", "temp_transfer": "64KiB"}
         plan = sizes | {"output_transfer": f"{size // 4096 * 4096}B"}
@@ -260,7 +263,7 @@ def test_a_steered_search_finds_the_same_sooner(formula: Formula) -> None:
     assert [rule for _, rule, _ in kept] == ["starved"] * 2
     ends = [step for step in steered.steps if step["phase"] == "write"]
     assert ends[-1]["rule"] == "saturated"
-    assert steered.told(steered.best)["device"]["phases"][1]["busiest_die"] == pytest.approx(1)
+    assert steered.facts_of(steered.best)["device"]["phases"][1]["busiest_die"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +291,7 @@ def test_a_steered_search_finds_what_the_advice_does_not_name(
 
 
 def test_a_largest_transfer_of_no_whole_pages_is_an_end(formula: Formula) -> None:
-    """The plan has less than was asked for, which is not asked for again."""
+    """The plan has a smaller transfer than requested; the larger one is not tried again."""
     space = replace(SPACE, most_transfer=500_000)
     given: Json = {"budget_s": 1e6, "clock": lambda: formula.now}
     steered = Steered(formula, space, export="s", **given)  # type: ignore[arg-type]
@@ -313,8 +316,8 @@ def test_files_elsewhere_and_an_export_without_time_are_errors(formula: Formula)
 
 
 def row(way: str, seconds: float, copied: float, deviation: float | None = 0.01) -> Json:
-    told = {"seconds": seconds, "copied_bytes": copied, "write_amplification": 1.5}
-    told["host_bytes_written"] = 2e8
+    facts = {"seconds": seconds, "copied_bytes": copied, "write_amplification": 1.5}
+    facts["host_bytes_written"] = 2e8
     return {
         "transfer": MIB,
         "way": way,
@@ -323,7 +326,7 @@ def row(way: str, seconds: float, copied: float, deviation: float | None = 0.01)
         "output_s_deviation": deviation,
         "mapped_before": 0.8,
         "mapped_after": 0.8,
-        "output": told | {"dies_busy": 0.9},
+        "output": facts | {"dies_busy": 0.9},
     }
 
 
@@ -336,7 +339,7 @@ def test_reasons_are_those_of_the_counters() -> None:
     assert over["why"] == "garbage collection: 100 MB more copied"
     assert kept["why"].startswith("not garbage collection, 10.0 MB fewer copied")
     (same,) = explain([row(OVER, 1.3, 2e8, deviation=0.5), base])
-    # At full speed nothing is said of dies.
+    # At full speed there are no figures of dies.
     untimed = [row(OVER, 1.3, 2e8), row(TRIMMED, 1.0, 1e8)]
     for one in untimed:
         del one["output"]["dies_busy"]
@@ -394,7 +397,7 @@ def test_a_file_system_that_is_not_the_exports_is_left_alone(
     assert not list(tmp_path.iterdir())
 
 
-def test_an_export_that_is_not_there(run: Run, tmp_path: Path) -> None:
+def test_a_missing_export_is_an_error(run: Run, tmp_path: Path) -> None:
     for words in (f"tune -o {tmp_path}/t.toml", "rewrite"):
         made = run(
             "sort", *words.split(), "--export", f"{tmp_path}/none", "--folder", str(tmp_path)
@@ -422,7 +425,7 @@ def served(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterato
         server.stop()
 
 
-def test_a_served_device_tells_totals(served: Server) -> None:
+def test_a_served_device_reports_totals(served: Server) -> None:
     """The keys that steer, before and after work: totals grow by what was done."""
     before = block.stat(str(served.socket))
     served.shell("h.pwrite(bytes(range(256)) * 4096 * 4, 0); h.flush(); h.pread(1 << 20, 0)")
@@ -488,7 +491,7 @@ def test_a_sort_on_a_real_export(disk: Disk, run: Run, tmp_path: Path) -> None:
     report = json.loads(Path("r.json").read_text())
     rows = {one["way"]: one for one in report["rows"]}
     assert tuple(rows) == WAYS
-    # What the device was told of before, and only then: the counters say which way it was.
+    # Only the trims before the sort are counted: the counters distinguish the ways.
     size = 4_000_000 / disk.stat()["capacity"]
     assert rows[TRIMMED]["mapped_before"] == pytest.approx(
         rows[OVER]["mapped_before"] - size, rel=0.2

@@ -58,7 +58,7 @@ def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
     assert result["baseline"]["id"] not in {d["id"] for d in result["designs"]}
 
 
-def test_designs_over_the_budget_are_left_out_and_told(tmp_path: Path, trace: str) -> None:
+def test_designs_over_the_budget_are_left_out_and_reported(tmp_path: Path, trace: str) -> None:
     from gordon import survey
 
     (tmp_path / "own.toml").write_text(OWN)

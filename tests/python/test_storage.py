@@ -71,28 +71,28 @@ def test_what_the_joulesort_paper_says_of_its_figures(preset: str) -> None:
 
 
 def test_json_of_simulated_storage(run: Run) -> None:
-    asked = ("--preset", "laptop-7200-320gb", "--sizes", "4KiB..16KiB", "--depths", "1,8")
-    ran = run("storage", "characterise", *asked, "--bytes", "1MiB", "--json", "-")
+    words = ("--preset", "laptop-7200-320gb", "--sizes", "4KiB..16KiB", "--depths", "1,8")
+    ran = run("storage", "characterise", *words, "--bytes", "1MiB", "--json", "-")
     assert ran.status == 0, ran.err
-    told = json.loads(ran.out)
-    assert told["kind"].startswith("modelled")
+    report = json.loads(ran.out)
+    assert report["kind"].startswith("modelled")
     # Every pattern, depth and size, once.
     found = [
-        (f"{p['pattern']}-{p['op']}", p["queue_depth"], p["size_bytes"]) for p in told["points"]
+        (f"{p['pattern']}-{p['op']}", p["queue_depth"], p["size_bytes"]) for p in report["points"]
     ]
     expected = [(p, d, s << 10) for p in storage.PATTERNS for d in (1, 8) for s in (4, 8, 16)]
     assert found == expected
-    for point in told["points"]:
+    for point in report["points"]:
         moved = point["requests"] * point["size_bytes"]
         assert point["bandwidth_mb_s"] == pytest.approx(moved / point["elapsed_s"] / 1e6)
         assert point["iops"] == pytest.approx(point["requests"] / point["elapsed_s"])
         assert {"mean", "p50", "p99", "p999", "max"} <= set(point["latency_us"])
         assert point["latency_us"]["p50"] <= point["latency_us"]["max"]
-    provenance = told["provenance"]
+    provenance = report["provenance"]
     assert provenance["seed"] == 1
     assert provenance["version"]
     assert "laptop" in json.dumps(provenance["config"]["device"]).lower()
-    again = run("storage", "characterise", *asked, "--bytes", "1MiB", "--json", "-")
+    again = run("storage", "characterise", *words, "--bytes", "1MiB", "--json", "-")
     assert again.out == ran.out
 
 
@@ -118,10 +118,10 @@ def test_flash_alone_striped_and_worn_in() -> None:
 
 
 def test_the_table_and_the_plot(run: Run, tmp_path: Path) -> None:
-    asked = ("--preset", "sata-7200-1tb", "--sizes", "4KiB..1MiB", "--depths", "1")
+    words = ("--preset", "sata-7200-1tb", "--sizes", "4KiB..1MiB", "--depths", "1")
     for kind, start in ((".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF")):
         path = tmp_path / f"plot{kind}"
-        ran = run("storage", "characterise", *asked, "--bytes", "1MiB", "--plot", str(path))
+        ran = run("storage", "characterise", *words, "--bytes", "1MiB", "--plot", str(path))
         assert ran.status == 0, ran.err
         assert path.read_bytes().startswith(start)
         assert f"wrote {path}" in ran.err
@@ -134,24 +134,24 @@ def test_the_table_and_the_plot(run: Run, tmp_path: Path) -> None:
         ["1", "MiB"],
     ]
     assert lines[12].split()[:2] == ["90%", "from"]
-    # Nothing is left beside them.
+    # No other file is left.
     assert len(list(tmp_path.iterdir())) == 3
 
 
 def test_a_scratch_file_is_measured_and_gone(run: Run, place: Path) -> None:
     ran = run("storage", "characterise", str(place), *QUICK, "--json", "-")
     assert ran.status == 0, ran.err
-    told = json.loads(ran.out)
-    assert told["kind"].startswith("measured")
-    assert (told["scratch"], told["span_bytes"]) == (True, 2 << 20)
-    assert len(told["points"]) == 4 * 2 * 2
-    for point in told["points"]:
+    report = json.loads(ran.out)
+    assert report["kind"].startswith("measured")
+    assert (report["scratch"], report["span_bytes"]) == (True, 2 << 20)
+    assert len(report["points"]) == 4 * 2 * 2
+    for point in report["points"]:
         assert point["requests"] >= point["queue_depth"]
         assert point["bandwidth_mb_s"] > 0
         moved = point["requests"] * point["size_bytes"]
         assert point["bandwidth_mb_s"] == pytest.approx(moved / point["elapsed_s"] / 1e6)
         assert set(point["latency_us"]) == {"mean", "p50", "p99", "p999", "max"}
-    assert told["provenance"]["time"]
+    assert report["provenance"]["time"]
     assert list(place.iterdir()) == []
 
 
@@ -174,7 +174,7 @@ def test_a_target_that_does_not_exist_is_an_error(
     assert [file.name for file in place.iterdir()] == ["small"]
 
 
-def test_what_exists_is_only_read_unless_it_is_said(run: Run, place: Path) -> None:
+def test_an_existing_target_is_only_read_without_write(run: Run, place: Path) -> None:
     file = place / "data"
     file.write_bytes(b"x" * (2 << 20))
     ran = run("storage", "characterise", str(file), *QUICK, "--json", "-")
@@ -212,22 +212,25 @@ def loop(place: Path) -> Iterator[str]:
 def test_a_block_device_is_written_to_only_where_nothing_uses_it(
     run: Run, place: Path, loop: str
 ) -> None:
-    asked = ("storage", "characterise", loop, *QUICK[:2], "--span", "1MiB", *QUICK[4:])
+    words = ("storage", "characterise", loop, *QUICK[:2], "--span", "1MiB", *QUICK[4:])
     before = Path(loop).read_bytes()[: 1 << 20]
-    ran = run(*asked, "--json", "-")
+    ran = run(*words, "--json", "-")
     assert ran.status == 0, ran.err
-    told = json.loads(ran.out)
-    assert (told["target"]["kind"], told["target"]["capacity_bytes"]) == ("block-device", 64 << 20)
-    assert told["target"]["device"] == Path(loop).name
-    assert {point["op"] for point in told["points"]} == {"read"}
+    report = json.loads(ran.out)
+    assert (report["target"]["kind"], report["target"]["capacity_bytes"]) == (
+        "block-device",
+        64 << 20,
+    )
+    assert report["target"]["device"] == Path(loop).name
+    assert {point["op"] for point in report["points"]} == {"read"}
     (place / "mnt").mkdir()
     mount("-o", "ro", loop, place / "mnt")
-    ran = run(*asked, "--write")
+    ran = run(*words, "--write")
     assert ran.status == 1
     assert f"{loop}: in use (mounted, or part of something): it is not written to" in ran.err
     sh("umount", place / "mnt")
     assert Path(loop).read_bytes()[: 1 << 20] == before
-    ran = run(*asked, "--write", "--patterns", "sequential-write")
+    ran = run(*words, "--write", "--patterns", "sequential-write")
     assert ran.status == 0, ran.err
     assert f"the first 1.05 MB of the block device {loop} will be overwritten" in ran.err
     pages = Path(loop).read_bytes()[: 1 << 20]
@@ -237,8 +240,8 @@ def test_a_block_device_is_written_to_only_where_nothing_uses_it(
 
 
 def test_an_interrupt_leaves_nothing(place: Path) -> None:
-    asked = ["storage", "characterise", str(place), "--span", "64MiB", "--seconds", "60"]
-    started = subprocess.Popen([sys.executable, "-m", "gordon", *asked], stderr=subprocess.PIPE)
+    words = ["storage", "characterise", str(place), "--span", "64MiB", "--seconds", "60"]
+    started = subprocess.Popen([sys.executable, "-m", "gordon", *words], stderr=subprocess.PIPE)
     files = Path(f"/proc/{started.pid}/fd")
     scratch = f"{place}/.gordon-scratch-{started.pid} (deleted)"
     end = time.monotonic() + PATIENCE_S

@@ -87,9 +87,9 @@ def refuse(_: threading.Thread) -> None:
 
 def test_a_thread_that_is_refused_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(threading.Thread, "start", refuse)
-    with pytest.raises(GordonError) as told:
+    with pytest.raises(GordonError) as caught:
         threads.start(threading.Thread())
-    assert "ulimit -u" in told.value.args[1]
+    assert "ulimit -u" in caught.value.args[1]
 
 
 def test_a_bar_needs_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -51,19 +51,19 @@ def held(run: Run, *args: str) -> dict[str, Any]:
 )
 def test_the_first_line_names_the_format_and_its_units(run: Run, command: list[str]) -> None:
     Path("t").write_text(MQSIM)
-    ran = run(*command, "--json", "told")
+    ran = run(*command, "--json", "report")
     assert ran.status == 0, ran.err
     first = ran.err.splitlines()[0]
     assert first.startswith("t: format mqsim, auto-detected; ")
     assert "times in nanoseconds; addresses in blocks of 512B; sizes in blocks of 512B" in first
-    told = json.loads(Path("told").read_text())
-    for part in (told.get("points"), told.get("devices")):
-        if part and "input" not in told:
-            told = part[0].get("report", part[0])
-    assert told["input"]["format"] == "mqsim"
-    assert told["input"]["chosen_by"] == "content"
-    assert told["input"]["time_unit_ns"] == 1
-    assert told["input"]["address_unit_bytes"] == told["input"]["size_unit_bytes"] == 512
+    report = json.loads(Path("report").read_text())
+    for part in (report.get("points"), report.get("devices")):
+        if part and "input" not in report:
+            report = part[0].get("report", part[0])
+    assert report["input"]["format"] == "mqsim"
+    assert report["input"]["chosen_by"] == "content"
+    assert report["input"]["time_unit_ns"] == 1
+    assert report["input"]["address_unit_bytes"] == report["input"]["size_unit_bytes"] == 512
 
 
 def test_a_named_format_and_a_unit_are_announced(run: Run) -> None:
@@ -86,17 +86,17 @@ def test_a_pipe_is_announced(tmp_path: Path) -> None:
 def test_seconds_in_the_columns_of_mqsim_are_refused_with_the_candidates(run: Run) -> None:
     Path("t").write_text(SECONDS)
     for command in (["flash", "replay", "t"], ["disk", "replay", "t"], ["cache", "mrc", "t"]):
-        ran = run(*command, "--json", "told")
+        ran = run(*command, "--json", "report")
         assert (ran.status, ran.out) == (1, "")
         assert "the format is not clear" in ran.err
         both = "--format mqsim --time-unit 1s or --format disksim --time-unit 1s"
         assert f"\n    {both}: 3 requests, 16KiB, over 1s\n" in ran.err
-        assert not Path("told").exists()
+        assert not Path("report").exists()
     for args in (["--time-unit", "1s"], ["--format", "mqsim", "--time-unit", "1s"]):
         ran = run("flash", "replay", "t", *args, "--json", "-")
-        told = json.loads(ran.out)
-        assert told["bytes"] == 16_384
-        assert told["simulated_s"] == pytest.approx(1.0, abs=0.01)
+        report = json.loads(ran.out)
+        assert report["bytes"] == 16_384
+        assert report["simulated_s"] == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_doubt_about_a_named_format_is_a_warning(run: Run) -> None:
@@ -112,10 +112,10 @@ def test_objects_and_features_are_not_requests_of_blocks(run: Run) -> None:
         f"{i} {i * i % 7} {4001 + 100 * (i * i % 7)} {i % 2} {i % 3 % 2}\n" for i in range(40)
     )
     Path("t").write_text(features)
-    told = held(run, "t", "--dram", "1MiB")
+    report = held(run, "t", "--dram", "1MiB")
     keys = {i * i % 7 for i in range(40)}
-    assert (told["requests"], told["misses"]) == (40, len(keys))
-    assert told["input"]["format"] == "lrb"
+    assert (report["requests"], report["misses"]) == (40, len(keys))
+    assert report["input"]["format"] == "lrb"
     ran = run("flash", "replay", "t")
     assert ran.status == 1
     assert "trace of objects" in ran.err
@@ -130,11 +130,11 @@ def test_columns_by_number_and_by_name_are_the_same_trace(run: Run) -> None:
     by_name = held(
         run, "names", "--dram", "1KiB", "--columns", "time=ms:ms,op=what,key=id,size=length:B"
     )
-    for told in (by_number, by_name):
-        assert (told["requests"], told["hits"], told["misses"]) == (3, 1, 2)
-        assert told["bytes"] == 1490
-        assert told["provenance"]["trace"]["hashed_keys"] == 3
-        assert told["input"]["chosen_by"] == "--columns"
+    for report in (by_number, by_name):
+        assert (report["requests"], report["hits"], report["misses"]) == (3, 1, 2)
+        assert report["bytes"] == 1490
+        assert report["provenance"]["trace"]["hashed_keys"] == 3
+        assert report["input"]["chosen_by"] == "--columns"
     # A header does not count as a request where the columns are numbers.
     headed = held(run, "names", "--dram", "1KiB", "--columns", "time=1:ms,op=2,key=3,size=4:B")
     assert headed["requests"] == 3
@@ -147,8 +147,8 @@ def test_blocks_of_ones_own_go_to_devices(run: Run) -> None:
     assert ran.status == 0, ran.err
     assert Path("o.mqsim").read_text() == "0 0 24 16 0\n500000000 0 24 8 1\n"
     ran = run("flash", "replay", "t", "--columns", columns, "--json", "-")
-    told = json.loads(ran.out)
-    assert [told[op]["requests"] for op in ("read", "write", "trim")] == [1, 1, 1]
+    report = json.loads(ran.out)
+    assert [report[op]["requests"] for op in ("read", "write", "trim")] == [1, 1, 1]
     ran = run("disk", "replay", "t", "--columns", columns, "--json", "-")
     assert json.loads(ran.out)["requests"] == 3
 
@@ -161,8 +161,8 @@ def test_numbers_of_the_operation_are_announced_and_can_be_named(run: Run) -> No
     assert json.loads(Path("a.json").read_text())["write"]["requests"] == 3
     words = ["--reads", "1", "--writes", "0"]
     ran = run("trace", "convert", "t", "b", *columns, *words, "--json", "b.json")
-    told = json.loads(Path("b.json").read_text())
-    assert told["first"]["op"] == "write"
+    report = json.loads(Path("b.json").read_text())
+    assert report["first"]["op"] == "write"
     ran = run("trace", "convert", "t", "c", *columns, "--reads", "1")
     assert ran.status == 1
     assert "line 1: op (column 2): expected one of 1 (read)" in ran.err
@@ -190,11 +190,11 @@ def test_columns_that_make_no_sense_are_refused(run: Run, args: list[str]) -> No
 
 def test_objects_are_converted_to_oracle_general(run: Run) -> None:
     Path("t").write_text("5,A,4941\n6,7,1984\n8,A,4941\n8,7,1984\n")
-    ran = run("trace", "convert", "t", "o", "--format", "libcachesim-csv", "--json", "told")
+    ran = run("trace", "convert", "t", "o", "--format", "libcachesim-csv", "--json", "report")
     assert ran.status == 0, ran.err
-    told = json.loads(Path("told").read_text())
-    assert (told["to"], told["requests"], told["objects"]) == ("oracleGeneral", 4, 2)
-    assert told["read"] == {"requests": 4, "bytes": 13_850}
+    report = json.loads(Path("report").read_text())
+    assert (report["to"], report["requests"], report["objects"]) == ("oracleGeneral", 4, 2)
+    assert report["read"] == {"requests": 4, "bytes": 13_850}
     records = list(struct.iter_unpack("<IQIq", Path("o").read_bytes()))
     assert [(r[0], r[2], r[3]) for r in records] == [
         (0, 4941, 2),
@@ -215,16 +215,16 @@ def test_what_objects_and_blocks_leave_out_is_counted_under_one_name(run: Run) -
     text = "0,k:1,3,10,9,set,60\n1,k:1,3,0,9,delete,0\n2,k:1,3,10,9,get,0\n"
     Path("t").write_text(text)
     ran = run("cache", "replay", "t", "--dram", "1KiB", "--json", "-")
-    told = json.loads(ran.out)
-    assert (told["requests"], told["hits"]) == (2, 1)
-    left = told["provenance"]["trace"]
+    report = json.loads(ran.out)
+    assert (report["requests"], report["hits"]) == (2, 1)
+    left = report["provenance"]["trace"]
     assert (left["other_kinds"], left["hashed_keys"]) == (1, 2)
     assert "warning: other_kinds: 1 " in ran.err
     assert "warning: hashed_keys: 2 " in ran.err
     Path("b").write_text("1,R,100,600,5\n1,R,4096,0,7\n1,W,8192,512,9\n")
     ran = run("trace", "convert", "b", "o", "--format", "alibaba", "--json", "-")
-    told = json.loads(ran.out)
-    assert (told["requests"], told["extended"], told["empty"]) == (2, 1, 1)
+    report = json.loads(ran.out)
+    assert (report["requests"], report["extended"], report["empty"]) == (2, 1, 1)
     assert "warning: b: extended: 1 " in ran.err
     assert "warning: b: empty: 1 " in ran.err
 
@@ -235,12 +235,12 @@ def test_xz_and_bzip2_are_read_and_archives_named(run: Run) -> None:
     Path("t.bz2").write_bytes(
         bz2.compress(MQSIM.encode()[:200]) + bz2.compress(MQSIM.encode()[200:])
     )
-    told = {}
+    report = {}
     for name in ("plain", "t.xz", "t.bz2"):
         ran = run("trace", "convert", name, f"{name}.trace", "--json", "-")
         assert ran.status == 0, ran.err
-        told[name] = {k: v for k, v in json.loads(ran.out).items() if k != "input"}
-    assert told["plain"] == told["t.xz"] == told["t.bz2"]
+        report[name] = {k: v for k, v in json.loads(ran.out).items() if k != "input"}
+    assert report["plain"] == report["t.xz"] == report["t.bz2"]
     Path("cut.xz").write_bytes(lzma.compress(os.urandom(5000))[:-100])
     ran = run("trace", "convert", "cut.xz", "o")
     assert ran.status == 1
@@ -257,17 +257,17 @@ def test_xz_and_bzip2_are_read_and_archives_named(run: Run) -> None:
 def test_untimed_blocks_are_replayed_in_closed_loop(run: Run) -> None:
     Path("t").write_text("".join(f"{7919 * i % 1000} 8 0 {i}\n" for i in range(50)))
     ran = run("flash", "replay", "t", "--format", "arc", "--json", "-")
-    told = json.loads(ran.out)
-    assert told["requests"] == 50
-    assert told["input"]["time_unit_ns"] is None
-    assert told["outstanding"]["max"] == 32
+    report = json.loads(ran.out)
+    assert report["requests"] == 50
+    assert report["input"]["time_unit_ns"] is None
+    assert report["outstanding"]["max"] == 32
 
 
 def test_objects_of_a_block_trace_keep_their_sizes(run: Run) -> None:
     Path("t").write_text("0,R,0,100,0\n0,R,4096,150,1\n0,R,0,100,2\n0,R,4096,150,3\n")
-    told = held(run, "t", "--objects", "--dram", "300B")
-    assert (told["hits"], told["misses"], told["bytes"]) == (2, 2, 500)
-    assert told["provenance"]["trace"]["extended"] == 0
+    report = held(run, "t", "--objects", "--dram", "300B")
+    assert (report["hits"], report["misses"], report["bytes"]) == (2, 2, 500)
+    assert report["provenance"]["trace"]["extended"] == 0
 
 
 def test_text_objects_of_ones_own_hit_in_a_cache(run: Run) -> None:

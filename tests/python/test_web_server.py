@@ -90,7 +90,7 @@ def test_mean_value_analysis_gives_the_same() -> None:
         assert isclose(sum(ours.customers.values()), customers, rel_tol=1e-12)
 
 
-def test_what_cannot_be_solved() -> None:
+def test_unsolvable_networks_are_errors() -> None:
     for stations, customers in (([Station("one", 1.0)], 0), ([Station("one", 0.0)], 3)):
         with pytest.raises(ValueError, match="at least one customer"):
             solve(stations, customers)
@@ -109,24 +109,24 @@ FOUND = Found(
 def test_a_server_without_misses_is_bound_by_its_cores_or_cards() -> None:
     hits = replace(FOUND, dram_misses=0.0, dram_byte_misses=0.0)
     server = Server(cores=4, cycles_per_request=400_000)
-    told = serve(server, hits)
+    report = serve(server, hits)
     # 24 requests keep four cores busy: 504,000 cycles each.
-    assert isclose(told["requests_per_s"], 4e9 / 504_000, rel_tol=1e-3)
-    assert told["utilization"]["cores"] > 0.999
-    assert told["second_accesses_per_s"] == told["disk_accesses_per_s"] == 0
+    assert isclose(report["requests_per_s"], 4e9 / 504_000, rel_tol=1e-3)
+    assert report["utilization"]["cores"] > 0.999
+    assert report["second_accesses_per_s"] == report["disk_accesses_per_s"] == 0
     # Cores that need next to nothing: the cards' wires are full, and carry no more either way.
     fast = serve(replace(server, cycles_per_request=0, cycles_per_byte=0.1), hits)
     assert fast["utilization"]["nics"] > 0.99
     assert 2e9 < fast["bandwidth_bit_s"] < 2 * 2e9
 
 
-def test_what_dram_has_not_comes_from_flash_or_the_disk() -> None:
+def test_dram_misses_are_served_by_flash_or_the_disk() -> None:
     server = Server(cores=8, cycles_per_request=300_000)
-    told = serve(server, FOUND, None)
-    assert told["utilization"]["disk"] > 0.9
-    assert isclose(told["disk_accesses_per_s"], told["requests_per_s"] * 0.101)
+    report = serve(server, FOUND, None)
+    assert report["utilization"]["disk"] > 0.9
+    assert isclose(report["disk_accesses_per_s"], report["requests_per_s"] * 0.101)
     both = serve(server, FOUND)
-    assert both["requests_per_s"] > 3 * told["requests_per_s"]
+    assert both["requests_per_s"] > 3 * report["requests_per_s"]
     in_flash = both["requests_per_s"] * 0.101 * (1 - 0.113)
     assert isclose(both["second_accesses_per_s"], in_flash)
     assert isclose(both["disk_accesses_per_s"], both["requests_per_s"] * 0.101 * 0.113)
@@ -141,7 +141,7 @@ def test_what_dram_has_not_comes_from_flash_or_the_disk() -> None:
     assert isclose(pages["utilization"]["flash"], busy)
 
 
-def test_a_fitted_server_bears_what_the_paper_says() -> None:
+def test_a_fitted_server_sustains_the_load_of_the_paper() -> None:
     eight = fitted(FOUND)
     whole = replace(FOUND, flash_misses=0.0, flash_byte_misses=0.0)
     at_most = serve(eight, whole, replace(FLASH, latency_s=0, bytes_per_s=None, servers=None))
@@ -166,7 +166,7 @@ def test_a_load_that_hardly_needs_flash_fits_any_server() -> None:
     assert fitted(replace(FOUND, dram_misses=1e-4)).cycles_per_request == 0
 
 
-def test_what_cannot_be_served() -> None:
+def test_unservable_loads_are_errors() -> None:
     for found in (replace(FOUND, dram_misses=1.5), replace(FOUND, bytes=0)):
         with pytest.raises(ValueError, match="no request"):
             serve(Server(), found)

@@ -173,8 +173,8 @@ def serve(
         "authority": tls_clients,
         "metrics": several(metrics),
     }
-    tell = lambda where: ready(json.loads(where))  # noqa: E731
-    status: Json = json.loads(_core.block_serve(json.dumps(config), tell))
+    announce = lambda where: ready(json.loads(where))  # noqa: E731
+    status: Json = json.loads(_core.block_serve(json.dumps(config), announce))
     return status
 
 

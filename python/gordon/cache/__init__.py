@@ -69,8 +69,8 @@ def replay(
         "flash": flash,
         "objects": objects,
     }
-    told: dict[str, Any] = json.loads(_core.cache_run(json.dumps(config), progress))
-    return told
+    report: dict[str, Any] = json.loads(_core.cache_run(json.dumps(config), progress))
+    return report
 
 
 def sweep(
@@ -153,15 +153,15 @@ def latency(
     return serving.by_latency(replayed, cores, latencies)
 
 
-def html(told: dict[str, Any]) -> str:
+def html(report: dict[str, Any]) -> str:
     """Renders a report of `sweep`, `mrc` or `gordon.cache.tiered.replay` as one HTML file."""
     from gordon.report import cache, curve, flashcache, tiered
 
-    if "sampled_requests" in told:
-        return curve.render(told)
-    if "layout" in told:
-        return tiered.render(told)
-    return flashcache.render(told) if "levels" in told["points"][0] else cache.render(told)
+    if "sampled_requests" in report:
+        return curve.render(report)
+    if "layout" in report:
+        return tiered.render(report)
+    return flashcache.render(report) if "levels" in report["points"][0] else cache.render(report)
 
 
 def mrc(
@@ -192,8 +192,8 @@ def mrc(
         "sample": sample,
         "keep": keep,
     }
-    told: dict[str, Any] = json.loads(_core.cache_curve(json.dumps(config), progress))
-    return told
+    report: dict[str, Any] = json.loads(_core.cache_curve(json.dumps(config), progress))
+    return report
 
 
 def policies() -> list[tuple[str, str, str]]:

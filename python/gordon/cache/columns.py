@@ -29,14 +29,14 @@ Row = dict[str, Any]
 Table = dict[str, list[Any]]
 
 
-def tables(told: dict[str, Any]) -> dict[str, Table]:
+def tables(report: dict[str, Any]) -> dict[str, Table]:
     """Returns the tables of a report of `replay`, `sweep`, `mrc` or
     `gordon.cache.tiered.replay`."""
-    if "sampled_requests" in told:
-        key = {name: told[name] for name in ("policy", "unit", "exact", "sample")}
-        return {"curve": _columns([key | point | _of(told) for point in told["points"]])}
+    if "sampled_requests" in report:
+        key = {name: report[name] for name in ("policy", "unit", "exact", "sample")}
+        return {"curve": _columns([key | point | _of(report) for point in report["points"]])}
     found: dict[str, list[Row]] = {"caches": []}
-    for point in told.get("points", [told]):
+    for point in report.get("points", [report]):
         key = {name: point[name] for name in CACHE if name in point}
         row: Row = {}
         lists: dict[str, list[Row]] = {}
@@ -47,15 +47,15 @@ def tables(told: dict[str, Any]) -> dict[str, Table]:
     return {name: _columns(rows) for name, rows in found.items() if rows}
 
 
-def to_parquet(told: dict[str, Any], folder: str | PathLike[str]) -> None:
+def to_parquet(report: dict[str, Any], folder: str | PathLike[str]) -> None:
     """Writes each table of a report to the folder, as NAME.parquet."""
-    listed = [[name, list(table.items())] for name, table in tables(told).items()]
+    listed = [[name, list(table.items())] for name, table in tables(report).items()]
     _core.tables_write(json.dumps(listed), fspath(folder))
 
 
-def _of(told: dict[str, Any]) -> Row:
+def _of(report: dict[str, Any]) -> Row:
     """Returns the columns that name the version of the program and the trace."""
-    provenance = told["provenance"]
+    provenance = report["provenance"]
     path, crc32 = provenance["config"]["trace"]["path"], provenance["trace"]["crc32"]
     return dict(zip(FROM, (provenance["version"], path, crc32), strict=True))
 

@@ -76,8 +76,8 @@ def run(
 ) -> dict[str, Any]:
     """Replays the trace of `config` through its DRAM and `flash` bytes of flash."""
     config = _designed(config, options) | {"flash": flash}
-    told: dict[str, Any] = json.loads(_core.flashcache_run(json.dumps(config), progress))
-    return told
+    report: dict[str, Any] = json.loads(_core.flashcache_run(json.dumps(config), progress))
+    return report
 
 
 def sweep(
@@ -90,8 +90,8 @@ def sweep(
     `config`."""
     config = _designed(config, options)
     configs = json.dumps([config | own for own in sizes])
-    told: list[dict[str, Any]] = json.loads(_core.flashcache_sweep(configs, progress))
-    return told
+    reports: list[dict[str, Any]] = json.loads(_core.flashcache_sweep(configs, progress))
+    return reports
 
 
 def _designed(config: dict[str, Any], options: Options) -> dict[str, Any]:

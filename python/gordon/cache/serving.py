@@ -43,10 +43,10 @@ def by_latency(
         seconds = _core.parse_ns(text) / 1e9
         for many in cores:
             server = replace(fit, cores=many)
-            told = serve(server, found, slow_memory(seconds))
+            served = serve(server, found, slow_memory(seconds))
             points.append(
                 {"latency_us": seconds * 1e6, "cores": many}
-                | {key: told[key] for key in ("bandwidth_bit_s", "requests_per_s")}
+                | {key: served[key] for key in ("bandwidth_bit_s", "requests_per_s")}
                 | {"loss": loss(server, found, seconds)}
             )
     return {
@@ -80,8 +80,8 @@ def _fitted(found: Found) -> Server:
 
 def _server(point: dict[str, Any], fit: Server, cores: int) -> dict[str, Any]:
     second, below = _levels(point)
-    told = serve(replace(fit, cores=cores), _found(point), second, below)
-    return {"cores": cores, "cycles_per_request": fit.cycles_per_request} | told
+    served = serve(replace(fit, cores=cores), _found(point), second, below)
+    return {"cores": cores, "cycles_per_request": fit.cycles_per_request} | served
 
 
 def _found(point: dict[str, Any]) -> Found:
@@ -120,8 +120,8 @@ def _levels(point: dict[str, Any]) -> tuple[Level | None, Level]:
 
     if backend["kind"] == "disk":
         # The replay's mean: an access that continues where the last one ended is short.
-        asked = backend["reads"] + backend["writes"]
-        each = backend["busy_s"] / asked if asked else seconds("disk", "access")
+        accesses = backend["reads"] + backend["writes"]
+        each = backend["busy_s"] / accesses if accesses else seconds("disk", "access")
         fetches = point["misses"] / whole["misses"] if whole["misses"] else 1.0
         # Parts of an object are fetched by themselves where flash has what lies between them.
         missed = point["levels"]["backend"]["requests"]

@@ -83,25 +83,25 @@ def replay(
     Options are those of `Options`, and those of `gordon.runs.TraceLoad` except `repeat`. The other
     parameters are those of `gordon.cache.replay`.
     """
-    load, asked = dealt(options, TraceLoad, Options)
+    load, settings = dealt(options, TraceLoad, Options)
     config = load.config(trace) | {
         "dram": dram,
         "flash": flash,
         "layout": layout,
-        "admission": _admission(asked.admission),
+        "admission": _admission(settings.admission),
         "objects": objects,
-        "set": asked.set_size,
-        "segment": asked.segment,
-        "log_share": asked.log_share,
-        "threshold": asked.threshold,
-        "no_reinsert": asked.no_reinsert,
+        "set": settings.set_size,
+        "segment": settings.segment,
+        "log_share": settings.log_share,
+        "threshold": settings.threshold,
+        "no_reinsert": settings.no_reinsert,
         "device": {
-            "spare": asked.spare,
-            "pages_per_block": asked.pages_per_block,
-            "policy": asked.victim,
-            "endurance": asked.endurance,
+            "spare": settings.spare,
+            "pages_per_block": settings.pages_per_block,
+            "policy": settings.victim,
+            "endurance": settings.endurance,
         },
-        "seed": asked.seed,
+        "seed": settings.seed,
     }
-    told: dict[str, Any] = json.loads(_core.tiered_run(json.dumps(config), progress))
-    return told
+    report: dict[str, Any] = json.loads(_core.tiered_run(json.dumps(config), progress))
+    return report

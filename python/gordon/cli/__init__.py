@@ -111,8 +111,8 @@ class WithDefault(click.Group):
         return {name: command for name, command in found.items() if command is not None}
 
 
-def _version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
-    if asked:
+def _version(ctx: click.Context, _: click.Parameter, requested: bool) -> None:
+    if requested:
         from gordon import __version__
 
         click.echo(f"gordon {__version__}")

@@ -71,18 +71,18 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
 
     output.check(json_path, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
-        told = cache.replay(trace, progress=progress.tick, **_given(given))
-    show = flashcache_view.show if "levels" in told else cache_view.show
-    announce_pipe(trace, given, told["input"])
-    finish(told, show, json_path=json_path, parquet=parquet)
+        result = cache.replay(trace, progress=progress.tick, **_given(given))
+    show = flashcache_view.show if "levels" in result else cache_view.show
+    announce_pipe(trace, given, result["input"])
+    finish(result, show, json_path=json_path, parquet=parquet)
 
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given; those of two levels are errors with one."""
     from gordon.cache.flashcache import NAME
 
-    asked = options.given(given)
-    return asked if asked["policy"] == NAME else refused(asked, f"--policy {NAME}")
+    chosen = options.given(given)
+    return chosen if chosen["policy"] == NAME else refused(chosen, f"--policy {NAME}")
 
 
 cache.add_command(sweep)

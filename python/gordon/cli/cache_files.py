@@ -17,7 +17,7 @@ parquet_out = click.option(
 
 
 def finish(
-    told: dict[str, Any],
+    result: dict[str, Any],
     show: Callable[[Output, dict[str, Any]], None],
     *,
     json_path: str | None,
@@ -29,13 +29,13 @@ def finish(
 
     files = {}
     if json_path is not None:
-        files[json_path] = json.dumps(told, indent=1) + "\n"
+        files[json_path] = json.dumps(result, indent=1) + "\n"
     if report is not None:
-        files[report] = cache.html(told)
+        files[report] = cache.html(result)
     if parquet is not None:
-        cache.to_parquet(told, parquet)
+        cache.to_parquet(result, parquet)
     output.write(files)
-    show(terminal.messages() if output.STDOUT in files else terminal.data(), told)
+    show(terminal.messages() if output.STDOUT in files else terminal.data(), result)
     for path in (*files, parquet):
         if path not in (None, output.STDOUT):
             click.echo(f"wrote {path}", err=True)

@@ -46,26 +46,26 @@ def latency(trace: str, json_path: str | None, **given: Any) -> None:
     from gordon.cli.progress import Progress
 
     output.check(json_path, used=[trace])
-    asked = options.given(given)
-    words = asked.pop("cores").split(",")
+    chosen = options.given(given)
+    words = chosen.pop("cores").split(",")
     if not all(word.isascii() and word.isdigit() for word in words):
         raise click.UsageError(f"--cores {','.join(words)}: not numbers of cores, such as 4,8,12")
-    asked["latencies"] = asked["latencies"].split(",")
+    chosen["latencies"] = chosen["latencies"].split(",")
     with Progress("replaying") as progress:
-        told = cache.latency(
-            trace, cores=[int(word) for word in words], progress=progress.tick, **asked
+        result = cache.latency(
+            trace, cores=[int(word) for word in words], progress=progress.tick, **chosen
         )
-    finish(told, _show, json_path=json_path, parquet=None)
+    finish(result, _show, json_path=json_path, parquet=None)
 
 
-def _show(console: Any, told: dict[str, Any]) -> None:
+def _show(console: Any, report: dict[str, Any]) -> None:
     from gordon.cli.terminal import Column
     from gordon.human import binary, figures
 
-    points = told["points"]
+    points = report["points"]
     console.text(
-        f"{told['requests']:,} requests, {binary(told['dram_bytes'])} of DRAM, which has all of "
-        f"{1 - told['dram_misses']:.2%} of them; Mbit/s sent and received, modelled"
+        f"{report['requests']:,} requests, {binary(report['dram_bytes'])} of DRAM, which has all "
+        f"of {1 - report['dram_misses']:.2%} of them; Mbit/s sent and received, modelled"
     )
     latencies = list(dict.fromkeys(point["latency_us"] for point in points))
     columns = [Column("latency", [f"{figures(us)} us" for us in latencies], right=True)]

@@ -60,23 +60,23 @@ def sweep(
 
     output.check(json_path, report=report, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
-        told = cache.sweep(trace, progress=progress.tick, **_given(given))
-    two = "levels" in told["points"][0]
+        result = cache.sweep(trace, progress=progress.tick, **_given(given))
+    two = "levels" in result["points"][0]
     show = cache_view.show_two_levels if two else cache_view.show_sweep
-    announce_pipe(trace, given, told["points"][0]["input"])
-    finish(told, show, json_path=json_path, parquet=parquet, report=report)
+    announce_pipe(trace, given, result["points"][0]["input"])
+    finish(result, show, json_path=json_path, parquet=parquet, report=report)
 
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given; numbers of cores as numbers."""
-    asked = options.given(given)
-    if "cores" in asked:
+    chosen = options.given(given)
+    if "cores" in chosen:
         try:
-            asked["cores"] = [int(word) for word in asked["cores"].split(",")]
+            chosen["cores"] = [int(word) for word in chosen["cores"].split(",")]
         except ValueError:
-            raise click.UsageError(f"--cores {asked['cores']}: numbers, as 4,8,12") from None
-    two = "flash" in asked or "cores" in asked
-    return asked if two else refused(asked, "--flash 1GiB")
+            raise click.UsageError(f"--cores {chosen['cores']}: numbers, as 4,8,12") from None
+    two = "flash" in chosen or "cores" in chosen
+    return chosen if two else refused(chosen, "--flash 1GiB")
 
 
 @click.command()
@@ -125,6 +125,6 @@ def mrc(
         raise click.UsageError("--exact counts every object: leave out --sample and --keep")
     output.check(json_path, report=report, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("reading") as progress:
-        told = cache.mrc(trace, progress=progress.tick, **options.given(given))
-    announce_pipe(trace, given, told["input"])
-    finish(told, cache_view.show_curve, json_path=json_path, parquet=parquet, report=report)
+        result = cache.mrc(trace, progress=progress.tick, **options.given(given))
+    announce_pipe(trace, given, result["input"])
+    finish(result, cache_view.show_curve, json_path=json_path, parquet=parquet, report=report)

@@ -96,6 +96,6 @@ def tiered(
 
     output.check(json_path, report=report, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
-        told = tiered.replay(trace, progress=progress.tick, **options.given(given))
-    announce_pipe(trace, given, told["input"])
-    finish(told, tiered_view.show, json_path=json_path, parquet=parquet, report=report)
+        result = tiered.replay(trace, progress=progress.tick, **options.given(given))
+    announce_pipe(trace, given, result["input"])
+    finish(result, tiered_view.show, json_path=json_path, parquet=parquet, report=report)

@@ -9,26 +9,26 @@ from gordon.human import binary, duration, figures, short
 UNITS = {"object": "objects", "page": "pages", "request": "requests as objects"}
 
 
-def begin(console: Output, told: dict[str, Any], name: str, more: str) -> None:
-    """Warnings; which cache was asked for what; what it missed, where it was asked at all."""
-    for warning in told["warnings"]:
+def begin(console: Output, report: dict[str, Any], name: str, more: str) -> None:
+    """Prints warnings, the cache and its load, and the miss ratio if there were requests."""
+    for warning in report["warnings"]:
         say(warning, kind="warning")
     console.text(
-        f"{name}: {told['requests']:,} requests for {UNITS[told['unit']]}, "
-        f"{short(told['bytes'], 'B')}; modelled"
+        f"{name}: {report['requests']:,} requests for {UNITS[report['unit']]}, "
+        f"{short(report['bytes'], 'B')}; modelled"
     )
-    if told.get("warmup"):
-        warm_up(console, told["warmup"])
-    trace = told["provenance"]["trace"]
+    if report.get("warmup"):
+        warm_up(console, report["warmup"])
+    trace = report["provenance"]["trace"]
     if trace["virtual_hosts"]:
         console.text(
             f"virtual hosts: {trace['virtual_hosts']:,} of {trace['requests']:,} requests name "
             "theirs; the same target of two hosts is two objects"
         )
-    if told["requests"]:
+    if report["requests"]:
         console.text(
-            f"miss ratio {told['miss_ratio']:.4f} of requests, {told['byte_miss_ratio']:.4f} of "
-            f"bytes{more}"
+            f"miss ratio {report['miss_ratio']:.4f} of requests, {report['byte_miss_ratio']:.4f} "
+            f"of bytes{more}"
         )
 
 
@@ -42,30 +42,30 @@ def warm_up(console: Output, left_out: dict[str, Any]) -> None:
     )
 
 
-def show(console: Output, told: dict[str, Any]) -> None:
+def show(console: Output, report: dict[str, Any]) -> None:
     """Miss ratios first, then counts of objects."""
-    name = f"{told['policy']}, {binary(told['dram_bytes'])}"
-    begin(console, told, name, f": {told['hits']:,} hits, {told['misses']:,} misses")
+    name = f"{report['policy']}, {binary(report['dram_bytes'])}"
+    begin(console, report, name, f": {report['hits']:,} hits, {report['misses']:,} misses")
     console.text(
-        f"inserted {told['insertions']:,}, evicted {told['evictions']:,}; resident "
-        f"{told['resident_objects']:,}, {short(told['resident_bytes'], 'B')}"
+        f"inserted {report['insertions']:,}, evicted {report['evictions']:,}; resident "
+        f"{report['resident_objects']:,}, {short(report['resident_bytes'], 'B')}"
     )
-    known = told["resident_objects"] + told["ghosts"]
+    known = report["resident_objects"] + report["ghosts"]
     if known:
-        ghosts = f", with {told['ghosts']:,} ghosts" if told["ghosts"] else ""
-        each = figures(told["index_bytes"] / known)
-        console.text(f"metadata {short(told['index_bytes'], 'B')}{ghosts}: {each} B per object")
+        ghosts = f", with {report['ghosts']:,} ghosts" if report["ghosts"] else ""
+        each = figures(report["index_bytes"] / known)
+        console.text(f"metadata {short(report['index_bytes'], 'B')}{ghosts}: {each} B per object")
 
 
-def show_sweep(console: Output, told: dict[str, Any]) -> None:
+def show_sweep(console: Output, report: dict[str, Any]) -> None:
     """Miss ratios, a row for each size and a column for each policy."""
-    points = told["points"]
+    points = report["points"]
     first = points[0]
     ratios = {(point["policy"], point["dram_bytes"]): point["miss_ratio"] for point in points}
     sizes = sorted({point["dram_bytes"] for point in points})
     for point in points:
         for warning in point["warnings"]:
-            # What is said of all of them is said once.
+            # A warning that all points share is printed once.
             if warning not in first["warnings"] or point is first:
                 say(f"{point['policy']}, {binary(point['dram_bytes'])}: {warning}", kind="warning")
     console.text(
@@ -81,9 +81,9 @@ def show_sweep(console: Output, told: dict[str, Any]) -> None:
     console.table(columns)
 
 
-def show_two_levels(console: Output, told: dict[str, Any]) -> None:
+def show_two_levels(console: Output, report: dict[str, Any]) -> None:
     """The points of a sweep of two levels: misses, power, area, lifetime, bandwidths."""
-    points = told["points"]
+    points = report["points"]
     first = points[0]
     for point in points:
         for warning in point["warnings"]:
@@ -121,20 +121,19 @@ def _years(point: dict[str, Any]) -> str:
     return "–" if years is None else figures(years)
 
 
-def show_curve(console: Output, told: dict[str, Any]) -> None:
+def show_curve(console: Output, report: dict[str, Any]) -> None:
     """Miss ratios by size."""
-    for warning in told["warnings"]:
+    for warning in report["warnings"]:
         say(warning, kind="warning")
     how = "every object counts"
-    if told["sampled_requests"] < told["requests"]:
-        how = (
-            f"{told['sampled_requests']:,} of them count, {figures(told['sample'])} of all objects"
-        )
+    if report["sampled_requests"] < report["requests"]:
+        sample = figures(report["sample"])
+        how = f"{report['sampled_requests']:,} of them count, {sample} of all objects"
     console.text(
-        f"lru: {told['requests']:,} requests for {UNITS[told['unit']]}, "
-        f"{short(told['bytes'], 'B')}; {how}; modelled"
+        f"lru: {report['requests']:,} requests for {UNITS[report['unit']]}, "
+        f"{short(report['bytes'], 'B')}; {how}; modelled"
     )
-    points = told["points"]
+    points = report["points"]
     console.table(
         [
             Column("dram", [binary(point["dram_bytes"]) for point in points], right=True),
@@ -144,8 +143,8 @@ def show_curve(console: Output, told: dict[str, Any]) -> None:
         ]
     )
     console.text(
-        f"footprint {short(told['footprint_bytes'], 'B')}; metadata of the curve "
-        f"{short(told['index_bytes'], 'B')}"
+        f"footprint {short(report['footprint_bytes'], 'B')}; metadata of the curve "
+        f"{short(report['index_bytes'], 'B')}"
     )
 
 

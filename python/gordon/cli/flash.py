@@ -143,11 +143,11 @@ def wa(json_path: str | None, **given: Any) -> None:
 
     output.check(json_path)
     with Progress("writing") as progress:
-        told = flash.wa(progress=progress.tick, **given)
+        result = flash.wa(progress=progress.tick, **given)
     if json_path is not None:
-        output.write({json_path: json.dumps(told, indent=1) + "\n"})
+        output.write({json_path: json.dumps(result, indent=1) + "\n"})
     silent = json_path == output.STDOUT
-    amplified(terminal.messages() if silent else terminal.data(), told)
+    amplified(terminal.messages() if silent else terminal.data(), result)
 
 
 @flash.command()

@@ -100,15 +100,15 @@ def compared(console: Output, comparison: "Comparison[Result]") -> None:
     )
 
 
-def amplified(console: Output, told: dict[str, Any]) -> None:
+def amplified(console: Output, report: dict[str, Any]) -> None:
     """Write amplification and what theory says."""
-    config, theory = told["config"], told["theory"]
+    config, theory = report["config"], report["theory"]
     console.text(
-        f"write amplification {told['write_amplification']:.3f}, modelled: {config['policy']}, "
+        f"write amplification {report['write_amplification']:.3f}, modelled: {config['policy']}, "
         f"rho {config['rho']:g}, {config['blocks']:,} blocks of {config['pages_per_block']} pages"
     )
     if theory is not None:
-        off = told["write_amplification"] / theory - 1
+        off = report["write_amplification"] / theory - 1
         console.text(
             f"theory for uniform writes {theory:.3f}; the simulation differs by {off:+.1%}"
         )
@@ -118,10 +118,10 @@ def amplified(console: Output, told: dict[str, Any]) -> None:
                 f"the theory assumes an infinite array; here stale pages fill {spare} blocks only: "
                 "more --blocks come closer to it"
             )
-    pages = told["pages"]
+    pages = report["pages"]
     console.text(
         f"counted over {pages['host_program']:,} host pages and {pages['gc_program']:,} copies, "
-        f"after a warm-up of {told['warm_up_writes']:,} writes"
+        f"after a warm-up of {report['warm_up_writes']:,} writes"
     )
-    if not told["converged"]:
+    if not report["converged"]:
         say("the steady state was not reached", "more --blocks, or a smaller --rho", kind="warning")

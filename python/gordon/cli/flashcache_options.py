@@ -69,13 +69,13 @@ def of_flashcache(command: Any) -> Any:
     return command
 
 
-def refused(asked: dict[str, Any], instead: str) -> dict[str, Any]:
+def refused(chosen: dict[str, Any], instead: str) -> dict[str, Any]:
     """The options of a single level. Raises GordonError for an option of two levels."""
     from gordon._core import GordonError
     from gordon.cache.flashcache import Options
 
     for name in (field.name for field in fields(Options)):
-        if name in asked:
+        if name in chosen:
             option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
             raise GordonError(f"{option} applies to two cache levels only", instead, "two-levels")
-    return asked
+    return chosen

@@ -17,41 +17,41 @@ LEVELS = {
 POWER = flashcache.POWER | {"total_w": "total"}
 
 
-def show(console: Output, told: dict[str, Any]) -> None:
+def show(console: Output, report: dict[str, Any]) -> None:
     """Where things were found, time, flash, wear, power, area and cost."""
     name = (
-        f"flashcache, {binary(told['dram_bytes'])} DRAM ({told['dram_policy']}), "
-        f"{binary(told['flash_bytes'])} flash"
+        f"flashcache, {binary(report['dram_bytes'])} DRAM ({report['dram_policy']}), "
+        f"{binary(report['flash_bytes'])} flash"
     )
     more = (
-        f"; {figures(told['bandwidth_mb_s'])} MB/s, {figures(told['requests_per_s'])} requests/s "
-        f"over {duration(told['simulated_s'])}"
+        f"; {figures(report['bandwidth_mb_s'])} MB/s, {figures(report['requests_per_s'])} "
+        f"requests/s over {duration(report['simulated_s'])}"
     )
-    begin(console, told, name, more)
-    if told["requests"]:
-        console.table(_levels(told))
-    _flash(console, told)
-    backend = told["backend"]
+    begin(console, report, name, more)
+    if report["requests"]:
+        console.table(_levels(report))
+    _flash(console, report)
+    backend = report["backend"]
     console.text(
         f"{backend['kind']}: {backend['reads']:,} reads, {short(backend['bytes_read'], 'B')}; "
         f"{backend['writes']:,} writes, {short(backend['bytes_written'], 'B')}; busy "
         f"{backend['busy']:.1%} of the time"
     )
     if backend["head"] is not None:
-        _head(console, backend["head"], told["simulated_s"])
-    console.table(_power(told))
-    area, cost = told["area"], told["cost"]
+        _head(console, backend["head"], report["simulated_s"])
+    console.table(_power(report))
+    area, cost = report["area"], report["cost"]
     console.text(
         f"die area {figures(area['total_cm2'])} cm2: DRAM {figures(area['dram_cm2'])}, flash "
         f"{figures(area['flash_cm2'])}; cost {figures(cost['total_usd'])} $: DRAM "
         f"{figures(cost['dram_usd'])}, flash {figures(cost['flash_usd'])}"
     )
-    if told["roadmap"]:
+    if report["roadmap"]:
         console.text(
             "roadmap: density relative to DRAM, die area of this DRAM and flash, retention, "
             "lifetime"
         )
-        console.table(_roadmap(told["roadmap"]))
+        console.table(_roadmap(report["roadmap"]))
 
 
 def _roadmap(years: list[dict[str, Any]]) -> list[Column]:
@@ -82,19 +82,19 @@ def _roadmap(years: list[dict[str, Any]]) -> list[Column]:
     ]
 
 
-def _levels(told: dict[str, Any]) -> list[Column]:
-    rows = [(name, told["levels"][key]) for key, name in LEVELS.items()]
+def _levels(report: dict[str, Any]) -> list[Column]:
+    rows = [(name, report["levels"][key]) for key, name in LEVELS.items()]
     rows = [(name, level) for name, level in rows if level["requests"]]
 
     def times(which: str) -> list[str]:
         cells = [figures(level["latency_us"][which]) for _, level in rows]
-        return [*cells, figures(told["latency_us"][which])]
+        return [*cells, figures(report["latency_us"][which])]
 
     return [
         Column("level", [*(name for name, _ in rows), "all"]),
         Column(
             "requests",
-            [*(f"{level['requests']:,}" for _, level in rows), f"{told['requests']:,}"],
+            [*(f"{level['requests']:,}" for _, level in rows), f"{report['requests']:,}"],
             right=True,
         ),
         Column("share", [*(f"{level['share']:.2%}" for _, level in rows), ""], right=True),
@@ -109,15 +109,15 @@ def _levels(told: dict[str, Any]) -> list[Column]:
     ]
 
 
-def _flash(console: Output, told: dict[str, Any]) -> None:
-    flash, table, wear = told["flash"], told["table"], told["wear"]
+def _flash(console: Output, report: dict[str, Any]) -> None:
+    flash, table, wear = report["flash"], report["table"], report["wear"]
     if flash is None:
         return
     ratio = table["hit_ratio"]
     hits = "" if ratio is None else f", {ratio:.2%} of the searches for reads hit"
     console.text(
         f"table: {table['lookups']:,} searches of {table['lookup_ns']} ns{hits}; a miss fetches a "
-        f"{'logical block' if told['fill'] == 'block' else told['unit']}"
+        f"{'logical block' if report['fill'] == 'block' else report['unit']}"
     )
     console.text(
         f"flash: {figures(flash['accesses_per_s'])} accesses/s, {flash['pages_read']:,} pages "
@@ -168,8 +168,8 @@ def _years(years: float) -> str:
     return f"{figures(years)} years"
 
 
-def _power(told: dict[str, Any]) -> list[Column]:
-    modes = (told["power_active"], told["power_down"])
+def _power(report: dict[str, Any]) -> list[Column]:
+    modes = (report["power_active"], report["power_down"])
     names = [key for key in POWER if any(mode[key] for mode in modes)]
     each = [
         "" if mode["energy_per_request_j"] is None else _microjoules(mode["energy_per_request_j"])

@@ -82,11 +82,11 @@ def joulesort(
     silent = output.STDOUT in (json_path, out, report)
     messages = terminal.messages()
 
-    def tell(what: str) -> None:
+    def notify(what: str) -> None:
         if messages.is_terminal:
             messages.text(what, style="dim")
 
-    done = api.benchmark(tell, command=command, options=words, **given)
+    done = api.benchmark(notify, command=command, options=words, **given)
     files = {}
     if json_path is not None:
         files[json_path] = json.dumps(done.json, indent=1) + "\n"

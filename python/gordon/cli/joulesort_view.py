@@ -13,7 +13,7 @@ HELD = {True: "holds", False: "FAILED", None: "unknown"}
 
 def show(console: Output, report: Json) -> None:
     """Prints the machine, the runs, the meters, the checks and the requirements of an entry."""
-    of, told, time = report["category"], report["result"], report["time_s"]
+    of, result, time = report["category"], report["result"], report["time_s"]
     machine, runs = report["machine"], report["runs"]
     for check in report["failed"]:
         console.text(f"no result: {check['failure']} ({check['how']})", style="bold")
@@ -34,12 +34,12 @@ def show(console: Output, report: Json) -> None:
     show_meters(console, report["meters"])
     if report["phases"]:
         _phases(console, report["phases"])
-    rate = None if told is None else told["records_per_joule"]
+    rate = None if result is None else result["records_per_joule"]
     if rate is not None:
         console.text(
-            f"{rate['value']:,.0f} records per joule{_sd(rate)}, {told['how']}: "
-            f"{figures(told['mean_w']['mean'])} W{_sd(told['mean_w'])} "
-            f"for {duration(time['mean'])}, {told['measures']}",
+            f"{rate['value']:,.0f} records per joule{_sd(rate)}, {result['how']}: "
+            f"{figures(result['mean_w']['mean'])} W{_sd(result['mean_w'])} "
+            f"for {duration(time['mean'])}, {result['measures']}",
             style="bold",
         )
     if report["skewed"]:
@@ -103,5 +103,5 @@ def _mean(runs: list[Json], key: str) -> float:
     return float(sum(run[key] for run in runs)) / len(runs)
 
 
-def _sd(told: Json) -> str:
-    return "" if told.get("sd") is None else f" ± {figures(told['sd'])}"
+def _sd(summary: Json) -> str:
+    return "" if summary.get("sd") is None else f" ± {figures(summary['sd'])}"

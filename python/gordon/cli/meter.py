@@ -111,12 +111,12 @@ def list_(root: Path, json_path: str | None) -> None:
     output.check(json_path)
     found = find.candidates(root)
     if json_path is not None:
-        told = [
+        listed = [
             {"name": c.name, "measures": c.measures, "available": c.meter is not None}
             | (c.meter.about() if c.meter is not None else {"why": c.why, "try": c.hint})
             for c in found
         ]
-        output.write({json_path: json.dumps({"meters": told}, indent=1) + "\n"})
+        output.write({json_path: json.dumps({"meters": listed}, indent=1) + "\n"})
     show_list(terminal.messages() if json_path == output.STDOUT else terminal.data(), found)
 
 
@@ -175,12 +175,12 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
     silent = output.STDOUT in (json_path, out)
     console = terminal.messages()
 
-    def tell(what: str) -> None:
+    def notify(what: str) -> None:
         if console.is_terminal:
             console.text(f"metering: {what}", style="dim")
 
     sys.stdout.flush()
-    done = energy.record(command, stdout=2 if silent else None, tell=tell, **given)
+    done = energy.record(command, stdout=2 if silent else None, notify=notify, **given)
     files = {}
     if json_path is not None:
         files[json_path] = json.dumps(done.json, indent=1) + "\n"

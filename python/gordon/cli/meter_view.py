@@ -125,34 +125,40 @@ def show_meters(console: Output, meters: list[Json]) -> None:
     console.table(columns)
 
 
-def _rate(told: Json | None) -> str:
-    if told is None:
+def _rate(rate: Json | None) -> str:
+    if rate is None:
         return "-"
-    sd = "" if told["sd"] is None else f" ± {figures(told['sd'])}"
-    return figures(told["value"]) + sd
+    sd = "" if rate["sd"] is None else f" ± {figures(rate['sd'])}"
+    return figures(rate["value"]) + sd
 
 
-def _of(told: Json | None) -> str:
-    return "-" if told is None else figures(told["mean"]) + _spread(told)
+def _of(summary: Json | None) -> str:
+    return "-" if summary is None else figures(summary["mean"]) + _spread(summary)
 
 
-def _spread(told: Json) -> str:
-    return "" if told.get("sd") is None else f" ± {figures(told['sd'])}"
+def _spread(summary: Json) -> str:
+    return "" if summary.get("sd") is None else f" ± {figures(summary['sd'])}"
 
 
-def _idle(told: Json | None) -> str:
-    if told is None:
+def _idle(idle: Json | None) -> str:
+    if idle is None:
         return "-"
-    sd = "" if told["sd_w"] is None else f" ± {figures(told['sd_w'])}"
-    return figures(told["mean_w"]) + sd
+    sd = "" if idle["sd_w"] is None else f" ± {figures(idle['sd_w'])}"
+    return figures(idle["mean_w"]) + sd
 
 
-def _tail(told: Json | None) -> str:
-    if told is None:
+def _tail(tail: Json | None) -> str:
+    if tail is None:
         return "-"
-    more = "" if told["back_at_idle"] else ", not back at idle"
-    return f"{figures(told['above_idle_j'])} J above idle in {figures(told['seconds'])} s{more}"
+    more = "" if tail["back_at_idle"] else ", not back at idle"
+    return f"{figures(tail['above_idle_j'])} J above idle in {figures(tail['seconds'])} s{more}"
 
 
-def _resolution(told: float | None) -> str:
-    return "-" if told is None else f"{told * 1000:.3g} ms" if told < 1 else f"{told:.3g} s"
+def _resolution(seconds: float | None) -> str:
+    return (
+        "-"
+        if seconds is None
+        else f"{seconds * 1000:.3g} ms"
+        if seconds < 1
+        else f"{seconds:.3g} s"
+    )

@@ -100,8 +100,8 @@ def write(files: dict[str, str]) -> None:
                     file.write(text)
                     file.flush()
                     os.fsync(file.fileno())
-        for target, beside in made.items():
-            beside.replace(target)
+        for target, temporary in made.items():
+            temporary.replace(target)
         for target, text in special.items():
             target.write_text(text, encoding="utf-8")
     except OSError as error:
@@ -111,9 +111,9 @@ def write(files: dict[str, str]) -> None:
             kind="unwritable",
         ) from None
     finally:
-        for beside in made.values():
+        for temporary in made.values():
             with suppress(OSError):
-                beside.unlink()
+                temporary.unlink()
     if STDOUT in files:
         sys.stdout.write(files[STDOUT])
         sys.stdout.flush()

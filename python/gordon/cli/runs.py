@@ -20,24 +20,24 @@ if TYPE_CHECKING:
 
 def run(
     simulate: "Callable[..., Run]",
-    asked: str,
+    load: str,
     given: dict[str, Any],
     view: "Callable[[Output, Any], None]",
 ) -> None:
-    """Runs a trace or a pattern on a device, writes the files asked for, and shows the result."""
+    """Runs a trace or a pattern on a device, writes the requested files, and shows the result."""
     device, parquet = given.pop("device"), given.pop("parquet")
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
-    used = [] if asked in options.PATTERNS else [asked]
+    used = [] if load in options.PATTERNS else [load]
     output.check(json_path, report=report, files=files, folder=parquet, used=used)
     from gordon.results import CheckpointError
 
     unkept = None
-    is_trace = asked not in options.PATTERNS
-    read = reading(asked, given, objects=False) if is_trace else nullcontext()
+    is_trace = load not in options.PATTERNS
+    read = reading(load, given, objects=False) if is_trace else nullcontext()
     with read, Part("simulating") as progress:
         try:
-            result = simulate(asked, device, progress=progress.tick, **options.given(given))
+            result = simulate(load, device, progress=progress.tick, **options.given(given))
         except CheckpointError as error:
             result, unkept = error.result, error
     _finish(result, json_path, report, view)

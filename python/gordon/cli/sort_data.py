@@ -157,12 +157,12 @@ def validate(
     if json_path is not None:
         outputs.write({json_path: json.dumps(found, indent=1) + "\n"})
     if json_path != outputs.STDOUT:
-        for line in _told(found):
+        for line in _lines(found):
             terminal.data().text(line)
     ctx.exit(0 if found["in_order"] and found["all_there"] is not False else 1)
 
 
-def _told(found: dict[str, Any]) -> list[str]:
+def _lines(found: dict[str, Any]) -> list[str]:
     lines = [
         f"{found['records']:,} records, {found['duplicates']:,} duplicate keys",
         f"checksum {found['checksum']}" + _compared(found),

@@ -84,7 +84,7 @@ def rewrite(
         transfers=transfers,
         rounds=rounds,
         seed=seed,
-        tell=messages.text,
+        notify=messages.text,
     )
     files = {}
     if json_path is not None:

@@ -38,7 +38,7 @@ def show(console: Output, report: Json) -> None:
         columns.append(column("queue", lambda r: figures(r["output"]["queue_depth"])))
     console.table(columns)
     for one in report["explained"]:
-        console.text(told(one))
+        console.text(reason(one))
 
 
 def spread(mean: float, deviation: float | None) -> str:
@@ -52,7 +52,7 @@ def percent(one: Json) -> str:
     return f"{one['longer']:+.0%}" + ("" if deviation is None else f" ± {deviation:.0%}")
 
 
-def told(one: Json) -> str:
+def reason(one: Json) -> str:
     """One reason, in a sentence."""
     dies = one["dies_longer_s"]
     worked = "" if dies is None else f", dies busy {figures(dies)} s longer"

@@ -54,11 +54,11 @@ def extrapolate(
     from gordon.sort.systems import extrapolate
 
     output.check(json_path, plot=plot, used=[systems, measured])
-    told = extrapolate(systems, measured=measured, home=home, set_values=set_values)
+    report = extrapolate(systems, measured=measured, home=home, set_values=set_values)
     if plot is not None:
         from gordon.sort.systems.plot import draw
 
-        draw(told, plot)
+        draw(report, plot)
     if json_path is not None:
-        output.write({json_path: json.dumps(told, indent=1) + "\n"})
-    sort_systems_view.show(messages() if json_path == output.STDOUT else data(), told)
+        output.write({json_path: json.dumps(report, indent=1) + "\n"})
+    sort_systems_view.show(messages() if json_path == output.STDOUT else data(), report)

@@ -9,11 +9,11 @@ NONE = "–"
 AGREES = {True: "yes", False: "no", None: NONE}
 
 
-def show(console: Output, told: dict[str, Any]) -> None:
+def show(console: Output, report: dict[str, Any]) -> None:
     """A row for each system, then plateaus, and the paper's estimates where it is the paper's."""
-    for warning in told["warnings"]:
+    for warning in report["warnings"]:
         say(warning, kind="warning")
-    rows = told["systems"]
+    rows = report["systems"]
     modelled = [row["modelled"] or {} for row in rows]
     measured = [row["measured"] or {} for row in rows]
     errors = [row.get("error") or {} for row in rows]
@@ -39,20 +39,20 @@ def show(console: Output, told: dict[str, Any]) -> None:
             column("records/J", [e.get("records_per_j") for e in errors], "+.0%"),
         ]
     columns.append(Column("limits", [_limits(m) for m in modelled], wraps=True, spare=1))
-    about = "the run of" if told["run"] else "a sort of"
-    console.text(f"{about} {told['records']:,} records; modelled, from {told['source']}")
+    about = "the run of" if report["run"] else "a sort of"
+    console.text(f"{about} {report['records']:,} records; modelled, from {report['source']}")
     console.table(columns)
-    for line in _notes(told, rows):
+    for line in _notes(report, rows):
         console.text(line)
-    for plateau in told["plateaus"]["plateaus"]:
+    for plateau in report["plateaus"]["plateaus"]:
         span = plateau["power_w"]
         at = f", {span[0]:.1f} to {span[1]:.1f} W" if span and span[0] < span[1] else ""
         console.text(
             f"plateau: {plateau['records_per_j']:,.0f} records/J{at}: "
             + ", ".join(plateau["systems"])
         )
-    if told["claims"] is not None:
-        _claims(console, told["claims"])
+    if report["claims"] is not None:
+        _claims(console, report["claims"])
     for row in rows:
         check = (row["measured"] or {}).get("row")
         if check is not None and check.get("follows") is False:
@@ -69,7 +69,7 @@ def _power_error(error: dict[str, Any]) -> str:
     return "fitted" if error["power_fitted_to_it"] else f"{error['power_w']:+.0%}"
 
 
-def _notes(told: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
+def _notes(report: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
     """Footnotes to the table."""
     found = []
     fitted = [row["name"] for row in rows if (row.get("error") or {}).get("power_fitted_to_it")]
@@ -80,8 +80,8 @@ def _notes(told: dict[str, Any], rows: list[dict[str, Any]]) -> list[str]:
         )
     sizes: dict[int, list[str]] = {}
     for row in rows:
-        size = (row["measured"] or {}).get("records", told["records"])
-        if size != told["records"]:
+        size = (row["measured"] or {}).get("records", report["records"])
+        if size != report["records"]:
             sizes.setdefault(size, []).append(row["name"])
     for size, names in sizes.items():
         found.append(
@@ -110,13 +110,13 @@ def _claims(console: Output, claims: dict[str, Any]) -> None:
         f"{balanced['paper_records_per_j']:,.0f}, which is {balanced['gain_needed']:.0%} better; "
         f"model {_score(balanced)}"
     )
-    said = claims["statements"]
+    statements = claims["statements"]
     console.table(
         [
-            Column("section", [one["where"] for one in said]),
-            Column("the paper says", [one["paper"] for one in said], wraps=True),
-            Column("its tables or the model say", [one["here"] for one in said], wraps=True),
-            Column("agrees", [AGREES[one["agrees"]] for one in said]),
+            Column("section", [one["where"] for one in statements]),
+            Column("the paper says", [one["paper"] for one in statements], wraps=True),
+            Column("its tables or the model say", [one["here"] for one in statements], wraps=True),
+            Column("agrees", [AGREES[one["agrees"]] for one in statements]),
         ]
     )
 

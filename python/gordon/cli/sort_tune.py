@@ -155,10 +155,10 @@ def tune(
         from gordon.sort.tune.steer import steer
 
         changes = options.given({"precondition": precondition, "records": given["records"]})
-        told = steer(out, flash, set_values=set_values, seed=given["seed"], **changes)
+        simulated = steer(out, flash, set_values=set_values, seed=given["seed"], **changes)
         if json_path is not None:
-            output.write({json_path: json.dumps(told, indent=1) + "\n"})
-        sort_tune_view.steered(console, told, out)
+            output.write({json_path: json.dumps(simulated, indent=1) + "\n"})
+        sort_tune_view.steered(console, simulated, out)
         return
     if set_values or precondition is not None:
         raise click.UsageError("--set and --precondition need --flash, a simulated device")
@@ -169,7 +169,7 @@ def tune(
 
         given["meter"] = Metered(lambda: named(meter), interval_s=0.1)
     given["curves"] = plot is not None
-    report = api.tune(out, tell=sort_tune_view.live(terminal.messages()), **given)
+    report = api.tune(out, notify=sort_tune_view.live(terminal.messages()), **given)
     if plot is not None:
         from gordon.sort.tune.plot import draw
 

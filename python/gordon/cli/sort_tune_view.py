@@ -8,7 +8,7 @@ from gordon.cli.output import STDOUT
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.search import Search, Trial
-from gordon.sort.tune.tune import holds, known, told
+from gordon.sort.tune.tune import gain_sentence, holds, known
 
 Json = dict[str, Any]
 #: Maximum number of rows of the table of trials; JSON has all.
@@ -24,7 +24,7 @@ NAMES = {
 def live(console: Output) -> Callable[[Trial, Search], None]:
     """A line for each trial."""
 
-    def tell(trial: Trial, search: Search) -> None:
+    def print_trial(trial: Trial, search: Search) -> None:
         cost = trial.error or figures(trial.cost or 0.0)
         best = " (best so far)" if trial.point == search.best and trial.role != "warm-up" else ""
         left = duration(max(search.left(), 0.0))
@@ -32,7 +32,7 @@ def live(console: Output) -> Callable[[Trial, Search], None]:
             f"{trial.number:4d}  {cost:>8}  {trial.role}: {trial.point.label()}{best}; {left} left"
         )
 
-    return tell
+    return print_trial
 
 
 def show(console: Output, report: Json, out: str) -> None:
@@ -73,7 +73,7 @@ def show(console: Output, report: Json, out: str) -> None:
     left = report["budget_s"] - report["spent_s"]
     early = f" {duration(left)} before the end of the budget" if left >= 1 else ""
     console.text(f"ended{early}: {report['stopped']}")
-    console.text(told(report))
+    console.text(gain_sentence(report))
     console.text(holds(report))
     for warning in report["warnings"]:
         say(warning, kind="warning")

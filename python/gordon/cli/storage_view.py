@@ -55,8 +55,10 @@ def _about(report: Json) -> list[str]:
     device = " ".join(part for part in (target["device"], target["model"]) if part)
     facts = ", ".join(part for part in (device, turns) if part)
     kind = "scratch file" if report["scratch"] else target["kind"].replace("-", " ")
-    told = f" (on {facts})" if facts else ""
-    return [f"{report['storage']}: {kind} of {span}{told}; all values are measured, I/O is direct"]
+    suffix = f" (on {facts})" if facts else ""
+    return [
+        f"{report['storage']}: {kind} of {span}{suffix}; all values are measured, I/O is direct"
+    ]
 
 
 def _table(report: Json, depth: int) -> list[Column]:

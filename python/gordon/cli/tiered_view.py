@@ -7,14 +7,14 @@ from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, lifetime, short
 
 
-def show(console: Output, told: dict[str, Any]) -> None:
+def show(console: Output, report: dict[str, Any]) -> None:
     """Ratios first, then by level, then what was written."""
     name = (
-        f"{told['layout']}, {binary(told['dram_bytes'])} of DRAM, {binary(told['flash_bytes'])} of "
-        "flash"
+        f"{report['layout']}, {binary(report['dram_bytes'])} of DRAM, "
+        f"{binary(report['flash_bytes'])} of flash"
     )
-    begin(console, told, name, "")
-    levels = told["levels"]
+    begin(console, report, name, "")
+    levels = report["levels"]
     console.table(
         [
             Column("level", [level["level"] for level in levels]),
@@ -24,25 +24,25 @@ def show(console: Output, told: dict[str, Any]) -> None:
         ]
     )
     console.text(
-        f"index of flash: {short(told['index_bytes'], 'B')} of the DRAM; "
-        f"{short(told['offered_bytes'], 'B')} evicted from DRAM, "
-        f"{short(told['admitted_bytes'], 'B')} admitted, "
-        f"{short(told['written_bytes'], 'B')} written"
+        f"index of flash: {short(report['index_bytes'], 'B')} of the DRAM; "
+        f"{short(report['offered_bytes'], 'B')} evicted from DRAM, "
+        f"{short(report['admitted_bytes'], 'B')} admitted, "
+        f"{short(report['written_bytes'], 'B')} written"
     )
-    if told["write_amplification"] is not None:
+    if report["write_amplification"] is not None:
         text = (
-            f"write amplification {figures(told['write_amplification'])}: cache "
-            f"{figures(told['application_write_amplification'])}, flash "
-            f"{figures(told['device_write_amplification'])}"
+            f"write amplification {figures(report['write_amplification'])}: cache "
+            f"{figures(report['application_write_amplification'])}, flash "
+            f"{figures(report['device_write_amplification'])}"
         )
         console.text(text)
-        span = told["lifetime_span_s"]
+        span = report["lifetime_span_s"]
         console.text(
             lifetime(
-                told["endurance_used"],
-                told["lifetime_years"],
-                short(told["written_bytes"], "B"),
-                duration(told["simulated_s"]),
+                report["endurance_used"],
+                report["lifetime_years"],
+                short(report["written_bytes"], "B"),
+                duration(report["simulated_s"]),
             )
             + ("" if span is None else f"; flash was full for {duration(span)}")
         )

@@ -118,8 +118,8 @@ def load_of(trace: str, given: dict[str, Any]) -> dict[str, Any]:
     from gordon.runs import TraceLoad
 
     known = {field.name for field in fields(TraceLoad)}
-    asked = {name: value for name, value in options.given(given).items() if name in known}
-    load: dict[str, Any] = TraceLoad(**asked).config(trace)["trace"]
+    chosen = {name: value for name, value in options.given(given).items() if name in known}
+    load: dict[str, Any] = TraceLoad(**chosen).config(trace)["trace"]
     return load
 
 

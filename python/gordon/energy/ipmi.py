@@ -44,9 +44,9 @@ class Ipmi(Meter):
             raise GordonError(f"ipmitool: {error.strerror}", threads.refused(error)) from None
         reading = _READING.search(done.stdout)
         if done.returncode != 0 or reading is None:
-            said = (done.stderr or done.stdout).strip().splitlines()
+            lines = (done.stderr or done.stdout).strip().splitlines()
             raise GordonError(
-                f"ipmitool dcmi power reading: {said[0] if said else 'no reading'}",
+                f"ipmitool dcmi power reading: {lines[0] if lines else 'no reading'}",
                 "run as root with the modules ipmi_si and ipmi_devintf loaded; not every "
                 "controller supports DCMI",
             )

@@ -183,11 +183,11 @@ def machine(which: str, root: Path) -> Machine:
         except OSError:
             raise parts.unknown("machine", which, names()) from None
     try:
-        told = tomllib.loads(text)
-        core = parts.load("cpu", told["core"])
-        module = parts.load("memory", told["memory"]["part"])
-        size = _core.parse_bytes(told["memory"]["size"])
-        storage, overhead = told["storage"], parts.load("overhead", told["overhead"])
+        table = tomllib.loads(text)
+        core = parts.load("cpu", table["core"])
+        module = parts.load("memory", table["memory"]["part"])
+        size = _core.parse_bytes(table["memory"]["size"])
+        storage, overhead = table["storage"], parts.load("overhead", table["overhead"])
     except (tomllib.TOMLDecodeError, KeyError, TypeError, FileNotFoundError) as error:
         raise GordonError(
             f"machine {which}: {type(error).__name__}: {error}",

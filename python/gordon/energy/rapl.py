@@ -163,8 +163,8 @@ def _channel(there: dict[str, Path], zone: Path) -> tuple[str, Channel]:
     if zone.name.count(":") == 1:
         return PACKAGES, Channel(own, "package")
     where = PLATFORM if top == "psys" else PACKAGES
-    beside = own == "dram" and where == PACKAGES
-    return where, Channel(f"{top}/{own}", own, counted=beside)
+    counted = own == "dram" and where == PACKAGES
+    return where, Channel(f"{top}/{own}", own, counted=counted)
 
 
 def how(root: Path) -> How:

@@ -45,7 +45,7 @@ def record(
     records: float | None = None,
     root: Path = find.ROOT,
     stdout: int | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    notify: Callable[[str], None] = lambda _: None,
 ) -> Recording:
     """Runs a command `runs` times in succession while meters are read.
 
@@ -61,26 +61,26 @@ def record(
     opened: list[Meter] = find.chosen(several(meters), root)
     with Session(opened, interval_s) as session:
         if idle_s > 0:
-            tell(f"idle baseline, {idle_s:g} s")
+            notify(f"idle baseline, {idle_s:g} s")
         session.rest(idle_s)
         for _ in range(runs):
             if session.run(lambda: work.run(argv, stdout)).exit_status != 0:
                 break
         if tail_s > 0:
-            tell(f"tail, at most {tail_s:g} s")
+            notify(f"tail, at most {tail_s:g} s")
         session.wait(tail_s)
     status = session.runs[-1].exit_status
     return Recording(report(session, argv, runs, status, records), session.rows())
 
 
 def report(
-    session: Session, command: list[str], asked: int, status: int, records: float | None
+    session: Session, command: list[str], requested: int, status: int, records: float | None
 ) -> dict[str, Any]:
     """The report of a session; each meter names the source of its values."""
     warnings = []
-    if len(session.runs) < asked:
+    if len(session.runs) < requested:
         warnings.append(
-            f"ended after {len(session.runs)} of {asked} runs: the last run failed with exit "
+            f"ended after {len(session.runs)} of {requested} runs: the last run failed with exit "
             f"status {status}"
         )
     return {

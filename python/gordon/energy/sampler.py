@@ -24,7 +24,7 @@ class Sampler:
     ) -> None:
         self.meter = meter
         longest = meter.longest_s
-        #: Twice as often as the counter can go round, whatever was asked.
+        #: At most half the time in which the counter can wrap.
         self.interval_s = interval_s if longest is None else min(interval_s, longest / 2)
         if not self.interval_s >= LEAST_S:
             raise GordonError(
@@ -39,7 +39,7 @@ class Sampler:
         self.failure: GordonError | None = None
         self._clock = clock
         self._wake = threading.Condition()
-        self._asked = self._given = 0
+        self._requested = self._given = 0
         self._ended = False
         self._thread = threading.Thread(target=self._run, name=meter.name, daemon=True)
 
@@ -51,8 +51,8 @@ class Sampler:
         if not (self.meter.quick and self.meter.paced):
             return
         with self._wake:
-            self._asked += 1
-            mine = self._asked
+            self._requested += 1
+            mine = self._requested
             self._wake.notify_all()
             self._wake.wait_for(lambda: self._given >= mine or self.error is not None, MARK_S)
 
@@ -70,10 +70,10 @@ class Sampler:
         deadline = self._clock()
         try:
             while True:
-                asked, begin = self._asked, self._clock()
+                requested, begin = self._requested, self._clock()
                 self._try()
                 with self._wake:
-                    self._given = asked
+                    self._given = requested
                     self._wake.notify_all()
                     now = self._clock()
                     if self.meter.paced:
@@ -84,7 +84,7 @@ class Sampler:
                     else:
                         deadline = begin + LEAST_S
                     self._wake.wait_for(
-                        lambda seen=asked: self._ended or self._asked > seen,  # type: ignore[misc]
+                        lambda seen=requested: self._ended or self._requested > seen,  # type: ignore[misc]
                         max(0.0, deadline - now),
                     )
                     if self._ended:

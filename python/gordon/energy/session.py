@@ -72,8 +72,8 @@ class Session:
             return
         try:
             time.sleep(max(0.0, self.runs[-1].span.end + seconds - time.monotonic()))
-        except KeyboardInterrupt as asked:
-            if getattr(asked, "number", signal.SIGINT) != signal.SIGINT:
+        except KeyboardInterrupt as interrupt:
+            if getattr(interrupt, "number", signal.SIGINT) != signal.SIGINT:
                 raise
         self._mark()
         self.tail = Span(self.runs[-1].span.end, time.monotonic())

@@ -130,5 +130,5 @@ def wa(
     if hot_space is not None or hot_share is not None:
         space = 0.1 if hot_space is None else hot_space
         config["hot_cold"] = {"space": space, "share": 0.9 if hot_share is None else hot_share}
-    told: dict[str, Any] = json.loads(_core.flash_wa(as_json(config), progress))
-    return told
+    report: dict[str, Any] = json.loads(_core.flash_wa(as_json(config), progress))
+    return report

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from gordon.joulesort.run import Asked, Result, Tools
+from gordon.joulesort.run import Plan, Result, Tools
 from gordon.joulesort.run import run as _run
 
 
-def benchmark(tell: Callable[[str], None] = lambda _: None, **asked: Any) -> Result:
+def benchmark(notify: Callable[[str], None] = lambda _: None, **fields: Any) -> Result:
     """Runs the benchmark with Gordon's generator and checker.
 
-    `asked` are the fields of `Asked`; `records` is required. `tell` is called with a line
+    `fields` are the fields of `Plan`; `records` is required. `notify` is called with a line
     about each step. Raises GordonError if the sort or all meters fail; a failed check is part of
     the result.
     """
@@ -32,7 +32,7 @@ def benchmark(tell: Callable[[str], None] = lambda _: None, **asked: Any) -> Res
     def validate(path: Path) -> dict[str, Any]:
         return data.validate(path)
 
-    return _run(Asked(**asked), Tools(generate, validate), tell)
+    return _run(Plan(**fields), Tools(generate, validate), notify)
 
 
-__all__ = ["Asked", "Result", "Tools", "benchmark"]
+__all__ = ["Plan", "Result", "Tools", "benchmark"]

@@ -16,7 +16,7 @@ LOCK = "joulesort.lock"
 
 #: Places of the input that are looked at, and the part of them that may be in memory.
 PLACES, MOST_CACHED = 256, 0.01
-#: A page that something still holds is not dropped: it is asked so often.
+#: Attempts to drop a page from the cache; a page that is in use is not dropped.
 TRIES = 20
 LIBC = ctypes.CDLL(None)
 #: File systems without storage below.

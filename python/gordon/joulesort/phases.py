@@ -23,8 +23,8 @@ LEAST = 2
 
 def read(path: Path) -> list[Json]:
     """The phases of a run, as `gordon sort --json` wrote them."""
-    told: Json = json.loads(path.read_text(encoding="utf-8"))
-    phases: list[Json] = told["phases"]
+    report: Json = json.loads(path.read_text(encoding="utf-8"))
+    phases: list[Json] = report["phases"]
     return phases
 
 
@@ -44,11 +44,11 @@ def of(session: Session, runs: list[list[Json]]) -> list[Json]:
     if not runs or not all(runs):
         return []
     when = [spans(used, phases) for used, phases in zip(session.runs, runs, strict=True)]
-    told = []
+    rows = []
     for name in when[0]:
         same = [spans[name] for spans in when if name in spans]
         phases = [phase for run in runs for phase in run if phase["name"] == name]
-        told.append(
+        rows.append(
             {
                 "name": name,
                 "how": "measured",
@@ -59,7 +59,7 @@ def of(session: Session, runs: list[list[Json]]) -> list[Json]:
                 "meters": [_drawn(sampler.series, same) for sampler in session.samplers],
             }
         )
-    return told
+    return rows
 
 
 def _drawn(series: Series, same: list[Span]) -> Json:

@@ -46,7 +46,7 @@ class Tools:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class Plan:
     """Options of the benchmark."""
 
     records: int
@@ -87,72 +87,70 @@ class Result:
         return all(check["held"] is not False for check in self.json["checks"])
 
 
-def run(asked: Asked, tools: Tools, tell: Callable[[str], None] = lambda _: None) -> Result:
+def run(plan: Plan, tools: Tools, notify: Callable[[str], None] = lambda _: None) -> Result:
     """Runs the benchmark. The files are removed in any case, unless `keep` is set."""
-    source, target = asked.folder / INPUT, asked.folder / OUTPUT
+    source, target = plan.folder / INPUT, plan.folder / OUTPUT
     with (
-        tempfile.TemporaryDirectory(prefix="gordon-joulesort-") as beside,
-        files.claimed(asked.folder, (INPUT, OUTPUT)) as left,
+        tempfile.TemporaryDirectory(prefix="gordon-joulesort-") as scratch,
+        files.claimed(plan.folder, (INPUT, OUTPUT)) as left,
     ):
         for name in left:
-            tell(f"removed {name}, left by a killed benchmark")
-        told = Path(beside) / "sort.json"
-        return _run(asked, tools, tell, told, argv(asked, source, target, told))
+            notify(f"removed {name}, left by a killed benchmark")
+        phases_json = Path(scratch) / "sort.json"
+        return _run(plan, tools, notify, phases_json, argv(plan, source, target, phases_json))
 
 
 def _run(
-    asked: Asked, tools: Tools, tell: Callable[[str], None], told: Path, command: list[str]
+    plan: Plan, tools: Tools, notify: Callable[[str], None], phases_json: Path, command: list[str]
 ) -> Result:
-    source, target = asked.folder / INPUT, asked.folder / OUTPUT
+    source, target = plan.folder / INPUT, plan.folder / OUTPUT
     work.check(command)
-    room(asked, source, target)
-    meters = find.chosen(several(asked.meters), asked.root)
+    room(plan, source, target)
+    meters = find.chosen(several(plan.meters), plan.root)
     try:
-        tell(f"generating {asked.records:,} records")
-        made = tools.generate(
-            source, records=asked.records, ascii=asked.records <= rules.MOST_ASCII
-        )
+        notify(f"generating {plan.records:,} records")
+        made = tools.generate(source, records=plan.records, ascii=plan.records <= rules.MOST_ASCII)
         before = files.stamp(source)
         found: list[Json] = []
         held: list[float | None] = []
         parts: list[list[Json]] = []
-        with Session(meters, asked.interval_s) as session:
+        with Session(meters, plan.interval_s) as session:
             files.forget(source)
-            tell(f"idle baseline, {asked.idle_s:g} s")
-            session.rest(asked.idle_s)
-            for number in range(1, asked.runs + 1):
+            notify(f"idle baseline, {plan.idle_s:g} s")
+            session.rest(plan.idle_s)
+            for number in range(1, plan.runs + 1):
                 held.append(files.prepare(source, target))
-                tell(f"run {number} of {asked.runs}")
+                notify(f"run {number} of {plan.runs}")
                 _sorted(session.run(lambda: once(command, target)))
-                if told.exists():
-                    parts.append(phases.read(told))
-                if number == asked.runs:
-                    session.wait(asked.tail_s)
-                tell(f"checking the output of run {number}")
+                if phases_json.exists():
+                    parts.append(phases.read(phases_json))
+                if number == plan.runs:
+                    session.wait(plan.tail_s)
+                notify(f"checking the output of run {number}")
                 found.append(tools.validate(target))
         after = tools.validate(source)
         untouched = files.stamp(source) == before and after["checksum"] == made["checksum"]
-        skewed = _skewed(asked, tools, command, session, tell) if asked.skewed else None
+        skewed = _skewed(plan, tools, command, session, notify) if plan.skewed else None
     finally:
-        if not asked.keep:
+        if not plan.keep:
             for path in (source, target):
                 with suppress(FileNotFoundError):
                     path.unlink()
-    checks = judged(asked, made, found, held, untouched)
+    checks = judged(plan, made, found, held, untouched)
     failed = session.failed()
     if len(failed) == len(meters):
         raise failed[0]
     return Result(
-        report(asked, command, session, made, found, checks, skewed, parts), session.rows()
+        report(plan, command, session, made, found, checks, skewed, parts), session.rows()
     )
 
 
-def argv(asked: Asked, source: Path, target: Path, told: Path) -> list[str]:
+def argv(plan: Plan, source: Path, target: Path, phases_json: Path) -> list[str]:
     """The words of the command of a run; `gordon sort` also writes its phases."""
-    if not asked.command:
+    if not plan.command:
         ours = [sys.executable, "-m", "gordon", "sort", str(source), str(target)]
-        return [*ours, *asked.options, "--json", str(told)]
-    given = words(asked.command)
+        return [*ours, *plan.options, "--json", str(phases_json)]
+    given = words(plan.command)
     if not all(any(name in word for word in given) for name in (IN, OUT)):
         raise GordonError(
             "the command does not contain both {in} and {out}",
@@ -200,13 +198,13 @@ def _sorted(used: Usage) -> None:
         )
 
 
-def room(asked: Asked, source: Path, target: Path) -> None:
+def room(plan: Plan, source: Path, target: Path) -> None:
     """Raises GordonError unless input and output fit; the sort itself checks temporary files."""
-    told = os.statvfs(asked.folder)
-    free, wanted = told.f_bavail * told.f_frsize, 2 * asked.records * RECORD
+    space = os.statvfs(plan.folder)
+    free, wanted = space.f_bavail * space.f_frsize, 2 * plan.records * RECORD
     if free < wanted:
         raise GordonError(
-            f"{asked.folder}: {source.name} and {target.name} need {wanted / 1e9:.1f} GB, but only "
+            f"{plan.folder}: {source.name} and {target.name} need {wanted / 1e9:.1f} GB, but only "
             f"{free / 1e9:.1f} GB are free",
             "fewer --records, or another --dir",
             kind="no-space",
@@ -214,21 +212,21 @@ def room(asked: Asked, source: Path, target: Path) -> None:
 
 
 def _skewed(
-    asked: Asked,
+    plan: Plan,
     tools: Tools,
     command: list[str],
     session: Session,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Json:
     """Sorts skewed keys with the same command."""
-    source, target = asked.folder / INPUT, asked.folder / OUTPUT
-    tell("generating skewed keys")
+    source, target = plan.folder / INPUT, plan.folder / OUTPUT
+    notify("generating skewed keys")
     source.unlink()
     made = tools.generate(
-        source, records=asked.records, ascii=rules.category(asked.records)["ascii"], skewed=True
+        source, records=plan.records, ascii=rules.category(plan.records)["ascii"], skewed=True
     )
     files.prepare(source, target)
-    tell("sorting skewed keys")
+    notify("sorting skewed keys")
     used = once(command, target)
     _sorted(used)
     found = tools.validate(target)
@@ -246,12 +244,12 @@ def _skewed(
 
 
 def judged(
-    asked: Asked, made: Json, found: list[Json], held: list[float | None], untouched: bool
+    plan: Plan, made: Json, found: list[Json], held: list[float | None], untouched: bool
 ) -> list[Check]:
     """The checks of the benchmark, with their results."""
-    place = files.durable_place(asked.folder)
-    duplicates = sorted({told["duplicates"] for told in found})
-    sums = {told["checksum"] for told in found}
+    place = files.durable_place(plan.folder)
+    duplicates = sorted({output["duplicates"] for output in found})
+    sums = {output["checksum"] for output in found}
     return [
         Check(
             "input and output on storage",
@@ -268,14 +266,14 @@ def judged(
         ),
         Check(
             "output in order",
-            all(told["unordered"] == 0 for told in found),
+            all(output["unordered"] == 0 for output in found),
             _order(found),
             "output is not in order",
         ),
         Check(
             "output has the same records as the input",
-            sums == {made["checksum"]} and all(t["records"] == asked.records for t in found),
-            _records(asked.records, made["checksum"], found),
+            sums == {made["checksum"]} and all(t["records"] == plan.records for t in found),
+            _records(plan.records, made["checksum"], found),
             "records are missing, duplicated or changed",
         ),
         Check(
@@ -336,7 +334,7 @@ def _cold(held: list[float | None]) -> Check:
 
 
 def report(
-    asked: Asked,
+    plan: Plan,
     command: list[str],
     session: Session,
     made: Json,
@@ -348,14 +346,14 @@ def report(
     """The report; each number names its source. If a check failed, `result` is None and no
     meter has records per joule: nothing was sorted by the rules."""
     failed = [check.about() for check in checks if check.held is False]
-    meters = account.of(session, None if failed else asked.records)
+    meters = account.of(session, None if failed else plan.records)
     best = chosen(meters)
-    told: Json = {
+    result: Json = {
         "version": gordon.__version__,
         "started_unix_s": session.unix_s,
-        "machine": machine(asked.folder),
+        "machine": machine(plan.folder),
         "command": command,
-        "category": rules.category(asked.records) | {"class": class_(skewed)},
+        "category": rules.category(plan.records) | {"class": class_(skewed)},
         "interval_s": session.interval_s,
         "time_s": {"how": "measured", **spread([used.span.seconds for used in session.runs])},
         "runs": [
@@ -368,7 +366,7 @@ def report(
             }
             for used, out in zip(session.runs, found, strict=True)
         ],
-        "input": {"records": asked.records, "checksum": made["checksum"]},
+        "input": {"records": plan.records, "checksum": made["checksum"]},
         "phases": phases.of(session, parts),
         "meters": meters,
         "result": None if failed else outcome(best),
@@ -376,8 +374,8 @@ def report(
         "checks": [check.about() for check in checks],
         "skewed": skewed,
     }
-    told["submission"] = [need.about() for need in rules.needs(told, best)]
-    return told
+    result["submission"] = [need.about() for need in rules.needs(result, best)]
+    return result
 
 
 def class_(skewed: Json | None) -> str:

@@ -41,17 +41,17 @@ def render(swept: dict[str, Any]) -> str:
 
 def rendered(
     name: str,
-    told: dict[str, Any],
+    report: dict[str, Any],
     drawn: dict[str, Spec],
     first: dict[str, Any],
     warnings: list[tuple[str, str]],
     **values: Any,
 ) -> str:
-    """The page NAME of `told`, whose `first` has what is the same for all caches in it; a warning
-    comes with whose it is."""
+    """The page NAME of `report`; `first` is a point with the settings that all caches share. A
+    warning is a pair of the cache's name and the text."""
     return page.render(
         name,
-        {"figures": drawn} | told,
+        {"figures": drawn} | report,
         script="runs",
         filters={"binary": binary},
         first=first,
@@ -64,7 +64,7 @@ def rendered(
 
 
 def _policies(points: list[dict[str, Any]]) -> dict[str, str]:
-    """What each follows, in the order they were asked for."""
+    """The policies in the order requested, each with what its implementation follows."""
     return {point["policy"]: point["provenance"]["follows"] for point in points}
 
 
@@ -94,9 +94,9 @@ def _curve(points: list[dict[str, Any]], key: str, title: str) -> Spec:
 
 def settings(point: dict[str, Any]) -> dict[str, Any]:
     """The options of a run, and counts of rows left out of the trace."""
-    asked = point["provenance"]["config"]["trace"]
-    found = {f"trace.{key}": value for key, value in asked.items() if value not in (None, False)}
+    options = point["provenance"]["config"]["trace"]
+    found = {f"trace.{key}": value for key, value in options.items() if value not in (None, False)}
     if point["provenance"]["config"]["objects"]:
         found["objects"] = True
-    told = point["provenance"]["trace"]
-    return found | {f"trace {key}": value for key, value in told.items() if value}
+    counts = point["provenance"]["trace"]
+    return found | {f"trace {key}": value for key, value in counts.items() if value}

@@ -10,32 +10,32 @@ from gordon.report.cache import CURVES, rendered
 from gordon.report.run_figures import TONES, Spec, axis, layout
 
 
-def render(told: dict[str, Any]) -> str:
+def render(report: dict[str, Any]) -> str:
     """The report's HTML."""
     return rendered(
         "curve",
-        told,
-        {"curve": _curve(told["points"])},
-        told,
-        [("", text) for text in told["warnings"]],
-        facts=_facts(told),
+        report,
+        {"curve": _curve(report["points"])},
+        report,
+        [("", text) for text in report["warnings"]],
+        facts=_facts(report),
     )
 
 
-def _facts(told: dict[str, Any]) -> dict[str, str]:
+def _facts(report: dict[str, Any]) -> dict[str, str]:
     """How the curve was computed."""
-    if told["sampled_requests"] < told["requests"]:
-        how = f"a sample, at the end {figures(told['sample'])} of all objects"
+    if report["sampled_requests"] < report["requests"]:
+        how = f"a sample, at the end {figures(report['sample'])} of all objects"
     else:
         how = "all"
     return {
-        "Policy": told["policy"],
+        "Policy": report["policy"],
         "Objects counted": how,
-        "Requests counted": f"{told['sampled_requests']:,} of {told['requests']:,}",
-        "Misses": "exactly those of a cache" if told["exact"] else "estimated",
-        "Footprint of the trace": short(told["footprint_bytes"], "B"),
-        "Memory of the index": short(told["index_bytes"], "B"),
-        "Follows": told["provenance"]["follows"],
+        "Requests counted": f"{report['sampled_requests']:,} of {report['requests']:,}",
+        "Misses": "exactly those of a cache" if report["exact"] else "estimated",
+        "Footprint of the trace": short(report["footprint_bytes"], "B"),
+        "Memory of the index": short(report["index_bytes"], "B"),
+        "Follows": report["provenance"]["follows"],
     }
 
 

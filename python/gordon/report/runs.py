@@ -48,7 +48,7 @@ def render(runs: "list[Run]") -> str:
         cards=[(run.name, _card(kind, run.report)) for run in runs],
         first=reports[0],
         load=load_of(reports[0]),
-        asked="replay" if "trace" in reports[0]["provenance"]["config"]["load"] else "bench",
+        command="replay" if "trace" in reports[0]["provenance"]["config"]["load"] else "bench",
         simulated=duration(reports[0]["simulated_s"]),
         figures={name: spec["layout"]["title"]["text"] for name, spec in drawn.items()},
         heights={name: spec["layout"].get("height") for name, spec in drawn.items()},
@@ -122,8 +122,8 @@ def _settings(report: dict[str, Any]) -> dict[str, Any]:
     del config["device"]
     ((kind, load),) = config.pop("load").items()
     found = {}
-    for name, asked in ({kind: load} | config).items():
-        table = asked if isinstance(asked, dict) else {"": asked}
+    for name, section in ({kind: load} | config).items():
+        table = section if isinstance(section, dict) else {"": section}
         for key, value in table.items():
             if value not in (None, [], False):
                 found[f"{name}.{key}".removesuffix(".")] = value

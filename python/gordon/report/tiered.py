@@ -12,25 +12,25 @@ from gordon.report.run_figures import TONES, Spec, axis, layout
 LEVELS = {"dram": "hit in DRAM", "flash": "hit in flash"}
 
 
-def render(told: dict[str, Any]) -> str:
+def render(report: dict[str, Any]) -> str:
     """The report's HTML."""
     return rendered(
         "tiered",
-        told,
-        {"found": _found(told), "written": _written(told)},
-        told,
-        [("", text) for text in told["warnings"]],
-        facts=_facts(told),
+        report,
+        {"found": _found(report), "written": _written(report)},
+        report,
+        [("", text) for text in report["warnings"]],
+        facts=_facts(report),
     )
 
 
-def _found(told: dict[str, Any]) -> Spec:
+def _found(report: dict[str, Any]) -> Spec:
     """Requests and bytes by where they were found."""
     parts = [
-        (LEVELS[level["level"]], level["hits"], level["hit_bytes"]) for level in told["levels"]
+        (LEVELS[level["level"]], level["hits"], level["hit_bytes"]) for level in report["levels"]
     ]
-    parts.append(("missed", told["misses"], told["miss_bytes"]))
-    whole = (told["requests"], told["bytes"])
+    parts.append(("missed", report["misses"], report["miss_bytes"]))
+    whole = (report["requests"], report["bytes"])
     data = [
         {
             "type": "bar",
@@ -45,14 +45,14 @@ def _found(told: dict[str, Any]) -> Spec:
     return {"data": data, "layout": made | {"barmode": "stack", "showlegend": True}}
 
 
-def _written(told: dict[str, Any]) -> Spec:
+def _written(report: dict[str, Any]) -> Spec:
     """From what left DRAM to what the flash programmed."""
-    device = told["device_write_amplification"]
+    device = report["device_write_amplification"]
     parts = {
-        "evicted from DRAM": told["offered_bytes"],
-        "admitted": told["admitted_bytes"],
-        "written by the cache": told["written_bytes"],
-        "programmed by the flash": told["written_bytes"] * (1.0 if device is None else device),
+        "evicted from DRAM": report["offered_bytes"],
+        "admitted": report["admitted_bytes"],
+        "written by the cache": report["written_bytes"],
+        "programmed by the flash": report["written_bytes"] * (1.0 if device is None else device),
     }
     data = [
         {
@@ -67,30 +67,30 @@ def _written(told: dict[str, Any]) -> Spec:
     return {"data": data, "layout": layout("Bytes written to flash", axis("", type="category"), y)}
 
 
-def _facts(told: dict[str, Any]) -> dict[str, str]:
+def _facts(report: dict[str, Any]) -> dict[str, str]:
     """What is counted once."""
 
     def ratio(key: str) -> str:
-        return "–" if told[key] is None else figures(told[key])
+        return "–" if report[key] is None else figures(report[key])
 
-    years = told["lifetime_years"]
+    years = report["lifetime_years"]
     return {
-        "Layout": told["layout"],
-        "DRAM": binary(told["dram_bytes"]),
-        "DRAM for the index of flash": short(told["index_bytes"], "B"),
-        "Flash available to the cache": binary(told["flash_bytes"]),
+        "Layout": report["layout"],
+        "DRAM": binary(report["dram_bytes"]),
+        "DRAM for the index of flash": short(report["index_bytes"], "B"),
+        "Flash available to the cache": binary(report["flash_bytes"]),
         "Miss ratio of requests": ratio("miss_ratio"),
         "Miss ratio of bytes": ratio("byte_miss_ratio"),
         "Write amplification": ratio("write_amplification"),
         "Write amplification of the cache": ratio("application_write_amplification"),
         "Write amplification of the flash": ratio("device_write_amplification"),
-        "Rated endurance used": percent(told["endurance_used"]),
+        "Rated endurance used": percent(report["endurance_used"]),
         "Lifetime with full flash": "–" if years is None else f"{figures(years)} years",
-        "Erases": f"{told['erases']:,}",
-        "Bytes read": short(told["read_bytes"], "B"),
-        "Sets read without a hit": f"{told['vain_reads']:,}",
-        "Objects evicted from flash": f"{told['evictions']:,}",
-        "Objects reinserted into the log": f"{told['reinsertions']:,}",
-        "Objects dropped: too few for their set, or too large": f"{told['dropped']:,}",
-        "Admission probability at the end": f"{told['admits']:.2%}",
+        "Erases": f"{report['erases']:,}",
+        "Bytes read": short(report["read_bytes"], "B"),
+        "Sets read without a hit": f"{report['vain_reads']:,}",
+        "Objects evicted from flash": f"{report['evictions']:,}",
+        "Objects reinserted into the log": f"{report['reinsertions']:,}",
+        "Objects dropped: too few for their set, or too large": f"{report['dropped']:,}",
+        "Admission probability at the end": f"{report['admits']:.2%}",
     }

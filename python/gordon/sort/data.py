@@ -39,12 +39,12 @@ def generate(
     began = time.monotonic()
     outputs = [fspath(one) for one in several(output)]
     unit = None if stripe is None else _core.parse_bytes(stripe)
-    told = _core.sort_generate(outputs, records, start, ascii, skewed, unit, progress)
+    made = _core.sort_generate(outputs, records, start, ascii, skewed, unit, progress)
     time_s = time.monotonic() - began
     return {
         "output": outputs[0] if len(outputs) == 1 else outputs,
         "stripe": stripe,
-        **json.loads(told),
+        **json.loads(made),
         "start": start,
         "ascii": ascii,
         "skewed": skewed,
@@ -90,9 +90,9 @@ def validate(
     named = [fspath(file) for file in files]
     began = time.monotonic()
     to = None if summary is None else fspath(summary)
-    told = _core.sort_validate(named, records, summaries, to, progress)
+    checked = _core.sort_validate(named, records, summaries, to, progress)
     time_s = time.monotonic() - began
-    parts, whole = json.loads(told)
+    parts, whole = json.loads(checked)
     if not summaries:
         parts = [{"path": path, **part} for path, part in zip(named, parts, strict=True)]
     return {

@@ -180,7 +180,7 @@ def _check_size(name: str, value: str | None) -> None:
 
 
 def _warnings(report: dict[str, Any]) -> list[str]:
-    """What did not go as it was asked for."""
+    """A warning if the longest record needs more than the limit of memory."""
     longest, memory = report["longest_record_bytes"], report["memory_bytes"]
     if _HELD * longest <= memory:
         return []

@@ -177,20 +177,20 @@ def _measured(target: Path, load: Load, how: Real, progress: Progress | None) ->
         "seed": load.seed,
     }
     began = datetime.now(UTC).isoformat(timespec="seconds")
-    told = json.loads(_core.io_characterise(json.dumps(config), progress))
+    report = json.loads(_core.io_characterise(json.dumps(config), progress))
     warnings = []
     if kept:
         warnings.append(
             f"{fspath(target)} was only read; --write also measures writes, and destroys the data"
         )
-    if told["target"]["sparse"]:
+    if report["target"]["sparse"]:
         warnings.append(
             f"{fspath(target)} is sparse or compressed: some reads may not reach the disk"
         )
     return _result(
         "measured: every value was timed on this machine",
         fspath(target),
-        told | {"warnings": warnings},
+        report | {"warnings": warnings},
         {"seed": load.seed, "config": config, "time": began},
     )
 
@@ -207,30 +207,30 @@ def _modelled(device: Device, load: Load, how: Simulated, progress: Progress | N
         "requests": 20_000,
         "seed": load.seed,
     }
-    told = json.loads(_core.device_characterise(json.dumps(config), progress))
+    report = json.loads(_core.device_characterise(json.dumps(config), progress))
     return _result(
         "modelled: every value comes from the simulated device",
         f"{stripe['disks']} x {name}" if stripe and stripe["disks"] > 1 else name,
-        told | {"warnings": []},
+        report | {"warnings": []},
         # No time: the same seed gives the same bytes.
         {"seed": load.seed, "config": config},
     )
 
 
-def _result(kind: str, storage: str, told: dict[str, Any], source: dict[str, Any]) -> Result:
+def _result(kind: str, storage: str, report: dict[str, Any], source: dict[str, Any]) -> Result:
     provenance = {"version": __version__} | source
-    return Result({"kind": kind, "storage": storage} | told | {"provenance": provenance})
+    return Result({"kind": kind, "storage": storage} | report | {"provenance": provenance})
 
 
 def _points(load: Load, may: Sequence[str]) -> list[dict[str, Any]]:
     """One for each pattern, depth and size, in that order."""
-    asked = asdict(load)
+    chosen = asdict(load)
     patterns = may if load.patterns is None else load.patterns
     for pattern in patterns:
         if pattern not in PATTERNS:
             raise unknown("pattern", pattern, list(PATTERNS))
     for name in ("patterns", "depths", "sizes"):
-        if asked[name] is not None and len(asked[name]) == 0:
+        if chosen[name] is not None and len(chosen[name]) == 0:
             raise _core.GordonError(
                 f"the list of {name} is empty",
                 f"leave out {name} for the default",

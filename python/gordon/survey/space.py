@@ -99,8 +99,8 @@ def expand(space: Space) -> list[Design]:
 def baseline(space: Space, designs: list[Design]) -> Design:
     """The design to which times and energies are relative; it may be outside of the grid."""
     b = space["baseline"]
-    beside = Design(_name(b["cpu"], b["clock"], b["cpus"], f"{b['storage']}-x{b['count']}"), **b)
-    return next((d for d in designs if d.key == beside.key), beside)
+    design = Design(_name(b["cpu"], b["clock"], b["cpus"], f"{b['storage']}-x{b['count']}"), **b)
+    return next((d for d in designs if d.key == design.key), design)
 
 
 def use(parts: Catalogue, space: Space, designs: list[Design]) -> None:

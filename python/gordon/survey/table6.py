@@ -81,14 +81,14 @@ def explain(raw: Row, designs: list[Row], named: dict[str, str | None], node: Ro
     """Sentences that explain the differences to the paper with figures of the result."""
     paper = json.loads((files("gordon.survey") / "table6.json").read_text(encoding="utf-8"))
     by_id = {d["id"]: d for d in designs}
-    said = [_job(raw)]
-    said += _same_choice(paper, by_id, named)
-    said += _floor(paper, designs)
-    said += _processors(paper, designs, value(node["memory_per"]))
-    said += _clock(paper, designs)
-    said += _limits(by_id, named)
-    said += _nosync(paper, by_id, named)
-    return said
+    sentences = [_job(raw)]
+    sentences += _same_choice(paper, by_id, named)
+    sentences += _floor(paper, designs)
+    sentences += _processors(paper, designs, value(node["memory_per"]))
+    sentences += _clock(paper, designs)
+    sentences += _limits(by_id, named)
+    sentences += _nosync(paper, by_id, named)
+    return sentences
 
 
 def _job(raw: Row) -> str:
@@ -104,21 +104,21 @@ def _job(raw: Row) -> str:
 
 
 def _same_choice(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
-    said = []
+    sentences = []
     front = [d for d in by_id.values() if d["pareto"]]
     disks = [d["id"] for d in front if d["storage_kind"] == "disk"]
     if disks:
-        said.append(
+        sentences.append(
             f"In the paper all designs on the front have flash; here {_listed(disks)} are also on "
             "the front."
         )
     elif front:
-        said.append(f"As in the paper, all designs on the front ({len(front)}) have flash.")
+        sentences.append(f"As in the paper, all designs on the front ({len(front)}) have flash.")
     for name in ("MinP", "MaxE", "MinT"):
         design = by_id.get(named[name] or "")
         theirs = next(r for r in paper["rows"] if r["name"] == name)
         if design is not None and not _same(design, theirs):
-            said.append(
+            sentences.append(
                 f"{name} is {design['id']} here; in the paper it is {theirs['cpus']} x "
                 f"{theirs['cpu']} at {theirs['ghz']:g} GHz with flash."
             )
@@ -127,12 +127,12 @@ def _same_choice(paper: Row, by_id: dict[str, Row], named: dict[str, str | None]
         same = all(disk[key] == theirs[key] for key in ("cpu", "cpus", "ghz"))
         same = same and disk["storage_count"] == theirs["count"]
         if not same:
-            said.append(
+            sentences.append(
                 f"Performance per watt is relative to MaxE-disk, which is {disk['id']} here and "
                 f"{theirs['cpus']} x {theirs['cpu']} at {theirs['ghz']:g} GHz with one disk in the "
                 "paper."
             )
-    return said
+    return sentences
 
 
 def _floor(paper: Row, designs: list[Row]) -> list[str]:
@@ -168,14 +168,14 @@ def _processors(paper: Row, designs: list[Row], memory_per: str) -> list[str]:
         return []
     theirs, ours = ([sync[i] for sync in found] for i in (0, 1))
     memory = "one memory per node" if memory_per == "node" else "one memory per processor"
-    said = (
+    sentence = (
         f"With 1, 2 and 4 Core 2 at 2.4 GHz and flash, a node of the paper draws {_watts(theirs)}: "
         f"each doubling of the processors more than doubles the power, although the flash array "
         f"does not grow. Here, with {memory}, it draws {_watts(ours)}"
     )
     if ours[1] < 2 * ours[0] and ours[2] < 2 * ours[1]:
-        said += ": more processors per node save more energy here than in the paper"
-    return [said + "."]
+        sentence += ": more processors per node save more energy here than in the paper"
+    return [sentence + "."]
 
 
 def _clock(paper: Row, designs: list[Row]) -> list[str]:
@@ -218,17 +218,17 @@ def _watts(values: list[float]) -> str:
 
 
 def _limits(by_id: dict[str, Row], named: dict[str, str | None]) -> list[str]:
-    told = []
+    limits = []
     for name in ("MaxE", "MaxE-disk", "MinT", "MinT-disk"):
         design = by_id.get(named[name] or "")
         if design is not None and design["limits"]:
             what, share = max(design["limits"].items(), key=lambda item: item[1])
-            told.append(f"{name} by {_words(what)} {share:.0%} of the time")
-    if not told:
+            limits.append(f"{name} by {_words(what)} {share:.0%} of the time")
+    if not limits:
         return []
     return [
         "The designs here are limited: "
-        + ", ".join(told)
+        + ", ".join(limits)
         + ". In the paper MaxE is limited by its processor, and MaxE-disk about equally by disk "
         "and processor; flash gains if storage limits the disk designs."
     ]

@@ -38,8 +38,8 @@ class _Simulated:
     def capacity(self) -> int:
         return self._prober.capacity()
 
-    def probe(self, asked: Probes) -> list[tuple[int, int]]:
-        return self._prober.probe(asked)
+    def probe(self, probes: Probes) -> list[tuple[int, int]]:
+        return self._prober.probe(probes)
 
 
 class _Real:
@@ -53,8 +53,8 @@ class _Real:
     def capacity(self) -> int:
         return int(self.about["capacity_bytes"])
 
-    def probe(self, asked: Probes) -> list[tuple[int, int]]:
-        ops, offsets, lengths, thinks = asked
+    def probe(self, probes: Probes) -> list[tuple[int, int]]:
+        ops, offsets, lengths, thinks = probes
         return _core.io_probe(self._path, bytes(ops), offsets, lengths, thinks, self._write)
 
 

@@ -96,8 +96,8 @@ def _blurred(aims: Floats, times: Floats, spindle: Spindle) -> Least:
     """The same, where a host is late, and so asks late: what comes by soon after the least is
     missed then. The likeliest, where lateness is exponential; one in fifty may be anything."""
     turn, late = spindle.revolution, 1.4 * spindle.spread
-    beside = (times - aims + turn / 2) % turn - turn / 2
-    aims = (aims + np.nanmedian(beside))[~np.isnan(times)]
+    offsets = (times - aims + turn / 2) % turn - turn / 2
+    aims = (aims + np.nanmedian(offsets))[~np.isnan(times)]
     missed = times[~np.isnan(times)] - aims > turn / 2
     tried = np.linspace(aims[0], aims[-1], 300)
     after = np.maximum(aims - tried[:, None], 0.0)

@@ -65,20 +65,20 @@ Asking = Generator[Batch, Timed, T]
 
 
 class Prober(Protocol):
-    """Who answers; its sectors have `sector` bytes, its capacity is in bytes."""
+    """A disk that answers probes. Sector and capacity are in bytes."""
 
     @property
     def sector(self) -> int: ...
     def capacity(self) -> int: ...
-    def probe(self, asked: Probes) -> list[tuple[int, int]]: ...
+    def probe(self, probes: Probes) -> list[tuple[int, int]]: ...
 
 
 class Recorder:
-    """Asks a prober and keeps what was asked and answered, for a log."""
+    """Passes probes on to a prober and keeps probes and answers for a log."""
 
     def __init__(self, prober: Prober) -> None:
         self._prober = prober
-        self._asked: Probes = ([], [], [], [])
+        self._probes: Probes = ([], [], [], [])
         self._answers: list[tuple[int, int]] = []
 
     @property
@@ -88,9 +88,9 @@ class Recorder:
     def capacity(self) -> int:
         return self._prober.capacity()
 
-    def probe(self, asked: Probes) -> list[tuple[int, int]]:
-        answers = self._prober.probe(asked)
-        for kept, new in zip(self._asked, asked, strict=True):
+    def probe(self, probes: Probes) -> list[tuple[int, int]]:
+        answers = self._prober.probe(probes)
+        for kept, new in zip(self._probes, probes, strict=True):
             kept.extend(new)
         self._answers.extend(answers)
         return answers
@@ -102,16 +102,16 @@ class Recorder:
 
     def write(self, path: Path, about: dict[str, Any]) -> None:
         """Writes the log: a row for each probe, and what was probed."""
-        _core.probes_write(fspath(path), json.dumps(about), self._asked, self._answers)
+        _core.probes_write(fspath(path), json.dumps(about), self._probes, self._answers)
 
 
 class Recorded:
-    """Answers as a log has them. The questions are those it was made with, or it cannot answer."""
+    """Answers from a log. Raises GordonError for a probe that the log does not have next."""
 
     def __init__(self, path: Path) -> None:
         self.path = fspath(path)
         about, (ops, *others), self._answers = _core.probes_read(self.path)
-        self._asked = [list(ops), *others]
+        self._probes = [list(ops), *others]
         self.about: dict[str, Any] = json.loads(about)
         self._at = 0
 
@@ -122,9 +122,11 @@ class Recorded:
     def capacity(self) -> int:
         return int(self.about["capacity_bytes"])
 
-    def probe(self, asked: Probes) -> list[tuple[int, int]]:
-        first, self._at = self._at, self._at + len(asked[0])
-        if any(kept[first : self._at] != new for kept, new in zip(self._asked, asked, strict=True)):
+    def probe(self, probes: Probes) -> list[tuple[int, int]]:
+        first, self._at = self._at, self._at + len(probes[0])
+        if any(
+            kept[first : self._at] != new for kept, new in zip(self._probes, probes, strict=True)
+        ):
             raise _core.GordonError(
                 f"{self.path}: the probes of this log are not those of this version of gordon "
                 f"(the log is of gordon {self.about.get('gordon', '?')})",
@@ -135,7 +137,7 @@ class Recorded:
 
 
 def answered(asking: Asking[T], prober: Prober, progress: Progress | None = None) -> T:
-    """Carries a conversation through."""
+    """Runs a generator of probes to its end and returns its result."""
     done = 0
     try:
         batch = next(asking)

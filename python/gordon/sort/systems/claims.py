@@ -8,11 +8,11 @@ from gordon.sort.systems.model import Parts
 Json = dict[str, Any]
 
 
-def points(parts: Parts, told: list[Json], paper: bool) -> list[Json]:
+def points(parts: Parts, systems: list[Json], paper: bool) -> list[Json]:
     """Two-pass systems as measured, and the paper's own two estimates; of files of one's own also
     what is only modelled. Times are for as many records as the paper sorts."""
     found = []
-    for row in told:
+    for row in systems:
         kind = "measured" if row["measured"] else "modelled"
         figures = row[kind]
         if figures is None or (paper and kind == "modelled"):
@@ -24,10 +24,10 @@ def points(parts: Parts, told: list[Json], paper: bool) -> list[Json]:
                 _point(parts, row["name"], kind, figures["records_per_j"], figures["power_w"])
             )
     if paper:
-        said = parts.all.claims
+        claims = parts.all.claims
         for name, score in (
-            ("paper's ideal", said.ideal_records_per_j.value),
-            ("paper's balanced", said.balanced_records_per_j.value),
+            ("paper's ideal", claims.ideal_records_per_j.value),
+            ("paper's balanced", claims.balanced_records_per_j.value),
         ):
             found.append(_point(parts, name, "claimed", score, None))
     return found
@@ -45,26 +45,27 @@ def _point(parts: Parts, name: str, kind: str, score: float, power: float | None
 
 def compare(parts: Parts, report: Json, records: int) -> Json:
     """The paper's estimates, what its own arithmetic gives, and the model's, for `records`."""
-    said = parts.all.claims
+    claims = parts.all.claims
     rows = {row["name"]: row for row in report["systems"]}
     powers = [row["measured"]["power_w"] for row in rows.values() if row["measured"]]
     plateaus = report["plateaus"]["plateaus"]
-    old = said.old_plateau_records_per_j.value
-    gained = said.ideal_records_per_j.value * (1 + said.balanced_gain.value)
+    old = claims.old_plateau_records_per_j.value
+    gained = claims.ideal_records_per_j.value * (1 + claims.balanced_gain.value)
     return {
-        "ideal": _beside(rows[said.ideal_system], said.ideal_records_per_j.value)
+        "ideal": _compared(rows[claims.ideal_system], claims.ideal_records_per_j.value)
         | {"swapped": _swapped(parts, rows, records)},
-        "balanced": _beside(rows[said.balanced_system], said.balanced_records_per_j.value)
+        "balanced": _compared(rows[claims.balanced_system], claims.balanced_records_per_j.value)
         | {
-            "paper_gain": said.balanced_gain.value,
+            "paper_gain": claims.balanced_gain.value,
             "gain_gives_records_per_j": gained,
-            "gain_needed": said.balanced_records_per_j.value / said.ideal_records_per_j.value - 1,
+            "gain_needed": claims.balanced_records_per_j.value / claims.ideal_records_per_j.value
+            - 1,
         },
         "old_plateau": {
             "paper_records_per_j": old,
             "nearest": min(plateaus, key=lambda p: abs(p["records_per_j"] - old)),
         },
-        "power_span": {"paper": said.power_span.value, "measured": max(powers) / min(powers)},
+        "power_span": {"paper": claims.power_span.value, "measured": max(powers) / min(powers)},
         "statements": statements.rows(parts, report["systems"], report["fitted"]),
     }
 
@@ -72,22 +73,22 @@ def compare(parts: Parts, report: Json, records: int) -> Json:
 def _swapped(parts: Parts, rows: dict[str, Json], records: int) -> Json:
     """As the paper went: a system as measured, its processor's power taken out and the other's put
     in; both of them modelled. And what power the paper's score means in the same time."""
-    said = parts.all.claims
-    old, new = rows[said.ideal_from], rows[said.ideal_system]
+    claims = parts.all.claims
+    old, new = rows[claims.ideal_from], rows[claims.ideal_system]
     time, power = old["measured"]["time_s"], old["measured"]["power_w"]
     efficiency = parts.all.board[old["board"]].efficiency.value
     watts = [row["modelled"]["parts_w"]["processor"] for row in (old, new)]
     changed = power - (watts[0] - watts[1]) / efficiency
     return {
-        "from": said.ideal_from,
+        "from": claims.ideal_from,
         "processor_w": watts,
         "power_w": changed,
         "records_per_j": records / (time * changed),
-        "paper_power_w": records / (time * said.ideal_records_per_j.value),
+        "paper_power_w": records / (time * claims.ideal_records_per_j.value),
     }
 
 
-def _beside(row: Json, paper: float) -> Json:
+def _compared(row: Json, paper: float) -> Json:
     ours = row["modelled"]
     score = ours["records_per_j"] if ours else None
     return {

@@ -91,11 +91,11 @@ class Work:
         assert cpu.seen is not None
         system, size = self._seen(cpu)
         records = system.measured.records if system.measured else None
-        asked = asked_of(self.parts, system, None, records)
-        for phase in asked.phases:
+        demand = demand_of(self.parts, system, None, records)
+        for phase in demand.phases:
             if phase.name == cpu.seen.phase:
                 return model.phase(self.parts, system, phase).time_s / size
-        raise unknown("phase", str(cpu.seen.phase), [p.name for p in asked.phases])
+        raise unknown("phase", str(cpu.seen.phase), [p.name for p in demand.phases])
 
     def _output_share(self, on_the_way: tuple[str, ...]) -> float:
         for name, cpu in self.parts.all.cpu.items():
@@ -110,7 +110,7 @@ class Work:
         )
 
 
-def asked_of(
+def demand_of(
     parts: Parts, system: System, work: tuple[float, float] | None, records: int | None = None
 ) -> demand.Demand:
     """The paper's sort on a system, in the passes that its memory allows: of `records`, or of the

@@ -82,29 +82,29 @@ class Parts:
         return sum(a.count for a in (system.files, system.temp, system.boot) if a is not None)
 
 
-def phase(parts: Parts, system: System, asked: Phase) -> Taken:
+def phase(parts: Parts, system: System, demand: Phase) -> Taken:
     """Models a phase on a system, without the power of the board and the losses of the supply."""
     assert system.cpu is not None
     assert system.board is not None
     cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
     groups = parts.groups(system)
     busy: dict[Group, float] = dict.fromkeys(groups, 0.0)
-    for bytes_by, writes in ((asked.reads, False), (asked.writes, True)):
+    for bytes_by, writes in ((demand.reads, False), (demand.writes, True)):
         for group, size in bytes_by.items():
             own: Group = group if group in groups else "files"
             busy[own] += size / bandwidth(parts, system, groups[own], writes)
-    limits = {_TOLD[group]: time for group, time in busy.items() if time}
-    if asked.core_s is not None:
-        limits["processor"] = asked.core_s / cpu.cores.value
+    limits = {_GROUP_NAMES[group]: time for group, time in busy.items() if time}
+    if demand.core_s is not None:
+        limits["processor"] = demand.core_s / cpu.cores.value
     if board.link is not None:
-        moved = sum(asked.reads.values()) + sum(asked.writes.values())
+        moved = sum(demand.reads.values()) + sum(demand.writes.values())
         limits["link"] = moved / board.link.value
     time = max(limits.values(), default=0.0)
     if time <= 0:
         raise GordonError(
-            f"phase {asked.name}: it has no CPU time and no I/O to model", kind="empty-phase"
+            f"phase {demand.name}: it has no CPU time and no I/O to model", kind="empty-phase"
         )
-    share = min(1.0, (asked.core_s or 0.0) / cpu.cores.value / time)
+    share = min(1.0, (demand.core_s or 0.0) / cpu.cores.value / time)
     idle, active = parts.idle_w(cpu), parts.busy_w(cpu)
     drives = 0.0
     for group, array in groups.items():
@@ -122,7 +122,7 @@ def phase(parts: Parts, system: System, asked: Phase) -> Taken:
         "memory": _memory_w(parts, system),
         "drives": drives,
     }
-    return Taken(asked.name, time, limits, drawn)
+    return Taken(demand.name, time, limits, drawn)
 
 
 def _memory_w(parts: Parts, system: System) -> float:
@@ -132,7 +132,7 @@ def _memory_w(parts: Parts, system: System) -> float:
     return parts.memory_w * system.memory.value
 
 
-_TOLD: dict[Group, str] = {"files": "input and output drives", "temp": "temporary drives"}
+_GROUP_NAMES: dict[Group, str] = {"files": "input and output drives", "temp": "temporary drives"}
 
 
 def bandwidth(parts: Parts, system: System, array: Array, writes: bool) -> float:
@@ -146,7 +146,7 @@ def bandwidth(parts: Parts, system: System, array: Array, writes: bool) -> float
 
 
 def run(parts: Parts, system: System, demand: Demand) -> list[Taken]:
-    return [phase(parts, system, asked) for asked in demand.phases]
+    return [phase(parts, system, one) for one in demand.phases]
 
 
 def mean_parts_w(taken: list[Taken]) -> dict[str, float]:
@@ -182,8 +182,8 @@ def _whole(drive: Drive, name: str) -> Drive:
                 "read and write rates instead of `part`, or another part",
                 kind="bad-value",
             )
-        said = f"the part {drive.part}: rate of its outer tracks"
-        rate = Value(float(parse_bytes(quantity.value(zones["outer_rate_per_s"]))), said)
+        source = f"the part {drive.part}: rate of its outer tracks"
+        rate = Value(float(parse_bytes(quantity.value(zones["outer_rate_per_s"]))), source)
         watts = {
             key: Value(quantity.number(disk["power"][of]), f"the part {drive.part}")
             for key, of in (("active", "write"), ("idle", "idle"))

@@ -37,58 +37,58 @@ def read(path: str | PathLike[str], home: str | None = None) -> Run:
     """The run in a file; `home`, if given, is the system that it ran on."""
     where = fspath(path)
     try:
-        told = json.loads(Path(where).read_text(encoding="utf-8"))
+        report = json.loads(Path(where).read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
         raise GordonError(f"cannot read the run {where}: {why}", kind="unreadable-file") from None
     except json.JSONDecodeError as error:
         raise GordonError(f"{where}: not JSON: {error}", HINT, "bad-run") from None
-    if not isinstance(told, dict):
+    if not isinstance(report, dict):
         raise GordonError(f"{where}: not a JSON object", HINT, "bad-run")
-    if "category" in told and "runs" in told:
-        told = _of_benchmark(told, where)
-    phases = [_phase(one, where) for one in _of(told, "phases", list, where)]
+    if "category" in report and "runs" in report:
+        report = _of_benchmark(report, where)
+    phases = [_phase(one, where) for one in _of(report, "phases", list, where)]
     writing = [at for at, one in enumerate(phases) if one.written]
     if not writing:
         raise GordonError(f"{where}: phases: none of them writes", kind="bad-run")
-    records = _number(told, "records", where)
+    records = _number(report, "records", where)
     if records < 1 or records != int(records):
         raise GordonError(
             f"{where}: records: {records:g} is not a whole number above zero", kind="bad-run"
         )
-    power = _number(told, "power_w", where) if told.get("power_w") is not None else None
-    system = home or told.get("system")
+    power = _number(report, "power_w", where) if report.get("power_w") is not None else None
+    system = home or report.get("system")
     if system is not None and not isinstance(system, str):
         raise GordonError(
             f"{where}: system: {system!r} is not the name of a system", kind="bad-run"
         )
     made = [
-        _asked(
+        _demand(
             one, "files" if at <= writing[0] else "temp", "files" if at == writing[-1] else "temp"
         )
         for at, one in enumerate(phases)
         if one.read or one.written or one.cpu_s
     ]
-    how = told.get("power_how")
-    return Run(Demand(int(records), made), _number(told, "time_s", where), power, system, how)
+    how = report.get("power_how")
+    return Run(Demand(int(records), made), _number(report, "time_s", where), power, system, how)
 
 
-def _of_benchmark(told: dict[str, Any], where: str) -> dict[str, Any]:
+def _of_benchmark(report: dict[str, Any], where: str) -> dict[str, Any]:
     """The JSON of `gordon joulesort` as that of one run: the means over its runs."""
-    if told.get("result") is None:
-        failed = "; ".join(str(check["what"]) for check in told.get("failed", []))
+    if report.get("result") is None:
+        failed = "; ".join(str(check["what"]) for check in report.get("failed", []))
         raise GordonError(
             f"{where}: this benchmark has no result, as checks failed: {failed}",
             "a benchmark whose checks hold",
             kind="bad-run",
         )
-    if not told.get("phases"):
+    if not report.get("phases"):
         raise GordonError(
             f"{where}: this benchmark has no phases: only `gordon sort` reports them",
             "the JSON of `gordon joulesort` without another sort as CMD",
             kind="bad-run",
         )
-    result = told["result"]
+    result = report["result"]
     power = result["mean_w"]["mean"] if result.get("mean_w") else None
     phases = [
         {
@@ -98,11 +98,11 @@ def _of_benchmark(told: dict[str, Any], where: str) -> dict[str, Any]:
             "bytes_read": phase["read_bytes"] or 0.0,
             "bytes_written": phase["written_bytes"] or 0.0,
         }
-        for phase in told["phases"]
+        for phase in report["phases"]
     ]
     return {
-        "records": told["category"]["records"],
-        "time_s": told["time_s"]["mean"],
+        "records": report["category"]["records"],
+        "time_s": report["time_s"]["mean"],
         "power_w": power,
         "power_how": result["how"],
         "phases": phases,
@@ -130,7 +130,7 @@ def _phase(one: Any, where: str) -> _Phase:
 _COUNTS = ("bytes_read", "bytes_written", "cpu_s")
 
 
-def _asked(one: _Phase, reads: Group, writes: Group) -> Phase:
+def _demand(one: _Phase, reads: Group, writes: Group) -> Phase:
     return Phase(
         one.name,
         {reads: one.read} if one.read else {},

@@ -12,18 +12,18 @@ def check(row: Measured, records: float) -> dict[str, Any]:
     by the squares of the relative deviations, and by their product if both move together.
     """
     printed = row.records_per_j
-    told: dict[str, Any] = {"printed_records_per_j": printed.value}
+    result: dict[str, Any] = {"printed_records_per_j": printed.value}
     time, power = row.time, row.power
     if time is None:
         # What the other two columns say the time was.
-        return told | {"implied_time_s": records / (printed.value * power.value)}
+        return result | {"implied_time_s": records / (printed.value * power.value)}
     spread_t, spread_p = time.deviation / time.value, power.deviation / power.value
     means = 1 + spread_t**2 + spread_p**2 + spread_t * spread_p
     score = records / (time.value * power.value)
     low = records / ((time.value + time.half) * (power.value + power.half))
     high = records / ((time.value - time.half) * (power.value - power.half)) * means
     follows = low - printed.half <= printed.value <= high + printed.half
-    return told | {
+    return result | {
         "records_per_j": score,
         "lowest": low,
         "highest": high,

@@ -53,7 +53,7 @@ def extrapolate(
     with _errors_in(where):
         taken = {name: _taken(parts, work, name, mine) for name in modelled}
         bases = _bases(parts, work, mine)
-    told = [_system(parts, work, name, taken.get(name), bases, mine) for name in names]
+    entries = [_system(parts, work, name, taken.get(name), bases, mine) for name in names]
     paper = mine is None and systems is None
     report: Json = {
         "kind": "modelled",
@@ -63,10 +63,10 @@ def extrapolate(
         "set": several(set_values),
         "run": _run(mine),
         "fitted": _fitted(parts, work, bases),
-        "systems": told,
-        "warnings": _warnings(parts, mine, told, names),
+        "systems": entries,
+        "warnings": _warnings(parts, mine, entries, names),
     }
-    points = claims.points(parts, told, paper)
+    points = claims.points(parts, entries, paper)
     report["plateaus"] = plateaus.of(points) | {"points": points}
     report["claims"] = None
     if paper:
@@ -138,7 +138,7 @@ def _taken(
         known = work.of(system.cpu)
         if known is None:
             return None
-        return model.run(parts, system, fit.asked_of(parts, system, known, records))
+        return model.run(parts, system, fit.demand_of(parts, system, known, records))
     faster = _faster(parts, work, mine, system)
     return model.run(parts, system, _scaled(mine.demand, faster or 1.0))
 
@@ -163,7 +163,7 @@ def _scaled(demand: Demand, by: float) -> Demand:
 
 
 def _bases(parts: Parts, work: fit.Work, mine: own.Run | None) -> dict[str, fit.Base]:
-    """Boards' own power: of all measured systems, not only of those asked for."""
+    """Power of each board itself, from all measured systems, not only from those requested."""
     left: dict[str, tuple[str, float]] = {}
     for name, system in parts.all.system.items():
         if not model.whole(system):
@@ -193,7 +193,7 @@ def _system(
     records: int | None = None,
 ) -> Json:
     system = parts.all.system[name]
-    told: Json = {
+    entry: Json = {
         "name": name,
         "summary": system.summary,
         "cpu": system.cpu,
@@ -203,21 +203,21 @@ def _system(
         "measured": _measured(parts, system) if mine is None else None,
     }
     if mine is not None and name == mine.system:
-        told["measured"] = _figures(mine.demand.records, mine.time_s, mine.power_w) | {
+        entry["measured"] = _figures(mine.demand.records, mine.time_s, mine.power_w) | {
             "records": mine.demand.records
         }
     if taken is None:
-        return told
+        return entry
     assert system.board is not None
-    asked = mine.demand if mine else fit.asked_of(parts, system, None, records)
-    told["passes"] = sum(1 for phase in asked.phases if phase.writes)
+    demand = mine.demand if mine else fit.demand_of(parts, system, None, records)
+    entry["passes"] = sum(1 for phase in demand.phases if phase.writes)
     time = sum(t.time_s for t in taken)
     base = bases[system.board]
     drawn = model.mean_parts_w(taken)
     power = None if base.watts is None else model.wall_w(parts, system, drawn, base.watts)
     if records is None:
         records = mine.demand.records if mine else int(parts.all.records.value)
-    told["modelled"] = _figures(records, time, power) | {
+    entry["modelled"] = _figures(records, time, power) | {
         "board_w": base.watts,
         "parts_w": drawn,
         "phases": [
@@ -225,10 +225,10 @@ def _system(
             for t in taken
         ],
     }
-    row = told["measured"]
+    row = entry["measured"]
     if row is None:
-        return told
-    same = told["modelled"]
+        return entry
+    same = entry["modelled"]
     if row["records"] != records:
         # A row is compared with the model of its own size.
         taken = _taken(parts, work, name, None, row["records"])
@@ -236,14 +236,14 @@ def _system(
         time, drawn = sum(t.time_s for t in taken), model.mean_parts_w(taken)
         power = None if base.watts is None else model.wall_w(parts, system, drawn, base.watts)
         same = _figures(row["records"], time, power)
-    told["error"] = _error(same, row) | {"records": row["records"]}
+    entry["error"] = _error(same, row) | {"records": row["records"]}
     # The board's own power is what this row alone leaves: no error of its power can be seen.
-    told["error"]["power_fitted_to_it"] = list(base.by_system) == [name]
+    entry["error"]["power_fitted_to_it"] = list(base.by_system) == [name]
     others = base.without(name)
     if others is not None and name in base.by_system and row["power_w"]:
         without = model.wall_w(parts, system, drawn, others)
-        told["error"]["power_w_without_it"] = without / row["power_w"] - 1
-    return told
+        entry["error"]["power_w_without_it"] = without / row["power_w"] - 1
+    return entry
 
 
 def _figures(records: int, time: float | None, power: float | None) -> Json:
@@ -261,12 +261,12 @@ def _measured(parts: Parts, system: System) -> Json | None:
     if row is None:
         return None
     records = row.records or int(parts.all.records.value)
-    told = _figures(records, row.time.value if row.time else None, row.power.value)
+    figures = _figures(records, row.time.value if row.time else None, row.power.value)
     passes = system.passes
     if model.whole(system):
-        phases = fit.asked_of(parts, system, None, records).phases
+        phases = fit.demand_of(parts, system, None, records).phases
         passes = sum(1 for phase in phases if phase.writes)
-    return told | {
+    return figures | {
         "records": records,
         "passes": passes,
         "records_per_j": row.records_per_j.value,
@@ -310,38 +310,42 @@ def _fitted(parts: Parts, work: fit.Work, bases: dict[str, fit.Base]) -> Json:
     }
 
 
-def _warnings(parts: Parts, mine: own.Run | None, told: list[Json], names: list[str]) -> list[str]:
-    said = []
-    for row in told:
+def _warnings(
+    parts: Parts, mine: own.Run | None, entries: list[Json], names: list[str]
+) -> list[str]:
+    warnings = []
+    for row in entries:
         modelled, name = row["modelled"], row["name"]
         system = parts.all.system[name]
         if not model.whole(system):
             continue
         if modelled is None:
-            said.append(f"{name}: not modelled, as the work of a sort on {system.cpu} is unknown")
+            warnings.append(
+                f"{name}: not modelled, as the work of a sort on {system.cpu} is unknown"
+            )
             continue
         board = parts.all.board[str(system.board)]
         if board.ports is not None and parts.ports(system) > board.ports.value:
-            said.append(
+            warnings.append(
                 f"{name}: its board has ports for {board.ports.value:.0f} drives, not for "
                 f"{parts.ports(system)}: this system cannot be built"
             )
         if modelled["board_w"] is None:
-            said.append(
+            warnings.append(
                 f"{name}: the power of its board is unknown and cannot be derived from a measured "
                 f"row; set board.{system.board}.base"
             )
         elif modelled["board_w"] < 0:
-            said.append(
+            warnings.append(
                 f"{name}: the power that remains for its board is below zero: its parts draw less "
                 "than modelled"
             )
     if mine is not None:
         if mine.power_how not in (None, "measured"):
-            said.append(f"the power of the run is {mine.power_how}, not measured")
+            warnings.append(f"the power of the run is {mine.power_how}, not measured")
         home = parts.all.system[mine.system].cpu if mine.system else None
         if home is None:
-            said.append(
+            warnings.append(
                 "the run does not name its system (--on SYSTEM): core-seconds are used unscaled"
             )
         else:
@@ -349,8 +353,8 @@ def _warnings(parts: Parts, mine: own.Run | None, told: list[Json], names: list[
             for name in names:
                 system = parts.all.system[name]
                 if model.whole(system) and _faster(parts, work, mine, system) is None:
-                    said.append(
+                    warnings.append(
                         f"{name}: the speeds of {home} and {system.cpu} cannot be compared: "
                         "core-seconds are used unscaled"
                     )
-    return said
+    return warnings

@@ -93,14 +93,14 @@ def _table_3() -> list[Json]:
     apart = sum(read != out for read, out, _ in sizes.values())
     orders = [log10(size / (64 * KIB)) for read, out, _ in sizes.values() for size in (read, out)]
 
-    def told(name: str) -> str:
+    def listed(name: str) -> str:
         return ", ".join(f"{size >> 20}M" for size in sizes[name] if size is not None)
 
     return [
         _row(
             "3.2",
             "best on one drive: 4M for input and output, 2M for temporary files",
-            f"table 3: 2 has {told('2')}; 1B has {told('1B')}",
+            f"table 3: 2 has {listed('2')}; 1B has {listed('1B')}",
             sizes["1B"] == sizes["2"],
         ),
         _row(

@@ -85,14 +85,14 @@ class Machine:
 def advise(facts: Json, point: Point, machine: Machine) -> list[Advice]:
     """The advice for each phase, longest first. `facts` are those of a trial."""
     trimmed = facts["device"]["whole"]["host_bytes_trimmed"] > 0
-    told = {row["name"]: row | {"trimmed": trimmed} for row in facts["device"]["phases"]}
+    devices = {row["name"]: row | {"trimmed": trimmed} for row in facts["device"]["phases"]}
     sizes = {key: _core.parse_bytes(facts["plan"][key]) for key in TRANSFERS}
     plan = facts["plan"] | sizes
     total = sum(phase["seconds"] for phase in facts["phases"])
     phases = [phase for phase in facts["phases"] if phase["name"] in SETTINGS]
     phases.sort(key=lambda phase: phase["seconds"], reverse=True)
     return [
-        _phase(phase, told[phase["name"]] | {"trimmed": trimmed}, total, plan, point, machine)
+        _phase(phase, devices[phase["name"]] | {"trimmed": trimmed}, total, plan, point, machine)
         for phase in phases
     ]
 
@@ -174,7 +174,7 @@ def _groups(key: str, plan: Json, machine: Machine) -> tuple[dict[str, Any], ...
     return ()
 
 
-def told(advice: Advice) -> str:
+def as_line(advice: Advice) -> str:
     """The advice as one line."""
     changes = [
         f"{key.removesuffix('_transfer')} {binary(value)}"

@@ -47,36 +47,36 @@ class Steered(Search):
     def _step(self) -> bool:
         """Tries what is advised for the phases of the best point; returns whether one is better."""
         base = self.best
-        for said in advise(self.told(base), base, self._machine):
+        for advice in advise(self.facts_of(base), base, self._machine):
             step: Json = {
                 "at": base.label(),
-                "phase": said.phase,
-                "rule": said.rule,
-                "why": said.why,
+                "phase": advice.phase,
+                "rule": advice.rule,
+                "why": advice.why,
                 "tried": [],
                 "kept": None,
             }
             if not any(
-                one["at"] == step["at"] and one["phase"] == said.phase for one in self.steps
+                one["at"] == step["at"] and one["phase"] == advice.phase for one in self.steps
             ):
                 self.steps.append(step)
-            for change in said.changes:
-                if self._follow(base.to(**change), said, step):
+            for change in advice.changes:
+                if self._follow(base.to(**change), advice, step):
                     return True
         return False
 
-    def _follow(self, point: Point, said: Advice, step: Json) -> bool:
+    def _follow(self, point: Point, advice: Advice, step: Json) -> bool:
         """Tries a point unless it was tried before; returns whether it is the best now."""
         if point == self.best:
             return False
         count = len(self.trials)
-        self._try(point, f"steer: {said.rule}")
+        self._try(point, f"steer: {advice.rule}")
         for trial in self.trials[count:]:
             step["tried"].append({"what": point.label(), "trial": trial.number, "cost": trial.cost})
         step["kept"] = point.label() if self.best == point else None
         return self.best == point
 
-    def told(self, point: Point) -> Json:
+    def facts_of(self, point: Point) -> Json:
         """The facts of the last trial of a point."""
         return next(t.facts for t in reversed(self.trials) if t.point == point and t.facts)
 

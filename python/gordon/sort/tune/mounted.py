@@ -52,7 +52,7 @@ def trim(where: Path) -> int:
     folder = os.open(where, os.O_RDONLY | os.O_DIRECTORY)
     try:
         everything = struct.pack("QQQ", 0, 2**64 - 1, 0)
-        told = fcntl.ioctl(folder, FITRIM, everything)
+        answer = fcntl.ioctl(folder, FITRIM, everything)
     except OSError as error:
         raise GordonError(
             f"{where}: cannot trim the file system: {error.strerror}",
@@ -61,7 +61,7 @@ def trim(where: Path) -> int:
         ) from None
     finally:
         os.close(folder)
-    return int(struct.unpack("QQQ", told)[1])
+    return int(struct.unpack("QQQ", answer)[1])
 
 
 def discards(where: Path, on: bool) -> None:

@@ -52,23 +52,23 @@ class Point:
 
     def label(self) -> str:
         """The settings that differ from the defaults, as text."""
-        told = []
+        words = []
         for field in fields(self):
             value = getattr(self, field.name)
             if value == field.default:
                 continue
             name = field.name.removesuffix("_transfer")
             if field.name in (*TRANSFERS, "stripe"):
-                told.append(f"{name} {binary(value)}")
+                words.append(f"{name} {binary(value)}")
             elif value is True:
-                told.append(name)
+                words.append(name)
             elif field.name == "in_core":
-                told.append(f"in core {value}")
+                words.append(f"in core {value}")
             elif field.name in ("method", "io"):
-                told.append(value)
+                words.append(value)
             else:
-                told.append(f"{value} {name}")
-        return ", ".join(told) or "defaults"
+                words.append(f"{value} {name}")
+        return ", ".join(words) or "defaults"
 
     def to(self, **changes: Any) -> "Point":
         """The point with other values."""

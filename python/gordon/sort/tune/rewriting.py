@@ -25,7 +25,7 @@ from gordon.sort.tune.telemetry import Watch
 from gordon.sort.tune.trial import forget
 
 Json = dict[str, Any]
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 OVER, UNTRIMMED, TRIMMED = "overwritten", "deleted, not trimmed", "deleted and trimmed"
 #: What becomes of an output that is there already.
@@ -50,13 +50,13 @@ def rewriting(
     transfers: Sequence[str] = ("1MiB", "8MiB"),
     rounds: int = 3,
     seed: int = 0,
-    tell: Tell = lambda _: None,
+    notify: Notify = lambda _: None,
 ) -> Json:
     """Measures sorts that overwrite, delete, or delete and trim the old output, with the reasons.
 
     `folder` is on the file system of the device served at the socket `export`. It needs root, as
-    discards are switched by remounting. `transfers` are sizes as text. `tell` is called with a line
-    about each sort. Raises GordonError.
+    discards are switched by remounting. `transfers` are sizes as text. `notify` is called with a
+    line about each sort. Raises GordonError.
     """
     if os.geteuid() != 0:
         raise GordonError("switching discards needs root", "run it with sudo", kind="needs-root")
@@ -86,7 +86,7 @@ def rewriting(
                 for transfer, way in turn:
                     row = Attempt(export, where, place, size, transfer).run(way)
                     trials.append({"round": number + 1, **row})
-                    tell(
+                    notify(
                         f"round {number + 1}, {binary(transfer)}, {way}: {row['time_s']:.2f} s, "
                         f"output {row['output_s']:.2f} s"
                     )
@@ -142,7 +142,7 @@ class Attempt:
         self._before()
         begin = time.monotonic()
         if way != OVER:
-            self._delete(told=way == TRIMMED)
+            self._delete(trimmed=way == TRIMMED)
         deleted_s = time.monotonic() - begin
         forget(self.place / "in")
         watch = telemetry.watch(self.export)
@@ -186,14 +186,14 @@ class Attempt:
         sort.run(self.place / "in", self.out, **self.options)
         forget(self.out)
 
-    def _delete(self, *, told: bool) -> None:
-        """Deletes the old output; with `told`, waits until the device has received the trims."""
-        mounted.discards(self.where, on=told)
+    def _delete(self, *, trimmed: bool) -> None:
+        """Deletes the old output; with `trimmed`, waits until the device has received the trims."""
+        mounted.discards(self.where, on=trimmed)
         before = block.stat(self.export)["host_bytes_trimmed"]
         self.out.unlink()
         self._commit()
         end = time.monotonic() + PATIENCE
-        while told and block.stat(self.export)["host_bytes_trimmed"] - before < self.size // 2:
+        while trimmed and block.stat(self.export)["host_bytes_trimmed"] - before < self.size // 2:
             if time.monotonic() > end:
                 raise GordonError(
                     f"{self.where}: the device received no trim for a deleted file of "

@@ -112,7 +112,7 @@ class Search:
         budget_s: float,
         clock: Callable[[], float],
         seed: int = 0,
-        tell: Callable[[Trial, "Search"], None] | None = None,
+        notify: Callable[[Trial, "Search"], None] | None = None,
     ) -> None:
         self.trials: list[Trial] = []
         self.best = Point()
@@ -125,7 +125,7 @@ class Search:
         self._clock = clock
         self._end = clock() + budget_s
         self._random = random.Random(seed)  # noqa: S311 - an order, no secret
-        self._tell = tell
+        self._notify = notify
         self._usual_s = 0.0
 
     # What is known.
@@ -227,8 +227,8 @@ class Search:
         self.trials.append(trial)
         if trial.cost is not None:
             self._usual_s = max(0.7 * self._usual_s, self._clock() - begin)
-        if self._tell is not None:
-            self._tell(trial, self)
+        if self._notify is not None:
+            self._notify(trial, self)
         return trial
 
     def _room(self, kept: int) -> None:

@@ -131,10 +131,10 @@ class Simulated:
             options["from_checkpoint"] = folder / start
         if keep is not None:
             options["checkpoint"] = folder / keep
-        return told(flash.replay(trace, self.device, format="fio", **options).report)
+        return figures_of(flash.replay(trace, self.device, format="fio", **options).report)
 
 
-def told(report: dict[str, Any]) -> dict[str, Any]:
+def figures_of(report: dict[str, Any]) -> dict[str, Any]:
     """The figures of a run that the search uses."""
     # What takes no time, as a trim alone, keeps nothing busy.
     busy = {key: value or 0.0 for key, value in report["utilisation"].items()}

@@ -67,21 +67,23 @@ def steer(
     """
     size = -(-records * RECORD // ALIGN) * ALIGN
     at = Layout(size)
-    with Simulated(device, set_values=set_values, precondition=precondition, seed=seed) as asked:
-        asked.room(size, 3)
+    with Simulated(
+        device, set_values=set_values, precondition=precondition, seed=seed
+    ) as simulated:
+        simulated.room(size, 3)
         before = [*sequential("write", at.input, size, ALIGN)]
-        asked.run([*before, *sequential("write", at.temp, size, ALIGN)], keep="base")
+        simulated.run([*before, *sequential("write", at.temp, size, ALIGN)], keep="base")
         loads, chosen = [], dict[str, int]()
         for name, (setting, load) in _loads(at, seed).items():
-            tried = _climb(asked, load, most)
+            tried = _climb(simulated, load, most)
             found = tried[-1]["found"]
             loads.append({"load": name, "setting": setting, **tried[-1], "tried": tried[:-1]})
             chosen[setting] = max(chosen.get(setting, 0), found)
-        together = _together(asked, at, seed, Point().to(**chosen), most)
-        usual = _passes(asked, at, seed, USUAL)
+        together = _together(simulated, at, seed, Point().to(**chosen), most)
+        usual = _passes(simulated, at, seed, USUAL)
         point, best = min([*together, (USUAL, usual)], key=lambda one: one[1]["seconds"])
         passes = {"usual": usual, "alone": together[0][1], "chosen": best}
-        depth, capacity = asked.options["queue_depth"], asked.capacity
+        depth, capacity = simulated.options["queue_depth"], simulated.capacity
     report: Json = {
         "version": __version__,
         "kind": "modelled: every value comes from the simulated device",
@@ -107,12 +109,12 @@ def steer(
     return report
 
 
-def _climb(asked: Simulated, load: Callable[[int], list[Request]], most: int) -> list[Json]:
+def _climb(simulated: Simulated, load: Callable[[int], list[Request]], most: int) -> list[Json]:
     """What was tried, and at the end what was found and why."""
     tried: list[Json] = []
     size = LEAST
     while True:
-        now = {"transfer": size, **asked.run(load(size), start="base")}
+        now = {"transfer": size, **simulated.run(load(size), start="base")}
         if tried and now["bandwidth_mb_s"] < tried[-1]["bandwidth_mb_s"] * (1 + MORE):
             more = f"{binary(size)} changes the bandwidth by {_change(tried[-1], now)}"
             return [*tried, now, {"found": tried[-1]["transfer"], "why": f"{more}; {why(now)}"}]
@@ -130,28 +132,28 @@ def _change(before: Json, now: Json) -> str:
 
 def why(row: Json) -> str:
     """What limits the device in a run."""
-    told = (
+    text = (
         f"dies busy {row['dies_busy']:.0%} (reading {row['dies_reading']:.0%}), "
         f"busiest bus {row['busiest_bus']:.0%}"
     )
     if row["erases"] or row["gc_pages"]:
-        told += (
+        text += (
             f", garbage collection active {row['collecting']:.0%} of the time, write amplification "
             f"{row['write_amplification']:.2f}"
         )
-    return f"{told}, {figures(row['queue_depth'])} requests outstanding"
+    return f"{text}, {figures(row['queue_depth'])} requests outstanding"
 
 
 def _together(
-    asked: Simulated, at: Layout, seed: int, point: Point, most: int
+    simulated: Simulated, at: Layout, seed: int, point: Point, most: int
 ) -> list[tuple[Point, Json]]:
     """From the sizes that each load alone led to, up while the passes gain."""
-    best = _passes(asked, at, seed, point)
+    best = _passes(simulated, at, seed, point)
     tried = [(point, best)]
     for name in TRANSFERS:
         while (size := 2 * getattr(point, name)) <= most:
             larger = point.to(**{name: size})
-            now = _passes(asked, at, seed, larger)
+            now = _passes(simulated, at, seed, larger)
             tried.append((larger, now))
             if now["seconds"] > best["seconds"] * (1 - MORE):
                 break
@@ -159,13 +161,13 @@ def _together(
     return tried
 
 
-def _passes(asked: Simulated, at: Layout, seed: int, point: Point) -> Json:
+def _passes(simulated: Simulated, at: Layout, seed: int, point: Point) -> Json:
     """Both passes, each with its reads and writes side by side."""
     read, write, temp = point.input_transfer, point.output_transfer, point.temp_transfer
     assert read is not None
     assert write is not None
     assert temp is not None
-    first = asked.run(
+    first = simulated.run(
         merged(
             sequential("read", at.input, at.size, read),
             sequential("write", at.temp, at.size, temp),
@@ -173,7 +175,7 @@ def _passes(asked: Simulated, at: Layout, seed: int, point: Point) -> Json:
         start="base",
         keep="between",
     )
-    second = asked.run(
+    second = simulated.run(
         merged(
             shuffled("read", at.temp, at.size, temp, seed),
             sequential("write", at.output, at.size, write),

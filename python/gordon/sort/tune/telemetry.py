@@ -15,7 +15,7 @@ from gordon import block, threads
 from gordon._core import GordonError
 
 Json = dict[str, Any]
-#: A status, and when it was asked for, by the clock of this process.
+#: The time of the request, by the clock of this process, and the status.
 Sample = tuple[float, Json]
 
 #: Seconds between two questions (assumed: a phase of a second has ten).
@@ -36,8 +36,8 @@ def totals(status: Json) -> Json:
     found: Json = {key: status[key] for key in (*REQUESTS, *BYTES, *LAYER)}
     found["time_s"] = status["uptime_s"]
     found["pages"] = [status["programmed"][cause] for cause in CAUSES]
-    told = status["emulation"]
-    found["waited_ns"] = [told["asked_ns"], told["got_ns"]] if told else [0, 0]
+    emulation = status["emulation"]
+    found["waited_ns"] = [emulation["asked_ns"], emulation["got_ns"]] if emulation else [0, 0]
     busy = status["busy_ns"] or {"buses": [], "dies": []}
     found["buses"], found["dies"] = busy["buses"], busy["dies"]
     return found
@@ -57,14 +57,14 @@ def growth(before: Json, after: Json, unit: int, *, timed: bool) -> Json:
     seconds = max(grown("time_s"), 1e-9)
     pages = dict(zip(CAUSES, grown("pages"), strict=True))
     programmed, copied = sum(pages.values()), pages["gc"] + pages["wear"]
-    written, asked = grown("host_bytes_written"), grown("reads") + grown("writes")
+    written, requests = grown("host_bytes_written"), grown("reads") + grown("writes")
     simulated, answered = grown("waited_ns")
     row: Json = {
         "seconds": seconds,
         **{key: grown(key) for key in (*REQUESTS, *BYTES, *LAYER)},
         "read_mb_s": grown("host_bytes_read") / seconds / 1e6,
         "write_mb_s": written / seconds / 1e6,
-        "request_bytes": (grown("host_bytes_read") + written) / asked if asked else None,
+        "request_bytes": (grown("host_bytes_read") + written) / requests if requests else None,
         "pages": pages,
         "copied_bytes": copied * unit,
         "copied_share": copied / programmed if programmed else 0.0,

@@ -32,7 +32,7 @@ LEAST_MEMORY = 1 << 20
 #: Size of the file over the memory: it takes two passes, as the paper's files did.
 PART = 4
 
-Tell = Callable[[Trial, Search], None]
+Notify = Callable[[Trial, Search], None]
 
 
 def tune(
@@ -49,7 +49,7 @@ def tune(
     may_overwrite: bool = False,
     curves: bool = False,
     seed: int = 0,
-    tell: Tell | None = None,
+    notify: Notify | None = None,
     export: str | None = None,
 ) -> dict[str, Any]:
     """Searches the settings that sort fastest or with the least energy, and writes them to `output`
@@ -57,7 +57,7 @@ def tune(
 
     Input and output of the trials are in `folder` and are removed afterwards. Without a `source` of
     benchmark records a file is generated: of `records`, else of 4 times `memory`, else of as many
-    records as can be sorted 60 times within `budget_s` seconds. `tell` is called with each trial.
+    records as can be sorted 60 times within `budget_s` seconds. `notify` is called with each trial.
     `curves` adds the trials for the curves of a picture. With `export`, the socket of the served
     device that all folders are on, its telemetry steers the search.
 
@@ -97,7 +97,7 @@ def tune(
             "budget_s": budget_s - (time.monotonic() - begin),
             "clock": time.monotonic,
             "seed": seed,
-            "tell": tell,
+            "notify": notify,
         }
         if export is None:
             search = Search(trials.measure, space, **rest)
@@ -263,7 +263,7 @@ def head(report: dict[str, Any]) -> list[str]:
         f"{short(report['bytes'], 'B')} in files of {', '.join(devices)}",
         f"memory {report['memory']}, budget {duration(report['budget_s'])}, "
         f"{len(report['trials'])} trials, seed {report['seed']}; {known(report)}",
-        told(report),
+        gain_sentence(report),
         holds(report),
         *report["warnings"],
     ]
@@ -291,7 +291,7 @@ def holds(report: dict[str, Any]) -> str:
     )
 
 
-def told(report: dict[str, Any]) -> str:
+def gain_sentence(report: dict[str, Any]) -> str:
     """The gain as a sentence."""
     gain = report["gain"]
     unit = "s" if report["objective"] == "time" else "J"
