@@ -26,7 +26,8 @@ from limits import PATIENCE_S
 
 from conftest import Run, gordon
 
-CACHE = Path(__file__).parents[2] / "build/evidence"
+ROOT = Path(__file__).parents[2]
+CACHE = ROOT / "build/evidence"
 # The sdist carries libCacheSim's example traces.
 SDIST = "libcachesim==0.3.5"
 SDIST_SHA256 = "a1512046ab45bc0e5f0a81e5673cd02209477ffeefcb17a05fa714a06371abfb"
@@ -302,48 +303,21 @@ def test_vscsi_of_libcachesim(examples: Path, tmp_path: Path) -> None:
 # The commands
 
 
+def listed(run: Run) -> dict[str, Any]:
+    """The formats of `gordon trace formats`, by name."""
+    formats = json.loads(run("trace", "formats", "--json", "-").out)["formats"]
+    known = {one["name"]: one for one in formats}
+    assert len(known) == len(formats), "a name stands for one format"
+    return known
+
+
 def test_formats_are_listed(run: Run) -> None:
-    ran = run("trace", "formats", "--json", "-")
-    known = {one["name"]: one for one in json.loads(ran.out)["formats"]}
-    own = [
-        "gordon",
-        "blkparse",
-        "blktrace",
-        "ftrace",
-        "fio",
-        "disksim-validate",
-        "oracleGeneral",
-        "vscsi",
-        "clf",
-    ]
-    described = [
-        "msr",
-        "mqsim",
-        "disksim",
-        "spc",
-        "alibaba",
-        "tencent",
-        "webcachesim",
-        "lrb",
-        "libcachesim-csv",
-        "twitter",
-        "cachelib",
-        "wiki-cdn",
-        "tragen",
-        "ibm-cos",
-        "arc",
-        "lirs",
-        "baleen",
-        "fiu",
-        "systor17",
-        "biosnoop",
-        "midas",
-    ]
-    assert {*own, *described} <= {*known}
+    known = listed(run)
+    described = {file.stem for file in (ROOT / "crates/trace/formats").glob("*.toml")}
+    assert {name for name, one in known.items() if one["columns"] is not None} == described
     for name, one in known.items():
         assert one["source"], name
         assert one["about"], name
-        assert (one["columns"] is not None) == (name in described), name
     assert known["twitter"]["objects"]
     assert not known["fiu"]["objects"]
     assert known["spc"]["supported"] == "unsupported (read all the same)"
@@ -356,6 +330,23 @@ def test_formats_are_listed(run: Run) -> None:
     assert table.splitlines()[0].split()[:4] == ["format", "of", "written", "supported"]
     for name in known:
         assert f"\n{name} " in table
+
+
+def test_the_page_of_formats_lists_each_format(run: Run) -> None:
+    page = (ROOT / "docs/FORMATS.md").read_text()
+    known = listed(run)
+    for title, described in (("of their own", False), ("described by data", True)):
+        section = page.partition(f"{title}\n\n")[2].partition("\n## ")[0]
+        rows = [
+            [cell.strip(" `") for cell in line.split("|")[1:]]
+            for line in section.splitlines()
+            if line.startswith("| `")
+        ]
+        names = sorted(row[0] for row in rows)
+        assert names == sorted(n for n, one in known.items() if bool(one["columns"]) == described)
+        if described:
+            for name, of, *_ in rows:
+                assert of == ("objects" if known[name]["objects"] else "blocks"), name
 
 
 def test_convert_to_our_own(run: Run, tmp_path: Path) -> None:
