@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gordon import GordonError, cache
+from gordon import cache
 from gordon.cache import tiered
 
-from conftest import Run, mqsim
+from conftest import Run, mqsim, raises
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +134,6 @@ def test_pyarrow_reads_what_is_written(swept: dict[str, Any], tmp_path: Path) ->
 
 def test_a_file_in_the_folders_place_is_an_error(swept: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(GordonError, match="file"):
+    with raises("output", "file"):
         cache.to_parquet(swept, tmp_path / "file")
     assert (tmp_path / "file").read_text() == "mine"

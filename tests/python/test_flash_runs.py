@@ -145,7 +145,7 @@ def test_a_checkpoint_error_has_the_result_of_the_run(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
-        with pytest.raises(flash.CheckpointError, match="cannot write") as failed:
+        with pytest.raises(flash.CheckpointError) as failed:
             flash.bench("mixed", requests=300, set_values=CHANGES, checkpoint=tmp_path / "kept")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
