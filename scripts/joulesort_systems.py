@@ -70,10 +70,11 @@ def main() -> None:
     report = extrapolate()
     print("# A sort on other systems\n")
     print(
-        "Printed by `scripts/joulesort_systems.py`; do not edit. The systems, and what is said of "
-        'them, are those of Davis and Rivoire, "Building Energy-Efficient Systems for Sequential '
-        "I/O Workloads\"; sections, tables and figures below are that paper's. Its systems and "
-        "parts are in `python/gordon/sort/systems/paper.toml`, each number with its source.\n"
+        "Printed by `scripts/joulesort_systems.py`; do not edit. The systems and the statements "
+        'about them are those of Davis and Rivoire, "Building Energy-Efficient Systems for '
+        "Sequential I/O Workloads\"; section, table and figure numbers below are that paper's. Its "
+        "systems and parts are in `python/gordon/sort/systems/paper.toml`, each number with its "
+        "source.\n"
     )
     model()
     parameters()
@@ -90,36 +91,39 @@ def main() -> None:
 def model() -> None:
     print("## The model\n")
     print(
-        "A sort has an input and an output phase. In two passes, the input phase reads the input "
-        "and writes temporary files, the output phase reads those and writes the output; in one, "
-        "where all records fit in memory, nothing is temporary. A phase takes as long as the "
-        "slowest of\n\n"
-        "- the processor: core-seconds over cores;\n"
-        "- each group of drives (those of input and output, those of temporary files, or one group "
-        "for both): bytes read over the rate of all of them, and bytes written over that of "
-        "writes, one after the other;\n"
-        "- the link that all drives share, where a board has one, and the link of each drive.\n\n"
-        "Watts at the wall are those of board, memory, processor and drives over the efficiency of "
-        "the power supply. A processor draws between idle and busy power in proportion to its "
-        "cores at work, a drive between idle and active by the share of the phase it works.\n\n"
-        "Left out: what starting and ending a sort takes; seeks between temporary buckets; what a "
-        "flash translation layer does meanwhile; clocks that are lowered by hand (3B in the input "
-        "phase); fans.\n"
+        "A sort has an input phase and an output phase. In a two-pass sort the input phase reads "
+        "the input and writes temporary files; the output phase reads the temporary files and "
+        "writes the output. In a one-pass sort all records fit in memory, and there are no "
+        "temporary files. A phase takes as long as the slowest of\n\n"
+        "- the processor: core-seconds divided by cores;\n"
+        "- each group of drives (input and output drives, temporary drives, or one group for "
+        "both): bytes read divided by the group's read rate, plus bytes written divided by its "
+        "write rate;\n"
+        "- the link that all drives share, if the board has one, and the link of each drive.\n\n"
+        "Power at the wall is the power of board, memory, processor and drives, divided by the "
+        "efficiency of the power supply. The power of a processor rises from idle to busy in "
+        "proportion to its busy cores; that of a drive rises from idle to active in proportion to "
+        "the share of the phase in which it is busy.\n\n"
+        "Not modelled: the start and the end of a sort, seeks between temporary buckets, the work "
+        "of the flash translation layer, clocks lowered by hand (3B in the input phase), and "
+        "fans.\n"
     )
 
 
 def parameters() -> None:
     print("## Where the numbers are from\n")
     print(
-        "Figure 3, the drives' bandwidths, is a picture: no rate is read off it. Rates are those "
-        "of data sheets and reviews; what the text says a system lost of them is on that system. "
-        "Nothing about time is fitted to table 2, but for the work of processors, which is what "
-        'the text says of how busy they were times a measured time. "Assumed" is what no text '
-        "could be had for.\n\n"
-        "The text is not of one mind about what sorting loses of ATTO's peak: nothing with laptop "
-        "disks and Micron's SSDs, on other SSDs either reads or writes (4.1); 25 % (6). Here "
-        "laptop disks, Micron's SSDs, and what 4.1 says reached its peak have their whole rates; "
-        "the 25 % are taken from Samsung's writes, of which 4.1 says neither.\n"
+        "No rate is read from figure 3, which has the bandwidths of the drives as a picture only. "
+        "Rates are those of data sheets and reviews. Where the text says that a system reached "
+        "only a part of them, that system has a share. Times are not fitted to table 2, except for "
+        "the work of processors: the utilisation given in the text times a measured time. Values "
+        'without a source are marked "assumed".\n\n'
+        "The text contradicts itself about the part of ATTO's peak bandwidth that a sort reaches. "
+        "By section 4.1, laptop disks and Micron's SSDs reach the peak, and other SSDs reach it "
+        "for either reads or writes; by section 6, 25 % are lost. In this model, laptop disks, "
+        "Micron's SSDs and whatever reached its peak by section 4.1 have their full rates. The "
+        "loss of 25 % is applied to the writes of Samsung's SSDs, about which section 4.1 says "
+        "nothing.\n"
     )
     read_in = read(Systems, data.shipped(), "")
     rows = []
@@ -166,9 +170,9 @@ def origin(one: Value) -> list[str]:
 def printed(report: dict[str, Any]) -> None:
     print("## Table 2 against itself\n")
     print(
-        "Records/J of each row from its own time and power. Between lowest and highest: what the "
-        "columns' rounding leaves open, and that the score may be the mean of five runs' scores "
-        "and not the score of the means.\n"
+        "Records/J of each row, computed from its time and power. Lowest and highest are the "
+        "bounds that follow from the rounding of the columns, and from the fact that a printed "
+        "score may be the mean of the scores of five runs rather than the score of the means.\n"
     )
     rows = []
     for row in report["systems"]:
@@ -199,20 +203,21 @@ def printed(report: dict[str, Any]) -> None:
     head = ["system", "printed", "from time and power", "lowest", "highest", "printed over it", ""]
     table(head, rows)
     print(
-        "Table 2 names [29] as CoolSort's source and [35] as OzSort's; those are a review of SSDs "
-        "and a paper on TPC-C. The paper's own list has them at [36] and [42].\n"
+        "Table 2 cites [29] for CoolSort and [35] for OzSort. In the paper's list of references "
+        "these are a review of SSDs and a paper on TPC-C; CoolSort and OzSort are [36] and [42].\n"
     )
 
 
 def errors(report: dict[str, Any]) -> None:
-    print("## Modelled beside measured\n")
+    print("## Modelled and measured\n")
     boards = report["fitted"]["board_w"]
     rows = [row for row in report["systems"] if row.get("error")]
     print(
-        f"Fitted to the {len(rows)} measured rows: the own power of {len(boards)} boards, by least "
-        "squares, the mean of what the modelled parts leave of the measured power. Of boards with "
-        "one row the power is that row's by construction and nothing is checked; of the others "
-        '"without it" is the error when the row\'s own power is left out of the fit.\n'
+        f"The power of {len(boards)} boards is fitted to the {len(rows)} measured rows by least "
+        "squares: it is the mean difference between the measured power and that of the modelled "
+        "parts. For a board with a single row the error of power is zero by construction, so that "
+        'row checks nothing. For other boards, "without it" is the error of power with the row '
+        "left out of the fit.\n"
     )
     table(
         ["board", "own power", "from"],
@@ -228,8 +233,9 @@ def errors(report: dict[str, Any]) -> None:
     rests = boards["desktop"]["rows"]
     least, most = min(rests, key=rests.__getitem__), max(rests, key=rests.__getitem__)
     print(
-        f"3B to 3E are one machine: that {least} leaves {rests[least]:.1f} W for it and {most} "
-        f"{rests[most]:.1f} W is how far off the drives' and the processor's power are here.\n"
+        f"3B to 3E are one machine, but {least} leaves {rests[least]:.1f} W for its board and "
+        f"{most} leaves {rests[most]:.1f} W. This difference is the error in the modelled power of "
+        "drives and processor.\n"
     )
     works = report["fitted"]["core_s_per_gb"]
     table(
@@ -240,8 +246,8 @@ def errors(report: dict[str, Any]) -> None:
         ],
     )
     print(
-        f"Busy processors draw {report['fitted']['busy_share_of_tdp']:.2f} of their TDP, by least "
-        "squares through AMD's four pairs of average power and TDP.\n"
+        f"A busy processor draws {report['fitted']['busy_share_of_tdp']:.2f} of its TDP: a least "
+        "squares fit to four pairs of average power and TDP published by AMD.\n"
     )
     cells = []
     for row in rows:
@@ -268,8 +274,8 @@ def errors(report: dict[str, Any]) -> None:
         for key in ("time_s", "power_w", "records_per_j")
     }
     print(
-        f"Mean of the errors' sizes: time {mean['time_s']:.1%}, power {mean['power_w']:.1%}, "
-        f"records/J {mean['records_per_j']:.1%}.\n"
+        f"Mean absolute error: time {mean['time_s']:.1%}, power {mean['power_w']:.1%}, records/J "
+        f"{mean['records_per_j']:.1%}.\n"
     )
     print("Not modelled or not measured:\n")
     for row in report["systems"]:
@@ -287,11 +293,12 @@ def errors(report: dict[str, Any]) -> None:
 
 
 def needed(report: dict[str, Any]) -> None:
-    print("## What the drives would have to give\n")
+    print("## Drive rates that explain the times\n")
     print(
-        "The share of the drives' rates above, of reads and writes alike, at which a row's "
-        "modelled time is the measured one; and the error of its time with the mean share of the "
-        "other rows whose drives are all of the same make: a fit that leaves the row out.\n"
+        'The "share of data sheet" is the factor, for reads and writes alike, by which the drive '
+        "rates above must be multiplied so that the modelled time of a row equals the measured "
+        'time. "Time by the others\'" is the error of the time with the mean factor of the other '
+        "rows whose drives are all of the same make, that is, with a fit without the row itself.\n"
     )
     needs = Shares()
     rows = []
@@ -311,14 +318,14 @@ def needed(report: dict[str, Any]) -> None:
             rows.append([name, row["summary"], share, shown(left_out, "+.1%")])
     table(["system", "", "share of data sheet", "time by the others'"], rows)
     print(
-        "One Micron SSD, three and four of them, and five laptop disks need about what the data "
-        "sheets say, as section 4.1 has it for both. Samsung's need the same share in 3C and 4E, "
-        "below the 0.75 of the text. 4D stands alone: five of the SSDs that give 1B and 3B their "
-        "rates take much longer; the processor is no busier than in 4C, and by section 4.1 "
-        "striping costs nothing there. Section 3.3.4 tells of output bandwidth lost to the file "
-        "system or the translation layer on these very systems, as much as 36 % with Micron's "
-        "SSDs and 50 % with Samsung's. 3D writes buckets in transfers of 1 MiB to disks that must "
-        "seek between them, which the model leaves out.\n"
+        "Systems with one, three and four Micron SSDs or with five laptop disks need about the "
+        "rates of the data sheets, in agreement with section 4.1. Samsung's SSDs need the same "
+        "share in 3C and 4E, less than the 0.75 of the text. 4D is the exception: it has five of "
+        "the SSDs that reach their rates in 1B and 3B, but takes much longer. Its processor is not "
+        "busier than that of 4C, and by section 4.1 striping costs nothing there. Section 3.3.4 "
+        "reports output bandwidth lost to the file system or the translation layer on these "
+        "systems, up to 36 % with Micron's SSDs and 50 % with Samsung's. 3D writes buckets in "
+        "transfers of 1 MiB to disks, with seeks in between that are not modelled.\n"
     )
 
 
@@ -330,7 +337,7 @@ class Shares:
         self.work = fit.Work(self.parts)
 
     def make(self, name: str) -> str | None:
-        """The drive that all of a system's are; none where they are of two makes."""
+        """The drive of a system, or None if it has drives of two makes."""
         system = self.parts.all.system[name]
         drives = {array.drive for array in (system.files, system.temp) if array is not None}
         return drives.pop() if len(drives) == 1 else None
@@ -342,7 +349,7 @@ class Shares:
         return sum(phase.time_s for phase in run(self.parts, changed, demand))
 
     def of(self, name: str, seconds: float) -> float | None:
-        """By bisection; none where the processor alone takes longer."""
+        """The share that gives this time, by bisection; None if the processor takes longer."""
         low, high = 0.01, 10.0
         if self.time(name, high) > seconds:
             return None
@@ -359,29 +366,31 @@ def ideal(report: dict[str, Any]) -> None:
     watts = swapped["processor_w"]
     print(
         f"Section 4.2.2 puts the processor of 2 into 3B and estimates about "
-        f"{one['paper_records_per_j']:,.0f} records/J. The model's answers, three ways to a board "
-        "that does not exist:\n\n"
-        f"- all modelled, on the desktop's board: {one['records_per_j']:,.0f} "
+        f"{one['paper_records_per_j']:,.0f} records/J. No such board exists; the model estimates "
+        "the system in three ways:\n\n"
+        f"- all parts modelled, on the desktop's board: {one['records_per_j']:,.0f} "
         f"({one['over_paper']:+.0%});\n"
-        f"- {swapped['from']} as measured, its processor's modelled {watts[0]:.1f} W taken out and "
-        f"the other's {watts[1]:.1f} W put in, over the efficiency of the supply: "
-        f"{swapped['power_w']:.1f} W, {swapped['records_per_j']:,.0f} "
+        f"- {swapped['from']} as measured, less {watts[0]:.1f} W for its processor and plus "
+        f"{watts[1]:.1f} W for the other one, both modelled and divided by the efficiency of the "
+        f"supply: {swapped['power_w']:.1f} W, {swapped['records_per_j']:,.0f} "
         f"({swapped['records_per_j'] / one['paper_records_per_j'] - 1:+.0%});\n"
-        f"- 2 with the array of 3B on its own board: {score(report, 'ideal-mobile'):,.0f} "
+        f"- 2 with the array of 3B, on the board of 2: {score(report, 'ideal-mobile'):,.0f} "
         f"({score(report, 'ideal-mobile') / one['paper_records_per_j'] - 1:+.0%}).\n\n"
-        f"The paper's figure means {swapped['paper_power_w']:.1f} W in the time of "
-        f"{swapped['from']}: its processors, whose power it measured and does not print, were less "
-        "far apart than shares of their TDP make them, or its hypothetical board draws more.\n"
+        f"In the time of {swapped['from']}, the paper's figure corresponds to "
+        f"{swapped['paper_power_w']:.1f} W. Either the power of its two processors, which it "
+        "measured but does not print, differs less than their TDP, or its hypothetical board draws "
+        "more.\n"
     )
     print(
-        f'With SSDs of more even rates it expects "at least {two["paper_gain"]:.0%} better ... or '
-        f'around {two["paper_records_per_j"]:,.0f}". {one["paper_records_per_j"]:,.0f} x '
-        f"{1 + two['paper_gain']:.2f} is {two['gain_gives_records_per_j']:,.0f}; around "
-        f"{two['paper_records_per_j']:,.0f} is {two['gain_needed']:.0%} better. The model, with "
-        f"Intel's SLC SSDs at their data sheet's rates: {two['records_per_j']:,.0f} "
-        f"({two['over_paper']:+.0%}).\n"
+        "With SSDs whose read and write rates differ less, the paper expects "
+        f'"at least {two["paper_gain"]:.0%} better ... or around '
+        f'{two["paper_records_per_j"]:,.0f}". The two do not agree: '
+        f"{one['paper_records_per_j']:,.0f} x {1 + two['paper_gain']:.2f} is "
+        f"{two['gain_gives_records_per_j']:,.0f}, and {two['paper_records_per_j']:,.0f} is "
+        f"{two['gain_needed']:.0%} better. The model gives {two['records_per_j']:,.0f} "
+        f"({two['over_paper']:+.0%}) with Intel's SLC SSDs at the rates of their data sheet.\n"
     )
-    print("How far this goes with what is assumed:\n")
+    print("Sensitivity to the assumed values:\n")
     changes = {
         "as above": [],
         "idle share of TDP 0.1": ["cpu_power.idle_share=0.1"],
@@ -411,10 +420,11 @@ def plateaus(report: dict[str, Any]) -> None:
     print("## Figure 13: plateaus\n")
     found = report["plateaus"]
     print(
-        f"Two-pass systems as measured and the paper's two estimates, in order of records/J; a "
-        f"plateau ends where the next is more than {found['step']} times the last. Neighbours "
-        f"within a plateau are at most {found['largest_within']:.2f} apart, those between at least "
-        f"{found['smallest_between']:.2f}: any step in between gives the same plateaus.\n"
+        "The two-pass systems as measured and the paper's two estimates, in order of records/J. A "
+        f"plateau ends where the next score is more than {found['step']} times the last. "
+        "Neighbours within a plateau differ by a factor of at most "
+        f"{found['largest_within']:.2f}, neighbouring plateaus by at least "
+        f"{found['smallest_between']:.2f}, so that any step in between gives the same plateaus.\n"
     )
     points = {point["name"]: point for point in found["points"]}
     rows = []
@@ -436,23 +446,23 @@ def plateaus(report: dict[str, Any]) -> None:
     table(head, rows)
     old, spans = report["claims"]["old_plateau"], report["claims"]["power_span"]
     print(
-        f"The paper has its old plateau at around {old['paper_records_per_j']:,.0f}; the scores in "
-        f'its table 2 are {old["nearest"]["lowest"]:,.0f} and more. It sees "almost a '
-        f'{spans["paper"]:g}x difference" of power at the same records/J: in table 2 it is '
-        f"{ratio(old['nearest']):.1f} on that plateau, and {spans['measured']:.1f} over all rows. "
-        "Its estimates are beyond the SSD systems' plateau by more than that step; the paper "
-        "counts them to it.\n"
+        f"The paper puts its old plateau at around {old['paper_records_per_j']:,.0f}; the scores "
+        f"in its table 2 are {old['nearest']['lowest']:,.0f} and higher. It reports "
+        f'"almost a {spans["paper"]:g}x difference" of power at the same records/J. In table 2 the '
+        f"factor is {ratio(old['nearest']):.1f} on that plateau and {spans['measured']:.1f} over "
+        "all rows. The paper counts its two estimates to the plateau of the SSD systems, but they "
+        "are above it by more than the step.\n"
     )
 
 
 def statements(report: dict[str, Any]) -> None:
     print("## Statements of the paper\n")
     print(
-        "Each next to what the paper's own tables give, or the model where it is about parts. A "
-        "percentage agrees within 2 points, by both scores where there are two. Scores "
-        "from a row's time and power are those of the section on "
-        "table 2 above. Figure 12's bars are a picture: what is compared is the work of a sort by "
-        "core. The paper's power factor is not measured by any meter of `gordon meter`.\n"
+        "Each statement is compared with the paper's own tables or, if it is about parts, with the "
+        "model. A percentage agrees within 2 points, and by both scores if there are two. Scores "
+        "from the time and power of a row are those of the section on table 2 above. Figure 12 "
+        "prints no numbers, so that the work of a sort per core is compared. No meter of `gordon "
+        "meter` measures the power factor.\n"
     )
     agrees = {True: "yes", False: "**no**", None: NONE}
     table(
@@ -470,7 +480,7 @@ def ratio(plateau: dict[str, Any]) -> float:
 
 def sizes() -> None:
     print("## Table 3: transfer sizes\n")
-    print("`gordon.sort.presets.transfer_sizes(NAME)`; M is taken to be 2^20.\n")
+    print("These are the values of `gordon.sort.presets.transfer_sizes(NAME)`, with M as 2^20.\n")
     rows = []
     for name in presets.names():
         cells = [f"{size >> 20} MiB" if size else NONE for size in presets.transfer_sizes(name)]
@@ -479,13 +489,14 @@ def sizes() -> None:
 
 
 def own() -> None:
-    print("## One's own systems\n")
+    print("## Your own systems\n")
     print(
-        "A file has parts and systems in the manner of the shipped one; shipped parts may be "
-        "named. Rates are bytes a second. A processor's `work` may be left out for `like`, another "
-        "one's by clock. With `--from` the work is that of a run of one's own: bytes and "
-        "core-seconds of its phases are asked of each system, scaled to its processor where both "
-        "have a known work; a board without `base` gets what that run's power leaves for it.\n"
+        "A file has parts and systems in the form of the shipped one, and may name shipped parts. "
+        "Rates are in bytes per second. Instead of its `work`, a processor may have `like`: the "
+        "work of that processor is scaled by the clock. With `--from` the work is that of a "
+        "measured run: each system does the bytes and core-seconds of its phases, scaled to its "
+        "processor if the work of both processors is known. A board without `base` gets the power "
+        "of that run less that of the modelled parts.\n"
     )
     print(f"```toml\n{OWN}```\n")
     print("```\n$ gordon sort extrapolate mine.toml")

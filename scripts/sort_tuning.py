@@ -30,53 +30,59 @@ ROUNDS = 6
 
 METHOD = """# Tuning the sort
 
-Printed by `scripts/sort_tuning.py`. What is searched: transfer sizes of input, output and temporary
-files, each for itself as the JouleSort paper found best (section 4.1), the method (section 3.3.2),
-how records in memory are put in order, threads, I/O past the page cache or through it, by io_uring
-or by threads, the output overwritten or replaced by a new file (figure 10), how many of the folders
-of temporary files are used, and the unit in which they are striped over these folders (figures 7
-and 8).
+Printed by `scripts/sort_tuning.py`. The search covers these settings:
 
-## On one's own device
+- the transfer sizes of input, output and temporary files, each on its own, as in section 4.1 of the
+  JouleSort paper;
+- the method (section 3.3.2), the algorithm that orders records in memory, and threads;
+- direct or buffered I/O, by io_uring or by threads;
+- whether the output is overwritten or replaced by a new file (figure 10);
+- the number of folders of temporary files, and the stripe unit over these folders (figures 7 and
+  8).
 
-`gordon sort tune` sorts one file again and again, each time with a cold cache and a durable output.
+## On your own device
 
-1. The defaults run once to warm up and three times more. The deviation of one trial is pooled over
+`gordon sort tune` sorts one file repeatedly, each time with a cold cache and a durable output.
+
+1. The defaults run once to warm up and then three times. The deviation of one trial is pooled over
    all points that were tried more than once.
-2. With `--export`, the changes that the device's telemetry suggests (below).
-3. The methods, and the transfer sizes of the paper's table 3.
-4. One setting at a time, in rounds, until a round finds nothing better. Settings of few values come
-   first. Transfer sizes: every other power of two from 64 KiB to 64 MiB or a quarter of the memory,
-   then the neighbours of the best. With several folders of temporary files, the stripe unit:
-   without one each transfer lies in one folder, as if the unit were a transfer. The seed decides
-   the order within a setting, so that a drift over time favours none. Page cache, I/O engine and
-   the order in memory have no neighbours on a grid, and are tried twice: one slow trial hides none.
-5. A point that is faster by two deviations of the difference is tried twice more, and is the best
-   if it still is faster.
-6. The cheapest point of all is repeated until the cheapest has five trials: a gain that is within
-   the noise of one trial is not lost, and one lucky trial is not enough. It replaces the best if it
-   is cheaper by a deviation of the difference.
-7. That point and the defaults in turn, at least 3 times each, until half the 95 % interval is 1 %
-   of the defaults' cost or the budget ends. The gain is the mean of the differences, its deviation
-   is theirs, and it is beyond the noise if Student's t says so at 95 %. These trials had no part in
-   the choice, so that the luckiest of many points gains nothing by its luck. If the comparison does
-   not confirm a gain, the defaults are written.
+2. With `--export`, the changes suggested by the telemetry of the device are tried (below).
+3. The methods and the transfer sizes of the paper's table 3 are tried.
+4. One setting is varied at a time, in rounds, until a round finds nothing better. Settings with few
+   values come first. Transfer sizes are every other power of two from 64 KiB to 64 MiB or a quarter
+   of the memory, then the neighbours of the best. With several folders of temporary files, the
+   stripe unit is varied; without one, each transfer lies in one folder, as if the unit were a
+   transfer. The seed decides the order within a setting, so that a drift over time favours no
+   value. Page cache, I/O engine and the order in memory have no neighbours on a grid. They are
+   tried twice, so that one slow trial does not hide a good value.
+5. A point that is faster by two deviations of the difference is tried twice more. It becomes the
+   best if it is still faster.
+6. The cheapest point of all is repeated until the cheapest has five trials. A gain within the noise
+   of one trial is thus not lost, and one lucky trial is not enough. The point replaces the best if
+   it is cheaper by a deviation of the difference.
+7. That point and the defaults alternate, at least 3 times each, until half the 95 % interval is 1 %
+   of the cost of the defaults, or the budget ends. The gain and its deviation are those of the
+   differences; it is beyond the noise if Student's t-test says so at 95 %. These trials had no part
+   in the choice, so that the luckiest of many points gains nothing by its luck. If the comparison
+   does not confirm a gain, the defaults are written.
 
 The report says why the search ended. A search that is interrupted before three comparisons has no
-gain, and writes the defaults.
+gain and writes the defaults.
 
-A coordinate search finds no setting that helps only together with another; rounds, and the paper's
-triples of sizes as starts, are the remedy. With `--plot`, the curves of the pictures are completed
-before step 6: overwriting, and folders, against transfer sizes. `--json` has every trial.
+A coordinate search cannot find settings that help only in combination. Rounds, and the paper's
+triples of sizes as starting points, reduce this problem. With `--plot`, trials that complete the
+curves of the pictures run before step 6: overwriting, and folders, by transfer size. `--json` has
+every trial.
 
-The result holds for the size and the memory that it was measured with, and the report names both.
-The generated file is 4 times `--memory`, so that it is sorted in two passes, as larger files are.
-Buffered I/O shows why: temporary files of a small sort are deleted before the system has written
-them, and the page cache that holds them is not in `--memory`. On one device it took 0.43 instead of
-0.64 s for 100 MB, and 4.2 instead of 1.45 s for 1 GB.
+The result holds for the size and the memory of the measurement, and the report names both. The
+generated file is 4 times `--memory`, so that it is sorted in two passes, as larger files are.
+Buffered I/O shows why this matters: the temporary files of a small sort are deleted before the
+system has written them, and the page cache that holds them does not count as `--memory`. On one
+device buffered I/O took 0.43 s instead of 0.64 s for 100 MB, but 4.2 s instead of 1.45 s for 1 GB.
 
-Overwriting is chosen only with `--overwrite`: an interrupted sort would leave a broken output.
-Settings that a sort refuses (one pass in too little memory) are errors in the list of trials.
+Overwriting is chosen only with `--overwrite`, because an interrupted sort would leave a broken
+output. Settings that a sort refuses, such as one pass in too little memory, are errors in the list
+of trials.
 """
 
 
@@ -97,16 +103,16 @@ HEAD = ["s", "MB/s", "WA", "copied MB", "erases", "queue", "dies", "collecting"]
 
 
 def inside() -> dict[str, list[str]]:
-    """And, by device, the time of both ways over that with the old output trimmed."""
-    print("## Figure 10 from inside\n")
+    """Prints the section. Returns, by device, the relative times of both ways."""
+    print("## Figure 10 simulated\n")
     print(
-        "Section 3.3.4: sorting over an old output is slower than into one that was deleted and "
-        "written to a new file, below transfers of 16 MB; later both were slow, and only in the "
-        "output phase. The authors could not look into the translation layer. Here is one: all "
-        f"values of this and the next section are modelled. `{DEVICE}` with {SET[0]}, {USED:.0%} "
-        f"of it in use in the steady state of random overwrites; a file of {binary(FILE)} was "
-        f"written by the last sort, with the same transfers; now the output phase, {DEPTH} "
-        "transfers at a time:\n"
+        "By section 3.3.4, overwriting an old output was slower than deleting it and writing a new "
+        "file, for transfers below 16 MB. In later measurements both were slow, in the output "
+        "phase only. The authors could not observe the translation layer; a simulation can. All "
+        f"values of this section are modelled. The device is `{DEVICE}` with {SET[0]}, {USED:.0%} "
+        "of it in use in the steady state of random overwrites. The previous sort wrote a file of "
+        f"{binary(FILE)} with the same transfer size. The table has the output phase of the next "
+        f"sort, with {DEPTH} transfers outstanding:\n"
     )
     rows: list[list[str]] = []
     over, kept, trimmed = WAYS
@@ -128,8 +134,8 @@ def inside() -> dict[str, list[str]]:
             share = FILE / device.capacity
     table(["output", *HEAD], rows)
     print(
-        f"The time of each over that with the old output trimmed; mean and deviation of "
-        f"{len(SEEDS)} seeds, of which the first is above:\n"
+        "The time relative to that with the old output trimmed, as mean and deviation of "
+        f"{len(SEEDS)} seeds; the table above is of the first seed:\n"
     )
     table(
         ["transfer", over, kept],
@@ -138,23 +144,23 @@ def inside() -> dict[str, list[str]]:
     means = {way: fmean(amplified[way]) for way in WAYS}
     costs = {way: fmean(v for size in SIZES for v in more[size, way]) for way in (over, kept)}
     print(
-        f"The host keeps {min(queues):.1f} to {max(queues):.1f} transfers outstanding at the "
-        "device in the mean of each run, so the device is the bottleneck, and garbage collection "
-        "takes the rest of its time. The part of the device in use decides how many pages are "
-        "copied. "
-        f"Overwriting keeps it at {USED:.0%}: write amplification {means[over]:.2f} in the mean of "
-        f"the rows, {costs[over]:.0%} more time. If the old output is trimmed first, the part in "
-        f"use rises from {USED - share:.0%} to {USED:.0%}: {means[trimmed]:.2f}. Deleting the old "
-        "output helps only if the file system sends TRIM. Without TRIM the old pages stay valid, "
-        f"the new output goes to other addresses, and the part in use rises from {USED:.0%} to "
-        f"{USED + share:.0%}: {means[kept]:.2f}, {costs[kept]:.0%} more time.\n"
+        f"The host keeps a mean of {min(queues):.1f} to {max(queues):.1f} transfers outstanding in "
+        "each run, so the device is the bottleneck; garbage collection takes the rest of its time. "
+        "The number of copied pages depends on the part of the device in use. Overwriting keeps "
+        f"that part at {USED:.0%}, with a mean write amplification of {means[over]:.2f} and "
+        f"{costs[over]:.0%} more time. If the old output is trimmed first, the part in use rises "
+        f"from {USED - share:.0%} to {USED:.0%}, with {means[trimmed]:.2f}. Deleting the old "
+        "output helps only if the file system sends TRIM. Without TRIM the old pages stay valid "
+        "and the new output goes to other addresses: the part in use rises from "
+        f"{USED:.0%} to {USED + share:.0%}, with {means[kept]:.2f} and {costs[kept]:.0%} more "
+        "time.\n"
     )
     print(
-        "With TRIM overwriting is therefore the slower way, as the authors found at first, and "
-        "without TRIM deleting gains nothing, as they found later. The paper does not say whether "
-        "their devices received TRIM. The model shows no recovery at 16 MB, because no transfer "
-        "size changes the part in use. The model leaves out the file system's share, which the "
-        "paper suspects because its disks slowed down, too.\n"
+        "With TRIM, overwriting is therefore the slower way, as the authors found at first. "
+        "Without TRIM, deleting gains nothing, as they found later. The paper does not say whether "
+        "its devices received TRIM. The model shows no recovery at 16 MB, because the transfer "
+        "size does not change the part in use. The share of the file system, which the paper "
+        "suspects because its disks slowed down, too, is not modelled.\n"
     )
     found = {
         f"`{DEVICE}`, simulated, {binary(1 << 23)}": [
@@ -164,22 +170,22 @@ def inside() -> dict[str, list[str]]:
     }
     with Simulated(DEVICE, set_values=SET, precondition=USED) as device:
         again = again_and_again(device, FILE, 1 << 23, ROUNDS)
-    print(f"Sort after sort over the same file, transfers of {binary(1 << 23)}:\n")
+    print(f"Consecutive sorts that overwrite the same file, transfers of {binary(1 << 23)}:\n")
     table(["round", *HEAD], [[str(n), *cells(row)] for n, row in enumerate(again, 1)])
     return found
 
 
 def other() -> list[str]:
-    """It is not the same with every device."""
+    """Prints the same for another device. Returns its relative times."""
     with Simulated(OTHER, set_values=SET, precondition=USED) as device:
         ways = rewriting(device, FILE, 1 << 23)
     print(f"`{OTHER}`, transfers of {binary(1 << 23)}:\n")
     table(["output", *HEAD], [[way, *cells(row)] for way, row in ways.items()])
     over, kept, trimmed = (ways[way]["seconds"] for way in WAYS)
     print(
-        f"Here the time over that with the old output trimmed is {over / trimmed - 1:+.0%} where "
-        f"it is overwritten, and {kept / trimmed - 1:+.0%} where it is kept: how much overwriting "
-        "costs is the device's.\n"
+        "With this device, the time relative to that with the old output trimmed is "
+        f"{over / trimmed - 1:+.0%} if the output is overwritten, and {kept / trimmed - 1:+.0%} if "
+        "it is deleted and not trimmed. The cost of overwriting depends on the device.\n"
     )
     return [f"{seconds / trimmed - 1:+.0%}" for seconds in (over, kept)]
 
@@ -191,12 +197,13 @@ def spread(values: list[float]) -> str:
 def steering() -> None:
     print("## Sizes from telemetry\n")
     print(
-        "`gordon sort tune --flash NAME` asks a simulated device for each of a sort's four loads "
-        "alone, with ever larger transfers. A device that is not busy while transfers wait for it "
-        "is asked for too little at a time; one whose dies or buses are busy gains nothing from "
-        "larger ones, and one that collects garbage all the time is limited by that. Both passes "
-        "then run with reads and writes side by side, and sizes go up while that gains. The "
-        f"sort's usual sizes are beside them. {USED:.0%} in use:\n"
+        "`gordon sort tune --flash NAME` runs each of the four loads of a sort alone on a "
+        "simulated device, with increasing transfer sizes. If the device is idle while transfers "
+        "wait, the transfers are too small. If its dies or buses are busy, larger transfers gain "
+        "nothing; if it collects garbage all the time, collection is the limit. Both passes then "
+        "run with reads and writes at the same time, and sizes are increased as long as that "
+        "gains. The default sizes of the sort are included for comparison. All values are "
+        f"modelled, with {USED:.0%} of the device in use:\n"
     )
     for name in (DEVICE, OTHER):
         report = steer(None, name, set_values=SET, precondition=USED, records=5_000_000)
@@ -222,7 +229,7 @@ def steering() -> None:
         table(
             ["load", "transfer", "MB/s", "dies", "busiest bus", "collecting", "WA", "found"], rows
         )
-        print("Both passes, modelled s of I/O:\n")
+        print("Both passes, modelled seconds of I/O:\n")
         table(
             ["sizes", "distribute", "gather", "together"],
             [
@@ -235,11 +242,12 @@ def steering() -> None:
             ],
         )
     print(
-        "Where collection limits, as with all writes here, the sizes that suffice are far below "
-        "the paper's and the sort's usual ones, and beyond them time changes little, as in figure "
-        "3, where all devices reach their bandwidth with 16 to 64 KB; reads may gain up to the "
-        "largest. What larger transfers save is the host's work for each, which no simulated "
-        "device shows: the settings are a start, and `gordon sort tune` measures.\n"
+        "If garbage collection is the limit, as for all writes here, the sufficient sizes are far "
+        "below those of the paper and the defaults of the sort, and larger ones change the time "
+        "little. This agrees with figure 3, in which all devices reach their bandwidth with 16 to "
+        "64 KB. Reads may gain up to the largest size. Larger transfers also save work of the "
+        "host, which a simulated device does not show. The settings are therefore a starting "
+        "point; `gordon sort tune` measures.\n"
     )
 
 

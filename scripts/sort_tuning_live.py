@@ -27,13 +27,15 @@ def rewritten(simulated: dict[str, list[str]]) -> None:
     report, device = measured["rewriting"], measured["device"]
     print("## Figure 10 on a served device\n")
     print(
-        f"`gordon sort rewrite` on a file system on a served image: `{device['preset']}` with "
-        f"{', '.join(device['set'])}, {device['capacity']} exported, `--timing real`, by nbdfuse, "
-        f"a loop device and ext4; others use {device['others']:.0%} of it, written over at random. "
-        f"{short(report['bytes'], 'B')} are sorted in one pass, {report['rounds']} times each way "
-        "in turn. Before each the device is told all that is not in use, and a sort with the same "
-        "transfers leaves its output. Times are measured, pages, erases and trims counted, busy "
-        "dies modelled, on two cores with other work. The output phase and its sync:\n"
+        "`gordon sort rewrite` ran on a file system on a served image: "
+        f"`{device['preset']}` with {', '.join(device['set'])}, {device['capacity']} exported, "
+        "`--timing real`, through nbdfuse, a loop device and ext4. Other files use "
+        f"{device['others']:.0%} of it and were overwritten at random. "
+        f"{short(report['bytes'], 'B')} are sorted in one pass, {report['rounds']} times in each "
+        "of the three ways, in random order. Before each sort the free space is trimmed, and a "
+        "sort with the same transfers leaves its output. Times are measured; pages, erases and "
+        "trims are counted; busy dies are modelled. The machine had two cores and other work. The "
+        "output phase and its sync:\n"
     )
     rows = []
     for row in report["rows"]:
@@ -53,7 +55,7 @@ def rewritten(simulated: dict[str, list[str]]) -> None:
         )
     head = ["output", "s", "MB/s", "WA", "copied MB", "erases", "in use", "queue", "dies"]
     table(head, rows)
-    print("Compared with the old output deleted and trimmed, and what the counters show:\n")
+    print("The difference from the old output deleted and trimmed, and its cause by counters:\n")
     reasons = report["explained"]
     table(
         ["output", "longer", "longer s", "dies worked longer s", "copied more MB", "so it is"],
@@ -70,7 +72,7 @@ def rewritten(simulated: dict[str, list[str]]) -> None:
         ],
     )
     print(_because(report["rows"], reasons))
-    print("Beside the paper and the simulated devices:\n")
+    print("Compared with the paper and the simulated devices:\n")
     live = {
         f"`{device['preset']}`, served, {binary(size)}": [
             f"{one['longer']:+.0%} ± {one['longer_deviation']:.0%}"
@@ -96,7 +98,7 @@ def rewritten(simulated: dict[str, list[str]]) -> None:
 
 
 def _because(rows: list[dict[str, Any]], reasons: list[dict[str, Any]]) -> str:
-    """What the counters explain of the times."""
+    """The part of the differences in time that the counters explain."""
 
     def mean(key: str, way: str) -> float:
         return fmean(one[key] for one in reasons if one["way"] == way)
@@ -113,47 +115,50 @@ def _because(rows: list[dict[str, Any]], reasons: list[dict[str, Any]]) -> str:
 
     kept, over = mean("longer_s", UNTRIMMED), mean("longer_s", OVER)
     return (
-        f"Where the old output was kept the output took {figures(kept)} s longer in the mean of "
-        f"all sizes, and the dies worked {figures(mean('dies_longer_s', UNTRIMMED))} s longer, "
-        f"{mean('dies_longer_s', UNTRIMMED) / kept:.0%} of it: they copied "
-        f"{figures(mean('copied_more_bytes', UNTRIMMED) / 1e6)} MB more. ext4 puts the new file "
-        "elsewhere, and of the old one the device hears nothing: what is in use goes from "
-        f"{used(UNTRIMMED)}, and write amplification is "
-        f"{amplified(UNTRIMMED):.2f}. Overwritten it stays ({used(OVER)}; "
-        f"{amplified(OVER):.2f}), and trimmed before it goes from {used(TRIMMED)} "
-        f"({amplified(TRIMMED):.2f}); between these two is {figures(over)} s. No size of transfer "
-        "changes that. Write amplification is below the simulated one: what others have lies still "
-        "meanwhile, and between "
-        "trials the device is idle and collects. So the paper's later finding "
-        "is seen here: an output is slow where the old one is deleted and not trimmed. Its first, "
-        "that overwriting is slower than that, is not, on this device simulated or served.\n"
+        "If the old output was deleted and not trimmed, the output phase took "
+        f"{figures(kept)} s longer in the mean of all sizes. The dies worked "
+        f"{figures(mean('dies_longer_s', UNTRIMMED))} s longer, "
+        f"{mean('dies_longer_s', UNTRIMMED) / kept:.0%} of that, because they copied "
+        f"{figures(mean('copied_more_bytes', UNTRIMMED) / 1e6)} MB more. ext4 places the new file "
+        "elsewhere, and the device is not informed that the old one is deleted: the part in use "
+        f"rises from {used(UNTRIMMED)}, and write amplification is {amplified(UNTRIMMED):.2f}. If "
+        f"the output is overwritten, the part in use stays the same ({used(OVER)}), with "
+        f"{amplified(OVER):.2f}; if the old output is trimmed first, it rises from "
+        f"{used(TRIMMED)}, with {amplified(TRIMMED):.2f}. The difference between these two is "
+        f"{figures(over)} s. The transfer size does not change this. Write amplification is lower "
+        "than simulated, because the other files are not written during a sort, and because the "
+        "device collects garbage while it is idle between trials. The result agrees with the later "
+        "finding of the paper: an output is slow if the old one is deleted and not trimmed. Its "
+        "first finding, that overwriting is slower than deleting, does not hold for this device, "
+        "simulated or served.\n"
     )
 
 
 def searched() -> None:
-    """The search that telemetry steers, beside the blind one."""
+    """The search steered by telemetry, compared with the blind one."""
     measured = json.loads(LIVE.read_text(encoding="utf-8"))
     searches = measured["searches"]
     one = searches[0]
     print("## Steered by a served device\n")
     print(
-        "`gordon sort tune --export SOCKET` asks the server of the device that its files are on "
-        "ten times a second what it did. For each phase of the best trial the first rule that "
-        "fits is taken (`gordon.sort.tune.advice`), its changes are tried, and kept only if trials "
-        "show a gain beyond the noise. When the advice leads no further, the blind search goes on "
-        "from there: a setting that no rule names is found as well.\n"
+        "`gordon sort tune --export SOCKET` reads the counters of the served device that its files "
+        "are on ten times per second. For each phase of the best trial, the first rule that "
+        "applies is used (`gordon.sort.tune.advice`). Its changes are tried and are kept only if "
+        "trials show a gain beyond the noise. When the advice finds nothing better, the blind "
+        "search continues from there, so that settings without a rule are found as well.\n"
     )
     print("\n".join(line for line in str(advice.__doc__).splitlines() if line.startswith("|")))
     print("\nOverwriting is advised only with `--overwrite`.")
     print(
-        f"\nLimits: {advice.BUSY:.0%} busy, {advice.COPIES:.0%} of pages copied, "
-        f"{advice.DEEP:.0f} requests a lane, processors {advice.AT_WORK:.0%} at work, a phase of "
-        f"less than {advice.SHORT:.0%} of the time; larger is {advice.STEP} times as large, up to "
-        "a quarter of the memory.\n"
+        f"\nThe limits of the rules are: dies or buses busy {advice.BUSY:.0%}, copies "
+        f"{advice.COPIES:.0%} of the pages programmed, {advice.DEEP:.0f} requests outstanding per "
+        f"die group, processors busy {advice.AT_WORK:.0%}, and a phase of less than "
+        f"{advice.SHORT:.0%} of the time. A larger transfer is {advice.STEP} times as large, up "
+        "to a quarter of the memory.\n"
     )
     print(
-        f"{short(one['bytes'], 'B')} with memory {one['memory']}, a budget of "
-        f"{one['budget_s']:.0f} s, on the device of figure 10 above:\n"
+        f"{short(one['bytes'], 'B')} are sorted with memory {one['memory']} and a budget of "
+        f"{one['budget_s']:.0f} s, on the served device of figure 10 above:\n"
     )
     rows = []
     for found in searches:
@@ -182,16 +187,16 @@ def searched() -> None:
         for kind in (True, False)
     ]
     print(
-        "*Trials* are those before the comparison in turn. Where a gain was found, the best point "
-        f"is first tried in trial {ours:.0f} of the steered search and {theirs:.0f} of the blind "
-        "one, in the mean; 4 of these are the defaults. The blind search of seed 1 met a slow "
-        "trial of buffered I/O (1.88 s) and did not come back to it; since then such settings are "
-        f"tried twice. The gains are {gains[0]:.0%} and {gains[1]:.0%}. The page "
-        "cache wins here for a reason that the counters show: the device receives half as much, as "
-        "temporary files are deleted before the system has written them. Such memory is not in "
-        "`--memory`.\n"
+        "*Trials* are those before the alternating comparison. In searches with a gain, the best "
+        f"point is first tried in trial {ours:.0f} of the steered search and in trial "
+        f"{theirs:.0f} of the blind one, in the mean; the first 4 trials are those of the "
+        "defaults. The blind search of seed 1 had a slow trial of buffered I/O (1.88 s) and did "
+        "not try it again; such settings are now tried twice. The gains are "
+        f"{gains[0]:.0%} and {gains[1]:.0%}. The counters show why the page cache wins here: the "
+        "device receives half the bytes, because temporary files are deleted before the system has "
+        "written them. That memory does not count as `--memory`.\n"
     )
-    print("What the device told the first steered search, and what followed:\n")
+    print("The telemetry and advice of the first steered search, and the points tried:\n")
     for step in one["steps"]:
         tried = "; ".join(dict.fromkeys(t["what"] for t in step["tried"])) or "nothing"
         kept = f"; kept: {step['kept']}" if step["kept"] else ""

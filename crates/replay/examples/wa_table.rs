@@ -1,9 +1,9 @@
-//! Write amplification of every policy beside theory, as a page in Markdown.
+//! Write amplification of every policy compared with theory, as a page in Markdown.
 //!
 //!     cargo run --release -p gordon-replay --example wa_table [BLOCKS [SEED]] \
 //!         > docs/design/write-amplification.md
 //!
-//! The translation layer itself is simulated ([`gordon_replay::wa`]), 2048 blocks unless told.
+//! The translation layer itself is simulated ([`gordon_replay::wa`]), by default with 2048 blocks.
 #![allow(clippy::print_stdout)]
 
 use gordon_replay::wa::{HotCold, WaConfig, WaReport, theory, write_amplification};
@@ -12,7 +12,7 @@ use gordon_units::Progress;
 
 const RHOS: [f64; 4] = [0.7, 0.8, 0.9, 0.95];
 
-/// What was published for 2048 blocks, by another simulator; none for the others.
+/// Figures published for 2048 blocks by another simulator; it has none for the other policies.
 const SIMULATED: [(&str, [f64; 4]); 3] = [
     ("FIFO", [1.874, 2.689, 5.156, 10.09]),
     ("greedy, b = 64", [1.833, 2.596, 4.803, 8.792]),
@@ -39,15 +39,19 @@ fn main() {
         hot_cold: None,
     };
     println!(
-        "# Write amplification beside theory\n\n\
+        "# Write amplification and theory\n\n\
          Printed by `cargo run --release -p gordon-replay --example wa_table`; do not edit. The \
-         translation layer itself is simulated (`gordon flash wa`): rho logical pages for each page of \
-         the closed blocks, one block open, one free, b pages a block, no summary page. Formulas: \
-         `crates/replay/src/wa/theory.rs`; there is none for cost-benefit. *Simulated elsewhere*: published \
-         figures of another simulator. At rho 0.95 one block of 2048 more \
-         or less is 1 %, which is as much as the two differ.\n"
+         translation layer itself is simulated (`gordon flash wa`). rho is the number of logical \
+         pages per page of the closed blocks, and b is the number of pages per block. One block is \
+         open, one is free, and there is no summary page. The formulas are in \
+         `crates/replay/src/wa/theory.rs`; there is none for cost-benefit. *Simulated elsewhere* \
+         are published figures of another simulator. At rho 0.95, one block of 2048 more or less \
+         changes the result by 1 %, which is about the difference between the two simulators.\n"
     );
-    println!("Uniform random writes, {blocks} blocks, seed {seed}. Off: against theory.\n");
+    println!(
+        "Uniform random writes, {blocks} blocks, seed {seed}. *Off* is the difference of \
+     *ours* from the column before it.\n"
+    );
     println!("| policy | rho | ours | theory | off | simulated elsewhere | off |");
     println!("|---|---|---|---|---|---|---|");
     for (name, policy, choices, pages) in [
@@ -62,19 +66,22 @@ fn main() {
         for (at, rho) in RHOS.into_iter().enumerate() {
             let report = simulate(&config(policy, choices, pages, rho));
             let ours = report.write_amplification;
-            let beside = |other: Option<f64>| {
+            let compared = |other: Option<f64>| {
                 other.map_or("| | ".into(), |other| {
                     format!("| {other:.3} | {:+.2} % ", (ours / other - 1.0) * 100.0)
                 })
             };
             let published = SIMULATED.iter().find(|(other, _)| *other == name);
-            let (theory, published) = (beside(report.theory), published.map(|(_, all)| all[at]));
-            println!("| {name} | {rho} | {ours:.3} {theory}{}|", beside(published));
+            let (theory, published) = (compared(report.theory), published.map(|(_, all)| all[at]));
+            println!("| {name} | {rho} | {ours:.3} {theory}{}|", compared(published));
         }
     }
 
     let (rho, space, share) = (0.9, 0.1, 0.9);
-    println!("\nOf the writes {share} to {space} of the pages, rho {rho}, b = 64.\n");
+    println!(
+        "\n\
+     Hot and cold pages: {share} of the writes are to {space} of the pages, rho {rho}, b = 64.\n"
+    );
     println!("| | ours | known | off |\n|---|---|---|---|");
     for (name, policy, separate, known) in [
         ("greedy, all in one", VictimPolicy::Greedy, false, Some(5.86)),

@@ -1,4 +1,4 @@
-//! What the figures are simulated with: the paper's array, loads, one run.
+//! The paper's array, the loads, and one simulated run.
 
 use gordon_blockio::{Device, IoOp};
 use gordon_config::{from_json, from_toml};
@@ -25,7 +25,7 @@ pub fn preset(name: &str) -> SsdConfig {
     from_toml(&std::fs::read_to_string(&path).expect("a preset"), &path).expect("a right preset")
 }
 
-/// The paper's array with other super-pages, a write point for each rectangle of dies.
+/// The paper's array with other super-pages and a write point for each die group.
 pub fn array(preset_name: &str, super_page: u64, bypass: bool) -> SsdConfig {
     let mut config = preset(preset_name);
     config.super_page.size = Bytes(super_page).into();
@@ -40,7 +40,7 @@ pub fn bench(load: &Value) -> SyntheticConfig {
     from_json(&load.to_string(), "bench").expect("a right load")
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Run {
     pub bytes: u64,
@@ -51,7 +51,7 @@ pub struct Run {
     /// Super-pages read and programmed.
     pub reads: u64,
     pub programs: u64,
-    /// Of these, programs that went with one on another plane of the same dies.
+    /// Programs that were joined with one on another plane of the same dies.
     pub joined: u64,
 }
 
@@ -165,8 +165,8 @@ impl RequestSource for Requests {
     }
 }
 
-/// The traces there are: all block traces in `GORDON_TRACES`, and the demo's, if it was run; under
-/// the names of the files. What is not there is named in the second list.
+/// All block traces in `GORDON_TRACES` and the trace of the demo, if it was run, by file name. The
+/// second list names those that are missing.
 pub fn traces() -> (Vec<(String, Requests)>, Vec<String>) {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let demo = std::env::var_os("GORDON_DEMO_TRACE")

@@ -12,11 +12,10 @@ pub const SUPER_PAGES: [u64; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
 pub const TRANSFERS: [u64; 6] = [2, 8, 32, 64, 128, 256];
 /// The span that is accessed.
 pub const SPAN: u64 = 2 * GIB;
-/// Bytes outstanding, in 32 to 512 requests: every die has work, as where a trace is replayed
-/// without its times.
+/// Bytes outstanding, in 32 to 512 requests: every die has work, as in a replay without times.
 const OUTSTANDING: u64 = 4096 * KIB;
 const REQUESTS: u64 = 200_000;
-/// A run ends sooner where that many bytes are programmed.
+/// A run ends early once that many bytes are programmed.
 pub const BYTES: u64 = 4 * GIB;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +29,7 @@ pub struct Case {
     pub mapped: bool,
 }
 
-/// What others differ from. The sizes are to be given.
+/// The base of other cases, which set at least the sizes.
 pub const RANDOM_WRITE: Case = Case {
     write: true,
     sequential: false,

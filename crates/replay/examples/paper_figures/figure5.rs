@@ -5,7 +5,7 @@ use crate::bench::{GIB, Requests, Run, array, run, traces};
 use gordon_units::Hertz;
 use serde_json::{Value, json};
 
-/// Of the paper's accesses: 2 for each 128 KiB.
+/// Accesses of the paper's pattern: 2 for each 128 KiB.
 const ACCESSES: u64 = 40_000;
 pub const SIZES: [u64; 3] = [8, 16, 64];
 
@@ -35,13 +35,13 @@ impl Load {
 }
 
 impl Load {
-    /// Mostly of accesses of 120 KiB and more, as the paper's loads.
+    /// Whether most bytes are of accesses of 120 KiB and more, as in the paper's loads.
     pub fn is_like_the_papers(&self) -> bool {
         self.name.starts_with("pairs") || self.name.starts_with("demo")
     }
 }
 
-/// What one load comes to.
+/// The results of one load.
 pub struct Row {
     pub load: Load,
     /// By size of super-pages, bypassing off and on.
@@ -55,7 +55,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// 64 KiB over 8 KiB with a write point for each rectangle of dies.
+    /// 64 KiB over 8 KiB with a write point for each die group.
     pub fn gain(&self, bypass: bool) -> f64 {
         self.large(bypass).mb_s() / self.sizes[0][usize::from(bypass)].mb_s()
     }

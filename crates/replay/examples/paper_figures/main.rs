@@ -1,10 +1,10 @@
-//! Section 4.2.2 of the Gordon paper beside ours, as a page in Markdown: Figures 4 and 5, write
+//! Section 4.2.2 of the Gordon paper, simulated, as a page in Markdown: figures 4 and 5, write
 //! points, other buses and chips, memory and life of the array.
 //!
 //!     cargo run --release -p gordon-replay --example paper_figures > docs/design/paper-flash.md
 //!
-//! `GORDON_TRACES`: a folder of block traces for Figure 5. `GORDON_DEMO_TRACE`: the trace of `make
-//! demo`, else where that leaves it. `GORDON_FIGURES_JSON`: a file for the numbers.
+//! `GORDON_TRACES`: a folder of block traces for figure 5. `GORDON_DEMO_TRACE`: the trace of `make
+//! demo` [default: its output folder]. `GORDON_FIGURES_JSON`: a file for the numbers.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
 mod bench;
@@ -17,11 +17,12 @@ mod table;
 
 fn main() {
     println!(
-        "# The paper's flash array beside ours\n\n\
-         Printed by `cargo run --release -p gordon-replay --example paper_figures`, every number of \
-         *ours* simulated; do not edit. *The paper* is Gordon, ASPLOS 2009, section 4. Its figures of \
-         chips and of the array's peak rates are in [timing.md](timing.md). Preset gordon-slc-256g: 4 \
-         buses of 16 dies of two planes, 2 KiB pages, 133 MHz; MB are 10^6 bytes.\n"
+        "# The flash array of the paper, simulated\n\n\
+         Printed by `cargo run --release -p gordon-replay --example paper_figures`; do not edit. \
+         Every number of *ours* is simulated. *The paper* is Gordon, ASPLOS 2009, section 4. Its \
+         figures for chips and for peak rates of the array are in [timing.md](timing.md). The \
+         preset is gordon-slc-256g: 4 buses with 16 dies of two planes each, 2 KiB pages, 133 MHz. \
+         MB are 10^6 bytes.\n"
     );
     let points = points::Points::simulate();
     let figure4 = figure4::Figure4::simulate();

@@ -1,4 +1,4 @@
-//! What is said of Figure 4, beside ours.
+//! The paper's statements about figure 4, compared with the simulation.
 
 use crate::bench::KIB;
 use crate::figure4::{BYTES, Case, Figure4, RANDOM_WRITE, SPAN, SUPER_PAGES, TRANSFERS};
@@ -8,20 +8,20 @@ use crate::table::Table;
 pub fn print(figure: &Figure4) {
     println!(
         "## Figure 4: size of super-pages and of transfers\n\n\
-         MB/s by size of super-page. 200,000 accesses (fewer where 4 GiB are programmed before) to a span \
-         of {} GiB that holds data, 4 MiB of them outstanding in 32 to 512 requests; a write point \
-         for each rectangle of dies; no garbage collection.\n",
+         MB/s by size of super-page. A run has 200,000 accesses, or fewer if these would program \
+         more than 4 GiB, to a span of {} GiB that holds data. 4 MiB are outstanding, in 32 to 512 \
+         requests. There is a write point for each die group, and no garbage collection.\n",
         SPAN >> 30
     );
     for (write, what) in [(true, "Writes"), (false, "Reads")] {
         for (sequential, order) in [(false, "random"), (true, "sequential")] {
-            for (bypass, how) in [(false, "neither bypassing nor combining"), (true, "with both")] {
-                println!("{what}, {order}, {how}:\n");
+            for (bypass, how) in [(false, "without"), (true, "with")] {
+                println!("{what}, {order}, {how} bypassing and combining:\n");
                 println!("{}", figure.table(write, sequential, bypass, true));
             }
         }
     }
-    println!("Writes, sequential, with both, to a span that holds nothing yet:\n");
+    println!("Writes, sequential, with bypassing and combining, to a span without data:\n");
     println!("{}", figure.table(true, true, true, false));
     checklist(figure);
 }
@@ -70,7 +70,7 @@ fn checklist(figure: &Figure4) {
     row(
         "\"The small dip in performance is due to the overhead of scanning the queue of pending reads\"",
         format!("{:.1} %", (1.0 - read(true, 2, 64) / read(true, 64, 64)) * 100.0),
-        "the controller's own work takes no time here".into(),
+        "the simulated controller takes no time".into(),
     );
     let write = |mapped, transfer| {
         let case =
@@ -85,8 +85,8 @@ fn checklist(figure: &Figure4) {
             write(false, 2),
             write(true, 64)
         ),
-        "the first piece of a page that holds data has the page read, before the next pieces \
-         are seen to cover it: it crosses the buses twice. A new page needs no reading"
+        "the first piece written to a page with data makes the controller read the page before the \
+         other pieces arrive, so that the page crosses the buses twice. A new page is not read"
             .into(),
     );
     let small = TRANSFERS.iter().filter(|transfer| **transfer <= 32);
@@ -103,8 +103,8 @@ fn checklist(figure: &Figure4) {
         "\"As expected, bypassing and combining do not improve random access performance\"",
         format!("at most {:+.1} % (transfers of 2 to 32 KiB)", (best - 1.0) * 100.0),
         format!(
-            "some of the outstanding accesses meet in a super-page: with 256 KiB there are only {} \
-             in the span",
+            "some outstanding accesses are to the same super-page: of 256 KiB there are only {} in \
+             the span",
             SPAN / KIB / 256
         ),
     );
@@ -112,8 +112,8 @@ fn checklist(figure: &Figure4) {
         "256 KB: \"only one request can be active at once. As a result, performance degrades even \
          with write combining\"",
         format!("{:.0} of {:.0} MB/s", at(256, 256), at(256, 64)),
-        "128 pages over 4 buses, 8.9 us each, and then 200 us in which the buses rest; of each 64 pages \
-         one is a summary"
+        "128 pages over 4 buses take 8.9 us each, and then the buses are idle for 200 us; one page \
+         of 64 is a summary"
             .into(),
     );
     let ways = [16, 32, 64, 128, 256].map(|size| format!("{:.0}", at(256, size)));
@@ -123,10 +123,11 @@ fn checklist(figure: &Figure4) {
         "\"Using 64KB pages gives the best performance\"",
         format!("256 KiB written on 16 to 256 KiB: {} MB/s", ways.join(", ")),
         format!(
-            "16 and 32 KiB fill the buses too, with 64 KiB the map is smallest. Below 16 KiB a write point \
-             a rectangle keeps one plane of each die busy, {:.0} MB/s on 8 KiB; with 32 write points, one \
-             a plane, it is {:.0}, for two planes program together only at one page number, as {:.0} % of \
-             the programs do: write points do not keep step",
+            "16 and 32 KiB saturate the buses too; with 64 KiB the map is smallest. Below 16 KiB, \
+             one write point per die group keeps only one plane of each die busy: {:.0} MB/s with \
+             8 KiB. With 32 write points, one per plane, it is {:.0}: two planes program together \
+             only at the same page number, as {:.0} % of the programs do, because write points do \
+             not advance together",
             at(64, 8),
             planes.mb_s(),
             planes.joined as f64 / planes.programs as f64 * 100.0
@@ -137,16 +138,17 @@ fn checklist(figure: &Figure4) {
         "\"Transferring 64KB of data over four 133Mhz buses takes 58 us, or about 0.29 times the program \
          time\"; at a third, \"bus utilization would be nearly 100%\"",
         format!("71.4 us; buses busy {:.1} %", figure.get(base).bus * 100.0),
-        "58.7 us are 64 KiB at 4 x 266 MiB/s; with 32 bytes out of band a page and 1.1 us of commands it is \
-         8 x 8.9 us, 0.36 times the program time: above a third"
+        "64 KiB at 4 x 266 MiB/s take 58.7 us. With 32 out-of-band bytes and 1.1 us of commands \
+         per page they take 8 x 8.9 us, 0.36 times the program time, which is more than a third"
             .into(),
     );
     println!("{table}");
     let unit = Case { transfer: 8, super_page: 64, ..RANDOM_WRITE };
     let unit = Case { bypass: true, ..unit };
     println!(
-        "Mapped in units of 8 KiB, 64 KiB super-pages take random 8 KiB writes at {:.0} MB/s (mapped whole: \
-         {:.0}), and reads at {:.0} ({:.0}). That is not in the paper; the map is eight times as large.\n",
+        "With mapping units of 8 KiB, super-pages of 64 KiB take random 8 KiB writes at {:.0} MB/s \
+         (mapped as a whole: {:.0}) and reads at {:.0} ({:.0}). This is not in the paper; the map \
+         is eight times as large.\n",
         unit.run(BYTES, |config| config.super_page.unit =
             Some(gordon_units::Bytes(8 * KIB).into()))
             .mb_s(),
