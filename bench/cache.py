@@ -5,9 +5,9 @@
 
 The trace is of oracleGeneral, not compressed; without one it is made here: two million requests
 with a heavy tail. libCacheSim comes with `pip install libcachesim==0.3.5`. Both read the file, each
-time in a process of its own (libCacheSim's draws go on from run to run), one after the other; rates
-are requests a second of CPU time, the best of three runs. Counters of its W-TinyLFU take 58 times
-the cache.
+time in a process of its own, as libCacheSim's random numbers continue from run to run; rates are
+requests per second of CPU time, the best of three runs. Counters of its W-TinyLFU take 58 times
+the cache. FlashCache is also run with objects in pieces; its lines have the number of operations.
 The goal is twice libCacheSim's rate for LRU and S3-FIFO. How fast the policies are without reading:
 `cargo run --release -p gordon-cache --example cache_rate`.
 """
@@ -25,7 +25,7 @@ from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from gordon import cache
 from gordon._core import parse_bytes
@@ -49,15 +49,23 @@ THEIRS = {
 GOALS = ("lru", "s3-fifo")
 #: DRAM and flash of two levels, which are to be as fast as libCacheSim's LRU is with that DRAM.
 LEVELS = (("16MiB", "128MiB"), ("128MiB", "1GiB"))
+#: DRAM and flash of two levels for objects larger than a logical block, which are kept in pieces.
+PIECES = ("1GiB", "8GiB")
+#: Smallest object in bytes, and the number of sizes. A logical block of flash has 64 KiB.
+SMALL_OBJECTS, LARGE_OBJECTS = (50, 400), (100_000, 400_000)
 #: DRAM and flash of a cache of small objects: those of Kangaroo's simulator in docs/design.
 SMALL = ("3MiB", "61MiB")
 #: Requests that are generated.
 GENERATED = 1_000_000
+#: Requests for objects in pieces.
+LARGE = 2_000_000
+
+T = TypeVar("T")
 
 
-def make(path: Path, requests: int) -> None:
+def make(path: Path, requests: int, sizes: tuple[int, int] = SMALL_OBJECTS) -> None:
     """A trace of objects whose popularity has a heavy tail."""
-    draw = random.Random(1)
+    draw, (least, spread) = random.Random(1), sizes
     keys = [int(draw.paretovariate(0.4)) % 2**40 for _ in range(requests)]
     following: dict[int, int] = {}
     nexts = []
@@ -66,7 +74,8 @@ def make(path: Path, requests: int) -> None:
         following[keys[number]] = number
     with path.open("wb") as file:
         for number, (key, coming) in enumerate(zip(keys, reversed(nexts), strict=True)):
-            file.write(struct.pack("<IQIq", number // 1000, key, 50 + key * 7919 % 400, coming))
+            size = least + key * 7919 % spread
+            file.write(struct.pack("<IQIq", number // 1000, key, size, coming))
 
 
 def is_here() -> bool:
@@ -79,18 +88,18 @@ def is_here() -> bool:
     return True
 
 
-def best(replay: Callable[[], int]) -> tuple[int, float]:
-    """Misses, and the CPU seconds of the cheapest run."""
+def best(replay: Callable[[], T]) -> tuple[T, float]:
+    """The result, such as the misses, and the CPU seconds of the cheapest run."""
     with get_context("fork").Pool(1, maxtasksperchild=1) as pool:
         runs = [pool.apply(timed, (replay,)) for _ in range(REPEAT)]
     return runs[0][0], min(took for _, took in runs)
 
 
-def timed(replay: Callable[[], int]) -> tuple[int, float]:
-    """Misses and CPU seconds."""
+def timed(replay: Callable[[], T]) -> tuple[T, float]:
+    """The result and CPU seconds."""
     start = time.process_time()
-    misses = replay()
-    return misses, time.process_time() - start
+    result = replay()
+    return result, time.process_time() - start
 
 
 def ours(trace: Path, size: str, policy: str) -> int:
@@ -99,12 +108,17 @@ def ours(trace: Path, size: str, policy: str) -> int:
     return int(report["misses"])
 
 
-def two_levels(trace: Path, dram: str, flash: str) -> int:
-    """The same of FlashCache, timing, power and wear included."""
+def two_levels(trace: Path, dram: str, flash: str) -> tuple[int, str]:
+    """Misses of FlashCache, timing, power and wear included, and the number of its operations."""
     report = cache.replay(
         trace, policy="flashcache", dram=dram, flash=flash, format="oracleGeneral"
     )
-    return int(report["misses"])
+    counts, backend = report["flash"], report["backend"]
+    return int(report["misses"]), (
+        f"{report['table']['lookups']:,} lookups, {counts['pages_read']:,} pages read, "
+        f"{counts['pages_programmed']:,} programmed, {counts['erases']:,} erases, "
+        f"{backend['reads']:,} reads of the disk"
+    )
 
 
 def small_objects(trace: Path, layout: str) -> int:
@@ -147,8 +161,8 @@ def main() -> None:
                     line += compared(trace, size, policy, misses, requests / took)
                 print(line, flush=True)
         for dram, flash in LEVELS:
-            misses, took = best(partial(two_levels, trace, dram, flash))
-            line = f"flashcache {dram} + {flash}: " + rate(misses, requests, took)
+            (misses, counts), took = best(partial(two_levels, trace, dram, flash))
+            line = f"flashcache {dram} + {flash}: {rate(misses, requests, took)}; {counts}"
             if peer:
                 _, other = best(partial(theirs, trace, dram, "lru"))
                 line += f"; libCacheSim's LRU {requests / other / 1e6:.1f} M: "
@@ -157,9 +171,18 @@ def main() -> None:
         for layout in tiered.LAYOUTS:
             misses, took = best(partial(small_objects, trace, layout))
             print(f"tiered {layout} {' + '.join(SMALL)}: " + rate(misses, requests, took))
+        in_pieces(Path(folder) / "large.bin")
     for workload in ("surge", "specweb99"):
         count, took = best(partial(generated, workload))
         print(f"generate {workload}: {count / took / 1e6:.2f} M requests a CPU second", flush=True)
+
+
+def in_pieces(trace: Path) -> None:
+    """FlashCache with objects that are larger than a logical block of its flash."""
+    make(trace, LARGE, LARGE_OBJECTS)
+    (misses, counts), took = best(partial(two_levels, trace, *PIECES))
+    line = f"flashcache {' + '.join(PIECES)}, {LARGE:,} requests for objects in pieces: "
+    print(line + f"{rate(misses, LARGE, took)}; {counts}", flush=True)
 
 
 def rate(misses: int, requests: int, took: float) -> str:
@@ -167,7 +190,7 @@ def rate(misses: int, requests: int, took: float) -> str:
 
 
 def compared(trace: Path, size: str, policy: str, misses: int, rate: float) -> str:
-    """What libCacheSim makes of it."""
+    """The misses and the rate of libCacheSim, relative to ours."""
     found, took = best(partial(theirs, trace, size, policy))
     other = trace.stat().st_size // 24 / took
     same = "the same" if found == misses else f"{misses - found:+,}"
