@@ -87,7 +87,8 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
 @click.option(
     "--salvage",
     is_flag=True,
-    help="Serve a damaged image, read-only: what cannot be proved to be current is an I/O error.",
+    help="Serve a damaged image, read-only: reading data that cannot be proved to be current is "
+    "an I/O error.",
 )
 @click.option(
     "--timing",
@@ -116,7 +117,7 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     type=click.Choice(["file", "direct"]),
     default="file",
     show_default=True,
-    help="direct: bypass the page cache, with io_uring if the kernel supports it.",
+    help="file: use the page cache; direct: bypass it, with io_uring if the kernel supports it.",
 )
 @click.option(
     "--tls-certificate",
@@ -146,11 +147,11 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
 def serve(image: str, json_path: str | None, **given: Any) -> None:
     """Serve an image, or a plain file as a disk, to NBD clients.
 
-    Runs until SIGTERM or Ctrl-C. One process serves one image. A flush is answered when the
-    data are durable in the image. After a kill or a power cut the next start recovers the image.
+    Runs until SIGTERM or Ctrl-C. One process serves one image. A flush is answered when the data
+    are durable in the image. After a kill or a power cut the next start recovers the image.
 
     With the preset of a disk IMAGE is any file of whole sectors (`truncate -s 8G FILE` makes one)
-    or a block device. It lies on the disk from its outer edge on.
+    or a block device. The file starts at the outer edge of the disk.
     """
     from gordon import block as blocks
     from gordon.cli import output, terminal

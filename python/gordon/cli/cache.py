@@ -34,8 +34,8 @@ def cache() -> None:
     "--dram",
     required=True,
     metavar="SIZE",
-    help="Capacity in bytes of objects or pages, metadata not charged; with flashcache the "
-    "whole DRAM, tables and write buffer included.",
+    help="DRAM size. It holds objects or pages only, without metadata; with flashcache it "
+    "includes tables and write buffer.",
 )
 @click.option(
     "--flash",
@@ -57,13 +57,14 @@ def cache() -> None:
 def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any) -> None:
     """Replay a trace through a cache.
 
-    TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole,
-    or a block trace of any of `gordon trace formats`, which is cached in pages of 4 KiB. Reads and
+    TRACE is a trace of objects (oracleGeneral, a web server's log), which are cached whole, or a
+    block trace of any of `gordon trace formats`, which is cached in pages of 4 KiB. Reads and
     writes both admit what they request. An object larger than the cache is a miss and is not
     admitted.
 
     With --policy flashcache there are two levels, DRAM and flash, with time, power, wear, area and
-    cost. Requests come at the trace's times unless --speed, --rate or --outstanding says otherwise.
+    cost. Requests arrive at the times of the trace, unless --speed, --rate or --outstanding is
+    given.
     """
     from gordon import cache
     from gordon.cli import cache_view, flashcache_view, output

@@ -54,14 +54,14 @@ def _count(ctx: click.Context, param: click.Parameter, text: str) -> int:
 @options.seed("The same seed gives the same trace.")
 @options.json_out
 def generate(workload: str, output: str, json_path: str | None, **given: Any) -> None:
-    """Generate the requests of a web server as a block trace, to be replayed on a cache.
+    """Generate the requests of a web server as a block trace.
 
-    surge: users after Barford and Crovella (SIGMETRICS 1998), with half of the requests for one
-    page of 16 KiB, as in the FlashCache paper. specweb99: SPEC's files and requests, 70 % static
-    and 30 % dynamic.
+    surge: users as modelled by Barford and Crovella (SIGMETRICS 1998), with half of the requests
+    for one page of 16 KiB, as in the FlashCache paper. specweb99: SPEC's files and requests, 70 %
+    static and 30 % dynamic.
 
-    Each file starts on a page of 4 KiB, and each request reads its file whole; a POST adds to a log
-    behind the files. The same seed gives the same trace. The trace is replayed like any
+    Each file starts on a page of 4 KiB, and each request reads its file whole; a POST appends to a
+    log that follows the files. The same seed gives the same trace. The trace is replayed like any
     block trace: in pages, or with --objects in whole files.
     """
     from gordon.cache import web

@@ -34,11 +34,11 @@ from gordon.cli.cache_trace import of_trace
 @of_trace
 @options.json_out
 def latency(trace: str, json_path: str | None, **given: Any) -> None:
-    """Vary the access latency of a second page cache behind a web server's DRAM.
+    """Vary the access latency of a second cache level.
 
-    Figure 3 of the FlashCache paper: the network bandwidth of web servers whose second level, a
-    slower memory, holds everything that DRAM does not. Each request of the trace is one for a
-    file, cached by pages, or whole with --objects.
+    Figure 3 of the FlashCache paper: the network bandwidth of web servers with a page cache in DRAM
+    and a second level, a slower memory, that holds everything else. Each request of the trace is a
+    request for a file, cached by pages, or whole with --objects.
     """
     from gordon import cache
     from gordon.cli import output

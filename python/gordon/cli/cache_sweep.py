@@ -36,8 +36,8 @@ from gordon.cli.trace_input import announce_pipe, reading
 @click.option(
     "--cores",
     metavar="N,N...",
-    help="Numbers of cores of web servers whose network bandwidth to compute for each point: "
-    "4,8,12. Each request of the trace is one for a file, cached by pages, or whole with "
+    help="Also compute the network bandwidth of web servers with these numbers of cores: 4,8,12. "
+    "Each request of the trace is then a request for a file, cached by pages, or whole with "
     "--objects.",
 )
 @warmup
@@ -52,7 +52,7 @@ def sweep(
     """Replay a trace through caches of many sizes and policies.
 
     The trace is read once, and the caches run on all cores. Each point equals the result of `gordon
-    cache replay` with that policy and size; with --flash or --cores, of --policy flashcache.
+    cache replay` with that policy and size. With --flash or --cores, the policy is flashcache.
     """
     from gordon import cache
     from gordon.cli import cache_view, output
@@ -87,7 +87,7 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
     help="Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas.  "
     "[default: from a thousandth of the footprint to the whole footprint]",
 )
-@click.option("--exact", is_flag=True, help="Count every object, as without --sample.")
+@click.option("--exact", is_flag=True, help="Count every object. This is the default.")
 @click.option(
     "--sample",
     type=float,

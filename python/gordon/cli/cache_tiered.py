@@ -18,7 +18,7 @@ from gordon.cli.trace_input import announce_pipe, reading
     metavar="SIZE",
     help="DRAM size, for objects and for the index of flash.",
 )
-@click.option("--flash", required=True, metavar="SIZE", help="Flash size, as the cache sees it.")
+@click.option("--flash", required=True, metavar="SIZE", help="Flash size available to the cache.")
 @click.option(
     "--layout",
     type=click.Choice(["log", "sets", "log-sets"]),
@@ -31,8 +31,8 @@ from gordon.cli.trace_input import announce_pipe, reading
     "--admission",
     metavar="KIND",
     help="Admission policy of flash: all; random:0.5, a random fraction; hits:2, objects with "
-    "that many hits in DRAM; ghost:64MiB, objects that a ghost list of that size holds; "
-    "years:5, a random fraction such that the flash lasts.  [default: all]",
+    "that many hits in DRAM; ghost:64MiB, objects that a ghost list of that size holds; years:5, "
+    "a random fraction such that the flash lasts that long.  [default: all]",
 )
 @click.option("--set-size", metavar="SIZE", help="Size of a set.  [default: 4KiB]")
 @click.option("--segment", metavar="SIZE", help="Size of a segment.  [default: 256KiB]")
@@ -57,8 +57,8 @@ from gordon.cli.trace_input import announce_pipe, reading
     "--spare",
     type=float,
     metavar="SHARE",
-    help="Over-provisioning: fraction of the flash's pages that the cache does not see.  "
-    "[default: 0.07]",
+    help="Over-provisioning: fraction of the flash's pages that the cache cannot use.  [default: "
+    "0.07]",
 )
 @click.option(
     "--pages-per-block",

@@ -15,8 +15,8 @@ _OBJECTS = click.option(
 warmup = click.option(
     "--warmup",
     metavar="N|PART|TIME",
-    help="Start warm: count nothing of the first requests of the trace, a number (100k), a part "
-    "(20%) or those within a time of the first (1h). A part reads the trace twice.",
+    help="Start warm: exclude the first requests of the trace from all results: a number (100k), "
+    "a part of the trace (20%) or a time (1h). A part reads the trace twice.",
 )
 
 

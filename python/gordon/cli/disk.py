@@ -62,8 +62,8 @@ def replay(trace: str, **given: Any) -> None:
     """Replay a block trace.
 
     TRACE is a folder of `gordon trace` or a file of any of `gordon trace formats`. Requests arrive
-    at its own times (a disksim-validate trace: after its gaps) unless --closed-loop, --gaps or
-    --speed says otherwise.
+    at the times of the trace (in a disksim-validate trace, after its gaps), unless --closed-loop,
+    --gaps or --speed is given.
     """
     from gordon import disk
     from gordon.cli import disk_view, runs
@@ -80,7 +80,7 @@ def replay(trace: str, **given: Any) -> None:
 def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
-    By default a closed loop with 32 requests outstanding.
+    The default is a closed loop with 32 requests outstanding.
     """
     from gordon import disk
     from gordon.cli import disk_view, runs

@@ -39,10 +39,10 @@ from gordon.cli import options
 )
 @options.seed("of the probed addresses.")
 def probe(target: str | None, log: str, **given: Any) -> None:
-    """Measure a disk with timed requests, to derive its parameters with `gordon disk fit`.
+    """Measure a disk with timed requests, for `gordon disk fit`.
 
-    TARGET is a block device, or a file that fills one. It is read with direct I/O, one request
-    at a time, for some minutes. Only --write writes to it. No other program should use the disk
+    TARGET is a block device, or a file that fills one. It is read with direct I/O, one request at a
+    time, for some minutes. Only --write writes to it. No other program should use the disk
     meanwhile.
     """
     from gordon.cli import output

@@ -30,9 +30,9 @@ def replay(trace: str, **given: Any) -> None:
     """Replay a block trace.
 
     TRACE is a folder of `gordon trace` or a file of any of `gordon trace formats`. Requests arrive
-    at its own times (a disksim-validate trace: after its gaps) unless --closed-loop, --gaps or
-    --speed says otherwise. Data that the trace reads before it writes them are
-    mapped before the run.
+    at the times of the trace (in a disksim-validate trace, after its gaps), unless --closed-loop,
+    --gaps or --speed is given. Data that the trace reads before it writes them are mapped before
+    the run.
     """
     from gordon import flash
     from gordon.cli import flash_view, runs
@@ -57,8 +57,8 @@ def replay(trace: str, **given: Any) -> None:
 def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
-    By default a closed loop with 32 requests outstanding. Reads read data that was written
-    before. A write is acknowledged when it is programmed.
+    The default is a closed loop with 32 requests outstanding. Reads are of data written before the
+    run. A write is acknowledged when it is programmed.
     """
     from gordon import flash
     from gordon.cli import flash_view, runs
@@ -105,7 +105,14 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
     metavar="SHARE",
     help="Logical pages per page of the closed blocks.",
 )
-@click.option("--pages-per-block", type=options.COUNT, default=64, show_default=True, metavar="N")
+@click.option(
+    "--pages-per-block",
+    type=options.COUNT,
+    default=64,
+    show_default=True,
+    metavar="N",
+    help="Number of pages per block.",
+)
 @click.option(
     "--blocks",
     type=options.COUNT,
@@ -123,18 +130,24 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
     help="Write copies of garbage collection through a separate write point.",
 )
 @click.option(
-    "--hot-space", type=options.SHARE, metavar="SHARE", help="Fraction of the pages that is hot."
+    "--hot-space",
+    type=options.SHARE,
+    metavar="SHARE",
+    help="Fraction of the pages that is hot.  [default: uniform writes]",
 )
 @click.option(
-    "--hot-share", type=options.SHARE, metavar="SHARE", help="Fraction of the writes to hot pages."
+    "--hot-share",
+    type=options.SHARE,
+    metavar="SHARE",
+    help="Fraction of the writes that are to hot pages.",
 )
 @options.seed("of the writes.")
 @options.json_out
 def wa(json_path: str | None, **given: Any) -> None:
-    """Show what write amplification to expect.
+    """Simulate the write amplification of random writes.
 
-    The write amplification of single-page random writes in the steady state, simulated by the
-    translation layer itself. The theoretical value, if any, is printed for comparison only.
+    The writes are of single pages, in the steady state. The translation layer itself is simulated;
+    the theoretical value, if any, is printed for comparison only.
     """
     from gordon import flash
     from gordon.cli import output, terminal

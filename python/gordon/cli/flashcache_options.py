@@ -24,8 +24,9 @@ _OPTIONS = (
         "--ecc",
         type=options.COUNT,
         metavar="N",
-        help="flashcache: correct N wrong bits of each 512 bytes of flash; the erases that a block "
-        "lasts for and the time of a read follow.  [default: 1, the code of the rating]",
+        help="flashcache: number of wrong bits corrected in each 512 bytes of flash. The "
+        "endurance of a block and the time of a read depend on it.  [default: 1, the code of the "
+        "rating]",
     ),
     click.option(
         "--backend",

@@ -45,7 +45,7 @@ from gordon.cli.meter import IDLE, INTERVAL, METERS, ROOT, TAIL, amount
     "--skewed", is_flag=True, help="Also sort skewed keys once, as the Daytona category requires."
 )
 @click.option("--keep", is_flag=True, help="Keep input and output afterwards.")
-@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power.")
+@click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power as CSV.")
 @options.report_out
 @ROOT
 @options.json_out

@@ -103,7 +103,10 @@ def meter() -> None:
 @ROOT
 @options.json_out
 def list_(root: Path, json_path: str | None) -> None:
-    """List the meters, what each measures, and why others are not available."""
+    """List the meters of this machine.
+
+    Prints what each measures, and why others are not available.
+    """
     from gordon.cli import output, terminal
     from gordon.cli.meter_view import show_list
     from gordon.energy import find
@@ -131,7 +134,7 @@ def list_(root: Path, json_path: str | None) -> None:
 )
 @ROOT
 def watch(meters: tuple[str, ...], interval_s: float, count: int | None, root: Path) -> None:
-    """Print the power now drawn, one line per sample, until Ctrl-C."""
+    """Print the current power, one line per sample, until Ctrl-C."""
     from gordon.cli.meter_view import follow
     from gordon.energy import find
 
@@ -162,10 +165,11 @@ def watch(meters: tuple[str, ...], interval_s: float, count: int | None, root: P
 @options.json_out
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(command: tuple[str, ...], out: str | None, json_path: str | None, **given: Any) -> None:
-    """Run a command and measure its energy, its mean power and the energy above idle.
+    """Run a command and measure its energy.
 
-    The exit status is that of the command, or 1 if no meter gave a sample during a run. With
-    `--json -` the command's output goes to stderr.
+    Prints the energy, the mean power and the energy above idle. The exit status is that of the
+    command, or 1 if no meter gave a sample during a run. With `--json -` the command's output goes
+    to stderr.
     """
     from gordon import GordonError, energy
     from gordon.cli import output, say, terminal

@@ -90,12 +90,16 @@ device = _all(
         help="Override a value of the device: ftl.victim=fifo, timing.read=50us; capacity=8GiB "
         "reduces the blocks of each plane.",
     ),
-    click.option("--super-page", metavar="SIZE", help="Size of a super-page: 64KiB."),
+    click.option(
+        "--super-page",
+        metavar="SIZE",
+        help="Size of a super-page, such as 64KiB.  [default: the device's]",
+    ),
     click.option(
         "--write-points",
         type=COUNT,
         metavar="N",
-        help="Number of write points, each with an open super-page.",
+        help="Number of write points, each with an open super-page.  [default: the device's]",
     ),
     click.option(
         "--precondition",
@@ -120,7 +124,7 @@ disks = _all(
         "--stripe",
         type=COUNT,
         metavar="N",
-        help="Stripe over N disks (RAID-0), mirrors included.",
+        help="Stripe over N disks (RAID-0), mirrors included.  [default: no striping]",
     ),
     click.option(
         "--stripe-unit",
@@ -143,7 +147,7 @@ disks = _all(
     click.option(
         "--coalesce",
         metavar="SIZE",
-        help="Merge queued requests with adjacent ones, up to this size.",
+        help="Merge queued requests with adjacent ones, up to this size.  [default: do not merge]",
     ),
     click.option(
         "--scheduler",
@@ -157,12 +161,13 @@ host = _all(
     click.option(
         "--closed-loop",
         is_flag=True,
-        help="Keep a constant number of requests outstanding and ignore the load's own times.",
+        help="Keep a constant number of requests outstanding and ignore the times of the load.",
     ),
     click.option(
         "--gaps",
         is_flag=True,
-        help="Issue each request the trace's gap after its predecessor completes.",
+        help="Issue each request after the previous one is complete and the gap between the two "
+        "in the trace has passed.",
     ),
     click.option(
         "--queue-depth",
@@ -172,12 +177,16 @@ host = _all(
         "loop, 1 with gaps, no limit for arrivals]",
     ),
     click.option(
-        "--speed", type=NUMBER, metavar="X", help="Speed up the load's arrivals by this factor."
+        "--speed",
+        type=NUMBER,
+        metavar="X",
+        help="Speed up the arrivals of the load by this factor.  [default: 1]",
     ),
     click.option(
         "--split",
         metavar="SIZE",
-        help="Split larger requests into device requests of at most this size.",
+        help="Split larger requests into device requests of at most this size.  [default: do not "
+        "split]",
     ),
     click.option(
         "--fit",
@@ -191,7 +200,8 @@ host = _all(
         "--weights",
         metavar="N,N...",
         callback=lambda ctx, param, text: _weights(ctx, param, text),
-        help="Requests that each queue issues per round, in the order of the queues.",
+        help="Numbers of requests that the queues issue per round, in the order of the queues.  "
+        "[default: 1 each]",
     ),
     seed("The same seed gives the same results."),
 )
@@ -204,7 +214,8 @@ trace = _all(
     click.option(
         "--queue-by",
         type=click.Choice(["one", "device", "process"]),
-        help="Submission queues: a single one, one per device of the trace, or one per process.",
+        help="Submission queues: a single one, one per device of the trace, or one per process.  "
+        "[default: one]",
     ),
 )
 
@@ -238,9 +249,16 @@ bench = _all(
         help="hot-cold: fraction of requests to the hot part.  [default: 0.9]",
     ),
     click.option("--exponent", type=NUMBER, metavar="S", help="zipf: exponent.  [default: 0.99]"),
-    click.option("--way", type=click.Choice(["read", "write"]), help="gordon-pair: operation."),
     click.option(
-        "--queues", type=COUNT, metavar="N", help="Number of submission queues, used round-robin."
+        "--way",
+        type=click.Choice(["read", "write"]),
+        help="gordon-pair: operation.  [default: read]",
+    ),
+    click.option(
+        "--queues",
+        type=COUNT,
+        metavar="N",
+        help="Number of submission queues, used round-robin.  [default: 1]",
     ),
     click.option(
         "--every",
@@ -253,7 +271,7 @@ bench = _all(
 pair_order = click.option(
     "--order",
     type=click.Choice(["random", "sequential"]),
-    help="gordon-pair: order of the regions.",
+    help="gordon-pair: order of the regions.  [default: random]",
 )
 
 requests_out = click.option(

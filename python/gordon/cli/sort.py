@@ -63,13 +63,13 @@ def _transfer(what: str, help: str) -> options.Decorator:
     "keys",
     multiple=True,
     metavar="KEY",
-    help="Lines: a key of sort(1), 2,2n. Records: START:END[:TYPE][:r], 8:16:u64be. Repeatable, "
-    "most significant key first.  [default: the whole line or record]",
+    help="Lines: a key as for sort(1), such as 2,2n. Records: START:END[:TYPE][:r], such as "
+    "8:16:u64be. Repeatable, most significant key first.  [default: the whole line or record]",
 )
 @click.option(
     "--order",
     metavar="LETTERS",
-    help="Lines: options of sort(1) for keys without their own, of b d f g h i M n r V.",
+    help="Lines: options of sort(1) for keys without options: letters of bdfghiMnrV.",
 )
 @click.option(
     "--field-separator",
@@ -88,8 +88,8 @@ def _transfer(what: str, help: str) -> options.Decorator:
     "--unique",
     "-u",
     is_flag=True,
-    help="Write only the first of the records whose keys are equal, as sort -u does; "
-    "--last-resort is not a key.",
+    help="Write only the first of the records whose keys are equal, as sort -u does. The order of "
+    "--last-resort is not part of the key.",
 )
 @click.option(
     "--memory",

@@ -79,7 +79,7 @@ def number(least: int, bits: int) -> Callable[..., int | None]:
 )
 @options.json_out
 def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> None:
-    """Generate records to sort: the bytes that gensort of sortbenchmark.org makes.
+    """Generate records to sort, as gensort of sortbenchmark.org does.
 
     Each record has 100 bytes, of which the first 10 are the key. Parts of one file can be generated
     on several machines, each with its own --start. The printed checksum is that of gensort -c;

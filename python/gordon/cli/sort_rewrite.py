@@ -65,11 +65,11 @@ def rewrite(
     json_path: str | None,
     report: str | None,
 ) -> None:
-    """Measure the cost of overwriting an output on a served device, and its cause.
+    """Measure the cost of overwriting an output, and its cause.
 
-    Repeats figure 10 of the JouleSort paper with the telemetry of the flash translation layer: each
-    round overwrites the old output, deletes it without TRIM, and deletes it with TRIM, in random
-    order. It needs root, as it remounts the file system to switch discards.
+    Repeats figure 10 of the JouleSort paper on a served device, with the telemetry of its flash
+    translation layer: each round overwrites the old output, deletes it without TRIM, and deletes it
+    with TRIM, in random order. It needs root, as it remounts the file system to switch discards.
     """
     from gordon.cli import output, terminal
     from gordon.cli.sort_rewrite_view import show

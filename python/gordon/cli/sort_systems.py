@@ -44,10 +44,11 @@ def extrapolate(
     json_path: str | None,
     plot: str | None,
 ) -> None:
-    """Model the time, power and records/J of a sort on other systems, and what limits it.
+    """Model the time, power and records/J of a sort on other systems.
 
     SYSTEMS is a TOML file of parts and systems; the default is the systems of the JouleSort paper,
-    each compared with its measured row. All values outside of the measured columns are modelled.
+    each compared with its measured row. The limit of each phase is printed, too. All values outside
+    of the measured columns are modelled.
     """
     from gordon.cli import output, sort_systems_view
     from gordon.cli.terminal import data, messages

@@ -126,13 +126,14 @@ def tune(
     precondition: float | None,
     **given: Any,
 ) -> None:
-    """Search the settings that sort best on your own devices.
+    """Find the settings that sort best on your own devices.
 
     The defaults run first, several times: their deviation is the noise. Then come the methods, the
     transfer sizes of the JouleSort paper, and one setting at a time; settings that are better
     beyond the noise are tried again. The gain is measured at the end, with the best settings and
-    the defaults alternating, until it is known to within 1 % or the budget ends. After Ctrl-C or
-    SIGTERM before that, the settings are the defaults, and the exit status is 130 or 143.
+    the defaults alternating, until it is known to within 1 % or the budget ends. If the search is
+    interrupted before that, it writes the defaults, and the exit status is 130 (Ctrl-C) or 143
+    (SIGTERM).
     """
     from gordon.cli import output, sort_tune_view, terminal
     from gordon.sort import tune as api

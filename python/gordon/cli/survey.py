@@ -26,8 +26,8 @@ import click
     default=0.05,
     show_default=True,
     metavar="SHARE",
-    help="Maximum distance between nodes that run copies of one trace, as a fraction of its "
-    "length. 0: in step; 1: every phase runs at all times.",
+    help="Maximum shift in time between nodes that run copies of one trace, as a fraction of its "
+    "length. 0: all nodes are in the same phase; 1: at any time each phase runs on some node.",
 )
 @click.option(
     "--set",

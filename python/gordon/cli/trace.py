@@ -38,8 +38,8 @@ class Trace(WithDefault):
 
 @click.group(cls=Trace)
 def trace() -> None:
-    """Run a command and trace what the machine does meanwhile: processor, memory, network, disks,
-    every block I/O. The trace is a folder; the exit status is the command's.
+    """Run a command and record the machine's use of processor, memory, network and disks, with
+    every block I/O. The trace is a folder; the exit status is that of the command.
     """
 
 
@@ -61,7 +61,7 @@ def trace() -> None:
 )
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
 def record(out: str, interval: int, memory: int | None, command: tuple[str, ...]) -> None:
-    """Run a command and trace what the machine does meanwhile."""
+    """Run a command and trace what the machine does."""
     if memory is not None and memory < LEAST_MEMORY:
         raise click.BadParameter("no command runs in less than 1MiB", param_hint="--memory")
     from gordon import _core
@@ -77,7 +77,7 @@ def record(out: str, interval: int, memory: int | None, command: tuple[str, ...]
 @click.argument("folder", metavar="DIR")
 @click.option("--json", "json_path", metavar="PATH", help="Write the summary as JSON (-: stdout).")
 def show(folder: str, json_path: str | None) -> None:
-    """Show what a trace holds."""
+    """Show a summary of a trace."""
     from gordon import _core
     from gordon.cli import output
 
@@ -102,7 +102,9 @@ def show(folder: str, json_path: str | None) -> None:
     help="Format of OUT. OUT.gz and OUT.zst are compressed.  [default: gordon for blocks, "
     "oracleGeneral for objects]",
 )
-@click.option("--json", "json_path", metavar="PATH", help="Write what IN holds (-: stdout).")
+@click.option(
+    "--json", "json_path", metavar="PATH", help="Write a summary of IN as JSON (-: stdout)."
+)
 def convert(
     source: str,
     target: str,
@@ -111,10 +113,10 @@ def convert(
     json_path: str | None,
     **given: Any,
 ) -> None:
-    """Convert a trace: from any format that is read to one that is written.
+    """Convert a trace to another format.
 
     IN may be compressed (.gz, .zst, .xz, .bz2); - is stdin or stdout. `gordon trace formats` lists
-    the formats.
+    the formats, and marks those that can be written.
     """
     from gordon import _core
     from gordon.cli import output
@@ -141,7 +143,7 @@ def convert(
 @trace.command()
 @click.option("--json", "json_path", metavar="PATH", help="Write the list as JSON (-: stdout).")
 def formats(json_path: str | None) -> None:
-    """List the formats of traces: blocks and objects, and where each is documented."""
+    """List the formats of block and object traces, with their sources."""
     from gordon import _core
     from gordon.cli import output
     from gordon.cli.terminal import Column, data

@@ -33,7 +33,7 @@ OPTIONS = (
     click.option(
         "--format",
         metavar="F",
-        help="Format of the trace (`gordon trace formats`).  [default: detected from its content]",
+        help="Format of the trace (`gordon trace formats`).  [default: auto-detected]",
     ),
     click.option(
         "--columns",
@@ -58,22 +58,22 @@ OPTIONS = (
         "--reads",
         multiple=True,
         metavar="WORD",
-        help="With --columns: a word of the operation that is a read; repeatable.  "
-        "[default: R, read, get, ... and 0]",
+        help="With --columns: value of the operation that means a read; repeatable.  [default: R, "
+        "read, get, ... and 0]",
     ),
     click.option(
         "--writes",
         multiple=True,
         metavar="WORD",
-        help="With --columns: a word of the operation that is a write; repeatable.  "
-        "[default: W, write, set, put, ... and 1]",
+        help="With --columns: value of the operation that means a write; repeatable.  [default: "
+        "W, write, set, put, ... and 1]",
     ),
     click.option(
         "--trims",
         multiple=True,
         metavar="WORD",
-        help="With --columns: a word of the operation that is a discard; repeatable.  "
-        "[default: D, discard, trim and 3]",
+        help="With --columns: value of the operation that means a discard; repeatable.  [default: "
+        "D, discard, trim and 3]",
     ),
     click.option(
         "--device",
@@ -88,8 +88,8 @@ OPTIONS = (
     click.option(
         "--order",
         type=click.Choice(["strict", "clamp", "sort"]),
-        help="Handling of times that go backwards: report an error, clamp them to the time "
-        "before, or sort by time.  [default: strict; clamp for access logs]",
+        help="Handling of times that go backwards: report an error, replace them by the previous "
+        "time, or sort by time.  [default: strict; clamp for access logs]",
     ),
     click.option(
         "--time-unit",
@@ -99,7 +99,7 @@ OPTIONS = (
     click.option(
         "--event",
         type=click.Choice(["queue", "issue", "complete"]),
-        help="Event that counts in blkparse, blktrace and ftrace traces.  "
+        help="Event of blkparse, blktrace and ftrace traces that is taken as the request.  "
         "[default: issue, if the trace has it]",
     ),
 )
