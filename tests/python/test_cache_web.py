@@ -130,7 +130,7 @@ def test_a_log_may_go_back_in_time(run: Run, tmp_path: Path) -> None:
     report = json.loads((tmp_path / "report.json").read_text())
     assert (report["requests"], report["hits"]) == (3, 1)
     assert report["provenance"]["trace"]["clamped"] == 2
-    # Asked for strict order, no hint names an option that cannot work.
+    # With --order strict, no hint names an option that cannot work.
     ran = run("cache", "replay", "back.log", "--dram", "1MiB", "--order", "strict")
     assert ran.status == 1
     hint = ran.err.partition("\n  try: ")[2]

@@ -278,7 +278,7 @@ class Wide(fit._Simulated):
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_sectors_of_4096_bytes(preset: str) -> None:
-    """Asked by those, it is the same disk."""
+    """A disk with requests of such sectors has the same parameters."""
     truth, wide = disk.load(preset), Wide({"device": device.made(preset, None, ())})
     found = answered(extract(wide.capacity() // 4096, 1, True), wide)
     made = model(found, disk.load("sata-7200-1tb"), "itself", "it", 4096)
