@@ -12,7 +12,7 @@
 //! numbers are `block * pages_per_block + page`.
 
 use crate::{Geometry, GeometryError};
-use gordon_units::{BlockId, Bytes, Ppn};
+use gordon_units::{BlockId, Bytes, Divisor, Ppn};
 
 /// Index of a die group: a rectangle of dies that operate together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,37 +96,11 @@ pub struct Layout {
     by_set: Divisor,
 }
 
-/// Division by an invariant divisor as a multiplication (Granlund and Montgomery, PLDI'94). Each
-/// flash operation needs several such divisions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Divisor {
-    by: u32,
-    /// (2^64 - 1) / by, rounded down.
-    factor: u64,
-}
-
-impl Divisor {
-    /// A divisor `by`, which must not be zero.
-    fn new(by: u32) -> Self {
-        Self { by, factor: u64::MAX / u64::from(by) }
-    }
-
-    /// (n + 1) factor / 2^64 is less than (n + 1) / by, by at most (n + 1) / 2^64 <= 1 / by. So it
-    /// is at least n / by and less than (n + 1) / by, and its integer part is that of n / by.
-    #[inline]
-    fn divide(self, n: u32) -> u32 {
-        // The quotient is at most `n`, so the cast cannot truncate.
-        #[allow(clippy::cast_possible_truncation)]
-        {
-            (((u128::from(n) + 1) * u128::from(self.factor)) >> 64) as u32
-        }
-    }
-
-    #[inline]
-    fn remainder(self, n: u32) -> u32 {
-        // The product is at most `n`, so it does not wrap.
-        n.wrapping_sub(self.divide(n).wrapping_mul(self.by))
-    }
+/// A quotient or remainder of a number of 32 bits.
+#[inline]
+#[allow(clippy::cast_possible_truncation)]
+fn low32(n: u64) -> u32 {
+    n as u32
 }
 
 impl Layout {
@@ -158,9 +132,9 @@ impl Layout {
             die_groups,
             die_groups_per_bus_group,
             blocks: blocks as u32,
-            by_block: Divisor::new(geometry.pages_per_block),
-            by_die_group: Divisor::new(die_groups),
-            by_set: Divisor::new(die_groups * geometry.blocks_per_plane),
+            by_block: Divisor::new(geometry.pages_per_block.into()),
+            by_die_group: Divisor::new(die_groups.into()),
+            by_set: Divisor::new((die_groups * geometry.blocks_per_plane).into()),
         })
     }
 
@@ -223,32 +197,32 @@ impl Layout {
     /// Index of a super-block's plane set within its die group.
     #[inline]
     pub fn plane_set_of(&self, block: BlockId) -> u32 {
-        self.by_set.divide(block.0)
+        low32(self.by_set.floor(block.0.into()))
     }
 
     /// The die group of a super-block.
     #[inline]
     pub fn die_group_of(&self, block: BlockId) -> DieGroupId {
-        DieGroupId(self.by_die_group.remainder(block.0))
+        DieGroupId(low32(self.by_die_group.rest(block.0.into())))
     }
 
     /// The super-block of a super-page.
     #[inline]
     pub fn block_of(&self, ppn: Ppn) -> BlockId {
-        BlockId(self.by_block.divide(ppn.0))
+        BlockId(low32(self.by_block.floor(ppn.0.into())))
     }
 
     /// Index of a super-page within its super-block.
     #[inline]
     pub fn page_of(&self, ppn: Ppn) -> u32 {
-        self.by_block.remainder(ppn.0)
+        low32(self.by_block.rest(ppn.0.into()))
     }
 
     /// The super-block of a super-page, and the index of the super-page within it.
     #[inline]
     pub fn place_of(&self, ppn: Ppn) -> (BlockId, u32) {
-        let block = self.block_of(ppn);
-        (block, ppn.0 - block.0 * self.geometry.pages_per_block)
+        let (block, page) = self.by_block.divide(ppn.0.into());
+        (BlockId(low32(block)), low32(page))
     }
 
     /// The number of super-page `page` of super-block `block`.
