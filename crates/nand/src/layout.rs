@@ -231,18 +231,3 @@ impl Layout {
         Ppn(block.0 * self.geometry.pages_per_block + page)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn division_by_multiplication_is_exact() {
-        for by in (1..300).chain([1 << 16, (1 << 31) - 1, 1 << 31, u32::MAX]) {
-            let divisor = Divisor::new(by);
-            for n in (0..1000).chain([by - 1, by, u32::MAX / 2, u32::MAX - 1, u32::MAX]) {
-                assert_eq!((divisor.divide(n), divisor.remainder(n)), (n / by, n % by), "{n}/{by}");
-            }
-        }
-    }
-}
