@@ -128,16 +128,33 @@ impl SubRequestPool {
 /// State of a page buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BufferState {
-    /// The page is being read.
-    Reading,
-    /// The page was read, and its data are unreadable.
-    Lost,
-    /// The content is complete and waits for a write point.
-    Ready,
-    /// The buffer is being programmed; its content must not change.
-    Programming,
+    /// The page is being read from slot `psn`, whose block is pinned.
+    Reading { psn: u32 },
+    /// The page was read from slot `psn`, and its data are unreadable.
+    Lost { psn: u32 },
+    /// The content is complete and waits for a write point. `prev` is the previous buffer in the
+    /// list of waiting buffers; undefined for the first.
+    Ready { prev: u32 },
+    /// The buffer is being programmed to slot `psn`; its content must not change.
+    Programming { psn: u32, content: Programmed },
     /// The buffer holds the page read last.
     Cached,
+}
+
+impl BufferState {
+    /// A complete content that is in no list yet.
+    pub const READY: Self = Self::Ready { prev: NONE };
+}
+
+/// The content of a program in flight, with the write point for which it is programmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Programmed {
+    /// Logical pages.
+    Data { point: u32 },
+    /// The summary of the pages before it in its block.
+    Summary { point: u32 },
+    /// A page of the trim journal, which has no write point.
+    Trims,
 }
 
 /// Why a page is copied.
@@ -158,16 +175,10 @@ pub(crate) struct PageBuffer {
     pub lpn: u32,
     /// The slot of the page on the array while the map refers to the buffer; `NONE` if unmapped.
     pub mapped_psn: u32,
-    /// Reading: the slot being read, whose block is pinned. Programming: the slot being programmed.
-    pub psn: u32,
     /// The next buffer of the same flash operation or of the same list; `NONE` for the last.
     pub next: u32,
-    /// Programming: the write point. In a list: the previous buffer; undefined for the first.
-    pub point_or_prev: u32,
     /// The number of host stalls before the buffer was created.
     pub stalls: u32,
-    /// Programming: the sequence number of the page.
-    pub sequence: u64,
     /// Reads that wait for the content.
     pub waiting_reads: SubRequestList,
     /// Writes whose data are in the buffer's next program, or in the one in flight.
@@ -186,17 +197,16 @@ pub(crate) struct PageBuffer {
     pub buffered: bool,
 }
 
+const _: () = assert!(size_of::<PageBuffer>() == 64);
+
 impl PageBuffer {
     #[inline]
     pub fn new(lpn: u32, mapped_psn: u32, state: BufferState) -> Self {
         Self {
             lpn,
             mapped_psn,
-            psn: mapped_psn,
             next: NONE,
-            point_or_prev: 0,
             stalls: 0,
-            sequence: 0,
             waiting_reads: SubRequestList::EMPTY,
             pending_writes: SubRequestList::EMPTY,
             deferred: SubRequestList::EMPTY,
@@ -211,9 +221,25 @@ impl PageBuffer {
     /// Whether the buffer serves reads only.
     #[inline]
     pub fn only_reads(&self) -> bool {
-        self.state == BufferState::Reading
+        matches!(self.state, BufferState::Reading { .. })
             && self.pending_writes.is_empty()
             && self.copy_cause.is_none()
+    }
+
+    /// The slot that is being read or programmed.
+    ///
+    /// # Panics
+    /// Panics if no operation on the buffer is in flight.
+    #[inline]
+    pub fn psn(&self) -> u32 {
+        match self.state {
+            BufferState::Reading { psn }
+            | BufferState::Lost { psn }
+            | BufferState::Programming { psn, .. } => psn,
+            BufferState::Ready { .. } | BufferState::Cached => {
+                panic!("no operation on the buffer is in flight: {:?}", self.state)
+            }
+        }
     }
 }
 
@@ -255,6 +281,20 @@ impl BufferPool {
         self.used -= 1;
         self.pool[at as usize].next = self.free;
         self.free = at;
+    }
+
+    /// The buffer before `at` in the list in which both wait.
+    fn prev(&self, at: u32) -> u32 {
+        let state = self[at].state;
+        let BufferState::Ready { prev } = state else { panic!("{state:?} is in no list") };
+        prev
+    }
+
+    #[inline(always)]
+    fn set_prev(&mut self, at: u32, prev: u32) {
+        let state = &mut self[at].state;
+        assert!(matches!(state, BufferState::Ready { .. }), "{state:?} is in no list");
+        *state = BufferState::Ready { prev };
     }
 
     /// Number of buffers, used and unused.
@@ -311,7 +351,7 @@ impl BufferList {
         let first = self.head == NONE;
         self.head = select_unpredictable(first, at, self.head);
         let tail = select_unpredictable(first, at, self.tail);
-        buffers[at].point_or_prev = tail;
+        buffers.set_prev(at, tail);
         buffers[tail].next = at;
         buffers[at].next = NONE;
         self.tail = at;
@@ -322,7 +362,7 @@ impl BufferList {
         buffers[at].next = self.head;
         match self.head {
             NONE => self.tail = at,
-            head => buffers[head].point_or_prev = at,
+            head => buffers.set_prev(head, at),
         }
         self.head = at;
         self.len += 1;
@@ -353,13 +393,13 @@ impl BufferList {
         buffers[before].next = next;
         match next {
             NONE => self.tail = before,
-            next => buffers[next].point_or_prev = before,
+            next => buffers.set_prev(next, before),
         }
     }
 
     /// Removes a buffer that is in the list.
     pub fn remove(&mut self, buffers: &mut BufferPool, at: u32) {
-        let before = if at == self.head { NONE } else { buffers[at].point_or_prev };
+        let before = if at == self.head { NONE } else { buffers.prev(at) };
         assert_eq!(self.after(buffers, before), at);
         self.unlink(buffers, before);
     }

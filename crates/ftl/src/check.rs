@@ -1,6 +1,6 @@
 //! Consistency checks between the tables of a layer.
 
-use crate::blocks::BlockState;
+use crate::blocks::BlockCondition;
 use crate::buffer::PageBuffer;
 use crate::io::ActionSink;
 use crate::machine::Ftl;
@@ -158,7 +158,7 @@ impl<O: ActionSink> Ftl<O> {
             if self.map.filled_in(end..slots.end) > 0 {
                 return Err(Inconsistency::Unwritten(block));
             }
-            if filled > 0 && self.blocks.state(block) == BlockState::Free {
+            if filled > 0 && self.blocks.condition(block) == BlockCondition::Free {
                 return Err(Inconsistency::Free(block));
             }
         }
@@ -214,9 +214,9 @@ mod tests {
         (psn, ftl.block_of(psn))
     }
 
-    fn in_state(ftl: &Layer, state: BlockState) -> BlockId {
+    fn in_condition(ftl: &Layer, condition: BlockCondition) -> BlockId {
         let mut blocks = (0..ftl.blocks.len()).map(BlockId);
-        blocks.find(|&block| ftl.blocks.state(block) == state).unwrap()
+        blocks.find(|&block| ftl.blocks.condition(block) == condition).unwrap()
     }
 
     #[test]
@@ -264,12 +264,12 @@ mod tests {
             assert!(found.as_ref().is_some_and(bits), "{found:?}");
         }
         let beyond = found(|ftl| {
-            let summary = ftl.block_slots(in_state(ftl, BlockState::Closed)).end - 1;
+            let summary = ftl.block_slots(in_condition(ftl, BlockCondition::Closed)).end - 1;
             ftl.map.fill(summary);
         });
         assert!(beyond.iter().all(|found| matches!(found, Some(Inconsistency::Unwritten(_)))));
         let ahead = found(|ftl| {
-            let block = in_state(ftl, BlockState::Open);
+            let block = in_condition(ftl, BlockCondition::Open);
             let last = ftl.block_slots(block).start + ftl.data_pages * ftl.config.slots - 1;
             ftl.map.fill(last);
         });
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn a_free_block_with_a_page_is_found() {
         let [_, quick] = found(|ftl| {
-            let block = in_state(ftl, BlockState::Free);
+            let block = in_condition(ftl, BlockCondition::Free);
             ftl.map.fill(ftl.block_slots(block).start);
             ftl.blocks.add_valid(block, 1);
         });
@@ -305,7 +305,7 @@ mod tests {
     #[should_panic(expected = "is erased with 0 valid pages, 1 in its bitmap")]
     fn a_block_whose_bitmap_is_not_empty_is_not_erased() {
         let mut ftl = layer();
-        let block = in_state(&ftl, BlockState::Free);
+        let block = in_condition(&ftl, BlockCondition::Free);
         ftl.map.fill(ftl.block_slots(block).start);
         ftl.erase(block);
     }

@@ -6,7 +6,7 @@
 //! form. The caller adds what identifies the array and the configuration, and a checksum.
 //! Statistics start at zero again, and no page stays in a buffer.
 
-use crate::blocks::BlockState;
+use crate::blocks::{BlockCondition, BlockSnapshot};
 use crate::buffer::NONE;
 use crate::config::{Config, FtlConfigError};
 use crate::io::ActionSink;
@@ -101,18 +101,11 @@ impl<O: ActionSink> Ftl<O> {
             self.buffers.remove(at);
         }
         for block in (0..self.blocks.len()).map(BlockId) {
-            out(&self.blocks.sequence(block).to_le_bytes());
-            out(&self.blocks.valid(block).to_le_bytes());
-            out(&self.blocks.erases(block).to_le_bytes());
-            out(&[match self.blocks.state(block) {
-                BlockState::Free => 0,
-                BlockState::Open => 1,
-                BlockState::Closed => 2,
-                BlockState::Bad => 3,
-                // A block stays in this state only if it holds an unreadable page, since nothing is
-                // in flight.
-                BlockState::Collecting => 4,
-            }]);
+            let BlockSnapshot { sequence, valid, erases, condition } = self.blocks.snapshot(block);
+            out(&sequence.to_le_bytes());
+            out(&valid.to_le_bytes());
+            out(&erases.to_le_bytes());
+            out(&[condition.code()]);
         }
         let listed = self.blocks.in_order();
         out(&u32::try_from(listed.len()).expect("numbered in 32 bits").to_le_bytes());
@@ -147,37 +140,48 @@ impl<O: ActionSink> Ftl<O> {
     ) -> Result<Self, CheckpointError> {
         let wrong = |what| Err(CheckpointError::Wrong(what));
         let mut input = ByteSource(input);
-        let mut states = Vec::with_capacity(layout.blocks() as usize);
+        let mut blocks = Vec::with_capacity(layout.blocks() as usize);
         for _ in 0..layout.blocks() {
-            let (sequence, valid, erases) = (input.u64()?, input.u32()?, input.u32()?);
-            let mut state = [0];
-            input.fill(&mut state)?;
-            states.push((sequence, valid, erases, state[0]));
+            let sequence = input.u64()?;
+            let valid = input.u32()?;
+            let erases = input.u32()?;
+            let mut code = [0];
+            input.fill(&mut code)?;
+            let Some(condition) = BlockCondition::from_code(code[0]) else {
+                return wrong("a block that cannot be");
+            };
+            blocks.push(BlockSnapshot { sequence, valid, erases, condition });
         }
         let listed = input.u32()?;
         if listed > layout.blocks() {
             return wrong("more closed blocks than blocks");
         }
         let listed: Vec<_> = (0..listed).map(|_| input.u32()).collect::<Result<_, _>>()?;
-        let numbered = (0..).map(BlockId).zip(&states);
-        let bad: Vec<_> = numbered.filter(|(_, s)| s.3 >= 3).map(|(id, _)| id).collect();
+        let in_service = |block: &BlockSnapshot| {
+            !matches!(block.condition, BlockCondition::Bad | BlockCondition::Unreadable)
+        };
+        let numbered = (0..).map(BlockId).zip(&blocks);
+        let bad: Vec<_> = numbered.filter(|(_, b)| !in_service(b)).map(|(id, _)| id).collect();
         let mut ftl = Self::worn(layout, config, &bad, out)?;
         let most = ftl.data_pages * config.slots;
-        if states.iter().any(|&(_, valid, _, state)| valid > most || state > 4) {
+        if blocks.iter().any(|block| block.valid > most) {
             return wrong("a block that cannot be");
         }
-        let mut seen = vec![false; states.len()];
+        let has = |block: u32, condition| {
+            blocks.get(block as usize).is_some_and(|block| block.condition == condition)
+        };
+        let mut seen = vec![false; blocks.len()];
         for &block in &listed {
-            match states.get(block as usize) {
-                Some((.., 2)) if !core::mem::replace(&mut seen[block as usize], true) => {}
-                _ => return wrong("a block listed that is not closed, or twice"),
+            let closed = has(block, BlockCondition::Closed);
+            if !closed || core::mem::replace(&mut seen[block as usize], true) {
+                return wrong("a block listed that is not closed, or twice");
             }
         }
         let mut points = Vec::new();
         for _ in 0..config.points() {
             let (at, block) = (input.u32()?, input.u32()?);
             let (sequence, next) = (input.u64()?, input.u32()?);
-            let open = states.get(block as usize).is_some_and(|&(.., state)| state == 1);
+            let open = has(block, BlockCondition::Open);
             let held = |&(other, of, ..): &(usize, u32, u64, u32)| {
                 other == at as usize || (of == block && open)
             };
@@ -190,7 +194,7 @@ impl<O: ActionSink> Ftl<O> {
             }
             points.push((at as usize, block, sequence, next));
         }
-        ftl.blocks.restore(&states, &listed, input.u64()?);
+        ftl.blocks.restore(&blocks, &listed, input.u64()?);
         for (at, block, sequence, next) in points {
             if block == u32::MAX {
                 ftl.write_points.requeue(at);
@@ -211,7 +215,7 @@ impl<O: ActionSink> Ftl<O> {
         if !ftl.map.restore(&mut fill) {
             return Err(CheckpointError::Short);
         }
-        ftl.stats.preloaded = states.iter().map(|&(_, valid, ..)| u64::from(valid)).sum();
+        ftl.stats.preloaded = blocks.iter().map(|block| u64::from(block.valid)).sum();
         if ftl.is_sound(progress)? { Ok(ftl) } else { wrong("its map and its blocks disagree") }
     }
 }

@@ -1,11 +1,11 @@
 //! Handling of completed and failed operations.
 
 use crate::buffer::{
-    BufferList, BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
+    BufferList, BufferState, NONE, PageBuffer, PendingSubRequest, Programmed, SubRequestKind,
+    SubRequestList,
 };
 use crate::io::{AckSource, Action, ActionSink, RequestId};
 use crate::machine::Ftl;
-use crate::trim_journal::JOURNAL_POINT;
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
@@ -30,14 +30,12 @@ impl<O: ActionSink> Ftl<O> {
     pub(crate) fn failed(&mut self, op: FlashOp) {
         match op {
             FlashOp::Read { .. } => panic!("a read loses single buffers"),
-            FlashOp::Program { ppn, buf } => {
-                let buffer = &self.buffers[buf.0];
-                if !buffer.in_map && buffer.point_or_prev == JOURNAL_POINT {
-                    self.journal_failed(ppn, buf.0);
-                } else {
-                    self.program_failed(ppn, buf.0);
+            FlashOp::Program { ppn, buf } => match self.programmed(buf.0) {
+                Programmed::Trims => self.journal_failed(ppn, buf.0),
+                Programmed::Data { point } | Programmed::Summary { point } => {
+                    self.program_failed(ppn, buf.0, point as usize);
                 }
-            }
+            },
             FlashOp::Erase { block } => {
                 self.write_points.drop_load(self.layout.die_group_of(block));
                 self.collector.forget(block);
@@ -55,11 +53,10 @@ impl<O: ActionSink> Ftl<O> {
         let mut at = head;
         while at != NONE {
             let next = core::mem::replace(&mut self.buffers[at].next, NONE);
-            if self.buffers[at].state == BufferState::Lost {
-                self.unreadable(at);
-            } else {
-                assert_eq!(self.buffers[at].state, BufferState::Reading);
-                self.buffer_read(at);
+            match self.buffers[at].state {
+                BufferState::Reading { .. } => self.buffer_read(at),
+                BufferState::Lost { psn } => self.unreadable(at, psn),
+                state => panic!("a buffer that was read is {state:?}"),
             }
             at = next;
         }
@@ -95,7 +92,7 @@ impl<O: ActionSink> Ftl<O> {
             }
             return;
         }
-        self.buffers[at].state = BufferState::Ready;
+        self.buffers[at].state = BufferState::READY;
         self.enqueue(at);
     }
 
@@ -112,7 +109,7 @@ impl<O: ActionSink> Ftl<O> {
 
     /// Handles a page whose data are unreadable: reads of it and writes of parts of it are refused.
     /// If it was to be copied, it stays in its block, which is not used again.
-    fn unreadable(&mut self, at: u32) {
+    fn unreadable(&mut self, at: u32, psn: u32) {
         while let Some(PendingSubRequest { sub_request, .. }) =
             self.sub_requests.pop(&mut self.buffers[at].waiting_reads)
         {
@@ -120,7 +117,7 @@ impl<O: ActionSink> Ftl<O> {
         }
         let buffer = self.buffers[at];
         if buffer.copy_cause.is_some() {
-            let block = self.block_of(buffer.psn);
+            let block = self.block_of(psn);
             self.blocks.abandon(block);
             self.collector.forget(block);
         }
@@ -136,25 +133,32 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
+    /// The content of a program in flight.
+    #[inline(always)]
+    fn programmed(&self, head: u32) -> Programmed {
+        match self.buffers[head].state {
+            BufferState::Programming { content, .. } => content,
+            state => panic!("a buffer that was programmed is {state:?}"),
+        }
+    }
+
     #[inline(always)]
     fn program_done(&mut self, ppn: Ppn, head: u32) {
         let block = self.layout.block_of(ppn);
-        let PageBuffer { point_or_prev: point, in_map: listed, .. } = self.buffers[head];
-        if !listed && point == JOURNAL_POINT {
-            return self.journal_done(ppn, head);
-        }
-        let point = point as usize;
-        if !listed {
-            return self.summary_done(head, point);
-        }
+        let point = match self.programmed(head) {
+            Programmed::Data { point } => point as usize,
+            Programmed::Summary { point } => return self.summary_done(head, point as usize),
+            Programmed::Trims => return self.journal_done(ppn, head),
+        };
         let mut at = head;
         while at != NONE {
             let buffer = &mut self.buffers[at];
-            assert_eq!(buffer.state, BufferState::Programming);
+            let BufferState::Programming { psn, .. } = buffer.state else {
+                panic!("a buffer that was programmed is {:?}", buffer.state)
+            };
             let PageBuffer {
                 lpn,
                 mapped_psn,
-                psn,
                 next,
                 pending_writes: mut taking,
                 copy_cause: copies,
@@ -212,14 +216,13 @@ impl<O: ActionSink> Ftl<O> {
 
     /// Handles a failed program: its buffers are programmed elsewhere, and the block is emptied and
     /// retired.
-    fn program_failed(&mut self, ppn: Ppn, head: u32) {
+    fn program_failed(&mut self, ppn: Ppn, head: u32, point: usize) {
         let block = self.layout.block_of(ppn);
-        let point = self.buffers[head].point_or_prev as usize;
         let mut at = head;
         while at != NONE {
             let buffer = &mut self.buffers[at];
             let next = core::mem::replace(&mut buffer.next, NONE);
-            buffer.state = BufferState::Ready;
+            buffer.state = BufferState::READY;
             if !buffer.in_map {
                 self.buffers.remove(at);
             } else {
@@ -432,7 +435,9 @@ impl<O: ActionSink> Ftl<O> {
             self.release_buffer(at);
         } else {
             let buffer = &mut self.buffers[at];
-            (buffer.state, buffer.merged, buffer.stalls) = (BufferState::Ready, false, self.stalls);
+            buffer.state = BufferState::READY;
+            buffer.merged = false;
+            buffer.stalls = self.stalls;
             self.draining |= !buffer.deferred.is_empty();
             self.ready.push_back(&mut self.buffers, at);
         }

@@ -8,7 +8,7 @@
 //! write buffer, host writes are programmed at once even if the super-page is not full, since the
 //! host waits for them. Copies wait for other copies that are being read.
 
-use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer};
+use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer, Programmed};
 use crate::io::{Action, ActionSink};
 use crate::machine::Ftl;
 use crate::write_point::WriteStream;
@@ -182,7 +182,7 @@ impl<O: ActionSink> Ftl<O> {
         if slots > 1 {
             self.gather(head, before, self.write_points.get(point).sequence, COPIES);
         }
-        let (block, page, sequence) = self.write_points.take(point);
+        let (block, page) = self.write_points.take(point);
         let ppn = self.layout.ppn(block, page);
         let mut psn = self.slot(ppn, 0);
         let end = psn + slots;
@@ -192,9 +192,8 @@ impl<O: ActionSink> Ftl<O> {
         let mut at = head;
         while at != NONE {
             let buffer = &mut self.buffers[at];
-            assert_eq!(buffer.state, BufferState::Ready);
-            (buffer.state, buffer.psn) = (BufferState::Programming, psn);
-            (buffer.point_or_prev, buffer.sequence) = (point, sequence);
+            assert!(matches!(buffer.state, BufferState::Ready { .. }));
+            buffer.state = BufferState::Programming { psn, content: Programmed::Data { point } };
             assert_eq!(buffer.copy_cause.is_some(), COPIES);
             match buffer.copy_cause.filter(|_| COPIES && buffer.pending_writes.is_empty()) {
                 None => self.stats.host_programs += 1,
@@ -265,14 +264,13 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     fn program_summary(&mut self, point: usize) {
-        let (block, page, sequence) = self.write_points.take(point);
+        let (block, page) = self.write_points.take(point);
         let part = page - self.data_pages;
         let ppn = self.layout.ppn(block, page);
-        let mut buffer = PageBuffer::new(0, NONE, BufferState::Programming);
-        buffer.psn = self.slot(ppn, 0);
-        (buffer.point_or_prev, buffer.sequence) =
-            (u32::try_from(point).expect("numbered in 32 bits"), sequence);
-        let at = self.buffers.add(buffer);
+        let point = u32::try_from(point).expect("numbered in 32 bits");
+        let content = Programmed::Summary { point };
+        let state = BufferState::Programming { psn: self.slot(ppn, 0), content };
+        let at = self.buffers.add(PageBuffer::new(0, NONE, state));
         self.stats.summary_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;
         self.with_buffer(Action::Summarize(Buf(at), block, part));

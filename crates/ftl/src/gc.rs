@@ -381,48 +381,42 @@ impl<O: ActionSink> Ftl<O> {
     /// there is none.
     #[inline(never)]
     fn copy_next(&mut self, block: BlockId) -> bool {
-        let Some((next, cause)) = self.blocks.next_to_copy(block) else { return false };
-        if next >= self.data_pages {
+        let Some(mut cursor) = self.blocks.copy_cursor(block) else { return false };
+        if cursor.page >= self.data_pages {
             return false;
         }
         // The valid bitmap skips stale pages without examining each.
         let start = self.slot(self.layout.ppn(block, 0), 0);
-        let (from, end) = (next * self.config.slots, self.data_pages * self.config.slots);
-        let Some(psn) = self.map.next_filled(start + from, start + end) else {
-            self.blocks.set_next_to_copy(block, self.data_pages);
+        let end = start + self.data_pages * self.config.slots;
+        let from = start + cursor.page * self.config.slots;
+        let Some(psn) = self.map.next_filled(from, end) else {
+            cursor.page = self.data_pages;
+            self.blocks.set_copy_cursor(block, cursor);
             return false;
         };
-        self.prefetch_ahead(block, psn, start, start + end);
+        let prefetched = start + cursor.prefetch;
+        if prefetched <= psn + PREFETCH_LOW && prefetched < end {
+            let from = prefetched.max(psn);
+            let to = end.min(from + PREFETCH_SLOTS);
+            self.prefetch_l2p(from..to);
+            cursor.prefetch = to - start;
+        }
         let ppn = self.page_of(psn);
-        self.blocks.set_next_to_copy(block, self.layout.page_of(ppn) + 1);
-        self.copy_from_slot(psn, ppn, cause);
+        cursor.page = self.layout.page_of(ppn) + 1;
+        self.blocks.set_copy_cursor(block, cursor);
+        self.copy_from_slot(psn, ppn, cursor.cause);
         true
     }
 
-    /// Prefetches the L2P entries of the pages in the slots after the one copied,
-    /// [`PREFETCH_SLOTS`] slots at a time, when fewer than [`PREFETCH_LOW`] prefetched slots are
-    /// left.
-    #[inline(always)]
-    fn prefetch_ahead(&mut self, block: BlockId, psn: u32, start: u32, end: u32) {
-        let asked = start + self.blocks.prefetch_cursor(block);
-        if asked <= psn + PREFETCH_LOW && asked < end {
-            self.prefetch_l2p(
-                block,
-                start,
-                asked.max(psn)..end.min(asked.max(psn) + PREFETCH_SLOTS),
-            );
-        }
-    }
-
+    /// Prefetches the L2P entries of the pages in these slots.
     #[inline(never)]
-    fn prefetch_l2p(&mut self, block: BlockId, start: u32, slots: Range<u32>) {
+    fn prefetch_l2p(&mut self, slots: Range<u32>) {
         let mut bits = self.map.filled_among(slots.clone());
         while bits != 0 {
             let next = slots.start + bits.trailing_zeros();
             bits &= bits - 1;
             self.sink.prefetch(self.map.entry(self.page_in(next).into()));
         }
-        self.blocks.set_prefetch_cursor(block, slots.end - start);
     }
 
     /// A copy is done: blocks that waited for that continue.
@@ -458,14 +452,14 @@ impl<O: ActionSink> Ftl<O> {
             {
                 continue;
             }
-            let mut buffer = PageBuffer::new(lpn, psn, BufferState::Reading);
+            let mut buffer = PageBuffer::new(lpn, psn, BufferState::Reading { psn });
             (buffer.copy_cause, buffer.stalls) = (Some(cause), self.stalls);
             self.collector.copies += 1;
             let at = if let Some(at) = self.cached_buffer(Lpn(lpn)) {
                 // The content is already in memory. If writes joined the copy, the cached page
                 // would be stale.
                 self.cached = None;
-                self.buffers[at] = PageBuffer { state: BufferState::Ready, ..buffer };
+                self.buffers[at] = PageBuffer { state: BufferState::READY, ..buffer };
                 self.collector.ready.push_back(&mut self.buffers, at);
                 at
             } else {
@@ -494,11 +488,11 @@ impl<O: ActionSink> Ftl<O> {
             return false;
         }
         let (ppn, block) = (self.page_of(mapped_psn), self.block_of(mapped_psn));
-        let Some((next, cause)) = self.blocks.next_to_copy(block) else { return false };
-        if next == u32::MAX || self.layout.page_of(ppn) >= next {
+        let Some(cursor) = self.blocks.copy_cursor(block) else { return false };
+        if self.layout.page_of(ppn) >= cursor.page {
             return false;
         }
-        self.buffers[at].copy_cause = Some(cause);
+        self.buffers[at].copy_cause = Some(cursor.cause);
         self.collector.copies += 1;
         true
     }
@@ -512,9 +506,9 @@ impl<O: ActionSink> Ftl<O> {
             return true;
         }
         assert!(buffer.copy_cause.is_none(), "each slot is looked at once");
-        if buffer.state != BufferState::Programming {
+        if !matches!(buffer.state, BufferState::Programming { .. }) {
             buffer.copy_cause = Some(cause);
-            let ready = buffer.state == BufferState::Ready;
+            let ready = matches!(buffer.state, BufferState::Ready { .. });
             self.collector.copies += 1;
             if ready {
                 self.ready.remove(&mut self.buffers, at);

@@ -1,7 +1,7 @@
 //! The state of the layer, and its public interface.
 
-use crate::blocks::Blocks;
-use crate::buffer::{BufferList, BufferPool, BufferState, NONE, PageBuffer, SubRequestPool};
+use crate::blocks::{BlockCondition, Blocks};
+use crate::buffer::{BufferList, BufferPool, BufferState, NONE, Programmed, SubRequestPool};
 use crate::config::{Config, FtlConfigError};
 use crate::flush::Epochs;
 use crate::gc::Collector;
@@ -9,7 +9,7 @@ use crate::io::{Action, ActionSink, Input, PageSegment, split};
 use crate::map::Map;
 use crate::mount::Recovery;
 use crate::stats::Stats;
-use crate::trim_journal::{JOURNAL_POINT, TrimJournal};
+use crate::trim_journal::TrimJournal;
 use crate::write_point::WritePoints;
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -165,7 +165,7 @@ impl<O: ActionSink> Ftl<O> {
             Input::Host(host) => self.host(host),
             Input::Done(op) => self.done(op),
             Input::Failed(op) => self.failed(op),
-            Input::Lost(buf) => self.buffers[buf.0].state = BufferState::Lost,
+            Input::Lost(buf) => self.lose(buf.0),
             Input::Idle => self.idle(),
         }
         self.advance();
@@ -191,26 +191,54 @@ impl<O: ActionSink> Ftl<O> {
                 return None;
             }
             let buffer = &self.buffers[at];
-            let summary = buffer.state == BufferState::Programming && !buffer.in_map;
-            let part = PageSegment {
-                slot: buffer.psn - self.slot(self.page_of(buffer.psn), 0),
-                lpn: (!summary).then_some(Lpn(buffer.lpn)),
-                buf: Buf(at),
+            let (psn, lpn) = match buffer.state {
+                BufferState::Programming {
+                    psn,
+                    content: Programmed::Summary { .. } | Programmed::Trims,
+                } => (psn, None),
+                _ => (buffer.psn(), Some(Lpn(buffer.lpn))),
             };
+            let part =
+                PageSegment { slot: psn - self.slot(self.page_of(psn), 0), lpn, buf: Buf(at) };
             at = buffer.next;
             Some(part)
         })
     }
 
     /// The out-of-band data of a program in flight.
+    ///
+    /// # Panics
+    /// Panics if no program of the buffer is in flight.
     pub fn oob(&self, buf: Buf) -> Oob {
-        let buffer = &self.buffers[buf.0];
-        let holds = match buffer.point_or_prev {
-            _ if buffer.in_map => PageContent::Data,
-            JOURNAL_POINT => PageContent::Trims,
-            _ => PageContent::Summary,
+        let state = self.buffers[buf.0].state;
+        let BufferState::Programming { content, .. } = state else {
+            panic!("no program of the buffer is in flight: {state:?}")
         };
-        Oob { content: holds, sequence: buffer.sequence }
+        let programmed_at = |point: u32| {
+            let programming = self.write_points.get(point as usize).programming;
+            programming.expect("a program at this write point is in flight")
+        };
+        match content {
+            Programmed::Data { point } => {
+                Oob { content: PageContent::Data, sequence: programmed_at(point) }
+            }
+            Programmed::Summary { point } => {
+                Oob { content: PageContent::Summary, sequence: programmed_at(point) }
+            }
+            Programmed::Trims => Oob {
+                content: PageContent::Trims,
+                sequence: self.trim_journal.sequence_in_flight(),
+            },
+        }
+    }
+
+    /// Notes that the data of a page being read are unreadable.
+    fn lose(&mut self, at: u32) {
+        let state = &mut self.buffers[at].state;
+        let BufferState::Reading { psn } = *state else {
+            panic!("a buffer that is lost is being read, not {state:?}")
+        };
+        *state = BufferState::Lost { psn };
     }
 
     /// The super-page and slot of a logical page; `None` if it is not mapped to the array.
@@ -301,7 +329,7 @@ impl<O: ActionSink> Ftl<O> {
 
     /// Whether a block was never in service: it is bad and was never erased.
     pub fn is_bad_from_the_start(&self, block: BlockId) -> bool {
-        self.blocks.state(block) == crate::blocks::BlockState::Bad && self.blocks.erases(block) == 0
+        self.blocks.condition(block) == BlockCondition::Bad && self.blocks.erases(block) == 0
     }
 
     /// Whether work is in flight or waiting.
@@ -418,13 +446,14 @@ impl<O: ActionSink> Ftl<O> {
     /// Starts to read the slots of one super-page into the chain of buffers that starts at `head`.
     #[inline(always)]
     pub(crate) fn read_pages(&mut self, head: u32, slots: u32) {
-        let PageBuffer { psn, copy_cause: copies, .. } = self.buffers[head];
-        let ppn = self.page_of(psn);
+        let buffer = &self.buffers[head];
+        let copies = buffer.copy_cause.is_some();
+        let ppn = self.page_of(buffer.psn());
         let block = self.layout.block_of(ppn);
         self.blocks.pin(block);
         self.write_points.add_load(self.layout.die_group_of(block));
         self.stats.read_operations += 1;
-        self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies.is_some());
+        self.issue(FlashOp::Read { ppn, slots, buf: Buf(head) }, copies);
     }
 
     /// The slot no longer holds the current copy of a page.

@@ -21,7 +21,7 @@
 //! copy of a page that is now unstable. A block that seems erased may be partly erased, or have a
 //! partly programmed page: it is erased again before it is used.
 
-use crate::blocks::Blocks;
+use crate::blocks::{BlockCondition, BlockSnapshot, Blocks};
 use crate::buffer::{CopyCause, NONE};
 use crate::config::{Config, FtlConfigError};
 use crate::io::ActionSink;
@@ -342,7 +342,7 @@ impl Mount {
         let clean_state = clean_state.unwrap_or(&nothing);
         let mut ftl = Ftl::with_bad(layout, config, &[], out).map_err(MountError::Config)?;
         let valid = self.valid();
-        let mut states = vec![(0, 0, 0, FREE); valid.len()];
+        let mut found = Vec::with_capacity(valid.len());
         let mut suspects = vec![false; valid.len()];
         for block in &clean_state.suspects {
             *suspects.get_mut(block.index()).ok_or(MountError::OpenBlock(*block))? = true;
@@ -350,43 +350,50 @@ impl Mount {
         let (mut log, mut rewrite, mut partial) = (vec![], vec![], vec![]);
         for (id, block) in (0..).map(BlockId).zip(&self.blocks) {
             let at = id.index();
-            let state = match block.content {
-                _ if self.bad.binary_search(&id).is_ok() => BAD,
+            let condition = match block.content {
+                _ if self.bad.binary_search(&id).is_ok() => BlockCondition::Bad,
                 BlockContent::Log => {
                     log.push(id);
-                    OPEN
+                    BlockCondition::Open
                 }
-                BlockContent::Nothing if clean && block.end == 0 && !suspects[at] => FREE,
+                BlockContent::Nothing if clean && block.end == 0 && !suspects[at] => {
+                    BlockCondition::Free
+                }
                 BlockContent::Data => {
                     if !clean && !block.is_complete {
                         partial.push(id);
                         rewrite.push(layout.ppn(id, block.last));
                     }
-                    CLOSED
+                    BlockCondition::Closed
                 }
                 BlockContent::Nothing => {
                     if !clean && block.end > 0 {
                         partial.push(id);
                     }
                     ftl.collector.erasable.push(id);
-                    CLOSED
+                    BlockCondition::Closed
                 }
             };
-            states[at] = (block.sequence, valid[at], self.erases[at], state);
+            let (sequence, valid, erases) = (block.sequence, valid[at], self.erases[at]);
+            found.push(BlockSnapshot { sequence, valid, erases, condition });
         }
         for &(id, _) in &clean_state.open {
             let block = self.blocks.get(id.index()).ok_or(MountError::OpenBlock(id))?;
-            let open = &mut states[id.index()].3;
+            let condition = &mut found[id.index()].condition;
             let partial = !block.is_complete && block.end < ftl.data_pages;
-            if *open != CLOSED || block.content != BlockContent::Data || !partial {
+            if *condition != BlockCondition::Closed
+                || block.content != BlockContent::Data
+                || !partial
+            {
                 return Err(MountError::OpenBlock(id));
             }
-            *open = OPEN;
+            *condition = BlockCondition::Open;
         }
-        let closed = (0..layout.blocks()).filter(|&id| states[id as usize].3 == CLOSED);
-        let mut closed: Vec<_> = closed.collect();
-        closed.sort_by_key(|&id| states[id as usize].0);
-        let most = states.iter().map(|state| state.0).chain(self.records.iter().map(|r| r.0)).max();
+        let is_closed = |&id: &u32| found[id as usize].condition == BlockCondition::Closed;
+        let mut closed: Vec<_> = (0..layout.blocks()).filter(is_closed).collect();
+        closed.sort_by_key(|&id| found[id as usize].sequence);
+        let most =
+            found.iter().map(|block| block.sequence).chain(self.records.iter().map(|r| r.0)).max();
         let most = most.unwrap_or(0);
         ftl.blocks = Blocks::new(
             &layout,
@@ -396,7 +403,7 @@ impl Mount {
             &self.bad,
         );
         let next = most + if clean { 1 } else { SKIPPED };
-        ftl.blocks.restore(&states, &closed, next);
+        ftl.blocks.restore(&found, &closed, next);
         ftl.map = self.map;
         ftl.trim_floor = most;
         for &(id, copies) in &clean_state.open {
@@ -493,12 +500,6 @@ impl Mount {
         valid
     }
 }
-
-/// Block states in the argument of [`Blocks::restore`].
-const FREE: u8 = 0;
-const OPEN: u8 = 1;
-const CLOSED: u8 = 2;
-const BAD: u8 = 3;
 
 fn is_number(sequence: u64) -> bool {
     (1..LIMIT).contains(&sequence)

@@ -51,7 +51,7 @@ impl<O: ActionSink> Ftl<O> {
             let psn = self.map.get(lpn.0);
             if let Some(at) = self.map.buffer(psn) {
                 let buffer = &mut self.buffers[at];
-                if buffer.state == BufferState::Reading {
+                if matches!(buffer.state, BufferState::Reading { .. }) {
                     self.sub_requests.push(
                         &mut buffer.waiting_reads,
                         sub_request,
@@ -77,13 +77,13 @@ impl<O: ActionSink> Ftl<O> {
                 continue;
             }
             self.stats.host_page_reads += 1;
-            let mut buffer = PageBuffer::new(lpn.0, psn, BufferState::Reading);
+            let mut buffer = PageBuffer::new(lpn.0, psn, BufferState::Reading { psn });
             self.sub_requests.push(&mut buffer.waiting_reads, sub_request, SubRequestKind::Read, 0);
             let at = self.buffers.add(buffer);
             if self.config.bypass {
                 self.enter_in_map(at);
             }
-            if slots > 0 && self.page_of(self.buffers[last].psn) == self.page_of(psn) {
+            if slots > 0 && self.page_of(self.buffers[last].psn()) == self.page_of(psn) {
                 self.buffers[last].next = at;
                 slots += 1;
             } else {
@@ -126,7 +126,7 @@ impl<O: ActionSink> Ftl<O> {
             self.stats.bypassed += 1;
             self.buffers[at].merged = true;
             self.accept_at(at, sub_request, epoch);
-        } else if buffer.state == BufferState::Programming
+        } else if matches!(buffer.state, BufferState::Programming { .. })
             || !buffer.deferred.is_empty()
             || !self.config.combine
         {
@@ -135,7 +135,7 @@ impl<O: ActionSink> Ftl<O> {
             self.hold(at, sub_request, SubRequestKind::Write, epoch);
         } else {
             self.stats.combined += 1;
-            let ready = buffer.state == BufferState::Ready;
+            let ready = matches!(buffer.state, BufferState::Ready { .. });
             self.accept_at(at, sub_request, epoch);
             if ready {
                 self.with_buffer(Action::Fill(Buf(at), sub_request));
@@ -147,14 +147,14 @@ impl<O: ActionSink> Ftl<O> {
     /// write buffer.
     fn hold(&mut self, at: u32, sub_request: SubRequest, kind: SubRequestKind, epoch: u32) {
         self.sub_requests.push(&mut self.buffers[at].deferred, sub_request, kind, epoch);
-        self.draining |= self.buffers[at].state == BufferState::Ready;
+        self.draining |= matches!(self.buffers[at].state, BufferState::Ready { .. });
     }
 
     /// Writes a sub-request to a page without work in flight, whose copy is at `mapped_psn`.
     #[inline(always)]
     fn write_fresh(&mut self, sub_request: SubRequest, mapped_psn: u32, epoch: u32) {
         let whole = self.is_whole(sub_request);
-        let mut buffer = PageBuffer::new(sub_request.lpn.0, mapped_psn, BufferState::Ready);
+        let mut buffer = PageBuffer::new(sub_request.lpn.0, mapped_psn, BufferState::READY);
         (buffer.stalls, buffer.in_map) = (self.stalls, true);
         let acked = self.accept(&mut buffer, sub_request, epoch);
         let at = if let Some(at) = self.cached_buffer(sub_request.lpn) {
@@ -164,7 +164,8 @@ impl<O: ActionSink> Ftl<O> {
             at
         } else if mapped_psn != NONE && !whole {
             self.stats.merge_page_reads += 1;
-            (buffer.state, buffer.merged) = (BufferState::Reading, true);
+            buffer.state = BufferState::Reading { psn: mapped_psn };
+            buffer.merged = true;
             let at = self.buffers.add(buffer);
             self.read_pages(at, 1);
             at
@@ -183,7 +184,7 @@ impl<O: ActionSink> Ftl<O> {
         if acked {
             self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
         }
-        if buffer.state == BufferState::Ready {
+        if matches!(buffer.state, BufferState::Ready { .. }) {
             self.with_buffer(Action::Fill(Buf(at), sub_request));
             self.ready.push_back(&mut self.buffers, at);
         }
@@ -248,7 +249,8 @@ impl<O: ActionSink> Ftl<O> {
         if let Some(at) = self.map.buffer_of(lpn.0) {
             let buffer = &self.buffers[at];
             if !buffer.only_reads() {
-                let waits = buffer.state == BufferState::Ready && buffer.deferred.is_empty();
+                let ready = matches!(buffer.state, BufferState::Ready { .. });
+                let waits = ready && buffer.deferred.is_empty();
                 if !(waits && buffer.buffered && buffer.copy_cause.is_none()) {
                     let epoch = self.epochs.enter();
                     self.hold(at, sub_request, SubRequestKind::Trim, epoch);

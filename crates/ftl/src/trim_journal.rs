@@ -14,7 +14,7 @@
 //! page is left out of the record. Its trim waits for a later record; a snapshot instead keeps the
 //! old journal until that program is done.
 
-use crate::buffer::{BufferState, NONE, PageBuffer};
+use crate::buffer::{BufferState, NONE, PageBuffer, Programmed};
 use crate::io::{Action, ActionSink};
 use crate::machine::Ftl;
 use alloc::vec;
@@ -22,9 +22,6 @@ use alloc::vec::Vec;
 use core::mem::take;
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
-
-/// Marks a buffer in flight as a journal page; used in place of a write point.
-pub(crate) const JOURNAL_POINT: u32 = NONE;
 
 /// The content of a journal page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,6 +73,8 @@ pub(crate) struct TrimJournal {
     inflight_erases: Vec<BlockId>,
     /// The record in flight.
     inflight_record: Option<TrimRecord>,
+    /// The sequence number of its page.
+    inflight_sequence: u64,
     /// Blocks since the start of the last snapshot; the last of them is open. `next` is its next
     /// page.
     blocks: Vec<BlockId>,
@@ -100,6 +99,7 @@ impl TrimJournal {
             deferred_erases: vec![],
             inflight_erases: vec![],
             inflight_record: None,
+            inflight_sequence: 0,
             blocks: vec![],
             next: 0,
             records: 0,
@@ -112,6 +112,11 @@ impl TrimJournal {
     /// Starts a snapshot that replaces the journal found at mount.
     pub fn start_snapshot(&mut self) {
         self.snapshot = (!self.superseded.is_empty()).then_some(0);
+    }
+
+    /// The sequence number of the page in flight, or of the last one.
+    pub fn sequence_in_flight(&self) -> u64 {
+        self.inflight_sequence
     }
 
     /// Whether a record is in flight or a snapshot in progress.
@@ -229,10 +234,10 @@ impl<O: ActionSink> Ftl<O> {
         let sequence = self.blocks.renumber(block);
         self.trim_floor = sequence;
         self.renumber_points();
-        let mut buffer = PageBuffer::new(0, NONE, BufferState::Programming);
-        (buffer.psn, buffer.point_or_prev, buffer.sequence) =
-            (self.slot(ppn, 0), JOURNAL_POINT, sequence);
-        let at = self.buffers.add(buffer);
+        self.trim_journal.inflight_sequence = sequence;
+        let content = Programmed::Trims;
+        let state = BufferState::Programming { psn: self.slot(ppn, 0), content };
+        let at = self.buffers.add(PageBuffer::new(0, NONE, state));
         self.write_points.add_load(self.layout.die_group_of(block));
         self.stats.journal_programs += u64::from(self.config.slots);
         self.stats.program_operations += 1;
@@ -246,10 +251,7 @@ impl<O: ActionSink> Ftl<O> {
     fn fresh_programs(&self) -> Vec<u32> {
         let buffers = (0..self.buffers.capacity()).filter(|&at| {
             let buffer = &self.buffers[at];
-            let fresh = buffer.in_map
-                && buffer.state == BufferState::Programming
-                && buffer.mapped_psn == NONE;
-            fresh && self.map.buffer_of(buffer.lpn) == Some(at)
+            is_fresh_program(buffer) && self.map.buffer_of(buffer.lpn) == Some(at)
         });
         let mut programs: Vec<u32> = buffers.map(|at| self.buffers[at].lpn).collect();
         programs.sort_unstable();
@@ -309,10 +311,7 @@ impl<O: ActionSink> Ftl<O> {
         let mut unsettled = take(&mut self.trim_journal.racing_programs);
         unsettled.retain(|&lpn| {
             let at = self.map.buffer_of(lpn);
-            at.is_some_and(|at| {
-                let buffer = &self.buffers[at];
-                buffer.state == BufferState::Programming && buffer.mapped_psn == NONE
-            })
+            at.is_some_and(|at| is_fresh_program(&self.buffers[at]))
         });
         self.trim_journal.racing_programs = unsettled;
         if self.trim_journal.racing_programs.is_empty() {
@@ -379,6 +378,13 @@ impl<O: ActionSink> Ftl<O> {
         self.trim_journal.racing_programs.extend(programs.iter().filter(within));
         TrimRecord::Unmapped { first: Lpn(first), count, bits }
     }
+}
+
+/// Whether a page is being programmed that has no copy on the array.
+fn is_fresh_program(buffer: &PageBuffer) -> bool {
+    let data = |content| matches!(content, Programmed::Data { .. });
+    matches!(buffer.state, BufferState::Programming { content, .. } if data(content))
+        && buffer.mapped_psn == NONE
 }
 
 /// Whether a page extends the last range.

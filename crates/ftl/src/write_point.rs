@@ -34,8 +34,9 @@ pub(crate) struct WritePoint {
     pub sequence: u64,
     /// The next page of the block.
     pub next: u32,
-    /// A program at this write point is in flight.
-    pub busy: bool,
+    /// The sequence number of the page whose program is in flight; `None` for an idle write point.
+    /// The block may have been renumbered since.
+    pub programming: Option<u64>,
     pub stream: WriteStream,
     /// Index in [`StreamPoints::ranks`], if the write point has a block.
     rank: usize,
@@ -133,7 +134,7 @@ impl WritePoints {
             die_group: DieGroupId(0),
             sequence: u64::MAX,
             next: 0,
-            busy: false,
+            programming: None,
             stream,
             rank: 0,
         };
@@ -268,30 +269,31 @@ impl WritePoints {
     }
 
     /// Records a program at the next page of an idle write point with a block, which becomes busy.
-    /// Returns the block, the page and the sequence number.
+    /// Returns the block and the page.
     #[inline(always)]
-    pub fn take(&mut self, at: usize) -> (BlockId, u32, u64) {
+    pub fn take(&mut self, at: usize) -> (BlockId, u32) {
         let point = &mut self.points[at];
-        assert!(!point.busy);
-        point.busy = true;
+        assert!(point.programming.is_none());
+        point.programming = Some(point.sequence);
         point.next += 1;
         let block = point.block.expect("it has a block");
-        let (page, sequence, die_group, stream) =
-            (point.next - 1, point.sequence, point.die_group, point.stream);
+        let page = point.next - 1;
+        let die_group = point.die_group;
+        let stream = point.stream;
         let group = &mut self.streams[point.stream as usize];
         group.flip(point.rank);
         group.idle_count -= 1;
         self.weighted_room -= self.weigh(stream, 1);
         self.add_load(die_group);
-        (block, page, sequence)
+        (block, page)
     }
 
     /// Records the end of a program; returns the next page of the block.
     #[inline(always)]
     pub fn release(&mut self, at: usize) -> u32 {
         let point = &mut self.points[at];
-        assert!(point.busy);
-        point.busy = false;
+        assert!(point.programming.is_some());
+        point.programming = None;
         let (next, die_group) = (point.next, point.die_group);
         let group = &mut self.streams[point.stream as usize];
         group.flip(point.rank);
@@ -303,7 +305,7 @@ impl WritePoints {
     /// Assigns a block with the highest sequence number so far to an idle write point without one.
     pub fn open(&mut self, at: usize, block: BlockId, die_group: DieGroupId, sequence: u64) {
         let point = &mut self.points[at];
-        assert!(!point.busy && point.block.is_none());
+        assert!(point.programming.is_none() && point.block.is_none());
         let group = &mut self.streams[point.stream as usize];
         group.without_block.retain(|&closed| closed != at);
         (point.block, point.die_group, point.sequence, point.next) =
@@ -319,7 +321,8 @@ impl WritePoints {
     /// Removes the block of an idle write point.
     pub fn close(&mut self, at: usize) {
         let WritePoint { rank, stream, .. } = self.points[at];
-        assert!(!self.points[at].busy && self.points[at].block.is_some());
+        let point = &self.points[at];
+        assert!(point.programming.is_none() && point.block.is_some());
         let group = &mut self.streams[stream as usize];
         group.ranks.remove(rank);
         group.without_block.push(at);
@@ -370,7 +373,7 @@ impl WritePoints {
         for rank in 0..group.ranks.len() {
             let point = &mut self.points[group.ranks[rank].point as usize];
             point.rank = rank;
-            if !point.busy {
+            if point.programming.is_none() {
                 group.flip(rank);
             }
         }

@@ -2,7 +2,7 @@
 //! count, so the victim is found at once; for FIFO a single list by age; for policies that examine
 //! a few blocks or all of them, none.
 
-use super::{Block, NONE};
+use super::{Block, BlockState, NONE, Neighbours};
 use crate::config::Victim;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,7 +16,7 @@ enum ListOrder {
     Not,
 }
 
-/// The lists. The links are fields of [`Block`].
+/// The lists. The links are in [`BlockState::Closed`].
 #[derive(Clone, Debug)]
 pub(super) struct ClosedLists {
     listed: ListOrder,
@@ -59,7 +59,10 @@ impl ClosedLists {
             let mut at = head;
             loop {
                 all.push(BlockId(at));
-                at = blocks[at as usize].next;
+                let BlockState::Closed(neighbours) = blocks[at as usize].state else {
+                    panic!("block {at} is listed and not closed")
+                };
+                at = neighbours.next;
                 if at == head {
                     break;
                 }
@@ -87,12 +90,11 @@ impl ClosedLists {
                 self.heads[list] = id;
                 (id, id)
             }
-            head => (blocks[head as usize].prev, head),
+            head => (blocks[head as usize].neighbours().prev, head),
         };
-        blocks[prev as usize].next = id;
-        blocks[next as usize].prev = id;
-        let block = &mut blocks[id as usize];
-        (block.prev, block.next) = (prev, next);
+        blocks[prev as usize].neighbours().next = id;
+        blocks[next as usize].neighbours().prev = id;
+        *blocks[id as usize].neighbours() = Neighbours { prev, next };
         self.least = self.least.min(list);
     }
 
@@ -102,7 +104,7 @@ impl ClosedLists {
             return;
         }
         let list = self.list_of(blocks, id);
-        let Block { prev, next, .. } = blocks[id as usize];
+        let Neighbours { prev, next } = *blocks[id as usize].neighbours();
         let head = &mut self.heads[list];
         if next == id {
             *head = NONE;
@@ -114,8 +116,8 @@ impl ClosedLists {
         if *head == id {
             *head = next;
         }
-        blocks[prev as usize].next = next;
-        blocks[next as usize].prev = prev;
+        blocks[prev as usize].neighbours().next = next;
+        blocks[next as usize].neighbours().prev = prev;
     }
 
     /// Bytes of memory allocated.

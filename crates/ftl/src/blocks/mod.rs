@@ -4,6 +4,9 @@
 
 mod closed_list;
 mod free_pool;
+mod snapshot;
+
+pub(crate) use snapshot::{BlockCondition, BlockSnapshot};
 
 use crate::buffer::CopyCause;
 use crate::config::Victim;
@@ -19,18 +22,38 @@ use gordon_units::BlockId;
 
 const NONE: u32 = u32::MAX;
 
+/// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BlockState {
+enum BlockState {
     /// Erased.
     Free,
-    /// Assigned to a write point.
+    /// Assigned to a write point or to the trim journal.
     Open,
     /// Full.
-    Closed,
-    /// Being emptied or erased.
-    Collecting,
+    Closed(Neighbours),
+    /// Being emptied or erased. `None`: no page is copied, since the block holds none, or waits
+    /// until there is room for the copies, or has an unreadable page.
+    Collecting(Option<CopyCursor>),
     /// Out of service.
     Bad,
+}
+
+/// The neighbours of a closed block in its circular list. A block in no list is alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Neighbours {
+    prev: u32,
+    next: u32,
+}
+
+/// How far the copying of a block has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CopyCursor {
+    /// The next super-page to copy.
+    pub page: u32,
+    /// The first slot whose L2P entry has not been prefetched.
+    pub prefetch: u32,
+    /// Why the block is emptied.
+    pub cause: CopyCause,
 }
 
 /// State of a block. Two of these fit into a cache line.
@@ -42,15 +65,26 @@ struct Block {
     /// Number of slots that the map points to.
     valid: u32,
     erases: u32,
-    /// Closed: the neighbours in the list. Under collection: the next super-page to copy, and the
-    /// first slot whose L2P entry has not been prefetched.
-    next: u32,
-    prev: u32,
     state: BlockState,
     /// A program failed or a page is unreadable: the block goes out of service once it is empty.
     retiring: bool,
-    /// Under collection: the cause is static wear levelling, not garbage collection.
-    for_levelling: bool,
+}
+
+const _: () = assert!(size_of::<Block>() == 32);
+
+impl Block {
+    fn is_closed(&self) -> bool {
+        matches!(self.state, BlockState::Closed(_))
+    }
+
+    /// # Panics
+    /// Panics if the block is not closed.
+    fn neighbours(&mut self) -> &mut Neighbours {
+        match &mut self.state {
+            BlockState::Closed(neighbours) => neighbours,
+            state => panic!("only closed blocks are listed, and this one is {state:?}"),
+        }
+    }
 }
 
 /// Flag in [`Blocks::pins`]: the block is under collection.
@@ -80,16 +114,8 @@ impl Blocks {
         levels: bool,
         bad: &[BlockId],
     ) -> Self {
-        let block = Block {
-            sequence: 0,
-            valid: 0,
-            erases: 0,
-            next: NONE,
-            prev: NONE,
-            state: BlockState::Free,
-            retiring: false,
-            for_levelling: false,
-        };
+        let block =
+            Block { sequence: 0, valid: 0, erases: 0, state: BlockState::Free, retiring: false };
         let mut blocks = vec![block; layout.blocks() as usize];
         for id in bad {
             blocks[id.index()].state = BlockState::Bad;
@@ -150,8 +176,22 @@ impl Blocks {
         self.next_sequence
     }
 
-    pub fn state(&self, id: BlockId) -> BlockState {
-        self.blocks[id.index()].state
+    /// The condition of a block. A block under collection whose work is done holds an unreadable
+    /// page, and counts as such.
+    pub fn condition(&self, id: BlockId) -> BlockCondition {
+        match self.blocks[id.index()].state {
+            BlockState::Free => BlockCondition::Free,
+            BlockState::Open => BlockCondition::Open,
+            BlockState::Closed(_) => BlockCondition::Closed,
+            BlockState::Collecting(_) => BlockCondition::Unreadable,
+            BlockState::Bad => BlockCondition::Bad,
+        }
+    }
+
+    /// What a checkpoint keeps of a block.
+    pub fn snapshot(&self, id: BlockId) -> BlockSnapshot {
+        let Block { sequence, valid, erases, .. } = self.blocks[id.index()];
+        BlockSnapshot { sequence, valid, erases, condition: self.condition(id) }
     }
 
     /// The die group on which [`open`](Self::open) would open a block; `None` if no block is free.
@@ -200,7 +240,7 @@ impl Blocks {
     /// Lists a full block as closed.
     fn enlist_closed(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        block.state = BlockState::Closed;
+        block.state = BlockState::Closed(Neighbours { prev: id.0, next: id.0 });
         let erases = block.erases;
         self.closed_lists.link(&mut self.blocks, id.0);
         if let Some(levelled) = &mut self.levelled {
@@ -211,29 +251,30 @@ impl Blocks {
     /// Marks an open block for retirement after a failed program: it is emptied, then bad.
     pub fn mark_retiring(&mut self, id: BlockId) {
         self.leave(id);
-        let block = &mut self.blocks[id.index()];
-        block.state = BlockState::Collecting;
+        self.set_collecting(id);
+        self.blocks[id.index()].retiring = true;
+    }
+
+    /// Copying starts only when there is room for the copies, in [`begin`](Self::begin).
+    fn set_collecting(&mut self, id: BlockId) {
+        self.blocks[id.index()].state = BlockState::Collecting(None);
         self.pins[id.index()] |= COLLECTING;
-        block.retiring = true;
-        // Copying starts only when there is room for the copies, in `begin`.
-        block.next = u32::MAX;
     }
 
     /// Marks a block of the trim journal as no longer needed, to be erased.
     pub fn discard(&mut self, id: BlockId) {
         self.leave(id);
-        self.blocks[id.index()].state = BlockState::Collecting;
-        self.pins[id.index()] |= COLLECTING;
+        self.set_collecting(id);
     }
 
     pub fn is_closed(&self, id: BlockId) -> bool {
-        self.blocks[id.index()].state == BlockState::Closed
+        self.blocks[id.index()].is_closed()
     }
 
     /// Whether a block is closed and has no valid pages.
     pub fn is_stale(&self, id: BlockId) -> bool {
         let block = &self.blocks[id.index()];
-        block.state == BlockState::Closed && block.valid == 0
+        block.is_closed() && block.valid == 0
     }
 
     fn leave(&mut self, id: BlockId) {
@@ -253,43 +294,30 @@ impl Blocks {
 
     /// Takes a closed block for collection.
     pub fn collect(&mut self, id: BlockId) {
-        assert_eq!(self.blocks[id.index()].state, BlockState::Closed);
+        assert!(self.is_closed(id));
         self.closed_lists.unlink(&mut self.blocks, id.0);
-        self.blocks[id.index()].state = BlockState::Collecting;
-        self.pins[id.index()] |= COLLECTING;
+        self.set_collecting(id);
     }
 
     /// Starts copying a block under collection at its first page.
     pub fn begin(&mut self, id: BlockId, cause: CopyCause) {
-        let block = &mut self.blocks[id.index()];
-        assert_eq!(block.state, BlockState::Collecting);
-        (block.next, block.prev, block.for_levelling) = (0, 0, cause == CopyCause::Levelling);
+        let state = &mut self.blocks[id.index()].state;
+        assert!(matches!(state, BlockState::Collecting(_)));
+        *state = BlockState::Collecting(Some(CopyCursor { page: 0, prefetch: 0, cause }));
     }
 
-    /// The next super-page to copy of a block under collection, and the cause of the copies; `None`
-    /// if the block is not under collection.
+    /// How far the copying of a block has come; `None` if it has not begun.
     #[inline]
-    pub fn next_to_copy(&self, id: BlockId) -> Option<(u32, CopyCause)> {
-        let block = &self.blocks[id.index()];
-        let cause = if block.for_levelling { CopyCause::Levelling } else { CopyCause::Collection };
-        (block.state == BlockState::Collecting).then_some((block.next, cause))
-    }
-
-    /// The first slot of a block under collection whose L2P entry has not been prefetched.
-    #[inline]
-    pub fn prefetch_cursor(&self, id: BlockId) -> u32 {
-        self.blocks[id.index()].prev
+    pub fn copy_cursor(&self, id: BlockId) -> Option<CopyCursor> {
+        match self.blocks[id.index()].state {
+            BlockState::Collecting(cursor) => cursor,
+            _ => None,
+        }
     }
 
     #[inline]
-    pub fn set_prefetch_cursor(&mut self, id: BlockId, slot: u32) {
-        self.blocks[id.index()].prev = slot;
-    }
-
-    /// Copying of the block continues at this super-page.
-    #[inline]
-    pub fn set_next_to_copy(&mut self, id: BlockId, page: u32) {
-        self.blocks[id.index()].next = page;
+    pub fn set_copy_cursor(&mut self, id: BlockId, cursor: CopyCursor) {
+        self.blocks[id.index()].state = BlockState::Collecting(Some(cursor));
     }
 
     /// Number of reads in flight.
@@ -301,7 +329,7 @@ impl Blocks {
     /// Records the erase of an emptied block, which is free again.
     pub fn erased(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        assert_eq!((block.state, block.valid), (BlockState::Collecting, 0));
+        assert!(matches!(block.state, BlockState::Collecting(_)) && block.valid == 0);
         block.state = BlockState::Free;
         self.pins[id.index()] = 0;
         block.erases += 1;
@@ -313,7 +341,7 @@ impl Blocks {
     /// Takes an emptied block out of service.
     pub fn retire(&mut self, id: BlockId) {
         let block = &mut self.blocks[id.index()];
-        assert_eq!((block.state, block.valid), (BlockState::Collecting, 0));
+        assert!(matches!(block.state, BlockState::Collecting(_)) && block.valid == 0);
         block.state = BlockState::Bad;
         self.pins[id.index()] = 0;
         self.bad_blocks += 1;
@@ -329,7 +357,7 @@ impl Blocks {
     #[inline(always)]
     pub fn drop_valid(&mut self, id: BlockId) -> bool {
         let block = &mut self.blocks[id.index()];
-        if self.closed_lists.are_by_valid() && block.state == BlockState::Closed {
+        if self.closed_lists.are_by_valid() && block.is_closed() {
             self.relist(id);
             return false;
         }
@@ -393,29 +421,31 @@ impl Blocks {
         }
     }
 
-    /// Restores the state from a checkpoint: sequence number, valid pages, erases and state of each
-    /// block, and the closed blocks in the order of the lists. Bad blocks are already marked.
-    pub fn restore(&mut self, states: &[(u64, u32, u32, u8)], listed: &[u32], next_sequence: u64) {
+    /// Restores the state of each block, and the closed blocks in the order of the lists. Bad
+    /// blocks are already marked.
+    pub fn restore(&mut self, blocks: &[BlockSnapshot], listed: &[u32], next_sequence: u64) {
         self.next_sequence = next_sequence;
         self.free_pool.clear();
-        for (id, &(sequence, valid, erases, state)) in (0..).zip(states) {
-            let block = &mut self.blocks[id as usize];
-            (block.sequence, block.valid, block.erases) = (sequence, valid, erases);
-            self.most_erases = self.most_erases.max(erases);
-            match state {
-                0 => self.free_pool.restore_free(BlockId(id), erases),
-                1 => {
+        for (id, snapshot) in (0..).map(BlockId).zip(blocks) {
+            let block = &mut self.blocks[id.index()];
+            block.sequence = snapshot.sequence;
+            block.valid = snapshot.valid;
+            block.erases = snapshot.erases;
+            self.most_erases = self.most_erases.max(snapshot.erases);
+            match snapshot.condition {
+                BlockCondition::Free => self.free_pool.restore_free(id, snapshot.erases),
+                BlockCondition::Open => {
                     block.state = BlockState::Open;
-                    self.free_pool.restore_open(BlockId(id));
+                    self.free_pool.restore_open(id);
                 }
-                2 => block.state = BlockState::Closed,
-                // The block holds an unreadable page.
-                4 => {
-                    (block.state, block.retiring, block.next) =
-                        (BlockState::Collecting, true, NONE);
-                    self.pins[id as usize] |= COLLECTING;
+                BlockCondition::Closed => {
+                    block.state = BlockState::Closed(Neighbours { prev: id.0, next: id.0 });
                 }
-                _ => {}
+                BlockCondition::Unreadable => {
+                    block.retiring = true;
+                    self.set_collecting(id);
+                }
+                BlockCondition::Bad => {}
             }
         }
         for &id in listed {
@@ -429,7 +459,7 @@ impl Blocks {
 
     /// All closed blocks, by number.
     pub fn closed(&self) -> impl Iterator<Item = BlockId> {
-        let closed = |&(_, block): &(u32, &Block)| block.state == BlockState::Closed;
+        let closed = |&(_, block): &(u32, &Block)| block.is_closed();
         (0..).zip(&self.blocks).filter(closed).map(|(id, _)| BlockId(id))
     }
 
@@ -439,7 +469,7 @@ impl Blocks {
         let levelled = self.levelled.as_mut()?;
         while let Some(&Reverse((erases, id))) = levelled.peek() {
             let block = &self.blocks[id as usize];
-            if block.state == BlockState::Closed && block.erases == erases {
+            if block.is_closed() && block.erases == erases {
                 let lags = self.most_erases - erases > spread;
                 return lags.then_some(BlockId(id));
             }

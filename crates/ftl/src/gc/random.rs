@@ -1,6 +1,6 @@
 //! Random: any closed block.
 
-use crate::blocks::{BlockState, Blocks};
+use crate::blocks::Blocks;
 use gordon_units::BlockId;
 use gordon_units::SplitMix64;
 
@@ -9,7 +9,7 @@ use gordon_units::SplitMix64;
 const DRAWS: u32 = 64;
 
 pub(super) fn choose(blocks: &Blocks, random: &mut SplitMix64) -> Option<BlockId> {
-    let is_closed = |id: &BlockId| blocks.state(*id) == BlockState::Closed;
+    let is_closed = |id: &BlockId| blocks.is_closed(*id);
     let mut draw = || BlockId(random.below_u32(blocks.len()));
     if let Some(block) = (0..DRAWS).map(|_| draw()).find(is_closed) {
         return Some(block);
