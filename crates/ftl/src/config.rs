@@ -1,6 +1,5 @@
 //! The configuration of the layer.
 
-use crate::map::MOST_SLOTS;
 use core::fmt;
 use gordon_nand::Layout;
 
@@ -111,6 +110,9 @@ pub enum FtlConfigError {
     /// The array has more mapping units than 32-bit numbers can address.
     TooMany(u64),
 }
+
+/// Maximum number of slots; the values above it refer to buffers.
+pub(crate) const MOST_SLOTS: u32 = u32::MAX - (1 << 24);
 
 impl fmt::Display for FtlConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -31,22 +31,12 @@
 //! in a row. [`Config::most_exported`](crate::Config::most_exported) leaves enough space that a
 //! victim with stale pages exists until `low_water` is exceeded.
 
-mod cost_benefit;
-mod d_choices;
-mod fifo;
-mod greedy;
-mod random;
-
-use crate::blocks::Blocks;
-use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer};
-use crate::config::{Config, Victim};
+use crate::buffer::{BufferState, CopyCause, NONE, PageBuffer};
+use crate::config::Victim;
 use crate::io::ActionSink;
 use crate::machine::Ftl;
-use alloc::collections::VecDeque;
-use alloc::vec;
-use alloc::vec::Vec;
+use crate::victim;
 use core::ops::Range;
-use gordon_units::SplitMix64;
 use gordon_units::{BlockId, Lpn, Ppn};
 
 /// Number of super-pages read ahead in each block under collection.
@@ -57,101 +47,10 @@ const COPIES_AHEAD: u32 = 4;
 const PREFETCH_LOW: u32 = 16;
 const PREFETCH_SLOTS: u32 = 32;
 
-/// State of garbage collection and wear levelling.
-#[derive(Clone, Debug)]
-pub(crate) struct Collector {
-    /// Blocks under collection.
-    active: Vec<BlockId>,
-    /// Blocks with a failed program, to be emptied when there is space for the copies.
-    pending_retire: Vec<BlockId>,
-    /// Blocks whose copying waits until other copies are done; may contain duplicates.
-    throttled: VecDeque<BlockId>,
-    /// Blocks that hold no needed data but may not be fully erased; they are erased before use.
-    pub erasable: Vec<BlockId>,
-    /// Copies in flight, and their maximum: two super-pages for each write point, one being
-    /// programmed and one being read.
-    pub copies: u32,
-    pub most_copies: u32,
-    /// Number of copies being programmed.
-    pub programming: u32,
-    /// Copies that wait for a write point.
-    pub ready: BufferList,
-    random: SplitMix64,
-    /// The block being emptied by static wear levelling.
-    levelling: Option<BlockId>,
-    /// Number of erases when wear was last examined.
-    levelled_at: u64,
-    /// Number of consecutive collections that gained no space.
-    zero_gain_streak: u32,
-}
-
 /// Number of consecutive zero-gain collections after which a victim that gains space is chosen
 /// instead. With random victims at rho 0.95 and 64 pages a block, such a streak has a probability
 /// of about 10^-20.
 const MAX_ZERO_GAIN_STREAK: u32 = 32;
-
-impl Collector {
-    pub fn new(config: &Config) -> Self {
-        Self {
-            active: vec![],
-            pending_retire: vec![],
-            throttled: VecDeque::new(),
-            erasable: vec![],
-            copies: 0,
-            most_copies: 2 * config.points() * config.slots,
-            programming: 0,
-            ready: BufferList::EMPTY,
-            random: SplitMix64(config.seed),
-            levelling: None,
-            levelled_at: 0,
-            zero_gain_streak: 0,
-        }
-    }
-
-    /// State of the random number generator.
-    pub fn random_state(&self) -> u64 {
-        self.random.0
-    }
-
-    pub fn set_random_state(&mut self, state: u64) {
-        self.random = SplitMix64(state);
-    }
-
-    #[inline]
-    pub fn is_active(&self) -> bool {
-        !self.active.is_empty()
-    }
-
-    /// Abandons all collections.
-    pub fn stop(&mut self) {
-        self.active.clear();
-    }
-
-    pub fn forget(&mut self, block: BlockId) {
-        self.active.retain(|&active| active != block);
-        self.levelling = self.levelling.filter(|&levelling| levelling != block);
-        self.pending_retire.retain(|&doomed| doomed != block);
-    }
-
-    pub fn has_pending_retire(&self) -> bool {
-        !self.pending_retire.is_empty()
-    }
-
-    pub fn retire_later(&mut self, block: BlockId) {
-        self.pending_retire.push(block);
-    }
-}
-
-/// The victim that the policy chooses; a block has at most `pages` valid pages.
-fn choose(policy: Victim, blocks: &Blocks, pages: u32, random: &mut SplitMix64) -> Option<BlockId> {
-    match policy {
-        Victim::Greedy => greedy::choose(blocks),
-        Victim::Fifo => fifo::choose(blocks),
-        Victim::Random => random::choose(blocks, random),
-        Victim::DChoices(choices) => d_choices::choose(blocks, choices, random),
-        Victim::CostBenefit => cost_benefit::choose(blocks, pages),
-    }
-}
 
 impl<O: ActionSink> Ftl<O> {
     /// Starts collections if free blocks run low, and continues pending ones.
@@ -239,7 +138,7 @@ impl<O: ActionSink> Ftl<O> {
 
     fn victim(&mut self) -> Option<BlockId> {
         let pages = self.data_pages * self.config.slots;
-        choose(self.config.victim, &self.blocks, pages, &mut self.collector.random)
+        victim::choose(self.config.victim, &self.blocks, pages, &mut self.collector.random)
     }
 
     /// In idle time collection continues beyond the low-water mark while the victim is at most half

@@ -14,6 +14,7 @@ mod blocks;
 mod buffer;
 mod check;
 mod checkpoint;
+mod collector;
 mod completion;
 mod config;
 mod dispatch;
@@ -29,6 +30,8 @@ mod preload;
 mod request;
 mod stats;
 mod trim_journal;
+mod trim_recording;
+mod victim;
 mod write_point;
 
 pub use check::Inconsistency;

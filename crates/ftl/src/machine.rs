@@ -2,17 +2,17 @@
 
 use crate::blocks::{BlockCondition, Blocks};
 use crate::buffer::{BufferList, BufferPool, BufferState, NONE, Programmed, SubRequestPool};
+use crate::collector::Collector;
 use crate::config::{Config, FtlConfigError};
 use crate::flush::Epochs;
-use crate::gc::Collector;
 use crate::io::{Action, ActionSink, Input, PageSegment, split};
 use crate::map::Map;
-use crate::mount::Recovery;
 use crate::stats::Stats;
 use crate::trim_journal::TrimJournal;
 use crate::write_point::WritePoints;
 use alloc::collections::VecDeque;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::ops::Range;
 use gordon_nand::{Buf, DieGroupId, FlashOp, Layout, Oob, PageContent};
 use gordon_units::{BlockId, Lpn, Ppn};
@@ -74,6 +74,25 @@ pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) worn_out: bool,
     pub(crate) sink: O,
     pub(crate) stats: Stats,
+}
+
+/// Repairs after a power cut that are still to be done.
+#[derive(Clone, Debug)]
+pub(crate) struct Recovery {
+    pub(crate) stage: RecoveryStage,
+    /// Pages that may be unstable.
+    pub(crate) rewrite: Vec<Ppn>,
+    /// Blocks of the trim journal found at mount.
+    pub(crate) log: Vec<BlockId>,
+    /// Blocks without a summary or with an unreadable page.
+    pub(crate) partial: Vec<BlockId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RecoveryStage {
+    Rewrite,
+    Log,
+    Empty,
 }
 
 impl Ftl {
@@ -473,5 +492,45 @@ impl<O: ActionSink> Ftl<O> {
             NONE => self.trim_floor,
             psn => self.blocks.sequence(self.block_of(psn)),
         }
+    }
+
+    /// The slot of the latest copy of a page on the array, even if work on the page is in flight.
+    pub(crate) fn mapped_psn(&self, lpn: Lpn) -> Option<u32> {
+        let place = self.map.get(lpn.0);
+        let place = self.map.buffer(place).map_or(place, |at| self.buffers[at].mapped_psn);
+        (place != NONE).then_some(place)
+    }
+
+    /// The slot number within the array of a slot of a super-page.
+    #[inline]
+    pub(crate) fn slot(&self, ppn: Ppn, slot: u32) -> u32 {
+        ppn.0 * self.config.slots + slot
+    }
+
+    /// The slots of a block, including those of its summary pages.
+    pub(crate) fn block_slots(&self, block: BlockId) -> Range<u32> {
+        let first = self.slot(self.layout.ppn(block, 0), 0);
+        first..first + self.layout.pages_per_block() * self.config.slots
+    }
+
+    /// The page in a slot whose valid bit is set.
+    #[inline(always)]
+    pub(crate) fn page_in(&self, psn: u32) -> u32 {
+        self.map.written(psn).expect("the slot holds a page")
+    }
+
+    /// The super-page of a slot.
+    #[inline]
+    pub(crate) fn page_of(&self, psn: u32) -> Ppn {
+        Ppn(match self.config.slots {
+            1 => psn,
+            slots => psn / slots,
+        })
+    }
+
+    /// The block of a slot.
+    #[inline]
+    pub(crate) fn block_of(&self, psn: u32) -> BlockId {
+        self.layout.block_of(self.page_of(psn))
     }
 }

@@ -10,12 +10,10 @@ mod snapshot;
 
 use crate::buffer::NONE;
 use crate::io::ActionSink;
-use crate::machine::Ftl;
 use crate::packed::Packed;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
-use gordon_units::Lpn;
 
 /// Minimum number of table entries in a cache line.
 pub(crate) const LINE: usize = 16;
@@ -23,8 +21,6 @@ pub(crate) const LINE: usize = 16;
 const LINES: usize = 32;
 /// Minimum number of buffers that the map can refer to initially.
 const MIN_BUFFERS: u32 = 1 << 16;
-/// Maximum number of slots; the values above it refer to buffers.
-pub(crate) const MOST_SLOTS: u32 = u32::MAX - (1 << 24);
 
 /// The map, the reverse map and the valid bitmap.
 #[derive(Clone, Debug)]
@@ -231,47 +227,5 @@ impl Map {
     /// Bytes of memory allocated.
     pub fn memory(&self) -> u64 {
         self.l2p.memory() + self.p2l.memory() + self.valid.len() as u64 * 8
-    }
-}
-
-impl<O: ActionSink> Ftl<O> {
-    /// The slot of the latest copy of a page on the array, even if work on the page is in flight.
-    pub(crate) fn mapped_psn(&self, lpn: Lpn) -> Option<u32> {
-        let place = self.map.get(lpn.0);
-        let place = self.map.buffer(place).map_or(place, |at| self.buffers[at].mapped_psn);
-        (place != NONE).then_some(place)
-    }
-
-    /// The slot number within the array of a slot of a super-page.
-    #[inline]
-    pub(crate) fn slot(&self, ppn: gordon_units::Ppn, slot: u32) -> u32 {
-        ppn.0 * self.config.slots + slot
-    }
-
-    /// The slots of a block, including those of its summary pages.
-    pub(crate) fn block_slots(&self, block: gordon_units::BlockId) -> Range<u32> {
-        let first = self.slot(self.layout.ppn(block, 0), 0);
-        first..first + self.layout.pages_per_block() * self.config.slots
-    }
-
-    /// The page in a slot whose valid bit is set.
-    #[inline(always)]
-    pub(crate) fn page_in(&self, psn: u32) -> u32 {
-        self.map.written(psn).expect("the slot holds a page")
-    }
-
-    /// The super-page of a slot.
-    #[inline]
-    pub(crate) fn page_of(&self, psn: u32) -> gordon_units::Ppn {
-        gordon_units::Ppn(match self.config.slots {
-            1 => psn,
-            slots => psn / slots,
-        })
-    }
-
-    /// The block of a slot.
-    #[inline]
-    pub(crate) fn block_of(&self, psn: u32) -> gordon_units::BlockId {
-        self.layout.block_of(self.page_of(psn))
     }
 }

@@ -25,7 +25,7 @@ use crate::blocks::{BlockCondition, BlockSnapshot, Blocks};
 use crate::buffer::{CopyCause, NONE};
 use crate::config::{Config, FtlConfigError};
 use crate::io::ActionSink;
-use crate::machine::Ftl;
+use crate::machine::{Ftl, Recovery, RecoveryStage};
 use crate::map::Map;
 use crate::trim_journal::{TrimJournal, TrimRecord};
 use crate::write_point::WriteStream;
@@ -563,23 +563,4 @@ impl<O: ActionSink> Ftl<O> {
             recovery.stage == RecoveryStage::Empty && rests && self.blocks.free() > self.reserve();
         self.recovery = Some(recovery).filter(|_| !done);
     }
-}
-
-/// Repairs after a power cut that are still to be done.
-#[derive(Clone, Debug)]
-pub(crate) struct Recovery {
-    stage: RecoveryStage,
-    /// Pages that may be unstable.
-    rewrite: Vec<Ppn>,
-    /// Blocks of the trim journal found at mount.
-    log: Vec<BlockId>,
-    /// Blocks without a summary or with an unreadable page.
-    partial: Vec<BlockId>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum RecoveryStage {
-    Rewrite,
-    Log,
-    Empty,
 }
