@@ -7,8 +7,8 @@
 mod common;
 
 use common::{Bench, NAME, SHAPES, Tagged, device, forget_boot, image, seal};
-use gordon_store::{Command, Engine, Image, Media, MemoryMedia, check};
-use gordon_testkit::Model;
+use gordon_store::{Command, Engine, Image, Media, check};
+use gordon_testkit::{MemoryMedia, Model};
 use gordon_units::Ppn;
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;

@@ -168,17 +168,21 @@ pub struct RequestError {
     pub why: &'static str,
 }
 
-/// How a request ended.
+/// The result of a request.
 #[derive(Debug)]
-pub(crate) enum RequestOutcome {
+pub enum RequestOutcome {
+    /// It succeeded.
     Done,
+    /// A status request succeeded.
     Extents(Vec<AllocationExtent>),
+    /// It failed.
     Failed(RequestError),
 }
 
-/// Where completed requests go.
-pub(crate) trait CompletionSink: Send + Sync {
-    /// The request with that number has ended; its buffer comes back.
+/// The receiver of completed requests: the connection that submitted them.
+pub trait CompletionSink: Send + Sync {
+    /// Takes the outcome of the request with this cookie, and its buffer back. Called exactly once
+    /// for each request, from any thread.
     fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: RequestOutcome);
 }
 
@@ -191,7 +195,10 @@ pub struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(cookie: u64, op: Op, data: Vec<u8>, sink: Arc<dyn CompletionSink>) -> Self {
+    /// Creates a request. `data` is the payload of a write, or the buffer of a read, and is as
+    /// long as the range; other requests leave it empty. `cookie` is passed back to `sink`.
+    #[must_use]
+    pub fn new(cookie: u64, op: Op, data: Vec<u8>, sink: Arc<dyn CompletionSink>) -> Self {
         Self { op, cookie, data, sink: Some(sink) }
     }
 

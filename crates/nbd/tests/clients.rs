@@ -4,10 +4,8 @@
 
 mod common;
 
-use common::{Late, Served, run, serve};
-use gordon_nbd::MemoryExport;
+use common::{Late, Served, memory, run, serve};
 use gordon_testkit::skipped;
-use gordon_units::Bytes;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
@@ -17,7 +15,7 @@ const SIZE: u64 = 64 << 20;
 /// Each client on an export that answers at once, and on one that answers late.
 fn both(test: impl Fn(&Served, &str)) {
     for late in [false, true] {
-        let memory = MemoryExport::new(Bytes(SIZE));
+        let memory = memory(SIZE);
         let served =
             if late { serve(Late::new(memory, Duration::from_millis(1))) } else { serve(memory) };
         test(&served, &format!("nbd+unix:///?socket={}", served.socket.display()));

@@ -4,13 +4,13 @@
 mod common;
 
 use common::{
-    BLOCK_STATUS, CACHE, Client, DISC, FAST_ZERO, FLUSH, FUA, Faulty, Gate, Late, NO_HOLE, READ,
-    REQ_ONE, Served, TRIM, WRITE, WRITE_ZEROES, connect, listen, option_bytes, request, serve,
-    serve_options, serve_with, string, until,
+    BLOCK_STATUS, CACHE, Client, DISC, FAST_ZERO, FLUSH, FUA, Faulty, Gate, Late, MemoryExport,
+    NO_HOLE, READ, REQ_ONE, Served, TRIM, WRITE, WRITE_ZEROES, connect, listen, memory,
+    option_bytes, request, serve, serve_options, serve_with, string, until,
 };
 use gordon_nbd::{
-    ClientEvent, ConnectionLimits, Export, ExportInfo, Listen, MAX_EXTENTS, MemoryExport,
-    NamedExport, NbdError, Op, Server, ServerOptions,
+    ClientEvent, ConnectionLimits, Export, ExportInfo, Listen, MAX_EXTENTS, NamedExport, NbdError,
+    Op, Server, ServerOptions,
 };
 use gordon_testkit::watchdog;
 use gordon_units::Bytes;
@@ -24,10 +24,6 @@ use std::thread;
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
-
-fn memory(size: u64) -> MemoryExport {
-    MemoryExport::new(Bytes(size))
-}
 
 fn late(size: u64) -> Late {
     Late::new(memory(size), Duration::from_millis(5))
@@ -158,7 +154,7 @@ fn exports_have_names_and_sizes() {
 fn block_sizes_are_kept() {
     let info =
         ExportInfo { minimum: Bytes(4096), maximum: Bytes(65_536), ..ExportInfo::new(Bytes(MIB)) };
-    let served = serve(MemoryExport::with_info(info));
+    let served = serve(MemoryExport::new(info));
     let mut client = served.client();
     assert_eq!(client.read(4096, 4096), Ok(vec![0; 4096]));
     assert_eq!(client.read(512, 4096), Err(22));
@@ -174,7 +170,7 @@ fn block_sizes_are_kept() {
         ExportInfo { maximum: Bytes(1 << 30), ..info },
         ExportInfo { size: Bytes(1000), ..info },
     ] {
-        let options = ServerOptions::new(Arc::new(MemoryExport::with_info(wrong)));
+        let options = ServerOptions::new(Arc::new(MemoryExport::new(wrong)));
         assert!(matches!(Server::start(options), Err(NbdError::Export { .. })), "{wrong:?}");
     }
 }
@@ -520,7 +516,7 @@ fn the_tightest_limits_still_serve() {
         share: Bytes(70_000),
         ..ConnectionLimits::default()
     };
-    let served = serve_with(MemoryExport::with_info(info), limits);
+    let served = serve_with(MemoryExport::new(info), limits);
     let (mut one, mut other) = (served.client(), served.client());
     // (What one keeps, another gets after a tick of a second at the latest.)
     for _ in 0..3 {

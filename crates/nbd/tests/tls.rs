@@ -3,9 +3,8 @@
 
 mod common;
 
-use common::{Client, Served, option_bytes, serve_options};
-use gordon_nbd::{MemoryExport, NbdError, Server, ServerOptions, Tls};
-use gordon_units::Bytes;
+use common::{Client, Served, memory, option_bytes, serve_options};
+use gordon_nbd::{NbdError, Server, ServerOptions, Tls};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -77,7 +76,7 @@ impl Files {
 }
 
 fn serve(tls: Tls) -> Served {
-    let mut options = ServerOptions::new(Arc::new(MemoryExport::new(Bytes(64 << 20))));
+    let mut options = ServerOptions::new(Arc::new(memory(64 << 20)));
     options.tls = Some(tls);
     serve_options(options)
 }
@@ -187,7 +186,7 @@ fn tcp_beyond_this_machine_is_open_to_tls() {
     let files = Files::new();
     let listen = gordon_nbd::Listen::Tcp { address: "0.0.0.0:0".parse().unwrap(), insecure: false };
     for (tls, fits) in [(files.tls(false), true), (files.tls(false).optional(), false)] {
-        let mut options = ServerOptions::new(Arc::new(MemoryExport::new(Bytes(4096))));
+        let mut options = ServerOptions::new(Arc::new(memory(4096)));
         options.tls = Some(tls);
         options.listen.push(listen.clone());
         assert_eq!(Server::start(options).is_ok(), fits);

@@ -2,12 +2,12 @@
 
 use crate::error::raise;
 use crate::watch::{watch, watched};
+use gordon_blockdev::{
+    BlockError, DiskFile, DiskPart, Metrics, Pace, Part, ServedImage, Serving, describe,
+};
 use gordon_config::from_json;
 use gordon_hdd::SchedulingPolicy;
 use gordon_hdd::drive::StripeConfig;
-use gordon_nbd::block::{
-    BlockError, DiskFile, DiskPart, Metrics, Pace, Part, ServedImage, Serving, describe,
-};
 use gordon_nbd::{ConnectionLimits, Listen, NamedExport, Server, ServerOptions, Tls};
 use gordon_replay::disk::DiskDevice;
 use gordon_ssd::SsdConfig;

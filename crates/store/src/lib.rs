@@ -40,7 +40,7 @@ pub use faults::{Faults, factory_bad};
 pub use fill::fill;
 pub use format::table::{BlockHealth, BlockRecord, Contents, ShutdownState};
 pub use image::{Image, ImageOffsets, LastShutdown, is_image};
-pub use media::{Backend, FileMedia, Job, Media, MemoryMedia};
+pub use media::{Backend, FileMedia, Job, Media};
 pub use mount::MountReport;
 pub use repair::{RepairReport, repair, repair_on};
 pub use store::Store;

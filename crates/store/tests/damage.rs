@@ -7,10 +7,8 @@ use common::{
     Bench, NAME, SHAPES, Tagged, contents, device, device_with_long_summaries, image, seal, seeds,
 };
 use gordon_nand::Layout;
-use gordon_store::{
-    CheckReport, Command, Engine, Image, ImageError, ImageOffsets, Media, MemoryMedia, check,
-};
-use gordon_testkit::Random;
+use gordon_store::{CheckReport, Command, Engine, Image, ImageError, ImageOffsets, Media, check};
+use gordon_testkit::{MemoryMedia, Random};
 use gordon_units::{BlockId, Ppn};
 use std::path::Path;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Test support: [`Rig`] drives the translation layer on an array model with real contents and
 //! compares every answer with [`Model`], a reference model of a disk.
 
+mod memory_media;
 mod model;
 mod place;
 mod power;
@@ -9,6 +10,7 @@ mod rig;
 mod skipped;
 mod watchdog;
 
+pub use memory_media::MemoryMedia;
 pub use model::Model;
 pub use place::is_on_a_disk;
 pub use power::{After, Cut};

@@ -8,13 +8,15 @@
 use super::budget::MemoryBudget;
 use super::inbox::{CompletedRequest, Inbox, SleepState};
 use super::output::ReplyQueue;
+use super::state::ServerState;
 use super::stream::ClientStream;
-use super::{ConnectionEnd, ServerState};
+use super::wait::TICK;
 use crate::codec::Agreed;
 use crate::codec::handshake::{Handshake, HandshakeStep};
 use crate::codec::reply::Reply;
 use crate::codec::request::{ParsedRequest, RequestParser};
 use crate::export::{Errno, Export, Request, RequestError};
+use std::fmt;
 use std::io::{self, ErrorKind, IoSlice};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,13 +27,41 @@ const BATCH: usize = 16;
 const BATCH_BYTES: usize = 256 << 10;
 /// Bytes of replies that wait before no more requests are taken.
 const BACKLOG: usize = 1 << 20;
-/// How often an idle connection looks whether it holds what it need not.
-pub(super) const TICK: Duration = Duration::from_secs(1);
 /// How often a connection asks again for memory.
 const RETRY: Duration = Duration::from_millis(5);
-/// What a client must move in each [`ConnectionLimits::stall`](super::ConnectionLimits::stall)
+/// What a client must move in each [`ConnectionLimits::stall`](super::options::ConnectionLimits::stall)
 /// while it holds of the share.
 const SLOWEST: u64 = 1 << 20;
+
+/// Why a connection ended.
+#[derive(Debug)]
+pub(super) enum ConnectionEnd {
+    Client,
+    Refused(&'static str),
+    Handshake,
+    Slow,
+    Stopped,
+    Io(io::Error),
+}
+
+impl From<io::Error> for ConnectionEnd {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl fmt::Display for ConnectionEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client => f.write_str("the client left"),
+            Self::Refused(why) => f.write_str(why),
+            Self::Handshake => f.write_str("the handshake took too long"),
+            Self::Slow => f.write_str("too slow for the memory it held"),
+            Self::Stopped => f.write_str("the server stopped"),
+            Self::Io(error) => error.fmt(f),
+        }
+    }
+}
 
 /// Serves a client to its end.
 pub(super) fn serve(

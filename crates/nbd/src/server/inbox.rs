@@ -3,9 +3,7 @@
 //! Completions of the connection's own thread, inside `submit`, cost a lock that nobody contends.
 //! Those of other threads ring only where the connection sleeps, once for all that follow.
 
-use super::PAUSE;
-use super::connection::TICK;
-use super::stream::timespec;
+use super::wait::{PAUSE, TICK, timespec};
 use crate::export::{CompletionSink, Op, RequestOutcome};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;

@@ -1,6 +1,6 @@
 //! Where clients come in.
 
-use super::NbdError;
+use super::error::NbdError;
 use rustix::fs::{Mode, chmod};
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use std::fs;
@@ -26,8 +26,9 @@ pub enum Listen {
 }
 
 impl Listen {
-    /// How clients of a protocol write it.
-    pub(crate) fn uri(&self, protocol: &str) -> String {
+    /// The address as a URI of this protocol, such as `nbd` or `http`.
+    #[must_use]
+    pub fn uri(&self, protocol: &str) -> String {
         match self {
             Self::Unix(path) => format!("{protocol}+unix:///?socket={}", path.display()),
             Self::Tcp { address, .. } => format!("{protocol}://{address}"),
@@ -35,15 +36,27 @@ impl Listen {
     }
 }
 
-/// An open one.
-pub(crate) enum Listener {
-    Unix { listener: UnixListener, path: PathBuf, inode: (u64, u64) },
+/// A socket that listens. Dropping it removes a Unix socket from the file system.
+pub struct Listener(ListeningSocket);
+
+enum ListeningSocket {
+    Unix {
+        listener: UnixListener,
+        path: PathBuf,
+        /// Device and inode of the socket, to remove no file that has replaced it.
+        inode: (u64, u64),
+    },
     Tcp(TcpListener),
 }
 
 impl Listener {
-    /// Opens it; what it is then, with the port that was free.
-    pub(crate) fn open(listen: &Listen, tls_required: bool) -> Result<(Self, Listen), NbdError> {
+    /// Starts to listen. Returns the address too, with the port that was chosen.
+    ///
+    /// # Errors
+    ///
+    /// The address is in use, or can be reached from other machines while TLS is not required and
+    /// it is not marked as insecure.
+    pub fn open(listen: &Listen, tls_required: bool) -> Result<(Self, Listen), NbdError> {
         match listen {
             Listen::Unix(path) => {
                 let listener = bind_unix(path)?;
@@ -57,21 +70,25 @@ impl Listener {
                     let listener = TcpListener::bind(address)?;
                     listener.set_nonblocking(true)?;
                     let address = listener.local_addr()?;
-                    Ok((Self::Tcp(listener), Listen::Tcp { address, insecure }))
+                    Ok((Self(ListeningSocket::Tcp(listener)), Listen::Tcp { address, insecure }))
                 };
                 open().map_err(|error| NbdError::Listen { place: address.to_string(), error })
             }
         }
     }
 
-    /// The next client, its socket made ready, and who it is.
-    pub(crate) fn accept(&self) -> io::Result<(OwnedFd, String)> {
-        match self {
-            Self::Unix { listener, path, .. } => {
+    /// Accepts the next client. Returns its socket and its address.
+    ///
+    /// # Errors
+    ///
+    /// `WouldBlock` if no client waits.
+    pub fn accept(&self) -> io::Result<(OwnedFd, String)> {
+        match &self.0 {
+            ListeningSocket::Unix { listener, path, .. } => {
                 let (stream, _) = listener.accept()?;
                 Ok((stream.into(), path.display().to_string()))
             }
-            Self::Tcp(listener) => {
+            ListeningSocket::Tcp(listener) => {
                 let (stream, peer) = listener.accept()?;
                 stream.set_nodelay(true)?;
                 // A machine that has vanished does not keep its place for ever.
@@ -84,16 +101,16 @@ impl Listener {
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Unix { listener, .. } => listener.as_fd(),
-            Self::Tcp(listener) => listener.as_fd(),
+        match &self.0 {
+            ListeningSocket::Unix { listener, .. } => listener.as_fd(),
+            ListeningSocket::Tcp(listener) => listener.as_fd(),
         }
     }
 }
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Self::Unix { path, inode, .. } = self
+        if let ListeningSocket::Unix { path, inode, .. } = &self.0
             && inode_of(path).is_ok_and(|found| found == *inode)
         {
             // Nobody is there to be told.
@@ -135,5 +152,5 @@ fn bind_unix(path: &Path) -> Result<Listener, NbdError> {
     };
     let listener = UnixListener::from(open().map_err(failed)?);
     let inode = inode_of(path).map_err(failed)?;
-    Ok(Listener::Unix { listener, path: path.into(), inode })
+    Ok(Listener(ListeningSocket::Unix { listener, path: path.into(), inode }))
 }

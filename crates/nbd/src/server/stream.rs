@@ -1,6 +1,7 @@
 //! A client's socket, plain or under TLS.
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use super::wait::timespec;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno as Os;
 use rustix::net::{self, RecvFlags, SendAncillaryBuffer, SendFlags};
 use rustls::ServerConnection;
@@ -13,7 +14,7 @@ use std::time::Duration;
 const TLS_BUFFER: usize = 256 << 10;
 
 /// The socket, which the server keeps a hand on to close it from outside.
-pub(crate) struct ClientStream {
+pub(super) struct ClientStream {
     socket: Arc<OwnedFd>,
     tls: Option<Box<ServerConnection>>,
 }
@@ -50,7 +51,7 @@ impl Write for Raw<'_> {
 }
 
 impl ClientStream {
-    pub(crate) fn new(socket: Arc<OwnedFd>) -> Self {
+    pub(super) fn new(socket: Arc<OwnedFd>) -> Self {
         Self { socket, tls: None }
     }
 
@@ -92,16 +93,6 @@ impl ClientStream {
         }
     }
 
-    /// Some bytes without TLS, 0 at the end, without waiting.
-    pub(crate) fn receive_plain(&self, room: &mut [u8]) -> io::Result<usize> {
-        Raw { socket: &self.socket, wait: false }.read(room)
-    }
-
-    /// Takes bytes to send without TLS, as many as it says, without waiting.
-    pub(crate) fn send_plain(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        Raw { socket: &self.socket, wait: false }.write_vectored(parts)
-    }
-
     /// Takes bytes to send, as many as it says, without waiting.
     pub(super) fn send(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         if self.tls.is_none() {
@@ -133,7 +124,7 @@ impl ClientStream {
 
     /// Waits until the socket can be read or written, or somebody rings. True: it was rung or it
     /// can be used; false: the time is up.
-    pub(crate) fn wait(
+    pub(super) fn wait(
         &self,
         read: bool,
         write: bool,
@@ -165,10 +156,4 @@ impl ClientStream {
         let _ = self.flush();
         let _ = net::shutdown(&*self.socket, net::Shutdown::Both);
     }
-}
-
-/// A duration as the kernel takes it.
-pub(crate) fn timespec(time: Duration) -> Timespec {
-    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    Timespec { tv_sec: seconds, tv_nsec: i64::from(time.subsec_nanos()) }
 }

@@ -1,6 +1,6 @@
 //! TLS from certificate files.
 
-use super::NbdError;
+use super::error::NbdError;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;

@@ -3,6 +3,8 @@
 #![allow(dead_code)]
 
 mod bytes;
+#[path = "../../examples/memory/memory_export.rs"]
+mod memory_export;
 
 pub use bytes::{option_bytes, request, string};
 use gordon_nbd::{
@@ -10,6 +12,8 @@ use gordon_nbd::{
     ServerOptions,
 };
 use gordon_testkit::{skipped, watchdog};
+use gordon_units::Bytes;
+pub use memory_export::MemoryExport;
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -56,6 +60,11 @@ pub fn serve_options(options: ServerOptions) -> Served {
     let socket = folder.path().join("s");
     let server = Some(listen(options, &socket).unwrap());
     Served { server, socket, _folder: folder }
+}
+
+/// An export in memory with the customary block sizes.
+pub fn memory(size: u64) -> MemoryExport {
+    MemoryExport::new(ExportInfo::new(Bytes(size)))
 }
 
 /// At a socket of the test's.
@@ -347,7 +356,7 @@ pub struct Faulty;
 
 impl Export for Faulty {
     fn info(&self) -> ExportInfo {
-        ExportInfo::new(gordon_units::Bytes(1 << 20))
+        ExportInfo::new(Bytes(1 << 20))
     }
 
     fn submit(&self, batch: &mut Vec<Request>) {

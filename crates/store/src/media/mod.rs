@@ -1,14 +1,12 @@
 //! The interface between an image and the storage of its bytes.
 //!
-//! There are three implementations: a [`file`](FileMedia) accessed through the page cache or with
-//! direct I/O, and [`memory`](MemoryMedia) for tests, which can lose data that were not synced.
+//! [`FileMedia`] is a file accessed through the page cache or with direct I/O. The testkit has an
+//! implementation in memory that can fail, and lose data that were not synced.
 
 mod file;
-mod memory;
 
 pub use file::{Backend, FileMedia};
 pub use gordon_sys::ring::Job;
-pub use memory::MemoryMedia;
 
 use std::io::{IoSlice, IoSliceMut, Result};
 use std::sync::Arc;

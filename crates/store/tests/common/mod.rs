@@ -10,9 +10,9 @@ use gordon_ftl::{Config, Ftl};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_store::{
     Command, CompletedOp, Completion, DeviceParams, Engine, Image, ImageOffsets, IoError, Media,
-    MemoryMedia, Payload,
+    Payload,
 };
-use gordon_testkit::{Model, Random};
+use gordon_testkit::{MemoryMedia, Model, Random};
 use gordon_units::Bytes;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;

@@ -4,10 +4,8 @@
 
 use super::{NAME, Tagged, image, sector};
 use gordon_nand::Layout;
-use gordon_store::{
-    Command, Engine, Image, ImageError, ImageOffsets, IoError, Media, MemoryMedia, check,
-};
-use gordon_testkit::{Model, Random};
+use gordon_store::{Command, Engine, Image, ImageError, ImageOffsets, IoError, Media, check};
+use gordon_testkit::{MemoryMedia, Model, Random};
 use gordon_units::Ppn;
 use std::ops::Range;
 use std::path::Path;

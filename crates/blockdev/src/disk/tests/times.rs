@@ -1,0 +1,111 @@
+use super::*;
+use crate::clock::{RealTimeSim, Simulated};
+use gordon_blockio::{IoOp, Request};
+use gordon_testkit::Random;
+
+fn request(op: IoOp, offset: u64, len: u64) -> Request {
+    Request { op, offset: units::Bytes(offset), len: units::Bytes(len) }
+}
+
+/// Requests with the times at which they come, and whether they are to be durable.
+fn load(seed: u64) -> Vec<(Ns, Request, bool)> {
+    let (mut random, mut now) = (Random::new(seed), Ns::ZERO);
+    let next = |_| {
+        now += Ns(random.below(12_000_000) as u64);
+        let offset = random.below(1 << 20) as u64 * 4096;
+        let (op, fua) =
+            [(IoOp::Read, false), (IoOp::Write, false), (IoOp::Write, true)][random.below(3)];
+        (now, request(op, offset, 4096 * (1 + random.below(64) as u64)), fua)
+    };
+    (0..200).map(next).collect()
+}
+
+/// When each request was due, and when it was answered; the clock is looked at `late` after it
+/// should. Its bytes are moved that much after it came.
+fn served(load: &[(Ns, Request, bool)], disks: u32, mut late: impl FnMut() -> Ns) -> Vec<(Ns, Ns)> {
+    let mut sim = RealTimeSim::new(SimDisk::new(drive(disks)));
+    let mut answers = vec![(Ns::ZERO, Ns::ZERO); load.len()];
+    let mut jobs: Vec<(Ns, usize, usize)> = vec![];
+    let mut left = load.iter().enumerate().peekable();
+    let mut now = Ns::ZERO;
+    loop {
+        let arrival = left.peek().map(|(_, (at, ..))| *at);
+        let moved = jobs.iter().map(|job| job.0).min();
+        let woken = sim.next().map(|at| (at + late()).max(now));
+        let Some(next) = arrival.into_iter().chain(moved).chain(woken).min() else { break };
+        now = next;
+        if moved == Some(now) {
+            let at = jobs.iter().position(|job| job.0 == now).unwrap();
+            let (_, tag, id) = jobs.swap_remove(at);
+            sim.with(now, |disks, _| disks.bytes_moved(tag, id));
+        } else if arrival == Some(now) {
+            let (id, &(_, request, durable)) = left.next().unwrap();
+            let tag = sim.with(now, |disks, now| disks.submit(now, request, durable));
+            jobs.push((now + late(), tag, id));
+        }
+        for due in sim.ready(now) {
+            answers[due.answer] = (due.at, now);
+        }
+    }
+    answers
+}
+
+#[test]
+fn late_threads_and_slow_files_change_no_time_of_the_disk() {
+    for (seed, disks) in [(1, 1), (2, 1), (3, 2), (4, 5), (5, 0), (6, 0)] {
+        let load = load(seed);
+        let prompt = served(&load, disks, || Ns::ZERO);
+        let mut random = Random::new(seed);
+        let slow = served(&load, disks, || Ns(random.below(30_000_000) as u64));
+        let times = |all: &[(Ns, Ns)]| all.iter().map(|(due, _)| *due).collect::<Vec<_>>();
+        assert_eq!(times(&prompt), times(&slow), "seed {seed}");
+        assert!(prompt.iter().all(|(due, answered)| due == answered), "seed {seed}");
+        assert!(slow.iter().all(|(due, answered)| due <= answered), "seed {seed}");
+        let came = load.iter().map(|(at, ..)| *at);
+        assert!(came.zip(&slow).all(|(came, (due, _))| came < *due), "seed {seed}");
+        // And they are the times of the disk alone, where nothing follows from an answer.
+        let plain: Vec<_> = load.iter().map(|&(at, request, _)| (at, request, false)).collect();
+        let (mut alone, mut done) = (drive(disks), vec![]);
+        for (id, &(at, request, _)) in (0..).zip(&plain) {
+            while alone.next_event().is_some_and(|next| next <= at) {
+                alone.step(&mut done);
+            }
+            alone.submit(at, id, request);
+        }
+        while alone.next_event().is_some() {
+            alone.step(&mut done);
+        }
+        done.sort_by_key(|done| done.id);
+        let alone: Vec<_> = done.iter().map(|done| done.at).collect();
+        assert_eq!(times(&served(&plain, disks, || Ns(700_000))), alone, "seed {seed}");
+    }
+}
+
+#[test]
+fn what_is_to_be_durable_waits_for_the_medium() {
+    let write = request(IoOp::Write, 1 << 30, 4096);
+    let [lazy, durable] = [false, true].map(|fua| {
+        let mut disks = SimDisk::new(drive(1));
+        let tag = disks.submit(Ns::ZERO, write, fua);
+        disks.bytes_moved(tag, ());
+        let mut at = None;
+        while at.is_none() {
+            disks.step();
+            disks.ended(|due| at = Some(due.at));
+        }
+        (at.unwrap(), disks.drive.stats().destages)
+    });
+    assert!(lazy.0 < Ns(1_000_000) && lazy.1 == 0, "{lazy:?}");
+    assert!(durable.0 > lazy.0 + Ns(1_000_000) && durable.1 == 1, "{durable:?}");
+}
+
+#[test]
+fn disks_of_a_stripe_work_at_a_time() {
+    // Far from each other, on each disk two: one disk does them one after the other.
+    let far: Vec<_> = (0..8u64)
+        .map(|n| (Ns::ZERO, request(IoOp::Read, (n << 36) + (n % 4) * 65536, 4096), false))
+        .collect();
+    let last = |disks| served(&far, disks, || Ns::ZERO).into_iter().map(|(due, _)| due).max();
+    let (one, four) = (last(1).unwrap(), last(4).unwrap());
+    assert!(four.0 * 2 < one.0, "{one} {four}");
+}

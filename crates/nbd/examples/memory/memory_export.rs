@@ -1,0 +1,147 @@
+//! An export that lives in memory and forgets: for tests, benches and as the smallest example.
+//!
+//! Sparse: bytes lie in chunks of 64 KiB that come with the first write, and go with a trim or
+//! zeroes over the whole of them; tables of chunks come with the first chunk. A lock for each
+//! chunk: what one request does to a chunk, others see wholly or not at all.
+
+use gordon_nbd::{AllocationExtent, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request};
+use std::sync::{OnceLock, PoisonError, RwLock};
+
+const CHUNK: u64 = 64 << 10;
+/// Chunks of a table: 64 MiB.
+const TABLE: u64 = 1024;
+
+type Chunk = RwLock<Option<Box<[u8]>>>;
+
+/// Bytes in memory, as many as were written.
+#[derive(Debug)]
+pub struct MemoryExport {
+    info: ExportInfo,
+    tables: Vec<OnceLock<Box<[Chunk]>>>,
+}
+
+impl MemoryExport {
+    /// An export that reads as zeroes. Its tables take 8 bytes for each 64 MiB of its size, so sizes
+    /// above some 100 TiB take long to create.
+    #[must_use]
+    pub fn new(info: ExportInfo) -> Self {
+        let tables = info.size.0.div_ceil(CHUNK * TABLE);
+        Self { info, tables: (0..tables).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// The chunk, where its table is there or shall be made.
+    fn chunk(&self, number: u64, make: bool) -> Option<&Chunk> {
+        let table = &self.tables[index(number / TABLE)];
+        let table = if make {
+            table.get_or_init(|| (0..TABLE).map(|_| Chunk::default()).collect())
+        } else {
+            table.get()?
+        };
+        Some(&table[index(number % TABLE)])
+    }
+
+    fn read(&self, offset: u64, data: &mut [u8]) {
+        for (number, from, to, at) in pieces(offset, data.len() as u64) {
+            let target = &mut data[at..at + (to - from)];
+            let chunk = self.chunk(number, false);
+            let held = chunk.map(|chunk| chunk.read().unwrap_or_else(PoisonError::into_inner));
+            match held.as_deref() {
+                Some(Some(bytes)) => target.copy_from_slice(&bytes[from..to]),
+                _ => target.fill(0),
+            }
+        }
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) {
+        for (number, from, to, at) in pieces(offset, data.len() as u64) {
+            let source = &data[at..at + (to - from)];
+            let chunk = self.chunk(number, true);
+            let held = chunk.map(|chunk| chunk.write().unwrap_or_else(PoisonError::into_inner));
+            if let Some(mut held) = held {
+                held.get_or_insert_with(fresh)[from..to].copy_from_slice(source);
+            }
+        }
+    }
+
+    /// Makes it zero: a hole where a whole chunk is hit and may be one.
+    fn clear(&self, offset: u64, length: u64, keep: bool) {
+        for (number, from, to, _) in pieces(offset, length) {
+            let chunk = self.chunk(number, keep);
+            let held = chunk.map(|chunk| chunk.write().unwrap_or_else(PoisonError::into_inner));
+            let Some(mut held) = held else { continue };
+            if keep {
+                held.get_or_insert_with(fresh)[from..to].fill(0);
+            } else if to - from == index(CHUNK) {
+                *held = None;
+            } else if let Some(bytes) = held.as_mut() {
+                bytes[from..to].fill(0);
+            }
+        }
+    }
+
+    fn extents(&self, offset: u64, length: u64) -> Vec<AllocationExtent> {
+        let mut extents: Vec<AllocationExtent> = Vec::new();
+        for (number, from, to, _) in pieces(offset, length) {
+            let chunk = self.chunk(number, false);
+            let hole = chunk
+                .is_none_or(|chunk| chunk.read().unwrap_or_else(PoisonError::into_inner).is_none());
+            let length = (to - from) as u64;
+            let full = extents.len() == MAX_EXTENTS;
+            match extents.last_mut() {
+                Some(last) if last.hole == hole => last.length += length,
+                _ if full => break,
+                _ => extents.push(AllocationExtent { length, hole, zero: hole }),
+            }
+        }
+        extents
+    }
+
+    fn serve(&self, mut request: Request) {
+        match request.op() {
+            Op::Read { offset } => self.read(offset, request.data_mut()),
+            Op::Write { offset, .. } => self.write(offset, request.data()),
+            Op::Flush | Op::Cache { .. } => {}
+            Op::Trim { offset, length, .. } => self.clear(offset, length, false),
+            Op::WriteZeroes { no_hole: true, fast: true, .. } => {
+                let why = "zeroes that keep their room are written";
+                return request.fail(Errno::NotSup, why);
+            }
+            Op::WriteZeroes { offset, length, no_hole, .. } => self.clear(offset, length, no_hole),
+            Op::Status { offset, length, .. } => {
+                return request.done_with(self.extents(offset, length));
+            }
+        }
+        request.done();
+    }
+}
+
+impl Export for MemoryExport {
+    fn info(&self) -> ExportInfo {
+        self.info
+    }
+
+    fn submit(&self, batch: &mut Vec<Request>) {
+        batch.drain(..).for_each(|request| self.serve(request));
+    }
+}
+
+fn fresh() -> Box<[u8]> {
+    vec![0; index(CHUNK)].into()
+}
+
+/// Numbers inside a table, a chunk or a request: they fit.
+fn index(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+/// The chunks of a range: number, from and to where in it, and where in the range that is.
+fn pieces(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, usize, usize)> {
+    let (mut at, end) = (offset, offset + length);
+    std::iter::from_fn(move || {
+        let from = at % CHUNK;
+        let to = (from + (end - at)).min(CHUNK);
+        let piece = (at / CHUNK, index(from), index(to), index(at - offset));
+        at += to - from;
+        (to > from).then_some(piece)
+    })
+}
