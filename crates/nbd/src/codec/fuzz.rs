@@ -1,61 +1,67 @@
-//! What a fuzzer asks of the codec: nothing a client says is a panic, and it means the same however
-//! it is cut.
+//! The entry point of the fuzz target: no input makes the codec panic, and the result does not
+//! depend on how the input is cut into pieces.
 
 use super::Offer;
-use super::handshake::{Handshake, Step, TlsPolicy};
-use super::request::{Next, Requests};
-use crate::export::Info;
+use super::handshake::{Handshake, HandshakeStep, TlsPolicy};
+use super::request::{ParsedRequest, RequestParser};
+use crate::export::ExportInfo;
 use gordon_units::Bytes;
 use std::sync::Arc;
 
-/// The first byte says how the rest is cut into pieces; the rest is what the client says.
+/// Runs the codec on the input, whole and in pieces. The first byte is the size of the pieces, the
+/// rest is what the client sends.
 pub fn talk(data: &[u8]) {
-    let Some((&cut, said)) = data.split_first() else { return };
-    let piece = usize::from(cut).max(1);
-    assert_eq!(hear(said, usize::MAX), hear(said, piece), "the same however it is cut");
+    let Some((&size, input)) = data.split_first() else { return };
+    let size = usize::from(size).max(1);
+    assert_eq!(run(input, usize::MAX), run(input, size), "pieces change nothing");
 }
 
-/// What comes of it: what the server says in the handshake, how that ends, and the requests.
-fn hear(mut said: &[u8], piece: usize) -> (Vec<u8>, Option<Step>, Vec<Next>) {
-    let info = Info { minimum: Bytes(512), maximum: Bytes(1 << 16), ..Info::new(Bytes(1 << 20)) };
+/// Runs the codec on the input in pieces of this size. Returns the output of the handshake, how it
+/// ended, and the requests that followed.
+fn run(mut input: &[u8], size: usize) -> (Vec<u8>, Option<HandshakeStep>, Vec<ParsedRequest>) {
+    let info = ExportInfo {
+        minimum: Bytes(512),
+        maximum: Bytes(1 << 16),
+        ..ExportInfo::new(Bytes(1 << 20))
+    };
     let offer = Offer { name: "a".into(), description: "words".into(), info };
     let offers: Arc<[Offer]> = [offer].into();
     let mut handshake = Handshake::new(Arc::clone(&offers), TlsPolicy::Offered);
-    let mut out = vec![];
+    let mut output = vec![];
     let agreed = loop {
-        if said.is_empty() {
-            return (out, None, vec![]);
+        if input.is_empty() {
+            return (output, None, vec![]);
         }
-        let (used, step) = handshake.receive(&said[..piece.min(said.len())], &mut out);
-        assert!(used > 0, "it moves");
-        said = &said[used..];
+        let (used, step) = handshake.receive(&input[..size.min(input.len())], &mut output);
+        assert!(used > 0, "each call takes at least one byte");
+        input = &input[used..];
         match step {
-            Step::More | Step::StartTls => {}
-            Step::Transmit(agreed) => break agreed,
-            Step::Close(_) => return (out, Some(step), vec![]),
+            HandshakeStep::More | HandshakeStep::StartTls => {}
+            HandshakeStep::Transmit(agreed) => break agreed,
+            HandshakeStep::Close(_) => return (output, Some(step), vec![]),
         }
     };
-    let mut requests = Requests::new(info, agreed, &[]);
-    let mut found = vec![];
+    let mut parser = RequestParser::new(info, agreed, &[]);
+    let mut parsed = vec![];
     loop {
-        match requests.next(|length| Some(vec![0; length])) {
-            Next::More if said.is_empty() => break,
-            Next::More => {
-                let room = requests.room();
-                assert!(!room.is_empty(), "there is room");
-                let count = piece.min(said.len()).min(room.len());
-                room[..count].copy_from_slice(&said[..count]);
-                requests.filled(count);
-                said = &said[count..];
+        match parser.next(|length| Some(vec![0; length])) {
+            ParsedRequest::More if input.is_empty() => break,
+            ParsedRequest::More => {
+                let buffer = parser.free_buffer();
+                assert!(!buffer.is_empty(), "there is space for more input");
+                let count = size.min(input.len()).min(buffer.len());
+                buffer[..count].copy_from_slice(&input[..count]);
+                parser.filled(count);
+                input = &input[count..];
             }
             next => {
-                let over = matches!(next, Next::Disconnect | Next::Garbage);
-                found.push(next);
-                if over {
+                let is_over = matches!(next, ParsedRequest::Disconnect | ParsedRequest::Garbage);
+                parsed.push(next);
+                if is_over {
                     break;
                 }
             }
         }
     }
-    (out, Some(Step::Transmit(agreed)), found)
+    (output, Some(HandshakeStep::Transmit(agreed)), parsed)
 }
