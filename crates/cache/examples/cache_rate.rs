@@ -5,7 +5,7 @@
 //! Without a trace, two million requests of a skewed load.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use gordon_cache::{Kind, NEVER, Request, Tally};
+use gordon_cache::{HitCounts, NEVER, PolicyKind, Request};
 use gordon_units::Bytes;
 use std::collections::HashMap;
 use std::time::Instant;
@@ -50,9 +50,9 @@ fn main() {
     };
     println!("{} requests", requests.len());
     for size in sizes {
-        for kind in Kind::ALL {
+        for kind in PolicyKind::ALL {
             let mut cache = kind.make(size);
-            let mut tally = Tally::default();
+            let mut tally = HitCounts::default();
             let start = Instant::now();
             for batch in requests.chunks(1 << 13) {
                 cache.serve(batch, &mut tally);

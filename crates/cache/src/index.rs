@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 
 const SLOTS: usize = 15;
 /// The word of a bucket behind its slots: keys that found no slot here.
-const PASSED: usize = SLOTS;
+const OVERFLOWED: usize = SLOTS;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
@@ -20,24 +20,24 @@ const EMPTY: Bucket = Bucket([0; SLOTS + 1]);
 
 impl Bucket {
     /// The words that are like this one under the mask: a bit each, above the lowest. All of them
-    /// are compared alike, so that compilers do it with vectors; what is not a slot is told by
+    /// are compared matches, so that compilers do it with vectors; what is not a slot is told by
     /// [`first`].
     #[inline]
-    fn alike(&self, mask: u32, like: u32) -> u32 {
+    fn matches(&self, mask: u32, like: u32) -> u32 {
         (1..).zip(&self.0).fold(0, |bits, (bit, word)| bits | u32::from(word & mask == like) << bit)
     }
 
     /// The first slot that has this content.
     #[inline]
     fn first(&mut self, content: u32) -> Option<&mut u32> {
-        Some(&mut self.0[first(self.alike(u32::MAX, content))?])
+        Some(&mut self.0[first(self.matches(u32::MAX, content))?])
     }
 }
 
-/// The first slot of the words alike.
+/// The first slot of the words matches.
 #[inline]
-fn first(alike: u32) -> Option<usize> {
-    let slot = alike.trailing_zeros() as usize - 1;
+fn first(matches: u32) -> Option<usize> {
+    let slot = matches.trailing_zeros() as usize - 1;
     (slot < SLOTS).then_some(slot)
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Index {
     /// Bits of a slot that have the place.
     bits: u32,
     /// Keys it has room for: four in five slots.
-    room: usize,
+    capacity: usize,
 }
 
 /// Both halves of the product of 128 bits are used: as in wyhash.
@@ -62,12 +62,16 @@ impl Index {
     /// With room for at least so many keys.
     pub fn new(keys: usize) -> Self {
         let buckets = (keys * 5).div_ceil(SLOTS * 4).max(1);
-        let room = (buckets * SLOTS * 4 / 5).min(1 << 31);
-        Self { buckets: vec![EMPTY; buckets], bits: usize::BITS - room.leading_zeros(), room }
+        let capacity = (buckets * SLOTS * 4 / 5).min(1 << 31);
+        Self {
+            buckets: vec![EMPTY; buckets],
+            bits: usize::BITS - capacity.leading_zeros(),
+            capacity,
+        }
     }
 
-    pub fn room(&self) -> usize {
-        self.room
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
     pub fn memory(&self) -> usize {
@@ -92,8 +96,8 @@ impl Index {
 
     /// Asks memory for the bucket of a key.
     #[inline]
-    pub fn touch(&self, hash: u64) -> u32 {
-        self.buckets[self.home(hash)].0[PASSED]
+    pub fn prefetch(&self, hash: u64) -> u32 {
+        self.buckets[self.home(hash)].0[OVERFLOWED]
     }
 
     /// The place that `is` the key's.
@@ -104,16 +108,16 @@ impl Index {
         let mut at = home;
         loop {
             let bucket = &self.buckets[at];
-            let mut alike = bucket.alike(mask, tag);
-            while let Some(slot) = first(alike) {
+            let mut matches = bucket.matches(mask, tag);
+            while let Some(slot) = first(matches) {
                 let content = bucket.0[slot];
-                alike &= alike - 1;
+                matches &= matches - 1;
                 // An empty slot is like a tag of zeros.
                 if content != 0 && is((content & !mask) - 1) {
                     return Some((content & !mask) - 1);
                 }
             }
-            if bucket.0[PASSED] == 0 {
+            if bucket.0[OVERFLOWED] == 0 {
                 return None;
             }
             at = self.after(at);
@@ -135,7 +139,7 @@ impl Index {
                 *free = slot;
                 return;
             }
-            bucket.0[PASSED] += 1;
+            bucket.0[OVERFLOWED] += 1;
             at = self.after(at);
         }
     }
@@ -151,7 +155,7 @@ impl Index {
                 *found = 0;
                 return;
             }
-            bucket.0[PASSED] -= 1;
+            bucket.0[OVERFLOWED] -= 1;
             at = self.after(at);
         }
     }
@@ -170,7 +174,7 @@ mod tests {
         for home in 0..index.buckets.len() {
             // One more key than there is room for in its bucket; all but that one go again.
             let mut here = Vec::new();
-            while index.buckets[home].0[PASSED] == 0 {
+            while index.buckets[home].0[OVERFLOWED] == 0 {
                 let key = keys.find(|key| index.home(hash(*key)) == home).expect("there is one");
                 index.insert(hash(key), place);
                 here.push((key, place));
@@ -179,7 +183,7 @@ mod tests {
             kept.extend(here.pop());
             here.iter().for_each(|(key, at)| index.remove(hash(*key), *at));
         }
-        assert!(index.buckets.iter().all(|bucket| bucket.0[PASSED] > 0));
+        assert!(index.buckets.iter().all(|bucket| bucket.0[OVERFLOWED] > 0));
         assert!(keys.take(1000).all(|key| index.find(hash(key), |_| false).is_none()));
         for (key, at) in &kept {
             assert_eq!(index.find(hash(*key), |found| found == *at), Some(*at));

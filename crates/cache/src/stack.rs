@@ -10,7 +10,7 @@ use crate::store::{NONE, Store};
 use alloc::vec;
 use alloc::vec::Vec;
 
-const FEWEST: usize = 64;
+const MIN_SLOTS: usize = 64;
 
 /// What was asked for, the latest on top.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Stack {
 
 /// An object that was there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct StackDistance {
     /// Bytes of those asked for since.
     pub above: u64,
     /// Its own, as it was asked for then.
@@ -39,25 +39,25 @@ impl Stack {
     pub fn new() -> Self {
         Self {
             store: Store::new(),
-            slots: vec![NONE; FEWEST],
+            slots: vec![NONE; MIN_SLOTS],
             used: 0,
-            tree: vec![0; FEWEST + 1],
+            tree: vec![0; MIN_SLOTS + 1],
             bytes: 0,
             objects: 0,
         }
     }
 
     #[inline]
-    pub fn touch(&self, key: u64) -> u32 {
-        self.store.touch(key)
+    pub fn prefetch(&self, key: u64) -> u32 {
+        self.store.prefetch(key)
     }
 
     /// An object is asked for, and is on top from now on, as large as it is now.
-    pub fn ask(&mut self, key: u64, size: u64) -> Option<Found> {
+    pub fn access(&mut self, key: u64, size: u64) -> Option<StackDistance> {
         let place = self.store.find(key);
         let found = place.map(|place| {
-            let (slot, own) = self.take(place);
-            Found { above: self.bytes - self.sum(slot), own }
+            let (slot, own) = self.vacate_slot(place);
+            StackDistance { above: self.bytes - self.sum(slot), own }
         });
         if self.used == self.slots.len() {
             self.compact();
@@ -74,9 +74,9 @@ impl Stack {
     }
 
     /// Takes an object out.
-    pub fn forget(&mut self, key: u64) {
+    pub fn remove(&mut self, key: u64) {
         if let Some(place) = self.store.find(key) {
-            self.take(place);
+            self.vacate_slot(place);
             self.store.remove(place);
         }
     }
@@ -88,7 +88,7 @@ impl Stack {
     }
 
     /// Empties an entry's slot: which, and how large it was.
-    fn take(&mut self, place: u32) -> (usize, u64) {
+    fn vacate_slot(&mut self, place: u32) -> (usize, u64) {
         let (slot, size) = (self.store.at(place).newer as usize, self.store.size(place));
         self.slots[slot] = NONE;
         self.add(slot, |sum| sum - size);
@@ -120,7 +120,7 @@ impl Stack {
     fn compact(&mut self) {
         self.slots.retain(|place| *place != NONE);
         self.used = self.slots.len();
-        let len = (self.used * 2).max(FEWEST);
+        let len = (self.used * 2).max(MIN_SLOTS);
         assert!(len < NONE as usize, "more than 2^31 objects in one stack");
         self.slots.reserve_exact(len - self.used);
         self.slots.resize(len, NONE);

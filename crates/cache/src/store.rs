@@ -35,25 +35,25 @@ pub(crate) struct Store {
     /// Sizes of [`LARGE`] bytes and more, by place.
     large: BTreeMap<u32, u64>,
     /// Parts of them by which entries and table grow.
-    steps: (usize, usize),
+    growth: (usize, usize),
 }
 
 impl Store {
     pub fn new() -> Self {
-        let steps = (16, 2);
+        let growth = (16, 2);
         Self {
             entries: Vec::new(),
             free: NONE,
             index: Index::new(64),
             live: 0,
             large: BTreeMap::new(),
-            steps,
+            growth,
         }
     }
 
     /// One that grows by less, and so more often, for policies that know more of an entry.
     pub fn dense() -> Self {
-        Self { steps: (64, 8), ..Self::new() }
+        Self { growth: (64, 8), ..Self::new() }
     }
 
     #[inline]
@@ -107,14 +107,14 @@ impl Store {
 
     /// Asks memory for what [`find`](Self::find) will look at first.
     #[inline]
-    pub fn touch(&self, key: u64) -> u32 {
-        self.index.touch(hash(key))
+    pub fn prefetch(&self, key: u64) -> u32 {
+        self.index.prefetch(hash(key))
     }
 
     /// Adds a key that is not there, in no list.
     #[inline]
     pub fn insert(&mut self, key: u64, size: u64, mark: u32) -> u32 {
-        if self.live == self.index.room() {
+        if self.live == self.index.capacity() {
             self.grow();
         }
         let entry = Entry { key, small: 0, newer: NONE, older: NONE, mark };
@@ -122,7 +122,7 @@ impl Store {
         let place = if place == NONE {
             if self.entries.len() == self.entries.capacity() {
                 // By little: what is not in use counts too.
-                self.entries.reserve_exact((self.entries.len() / self.steps.0).max(64));
+                self.entries.reserve_exact((self.entries.len() / self.growth.0).max(64));
             }
             self.entries.push(entry);
             (self.entries.len() - 1) as u32
@@ -139,11 +139,11 @@ impl Store {
 
     #[cold]
     fn grow(&mut self) {
-        let room = self.index.room();
+        let room = self.index.capacity();
         assert!(room < 1 << 31, "more than 2^31 objects in one cache");
         // The old table goes first: all that is in it is in the entries too.
         self.index = Index::new(0);
-        self.index = Index::new(room + room / self.steps.1);
+        self.index = Index::new(room + room / self.growth.1);
         for (place, entry) in (0..).zip(&self.entries) {
             if entry.mark & FREE == 0 {
                 self.index.insert(hash(entry.key), place);
@@ -224,7 +224,7 @@ impl List {
     }
 
     /// The oldest go, and are forgotten, until no more than so many bytes are left.
-    pub fn trim(&mut self, store: &mut Store, most: u64) {
+    pub fn evict_to(&mut self, store: &mut Store, most: u64) {
         while self.bytes > most {
             let oldest = self.oldest;
             self.unlink(store, oldest);
@@ -234,7 +234,7 @@ impl List {
 
     /// Makes an entry of it the newest.
     #[inline]
-    pub fn renew(&mut self, store: &mut Store, place: u32) {
+    pub fn move_to_front(&mut self, store: &mut Store, place: u32) {
         if self.newest == place {
             return;
         }

@@ -1,6 +1,6 @@
 //! Curves beside caches of the policy they stand for, and samples beside the whole.
 
-use gordon_cache::{Ahead, Curve, Kind, NEVER, Request, Sample, Tally};
+use gordon_cache::{Curve, HitCounts, NEVER, NextAccessBuilder, PolicyKind, Request, Sample};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 
@@ -10,14 +10,14 @@ fn requests(drawn: &[(u64, u64)]) -> Vec<Request> {
 }
 
 fn lru(capacity: u64, requests: &[Request]) -> (u64, u64) {
-    let (mut cache, mut tally) = (Kind::Lru.make(Bytes(capacity)), Tally::default());
+    let (mut cache, mut tally) = (PolicyKind::Lru.make(Bytes(capacity)), HitCounts::default());
     cache.serve(requests, &mut tally);
     (tally.requests - tally.hits, tally.bytes - tally.hit_bytes)
 }
 
 fn curve(sample: Sample, capacities: Vec<u64>, requests: &[Request]) -> Curve {
     let mut curve = Curve::new(sample, capacities);
-    requests.chunks(7).for_each(|some| curve.count(some));
+    requests.chunks(7).for_each(|some| curve.record(some));
     curve
 }
 
@@ -43,7 +43,7 @@ proptest! {
         let requests = requests(&keys.iter().map(|key| (*key, size)).collect::<Vec<_>>());
         let capacities: Vec<u64> = (1..130).step_by(3).map(|n| n * size + spare).collect();
         let curve = curve(Sample::All, capacities, &requests);
-        prop_assert!(curve.of_one_size());
+        prop_assert!(curve.has_one_size());
         for point in curve.points() {
             let (misses, bytes) = lru(point.capacity, &requests);
             prop_assert_eq!((point.misses, point.miss_bytes), (misses as f64, bytes as f64));
@@ -91,8 +91,8 @@ proptest! {
     fn what_comes_next_is_what_a_look_back_finds(
         keys in proptest::collection::vec(0_u64..50, 0..400),
     ) {
-        let mut ahead = Ahead::default();
-        keys.iter().for_each(|key| assert!(ahead.saw(*key)));
+        let mut ahead = NextAccessBuilder::default();
+        keys.iter().for_each(|key| assert!(ahead.record(*key)));
         let nexts = ahead.finish();
         for (at, key) in keys.iter().enumerate() {
             let next = keys[at + 1..].iter().position(|other| other == key);

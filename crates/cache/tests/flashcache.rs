@@ -2,9 +2,9 @@
 //! stored, whatever is done when; sets hold their ways; counters are what a recount says.
 
 use gordon_cache::flashcache::{
-    Fill, FlashCache, Found, Job, Place, Resident, Rules, Served, SetRule, Shape,
+    Fill, FlashCache, FlashShape, Job, PageLookup, PageRange, Resident, Served, SetRule, WearRules,
 };
-use gordon_cache::{Kind, NEVER, NOWHERE, Request};
+use gordon_cache::{NEVER, NOT_ADMITTED, PolicyKind, Request};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
@@ -34,7 +34,7 @@ struct Rig {
 }
 
 impl Rig {
-    fn new(shape: Shape, kind: Kind, dram: u64) -> Self {
+    fn new(shape: FlashShape, kind: PolicyKind, dram: u64) -> Self {
         let blocks = if shape.sets == 0 { 0 } else { shape.blocks() + shape.ways };
         Self {
             cache: FlashCache::new(shape, PAGE, kind.make(Bytes(dram * u64::from(PAGE)))),
@@ -69,10 +69,10 @@ impl Rig {
     }
 
     /// What is found is what is stored. What it has in the buffer or in flash.
-    fn read(&self, found: Found, slot: u32, at: usize) -> Option<Content> {
+    fn read(&self, found: PageLookup, slot: u32, at: usize) -> Option<Content> {
         match found {
-            Found::Buffer { .. } => Some(self.buffer[&self.latest[&slot]][at]),
-            Found::Flash(Place { block, page, pages }) => {
+            PageLookup::Buffer { .. } => Some(self.buffer[&self.latest[&slot]][at]),
+            PageLookup::Flash(PageRange { block, page, pages }) => {
                 let pages = &self.flash[block as usize][page as usize..][..pages as usize];
                 assert!(pages.iter().all(|page| *page == pages[0]));
                 Some(pages[0].expect("what is read was programmed"))
@@ -92,14 +92,14 @@ impl Rig {
             if let Some(read) = self.read(piece.found, piece.slot, 0) {
                 assert_eq!(read, stored, "{piece:?} is stale");
             }
-            if let Found::Flash(place) = piece.found {
+            if let PageLookup::Flash(place) = piece.found {
                 assert_eq!(place.pages, piece.pages);
             }
             self.found[number(piece.found)] += 1;
         }
         assert_eq!(u64::from(end * PAGE), request.size);
         for piece in pieces {
-            if let Found::Backend { pages, ticket: Some(ticket), .. } = piece.found {
+            if let PageLookup::Backend { pages, ticket: Some(ticket), .. } = piece.found {
                 assert_eq!(pages, piece.pages);
                 self.buffer.insert(ticket, vec![stored; pages as usize]);
                 self.latest.insert(piece.slot, ticket);
@@ -108,7 +108,7 @@ impl Rig {
     }
 
     /// Asks for it, and checks what is found.
-    fn ask(&mut self, request: &Request, write: bool) -> Found {
+    fn ask(&mut self, request: &Request, write: bool) -> PageLookup {
         let key = request.key;
         let Served { found, place, slot, lookups } = self.cache.access_at(request, write);
         self.lookups += u64::from(lookups);
@@ -116,13 +116,13 @@ impl Rig {
         let block = shape.fill == Fill::Block && shape.sets > 0;
         let at = if block { key % u64::from(shape.pages) } else { 0 } as usize;
         let read = match found {
-            Found::Dram => Some(self.dram[&place]),
-            Found::Buffer { .. } | Found::Flash(_) => self.read(found, slot, at),
-            Found::Pieces => {
+            PageLookup::Dram => Some(self.dram[&place]),
+            PageLookup::Buffer { .. } | PageLookup::Flash(_) => self.read(found, slot, at),
+            PageLookup::Pieces => {
                 self.ask_pieces(request);
                 None
             }
-            Found::Backend { unit, page, pages, ticket } => {
+            PageLookup::Backend { unit, page, pages, ticket } => {
                 let fetched = self.unit(unit, page, pages);
                 let page = fetched[at - page as usize];
                 if let Some(ticket) = ticket {
@@ -131,9 +131,9 @@ impl Rig {
                 }
                 Some(page)
             }
-            Found::Written => None,
+            PageLookup::Written => None,
         };
-        if found != Found::Pieces {
+        if found != PageLookup::Pieces {
             self.found[number(found)] += 1;
         }
         if let Some(read) = read {
@@ -142,7 +142,7 @@ impl Rig {
         if write {
             *self.versions.entry(key).or_default() += 1;
         }
-        if place != NOWHERE {
+        if place != NOT_ADMITTED {
             self.dram.insert(place, self.stored(key));
         }
         found
@@ -226,14 +226,14 @@ impl Rig {
     }
 }
 
-fn number(found: Found) -> usize {
+fn number(found: PageLookup) -> usize {
     match found {
-        Found::Dram => 0,
-        Found::Buffer { .. } => 1,
-        Found::Flash(_) => 2,
-        Found::Backend { .. } => 3,
-        Found::Written => 4,
-        Found::Pieces => unreachable!("each piece is counted by itself"),
+        PageLookup::Dram => 0,
+        PageLookup::Buffer { .. } => 1,
+        PageLookup::Flash(_) => 2,
+        PageLookup::Backend { .. } => 3,
+        PageLookup::Written => 4,
+        PageLookup::Pieces => unreachable!("each piece is counted by itself"),
     }
 }
 
@@ -241,26 +241,31 @@ fn page(key: u64) -> Request {
     Request { key, next: NEVER, size: PAGE.into(), asked: PAGE.into() }
 }
 
-fn shape(sets: u32, ways: u32, pages: u32, fill: Fill) -> Shape {
-    Shape { sets, ways, pages, fill, rules: Rules::default(), buffer: None }
+fn shape(sets: u32, ways: u32, pages: u32, fill: Fill) -> FlashShape {
+    FlashShape { sets, ways, pages, fill, rules: WearRules::default(), buffer: None }
 }
 
-fn kinds() -> impl Strategy<Value = Kind> {
-    proptest::sample::select(vec![Kind::Lru, Kind::S3Fifo, Kind::Clock, Kind::Arc])
+fn kinds() -> impl Strategy<Value = PolicyKind> {
+    proptest::sample::select(vec![
+        PolicyKind::Lru,
+        PolicyKind::S3Fifo,
+        PolicyKind::Clock,
+        PolicyKind::Arc,
+    ])
 }
 
-fn shapes() -> impl Strategy<Value = Shape> {
+fn shapes() -> impl Strategy<Value = FlashShape> {
     let fill = prop_oneof![Just(Fill::Block), Just(Fill::Page)];
     let rule = || proptest::option::of(0..4_u32);
     let room = proptest::option::of(1..200_u32);
     let set_rule = prop_oneof![Just(SetRule::Bounded), Just(SetRule::Literal)];
     (0..5_u32, 1..5_u32, 1..80_u32, fill, rule(), rule(), set_rule, room).prop_map(
-        |(sets, ways, pages, fill, block, set, set_rule, room)| Shape {
+        |(sets, ways, pages, fill, block, set, set_rule, room)| FlashShape {
             sets,
             ways,
             pages: if fill == Fill::Page { pages.min(9) } else { pages },
             fill,
-            rules: Rules { block, set, set_rule },
+            rules: WearRules { block, set, set_rule },
             buffer: room.map(u64::from),
         },
     )
@@ -291,7 +296,7 @@ proptest! {
             let size = u64::from(pages * PAGE);
             let asked = if part { 512 } else { size };
             // What does not fit stays out of DRAM, and so does what a policy refuses.
-            if rig.ask(&Request { key, next: NEVER, size, asked }, write) != Found::Dram {
+            if rig.ask(&Request { key, next: NEVER, size, asked }, write) != PageLookup::Dram {
                 let mut held = HashSet::new();
                 rig.cache.dram().residents(&mut |key, _| { held.insert(key); });
                 rig.dram.retain(|_, content| held.contains(&content.0));
@@ -319,8 +324,8 @@ proptest! {
         for key in keys {
             let hit = alone.access(&page(key)) == gordon_cache::Access::Hit;
             let found = cache.access(&page(key), false);
-            let miss = Found::Backend { unit: key, page: 0, pages: 1, ticket: None };
-            assert_eq!(found, if hit { Found::Dram } else { miss });
+            let miss = PageLookup::Backend { unit: key, page: 0, pages: 1, ticket: None };
+            assert_eq!(found, if hit { PageLookup::Dram } else { miss });
             assert_eq!((cache.job(), cache.buffered()), (None, 0));
         }
     }
@@ -333,20 +338,23 @@ fn of_set(cache: &FlashCache, set: u32) -> impl Iterator<Item = u64> {
 
 #[test]
 fn a_block_at_a_miss_and_the_least_recently_used_goes() {
-    let mut rig = Rig::new(shape(2, 2, 4, Fill::Block), Kind::Lru, 1);
+    let mut rig = Rig::new(shape(2, 2, 4, Fill::Block), PolicyKind::Lru, 1);
     let units: Vec<u64> = of_set(&rig.cache, 1).take(3).collect();
     for unit in &units[..2] {
-        let fetched = Found::Backend { unit: *unit, page: 0, pages: 4, ticket: Some(rig.found[3]) };
+        let fetched =
+            PageLookup::Backend { unit: *unit, page: 0, pages: 4, ticket: Some(rig.found[3]) };
         assert_eq!(rig.ask(&page(unit * 4 + 1), false), fetched);
-        assert_eq!(rig.ask(&page(unit * 4 + 2), false), Found::Buffer { unit: *unit });
+        assert_eq!(rig.ask(&page(unit * 4 + 2), false), PageLookup::Buffer { unit: *unit });
     }
     while rig.work() {}
     // The first block again: the second one goes for the third.
-    let Found::Flash(place) = rig.ask(&page(units[0] * 4 + 3), false) else { panic!("not there") };
+    let PageLookup::Flash(place) = rig.ask(&page(units[0] * 4 + 3), false) else {
+        panic!("not there")
+    };
     assert_eq!((place.page, place.pages), (3, 1));
     rig.ask(&page(units[2] * 4), false);
-    assert!(matches!(rig.ask(&page(units[0] * 4), false), Found::Flash(_)));
-    assert!(matches!(rig.ask(&page(units[1] * 4), false), Found::Backend { .. }));
+    assert!(matches!(rig.ask(&page(units[0] * 4), false), PageLookup::Flash(_)));
+    assert!(matches!(rig.ask(&page(units[1] * 4), false), PageLookup::Backend { .. }));
     rig.finish();
     assert_eq!(rig.cache.counts().evictions, 2);
     assert_eq!(rig.cache.erases().iter().sum::<u32>(), 2);
@@ -354,7 +362,7 @@ fn a_block_at_a_miss_and_the_least_recently_used_goes() {
 
 #[test]
 fn pages_gather_in_the_order_in_which_they_come() {
-    let mut rig = Rig::new(shape(1, 2, 4, Fill::Page), Kind::Lru, 1);
+    let mut rig = Rig::new(shape(1, 2, 4, Fill::Page), PolicyKind::Lru, 1);
     let object =
         |key, pages: u32| Request { key, next: NEVER, size: (PAGE * pages).into(), asked: 100 };
     for (key, pages) in [(10, 1), (11, 2), (12, 2), (13, 2), (14, 3), (15, 9)] {
@@ -373,7 +381,7 @@ fn pages_gather_in_the_order_in_which_they_come() {
 #[test]
 fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
     let object = |key| Request { key, next: NEVER, size: (PAGE * 10).into(), asked: 100 };
-    let rig = || Rig::new(shape(8, 1, 4, Fill::Page), Kind::Lru, 1);
+    let rig = || Rig::new(shape(8, 1, 4, Fill::Page), PolicyKind::Lru, 1);
     let resident = |rig: &Rig| {
         let mut all = Vec::new();
         rig.cache.residents(&mut |resident| all.push(resident));
@@ -387,14 +395,14 @@ fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
     };
     let object = object((0..).find(apart).unwrap());
     let mut rig = rig();
-    assert_eq!(rig.ask(&object, false), Found::Pieces);
+    assert_eq!(rig.ask(&object, false), PageLookup::Pieces);
     let cut = |rig: &Rig| {
         let pieces = rig.cache.pieces().iter();
         pieces.map(|piece| (piece.page, piece.pages, number(piece.found))).collect::<Vec<_>>()
     };
     assert_eq!(cut(&rig), [(0, 4, 3), (4, 4, 3), (8, 2, 3)]);
     assert_eq!(rig.cache.counts().fill_pages, 10);
-    assert_eq!(rig.ask(&object, false), Found::Pieces);
+    assert_eq!(rig.ask(&object, false), PageLookup::Pieces);
     assert_eq!(cut(&rig), [(0, 4, 1), (4, 4, 1), (8, 2, 1)]);
     while rig.work() {}
     // What comes to the set of the middle piece evicts it alone.
@@ -402,10 +410,10 @@ fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
     let middle = all.iter().find(|one| one.pages == 4 && Some(one.set) != first).unwrap();
     let other = of_set(&rig.cache, middle.set).next().unwrap();
     rig.ask(&page(other), false);
-    assert_eq!(rig.ask(&object, false), Found::Pieces);
+    assert_eq!(rig.ask(&object, false), PageLookup::Pieces);
     assert_eq!(cut(&rig), [(0, 4, 2), (4, 4, 3), (8, 2, 2)]);
     // A write makes all pieces stale.
-    assert_eq!(rig.ask(&Request { asked: object.size, ..object }, true), Found::Written);
+    assert_eq!(rig.ask(&Request { asked: object.size, ..object }, true), PageLookup::Written);
     assert_eq!(rig.cache.counts().dropped, 3);
     rig.finish();
 }
@@ -413,18 +421,18 @@ fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
 #[test]
 fn what_is_written_is_stale_in_flash() {
     for fill in [Fill::Block, Fill::Page] {
-        let mut rig = Rig::new(shape(1, 2, 4, fill), Kind::Lru, 1);
+        let mut rig = Rig::new(shape(1, 2, 4, fill), PolicyKind::Lru, 1);
         rig.ask(&page(5), false);
         rig.ask(&page(6), false);
         while rig.work() {}
-        assert_eq!(rig.ask(&page(5), true), Found::Written);
-        assert_eq!(rig.ask(&page(5), false), Found::Dram);
+        assert_eq!(rig.ask(&page(5), true), PageLookup::Written);
+        assert_eq!(rig.ask(&page(5), false), PageLookup::Dram);
         // Of the block, only that page is stale.
-        assert!(matches!(rig.ask(&page(6), false), Found::Flash(_)));
-        assert!(matches!(rig.ask(&page(5), false), Found::Backend { ticket: Some(_), .. }));
+        assert!(matches!(rig.ask(&page(6), false), PageLookup::Flash(_)));
+        assert!(matches!(rig.ask(&page(5), false), PageLookup::Backend { ticket: Some(_), .. }));
         // Part of a page is written: the rest is read first, and the page does not go to flash.
         let part = Request { asked: 512, ..page(9) };
-        assert!(matches!(rig.ask(&part, true), Found::Backend { ticket: None, .. }));
+        assert!(matches!(rig.ask(&part, true), PageLookup::Backend { ticket: None, .. }));
         let counts = rig.cache.counts();
         assert_eq!(counts.dropped, 1);
         assert_eq!(counts.refills, u64::from(fill == Fill::Block));
@@ -433,8 +441,8 @@ fn what_is_written_is_stale_in_flash() {
 }
 
 /// All blocks of a set but one are asked for again and again; what comes once takes the last.
-fn hot_block(rules: Rules) -> (Vec<u32>, u64) {
-    let mut rig = Rig::new(Shape { rules, ..shape(1, 4, 2, Fill::Block) }, Kind::Lru, 1);
+fn hot_block(rules: WearRules) -> (Vec<u32>, u64) {
+    let mut rig = Rig::new(FlashShape { rules, ..shape(1, 4, 2, Fill::Block) }, PolicyKind::Lru, 1);
     for round in 0..300 {
         for hot in 0..3 {
             rig.ask(&page(hot * 2 + round % 2), false);
@@ -448,10 +456,10 @@ fn hot_block(rules: Rules) -> (Vec<u32>, u64) {
 
 #[test]
 fn a_hot_block_is_spared() {
-    let (without, fired) = hot_block(Rules::default());
+    let (without, fired) = hot_block(WearRules::default());
     assert_eq!(without.iter().filter(|count| **count > 0).count(), 1, "{without:?}");
     assert_eq!(fired, 0);
-    let (with, fired) = hot_block(Rules { block: Some(10), ..Rules::default() });
+    let (with, fired) = hot_block(WearRules { block: Some(10), ..WearRules::default() });
     assert!(fired > 0);
     let spread = with.iter().max().unwrap() - with.iter().min().unwrap();
     assert!(spread <= 11, "{with:?}");
@@ -459,8 +467,8 @@ fn a_hot_block_is_spared() {
 }
 
 /// Pages requested once, all in one set of eight.
-fn hot_set(rules: Rules) -> (Vec<u32>, Rig) {
-    let mut rig = Rig::new(Shape { rules, ..shape(8, 2, 2, Fill::Block) }, Kind::Lru, 1);
+fn hot_set(rules: WearRules) -> (Vec<u32>, Rig) {
+    let mut rig = Rig::new(FlashShape { rules, ..shape(8, 2, 2, Fill::Block) }, PolicyKind::Lru, 1);
     // Every set holds something.
     let mut held = Vec::new();
     for set in 0..8 {
@@ -477,7 +485,7 @@ fn hot_set(rules: Rules) -> (Vec<u32>, Rig) {
     // What was in other sets is still there, wherever that is now.
     held.remove(3);
     for unit in held {
-        assert!(matches!(rig.ask(&page(unit * 2), false), Found::Flash(_)), "{unit} is lost");
+        assert!(matches!(rig.ask(&page(unit * 2), false), PageLookup::Flash(_)), "{unit} is lost");
     }
     rig.finish();
     let most = rig.cache.erases().chunks(2).map(|set| set[0].max(set[1]));
@@ -486,9 +494,9 @@ fn hot_set(rules: Rules) -> (Vec<u32>, Rig) {
 
 #[test]
 fn a_hot_set_is_swapped() {
-    let (without, _) = hot_set(Rules::default());
+    let (without, _) = hot_set(WearRules::default());
     assert_eq!(without.iter().filter(|count| **count > 0).count(), 1, "{without:?}");
-    let (with, rig) = hot_set(Rules { set: Some(20), ..Rules::default() });
+    let (with, rig) = hot_set(WearRules { set: Some(20), ..WearRules::default() });
     let counts = rig.cache.counts();
     assert!(counts.set_swaps >= 7 && counts.swap_pages > 0, "{counts:?}");
     assert!(counts.swap_erases * 100 <= counts.evictions, "{counts:?}");
@@ -519,9 +527,9 @@ struct Worn {
 }
 
 impl Worn {
-    fn new(sets: u32, ways: u32, rules: Rules) -> Self {
-        let shape = Shape { rules, ..shape(sets, ways, 1, Fill::Page) };
-        let cache = FlashCache::new(shape, PAGE, Kind::Lru.make(Bytes(PAGE.into())));
+    fn new(sets: u32, ways: u32, rules: WearRules) -> Self {
+        let shape = FlashShape { rules, ..shape(sets, ways, 1, Fill::Page) };
+        let cache = FlashCache::new(shape, PAGE, PolicyKind::Lru.make(Bytes(PAGE.into())));
         Self { cache, next: vec![0; sets as usize], place: (0..sets).collect() }
     }
 
@@ -569,9 +577,9 @@ impl Worn {
 
 /// A sequence of sets, picked by `load` while a cache with `rules` runs; that cache, and one
 /// without the set rule after the same sequence.
-fn worn(load: Load, sets: u32, ways: u32, requests: u32, rules: Rules, seed: u64) -> [Worn; 2] {
+fn worn(load: Load, sets: u32, ways: u32, requests: u32, rules: WearRules, seed: u64) -> [Worn; 2] {
     let mut with = Worn::new(sets, ways, rules);
-    let mut without = Worn::new(sets, ways, Rules { set: None, ..rules });
+    let mut without = Worn::new(sets, ways, WearRules { set: None, ..rules });
     let mut random = seed;
     let mut draw = |below: u64| {
         random =
@@ -647,14 +655,14 @@ proptest! {
         block in proptest::option::of(4..80_u32),
         seed in any::<u64>(),
     ) {
-        let rules = Rules { block, set: Some(threshold), ..Rules::default() };
+        let rules = WearRules { block, set: Some(threshold), ..WearRules::default() };
         is_bounded(load, &worn(load, sets, ways, requests, rules, seed), threshold);
     }
 }
 
 #[test]
 fn a_swapped_set_does_not_make_swaps_run_away() {
-    let rules = |set_rule| Rules { block: Some(64), set: Some(16), set_rule };
+    let rules = |set_rule| WearRules { block: Some(64), set: Some(16), set_rule };
     let [bounded, without] = worn(Load::Zipf, 4, 16, 100_000, rules(SetRule::Bounded), 1);
     let [literal, _] = worn(Load::Zipf, 4, 16, 100_000, rules(SetRule::Literal), 1);
     let counts = |worn: &Worn| worn.cache.counts();
@@ -675,7 +683,8 @@ fn tables_take_the_memory_that_they_say() {
     // A tag for each of 8,192 blocks of 1 GiB, or for each of its 262,144 pages.
     for (fill, least, most) in [(Fill::Block, 200 << 10, 500 << 10), (Fill::Page, 3 << 20, 5 << 20)]
     {
-        let cache = FlashCache::new(shape(512, 16, 32, fill), PAGE, Kind::Lru.make(Bytes(1 << 20)));
+        let cache =
+            FlashCache::new(shape(512, 16, 32, fill), PAGE, PolicyKind::Lru.make(Bytes(1 << 20)));
         assert!((least..most).contains(&cache.memory()), "{fill:?}: {}", cache.memory());
     }
 }

@@ -1,7 +1,7 @@
 //! Each policy beside a plain one of vectors, written from its description: request by request the
 //! same hits, the same objects, and counters that are what a recount says.
 
-use gordon_cache::{Access, Kind, NEVER, NOWHERE, Request, Tally};
+use gordon_cache::{Access, HitCounts, NEVER, NOT_ADMITTED, PolicyKind, Request};
 use gordon_units::Bytes;
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -55,15 +55,15 @@ impl Model {
         bytes(&self.first) + bytes(&self.second) + bytes(&self.probation)
     }
 
-    fn one_queue(&mut self, kind: Kind, request: &Request) -> bool {
+    fn one_queue(&mut self, kind: PolicyKind, request: &Request) -> bool {
         if let Some(at) = position(&self.first, request.key) {
             match kind {
-                Kind::Fifo => {}
-                Kind::Lru => {
+                PolicyKind::Fifo => {}
+                PolicyKind::Lru => {
                     let held = self.first.remove(at);
                     self.first.push(held);
                 }
-                Kind::Belady => self.first[at].mark = request.next,
+                PolicyKind::Belady => self.first[at].mark = request.next,
                 _ => self.first[at].mark = 1,
             }
             return true;
@@ -74,7 +74,7 @@ impl Model {
         }
         while self.bytes() + size > self.capacity {
             match kind {
-                Kind::Clock => {
+                PolicyKind::Clock => {
                     while self.first[0].mark == 1 {
                         let mut held = self.first.remove(0);
                         held.mark = 0;
@@ -82,7 +82,7 @@ impl Model {
                     }
                     self.first.remove(0);
                 }
-                Kind::Sieve => {
+                PolicyKind::Sieve => {
                     if self.hand >= self.first.len() {
                         self.hand = 0;
                     }
@@ -92,7 +92,7 @@ impl Model {
                     }
                     self.first.remove(self.hand);
                 }
-                Kind::Belady => {
+                PolicyKind::Belady => {
                     let furthest = (0..self.first.len()).max_by_key(|i| self.first[*i].mark);
                     self.first.remove(furthest.expect("something is held"));
                 }
@@ -101,7 +101,7 @@ impl Model {
                 }
             }
         }
-        let mark = if kind == Kind::Belady { request.next } else { 0 };
+        let mark = if kind == PolicyKind::Belady { request.next } else { 0 };
         // The hand, if at the end, is at none: it starts from the oldest, not from what comes now.
         if self.hand >= self.first.len() {
             self.hand = 0;
@@ -353,12 +353,12 @@ impl Model {
         false
     }
 
-    fn access(&mut self, kind: Kind, request: &Request) -> bool {
+    fn access(&mut self, kind: PolicyKind, request: &Request) -> bool {
         match kind {
-            Kind::S3Fifo => self.s3_fifo(request),
-            Kind::Arc => self.arc(request),
-            Kind::WTinyLfu => self.w_tinylfu(request),
-            Kind::LeCaR => self.lecar(request),
+            PolicyKind::S3Fifo => self.s3_fifo(request),
+            PolicyKind::Arc => self.arc(request),
+            PolicyKind::WTinyLfu => self.w_tinylfu(request),
+            PolicyKind::LeCaR => self.lecar(request),
             _ => self.one_queue(kind, request),
         }
     }
@@ -379,7 +379,7 @@ fn requests(drawn: &[(u64, u64)]) -> Vec<Request> {
     all
 }
 
-fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCaseError> {
+fn agree(kind: PolicyKind, capacity: u64, requests: &[Request]) -> Result<(), TestCaseError> {
     let mut cache = kind.make(Bytes(capacity));
     let mut model = Model { capacity, ..Model::default() };
     let (mut misses, mut sizes, mut places) = (0, HashMap::new(), HashMap::new());
@@ -393,7 +393,7 @@ fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCase
         if counts.inserted > before.inserted {
             sizes.insert(request.key, request.size);
         }
-        prop_assert_eq!(place == NOWHERE, counts.refused > before.refused);
+        prop_assert_eq!(place == NOT_ADMITTED, counts.refused > before.refused);
         if hit {
             prop_assert_eq!(places.get(&place), Some(&request.key), "it is where it was let in");
         } else {
@@ -411,7 +411,7 @@ fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCase
             prop_assert_eq!(Some(size), sizes.get(key), "it has the size it came with");
         }
         // Which of those never asked for again goes first is open.
-        if kind != Kind::Belady {
+        if kind != PolicyKind::Belady {
             let all = model.first.iter().chain(&model.second).chain(&model.probation);
             let mut theirs: Vec<(u64, u64)> = all.map(|h| (h.key, h.size)).collect();
             theirs.sort_unstable();
@@ -422,7 +422,7 @@ fn agree(kind: Kind, capacity: u64, requests: &[Request]) -> Result<(), TestCase
         }
     }
     // Many at once come to the same.
-    let (mut again, mut tally) = (kind.make(Bytes(capacity)), Tally::default());
+    let (mut again, mut tally) = (kind.make(Bytes(capacity)), HitCounts::default());
     again.serve(requests, &mut tally);
     prop_assert_eq!(again.counts(), cache.counts());
     prop_assert_eq!(tally.requests - tally.hits, misses);
@@ -438,7 +438,7 @@ proptest! {
         drawn in proptest::collection::vec((0_u64..40, 1_u64..12), 1..200),
     ) {
         let requests = requests(&drawn);
-        for kind in Kind::ALL {
+        for kind in PolicyKind::ALL {
             agree(kind, capacity, &requests)?;
         }
     }
@@ -452,7 +452,7 @@ proptest! {
     ) {
         let drawn: Vec<_> = drawn.into_iter().map(|(key, size)| (key, size * unit)).collect();
         let requests = requests(&drawn);
-        for kind in Kind::ALL {
+        for kind in PolicyKind::ALL {
             agree(kind, capacity * unit, &requests)?;
         }
     }
@@ -464,7 +464,7 @@ proptest! {
     ) {
         let drawn: Vec<(u64, u64)> = drawn.into_iter().map(|key| (key, 4096)).collect();
         let requests = requests(&drawn);
-        for kind in Kind::ALL {
+        for kind in PolicyKind::ALL {
             agree(kind, pages * 4096, &requests)?;
         }
     }
@@ -476,13 +476,13 @@ proptest! {
     ) {
         let drawn: Vec<(u64, u64)> = drawn.into_iter().map(|key| (key, 1)).collect();
         let requests = requests(&drawn);
-        let hits = |kind: Kind| {
-            let (mut cache, mut tally) = (kind.make(Bytes(pages)), Tally::default());
+        let hits = |kind: PolicyKind| {
+            let (mut cache, mut tally) = (kind.make(Bytes(pages)), HitCounts::default());
             cache.serve(&requests, &mut tally);
             tally.hits
         };
-        for kind in Kind::ALL {
-            prop_assert!(hits(kind) <= hits(Kind::Belady), "{}", kind.name());
+        for kind in PolicyKind::ALL {
+            prop_assert!(hits(kind) <= hits(PolicyKind::Belady), "{}", kind.name());
         }
     }
 }
@@ -499,7 +499,7 @@ proptest! {
         let drawn: Vec<(u64, u64)> =
             drawn.into_iter().map(|(key, size, shift)| (key >> shift, size)).collect();
         let requests = requests(&drawn);
-        agree(Kind::WTinyLfu, capacity, &requests)?;
-        agree(Kind::LeCaR, capacity, &requests)?;
+        agree(PolicyKind::WTinyLfu, capacity, &requests)?;
+        agree(PolicyKind::LeCaR, capacity, &requests)?;
     }
 }

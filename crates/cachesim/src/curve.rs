@@ -138,7 +138,7 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
     let (mut curve, mut batch) = (Curve::new(sample, sizes), Vec::new());
     while load.next_batch(&mut batch)? {
         progress.check()?;
-        curve.count(&batch);
+        curve.record(&batch);
         progress.step(batch.len() as u64);
     }
     let footprint = curve.footprint();
@@ -162,7 +162,7 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
         }
     }
     let mut warnings = warnings(None, &load);
-    let one_size = curve.of_one_size();
+    let one_size = curve.has_one_size();
     if !one_size {
         warnings.push(
             "objects are of several sizes: caches of whole objects miss a little more than this"

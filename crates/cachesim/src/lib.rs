@@ -20,7 +20,7 @@ pub use curve::{CurveConfig, CurvePoint, CurveReport, curve};
 pub use sweep::sweep;
 pub use warmup::{WarmUp, WarmUpReport};
 
-use gordon_cache::{Counts, Kind, Policy, Request, Tally};
+use gordon_cache::{CacheCounts, HitCounts, Policy, PolicyKind, Request};
 use gordon_config::nearest;
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
@@ -124,8 +124,8 @@ pub struct Answers {
 }
 
 impl Answers {
-    fn new(tally: &Tally) -> Self {
-        let Tally { requests, hits, bytes, hit_bytes } = *tally;
+    fn new(tally: &HitCounts) -> Self {
+        let HitCounts { requests, hits, bytes, hit_bytes } = *tally;
         let (misses, miss_bytes) = (requests - hits, bytes - hit_bytes);
         let (miss_ratio, byte_miss_ratio) = (share(misses, requests), share(miss_bytes, bytes));
         Self { requests, hits, misses, miss_ratio, byte_miss_ratio, bytes, miss_bytes }
@@ -170,12 +170,12 @@ pub struct CacheTrace {
 
 /// Name, what goes, and what it follows, of each policy.
 pub fn policies() -> Vec<(&'static str, &'static str, &'static str)> {
-    Kind::ALL.map(|kind| (kind.name(), kind.about(), kind.source())).to_vec()
+    PolicyKind::ALL.map(|kind| (kind.name(), kind.about(), kind.source())).to_vec()
 }
 
-fn policy(name: &str) -> Result<Kind, ReplayError> {
-    Kind::parse(name).ok_or_else(|| {
-        let names = Kind::ALL.map(Kind::name);
+fn policy(name: &str) -> Result<PolicyKind, ReplayError> {
+    PolicyKind::parse(name).ok_or_else(|| {
+        let names = PolicyKind::ALL.map(PolicyKind::name);
         let near = nearest(&name.to_lowercase(), names);
         let near = near.map_or(String::new(), |near| format!("{near}; "));
         let hint = format!("{near}known: {}", names.join(", "));
@@ -186,11 +186,11 @@ fn policy(name: &str) -> Result<Kind, ReplayError> {
 /// A cache that is asked, and what it was asked.
 struct Asked<'a> {
     config: &'a CacheRunConfig,
-    kind: Kind,
+    kind: PolicyKind,
     cache: Box<dyn Policy>,
-    tally: Tally,
+    tally: HitCounts,
     /// What the cache had counted when the warm-up ended.
-    before: Counts,
+    before: CacheCounts,
     warmed: Option<WarmUpReport>,
 }
 
@@ -201,7 +201,7 @@ struct Asked<'a> {
 pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
     let mut asked = Asked::new(config)?;
     let mut load =
-        Load::for_some(&config.trace, config.objects, asked.kind.sees_ahead(), progress)?;
+        Load::for_some(&config.trace, config.objects, asked.kind.needs_oracle(), progress)?;
     asked.fits(&load)?;
     let mut warm = WarmStart::new(config, &mut load, progress)?;
     let mut batch = Vec::new();
@@ -284,8 +284,8 @@ impl<'a> Asked<'a> {
             config,
             kind,
             cache: kind.make(config.dram),
-            tally: Tally::default(),
-            before: Counts::default(),
+            tally: HitCounts::default(),
+            before: CacheCounts::default(),
             warmed: None,
         })
     }
@@ -307,7 +307,7 @@ impl<'a> Asked<'a> {
         let Some((at, warmed)) = end else { return self.serve(requests) };
         self.serve(&requests[..at]);
         (self.tally, self.before, self.warmed) =
-            (Tally::default(), self.cache.counts(), Some(warmed));
+            (HitCounts::default(), self.cache.counts(), Some(warmed));
         self.serve(&requests[at..]);
     }
 
@@ -332,8 +332,8 @@ impl<'a> Asked<'a> {
             resident_bytes: counts.bytes,
             ghosts: cache.ghosts(),
             index_bytes: cache.memory() as u64,
-            sketch_bytes: cache.sketch() as u64,
-            ahead_bytes: if kind.sees_ahead() { load.ahead_bytes() } else { 0 },
+            sketch_bytes: cache.sketch_memory() as u64,
+            ahead_bytes: if kind.needs_oracle() { load.ahead_bytes() } else { 0 },
             input: load.note().clone(),
             warnings: warnings(Some((*kind, config.dram, refused)), load),
             provenance: CacheProvenance {
@@ -347,12 +347,12 @@ impl<'a> Asked<'a> {
 }
 
 /// What the reader should know of a trace, and of a cache and what it did not let in.
-fn warnings(cache: Option<(Kind, Bytes, u64)>, load: &Load) -> Vec<String> {
+fn warnings(cache: Option<(PolicyKind, Bytes, u64)>, load: &Load) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some((kind, dram, refused @ 1..)) = cache {
         let limit = match kind {
-            Kind::S3Fifo => format!("as large as a tenth of the cache of {dram}"),
-            Kind::WTinyLfu => format!("larger than a hundredth of the cache of {dram}"),
+            PolicyKind::S3Fifo => format!("as large as a tenth of the cache of {dram}"),
+            PolicyKind::WTinyLfu => format!("larger than a hundredth of the cache of {dram}"),
             _ => format!("larger than the cache of {dram}"),
         };
         warnings.push(format!("{refused} misses were not admitted: {limit}"));

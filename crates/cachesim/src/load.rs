@@ -2,7 +2,7 @@
 
 use super::{CacheTrace, PAGE};
 use gordon_blockio::SECTOR;
-use gordon_cache::{Ahead, NEVER, Nexts, Request};
+use gordon_cache::{NEVER, NextAccess, NextAccessBuilder, Request};
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
 use gordon_replay::numbers::Numbers;
@@ -33,7 +33,7 @@ pub(super) struct Load {
 
 /// What a first reading found.
 struct Known {
-    nexts: Nexts,
+    nexts: NextAccess,
     /// Of what it read.
     crc: crc32fast::Hasher,
 }
@@ -104,10 +104,10 @@ impl Load {
             let why = "the policy reads the trace twice, and standard input can be read once";
             return Err(ReplayError::impossible("trace -", why, "a file; or another policy"));
         }
-        let (mut ahead, mut batch) = (Ahead::default(), Vec::new());
+        let (mut ahead, mut batch) = (NextAccessBuilder::default(), Vec::new());
         while first.next_batch(&mut batch)? {
             progress.check()?;
-            if !batch.iter().all(|request| ahead.saw(request.key)) {
+            if !batch.iter().all(|request| ahead.record(request.key)) {
                 let why = "the policy looks ahead over at most 2^32 requests";
                 return Err(ReplayError::impossible("trace", why, "a part of it; another policy"));
             }

@@ -37,7 +37,7 @@ pub fn sweep(
         return Err(ReplayError::impossible("sweep", why, "one sweep for each trace"));
     }
     let mut asked = configs.iter().map(Asked::new).collect::<Result<Vec<_>, _>>()?;
-    let ahead = asked.iter().any(|one| one.kind.sees_ahead());
+    let ahead = asked.iter().any(|one| one.kind.needs_oracle());
     let mut load = Load::for_some(&first.trace, first.objects, ahead, progress)?;
     asked.iter().try_for_each(|one| one.fits(&load))?;
     let mut warm = WarmStart::new(first, &mut load, progress)?;

@@ -1,6 +1,6 @@
 //! What is to be done in flash, in order: the lazy writeback (paper, 3.3), erases, swaps of sets.
 
-use super::Place;
+use super::PageRange;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ pub enum Job {
     /// Program what was fetched, from the buffer.
     Program {
         /// Where.
-        to: Place,
+        to: PageRange,
         /// The fill's.
         ticket: u64,
         /// The tag's.
@@ -34,8 +34,8 @@ pub enum Job {
 
 /// The same, by logical blocks: where they are is known when their turn comes.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Queued {
-    EraseOf(u32),
+pub(super) enum QueuedJob {
+    EraseLogical(u32),
     Erase(u32),
     Program(Write),
     Move { block: u32, to: u32, pages: u32 },
@@ -53,15 +53,15 @@ pub(super) struct Write {
     pub generation: u32,
 }
 
-pub(super) struct Jobs {
-    queue: VecDeque<Queued>,
+pub(super) struct JobQueue {
+    queue: VecDeque<QueuedJob>,
     /// Where each logical block is now.
     place: Vec<u32>,
     /// Pages that are to be programmed.
     pub buffered: u64,
 }
 
-impl Jobs {
+impl JobQueue {
     pub fn new(blocks: u32) -> Self {
         Self { queue: VecDeque::new(), place: (0..blocks).collect(), buffered: 0 }
     }
@@ -77,8 +77,8 @@ impl Jobs {
     }
 
     #[inline]
-    pub fn push(&mut self, job: Queued) {
-        if let Queued::Program(write) = job {
+    pub fn push(&mut self, job: QueuedJob) {
+        if let QueuedJob::Program(write) = job {
             self.buffered += u64::from(write.pages);
         }
         self.queue.push_back(job);
@@ -87,33 +87,37 @@ impl Jobs {
     /// The first, past moves of empty blocks, which only change places.
     #[inline]
     pub fn next(&mut self) -> Option<Job> {
-        while let Some(Queued::Move { block, to, pages: 0 }) = self.queue.front() {
+        while let Some(QueuedJob::Move { block, to, pages: 0 }) = self.queue.front() {
             self.place[*block as usize] = *to;
             self.queue.pop_front();
         }
         Some(match *self.queue.front()? {
-            Queued::EraseOf(block) => Job::Erase { block: self.place(block) },
-            Queued::Erase(block) => Job::Erase { block },
-            Queued::Program(Write { block, page, pages, ticket, unit, .. }) => {
-                Job::Program { to: Place { block: self.place(block), page, pages }, ticket, unit }
+            QueuedJob::EraseLogical(block) => Job::Erase { block: self.place(block) },
+            QueuedJob::Erase(block) => Job::Erase { block },
+            QueuedJob::Program(Write { block, page, pages, ticket, unit, .. }) => Job::Program {
+                to: PageRange { block: self.place(block), page, pages },
+                ticket,
+                unit,
+            },
+            QueuedJob::Move { block, to, pages } => {
+                Job::Move { from: self.place(block), to, pages }
             }
-            Queued::Move { block, to, pages } => Job::Move { from: self.place(block), to, pages },
         })
     }
 
     /// The first is done; answers with what it programmed.
     #[inline]
-    pub fn done(&mut self) -> Option<Write> {
+    pub fn complete(&mut self) -> Option<Write> {
         match self.queue.pop_front()? {
-            Queued::Program(write) => {
+            QueuedJob::Program(write) => {
                 self.buffered -= u64::from(write.pages);
                 Some(write)
             }
-            Queued::Move { block, to, .. } => {
+            QueuedJob::Move { block, to, .. } => {
                 self.place[block as usize] = to;
                 None
             }
-            Queued::EraseOf(_) | Queued::Erase(_) => None,
+            QueuedJob::EraseLogical(_) | QueuedJob::Erase(_) => None,
         }
     }
 

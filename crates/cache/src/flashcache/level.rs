@@ -1,9 +1,9 @@
 //! The second level: look-up, admission and eviction of units.
 
-use super::jobs::{Jobs, Queued, Write};
+use super::jobs::{JobQueue, QueuedJob, Write};
 use super::table::Table;
 use super::wear::Wear;
-use super::{Fill, FlashCounts, Found, Place, Shape};
+use super::{Fill, FlashCounts, FlashShape, PageLookup, PageRange};
 use crate::index::hash;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -29,10 +29,10 @@ pub struct Resident {
 }
 
 pub(super) struct Level {
-    shape: Shape,
+    shape: FlashShape,
     table: Table,
     pub wear: Wear,
-    pub jobs: Jobs,
+    pub jobs: JobQueue,
     /// The block of each set that takes what comes next.
     open: Vec<u32>,
     /// When each block was last asked for something, in requests that came so far.
@@ -45,15 +45,15 @@ pub(super) struct Level {
 }
 
 impl Level {
-    pub fn new(shape: Shape) -> Self {
+    pub fn new(shape: FlashShape) -> Self {
         assert!(shape.ways > 0 && (1..=0x7fff).contains(&shape.pages), "no such flash: {shape:?}");
         let blocks = shape.blocks();
-        let granule = if shape.fill == Fill::Block { shape.pages } else { 1 };
+        let pages_per_slot = if shape.fill == Fill::Block { shape.pages } else { 1 };
         Self {
             shape,
-            table: Table::new(blocks, shape.pages, granule),
+            table: Table::new(blocks, shape.pages, pages_per_slot),
             wear: Wear::new(shape.sets, shape.ways, shape.rules),
-            jobs: Jobs::new(blocks),
+            jobs: JobQueue::new(blocks),
             open: vec![NONE; shape.sets as usize],
             used: vec![0; blocks as usize],
             clock: 0,
@@ -71,14 +71,14 @@ impl Level {
 
     /// Prefetches the table entry of a unit.
     #[inline]
-    pub fn touch(&self, unit: u64) -> u32 {
-        self.table.touch(unit)
+    pub fn prefetch(&self, unit: u64) -> u32 {
+        self.table.prefetch(unit)
     }
 
     /// Looks up a page of a unit, to be read or not: where it is, and the unit's slot, even if the
     /// page is stale there.
     #[inline]
-    pub fn find(&mut self, unit: u64, at: u32, read: bool) -> (Option<Found>, Option<u32>) {
+    pub fn find(&mut self, unit: u64, at: u32, read: bool) -> (Option<PageLookup>, Option<u32>) {
         self.counts.lookups += 1;
         self.counts.reads += u64::from(read);
         let Some(slot) = self.table.find(unit) else { return (None, None) };
@@ -90,19 +90,19 @@ impl Level {
         self.used[block as usize] = self.clock;
         if self.table.is_buffered(slot) {
             self.counts.buffer_hits += 1;
-            return (Some(Found::Buffer { unit }), Some(slot));
+            return (Some(PageLookup::Buffer { unit }), Some(slot));
         }
         self.counts.flash_hits += 1;
         let (first, pages) = self.table.extent(slot);
-        let pages = if self.table.granule > 1 { 1 } else { pages };
+        let pages = if self.table.pages_per_slot > 1 { 1 } else { pages };
         let block = self.jobs.place(block);
-        (Some(Found::Flash(Place { block, page: first + at, pages })), Some(slot))
+        (Some(PageLookup::Flash(PageRange { block, page: first + at, pages })), Some(slot))
     }
 
     /// Marks a page of a unit stale.
-    pub fn forget(&mut self, slot: u32, at: u32) {
-        let dropped = if self.table.granule > 1 {
-            self.table.spoil(self.table.block(slot), at)
+    pub fn mark_stale(&mut self, slot: u32, at: u32) {
+        let dropped = if self.table.pages_per_slot > 1 {
+            self.table.mark_stale(self.table.block(slot), at)
         } else {
             self.table.remove(slot);
             true
@@ -159,7 +159,7 @@ impl Level {
         self.counts.fills += 1;
         self.counts.fill_pages += u64::from(pages);
         let write = Write { block, slot, page, pages, ticket, unit, generation };
-        self.jobs.push(Queued::Program(write));
+        self.jobs.push(QueuedJob::Program(write));
         Some((ticket, slot))
     }
 
@@ -183,7 +183,7 @@ impl Level {
         self.table.clear(block);
         self.generation[block as usize] = self.generation[block as usize].wrapping_add(1);
         self.wear.evict(set, block - set * self.shape.ways);
-        self.jobs.push(Queued::EraseOf(block));
+        self.jobs.push(QueuedJob::EraseLogical(block));
         // A way is erased for each of its moves: twice for the hot set's block, once for the cold
         // set's.
         let cost = |cold| 2 * self.written_blocks(set) + self.written_blocks(cold);
@@ -205,19 +205,19 @@ impl Level {
             let (one, other) = (hot * self.shape.ways + way, cold * self.shape.ways + way);
             let (here, there) = (self.wear.place(hot, way), self.wear.place(cold, way));
             let apart = self.wear.staging(way);
-            self.shift(one, here, apart);
-            self.shift(other, there, here);
-            self.shift(one, apart, there);
+            self.move_block(one, here, apart);
+            self.move_block(other, there, here);
+            self.move_block(one, apart, there);
         }
         self.wear.swap(hot, cold);
     }
 
     /// Moves a logical block, and erases where it was.
-    fn shift(&mut self, block: u32, from: u32, to: u32) {
+    fn move_block(&mut self, block: u32, from: u32, to: u32) {
         let pages = self.table.filled(block);
-        self.jobs.push(Queued::Move { block, to, pages });
+        self.jobs.push(QueuedJob::Move { block, to, pages });
         if pages > 0 {
-            self.jobs.push(Queued::Erase(from));
+            self.jobs.push(QueuedJob::Erase(from));
             self.wear.erase_for_swap(from);
             self.counts.swap_erases += 1;
             self.counts.swap_pages += u64::from(pages);
@@ -225,16 +225,16 @@ impl Level {
     }
 
     #[inline]
-    pub fn done(&mut self) {
-        let Some(write) = self.jobs.done() else { return };
+    pub fn job_done(&mut self) {
+        let Some(write) = self.jobs.complete() else { return };
         if self.generation[write.block as usize] == write.generation {
-            self.table.programmed(write.slot);
+            self.table.mark_programmed(write.slot);
         }
     }
 
     pub fn residents(&self, each: &mut dyn FnMut(Resident)) {
         for block in 0..self.shape.blocks() {
-            for slot in self.table.live(block) {
+            for slot in self.table.occupied_slots(block) {
                 let (page, pages) = self.table.extent(slot);
                 each(Resident {
                     unit: self.table.tag(slot),

@@ -28,10 +28,10 @@ mod wear;
 
 pub use jobs::Job;
 pub use level::Resident;
-pub use wear::{Rules, SetRule};
+pub use wear::{SetRule, WearRules};
 
 use crate::index::hash;
-use crate::policy::{Access, NOWHERE, Policy, Request};
+use crate::policy::{Access, Policy, Request};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use level::Level;
@@ -49,7 +49,7 @@ pub enum Fill {
 
 /// The flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct FlashShape {
     /// Sets of the table: none without flash.
     pub sets: u32,
     /// Logical blocks of a set.
@@ -59,22 +59,25 @@ pub struct Shape {
     /// What a tag is for.
     pub fill: Fill,
     /// When wear is levelled.
-    pub rules: Rules,
+    pub rules: WearRules,
     /// Pages that the buffer holds: what finds it full does not go to flash. None: all does, and
     /// who drives it waits for room.
     pub buffer: Option<u64>,
 }
 
-impl Shape {
+impl FlashShape {
     /// Logical blocks, those for swaps of sets not counted.
     pub const fn blocks(&self) -> u32 {
         self.sets * self.ways
     }
 }
 
+/// [`Served::slot`] of a request for which no slot in flash is needed.
+pub const NO_SLOT: u32 = u32::MAX;
+
 /// Pages in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PageRange {
     /// The block: a logical one's place in flash, or one for swaps beyond all these.
     pub block: u32,
     /// The first of them, in it.
@@ -85,16 +88,16 @@ pub struct Place {
 
 /// Where a page, or an object of several, was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum PageLookup {
     /// In the primary page cache. A write is done there, too.
     Dram,
     /// In the buffer of what is to be written to flash.
     Buffer {
-        /// The tag's: what [`Found::Backend`] had.
+        /// The tag's: what [`PageLookup::Backend`] had.
         unit: u64,
     },
     /// In flash, to be read from there.
-    Flash(Place),
+    Flash(PageRange),
     /// Nowhere: to be fetched from what lies below.
     Backend {
         /// The tag's: the key, or with [`Fill::Block`] that of the block's first page by the pages
@@ -123,7 +126,7 @@ pub struct Piece {
     /// How many.
     pub pages: u32,
     /// Where it was found: in the buffer, in flash, or below.
-    pub found: Found,
+    pub found: PageLookup,
     /// Its slot, as [`Served::slot`].
     pub slot: u32,
 }
@@ -132,9 +135,9 @@ pub struct Piece {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// Where it was found.
-    pub found: Found,
+    pub found: PageLookup,
     /// Its place in the primary page cache from now on, which no other page there has; or
-    /// [`NOWHERE`].
+    /// [`NOT_ADMITTED`].
     pub place: u32,
     /// Of what is in the buffer, or on its way there: its slot, which no other unit in flash has.
     pub slot: u32,
@@ -207,7 +210,7 @@ impl FlashCounts {
 
 /// The two levels.
 pub struct FlashCache {
-    shape: Shape,
+    shape: FlashShape,
     page: u32,
     /// Pages of a logical block, if that is what has a tag; else 0.
     by_block: u64,
@@ -228,7 +231,7 @@ impl FlashCache {
     ///
     /// # Panics
     /// Where a shape with sets has no ways, no pages or more than 32,767 of them.
-    pub fn new(shape: Shape, page: u32, dram: Box<dyn Policy>) -> Self {
+    pub fn new(shape: FlashShape, page: u32, dram: Box<dyn Policy>) -> Self {
         let flash = (shape.sets > 0).then(|| Level::new(shape));
         let by_block = if shape.fill == Fill::Block { shape.pages.into() } else { 0 };
         Self { shape, page, by_block, dram, flash, pieces: Vec::new() }
@@ -244,25 +247,30 @@ impl FlashCache {
         let (access, place) = self.dram.access_at(request);
         let hit = access == Access::Hit;
         if hit && !write {
-            return Served { found: Found::Dram, place, slot: NOWHERE, lookups: 0 };
+            return Served { found: PageLookup::Dram, place, slot: NO_SLOT, lookups: 0 };
         }
         let pages = self.pages(request.size);
-        if self.is_cut(pages) {
-            let found = self.object(request, pages, write, hit);
-            return Served { found, place, slot: NOWHERE, lookups: self.pieces.len() as u32 };
+        if self.is_split(pages) {
+            let found = self.access_pieces(request, pages, write, hit);
+            return Served { found, place, slot: NO_SLOT, lookups: self.pieces.len() as u32 };
         }
-        let (found, slot) = self.below(request, write, hit);
-        Served { found, place, slot: slot.unwrap_or(NOWHERE), lookups: 1 }
+        let (found, slot) = self.access_flash(request, write, hit);
+        Served { found, place, slot: slot.unwrap_or(NO_SLOT), lookups: 1 }
     }
 
     /// Serves a request, the same way.
     #[inline]
-    pub fn access(&mut self, request: &Request, write: bool) -> Found {
+    pub fn access(&mut self, request: &Request, write: bool) -> PageLookup {
         self.access_at(request, write).found
     }
 
     #[inline]
-    fn below(&mut self, request: &Request, write: bool, in_dram: bool) -> (Found, Option<u32>) {
+    fn access_flash(
+        &mut self,
+        request: &Request,
+        write: bool,
+        in_dram: bool,
+    ) -> (PageLookup, Option<u32>) {
         let fetched = !in_dram && (!write || request.asked < request.size);
         let (unit, at, pages) = match self.shape.fill {
             Fill::Page => (request.key, 0, self.pages(request.size)),
@@ -274,28 +282,28 @@ impl FlashCache {
         };
         let Some(flash) = &mut self.flash else {
             let found = match (in_dram, fetched) {
-                (true, _) => Found::Dram,
-                (false, true) => Found::Backend { unit, page: 0, pages, ticket: None },
-                (false, false) => Found::Written,
+                (true, _) => PageLookup::Dram,
+                (false, true) => PageLookup::Backend { unit, page: 0, pages, ticket: None },
+                (false, false) => PageLookup::Written,
             };
             return (found, None);
         };
         let (found, slot) = flash.find(unit, at, fetched);
         if let Some(slot) = slot.filter(|_| write) {
-            flash.forget(slot, at);
+            flash.mark_stale(slot, at);
         }
         let found = match found {
-            _ if in_dram => Found::Dram,
-            _ if !fetched => Found::Written,
+            _ if in_dram => PageLookup::Dram,
+            _ if !fetched => PageLookup::Written,
             Some(found) => found,
             // The rest of a page that is written in part: it goes to the backend, not to flash.
             None if write && self.shape.fill == Fill::Block => {
-                Found::Backend { unit, page: at, pages: 1, ticket: None }
+                PageLookup::Backend { unit, page: at, pages: 1, ticket: None }
             }
-            None if write => Found::Backend { unit, page: 0, pages, ticket: None },
+            None if write => PageLookup::Backend { unit, page: 0, pages, ticket: None },
             None => {
                 let (ticket, slot) = flash.fill(unit, pages, slot).unzip();
-                return (Found::Backend { unit, page: 0, pages, ticket }, slot);
+                return (PageLookup::Backend { unit, page: 0, pages, ticket }, slot);
             }
         };
         (found, slot)
@@ -304,7 +312,7 @@ impl FlashCache {
     /// Whether an object of `pages` pages is cut into pieces: one logical block does not hold it,
     /// and all together do.
     #[inline]
-    fn is_cut(&self, pages: u32) -> bool {
+    fn is_split(&self, pages: u32) -> bool {
         let block = self.shape.pages;
         pages > block
             && self.shape.fill == Fill::Page
@@ -313,38 +321,44 @@ impl FlashCache {
 
     /// The same as `below`, for an object that is cut: all its pieces are looked up before any that
     /// is missing is filled, so that a fill does not evict what the same request finds.
-    fn object(&mut self, request: &Request, pages: u32, write: bool, in_dram: bool) -> Found {
+    fn access_pieces(
+        &mut self,
+        request: &Request,
+        pages: u32,
+        write: bool,
+        in_dram: bool,
+    ) -> PageLookup {
         let fetched = !in_dram && (!write || request.asked < request.size);
         let flash = self.flash.as_mut().expect("an object is cut where there are blocks");
         self.pieces.clear();
         for (number, page) in (0..).zip((0..pages).step_by(self.shape.pages as usize)) {
-            let unit = piece_of(request.key, number);
+            let unit = piece_tag(request.key, number);
             let (found, slot) = flash.find(unit, 0, fetched);
             if let Some(slot) = slot.filter(|_| write) {
-                flash.forget(slot, 0);
+                flash.mark_stale(slot, 0);
             }
             let pages = self.shape.pages.min(pages - page);
-            let missing = Found::Backend { unit, page: 0, pages, ticket: None };
-            let (found, slot) = (found.unwrap_or(missing), slot.unwrap_or(NOWHERE));
+            let missing = PageLookup::Backend { unit, page: 0, pages, ticket: None };
+            let (found, slot) = (found.unwrap_or(missing), slot.unwrap_or(NO_SLOT));
             self.pieces.push(Piece { page, pages, found, slot });
         }
         if in_dram {
-            return Found::Dram;
+            return PageLookup::Dram;
         }
         if !fetched {
-            return Found::Written;
+            return PageLookup::Written;
         }
         for piece in self.pieces.iter_mut().filter(|_| !write) {
-            if let Found::Backend { unit, pages, ticket, .. } = &mut piece.found {
+            if let PageLookup::Backend { unit, pages, ticket, .. } = &mut piece.found {
                 let filled = flash.fill(*unit, *pages, None).unzip();
                 *ticket = filled.0;
-                piece.slot = filled.1.unwrap_or(NOWHERE);
+                piece.slot = filled.1.unwrap_or(NO_SLOT);
             }
         }
-        Found::Pieces
+        PageLookup::Pieces
     }
 
-    /// The pieces of the request that [`Found::Pieces`] answered, in order.
+    /// The pieces of the request that [`PageLookup::Pieces`] answered, in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
@@ -372,7 +386,7 @@ impl FlashCache {
     /// The job that [`job`](Self::job) answers with is done.
     pub fn done(&mut self) {
         if let Some(flash) = &mut self.flash {
-            flash.done();
+            flash.job_done();
         }
     }
 
@@ -384,7 +398,7 @@ impl FlashCache {
 
     /// The shape it was made with.
     #[inline]
-    pub fn shape(&self) -> Shape {
+    pub fn shape(&self) -> FlashShape {
         self.shape
     }
 
@@ -427,13 +441,13 @@ impl FlashCache {
 
     /// Prefetches the table entries of a key.
     #[inline]
-    pub fn touch(&self, key: u64) -> u32 {
+    pub fn prefetch(&self, key: u64) -> u32 {
         let unit = key.checked_div(self.by_block).unwrap_or(key);
-        self.dram.touch(key) ^ self.flash.as_ref().map_or(0, |flash| flash.touch(unit))
+        self.dram.prefetch(key) ^ self.flash.as_ref().map_or(0, |flash| flash.prefetch(unit))
     }
 }
 
 /// The tag of a piece: the object's key for the first, a hash of 64 bits for the others.
-fn piece_of(key: u64, number: u64) -> u64 {
+fn piece_tag(key: u64, number: u64) -> u64 {
     if number == 0 { key } else { hash(key ^ hash(number)) }
 }

@@ -13,9 +13,9 @@ const BUFFERED: u16 = 1 << 15;
 
 pub(super) struct Table {
     /// Pages of a slot.
-    pub granule: u32,
+    pub pages_per_slot: u32,
     /// Slots of a logical block.
-    pub slots: u32,
+    pub slots_per_block: u32,
     index: Index,
     tags: Vec<u64>,
     /// Pages of the unit that starts here; none where there is no unit.
@@ -29,13 +29,13 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub fn new(blocks: u32, pages: u32, granule: u32) -> Self {
-        let slots = pages / granule;
+    pub fn new(blocks: u32, pages: u32, pages_per_slot: u32) -> Self {
+        let slots = pages / pages_per_slot;
         let all = blocks as usize * slots as usize;
-        let words = if granule > 1 { pages.div_ceil(64) as usize } else { 0 };
+        let words = if pages_per_slot > 1 { pages.div_ceil(64) as usize } else { 0 };
         Self {
-            granule,
-            slots,
+            pages_per_slot,
+            slots_per_block: slots,
             index: Index::new(all),
             tags: vec![0; all],
             pages: vec![0; all],
@@ -51,20 +51,20 @@ impl Table {
     }
 
     #[inline]
-    pub fn touch(&self, unit: u64) -> u32 {
-        self.index.touch(hash(unit))
+    pub fn prefetch(&self, unit: u64) -> u32 {
+        self.index.prefetch(hash(unit))
     }
 
     #[inline]
     pub fn block(&self, slot: u32) -> u32 {
-        slot / self.slots
+        slot / self.slots_per_block
     }
 
     /// First page in the block, and how many, of the unit in a slot.
     #[inline]
     pub fn extent(&self, slot: u32) -> (u32, u32) {
         let pages = self.pages[slot as usize] & !BUFFERED;
-        (slot % self.slots * self.granule, u32::from(pages))
+        (slot % self.slots_per_block * self.pages_per_slot, u32::from(pages))
     }
 
     #[inline]
@@ -73,7 +73,7 @@ impl Table {
     }
 
     #[inline]
-    pub fn programmed(&mut self, slot: u32) {
+    pub fn mark_programmed(&mut self, slot: u32) {
         self.pages[slot as usize] &= !BUFFERED;
     }
 
@@ -92,7 +92,7 @@ impl Table {
     #[inline]
     pub fn insert(&mut self, block: u32, unit: u64, pages: u32) -> u32 {
         let filled = self.filled(block);
-        let slot = block * self.slots + filled / self.granule;
+        let slot = block * self.slots_per_block + filled / self.pages_per_slot;
         self.index.insert(hash(unit), slot);
         self.tags[slot as usize] = unit;
         self.pages[slot as usize] = pages as u16 | BUFFERED;
@@ -109,7 +109,7 @@ impl Table {
 
     /// Takes out all units of a block, which is empty then.
     pub fn clear(&mut self, block: u32) {
-        for slot in self.of(block) {
+        for slot in self.slots_of(block) {
             if self.pages[slot as usize] != 0 {
                 self.remove(slot);
             }
@@ -119,17 +119,17 @@ impl Table {
         self.stale[from..from + self.words].fill(0);
     }
 
-    fn of(&self, block: u32) -> core::ops::Range<u32> {
-        block * self.slots..(block + 1) * self.slots
+    fn slots_of(&self, block: u32) -> core::ops::Range<u32> {
+        block * self.slots_per_block..(block + 1) * self.slots_per_block
     }
 
     /// The slots of a block that hold a unit.
-    pub fn live(&self, block: u32) -> impl Iterator<Item = u32> {
-        self.of(block).filter(|slot| self.pages[*slot as usize] != 0)
+    pub fn occupied_slots(&self, block: u32) -> impl Iterator<Item = u32> {
+        self.slots_of(block).filter(|slot| self.pages[*slot as usize] != 0)
     }
 
     /// A page of a unit of many is written to; whether it was not before.
-    pub fn spoil(&mut self, block: u32, page: u32) -> bool {
+    pub fn mark_stale(&mut self, block: u32, page: u32) -> bool {
         let word = &mut self.stale[block as usize * self.words + (page / 64) as usize];
         let bit = 1 << (page % 64);
         let new = *word & bit == 0;

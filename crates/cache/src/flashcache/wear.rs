@@ -12,7 +12,7 @@ const EVICTIONS_PER_SWAP_ERASE: u64 = 100;
 
 /// When wear is levelled: differences of counts beyond which a rule holds; none: never.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rules {
+pub struct WearRules {
     /// A block that is to be evicted is hot: its count, less the least of its set.
     pub block: Option<u32>,
     /// A set is hot, by `set_rule`.
@@ -40,7 +40,7 @@ pub enum SetRule {
 
 pub(super) struct Wear {
     ways: u32,
-    rules: Rules,
+    rules: WearRules,
     /// By place; a set's blocks lie side by side. The last `ways` are for swaps.
     erases: Vec<u32>,
     /// Erases of each place by swaps, which `erases` includes.
@@ -48,23 +48,23 @@ pub(super) struct Wear {
     /// Evictions of each logical block.
     evictions: Vec<u32>,
     /// The sum of `evictions`.
-    total: u64,
+    total_evictions: u64,
     /// The greatest of `evictions`.
     most_evicted: u32,
     /// The sum of `swaps`.
     swap_erases: u64,
     /// The place of each set.
-    home: Vec<u32>,
+    place_of: Vec<u32>,
     /// The set in each place.
-    lives: Vec<u32>,
+    set_at: Vec<u32>,
     /// The greatest count of each place of a set.
-    most: Vec<u32>,
+    max_erases: Vec<u32>,
     /// The place where that is least.
     coldest: u32,
 }
 
 impl Wear {
-    pub fn new(sets: u32, ways: u32, rules: Rules) -> Self {
+    pub fn new(sets: u32, ways: u32, rules: WearRules) -> Self {
         let places = ((sets + 1) * ways) as usize;
         Self {
             ways,
@@ -72,12 +72,12 @@ impl Wear {
             erases: vec![0; places],
             swaps: vec![0; places],
             evictions: vec![0; (sets * ways) as usize],
-            total: 0,
+            total_evictions: 0,
             most_evicted: 0,
             swap_erases: 0,
-            home: (0..sets).collect(),
-            lives: (0..sets).collect(),
-            most: vec![0; sets as usize],
+            place_of: (0..sets).collect(),
+            set_at: (0..sets).collect(),
+            max_erases: vec![0; sets as usize],
             coldest: 0,
         }
     }
@@ -93,12 +93,12 @@ impl Wear {
     /// Where a logical block is when all jobs are done.
     #[inline]
     pub fn place(&self, set: u32, way: u32) -> u32 {
-        self.home[set as usize] * self.ways + way
+        self.place_of[set as usize] * self.ways + way
     }
 
     /// A place for swaps.
     pub fn staging(&self, way: u32) -> u32 {
-        self.home.len() as u32 * self.ways + way
+        self.place_of.len() as u32 * self.ways + way
     }
 
     /// A logical block is evicted, its place erased.
@@ -106,7 +106,7 @@ impl Wear {
         let evictions = &mut self.evictions[(set * self.ways + way) as usize];
         *evictions += 1;
         self.most_evicted = self.most_evicted.max(*evictions);
-        self.total += 1;
+        self.total_evictions += 1;
         self.erase(self.place(set, way));
     }
 
@@ -121,10 +121,10 @@ impl Wear {
         let count = &mut self.erases[place as usize];
         *count += 1;
         let set = place / self.ways;
-        if let Some(most) = self.most.get_mut(set as usize).filter(|most| **most < *count) {
+        if let Some(most) = self.max_erases.get_mut(set as usize).filter(|most| **most < *count) {
             *most = *count;
             if set == self.coldest {
-                let least = (0..).zip(&self.most).min_by_key(|(_, most)| **most);
+                let least = (0..).zip(&self.max_erases).min_by_key(|(_, most)| **most);
                 self.coldest = least.map_or(0, |(set, _)| set);
             }
         }
@@ -161,26 +161,26 @@ impl Wear {
 
     /// A count less the mean of all evictions, rounded up.
     fn above_mean(&self, count: u32) -> i64 {
-        i64::from(count) - (self.total / self.evictions.len() as u64) as i64
+        i64::from(count) - (self.total_evictions / self.evictions.len() as u64) as i64
     }
 
     /// The set that this one is to be swapped with, if it is hot; `cost` has the erases of that
     /// swap.
     pub fn set_rule(&self, set: u32, cost: impl FnOnce(u32) -> u32) -> Option<u32> {
         let threshold = self.rules.set?;
-        let (here, coldest) = (self.home[set as usize], self.coldest);
+        let (here, coldest) = (self.place_of[set as usize], self.coldest);
         let exceeds = |count: u32, other: u32| count > other.saturating_add(threshold);
-        if !exceeds(self.most[here as usize], self.most[coldest as usize]) {
+        if !exceeds(self.max_erases[here as usize], self.max_erases[coldest as usize]) {
             return None;
         }
-        let cold = self.lives[coldest as usize];
+        let cold = self.set_at[coldest as usize];
         let swapped = match self.rules.set_rule {
             SetRule::Literal => true,
             SetRule::Bounded => {
-                self.above_mean(self.most[here as usize]) > i64::from(threshold)
+                self.above_mean(self.max_erases[here as usize]) > i64::from(threshold)
                     && exceeds(self.most_evicted_of(set), self.most_evicted_of(cold))
                     && self.swap_erases + u64::from(cost(cold))
-                        <= self.total / EVICTIONS_PER_SWAP_ERASE
+                        <= self.total_evictions / EVICTIONS_PER_SWAP_ERASE
             }
         };
         swapped.then_some(cold)
@@ -193,12 +193,14 @@ impl Wear {
     }
 
     pub fn swap(&mut self, one: u32, other: u32) {
-        self.home.swap(one as usize, other as usize);
-        self.lives.swap(self.home[one as usize] as usize, self.home[other as usize] as usize);
+        self.place_of.swap(one as usize, other as usize);
+        self.set_at
+            .swap(self.place_of[one as usize] as usize, self.place_of[other as usize] as usize);
     }
 
     pub fn memory(&self) -> usize {
         let counts = self.erases.len() + self.swaps.len() + self.evictions.len();
-        (counts + self.home.len() + self.lives.len() + self.most.len()) * size_of::<u32>()
+        (counts + self.place_of.len() + self.set_at.len() + self.max_erases.len())
+            * size_of::<u32>()
     }
 }

@@ -6,7 +6,7 @@
 //! the two ghost lists, at least 1, whatever the object's size; a miss takes one ghost at most for
 //! each object that goes.
 
-use super::{Access, Counts, NOWHERE, Policy, Request};
+use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
 /// In which list an entry is: its mark, and the lists' order.
@@ -21,12 +21,12 @@ pub(crate) struct Arc {
     lists: [List; 4],
     /// What T1 is to have.
     target: f64,
-    counts: Counts,
+    counts: CacheCounts,
 }
 
 impl Arc {
     pub fn new(capacity: u64) -> Self {
-        let (store, counts) = (Store::new(), Counts::default());
+        let (store, counts) = (Store::new(), CacheCounts::default());
         Self { capacity, store, lists: [List::new(); 4], target: 0.0, counts }
     }
 
@@ -42,7 +42,7 @@ impl Arc {
     }
 
     /// Forgets the oldest of a list.
-    fn forget(&mut self, list: usize) {
+    fn drop_oldest(&mut self, list: usize) {
         let oldest = self.lists[list].oldest;
         self.lists[list].unlink(&mut self.store, oldest);
         self.store.remove(oldest);
@@ -64,18 +64,18 @@ impl Arc {
         let once = self.bytes(T1) + self.bytes(B1);
         if once + size > self.capacity {
             if self.lists[B1].len > 0 {
-                self.forget(B1);
+                self.drop_oldest(B1);
                 self.replace(false);
             } else {
                 let oldest = self.lists[T1].oldest;
                 self.counts.evict(self.store.size(oldest));
-                self.forget(T1);
+                self.drop_oldest(T1);
             }
             return;
         }
         let all = once + self.bytes(T2) + self.bytes(B2);
         if all >= self.capacity * 2 && self.lists[B2].len > 0 {
-            self.forget(B2);
+            self.drop_oldest(B2);
         }
         self.replace(false);
     }
@@ -100,7 +100,7 @@ impl Policy for Arc {
         if let Some(place) = self.store.find(request.key) {
             let list = self.store.at(place).mark as usize;
             if list == T2 {
-                self.lists[T2].renew(&mut self.store, place);
+                self.lists[T2].move_to_front(&mut self.store, place);
                 return (Access::Hit, place);
             }
             if list == T1 {
@@ -113,7 +113,7 @@ impl Policy for Arc {
         let size = request.size;
         if size > self.capacity {
             self.counts.refused += 1;
-            return (Access::Miss, NOWHERE);
+            return (Access::Miss, NOT_ADMITTED);
         }
         while self.counts.bytes + size > self.capacity {
             match ghost {
@@ -128,7 +128,7 @@ impl Policy for Arc {
         (Access::Miss, place)
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> CacheCounts {
         self.counts
     }
 
@@ -146,7 +146,7 @@ impl Policy for Arc {
     }
 
     #[inline]
-    fn touch(&self, key: u64) -> u32 {
-        self.store.touch(key)
+    fn prefetch(&self, key: u64) -> u32 {
+        self.store.prefetch(key)
     }
 }

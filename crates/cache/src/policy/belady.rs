@@ -5,7 +5,7 @@
 //! As `Belady.c` of libCacheSim: every object is let in. Which of those that are never asked for
 //! again goes first makes no difference to hits: all of them go before any other.
 
-use super::{Access, Counts, NOWHERE, Policy, Request};
+use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{Entry, Store};
 use alloc::vec::Vec;
 
@@ -18,60 +18,60 @@ pub(crate) struct Belady {
     capacity: u64,
     store: Store,
     heap: Vec<u32>,
-    counts: Counts,
+    counts: CacheCounts,
 }
 
-fn next(entry: &Entry) -> u64 {
+fn next_access(entry: &Entry) -> u64 {
     u64::from(entry.newer) << 32 | u64::from(entry.older)
 }
 
-fn set_next(entry: &mut Entry, next: u64) {
+fn set_next_access(entry: &mut Entry, next: u64) {
     (entry.newer, entry.older) = ((next >> 32) as u32, next as u32);
 }
 
 impl Belady {
     pub fn new(capacity: u64) -> Self {
-        Self { capacity, store: Store::new(), heap: Vec::new(), counts: Counts::default() }
+        Self { capacity, store: Store::new(), heap: Vec::new(), counts: CacheCounts::default() }
     }
 
     #[inline]
-    fn put(&mut self, at: usize, place: u32) {
+    fn set_at(&mut self, at: usize, place: u32) {
         self.heap[at] = place;
         self.store.at_mut(place).mark = at as u32;
     }
 
-    fn up(&mut self, mut at: usize) {
+    fn sift_up(&mut self, mut at: usize) {
         let place = self.heap[at];
-        let own = next(self.store.at(place));
+        let own = next_access(self.store.at(place));
         while at > 0 {
             let parent = (at - 1) / CHILDREN;
             let above = self.heap[parent];
-            if next(self.store.at(above)) >= own {
+            if next_access(self.store.at(above)) >= own {
                 break;
             }
-            self.put(at, above);
+            self.set_at(at, above);
             at = parent;
         }
-        self.put(at, place);
+        self.set_at(at, place);
     }
 
-    fn down(&mut self, mut at: usize) {
+    fn sift_down(&mut self, mut at: usize) {
         let place = self.heap[at];
-        let own = next(self.store.at(place));
+        let own = next_access(self.store.at(place));
         loop {
             let first = at * CHILDREN + 1;
             let children = first..(first + CHILDREN).min(self.heap.len());
             let furthest =
-                children.map(|c| (next(self.store.at(self.heap[c])), c)).max_by_key(|c| c.0);
+                children.map(|c| (next_access(self.store.at(self.heap[c])), c)).max_by_key(|c| c.0);
             match furthest {
                 Some((far, child)) if far > own => {
-                    self.put(at, self.heap[child]);
+                    self.set_at(at, self.heap[child]);
                     at = child;
                 }
                 _ => break,
             }
         }
-        self.put(at, place);
+        self.set_at(at, place);
     }
 
     fn evict(&mut self) {
@@ -82,7 +82,7 @@ impl Belady {
             && !self.heap.is_empty()
         {
             self.heap[0] = last;
-            self.down(0);
+            self.sift_down(0);
         }
     }
 }
@@ -92,35 +92,35 @@ impl Policy for Belady {
     fn access_at(&mut self, request: &Request) -> (Access, u32) {
         if let Some(place) = self.store.find(request.key) {
             let entry = self.store.at_mut(place);
-            let (before, at) = (next(entry), entry.mark as usize);
-            set_next(entry, request.next);
+            let (before, at) = (next_access(entry), entry.mark as usize);
+            set_next_access(entry, request.next);
             if request.next >= before {
-                self.up(at);
+                self.sift_up(at);
             } else {
-                self.down(at);
+                self.sift_down(at);
             }
             return (Access::Hit, place);
         }
         let size = request.size;
         if size > self.capacity {
             self.counts.refused += 1;
-            return (Access::Miss, NOWHERE);
+            return (Access::Miss, NOT_ADMITTED);
         }
         while self.counts.bytes + size > self.capacity {
             self.evict();
         }
         let place = self.store.insert(request.key, request.size, 0);
-        set_next(self.store.at_mut(place), request.next);
+        set_next_access(self.store.at_mut(place), request.next);
         if self.heap.len() == self.heap.capacity() {
             self.heap.reserve_exact((self.heap.len() / 16).max(64));
         }
         self.heap.push(place);
-        self.up(self.heap.len() - 1);
+        self.sift_up(self.heap.len() - 1);
         self.counts.insert(request.size);
         (Access::Miss, place)
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> CacheCounts {
         self.counts
     }
 
@@ -133,7 +133,7 @@ impl Policy for Belady {
     }
 
     #[inline]
-    fn touch(&self, key: u64) -> u32 {
-        self.store.touch(key)
+    fn prefetch(&self, key: u64) -> u32 {
+        self.store.prefetch(key)
     }
 }

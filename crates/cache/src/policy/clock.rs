@@ -22,7 +22,7 @@ impl Rule for Clock {
                 return oldest;
             }
             store.at_mut(oldest).mark = 0;
-            list.renew(store, oldest);
+            list.move_to_front(store, oldest);
         }
     }
 }

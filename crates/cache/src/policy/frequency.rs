@@ -38,7 +38,7 @@ impl Frequencies {
     }
 
     /// What is asked for least often, of these what came to it first.
-    pub fn least(&self) -> u32 {
+    pub fn least_frequent(&self) -> u32 {
         self.groups[self.least as usize].oldest
     }
 
@@ -59,7 +59,7 @@ impl Frequencies {
     }
 
     /// An entry of a group is asked for once more; the group it is in then.
-    pub fn renew(&mut self, place: u32, group: u32) -> u32 {
+    pub fn increment(&mut self, place: u32, group: u32) -> u32 {
         let Group { requests, more, newest, oldest, .. } = self.groups[group as usize];
         let there = more != NONE && self.groups[more as usize].requests == requests + 1;
         if !there && newest == oldest {
@@ -95,13 +95,13 @@ impl Frequencies {
     }
 
     /// Remembers a number with an entry of no group.
-    pub fn note(&mut self, place: u32, number: u64) {
+    pub fn set_number(&mut self, place: u32, number: u64) {
         let links = &mut self.links[place as usize];
         (links.newer, links.older) = ((number >> 32) as u32, number as u32);
     }
 
     /// The number remembered.
-    pub fn noted(&self, place: u32) -> u64 {
+    pub fn number(&self, place: u32) -> u64 {
         let Links { newer, older } = self.links[place as usize];
         u64::from(newer) << 32 | u64::from(older)
     }

@@ -8,7 +8,7 @@
 //! hundredths. What both would choose leaves no ghost.
 
 use super::frequency::Frequencies;
-use super::{Access, Counts, NOWHERE, Policy, Request};
+use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
 /// Marks of ghosts, by what chose them; the bits below have the group of those that are in the
@@ -34,7 +34,7 @@ pub(crate) struct LeCaR {
     discount: f64,
     state: u128,
     requests: u64,
-    counts: Counts,
+    counts: CacheCounts,
 }
 
 impl LeCaR {
@@ -49,19 +49,19 @@ impl LeCaR {
             discount: libm::pow(0.005, 1.0 / capacity as f64),
             state: SEED,
             requests: 0,
-            counts: Counts::default(),
+            counts: CacheCounts::default(),
         }
     }
 
     /// What `by` chose so many requests ago is asked for.
     fn regret(&mut self, by: usize, ago: u64) {
         // Small additions, so that no weight comes to nothing.
-        const LEAST: f64 = 1e-10;
-        let much = libm::pow(self.discount, ago as f64);
-        let weight = self.weights[by] * libm::exp(-LEARNING * much) + LEAST;
-        let sum = weight + self.weights[1 - by] + 2.0 * LEAST;
+        const MIN_WEIGHT: f64 = 1e-10;
+        let reward_loss = libm::pow(self.discount, ago as f64);
+        let weight = self.weights[by] * libm::exp(-LEARNING * reward_loss) + MIN_WEIGHT;
+        let sum = weight + self.weights[1 - by] + 2.0 * MIN_WEIGHT;
         self.weights[by] = weight / sum;
-        self.weights[1 - by] = (self.weights[1 - by] + LEAST) / sum;
+        self.weights[1 - by] = (self.weights[1 - by] + MIN_WEIGHT) / sum;
     }
 
     /// Of 0.00, 0.01 and so on below 1.
@@ -71,7 +71,7 @@ impl LeCaR {
     }
 
     fn evict(&mut self) {
-        let (oldest, rarest) = (self.recent.oldest, self.frequent.least());
+        let (oldest, rarest) = (self.recent.oldest, self.frequent.least_frequent());
         let by =
             if oldest == rarest { None } else { Some(usize::from(self.draw() >= self.weights[0])) };
         let place = if by == Some(1) { rarest } else { oldest };
@@ -84,10 +84,10 @@ impl LeCaR {
             return;
         };
         self.store.at_mut(place).mark = [BY_LRU, BY_LFU][by];
-        self.frequent.note(place, self.requests);
+        self.frequent.set_number(place, self.requests);
         let ghosts = &mut self.ghosts[by];
         ghosts.push(&mut self.store, place);
-        ghosts.trim(&mut self.store, self.capacity / 2);
+        ghosts.evict_to(&mut self.store, self.capacity / 2);
     }
 }
 
@@ -98,19 +98,19 @@ impl Policy for LeCaR {
         if let Some(place) = self.store.find(request.key) {
             let mark = self.store.at(place).mark;
             if mark & GHOST == 0 {
-                self.recent.renew(&mut self.store, place);
-                self.store.at_mut(place).mark = self.frequent.renew(place, mark);
+                self.recent.move_to_front(&mut self.store, place);
+                self.store.at_mut(place).mark = self.frequent.increment(place, mark);
                 return (Access::Hit, place);
             }
             let by = usize::from(mark == BY_LFU);
-            self.regret(by, self.requests - self.frequent.noted(place));
+            self.regret(by, self.requests - self.frequent.number(place));
             self.ghosts[by].unlink(&mut self.store, place);
             self.store.remove(place);
         }
         let size = request.size;
         if size > self.capacity {
             self.counts.refused += 1;
-            return (Access::Miss, NOWHERE);
+            return (Access::Miss, NOT_ADMITTED);
         }
         while self.counts.bytes + size > self.capacity {
             self.evict();
@@ -122,7 +122,7 @@ impl Policy for LeCaR {
         (Access::Miss, place)
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> CacheCounts {
         self.counts
     }
 
@@ -140,7 +140,7 @@ impl Policy for LeCaR {
     }
 
     #[inline]
-    fn touch(&self, key: u64) -> u32 {
-        self.store.touch(key)
+    fn prefetch(&self, key: u64) -> u32 {
+        self.store.prefetch(key)
     }
 }

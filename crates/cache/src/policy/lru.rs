@@ -8,7 +8,7 @@ pub(crate) struct Lru;
 impl Rule for Lru {
     #[inline]
     fn hit(&mut self, store: &mut Store, list: &mut List, place: u32) {
-        list.renew(store, place);
+        list.move_to_front(store, place);
     }
 
     #[inline]

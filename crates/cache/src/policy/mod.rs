@@ -22,7 +22,7 @@ use queue::Queue;
 pub const NEVER: u64 = u64::MAX;
 
 /// The place of an object that was not let in.
-pub const NOWHERE: u32 = u32::MAX;
+pub const NOT_ADMITTED: u32 = u32::MAX;
 
 /// One request for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub enum Access {
 
 /// What became of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct CacheCounts {
     /// Objects in the cache.
     pub objects: u64,
     /// Their bytes: never more than its capacity.
@@ -66,7 +66,7 @@ pub struct Counts {
     pub refused: u64,
 }
 
-impl Counts {
+impl CacheCounts {
     #[inline]
     fn insert(&mut self, size: u64) {
         self.objects += 1;
@@ -86,7 +86,7 @@ impl Counts {
 
 /// Of many requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct HitCounts {
     /// How many.
     pub requests: u64,
     /// How many found their object.
@@ -98,12 +98,12 @@ pub struct Tally {
 }
 
 /// Requests from the one served to the one whose part of the table is asked of memory.
-const AHEAD: usize = 8;
+const PREFETCH_DISTANCE: usize = 8;
 
 /// A cache of a replacement policy.
 pub trait Policy: Send {
     /// Serves a request: an object that was not there is let in, and others go for it. Answers also
-    /// with the place of its entry, or [`NOWHERE`]: a small number that no other object in the
+    /// with the place of its entry, or [`NOT_ADMITTED`]: a small number that no other object in the
     /// cache has.
     fn access_at(&mut self, request: &Request) -> (Access, u32);
 
@@ -114,7 +114,7 @@ pub trait Policy: Send {
     }
 
     /// What became of objects so far.
-    fn counts(&self) -> Counts;
+    fn counts(&self) -> CacheCounts;
 
     /// Objects that are remembered, but not in the cache.
     fn ghosts(&self) -> u64 {
@@ -125,7 +125,7 @@ pub trait Policy: Send {
     fn memory(&self) -> usize;
 
     /// Bytes of these that are not of single objects: a sketch of what was asked for.
-    fn sketch(&self) -> usize {
+    fn sketch_memory(&self) -> usize {
         0
     }
 
@@ -133,13 +133,13 @@ pub trait Policy: Send {
     fn residents(&self, each: &mut dyn FnMut(u64, u64));
 
     /// Lets memory know that this key comes soon.
-    fn touch(&self, key: u64) -> u32;
+    fn prefetch(&self, key: u64) -> u32;
 
     /// Serves requests in order.
-    fn serve(&mut self, requests: &[Request], tally: &mut Tally) {
+    fn serve(&mut self, requests: &[Request], tally: &mut HitCounts) {
         for (i, request) in requests.iter().enumerate() {
-            if let Some(ahead) = requests.get(i + AHEAD) {
-                black_box(self.touch(ahead.key));
+            if let Some(ahead) = requests.get(i + PREFETCH_DISTANCE) {
+                black_box(self.prefetch(ahead.key));
             }
             let hit = self.access(request) == Access::Hit;
             tally.requests += 1;
@@ -152,7 +152,7 @@ pub trait Policy: Send {
 
 /// A replacement policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum PolicyKind {
     /// First in, first out.
     Fifo,
     /// Least recently used.
@@ -173,7 +173,7 @@ pub enum Kind {
     Belady,
 }
 
-impl Kind {
+impl PolicyKind {
     /// All of them.
     pub const ALL: [Self; 9] = [
         Self::Fifo,
@@ -253,7 +253,7 @@ impl Kind {
     }
 
     /// Whether it needs to know the next request for each object.
-    pub const fn sees_ahead(self) -> bool {
+    pub const fn needs_oracle(self) -> bool {
         matches!(self, Self::Belady)
     }
 

@@ -1,6 +1,6 @@
 //! Policies of one queue: what a hit does to it, and which entry goes.
 
-use super::{Access, Counts, NOWHERE, Policy, Request};
+use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
 /// What sets them apart.
@@ -17,13 +17,19 @@ pub(crate) struct Queue<R> {
     capacity: u64,
     store: Store,
     list: List,
-    counts: Counts,
+    counts: CacheCounts,
     rule: R,
 }
 
 impl<R: Rule> Queue<R> {
     pub fn new(capacity: u64, rule: R) -> Self {
-        Self { capacity, store: Store::new(), list: List::new(), counts: Counts::default(), rule }
+        Self {
+            capacity,
+            store: Store::new(),
+            list: List::new(),
+            counts: CacheCounts::default(),
+            rule,
+        }
     }
 }
 
@@ -38,7 +44,7 @@ impl<R: Rule> Policy for Queue<R> {
         let size = request.size;
         if size > *capacity {
             counts.refused += 1;
-            return (Access::Miss, NOWHERE);
+            return (Access::Miss, NOT_ADMITTED);
         }
         while counts.bytes + size > *capacity {
             let victim = rule.victim(store, list);
@@ -52,7 +58,7 @@ impl<R: Rule> Policy for Queue<R> {
         (Access::Miss, place)
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> CacheCounts {
         self.counts
     }
 
@@ -65,7 +71,7 @@ impl<R: Rule> Policy for Queue<R> {
     }
 
     #[inline]
-    fn touch(&self, key: u64) -> u32 {
-        self.store.touch(key)
+    fn prefetch(&self, key: u64) -> u32 {
+        self.store.prefetch(key)
     }
 }

@@ -7,7 +7,7 @@
 //! full goes to the main one. There the small queue, the main one and the ghosts have a table each;
 //! here they share one.
 
-use super::{Access, Counts, NOWHERE, Policy, Request};
+use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
 /// In which list an entry is: the bits of the mark above those of its hits.
@@ -16,7 +16,7 @@ const MAIN: u32 = 1 << 2;
 const GHOST: u32 = 2 << 2;
 const HITS: u32 = 3;
 /// Hits in the small queue that lead to the main one.
-const ENOUGH: u32 = 2;
+const PROMOTION_HITS: u32 = 2;
 
 pub(crate) struct S3Fifo {
     capacity: u64,
@@ -27,7 +27,7 @@ pub(crate) struct S3Fifo {
     main: List,
     ghost: List,
     has_evicted: bool,
-    counts: Counts,
+    counts: CacheCounts,
 }
 
 impl S3Fifo {
@@ -43,7 +43,7 @@ impl S3Fifo {
             main: List::new(),
             ghost: List::new(),
             has_evicted: false,
-            counts: Counts::default(),
+            counts: CacheCounts::default(),
         }
     }
 
@@ -63,7 +63,7 @@ impl S3Fifo {
             let place = self.small.oldest;
             self.small.unlink(&mut self.store, place);
             let entry = self.store.at_mut(place);
-            if entry.mark & HITS >= ENOUGH {
+            if entry.mark & HITS >= PROMOTION_HITS {
                 entry.mark = MAIN;
                 self.main.push(&mut self.store, place);
                 continue;
@@ -71,17 +71,17 @@ impl S3Fifo {
             entry.mark = GHOST;
             let size = self.store.size(place);
             self.counts.evict(size);
-            self.remember(place, size);
+            self.add_ghost(place, size);
             return;
         }
     }
 
-    fn remember(&mut self, place: u32, size: u64) {
+    fn add_ghost(&mut self, place: u32, size: u64) {
         if size > self.ghost_capacity {
             self.store.remove(place);
             return;
         }
-        self.ghost.trim(&mut self.store, self.ghost_capacity - size);
+        self.ghost.evict_to(&mut self.store, self.ghost_capacity - size);
         self.ghost.push(&mut self.store, place);
     }
 
@@ -92,7 +92,7 @@ impl S3Fifo {
             let entry = self.store.at_mut(place);
             if entry.mark & HITS > 0 {
                 entry.mark -= 1;
-                self.main.renew(&mut self.store, place);
+                self.main.move_to_front(&mut self.store, place);
                 continue;
             }
             let size = self.store.size(place);
@@ -123,7 +123,7 @@ impl Policy for S3Fifo {
         let size = request.size;
         if size > self.small_capacity {
             self.counts.refused += 1;
-            return (Access::Miss, NOWHERE);
+            return (Access::Miss, NOT_ADMITTED);
         }
         while self.counts.bytes + size > self.capacity {
             self.evict();
@@ -131,7 +131,7 @@ impl Policy for S3Fifo {
         if !was_ghost && size == self.small_capacity {
             // It would push all others out of the small queue.
             self.counts.refused += 1;
-            return (Access::Miss, NOWHERE);
+            return (Access::Miss, NOT_ADMITTED);
         }
         let full = !self.has_evicted && self.small.bytes >= self.small_capacity;
         let (list, mark) =
@@ -142,7 +142,7 @@ impl Policy for S3Fifo {
         (Access::Miss, place)
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> CacheCounts {
         self.counts
     }
 
@@ -160,7 +160,7 @@ impl Policy for S3Fifo {
     }
 
     #[inline]
-    fn touch(&self, key: u64) -> u32 {
-        self.store.touch(key)
+    fn prefetch(&self, key: u64) -> u32 {
+        self.store.prefetch(key)
     }
 }

@@ -14,12 +14,12 @@ use alloc::vec::Vec;
 /// Sixteen counters.
 type Word = u64;
 /// Words of a line.
-const LINE: usize = 8;
+const LINE_WORDS: usize = 8;
 /// Words at the least, one for each object.
-const LEAST: usize = 4096;
+const MIN_WORDS: usize = 4096;
 /// Requests for each word between halvings.
-const SAMPLE: u64 = 10;
-const MOST: Word = 15;
+const SAMPLE_PER_WORD: u64 = 10;
+const MAX_COUNT: Word = 15;
 
 #[derive(Debug)]
 pub(crate) struct Sketch {
@@ -29,7 +29,7 @@ pub(crate) struct Sketch {
 
 impl Sketch {
     pub fn new() -> Self {
-        Self { words: vec![0; LEAST], added: 0 }
+        Self { words: vec![0; MIN_WORDS], added: 0 }
     }
 
     pub fn memory(&self) -> usize {
@@ -50,7 +50,7 @@ impl Sketch {
     #[inline]
     fn counters(&self, key: u64) -> [(usize, u32); 4] {
         let hash = hash(key);
-        let line = (hash as usize & (self.words.len() / LINE - 1)) * LINE;
+        let line = (hash as usize & (self.words.len() / LINE_WORDS - 1)) * LINE_WORDS;
         // Five bits each, of the half that chooses no line: one of two words, one of sixteen
         // counters.
         [0, 1, 2, 3].map(|row| {
@@ -61,22 +61,22 @@ impl Sketch {
 
     #[inline]
     pub fn estimate(&self, key: u64) -> u64 {
-        let of = |(word, shift): (usize, u32)| self.words[word] >> shift & MOST;
-        self.counters(key).map(of).into_iter().fold(MOST, u64::min)
+        let of = |(word, shift): (usize, u32)| self.words[word] >> shift & MAX_COUNT;
+        self.counters(key).map(of).into_iter().fold(MAX_COUNT, u64::min)
     }
 
     #[inline]
-    pub fn add(&mut self, key: u64) {
+    pub fn increment(&mut self, key: u64) {
         let least = self.estimate(key);
-        if least < MOST {
+        if least < MAX_COUNT {
             for (word, shift) in self.counters(key) {
-                if self.words[word] >> shift & MOST == least {
+                if self.words[word] >> shift & MAX_COUNT == least {
                     self.words[word] += 1 << shift;
                 }
             }
         }
         self.added += 1;
-        if self.added >= SAMPLE * self.words.len() as u64 {
+        if self.added >= SAMPLE_PER_WORD * self.words.len() as u64 {
             self.added /= 2;
             self.words.iter_mut().for_each(|word| *word = *word >> 1 & 0x7777_7777_7777_7777);
         }
@@ -90,32 +90,33 @@ mod tests {
     #[test]
     fn counts_are_what_was_added_up_to_fifteen() {
         let mut sketch = Sketch::new();
-        (0..100_u64).for_each(|key| (0..key).for_each(|_| sketch.add(key)));
-        assert!((0..100).all(|key| sketch.estimate(key) == key.min(MOST)));
-        sketch.grow(LEAST as u64 * 8);
-        assert_eq!(sketch.words.len(), LEAST * 8);
-        assert!((0..100).all(|key| sketch.estimate(key) == key.min(MOST)));
+        (0..100_u64).for_each(|key| (0..key).for_each(|_| sketch.increment(key)));
+        assert!((0..100).all(|key| sketch.estimate(key) == key.min(MAX_COUNT)));
+        sketch.grow(MIN_WORDS as u64 * 8);
+        assert_eq!(sketch.words.len(), MIN_WORDS * 8);
+        assert!((0..100).all(|key| sketch.estimate(key) == key.min(MAX_COUNT)));
     }
 
     #[test]
     fn what_is_old_counts_half() {
         let mut sketch = Sketch::new();
-        (0..9).for_each(|_| sketch.add(1));
-        let others = SAMPLE * LEAST as u64 - 9;
-        (0..others).for_each(|_| sketch.add(2));
+        (0..9).for_each(|_| sketch.increment(1));
+        let others = SAMPLE_PER_WORD * MIN_WORDS as u64 - 9;
+        (0..others).for_each(|_| sketch.increment(2));
         assert_eq!((sketch.estimate(1), sketch.estimate(2)), (4, 7));
         // The next time comes after half as many.
-        (0..SAMPLE * LEAST as u64 / 2).for_each(|_| sketch.add(2));
+        (0..SAMPLE_PER_WORD * MIN_WORDS as u64 / 2).for_each(|_| sketch.increment(2));
         assert_eq!((sketch.estimate(1), sketch.estimate(2)), (2, 7));
     }
 
     #[test]
     fn one_object_a_word_is_hardly_ever_overrated() {
         let mut sketch = Sketch::new();
-        (0..LEAST as u64).for_each(|key| sketch.add(key));
-        let over = (0..LEAST as u64).filter(|key| sketch.estimate(*key) > 1).count();
-        assert!(over < LEAST / 100, "{over}");
-        let unknown = (LEAST as u64..2 * LEAST as u64).filter(|key| sketch.estimate(*key) > 0);
-        assert!(unknown.count() < LEAST / 20);
+        (0..MIN_WORDS as u64).for_each(|key| sketch.increment(key));
+        let over = (0..MIN_WORDS as u64).filter(|key| sketch.estimate(*key) > 1).count();
+        assert!(over < MIN_WORDS / 100, "{over}");
+        let unknown =
+            (MIN_WORDS as u64..2 * MIN_WORDS as u64).filter(|key| sketch.estimate(*key) > 0);
+        assert!(unknown.count() < MIN_WORDS / 20);
     }
 }

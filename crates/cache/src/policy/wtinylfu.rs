@@ -10,7 +10,7 @@
 //! them for each byte of the cache, and are in effect never halved.
 
 use super::sketch::Sketch;
-use super::{Access, Counts, NOWHERE, Policy, Request};
+use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
 /// Where an entry is.
@@ -21,12 +21,12 @@ const PROTECTED: usize = 2;
 pub(crate) struct WTinyLfu {
     capacity: u64,
     /// Of each part. The window has what the others leave, until the cache is full.
-    parts: [u64; 3],
+    capacities: [u64; 3],
     main_capacity: u64,
     store: Store,
     lists: [List; 3],
     sketch: Sketch,
-    counts: Counts,
+    counts: CacheCounts,
 }
 
 impl WTinyLfu {
@@ -36,12 +36,12 @@ impl WTinyLfu {
         let part = |share: f64| (share * main as f64) as u64;
         Self {
             capacity,
-            parts: [window, part(1.0 / 5.0), part(4.0 / 5.0)],
+            capacities: [window, part(1.0 / 5.0), part(4.0 / 5.0)],
             main_capacity: main,
             store: Store::new(),
             lists: [List::new(); 3],
             sketch: Sketch::new(),
-            counts: Counts::default(),
+            counts: CacheCounts::default(),
         }
     }
 
@@ -75,7 +75,7 @@ impl WTinyLfu {
 
     /// From the window to the first segment with room for it; if there is none, others go.
     fn admit(&mut self, place: u32, size: u64) {
-        let fits = |part: &usize| self.lists[*part].bytes + size <= self.parts[*part];
+        let fits = |part: &usize| self.lists[*part].bytes + size <= self.capacities[*part];
         let to = [PROBATION, PROTECTED].into_iter().find(fits);
         if to.is_none() {
             while self.main_bytes() + size > self.main_capacity {
@@ -92,7 +92,7 @@ impl WTinyLfu {
             let (key, size) = (self.store.at(place).key, self.store.size(place));
             if self.main_bytes() + size <= self.main_capacity {
                 self.admit(place, size);
-                self.sketch.add(key);
+                self.sketch.increment(key);
                 continue;
             }
             let (from, victim) = self.main_victim();
@@ -103,7 +103,7 @@ impl WTinyLfu {
             } else {
                 self.drop_from(WINDOW, place);
             }
-            self.sketch.add(key);
+            self.sketch.increment(key);
             return;
         }
         self.evict_main();
@@ -113,9 +113,9 @@ impl WTinyLfu {
     /// room.
     fn protect(&mut self, place: u32) {
         self.move_to(place, PROBATION, PROTECTED);
-        while self.lists[PROTECTED].bytes > self.parts[PROTECTED] {
+        while self.lists[PROTECTED].bytes > self.capacities[PROTECTED] {
             self.move_to(self.lists[PROTECTED].oldest, PROTECTED, PROBATION);
-            while self.lists[PROBATION].bytes > self.parts[PROBATION] {
+            while self.lists[PROBATION].bytes > self.capacities[PROBATION] {
                 self.drop_from(PROBATION, self.lists[PROBATION].oldest);
             }
         }
@@ -128,17 +128,17 @@ impl Policy for WTinyLfu {
         if let Some(place) = self.store.find(request.key) {
             match self.store.at(place).mark as usize {
                 PROBATION => self.protect(place),
-                part => self.lists[part].renew(&mut self.store, place),
+                part => self.lists[part].move_to_front(&mut self.store, place),
             }
             if self.store.at(place).mark as usize != WINDOW {
-                self.sketch.add(request.key);
+                self.sketch.increment(request.key);
             }
             return (Access::Hit, place);
         }
         let size = request.size;
-        if size > self.parts[WINDOW] {
+        if size > self.capacities[WINDOW] {
             self.counts.refused += 1;
-            return (Access::Miss, NOWHERE);
+            return (Access::Miss, NOT_ADMITTED);
         }
         while self.counts.bytes + size > self.capacity {
             self.evict();
@@ -147,11 +147,11 @@ impl Policy for WTinyLfu {
         self.lists[WINDOW].push(&mut self.store, place);
         self.counts.insert(request.size);
         self.sketch.grow(self.counts.objects);
-        self.sketch.add(request.key);
+        self.sketch.increment(request.key);
         (Access::Miss, place)
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> CacheCounts {
         self.counts
     }
 
@@ -159,7 +159,7 @@ impl Policy for WTinyLfu {
         self.store.memory() + self.sketch.memory()
     }
 
-    fn sketch(&self) -> usize {
+    fn sketch_memory(&self) -> usize {
         self.sketch.memory()
     }
 
@@ -168,7 +168,7 @@ impl Policy for WTinyLfu {
     }
 
     #[inline]
-    fn touch(&self, key: u64) -> u32 {
-        self.store.touch(key)
+    fn prefetch(&self, key: u64) -> u32 {
+        self.store.prefetch(key)
     }
 }

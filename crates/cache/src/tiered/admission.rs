@@ -1,6 +1,6 @@
 //! Which of the objects that leave DRAM are written to flash.
 
-use super::Done;
+use super::TieredCounts;
 use crate::index::hash;
 use crate::store::{List, Store};
 use gordon_units::Ns;
@@ -14,7 +14,7 @@ pub enum Admission {
     Random(f64),
     /// Those asked for at least so often, the request that brought it in among them.
     Hits(u32),
-    /// Those offered before, among the last so many bytes of offers: the first offer is only
+    /// Those offered at_update, among the last so many bytes of offers: the first offer is only
     /// remembered (CacheLib's "reject first").
     Ghost(u64),
     /// By lot, so that at most the budget is programmed in all.
@@ -31,7 +31,7 @@ pub struct Budget {
 }
 
 /// An admission at work.
-pub(super) struct Gate {
+pub(super) struct AdmissionPolicy {
     admission: Admission,
     /// Draws out of 2^32 that admit.
     chance: u64,
@@ -40,47 +40,48 @@ pub(super) struct Gate {
     ghosts: (Store, List),
     /// Of [`Admission::Budget`]: the first request; when the part was last set, and what was done
     /// by then.
-    began: Option<Ns>,
-    set: Ns,
-    before: Done,
+    first_request: Option<Ns>,
+    updated_at: Ns,
+    at_update: TieredCounts,
     /// Bytes written for each admitted, when last something was.
-    each: f64,
+    written_per_admitted: f64,
     /// Bytes that the medium programs for each written.
-    pub times: f64,
+    pub write_amplification: f64,
 }
 
-const ALL: u64 = 1 << 32;
+const CERTAIN: u64 = 1 << 32;
 
-impl Gate {
+impl AdmissionPolicy {
     pub fn new(admission: Admission, seed: u64) -> Self {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let chance = match admission {
             // The product is below 2^33.
-            Admission::Random(part) => (part.clamp(0.0, 1.0) * ALL as f64) as u64,
-            _ => ALL,
+            Admission::Random(part) => (part.clamp(0.0, 1.0) * CERTAIN as f64) as u64,
+            _ => CERTAIN,
         };
         let ghosts = (Store::new(), List::new());
-        let (began, set, before) = (None, Ns::ZERO, Done::default());
+        let (first_request, updated_at, before) = (None, Ns::ZERO, TieredCounts::default());
         Self {
             admission,
             chance,
             draws: hash(seed),
             ghosts,
-            began,
-            set,
-            before,
-            each: 1.0,
-            times: 1.0,
+            first_request,
+            updated_at,
+            at_update: before,
+            written_per_admitted: 1.0,
+            write_amplification: 1.0,
         }
     }
 
     /// Time continues; so much was done by then.
     #[inline]
-    pub fn at(&mut self, now: Ns, done: &Done) {
+    pub fn advance(&mut self, now: Ns, counts: &TieredCounts) {
         if let Admission::Budget(budget) = self.admission
-            && (self.began.is_none() || done.offered - self.before.offered >= budget.every)
+            && (self.first_request.is_none()
+                || counts.offered - self.at_update.offered >= budget.every)
         {
-            self.balance(budget, now, done);
+            self.update_chance(budget, now, counts);
         }
     }
 
@@ -88,31 +89,32 @@ impl Gate {
     /// have been in that, had all been admitted.
     #[cold]
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // bytes far below 2^53
-    fn balance(&mut self, budget: Budget, now: Ns, done: &Done) {
-        let began = *self.began.get_or_insert(now);
-        let until = now + now.saturating_sub(self.set.max(began));
-        let may = budget.bytes_per_s * until.saturating_sub(began).as_secs() / self.times
-            - done.written as f64;
-        let offered = (done.offered - self.before.offered) as f64;
-        let admitted = (done.admitted - self.before.admitted) as f64;
-        let written = (done.written - self.before.written) as f64;
+    fn update_chance(&mut self, budget: Budget, now: Ns, counts: &TieredCounts) {
+        let first_request = *self.first_request.get_or_insert(now);
+        let until = now + now.saturating_sub(self.updated_at.max(first_request));
+        let may = budget.bytes_per_s * until.saturating_sub(first_request).as_secs()
+            / self.write_amplification
+            - counts.written as f64;
+        let offered = (counts.offered - self.at_update.offered) as f64;
+        let admitted = (counts.admitted - self.at_update.admitted) as f64;
+        let written = (counts.written - self.at_update.written) as f64;
         if admitted > 0.0 && written > 0.0 {
-            self.each = written / admitted;
+            self.written_per_admitted = written / admitted;
         }
-        let would = offered * self.each;
+        let would = offered * self.written_per_admitted;
         let part = if would > 0.0 { (may / would).clamp(0.0, 1.0) } else { 1.0 };
-        self.chance = (part * ALL as f64) as u64;
-        (self.set, self.before) = (now, *done);
+        self.chance = (part * CERTAIN as f64) as u64;
+        (self.updated_at, self.at_update) = (now, *counts);
     }
 
     /// The part that is admitted by lot.
     #[allow(clippy::cast_precision_loss)]
-    pub fn part(&self) -> f64 {
-        self.chance as f64 / ALL as f64
+    pub fn rate(&self) -> f64 {
+        self.chance as f64 / CERTAIN as f64
     }
 
     /// Whether this object, asked for so often in DRAM, is admitted.
-    pub fn lets_in(&mut self, key: u64, size: u64, asked: u32) -> bool {
+    pub fn admit(&mut self, key: u64, size: u64, asked: u32) -> bool {
         match self.admission {
             Admission::All => true,
             Admission::Random(_) | Admission::Budget(_) => {
@@ -120,11 +122,11 @@ impl Gate {
                 hash(self.draws) >> 32 < self.chance
             }
             Admission::Hits(least) => asked >= least,
-            Admission::Ghost(bytes) => self.came_before(key, size, bytes),
+            Admission::Ghost(bytes) => self.was_offered_before(key, size, bytes),
         }
     }
 
-    fn came_before(&mut self, key: u64, size: u64, bytes: u64) -> bool {
+    fn was_offered_before(&mut self, key: u64, size: u64, bytes: u64) -> bool {
         let (store, list) = &mut self.ghosts;
         if let Some(place) = store.find(key) {
             list.unlink(store, place);

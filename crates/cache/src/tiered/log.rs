@@ -1,24 +1,24 @@
 //! A log of segments, each written at once when it is full; the oldest goes to make room.
 
-use super::{Keeper, Medium, Shape};
+use super::{FlashStore, IoQueue, TieredShape};
 use crate::store::{List, NONE, Store};
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// Bytes of memory an object: a slot of 64 bits (34 for the place in units of 16 bytes, 2 for
-/// having been asked for, the rest of the key's hash) in a table four fifths full.
-const INDEX: u64 = 10;
+/// having been was_hit for, the rest of the key's hash) in a table four fifths full.
+const INDEX_BYTES: u64 = 10;
 
-/// Was asked for since it was written.
-const ASKED: u32 = 1 << 30;
+/// Was was_hit for since it was written.
+const WAS_HIT: u32 = 1 << 30;
 
 /// An object that was taken out of the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Removed {
     pub key: u64,
     pub size: u32,
-    /// Whether it was asked for since it was written.
-    pub asked: bool,
+    /// Whether it was was_hit for since it was written.
+    pub was_hit: bool,
 }
 
 /// A log in a part of the flash.
@@ -36,7 +36,7 @@ pub(super) struct Log {
 
 impl Log {
     /// An empty one of so many bytes.
-    pub fn new(base: u64, bytes: u64, shape: &Shape) -> Self {
+    pub fn new(base: u64, bytes: u64, shape: &TieredShape) -> Self {
         let segments = bytes / u64::from(shape.segment);
         assert!((2..1 << 30).contains(&segments), "a log of {segments} segments");
         Self {
@@ -72,8 +72,8 @@ impl Log {
     /// Takes an object out; its room is not used again before its segment goes.
     pub fn remove(&mut self, place: u32) -> Removed {
         let (key, mark) = (self.store.at(place).key, self.store.at(place).mark);
-        let removed = Removed { key, size: self.size(place), asked: mark & ASKED != 0 };
-        let list = &mut self.segments[(mark & !ASKED) as usize];
+        let removed = Removed { key, size: self.size(place), was_hit: mark & WAS_HIT != 0 };
+        let list = &mut self.segments[(mark & !WAS_HIT) as usize];
         let bytes = list.bytes;
         list.unlink(&mut self.store, place);
         list.bytes = bytes;
@@ -88,8 +88,8 @@ impl Log {
 
     /// Writes the open segment and opens the next. What lies there has to be taken out, from the
     /// [`oldest`](Self::oldest) on, before it is [`cleared`](Self::clear) for more.
-    pub fn turn(&mut self, medium: &mut Medium) {
-        medium.write(self.offset(self.open), self.segment);
+    pub fn next_segment(&mut self, io_queue: &mut IoQueue) {
+        io_queue.write(self.offset(self.open), self.segment);
         self.open = (self.open + 1) % self.segments.len();
     }
 
@@ -100,67 +100,67 @@ impl Log {
 
     /// Empties the open segment. The removed objects in `again` are then reinserted as long as an
     /// object of `size` bytes still fits; `each` is called with the new place of each of them.
-    pub fn clear(
+    pub fn reinsert(
         &mut self,
         again: &[Removed],
         size: u32,
-        medium: &mut Medium,
+        io_queue: &mut IoQueue,
         mut each: impl FnMut(u64, u32),
     ) {
         self.segments[self.open] = List::new();
         for entry in again {
             if self.fits(entry.size.saturating_add(size)) {
                 each(entry.key, self.append(entry.key, entry.size));
-                medium.done.reinserted += 1;
+                io_queue.counts.reinserted += 1;
             } else {
-                medium.done.evicted += 1;
+                io_queue.counts.evicted += 1;
             }
         }
     }
 
     /// Whether an object that is taken out is to be written again.
-    pub fn comes_again(&self, object: &Removed) -> bool {
-        self.reinsert && object.asked
+    pub fn should_reinsert(&self, object: &Removed) -> bool {
+        self.reinsert && object.was_hit
     }
 
     /// Finds an object, and reads it where it is not in memory.
-    pub fn look(&mut self, key: u64, medium: &mut Medium) -> bool {
+    pub fn look(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
         let Some(place) = self.store.find(key) else { return false };
         let size = self.size(place);
         let entry = self.store.at_mut(place);
-        let segment = (entry.mark & !ASKED) as usize;
-        entry.mark |= ASKED;
+        let segment = (entry.mark & !WAS_HIT) as usize;
+        entry.mark |= WAS_HIT;
         if segment != self.open {
-            medium.read(self.offset(segment), size);
+            io_queue.read(self.offset(segment), size);
         }
         true
     }
 }
 
-impl Keeper for Log {
-    fn find(&mut self, key: u64, medium: &mut Medium) -> bool {
-        self.look(key, medium)
+impl FlashStore for Log {
+    fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
+        self.look(key, io_queue)
     }
 
-    fn insert(&mut self, key: u64, size: u32, medium: &mut Medium) {
+    fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue) {
         if !self.fits(size) {
-            self.turn(medium);
+            self.next_segment(io_queue);
             let mut again = Vec::new();
             while let Some(place) = self.oldest() {
                 let entry = self.remove(place);
-                if self.comes_again(&entry) {
+                if self.should_reinsert(&entry) {
                     again.push(entry);
                 } else {
-                    medium.done.evicted += 1;
+                    io_queue.counts.evicted += 1;
                 }
             }
-            self.clear(&again, size, medium, |_, _| {});
+            self.reinsert(&again, size, io_queue, |_, _| {});
         }
         self.append(key, size);
     }
 
     fn index_bytes(&self) -> u64 {
-        self.objects * INDEX
+        self.objects * INDEX_BYTES
     }
 
     fn residents(&self, each: &mut dyn FnMut(u64, u64)) {

@@ -3,11 +3,11 @@
 //!
 //! When a segment of the log goes, each object in it takes all others of its set along that are in
 //! the log, where there are `threshold` of them. An object that stays behind is dropped, or written
-//! to the log again if it was asked for there; so are those that find no room in their set.
+//! to the log again if it was was_hit for there; so are those that find no room in their set.
 
 use super::log::Log;
-use super::sets::{Sets, Slot};
-use super::{Keeper, Medium, Shape};
+use super::sets::{SetEntry, Sets};
+use super::{FlashStore, IoQueue, TieredShape};
 use crate::store::NONE;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -22,7 +22,7 @@ pub(super) struct LogSets {
 }
 
 impl LogSets {
-    pub fn new(shape: &Shape) -> Self {
+    pub fn new(shape: &TieredShape) -> Self {
         let sets = Sets::new(shape.log(), shape.sets(), shape.set);
         Self {
             log: Log::new(0, shape.log(), shape),
@@ -55,7 +55,7 @@ impl LogSets {
     }
 
     /// All of a set in the log, in the order in which they came.
-    fn together(&self, set: usize) -> Vec<u32> {
+    fn in_log(&self, set: usize) -> Vec<u32> {
         let some = |place: u32| Some(place).filter(|place| *place != NONE);
         let next = |place: &u32| some(self.next[*place as usize]);
         let mut all: Vec<u32> = core::iter::successors(some(self.first[set]), next).collect();
@@ -64,50 +64,52 @@ impl LogSets {
     }
 
     /// Writes the open segment, and empties the next.
-    fn turn(&mut self, size: u32, medium: &mut Medium) {
-        self.log.turn(medium);
+    fn next_segment(&mut self, size: u32, io_queue: &mut IoQueue) {
+        self.log.next_segment(io_queue);
         let mut again = Vec::new();
         while let Some(place) = self.log.oldest() {
-            let set = self.sets.of(self.log.store.at(place).key);
-            let group = self.together(set);
+            let set = self.sets.set_of(self.log.store.at(place).key);
+            let group = self.in_log(set);
             if group.len() < self.threshold {
                 self.unlink(set, place);
                 let entry = self.log.remove(place);
-                if self.log.comes_again(&entry) {
+                if self.log.should_reinsert(&entry) {
                     again.push(entry);
                 } else {
-                    medium.done.dropped += 1;
+                    io_queue.counts.dropped += 1;
                 }
                 continue;
             }
             self.first[set] = NONE;
             let entries: Vec<_> = group.iter().map(|place| self.log.remove(*place)).collect();
-            let slots: Vec<Slot> =
-                entries.iter().map(|e| Slot::new(e.key, e.size, e.asked)).collect();
-            for out in self.sets.write(set, &slots, medium) {
+            let slots: Vec<SetEntry> =
+                entries.iter().map(|e| SetEntry::new(e.key, e.size, e.was_hit)).collect();
+            for out in self.sets.write(set, &slots, io_queue) {
                 let entry = entries.iter().find(|entry| entry.key == out.key);
-                match entry.filter(|entry| self.log.comes_again(entry)) {
+                match entry.filter(|entry| self.log.should_reinsert(entry)) {
                     Some(entry) => again.push(*entry),
-                    None => medium.done.evicted += 1,
+                    None => io_queue.counts.evicted += 1,
                 }
             }
         }
         let Self { log, sets, first, next, .. } = self;
-        log.clear(&again, size, medium, |key, place| Self::link(first, next, sets.of(key), place));
+        log.reinsert(&again, size, io_queue, |key, place| {
+            Self::link(first, next, sets.set_of(key), place)
+        });
     }
 }
 
-impl Keeper for LogSets {
-    fn find(&mut self, key: u64, medium: &mut Medium) -> bool {
-        self.log.look(key, medium) || self.sets.find(key, medium)
+impl FlashStore for LogSets {
+    fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
+        self.log.look(key, io_queue) || self.sets.find(key, io_queue)
     }
 
-    fn insert(&mut self, key: u64, size: u32, medium: &mut Medium) {
+    fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue) {
         if !self.log.fits(size) {
-            self.turn(size, medium);
+            self.next_segment(size, io_queue);
         }
         let place = self.log.append(key, size);
-        Self::link(&mut self.first, &mut self.next, self.sets.of(key), place);
+        Self::link(&mut self.first, &mut self.next, self.sets.set_of(key), place);
     }
 
     fn index_bytes(&self) -> u64 {

@@ -13,7 +13,7 @@
 //! | [`Layout::LogSets`] | in a log first, then in its set | segments, and sets for several objects at once | as sets |
 //!
 //! The third is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects on
-//! Flash", SOSP 2021. The reads and writes of the medium that follow are handed out, in order, as
+//! Flash", SOSP 2021. The reads and writes of the io_queue that follow are handed out, in order, as
 //! [`Io`].
 
 mod admission;
@@ -24,7 +24,7 @@ mod sets;
 pub use admission::{Admission, Budget};
 
 use crate::store::{List, Store};
-use admission::Gate;
+use admission::AdmissionPolicy;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use gordon_units::Ns;
@@ -45,7 +45,7 @@ pub enum Layout {
 
 /// The flash and what is done with it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shape {
+pub struct TieredShape {
     /// Bytes of it.
     pub flash: u64,
     /// Where objects lie.
@@ -62,7 +62,7 @@ pub struct Shape {
     pub reinsert: bool,
 }
 
-impl Shape {
+impl TieredShape {
     /// Sets.
     pub fn sets(&self) -> u64 {
         match self.layout {
@@ -74,7 +74,7 @@ impl Shape {
 
     /// Bytes of memory that all sets take, whatever lies in them.
     pub fn filters(&self) -> u64 {
-        self.sets() * sets::INDEX
+        self.sets() * sets::INDEX_BYTES
     }
 
     /// Bytes of the log: whole segments.
@@ -116,18 +116,18 @@ pub struct Io {
 
 /// Where an object was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum TierLookup {
     /// In DRAM.
     Dram,
     /// In flash.
     Flash,
     /// Nowhere; it is in DRAM now, if it fits.
-    Nowhere,
+    Miss,
 }
 
 /// What was done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
+pub struct TieredCounts {
     /// Bytes that left DRAM: offered to flash.
     pub offered: u64,
     /// Of these, admitted.
@@ -137,7 +137,7 @@ pub struct Done {
     /// Bytes read from it, for requests and to write sets again.
     pub read: u64,
     /// Reads for requests that found nothing: a filter was wrong.
-    pub vain: u64,
+    pub false_positives: u64,
     /// Objects that went from flash.
     pub evicted: u64,
     /// Objects written to the log again.
@@ -147,12 +147,12 @@ pub struct Done {
 }
 
 /// What all layouts do.
-trait Keeper: Send {
+trait FlashStore: Send {
     /// Whether an object is there.
-    fn find(&mut self, key: u64, medium: &mut Medium) -> bool;
+    fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool;
 
     /// Takes an object that is not there.
-    fn insert(&mut self, key: u64, size: u32, medium: &mut Medium);
+    fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue);
 
     /// Bytes of memory that a real one takes to find them.
     fn index_bytes(&self) -> u64;
@@ -161,21 +161,21 @@ trait Keeper: Send {
     fn residents(&self, each: &mut dyn FnMut(u64, u64));
 }
 
-/// What is asked of the medium, and what was.
+/// What is asked of the io_queue, and what was.
 #[derive(Clone, Debug, Default)]
-struct Medium {
-    done: Done,
+struct IoQueue {
+    counts: TieredCounts,
     io: Vec<Io>,
 }
 
-impl Medium {
+impl IoQueue {
     fn read(&mut self, offset: u64, bytes: u32) {
-        self.done.read += u64::from(bytes);
+        self.counts.read += u64::from(bytes);
         self.io.push(Io { write: false, offset, bytes });
     }
 
     fn write(&mut self, offset: u64, bytes: u32) {
-        self.done.written += u64::from(bytes);
+        self.counts.written += u64::from(bytes);
         self.io.push(Io { write: true, offset, bytes });
     }
 }
@@ -186,9 +186,9 @@ pub struct Tiered {
     largest: u32,
     store: Store,
     list: List,
-    gate: Gate,
-    keeper: Box<dyn Keeper>,
-    medium: Medium,
+    admission: AdmissionPolicy,
+    flash_store: Box<dyn FlashStore>,
+    io_queue: IoQueue,
 }
 
 impl Tiered {
@@ -196,8 +196,8 @@ impl Tiered {
     ///
     /// # Panics
     /// Where there is not one set, or there are not two segments, in parts that have them.
-    pub fn new(dram: u64, shape: &Shape, admission: Admission, seed: u64) -> Self {
-        let keeper: Box<dyn Keeper> = match shape.layout {
+    pub fn new(dram: u64, shape: &TieredShape, admission: Admission, seed: u64) -> Self {
+        let flash_store: Box<dyn FlashStore> = match shape.layout {
             Layout::Log => Box::new(Log::new(0, shape.log(), shape)),
             Layout::Sets => Box::new(Sets::new(0, shape.sets(), shape.set)),
             Layout::LogSets => Box::new(LogSets::new(shape)),
@@ -207,34 +207,34 @@ impl Tiered {
             largest: shape.largest(),
             store: Store::new(),
             list: List::new(),
-            gate: Gate::new(admission, seed),
-            keeper,
-            medium: Medium::default(),
+            admission: AdmissionPolicy::new(admission, seed),
+            flash_store,
+            io_queue: IoQueue::default(),
         }
     }
 
     /// Serves a request that comes at `at` for an object of `size` bytes.
-    pub fn access(&mut self, at: Ns, key: u64, size: u64) -> Found {
-        self.gate.at(at, &self.medium.done);
+    pub fn access(&mut self, at: Ns, key: u64, size: u64) -> TierLookup {
+        self.admission.advance(at, &self.io_queue.counts);
         if let Some(place) = self.store.find(key) {
             let entry = self.store.at_mut(place);
             entry.mark = (entry.mark + 1).min(u32::from(u16::MAX));
-            self.list.renew(&mut self.store, place);
-            return Found::Dram;
+            self.list.move_to_front(&mut self.store, place);
+            return TierLookup::Dram;
         }
-        if self.keeper.find(key, &mut self.medium) {
-            return Found::Flash;
+        if self.flash_store.find(key, &mut self.io_queue) {
+            return TierLookup::Flash;
         }
-        let room = self.dram.saturating_sub(self.keeper.index_bytes());
+        let room = self.dram.saturating_sub(self.flash_store.index_bytes());
         if size <= room {
             let place = self.store.insert(key, size, 1);
             self.list.push(&mut self.store, place);
         }
         // The index may have grown meanwhile.
-        while self.list.bytes > self.dram.saturating_sub(self.keeper.index_bytes()) {
+        while self.list.bytes > self.dram.saturating_sub(self.flash_store.index_bytes()) {
             self.evict();
         }
-        Found::Nowhere
+        TierLookup::Miss
     }
 
     /// The least recently used leaves DRAM.
@@ -243,42 +243,42 @@ impl Tiered {
         let (entry, size) = (*self.store.at(place), self.store.size(place));
         self.list.unlink(&mut self.store, place);
         self.store.remove(place);
-        self.medium.done.offered += size;
+        self.io_queue.counts.offered += size;
         match u32::try_from(size) {
             Ok(fits) if fits <= self.largest => {
-                if self.gate.lets_in(entry.key, size, entry.mark) {
-                    self.medium.done.admitted += size;
-                    self.keeper.insert(entry.key, fits, &mut self.medium);
+                if self.admission.admit(entry.key, size, entry.mark) {
+                    self.io_queue.counts.admitted += size;
+                    self.flash_store.insert(entry.key, fits, &mut self.io_queue);
                 }
             }
-            _ => self.medium.done.dropped += 1,
+            _ => self.io_queue.counts.dropped += 1,
         }
     }
 
     /// Number of bytes that the medium programs for each byte written: a [`Budget`] is of what is
     /// programmed.
-    pub fn amplify(&mut self, times: f64) {
-        self.gate.times = times;
+    pub fn set_write_amplification(&mut self, factor: f64) {
+        self.admission.write_amplification = factor;
     }
 
     /// What was done so far.
-    pub fn done(&self) -> Done {
-        self.medium.done
+    pub fn counts(&self) -> TieredCounts {
+        self.io_queue.counts
     }
 
     /// What the medium has to do since this was last asked for.
     pub fn io(&mut self) -> alloc::vec::Drain<'_, Io> {
-        self.medium.io.drain(..)
+        self.io_queue.io.drain(..)
     }
 
     /// The part of offers that is admitted now, if it is drawn by lot.
-    pub fn admits(&self) -> f64 {
-        self.gate.part()
+    pub fn admission_rate(&self) -> f64 {
+        self.admission.rate()
     }
 
     /// Bytes of memory that the places in flash take.
     pub fn index_bytes(&self) -> u64 {
-        self.keeper.index_bytes()
+        self.flash_store.index_bytes()
     }
 
     /// Objects in DRAM and their bytes.
@@ -287,8 +287,8 @@ impl Tiered {
     }
 
     /// Calls `each` with level, key and size of all objects.
-    pub fn residents(&self, each: &mut dyn FnMut(Found, u64, u64)) {
-        self.store.iter().for_each(|(key, size, _)| each(Found::Dram, key, size));
-        self.keeper.residents(&mut |key, size| each(Found::Flash, key, size));
+    pub fn residents(&self, each: &mut dyn FnMut(TierLookup, u64, u64)) {
+        self.store.iter().for_each(|(key, size, _)| each(TierLookup::Dram, key, size));
+        self.flash_store.residents(&mut |key, size| each(TierLookup::Flash, key, size));
     }
 }

@@ -6,36 +6,36 @@
 //! all fit, all others age until one is 7, far away; then they stay in order, the old before the
 //! new, as long as there is room. New ones come in at 6, those asked for in the log at 5.
 
-use super::{Keeper, Medium};
+use super::{FlashStore, IoQueue};
 use crate::index::hash;
 use alloc::vec;
 use alloc::vec::Vec;
 
 /// Bytes of memory a set: a filter of 64 bits, four of them an object's, and 32 for objects asked
 /// for.
-pub(super) const INDEX: u64 = 12;
-const FAR: u8 = 7;
+pub(super) const INDEX_BYTES: u64 = 12;
+const DISTANT: u8 = 7;
 
 /// An object.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Slot {
+pub(super) struct SetEntry {
     pub key: u64,
     pub size: u32,
-    pub asked: bool,
+    pub was_hit: bool,
     /// Of three bits.
-    pub far: u8,
+    pub rrpv: u8,
 }
 
-impl Slot {
+impl SetEntry {
     /// One that comes in.
-    pub fn new(key: u64, size: u32, asked: bool) -> Self {
-        Self { key, size, asked: false, far: FAR - 1 - u8::from(asked) }
+    pub fn new(key: u64, size: u32, was_hit: bool) -> Self {
+        Self { key, size, was_hit: false, rrpv: DISTANT - 1 - u8::from(was_hit) }
     }
 }
 
 #[derive(Clone, Debug, Default)]
 struct Set {
-    slots: Vec<Slot>,
+    entries: Vec<SetEntry>,
     filter: u64,
 }
 
@@ -67,7 +67,7 @@ impl Sets {
     }
 
     /// The set of a key.
-    pub fn of(&self, key: u64) -> usize {
+    pub fn set_of(&self, key: u64) -> usize {
         // Other bits than those of the filter.
         ((u128::from(hash(key.rotate_left(32))) * self.sets.len() as u128) >> 64) as usize
     }
@@ -77,81 +77,82 @@ impl Sets {
     }
 
     /// Writes objects that are not there into a set; those that found no room.
-    pub fn write(&mut self, at: usize, new: &[Slot], medium: &mut Medium) -> Vec<Slot> {
+    pub fn write(&mut self, at: usize, new: &[SetEntry], io_queue: &mut IoQueue) -> Vec<SetEntry> {
         let (offset, room) = (self.offset(at), u64::from(self.size));
         let set = &mut self.sets[at];
-        if !set.slots.is_empty() {
-            medium.read(offset, self.size);
+        if !set.entries.is_empty() {
+            io_queue.read(offset, self.size);
         }
-        for slot in &mut set.slots {
-            if core::mem::take(&mut slot.asked) {
-                slot.far = 0;
+        for entry in &mut set.entries {
+            if core::mem::take(&mut entry.was_hit) {
+                entry.rrpv = 0;
             }
         }
-        let bytes = |slots: &[Slot]| slots.iter().map(|slot| u64::from(slot.size)).sum::<u64>();
-        if bytes(&set.slots) + bytes(new) > room {
-            let farthest = set.slots.iter().map(|slot| slot.far).max().unwrap_or(FAR);
-            set.slots.iter_mut().for_each(|slot| slot.far += FAR - farthest);
+        let bytes =
+            |entries: &[SetEntry]| entries.iter().map(|entry| u64::from(entry.size)).sum::<u64>();
+        if bytes(&set.entries) + bytes(new) > room {
+            let farthest = set.entries.iter().map(|entry| entry.rrpv).max().unwrap_or(DISTANT);
+            set.entries.iter_mut().for_each(|entry| entry.rrpv += DISTANT - farthest);
         }
-        let olds = set.slots.len();
-        let mut all: Vec<(usize, Slot)> =
-            set.slots.drain(..).chain(new.iter().copied()).enumerate().collect();
+        let olds = set.entries.len();
+        let mut all: Vec<(usize, SetEntry)> =
+            set.entries.drain(..).chain(new.iter().copied()).enumerate().collect();
         // Stable: the old before the new.
-        all.sort_by_key(|(_, slot)| slot.far);
+        all.sort_by_key(|(_, entry)| entry.rrpv);
         let (mut held, mut out) = (0, Vec::new());
-        let mut stays: Vec<(usize, Slot)> = Vec::with_capacity(all.len());
-        for (from, slot) in all {
-            if held + u64::from(slot.size) <= room {
-                held += u64::from(slot.size);
-                stays.push((from, slot));
+        let mut stays: Vec<(usize, SetEntry)> = Vec::with_capacity(all.len());
+        for (from, entry) in all {
+            if held + u64::from(entry.size) <= room {
+                held += u64::from(entry.size);
+                stays.push((from, entry));
             } else if from < olds {
-                medium.done.evicted += 1;
+                io_queue.counts.evicted += 1;
             } else {
-                out.push(slot);
+                out.push(entry);
             }
         }
         // In the order in which they came.
         stays.sort_by_key(|(from, _)| *from);
-        set.slots.extend(stays.into_iter().map(|(_, slot)| slot));
-        set.filter = set.slots.iter().fold(0, |filter, slot| filter | bits(slot.key));
-        medium.write(offset, self.size);
+        set.entries.extend(stays.into_iter().map(|(_, entry)| entry));
+        set.filter = set.entries.iter().fold(0, |filter, entry| filter | bits(entry.key));
+        io_queue.write(offset, self.size);
         out
     }
 }
 
-impl Keeper for Sets {
-    fn find(&mut self, key: u64, medium: &mut Medium) -> bool {
-        let at = self.of(key);
+impl FlashStore for Sets {
+    fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
+        let at = self.set_of(key);
         let (offset, bits) = (self.offset(at), bits(key));
         let set = &mut self.sets[at];
         if set.filter & bits != bits {
             return false;
         }
-        medium.read(offset, self.size);
-        match set.slots.iter_mut().find(|slot| slot.key == key) {
-            Some(slot) => slot.asked = true,
+        io_queue.read(offset, self.size);
+        match set.entries.iter_mut().find(|entry| entry.key == key) {
+            Some(entry) => entry.was_hit = true,
             None => {
-                medium.done.vain += 1;
+                io_queue.counts.false_positives += 1;
                 return false;
             }
         }
         true
     }
 
-    fn insert(&mut self, key: u64, size: u32, medium: &mut Medium) {
-        let at = self.of(key);
-        let out = self.write(at, &[Slot::new(key, size, false)], medium);
-        medium.done.evicted += out.len() as u64;
+    fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue) {
+        let at = self.set_of(key);
+        let out = self.write(at, &[SetEntry::new(key, size, false)], io_queue);
+        io_queue.counts.evicted += out.len() as u64;
     }
 
     fn index_bytes(&self) -> u64 {
-        self.sets.len() as u64 * INDEX
+        self.sets.len() as u64 * INDEX_BYTES
     }
 
     fn residents(&self, each: &mut dyn FnMut(u64, u64)) {
         self.sets
             .iter()
-            .flat_map(|set| &set.slots)
-            .for_each(|slot| each(slot.key, slot.size.into()));
+            .flat_map(|set| &set.entries)
+            .for_each(|entry| each(entry.key, entry.size.into()));
     }
 }

@@ -8,7 +8,7 @@
 //! of a program that share the chip's bus.
 
 use super::config::{Design, EccConfig};
-use gordon_cache::flashcache::{FlashCache, Job, Place};
+use gordon_cache::flashcache::{FlashCache, Job, PageRange};
 use gordon_units::Ns;
 use std::collections::VecDeque;
 
@@ -243,7 +243,7 @@ impl Chip {
     /// Reads pages at this time, to which it was advanced, or as soon as the reads before it and
     /// the step under way in its bank have ended; answers with when they are in DRAM.
     #[inline]
-    pub fn read(&mut self, at: Ns, place: Place) -> Ns {
+    pub fn read(&mut self, at: Ns, place: PageRange) -> Ns {
         let steps = u64::from(place.pages) * self.steps.pages;
         let span = self.steps.read * steps;
         self.did.reads += steps;

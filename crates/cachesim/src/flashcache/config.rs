@@ -1,7 +1,7 @@
 //! What a FlashCache is made of, as a person writes it down, and one run of it.
 
 use crate::WarmUp;
-use gordon_cache::flashcache::{Fill, Rules, SetRule, Shape};
+use gordon_cache::flashcache::{Fill, FlashShape, SetRule, WearRules};
 use gordon_nand::{Codewords, parity_bits};
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
@@ -478,10 +478,10 @@ impl Design {
         (gain, Some(codewords.worn_out_rate(*ecc.correctable)))
     }
 
-    fn rules(&self) -> Rules {
+    fn rules(&self) -> WearRules {
         let (block, set) = (*self.wear.block_threshold, *self.wear.set_threshold);
         let rules = self.wear.rules;
-        Rules {
+        WearRules {
             block: matches!(rules, RuleKind::Both | RuleKind::Block).then_some(block),
             set: matches!(rules, RuleKind::Both | RuleKind::Set).then_some(set),
             set_rule: match self.wear.set_rule {
@@ -495,7 +495,7 @@ impl Design {
     ///
     /// # Errors
     /// Where that is no whole number of sets.
-    pub fn shape(&self, flash: Bytes, fill: Fill) -> Result<Shape, ReplayError> {
+    pub fn shape(&self, flash: Bytes, fill: Fill) -> Result<FlashShape, ReplayError> {
         let (block, ways) = (*self.cache.logical_block, *self.cache.ways);
         let set = block.0.saturating_mul(ways.into());
         if !flash.0.is_multiple_of(set) {
@@ -512,7 +512,7 @@ impl Design {
             let why = format!("{flash} has more than 2^31 pages of {}", *self.cache.page);
             return Err(not("flash", why, "larger pages, --set cache.page=16KiB, or less flash"));
         }
-        Ok(Shape {
+        Ok(FlashShape {
             sets: (flash.0 / set) as u32,
             ways,
             pages: (block.0 / self.cache.page.0) as u32,

@@ -4,8 +4,8 @@ use super::HeadReport;
 use super::backend::{Asked, Backend, Part};
 use super::chip::{Chip, Did, Steps};
 use super::config::Design;
-use gordon_cache::flashcache::{Fill, FlashCache, FlashCounts, Found, Piece, Served};
-use gordon_cache::{NOWHERE, Request};
+use gordon_cache::flashcache::{Fill, FlashCache, FlashCounts, PageLookup, Piece, Served};
+use gordon_cache::{NOT_ADMITTED, Request};
 use gordon_replay::results::latency::Latency;
 use gordon_units::Divisor;
 use gordon_units::{Bytes, Ns};
@@ -267,7 +267,7 @@ impl Machine {
     /// Lets memory know what is looked for soon.
     #[inline]
     pub(super) fn touch(&self, requests: &[Request]) {
-        let parts = requests.iter().map(|request| self.cache.touch(request.key));
+        let parts = requests.iter().map(|request| self.cache.prefetch(request.key));
         black_box(parts.fold(0, |all, part| all ^ part));
     }
 
@@ -277,7 +277,7 @@ impl Machine {
         // What is in flash at the time of the search.
         self.chip.advance(&mut self.cache, at + self.search + self.lookup);
         let served = self.cache.access_at(request, write);
-        let (source, end) = if served.found == Found::Dram {
+        let (source, end) = if served.found == PageLookup::Dram {
             let mut begin = at + self.search;
             if write {
                 begin += self.looked_up(&served);
@@ -296,7 +296,7 @@ impl Machine {
         let (at_source, latency) = (source as usize, end - at);
         self.tallies[at_source].requests += 1;
         // The bytes of pieces count where each was found.
-        if served.found != Found::Pieces {
+        if served.found != PageLookup::Pieces {
             self.tallies[at_source].bytes += request.asked;
         }
         self.latencies[at_source].record(latency);
@@ -354,8 +354,8 @@ impl Machine {
         // When it is in DRAM: its request may wait for more.
         let mut there = begin;
         let source = match served.found {
-            Found::Dram => Source::Dram,
-            Found::Buffer { .. } => {
+            PageLookup::Dram => Source::Dram,
+            PageLookup::Buffer { .. } => {
                 // Copied to the primary page cache.
                 there = begin.max(self.in_buffer[served.slot as usize]);
                 let size = Bytes(request.size);
@@ -363,13 +363,13 @@ impl Machine {
                 begin = there + self.dram.write(size);
                 Source::Buffer
             }
-            Found::Flash(place) => {
+            PageLookup::Flash(place) => {
                 there = self.chip.read(begin, place);
                 self.dram.write(self.page * u64::from(place.pages));
                 begin = there;
                 Source::Flash
             }
-            Found::Backend { unit, page, pages, ticket } => {
+            PageLookup::Backend { unit, page, pages, ticket } => {
                 self.backend.advance(begin);
                 let bytes = self.page * u64::from(pages);
                 // On a disk, units are of as many keys as a logical block has pages, or of one.
@@ -393,8 +393,8 @@ impl Machine {
                 }
                 Source::Backend
             }
-            Found::Written => Source::Written,
-            Found::Pieces => {
+            PageLookup::Written => Source::Written,
+            PageLookup::Pieces => {
                 let (source, all) = self.object(begin, request);
                 there = all;
                 begin = all;
@@ -405,7 +405,7 @@ impl Machine {
                 source
             }
         };
-        if served.place != NOWHERE {
+        if served.place != NOT_ADMITTED {
             self.comes(served.place as usize, there);
         }
         (source, self.move_after(begin, request.asked, write))
@@ -420,12 +420,12 @@ impl Machine {
         for piece in &pieces {
             let bytes = self.page * u64::from(piece.pages);
             let (source, ready) = match piece.found {
-                Found::Buffer { .. } => {
+                PageLookup::Buffer { .. } => {
                     self.dram.read(bytes);
                     let ready = begin.max(self.in_buffer[piece.slot as usize]);
                     (Source::Buffer, ready + self.dram.write(bytes))
                 }
-                Found::Flash(place) => {
+                PageLookup::Flash(place) => {
                     slowest = Source::Flash;
                     self.dram.write(bytes);
                     (Source::Flash, self.chip.read(begin, place))
@@ -439,7 +439,7 @@ impl Machine {
                 bytes.0.min(request.asked.saturating_sub(before));
         }
         self.backend.advance(begin);
-        let is_missing = |piece: &Piece| matches!(piece.found, Found::Backend { .. });
+        let is_missing = |piece: &Piece| matches!(piece.found, PageLookup::Backend { .. });
         let mut fetched = None;
         for run in pieces.chunk_by(|one, next| is_missing(one) == is_missing(next)) {
             if !is_missing(&run[0]) {
@@ -462,7 +462,7 @@ impl Machine {
     fn keep(&mut self, piece: &Piece, ready: Ns) {
         let bytes = self.page * u64::from(piece.pages);
         self.dram.write(bytes);
-        if matches!(piece.found, Found::Backend { ticket: Some(_), .. }) {
+        if matches!(piece.found, PageLookup::Backend { ticket: Some(_), .. }) {
             self.in_buffer[piece.slot as usize] = ready;
             self.chip.fetch(ready);
             self.dram.read(bytes);

@@ -42,7 +42,7 @@ use super::policy;
 use super::warmup::{WarmUpReport, Warming};
 use backend::Backend;
 use gordon_cache::flashcache::{Fill, FlashCache};
-use gordon_cache::{Kind, Request};
+use gordon_cache::{PolicyKind, Request};
 use gordon_replay::ReplayError;
 use gordon_replay::threads::on_all_cores;
 use gordon_units::{Bytes, Ns, Progress};
@@ -57,7 +57,7 @@ const GROUP: usize = 16;
 /// A FlashCache that is asked.
 struct Run<'a> {
     config: &'a FlashCacheConfig,
-    kind: Kind,
+    kind: PolicyKind,
     pace: Pace,
     machine: Machine,
     /// When the request of the trace came that is being served, and when its last part was
@@ -75,7 +75,7 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(
         config: &'a FlashCacheConfig,
-        kind: Kind,
+        kind: PolicyKind,
         unit: &str,
         warming: Option<Warming>,
     ) -> Result<Self, ReplayError> {
@@ -178,7 +178,7 @@ pub fn sweep(
         kinds.push(policy(&config.dram_policy)?);
     }
     let pace = Pace::new(&first.pace)?;
-    let ahead = kinds.iter().any(|kind| kind.sees_ahead());
+    let ahead = kinds.iter().any(|kind| kind.needs_oracle());
     let load = Load::for_some(&first.trace, first.objects, ahead, progress)?;
     let warming =
         first.warmup.map(|warmup| Warming::new(warmup, &first.trace, first.objects, progress));
@@ -239,12 +239,16 @@ fn fill(design: &Design, unit: &str) -> Result<Fill, ReplayError> {
 }
 
 /// The caches, whose tables and buffer take their part of the DRAM.
-fn made(config: &FlashCacheConfig, kind: Kind, fill: Fill) -> Result<FlashCache, ReplayError> {
+fn made(
+    config: &FlashCacheConfig,
+    kind: PolicyKind,
+    fill: Fill,
+) -> Result<FlashCache, ReplayError> {
     let design = &config.design;
     let shape = design.shape(config.flash, fill)?;
     let page = u32::try_from(design.cache.page.0).unwrap_or(u32::MAX);
     // How much the tables take is known when there are tables.
-    let empty = FlashCache::new(shape, page, Kind::Fifo.make(Bytes::ZERO));
+    let empty = FlashCache::new(shape, page, PolicyKind::Fifo.make(Bytes::ZERO));
     let buffer = if shape.sets > 0 { *design.cache.write_buffer } else { Bytes::ZERO };
     let taken = buffer + Bytes(empty.memory() as u64);
     let primary = config.dram.saturating_sub(taken);

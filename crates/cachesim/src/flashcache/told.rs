@@ -81,7 +81,7 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
         unit: source.load.unit(),
         fill: if shape.fill == Fill::Block { "block" } else { "page" },
         warmup: *warmed,
-        answers: Answers::new(&gordon_cache::Tally {
+        answers: Answers::new(&gordon_cache::HitCounts {
             requests: all.requests,
             hits: all.requests - misses,
             bytes: all.bytes,

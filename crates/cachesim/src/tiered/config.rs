@@ -1,6 +1,6 @@
 //! What a cache of objects in DRAM and flash is made of, as it is asked for.
 
-use gordon_cache::tiered::{Admission, Budget, Layout, Shape};
+use gordon_cache::tiered::{Admission, Budget, Layout, TieredShape};
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
 use gordon_ssd as ssd;
@@ -144,7 +144,7 @@ impl TieredConfig {
     ///
     /// # Errors
     /// Where they do not fit each other.
-    pub(super) fn shape(&self) -> Result<Shape, ReplayError> {
+    pub(super) fn shape(&self) -> Result<TieredShape, ReplayError> {
         let whole = |key, bytes: Bytes| match u32::try_from(bytes.0) {
             Ok(size) if size > 0 && u64::from(size).is_multiple_of(PAGE) => Ok(size),
             _ => {
@@ -163,7 +163,7 @@ impl TieredConfig {
                 "1 or more",
             ));
         }
-        let shape = Shape {
+        let shape = TieredShape {
             flash: self.flash.0 / PAGE * PAGE,
             layout: match self.layout {
                 LayoutKind::Log => Layout::Log,

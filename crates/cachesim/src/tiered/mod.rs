@@ -12,8 +12,8 @@ pub use config::{AdmissionConfig, DeviceConfig, LayoutKind, PAGE, TieredConfig};
 
 use super::load::Load;
 use super::{Answers, CacheTrace};
-use gordon_cache::Tally;
-use gordon_cache::tiered::{Found, Tiered};
+use gordon_cache::HitCounts;
+use gordon_cache::tiered::{TierLookup, Tiered};
 use gordon_nand::{endurance_used, lifetime_years};
 use gordon_replay::ReplayError;
 use gordon_replay::results::{ratio, share};
@@ -200,9 +200,9 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
             requests += 1;
             bytes += request.asked;
             let at = match cache.access(stamp.at, request.key, request.size) {
-                Found::Dram => Some(0),
-                Found::Flash => Some(1),
-                Found::Nowhere => None,
+                TierLookup::Dram => Some(0),
+                TierLookup::Flash => Some(1),
+                TierLookup::Miss => None,
             };
             match at {
                 Some(at) => {
@@ -218,15 +218,15 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
                 full = Some((stamp.at, flash.programmed()));
             }
         }
-        cache.amplify(flash.amplification().unwrap_or(1.0));
+        cache.set_write_amplification(flash.amplification().unwrap_or(1.0));
         progress.step(batch.len() as u64);
     }
     cache.residents(&mut |level, _, size| {
-        let level = &mut levels[usize::from(level == Found::Flash)];
+        let level = &mut levels[usize::from(level == TierLookup::Flash)];
         level.resident_objects += 1;
         level.resident_bytes += size;
     });
-    let done = cache.done();
+    let done = cache.counts();
     let hits = levels[0].hits + levels[1].hits;
     let hit_bytes = levels[0].hit_bytes + levels[1].hit_bytes;
     let simulated = last.saturating_sub(first.unwrap_or(last));
@@ -260,14 +260,14 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
         dram_bytes: config.dram.0,
         flash_bytes: shape.flash,
         unit: load.unit(),
-        answers: Answers::new(&Tally { requests, hits, bytes, hit_bytes }),
+        answers: Answers::new(&HitCounts { requests, hits, bytes, hit_bytes }),
         levels,
         offered_bytes: done.offered,
         admitted_bytes: done.admitted,
-        admits: cache.admits(),
+        admits: cache.admission_rate(),
         written_bytes: done.written,
         read_bytes: done.read,
-        vain_reads: done.vain,
+        vain_reads: done.false_positives,
         application_write_amplification: application,
         device_write_amplification: device,
         write_amplification: application.zip(device).map(|(a, d)| a * d),

@@ -5,7 +5,7 @@ use super::super::machine::Source;
 use super::super::power::{Use, power};
 use super::super::wear::{Fills, Worn, wear};
 use super::*;
-use gordon_cache::flashcache::{Found, Place};
+use gordon_cache::flashcache::{PageLookup, PageRange};
 
 /// The paper's Table 2, whose caption says that NAND flash is projected to be up to 7 to 8 times as
 /// dense as DRAM: that of several bits in a cell is, from 2011 on.
@@ -83,7 +83,7 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
     design.cache.ways.value = 1;
     let machine = || {
         let shape = design.shape(Bytes(4 * MIB), Fill::Page).unwrap();
-        let cache = FlashCache::new(shape, 4096, Kind::Lru.make(Bytes(4096)));
+        let cache = FlashCache::new(shape, 4096, PolicyKind::Lru.make(Bytes(4096)));
         let below = Backend::new(&design, &BackendKind::Disk, "request").unwrap();
         Machine::new(&design, cache, below)
     };
@@ -116,7 +116,9 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
     // The second and the fourth piece are evicted: two accesses, and what lies between is read
     // over.
     for number in [1, 3] {
-        let Found::Flash(place) = m.cache.pieces()[number].found else { panic!("not in flash") };
+        let PageLookup::Flash(place) = m.cache.pieces()[number].found else {
+            panic!("not in flash")
+        };
         // Nothing was swapped, and a set has one block.
         let set = place.block;
         let other = (1 << 40..).find(|key| m.cache.set_of(*key) == Some(set)).unwrap();
@@ -228,7 +230,7 @@ fn eviction_erases_behind_the_answer() {
     let begun = at + SEARCH + LOOKUP;
     m.chip.advance(&mut m.cache, Ns(begun + 1));
     assert_eq!(
-        m.chip.read(Ns(begun + 1), Place { block: 0, page: 0, pages: 1 }),
+        m.chip.read(Ns(begun + 1), PageRange { block: 0, page: 0, pages: 1 }),
         Ns(begun + 1_500_000 + PAGE_READ)
     );
 }

@@ -29,7 +29,7 @@ fn machine(design: &Design, dram: u64, flash: u64, fill: Fill) -> Machine {
 
 fn machine_of(design: &Design, dram: u64, flash: u64, fill: Fill, below: BackendKind) -> Machine {
     let shape = design.shape(Bytes(flash), fill).unwrap();
-    let cache = FlashCache::new(shape, 4096, Kind::Lru.make(Bytes(dram)));
+    let cache = FlashCache::new(shape, 4096, PolicyKind::Lru.make(Bytes(dram)));
     Machine::new(design, cache, Backend::new(design, &below, "page").unwrap())
 }
 

@@ -5,11 +5,11 @@ use crate::store::Store;
 use alloc::vec::Vec;
 
 /// Requests that one can hold.
-const MOST: usize = u32::MAX as usize;
+const MAX_REQUESTS: usize = u32::MAX as usize;
 
 /// The first reading: 4 bytes for each request, and an entry for each object until it ends.
 #[derive(Debug)]
-pub struct Ahead {
+pub struct NextAccessBuilder {
     /// The last request for each object, in the links of its entry.
     last: Store,
     /// From each request to the next for the same object; 0 if there is none.
@@ -18,24 +18,24 @@ pub struct Ahead {
 
 /// What it found.
 #[derive(Debug, Default)]
-pub struct Nexts {
+pub struct NextAccess {
     distances: Vec<u32>,
     memory: usize,
 }
 
-impl Default for Ahead {
+impl Default for NextAccessBuilder {
     fn default() -> Self {
         Self { last: Store::new(), distances: Vec::new() }
     }
 }
 
-impl Ahead {
+impl NextAccessBuilder {
     /// The next request of the trace is for this object. False, and nothing done, where there were
     /// 2^32 - 1 before it.
     #[must_use]
-    pub fn saw(&mut self, key: u64) -> bool {
+    pub fn record(&mut self, key: u64) -> bool {
         let now = self.distances.len();
-        if now == MOST {
+        if now == MAX_REQUESTS {
             return false;
         }
         if let Some(place) = self.last.find(key) {
@@ -52,13 +52,13 @@ impl Ahead {
     }
 
     /// The trace is at its end.
-    pub fn finish(self) -> Nexts {
+    pub fn finish(self) -> NextAccess {
         let memory = self.last.memory() + self.distances.capacity() * size_of::<u32>();
-        Nexts { distances: self.distances, memory }
+        NextAccess { distances: self.distances, memory }
     }
 }
 
-impl Nexts {
+impl NextAccess {
     /// Number of the next request for the object of the `number`-th, or [`NEVER`].
     #[inline]
     pub fn after(&self, number: u64) -> u64 {
