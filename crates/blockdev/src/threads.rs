@@ -1,26 +1,26 @@
-//! Threads, and what to do if the system refuses one.
+//! Threads whose errors name a remedy.
 
 use std::io;
 use std::thread::{Builder, JoinHandle};
 
-/// Starts a thread with that name. The error says what to try.
+/// Starts a thread with this name. The error says what to try.
 pub(crate) fn spawn(
     name: &str,
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
-    of(Builder::new().name(name.to_owned()).spawn(work))
+    with_hint(Builder::new().name(name.to_owned()).spawn(work))
 }
 
-/// As [`spawn`], for one of many: with a small stack.
+/// Starts one of many threads, with a stack of `stack` bytes.
 pub(crate) fn spawn_small(
     name: &str,
     stack: usize,
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
-    of(Builder::new().name(name.to_owned()).stack_size(stack).spawn(work))
+    with_hint(Builder::new().name(name.to_owned()).stack_size(stack).spawn(work))
 }
 
-fn of<T>(started: io::Result<T>) -> io::Result<T> {
+fn with_hint<T>(started: io::Result<T>) -> io::Result<T> {
     started.map_err(|error| {
         let try_this = "a higher limit of processes (ulimit -u), or fewer programs at once";
         io::Error::new(

@@ -1,38 +1,40 @@
-//! The port: what the server asks of whatever holds the bytes.
+//! The port between the server and the storage that it serves.
 //!
-//! An export takes batches of requests and completes each when it likes, from any thread, in any
-//! order. So one contract serves both kinds: memory completes every request before `submit`
-//! returns, and then one thread a connection receives, works and replies without ever waking
-//! another; a translation layer with an event loop of its own completes later, and a connection is
-//! woken once for all that was completed while it slept. A request is a linear value that carries
-//! its buffer and its way home; dropping it answers with an I/O error, so none is ever forgotten.
+//! An export takes batches of requests and completes each request at any later time, from any
+//! thread, in any order. One contract therefore fits both kinds of storage. An export in memory
+//! completes every request before `submit` returns, so that the thread of the connection receives,
+//! works and replies without waking another thread. An export with an event loop of its own
+//! completes requests later, and one wake-up of the connection covers all that completed while it
+//! slept. A [`Request`] owns its buffer and the means to complete it; a request that is dropped is
+//! answered with an I/O error, so no request stays without a reply.
 
 use gordon_units::Bytes;
 use std::fmt;
 use std::sync::Arc;
 
-/// What a client is told of an export, fixed while it is served.
+/// Properties of an export that the server announces to clients. They do not change while the
+/// export is served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
-    /// How much it holds.
+    /// Size of the export.
     pub size: Bytes,
-    /// Offsets and lengths are multiples of this: a power of two up to 64 KiB.
+    /// Offsets and lengths of requests must be multiples of this: a power of two up to 64 KiB.
     pub minimum: Bytes,
-    /// What is efficient: a power of two, at least 512 bytes and the minimum.
+    /// Block size that is efficient: a power of two, at least 512 bytes and the minimum.
     pub preferred: Bytes,
-    /// The largest payload of a read or write: at least what is preferred, at most 32 MiB.
+    /// Largest payload of a read or write: at least the preferred size, at most 32 MiB.
     pub maximum: Bytes,
-    /// No writes, trims or zeroes; the server refuses them.
+    /// The server refuses writes, trims and zeroes.
     pub read_only: bool,
-    /// It has a head that must move.
+    /// The device has a head that must seek.
     pub rotational: bool,
-    /// A flush or FUA on one connection covers what was completed on all of them.
+    /// A flush or FUA on one connection covers requests that completed on any connection.
     pub multi_conn: bool,
 }
 
 impl ExportInfo {
-    /// An export of that size with the customary block sizes: any alignment, 4 KiB preferred,
-    /// 32 MiB at most.
+    /// A writable export with the usual block sizes: any alignment, 4 KiB preferred, payloads up to
+    /// 32 MiB.
     #[must_use]
     pub const fn new(size: Bytes) -> Self {
         Self {
@@ -46,7 +48,7 @@ impl ExportInfo {
         }
     }
 
-    /// What the protocol does not allow, if anything.
+    /// The reason why the protocol does not allow these properties, if any.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let (minimum, preferred, maximum) = (self.minimum.0, self.preferred.0, self.maximum.0);
         if !minimum.is_power_of_two() || minimum > 1 << 16 {
@@ -65,106 +67,108 @@ impl ExportInfo {
     }
 }
 
-/// What is asked, checked by the server: inside the export, aligned, not empty, and a write only
-/// where the export takes writes. Offsets and lengths are bytes.
+/// The operation of a request. The server has checked it: the range is inside the export, aligned
+/// and not empty, and a read-only export gets no writes. Offsets and lengths are in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Fill [`Request::data_mut`] with what lies here.
+    /// Fills [`Request::data_mut`] with the data at this offset.
     Read {
-        /// From where.
+        /// Start of the range.
         offset: u64,
     },
-    /// Take [`Request::data`].
+    /// Writes [`Request::data`] at this offset.
     Write {
-        /// To where.
+        /// Start of the range.
         offset: u64,
-        /// Complete it when it is durable.
+        /// The request completes only when it is durable.
         fua: bool,
     },
-    /// Make durable what was completed before this was submitted.
+    /// Makes durable what completed before the flush was submitted.
     Flush,
-    /// What lies here is no longer needed.
+    /// Discards the data of the range: the client no longer needs it.
     Trim {
-        /// From where.
+        /// Start of the range.
         offset: u64,
-        /// How much.
+        /// Length of the range.
         length: u64,
-        /// Complete it when it is durable.
+        /// The request completes only when it is durable.
         fua: bool,
     },
-    /// Make it read as zeroes.
+    /// Makes the range read as zeroes.
     WriteZeroes {
-        /// From where.
+        /// Start of the range.
         offset: u64,
-        /// How much.
+        /// Length of the range.
         length: u64,
-        /// Complete it when it is durable.
+        /// The request completes only when it is durable.
         fua: bool,
-        /// Keep room for it: later writes must not fail for want of space.
+        /// The range stays allocated, so that later writes to it do not fail for lack of space.
         no_hole: bool,
-        /// Fail with [`Errno::NotSup`], nothing changed, where this is no faster than writing.
+        /// The request fails with [`Errno::NotSup`] and changes nothing if zeroing is not faster
+        /// than a write.
         fast: bool,
     },
-    /// It will be read soon.
+    /// Announces a read of the range.
     Cache {
-        /// From where.
+        /// Start of the range.
         offset: u64,
-        /// How much.
+        /// Length of the range.
         length: u64,
     },
-    /// Which parts are holes: answered by [`Request::done_with`].
+    /// Reports the holes in the range, with [`Request::done_with`].
     Status {
-        /// From where.
+        /// Start of the range.
         offset: u64,
-        /// How much; [`MAX_EXTENTS`] may cover less, and the last extent may reach further.
+        /// Length of the range. The extents may cover less of it (see [`MAX_EXTENTS`]), and the
+        /// last one may reach beyond its end.
         length: u64,
-        /// One extent is enough, no longer than asked.
+        /// The reply has one extent, which does not reach beyond the range.
         one: bool,
     },
 }
 
-/// The most extents told at a time; clients ask on from where they end.
+/// Maximum number of extents in a reply. Clients send another request for the rest.
 pub const MAX_EXTENTS: usize = 1024;
 
-/// One piece of the export with one status.
+/// A range of the export that is all hole or all data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationExtent {
-    /// How long.
+    /// Length in bytes.
     pub length: u64,
-    /// Nothing is stored for it.
+    /// No storage is allocated for it.
     pub hole: bool,
     /// It reads as zeroes.
     pub zero: bool,
 }
 
-/// The errors that the protocol knows, with its numbers.
+/// The error numbers of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Errno {
-    /// Not permitted: a write to what is read-only.
+    /// Not permitted: a write to a read-only export.
     Perm = 1,
     /// The medium failed.
     Io = 5,
-    /// No memory.
+    /// Out of memory.
     NoMem = 12,
-    /// The request makes no sense.
+    /// Invalid request.
     Inval = 22,
     /// No space left, or a write beyond the end.
     NoSpc = 28,
-    /// Too large a length.
+    /// The length is too large.
     Overflow = 75,
-    /// Not faster than writing.
+    /// A fast zeroing is not faster than a write.
     NotSup = 95,
     /// The server is stopping.
     Shutdown = 108,
 }
 
-/// Why a request failed: the number for programs, the words for people.
+/// Why a request failed: a number for programs, a text for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RequestError {
-    /// What clients see as errno.
+    /// The errno that the client sees.
     pub errno: Errno,
-    /// What clients with structured replies can show.
+    /// The message for clients with structured replies.
     pub why: &'static str,
 }
 
@@ -186,7 +190,7 @@ pub trait CompletionSink: Send + Sync {
     fn complete(&self, cookie: u64, op: Op, data: Vec<u8>, outcome: RequestOutcome);
 }
 
-/// A request on its way through an export.
+/// A request in flight. Dropping it completes it with an I/O error.
 pub struct Request {
     op: Op,
     cookie: u64,
@@ -202,36 +206,37 @@ impl Request {
         Self { op, cookie, data, sink: Some(sink) }
     }
 
-    /// What is asked.
+    /// The operation.
     #[must_use]
     pub fn op(&self) -> Op {
         self.op
     }
 
-    /// What to write; its length is the length of the write.
+    /// The payload of a write, as long as the write; empty for other operations.
     #[must_use]
     pub fn data(&self) -> &[u8] {
         &self.data
     }
 
-    /// Where to read to, all of it: it may hold bytes of earlier requests of the same client.
+    /// The buffer of a read. The export must fill all of it, because it may hold bytes of earlier
+    /// requests of the same client.
     #[must_use]
     pub fn data_mut(&mut self) -> &mut [u8] {
         &mut self.data
     }
 
-    /// It is done. (A status without extents is answered as data.)
+    /// Completes the request. A status request is answered as allocated data.
     pub fn done(mut self) {
         self.end(RequestOutcome::Done);
     }
 
-    /// A status is known: extents in order from the offset asked, at least one, none of length 0;
-    /// what is above [`MAX_EXTENTS`] is not told.
+    /// Completes a status request. The extents are in order, begin at the offset of the request,
+    /// and none has length 0; there is at least one. Extents beyond [`MAX_EXTENTS`] are left out.
     pub fn done_with(mut self, extents: Vec<AllocationExtent>) {
         self.end(RequestOutcome::Extents(extents));
     }
 
-    /// It failed.
+    /// Completes the request with an error.
     pub fn fail(mut self, errno: Errno, why: &'static str) {
         self.end(RequestOutcome::Failed(RequestError { errno, why }));
     }
@@ -258,20 +263,21 @@ impl fmt::Debug for Request {
     }
 }
 
-/// Something with bytes in it that clients may read and write.
+/// Storage that clients may read and write.
 ///
 /// - `submit` is called by many connections at once. It takes every request out of the batch and
-///   completes each exactly once, then or later, on any thread. It may work, but must not wait for
-///   another request or for a client: the connection is not served meanwhile.
-/// - Requests in flight have no order among each other; whoever needs one waits for the completion.
-/// - After a flush is completed, all that was completed before the flush was submitted survives a
-///   power cut; so does a request with `fua` when it is completed. With [`ExportInfo::multi_conn`]
-///   this holds across connections.
+///   completes each exactly once, at once or later, on any thread. It may do the work itself, but
+///   must not wait for another request or for a client, because the connection is not served until
+///   it returns.
+/// - Requests in flight are not ordered. A client that needs an order waits for completions.
+/// - When a flush completes, every request that completed before the flush was submitted survives a
+///   power cut. A request with `fua` survives one when it completes. With
+///   [`ExportInfo::multi_conn`] this holds across connections.
 /// - A request that failed may have changed any part of its own range and nothing else.
 pub trait Export: Send + Sync {
-    /// What clients are told. The same each time.
+    /// The properties that clients see; the same at each call.
     fn info(&self) -> ExportInfo;
 
-    /// Takes all requests of the batch.
+    /// Takes all requests of the batch. The server answers those that are left in it with an error.
     fn submit(&self, batch: &mut Vec<Request>);
 }

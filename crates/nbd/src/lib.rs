@@ -4,7 +4,7 @@
 //! - [`Export`]: the port to the storage that is served. `examples/memory` has a small one.
 //! - [`Server`]: sockets, TLS, threads and limits.
 //!
-//! The model, what bounds a client, figures: docs/design/nbd.md.
+//! docs/design/nbd.md describes the model, the limits of a client, and measurements.
 #![forbid(unsafe_code)]
 
 mod codec;

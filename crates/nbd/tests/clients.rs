@@ -1,5 +1,5 @@
-//! Do real clients work? Each is left out, by name, where it is not installed:
-//! Debian's nbdkit, libnbd-bin, python3-libnbd, qemu-utils and fio have them.
+//! Tests with real clients, from Debian's packages nbdkit, libnbd-bin, python3-libnbd, qemu-utils
+//! and fio. A test whose client is not installed is skipped by name.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -12,7 +12,7 @@ use std::time::Duration;
 
 const SIZE: u64 = 64 << 20;
 
-/// Each client on an export that answers at once, and on one that answers late.
+/// Runs the test with an export that answers at once, and with one that answers late.
 fn both(test: impl Fn(&Served, &str)) {
     for late in [false, true] {
         let memory = memory(SIZE);
@@ -54,7 +54,7 @@ fn nbdcopy() {
             return;
         }
         run("nbdcopy", "nbdcopy", &["--connections=4", uri, to]);
-        assert!(fs::read(to).unwrap() == data, "what comes back is what went in");
+        assert!(fs::read(to).unwrap() == data, "reads return what was written");
         let map = run("nbdcopy", "nbdinfo", &["--map", "--totals", uri]).unwrap_or_default();
         assert!(map.contains("hole,zero"), "{map}");
     });
@@ -113,7 +113,7 @@ assert all(h.aio_command_completed(cookie) for cookie in cookies)
 assert all(buffer.to_bytearray() == b"x" * 65536 for buffer in buffers)
 h.shutdown()
 "#;
-    // The system's Python has the module, whatever comes first in the path.
+    // Debian installs the module for the Python of the system, which may not be first in PATH.
     let test = "import importlib.util as u, sys; print(u.find_spec('nbd') is not None)";
     let found = run("nbdsh", "/usr/bin/python3", &["-c", test]).unwrap_or_default();
     if found.trim() != "True" {
@@ -180,10 +180,10 @@ fn fio() {
     });
 }
 
-/// A client that is not installed is a test that is not run: whoever reads the output of all tests
-/// learns of it, though that of tests that pass is kept back.
+/// The harness hides the output of tests that pass; the message that a test was skipped must still
+/// appear.
 #[test]
-fn what_is_skipped_is_said_by_name() {
+fn a_skipped_test_is_reported_by_name() {
     let this = std::env::current_exe().unwrap();
     let ran = Command::new(this).args(["--exact", "nbdinfo"]).env("PATH", "").output().unwrap();
     assert!(ran.status.success());

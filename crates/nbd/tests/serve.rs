@@ -1,4 +1,4 @@
-//! Does the server do what clients ask, and does no client hurt another?
+//! Tests of the server: every command works, clients do not harm each other, limits and stops.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -29,7 +29,7 @@ fn late(size: u64) -> Late {
     Late::new(memory(size), Duration::from_millis(5))
 }
 
-/// Every command, on an export that answers at once and on one that answers late.
+/// Sends every command to an export of 16 MiB, and checks the replies.
 fn every_command(served: &Served, structured: bool) {
     let mut client = Client::go(served.stream(), "", structured);
     let (hole, data) = (3, 0);
@@ -49,8 +49,8 @@ fn every_command(served: &Served, structured: bool) {
     assert_eq!(client.ask(WRITE_ZEROES, NO_HOLE | FAST_ZERO, 0, 65_536), Err(95));
     assert_eq!(client.read(65_536, 2 << 20).unwrap()[..1 << 20], vec![0; 1 << 20]);
     if structured {
-        let told = [(65_536, data), (0xf_0000 + 65_536, hole), ((1 << 20) - 65_536, data)];
-        assert_eq!(client.status(0, 0, 2 << 20).unwrap(), told);
+        let extents = [(65_536, data), (0xf_0000 + 65_536, hole), ((1 << 20) - 65_536, data)];
+        assert_eq!(client.status(0, 0, 2 << 20).unwrap(), extents);
         assert_eq!(client.status(REQ_ONE, 512, 2 << 20).unwrap(), [(65_024, data)]);
         assert_eq!(client.status(0, 8 << 20, 1 << 20).unwrap(), [(1 << 20, hole)]);
     } else {
@@ -63,7 +63,7 @@ fn every_command(served: &Served, structured: bool) {
     assert_eq!(client.ask(99, 0, 0, 0), Err(22));
     assert_eq!(client.ask(READ, 64, 0, 1), Err(22));
     assert_eq!(client.read(0, u32::MAX), Err(22));
-    // Many at once, out of order; a goodbye waits for all of them.
+    // Replies of many requests in flight may be out of order. A disconnect waits for all of them.
     let cookies: Vec<_> =
         (0u32..100).map(|at| client.send(READ, 0, u64::from(at) * 100, 100, &[])).collect();
     client.stream.write_all(&request(DISC, 0, 0, 0, 0)).unwrap();
@@ -82,26 +82,26 @@ fn every_command_works() {
 }
 
 #[test]
-fn a_map_comes_in_parts() {
+fn clients_read_a_long_list_of_extents_in_parts() {
     let served = serve(memory(256 * MIB));
     let mut client = served.client();
     for chunk in 0..1100 {
         client.write(chunk * 2 * 65_536, b"x").unwrap();
     }
-    let (mut at, mut told) = (0, Vec::new());
+    let (mut at, mut extents) = (0, Vec::new());
     while at < 256 * MIB {
         let left = u32::try_from(256 * MIB - at).unwrap();
         let part = client.status(0, at, left).unwrap();
         assert!(part.len() <= MAX_EXTENTS);
         at += part.iter().map(|(length, _)| u64::from(*length)).sum::<u64>();
-        told.extend(part);
+        extents.extend(part);
     }
-    assert_eq!((at, told.len()), (256 * MIB, 2200));
-    assert!(told.iter().zip([0, 3].iter().cycle()).all(|((_, is), flags)| is == flags));
+    assert_eq!((at, extents.len()), (256 * MIB, 2200));
+    assert!(extents.iter().zip([0, 3].iter().cycle()).all(|((_, is), flags)| is == flags));
 }
 
 #[test]
-fn the_exports_errors_arrive() {
+fn clients_see_the_errors_of_the_export() {
     for structured in [false, true] {
         let served = serve(Faulty);
         let mut client = Client::go(served.stream(), "", structured);
@@ -120,7 +120,7 @@ fn the_exports_errors_arrive() {
 }
 
 #[test]
-fn exports_have_names_and_sizes() {
+fn clients_can_list_and_select_exports_by_name() {
     let named = |name: &str, size, read_only| NamedExport {
         name: name.into(),
         description: "words".into(),
@@ -141,7 +141,7 @@ fn exports_have_names_and_sizes() {
     assert_eq!(client.ask(WRITE_ZEROES, 0, 0, 1), Err(1));
     assert_eq!(client.ask(FLUSH, FUA, 0, 0), Ok(Vec::new()));
 
-    // The old way, and what it says of the first export.
+    // EXPORT_NAME, the old option, selects an export without INFO replies.
     let mut old = served.stream();
     old.write_all(&1u32.to_be_bytes()).unwrap();
     old.write_all(&option_bytes(1, b"")).unwrap();
@@ -151,7 +151,7 @@ fn exports_have_names_and_sizes() {
 }
 
 #[test]
-fn block_sizes_are_kept() {
+fn requests_must_keep_to_the_block_sizes() {
     let info =
         ExportInfo { minimum: Bytes(4096), maximum: Bytes(65_536), ..ExportInfo::new(Bytes(MIB)) };
     let served = serve(MemoryExport::new(info));
@@ -224,10 +224,10 @@ fn requests_may_come_in_any_pieces() {
     assert_eq!(client.answer().unwrap(), (8, Ok(b"0123456789".to_vec())));
 }
 
-/// A limit that no test reaches.
+/// A time limit that no test reaches.
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
-/// A client that requests 40 MiB, in one message, and takes no reply.
+/// A client that requests 40 MiB in one message and receives no reply.
 fn slow(served: &Served) -> Client<UnixStream> {
     let mut client = served.client();
     client.stream.write_all(&request(READ, 0, 1, 0, 2 << 20).repeat(20)).unwrap();
@@ -244,14 +244,14 @@ fn a_client_that_does_not_read_waits_alone() {
     for _ in 0..100 {
         assert_eq!(other.read(0, 65_536), Ok(vec![0; 65_536]));
     }
-    assert_eq!(served.clients(), 2, "nobody had to leave for that");
+    assert_eq!(served.clients(), 2, "no client was disconnected");
 
-    // It holds memory that all share, and does not move.
+    // A stalled client that uses shared memory is disconnected.
     let served = serve_with(memory(64 * MIB), limits(Duration::from_millis(300)));
     let _slow = slow(&served);
     served.await_clients(0);
 
-    // One that holds little may take its time.
+    // A slow client that uses only its reserve is not.
     let mut modest = served.client();
     modest.stream.write_all(&request(WRITE, 0, 1, 0, 4096)).unwrap();
     thread::sleep(Duration::from_millis(2500));
@@ -268,7 +268,7 @@ fn clients_that_hoard_memory_slow_only_large_requests() {
         stall,
         ..ConnectionLimits::default()
     };
-    // Announces a write of 32 MiB and sends none of it.
+    // Announces a write of 32 MiB and sends none of its payload.
     let hoarder = |served: &Served| {
         let mut client = served.client();
         client.stream.write_all(&request(WRITE, 0, 1, 0, 32 << 20)).unwrap();
@@ -280,7 +280,7 @@ fn clients_that_hoard_memory_slow_only_large_requests() {
     for at in 0..100 {
         assert_eq!(other.write(at * 4096, &[1; 4096]), Ok(()), "small requests have their reserve");
     }
-    assert_eq!(served.clients(), 5, "nobody had to leave for that");
+    assert_eq!(served.clients(), 5, "no client was disconnected");
     let large = other.send(READ, 0, 0, 32 << 20, &[]);
     drop(hoarders);
     let (cookie, data) = other.answer().unwrap();
@@ -292,7 +292,7 @@ fn clients_that_hoard_memory_slow_only_large_requests() {
 }
 
 #[test]
-fn who_does_not_speak_nbd_is_sent_away() {
+fn clients_with_invalid_input_are_disconnected_or_refused() {
     let served = serve(memory(MIB));
     let mut web = served.stream();
     web.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
@@ -304,7 +304,7 @@ fn who_does_not_speak_nbd_is_sent_away() {
     client.stream.write_all(&[0xaa; 1000]).unwrap();
     assert!(client.is_over());
 
-    // A huge write that is refused is passed over, not kept.
+    // The payload of a refused write is skipped, not kept in memory.
     let mut client = served.client();
     client.stream.write_all(&request(WRITE, 0, 9, 0, 100 << 20)).unwrap();
     for _ in 0..100 {
@@ -313,14 +313,14 @@ fn who_does_not_speak_nbd_is_sent_away() {
     assert_eq!(client.answer().unwrap(), (9, Err(28)));
     assert_eq!(client.read(0, 1), Ok(vec![0]));
 
-    // Requests without end that are refused, no reply read: the server does not pile them up.
+    // Replies to refused requests that the client does not read do not accumulate in the server.
     let mut client = served.client();
     client.stream.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
     let bad = request(99, 0, 0, 0, 0).repeat(10_000);
     assert!((0..1000).any(|_| client.stream.write_all(&bad).is_err()), "it has to wait");
 }
 
-/// Serves with a record of what happened.
+/// Serves an export and records the events of clients.
 fn observed(
     export: impl Export + 'static,
     limits: ConnectionLimits,
@@ -334,7 +334,7 @@ fn observed(
 }
 
 #[test]
-fn places_are_counted() {
+fn further_clients_are_refused_at_the_limit() {
     let limits =
         ConnectionLimits { connections: 3, handshake: NEVER, ..ConnectionLimits::default() };
     let (served, events) = observed(memory(MIB), limits);
@@ -343,7 +343,7 @@ fn places_are_counted() {
     served.await_clients(3);
     let mut said = Vec::new();
     served.stream().read_to_end(&mut said).unwrap();
-    assert!(said.is_empty(), "a fourth is sent away");
+    assert!(said.is_empty(), "the fourth client is disconnected");
     let refused = |event: &ClientEvent| matches!(event, ClientEvent::Refused { .. });
     assert!(events.lock().unwrap().iter().any(refused));
     assert_eq!(client.read(0, 1), Ok(vec![0]));
@@ -353,12 +353,12 @@ fn places_are_counted() {
 }
 
 #[test]
-fn a_handshake_has_its_time() {
-    let _watchdog = watchdog("a_handshake_has_its_time");
+fn a_slow_handshake_is_disconnected() {
+    let _watchdog = watchdog("a_slow_handshake_is_disconnected");
     let handshake = Duration::from_millis(300);
     let (served, events) =
         observed(memory(MIB), ConnectionLimits { handshake, ..ConnectionLimits::default() });
-    // Where this machine is slow, the time may be too short for a good client too.
+    // On a slow machine the time may be too short even for a correct client: try again.
     let mut client = loop {
         if let Ok(client) = Client::hurry(served.stream()) {
             break client;
@@ -374,7 +374,7 @@ fn a_handshake_has_its_time() {
     silent.read_to_end(&mut Vec::new()).unwrap();
     served.await_clients(1);
     thread::sleep(2 * handshake);
-    assert_eq!(client.read(0, 1), Ok(vec![0]), "the limit is the handshake's alone");
+    assert_eq!(client.read(0, 1), Ok(vec![0]), "the limit ends with the handshake");
     let events = events.lock().unwrap();
     let late = "the handshake took too long";
     assert!(
@@ -385,8 +385,8 @@ fn a_handshake_has_its_time() {
 }
 
 #[test]
-fn a_stop_finishes_what_is_in_flight() {
-    let _watchdog = watchdog("a_stop_finishes_what_is_in_flight");
+fn a_stop_finishes_requests_in_flight() {
+    let _watchdog = watchdog("a_stop_finishes_requests_in_flight");
     let gate = Arc::new(Gate::new(memory(MIB), |op| matches!(op, Op::Write { .. })));
     let mut options = ServerOptions::new(Arc::clone(&gate) as _);
     options.limits.grace = NEVER;
@@ -399,7 +399,7 @@ fn a_stop_finishes_what_is_in_flight() {
     let stopped = thread::scope(|scope| {
         let stopper = scope.spawn(|| served.stop());
         assert!(idle.is_over());
-        // Until the connection has heard of the stop, it still takes requests.
+        // The connection accepts requests until it notices the stop.
         while busy.read(0, 8) != Err(108) {}
         gate.open();
         let mut answers: Vec<_> = (0..10).map(|_| busy.answer().unwrap()).collect();
@@ -416,8 +416,8 @@ fn a_stop_finishes_what_is_in_flight() {
 }
 
 #[test]
-fn a_stop_ends_clients_that_do_not_move() {
-    let _watchdog = watchdog("a_stop_ends_clients_that_do_not_move");
+fn a_stop_disconnects_stalled_clients() {
+    let _watchdog = watchdog("a_stop_disconnects_stalled_clients");
     let limits =
         ConnectionLimits { grace: Duration::from_millis(400), ..ConnectionLimits::default() };
     let (mut served, events) = observed(memory(64 * MIB), limits);
@@ -425,7 +425,7 @@ fn a_stop_ends_clients_that_do_not_move() {
     let mut partial = served.client();
     partial.stream.write_all(&request(WRITE, 0, 1, 0, 4096)[..20]).unwrap();
     served.stop();
-    // A slow machine may need longer than the grace for their ends.
+    // A slow machine may need longer than the grace period to disconnect them.
     let gone = |event: &&ClientEvent| matches!(event, ClientEvent::Disconnected { .. });
     until("both clients end", || events.lock().unwrap().iter().filter(gone).count() == 2);
 }
@@ -473,7 +473,7 @@ fn a_stop_under_load_loses_no_acknowledged_write() {
 }
 
 #[test]
-fn what_a_client_left_in_flight_still_counts() {
+fn a_disconnected_client_counts_until_its_requests_complete() {
     let limits = ConnectionLimits { connections: 2, ..ConnectionLimits::default() };
     let gate = Arc::new(Gate::new(memory(64 * MIB), |_| true));
     let mut options = ServerOptions::new(Arc::clone(&gate) as _);
@@ -486,14 +486,14 @@ fn what_a_client_left_in_flight_still_counts() {
         client.stream.write_all(&[1; 28]).unwrap();
         client.stream.read_to_end(&mut Vec::new()).unwrap();
     }
-    assert_eq!(served.clients(), 2, "garbage, but requests are out");
+    assert_eq!(served.clients(), 2, "requests of both are in flight");
     gate.open();
     served.await_clients(0);
     assert_eq!(served.client().read(0, 100), Ok(vec![5; 100]));
 }
 
 #[test]
-fn limits_that_are_too_low() {
+fn limits_that_are_too_low_are_refused() {
     for limits in [
         ConnectionLimits { requests: 0, ..ConnectionLimits::default() },
         ConnectionLimits { connections: 0, ..ConnectionLimits::default() },
@@ -518,7 +518,8 @@ fn the_tightest_limits_still_serve() {
     };
     let served = serve_with(MemoryExport::new(info), limits);
     let (mut one, mut other) = (served.client(), served.client());
-    // (What one keeps, another gets after a tick of a second at the latest.)
+    // A connection that needs memory gets it when the other frees its idle buffers, after a second
+    // at the latest.
     for _ in 0..3 {
         assert_eq!(one.write(0, &[1; 70_000]), Ok(()));
         assert_eq!(other.read(0, 70_000), Ok(vec![1; 70_000]));
@@ -537,7 +538,7 @@ fn a_half_closed_client_gets_its_replies() {
     client.stream.shutdown(Shutdown::Write).unwrap();
     assert_eq!(client.answer().unwrap(), (cookie, Ok(vec![0; 100])));
     assert!(client.is_over());
-    // One that vanishes with requests in flight.
+    // A client that vanishes with requests in flight does no harm.
     let mut client = served.client();
     client.send(READ, 0, 0, 100, &[]);
     drop(client);
@@ -545,26 +546,26 @@ fn a_half_closed_client_gets_its_replies() {
 }
 
 #[test]
-fn sockets_that_exist() {
+fn only_a_stale_socket_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
     let start = || listen(ServerOptions::new(Arc::new(memory(MIB))), &path);
     let first = start().unwrap();
     assert!(matches!(start(), Err(NbdError::Exists(_))), "in use");
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600, "its owner's alone");
+    assert_eq!(mode & 0o777, 0o600, "only the owner can use it");
     drop(first);
     assert!(!path.exists());
     drop(UnixListener::bind(&path).unwrap());
     assert!(path.exists());
-    drop(start().expect("a stale one is replaced"));
+    drop(start().expect("a stale socket is replaced"));
     std::fs::write(&path, "data").unwrap();
-    assert!(matches!(start(), Err(NbdError::Exists(_))), "no socket");
+    assert!(matches!(start(), Err(NbdError::Exists(_))), "not a socket");
     assert_eq!(std::fs::read(&path).unwrap(), b"data");
 }
 
 #[test]
-fn tcp_stays_on_this_machine_unless_told() {
+fn tcp_addresses_beyond_this_machine_need_insecure() {
     let start = |address: &str, insecure| {
         let mut options = ServerOptions::new(Arc::new(memory(MIB)));
         options.listen.push(Listen::Tcp { address: address.parse().unwrap(), insecure });

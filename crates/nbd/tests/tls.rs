@@ -1,4 +1,4 @@
-//! Is what should be secret secret, and are the wrong ones kept out?
+//! Tests of TLS: everything works inside it, and clients that are not admitted see nothing.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -18,7 +18,8 @@ use std::thread;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// An authority, a server and a client of its making: PEM files as GnuTLS clients look for them.
+/// PEM files of an authority, and of a server and a client that it signed, with the names that
+/// GnuTLS clients expect.
 struct Files(TempDir);
 
 impl Files {
@@ -81,7 +82,7 @@ fn serve(tls: Tls) -> Served {
     serve_options(options)
 }
 
-/// A client over TLS, before its options.
+/// A client inside TLS that has sent no options yet.
 fn secure(
     files: &Files,
     served: &Served,
@@ -108,7 +109,7 @@ fn everything_works_inside_tls() {
     for cookie in cookies {
         assert_eq!(client.answer().unwrap().0, cookie);
     }
-    // Idle for longer than a tick, and then on.
+    // The connection survives being idle for longer than a tick.
     thread::sleep(Duration::from_millis(1200));
     assert_eq!(client.read(40 << 20, 3), Ok(vec![0; 3]));
     let mut served = served;
@@ -117,19 +118,19 @@ fn everything_works_inside_tls() {
 }
 
 #[test]
-fn without_tls_there_is_nothing_where_it_is_required() {
+fn a_server_that_requires_tls_refuses_all_other_options() {
     let files = Files::new();
     let served = serve(files.tls(false));
     let mut client = Client::greet(served.stream());
     assert_eq!(client.option(3, &[]), Err(5));
     assert_eq!(client.option(8, &[]), Err(5));
     assert_eq!(client.option(7, &[0; 6]), Err(5));
-    // Options in the clear right behind STARTTLS are somebody else's.
+    // Unencrypted options behind STARTTLS could come from an attacker, so the server disconnects.
     let both = [option_bytes(5, &[]), option_bytes(3, &[])].concat();
     client.stream.write_all(&both).unwrap();
     let mut said = Vec::new();
     client.stream.read_to_end(&mut said).unwrap();
-    assert_eq!(said.len(), 20, "an ACK, and the end");
+    assert_eq!(said.len(), 20, "one ACK, then the end of the stream");
 
     let served = serve(files.tls(false).optional());
     assert_eq!(served.client().read(0, 1), Ok(vec![0]));
@@ -139,7 +140,7 @@ fn without_tls_there_is_nothing_where_it_is_required() {
 }
 
 #[test]
-fn clients_show_who_they_are() {
+fn clients_need_a_certificate_if_authorities_are_given() {
     let files = Files::new();
     let served = serve(files.tls(true));
     let mut client = secure(&files, &served, true);
@@ -151,20 +152,20 @@ fn clients_show_who_they_are() {
 }
 
 #[test]
-fn garbage_instead_of_tls() {
+fn garbage_instead_of_tls_disconnects_the_client() {
     let files = Files::new();
     let served = serve(files.tls(false));
     let mut client = Client::greet(served.stream());
     client.option(5, &[]).unwrap();
     client.stream.write_all(&[0x55; 5000]).unwrap();
     let mut said = Vec::new();
-    // Whatever TLS says to it, then the end.
+    // TLS may send an alert before the stream ends.
     let _ = client.stream.read_to_end(&mut said);
     served.await_clients(0);
 }
 
 #[test]
-fn files_that_are_of_no_use() {
+fn unusable_certificates_and_keys_are_refused() {
     let files = Files::new();
     let (certificate, key) = (files.path("server-cert.pem"), files.path("server-key.pem"));
     let empty = files.path("empty");
@@ -182,7 +183,7 @@ fn files_that_are_of_no_use() {
 }
 
 #[test]
-fn tcp_beyond_this_machine_is_open_to_tls() {
+fn tcp_addresses_beyond_this_machine_are_allowed_with_required_tls() {
     let files = Files::new();
     let listen = gordon_nbd::Listen::Tcp { address: "0.0.0.0:0".parse().unwrap(), insecure: false };
     for (tls, fits) in [(files.tls(false), true), (files.tls(false).optional(), false)] {
@@ -194,7 +195,7 @@ fn tcp_beyond_this_machine_is_open_to_tls() {
 }
 
 #[test]
-fn gnutls_clients_get_in() {
+fn gnutls_clients_can_connect() {
     let files = Files::new();
     let served = serve(files.tls(true));
     let uri = format!(
@@ -202,7 +203,7 @@ fn gnutls_clients_get_in() {
         served.socket.display(),
         files.0.path().display()
     );
-    let Some(said) = common::run("gnutls_clients_get_in", "nbdinfo", &["--size", &uri]) else {
+    let Some(said) = common::run("gnutls_clients_can_connect", "nbdinfo", &["--size", &uri]) else {
         return;
     };
     assert_eq!(said.trim(), "67108864");

@@ -1,4 +1,4 @@
-//! The smallest server: memory that forgets, at a unix socket.
+//! A minimal server: volatile memory, served at a Unix socket.
 //!
 //! `cargo run --release -p gordon-nbd --example memory -- SOCKET [SIZE]`, then
 //! `nbdinfo 'nbd+unix:///?socket=SOCKET'`. It serves until its standard input ends.

@@ -1,19 +1,20 @@
-//! An export that lives in memory and forgets: for tests, benches and as the smallest example.
+//! A volatile export in memory, for tests and benchmarks, and as an example of an [`Export`].
 //!
-//! Sparse: bytes lie in chunks of 64 KiB that come with the first write, and go with a trim or
-//! zeroes over the whole of them; tables of chunks come with the first chunk. A lock for each
-//! chunk: what one request does to a chunk, others see wholly or not at all.
+//! It is sparse. The first write to a chunk of 64 KiB allocates it, and a trim or zeroes that cover
+//! the chunk free it; tables of chunks are allocated in the same way. Each chunk has a lock, so
+//! that a request changes the bytes of a chunk atomically.
 
 use gordon_nbd::{AllocationExtent, Errno, Export, ExportInfo, MAX_EXTENTS, Op, Request};
 use std::sync::{OnceLock, PoisonError, RwLock};
 
+/// Bytes of a chunk.
 const CHUNK: u64 = 64 << 10;
-/// Chunks of a table: 64 MiB.
+/// Chunks of a table, which covers 64 MiB.
 const TABLE: u64 = 1024;
 
 type Chunk = RwLock<Option<Box<[u8]>>>;
 
-/// Bytes in memory, as many as were written.
+/// A sparse export in memory.
 #[derive(Debug)]
 pub struct MemoryExport {
     info: ExportInfo,
@@ -21,18 +22,18 @@ pub struct MemoryExport {
 }
 
 impl MemoryExport {
-    /// An export that reads as zeroes. Its tables take 8 bytes for each 64 MiB of its size, so sizes
-    /// above some 100 TiB take long to create.
+    /// An export that reads as zeroes. Its tables take 8 bytes for each 64 MiB of its size, so
+    /// sizes above some 100 TiB take long to create.
     #[must_use]
     pub fn new(info: ExportInfo) -> Self {
         let tables = info.size.0.div_ceil(CHUNK * TABLE);
         Self { info, tables: (0..tables).map(|_| OnceLock::new()).collect() }
     }
 
-    /// The chunk, where its table is there or shall be made.
-    fn chunk(&self, number: u64, make: bool) -> Option<&Chunk> {
+    /// The chunk of this number; `None` if its table does not exist and `create` is false.
+    fn chunk(&self, number: u64, create: bool) -> Option<&Chunk> {
         let table = &self.tables[index(number / TABLE)];
-        let table = if make {
+        let table = if create {
             table.get_or_init(|| (0..TABLE).map(|_| Chunk::default()).collect())
         } else {
             table.get()?
@@ -63,13 +64,13 @@ impl MemoryExport {
         }
     }
 
-    /// Makes it zero: a hole where a whole chunk is hit and may be one.
-    fn clear(&self, offset: u64, length: u64, keep: bool) {
+    /// Zeroes the range. Unless `allocate` is set, chunks that it covers become holes.
+    fn clear(&self, offset: u64, length: u64, allocate: bool) {
         for (number, from, to, _) in pieces(offset, length) {
-            let chunk = self.chunk(number, keep);
+            let chunk = self.chunk(number, allocate);
             let held = chunk.map(|chunk| chunk.write().unwrap_or_else(PoisonError::into_inner));
             let Some(mut held) = held else { continue };
-            if keep {
+            if allocate {
                 held.get_or_insert_with(fresh)[from..to].fill(0);
             } else if to - from == index(CHUNK) {
                 *held = None;
@@ -129,12 +130,13 @@ fn fresh() -> Box<[u8]> {
     vec![0; index(CHUNK)].into()
 }
 
-/// Numbers inside a table, a chunk or a request: they fit.
+/// Converts an index in a table, a chunk or a request, which all fit.
 fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// The chunks of a range: number, from and to where in it, and where in the range that is.
+/// The chunks of a range. For each: its number, the start and end of the overlap inside the chunk,
+/// and the start of the overlap inside the range.
 fn pieces(offset: u64, length: u64) -> impl Iterator<Item = (u64, usize, usize, usize)> {
     let (mut at, end) = (offset, offset + length);
     std::iter::from_fn(move || {

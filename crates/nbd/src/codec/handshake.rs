@@ -1,16 +1,16 @@
-//! The handshake: fixed newstyle, from the greeting to an agreed export.
+//! The fixed newstyle handshake, from the greeting to the choice of an export.
 //!
-//! The client may be anybody: an option's data is kept up to [`MAX_OPTION`] bytes (what is longer
-//! is passed over and refused), options are counted, and at most one is answered for each call, so
-//! that replies never pile up here. Time is the caller's to watch.
+//! The client is not trusted. The data of an option may have [`MAX_OPTION`] bytes (longer data is
+//! skipped and refused), the number of options is limited, and each call answers at most one
+//! option, so that replies do not accumulate here. The caller watches the time limit.
 
 use super::wire::{self, Reader, info, option, rep};
 use super::{Agreed, Offer, transmission_flags};
 use std::sync::Arc;
 
-/// The most bytes of an option that are looked at: two strings and some.
+/// Maximum size of an option's data: two strings of the maximum length, and some more.
 pub(crate) const MAX_OPTION: usize = 16 << 10;
-/// The most options of a client. Asking for everything about 100 exports takes 300.
+/// Maximum number of options of a client. A client that queries 100 exports in full sends 300.
 pub(crate) const MAX_OPTIONS: u32 = 1000;
 
 /// Whether a client can or must use TLS.
@@ -21,16 +21,16 @@ pub(crate) enum TlsPolicy {
     Required,
 }
 
-/// What the caller does next.
+/// What the caller has to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HandshakeStep {
-    /// Send what was written, and give more bytes.
+    /// Send the output, and pass on more input.
     More,
-    /// Send what was written, then go on inside TLS. Bytes that came before are not to be used.
+    /// Send the output, then continue inside TLS. Input that is already there must be rejected.
     StartTls,
-    /// Send what was written, then requests follow.
+    /// Send the output; the rest of the input is requests.
     Transmit(Agreed),
-    /// Send what was written, then close.
+    /// Send the output, then close.
     Close(&'static str),
 }
 
@@ -42,27 +42,27 @@ enum Phase {
     Skip { option: u32, left: usize },
 }
 
-/// One client's handshake.
+/// The handshake of one client.
 #[derive(Debug)]
 pub(crate) struct Handshake {
     offers: Arc<[Offer]>,
     tls: TlsPolicy,
     phase: Phase,
-    /// What is there of the part that is waited for.
+    /// The bytes received so far of the flags, header or data that `phase` expects.
     part: Vec<u8>,
     options: u32,
     fixed: bool,
     zeroes: bool,
     encrypted: bool,
     structured: bool,
-    /// The export that block status was negotiated for.
+    /// Index of the export for which the client selected `base:allocation`.
     allocation: Option<usize>,
 }
 
 type OptionResult = Result<HandshakeStep, (u32, &'static str)>;
 
 impl Handshake {
-    /// A new client; the first offer is the default export.
+    /// Starts a handshake. The first offer is the default export.
     pub(crate) fn new(offers: Arc<[Offer]>, tls: TlsPolicy) -> Self {
         Self {
             offers,
@@ -78,14 +78,14 @@ impl Handshake {
         }
     }
 
-    /// What the server says first.
+    /// Writes the greeting, which the server sends first.
     pub(crate) fn greet(out: &mut Vec<u8>) {
         out.extend(wire::INIT_MAGIC.to_be_bytes());
         out.extend(wire::OPTION_MAGIC.to_be_bytes());
         out.extend((wire::FIXED_NEWSTYLE | wire::NO_ZEROES).to_be_bytes());
     }
 
-    /// Takes bytes, as many as it says, up to the end of one option.
+    /// Takes input up to the end of one option at most. Returns the number of bytes it took.
     pub(crate) fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> (usize, HandshakeStep) {
         let mut used = 0;
         loop {
@@ -283,7 +283,7 @@ impl Handshake {
         })
     }
 
-    /// Lists or selects metadata contexts: there is one, `base:allocation`.
+    /// Lists or selects metadata contexts. There is only `base:allocation`.
     fn meta(&mut self, option: u32, data: &[u8], out: &mut Vec<u8>) -> OptionResult {
         let set = option == option::SET_META_CONTEXT;
         if set {
@@ -311,7 +311,7 @@ impl Handshake {
     }
 }
 
-/// Name, and the kinds of information asked for, 16 bits each.
+/// The name of the export, and the requested kinds of information as 16-bit numbers.
 fn go_data(data: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut reader = Reader(data);
     let name = reader.string()?;
@@ -319,7 +319,7 @@ fn go_data(data: &[u8]) -> Option<(&[u8], &[u8])> {
     (reader.0.len() == count * 2).then_some((name, reader.0))
 }
 
-/// Name, and whether a query is for `base:allocation`.
+/// The name of the export, and whether a query matches `base:allocation`.
 fn meta_data(data: &[u8], set: bool) -> Option<(&[u8], bool)> {
     let mut reader = Reader(data);
     let name = reader.string()?;

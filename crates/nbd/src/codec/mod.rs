@@ -1,8 +1,8 @@
-//! The protocol as state machines: bytes in, bytes and decisions out. No sockets, clocks, threads.
+//! The protocol as state machines: they take bytes and return bytes and decisions. They have no
+//! sockets, clocks or threads.
 //!
-//! Source: the NBD protocol as its community writes it down
-//! (github.com/NetworkBlockDevice/nbd, doc/proto.md): the baseline and all of "maximum
-//! interoperability", without the experimental extensions.
+//! Source: github.com/NetworkBlockDevice/nbd, doc/proto.md. Implemented are the baseline and all of
+//! "maximum interoperability", without the experimental extensions.
 
 #[cfg(fuzzing)]
 pub mod fuzz;
@@ -15,7 +15,7 @@ pub(crate) mod wire;
 
 use crate::export::ExportInfo;
 
-/// What the server offers under one name.
+/// An export as the server offers it.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     pub(crate) name: String,
@@ -23,14 +23,14 @@ pub(crate) struct Offer {
     pub(crate) info: ExportInfo,
 }
 
-/// What both sides agreed on for the transmission phase.
+/// The result of the handshake, for the transmission phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Agreed {
-    /// The export, by its place in the offers.
+    /// Index of the export in the offers.
     pub(crate) export: usize,
-    /// Replies come in chunks.
+    /// The client takes structured replies (chunks).
     pub(crate) structured: bool,
-    /// Block status may be asked.
+    /// The client selected `base:allocation` and may request block status.
     pub(crate) allocation: bool,
 }
 

@@ -1,19 +1,20 @@
-//! Replies: simple where the protocol allows it, chunks for data and errors where agreed.
+//! Replies. A client with structured replies gets data, errors and block status as chunks, and
+//! other replies in the simple form, which the protocol allows.
 
 use super::wire::{self, chunk};
 use crate::export::{AllocationExtent, Errno, MAX_EXTENTS, Op, RequestError, RequestOutcome};
 
-/// Bytes before the data: a chunk's header and the offset of its data.
+/// Largest head: the header of a chunk and the offset of its data.
 const HEAD: usize = 28;
 
-/// A reply ready to send: the head, then the body.
+/// A reply that is ready to be sent: the head, then the body.
 #[derive(Debug)]
 pub(crate) struct Reply {
     head: [u8; HEAD],
     length: u8,
-    /// What follows the head.
+    /// The bytes after the head.
     pub(crate) body: Vec<u8>,
-    /// The body is the request's buffer.
+    /// The body is the buffer of the request, which the connection reuses once it is sent.
     pub(crate) buffer: bool,
 }
 
@@ -33,7 +34,7 @@ impl Reply {
         Self::new(&[&magic, &errno.to_be_bytes(), &cookie.to_be_bytes()], body)
     }
 
-    /// The only chunk of a reply, hence the last; `extra` belongs to the payload.
+    /// A reply of a single chunk. `extra` is the part of the payload before `body`.
     fn chunk(cookie: u64, kind: u16, extra: &[u8], body: Vec<u8>) -> Self {
         let payload = u32::try_from(extra.len() + body.len()).unwrap_or(u32::MAX);
         let flags = u32::from(chunk::DONE) << 16 | u32::from(kind);
@@ -47,7 +48,7 @@ impl Reply {
         Self::new(&parts, body)
     }
 
-    /// An error; a chunk has room for the words.
+    /// An error reply. Only a structured reply carries the message.
     pub(crate) fn refused(cookie: u64, fault: RequestError, structured: bool) -> Self {
         let errno = fault.errno as u32;
         if !structured {
@@ -63,7 +64,7 @@ impl Reply {
         Self::chunk(cookie, chunk::ERROR, &[], body)
     }
 
-    /// The answer to a request, and its buffer where the answer has no use for it.
+    /// The reply to a request, and the request's buffer if the reply does not use it.
     pub(crate) fn answer(
         cookie: u64,
         op: Op,
@@ -93,7 +94,8 @@ impl Reply {
         }
     }
 
-    /// Extents as descriptors of 32 bits, neighbours of a kind made one, cut to what was asked.
+    /// A block status reply. Adjacent extents with the same state are merged, and the extents are
+    /// cut at the end of the requested range.
     fn status(cookie: u64, asked: u64, one: bool, extents: &[AllocationExtent]) -> Self {
         let mut extents_out: Vec<(u64, u32)> = Vec::new();
         let mut left = asked;
@@ -117,7 +119,7 @@ impl Reply {
         }
         let mut body = Vec::with_capacity(extents_out.len() * 8);
         for (length, state) in extents_out {
-            // A request is less than 4 GiB long, and so is each part of it.
+            // A request is shorter than 4 GiB, and so is each of its extents.
             body.extend(u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
             body.extend(state.to_be_bytes());
         }
@@ -125,12 +127,12 @@ impl Reply {
         Self::chunk(cookie, chunk::BLOCK_STATUS, &id, body)
     }
 
-    /// The bytes before the body.
+    /// The bytes that precede the body.
     pub(crate) fn head(&self) -> &[u8] {
         &self.head[..usize::from(self.length)]
     }
 
-    /// All its bytes.
+    /// Length of the head and the body.
     pub(crate) fn len(&self) -> usize {
         usize::from(self.length) + self.body.len()
     }

@@ -1,34 +1,34 @@
-//! Requests: found in the stream, checked, with the payload of writes.
+//! The parser of requests: it finds them in the stream, checks them, and collects the payload of
+//! writes.
 //!
-//! Bytes come in at [`RequestParser::free_buffer`], as many at a time as there are: one call of the
-//! caller's `recv` may bring many requests, and the rest of a large payload goes straight to its
-//! buffer.
+//! The caller receives into [`RequestParser::free_buffer`]. One `recv` may bring many requests, and
+//! the rest of a large payload goes directly into the buffer of its request.
 
 use super::wire::{self, Reader, command, flag};
 use super::{Agreed, transmission_flags};
 use crate::export::{Errno, ExportInfo, Op, RequestError};
 
-/// Bytes of a request without its payload.
+/// Size of a request without its payload.
 const HEADER: usize = 28;
-/// Bytes taken in at a time: 32 writes of 4 KiB and some.
+/// Size of the receive buffer: 32 writes of 4 KiB, and some more.
 const INTAKE: usize = 192 << 10;
-/// A payload with that much to come is received in place.
+/// If at least this much of a payload is missing, it is received directly into its buffer.
 const LARGE: usize = 64 << 10;
 
-/// What the stream holds next.
+/// The next item of the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ParsedRequest {
-    /// Nothing whole: give more bytes.
+    /// No complete item: more input is needed.
     More,
-    /// A request for which there is no buffer now; ask again.
+    /// A request for which no buffer is available now. The next call tries again.
     NoBuffer,
-    /// A request, with its payload or with room for it.
+    /// A request, with its payload or the buffer for its result.
     Request { cookie: u64, op: Op, data: Vec<u8> },
-    /// A request that gets an error.
+    /// A request that must be answered with this error.
     Refused { cookie: u64, fault: RequestError },
-    /// The client is done.
+    /// The client disconnects.
     Disconnect,
-    /// This is not NBD.
+    /// The input is not NBD.
     Garbage,
 }
 
@@ -40,7 +40,7 @@ enum ParserState {
     Over,
 }
 
-/// A header as it came.
+/// The header of a request, not yet checked.
 #[derive(Clone, Copy, Debug)]
 struct RequestHeader {
     flags: u16,
@@ -50,14 +50,14 @@ struct RequestHeader {
     length: u32,
 }
 
-/// The requests of one client.
+/// The parser of one client's requests.
 #[derive(Debug)]
 pub(crate) struct RequestParser {
     info: ExportInfo,
-    /// Flags that a command may carry, beside those of its own.
+    /// The export announces FAST_ZERO, so WRITE_ZEROES may carry the flag.
     fast_zero: bool,
     agreed: Agreed,
-    /// All requests get this answer.
+    /// If set, all requests are answered with this error.
     refuse_all: Option<RequestError>,
     state: ParserState,
     intake: Vec<u8>,
@@ -66,7 +66,8 @@ pub(crate) struct RequestParser {
 }
 
 impl RequestParser {
-    /// The stream after the handshake, which may have brought some of it already.
+    /// Parses the stream after the handshake. `early` is input that arrived together with the end
+    /// of the handshake.
     pub(crate) fn new(info: ExportInfo, agreed: Agreed, early: &[u8]) -> Self {
         let mut intake = vec![0; INTAKE.max(early.len())];
         intake[..early.len()].copy_from_slice(early);
@@ -77,17 +78,17 @@ impl RequestParser {
         Self { info, fast_zero, agreed, refuse_all: None, state, intake, start: 0, end }
     }
 
-    /// From now on every request gets this answer.
+    /// From now on, answers every request with this error.
     pub(crate) fn refuse_all(&mut self, fault: RequestError) {
         self.refuse_all = Some(fault);
     }
 
-    /// No request has come in part.
+    /// Whether no part of a request has been received.
     pub(crate) fn at_message_boundary(&self) -> bool {
         self.start == self.end && matches!(self.state, ParserState::Header | ParserState::Over)
     }
 
-    /// Where the next bytes go; never empty once [`ParsedRequest::More`] was said.
+    /// The buffer for the next input. It is not empty after [`ParsedRequest::More`].
     pub(crate) fn free_buffer(&mut self) -> &mut [u8] {
         if let ParserState::Payload { data, filled, .. } = &mut self.state
             && self.start == self.end
@@ -95,13 +96,14 @@ impl RequestParser {
         {
             return &mut data[*filled..];
         }
-        // What is left is less than a header.
+        // The unparsed rest is shorter than a header, so moving it is cheap.
         self.intake.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         &mut self.intake[self.end..]
     }
 
-    /// So many bytes lie in what [`free_buffer`](Self::free_buffer) gave, called just before.
+    /// Reports that `count` bytes were received into the buffer of the preceding call of
+    /// [`free_buffer`](Self::free_buffer).
     pub(crate) fn filled(&mut self, count: usize) {
         match &mut self.state {
             ParserState::Payload { data, filled, .. }
@@ -113,7 +115,8 @@ impl RequestParser {
         }
     }
 
-    /// The next request. `buffer` gives one of exactly the length asked, or none now.
+    /// Parses the next item. `buffer` returns a buffer of exactly the requested length, or `None`
+    /// if there is none now.
     pub(crate) fn next(
         &mut self,
         mut buffer: impl FnMut(usize) -> Option<Vec<u8>>,
@@ -165,7 +168,7 @@ impl RequestParser {
         }
     }
 
-    /// Takes a header; nothing is returned where its payload must be waited for.
+    /// Starts the request of a header. Returns `None` if its payload follows.
     fn begin(
         &mut self,
         header: RequestHeader,
@@ -202,7 +205,7 @@ impl RequestParser {
         result
     }
 
-    /// Is it allowed, and what does it ask?
+    /// Checks the header and returns its operation.
     fn check(&self, header: &RequestHeader) -> Result<Op, RequestError> {
         let fault = |errno, why| Err(RequestError { errno, why });
         let &RequestHeader { flags, kind, offset, .. } = header;

@@ -1,15 +1,15 @@
-//! The numbers of the protocol, all big-endian on the wire, and how they are read and written.
+//! The numbers of the protocol, and a reader of its fields. All are big-endian on the wire.
 
-/// First words of the server.
+/// First magic number of the greeting.
 pub(crate) const INIT_MAGIC: u64 = 0x4e42_444d_4147_4943;
-/// Second words of the server, first of each option.
+/// Second magic number of the greeting, and the first field of each option.
 pub(crate) const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
 pub(crate) const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
 pub(crate) const REQUEST_MAGIC: u32 = 0x2560_9513;
 pub(crate) const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
 pub(crate) const CHUNK_MAGIC: u32 = 0x668e_33ef;
 
-/// Handshake flags, the same bits from either side.
+/// Handshake flags, with the same bits for server and client.
 pub(crate) const FIXED_NEWSTYLE: u16 = 1;
 pub(crate) const NO_ZEROES: u16 = 2;
 
@@ -40,7 +40,7 @@ pub(crate) mod rep {
     pub(crate) const ERR_TOO_BIG: u32 = 1 << 31 | 9;
 }
 
-/// Kinds of information on an export.
+/// Kinds of information about an export.
 pub(crate) mod info {
     pub(crate) const EXPORT: u16 = 0;
     pub(crate) const NAME: u16 = 1;
@@ -48,7 +48,7 @@ pub(crate) mod info {
     pub(crate) const BLOCK_SIZE: u16 = 3;
 }
 
-/// Transmission flags: what an export can do.
+/// Transmission flags: the capabilities of an export.
 pub(crate) mod can {
     pub(crate) const HAS_FLAGS: u16 = 1;
     pub(crate) const READ_ONLY: u16 = 1 << 1;
@@ -86,24 +86,24 @@ pub(crate) mod flag {
 
 /// Kinds of chunks of a structured reply.
 pub(crate) mod chunk {
-    /// The flag of the last one.
+    /// Flag of the last chunk of a reply.
     pub(crate) const DONE: u16 = 1;
     pub(crate) const OFFSET_DATA: u16 = 1;
     pub(crate) const BLOCK_STATUS: u16 = 5;
     pub(crate) const ERROR: u16 = 1 << 15 | 1;
 }
 
-/// What `base:allocation` says of an extent.
+/// States of an extent in `base:allocation`.
 pub(crate) const STATE_HOLE: u32 = 1;
 pub(crate) const STATE_ZERO: u32 = 2;
-/// The context, by its name and by the number it has here.
+/// The metadata context, and the id that this server gives to it.
 pub(crate) const ALLOCATION: &str = "base:allocation";
 pub(crate) const ALLOCATION_ID: u32 = 1;
 
-/// The longest string the protocol allows.
+/// Longest string that the protocol allows.
 pub(crate) const MAX_STRING: usize = 4096;
 
-/// Bytes read from the front; nothing where they do not suffice.
+/// Reads fields from the front of a buffer; `None` if the buffer is too short.
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -131,7 +131,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A string behind its length of 32 bits.
+    /// A string that is preceded by its length in 32 bits.
     pub(crate) fn string(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.u32()?).ok()?;
         self.bytes(length).filter(|text| text.len() <= MAX_STRING)

@@ -16,10 +16,10 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread;
 
-/// Waits until one of the descriptors is ready, as `poll` without a timeout.
+/// Waits until one of the descriptors is ready, like `poll` without a timeout. Tests replace it.
 type PollWait<'a> = dyn FnMut(&mut [PollFd<'_>]) -> rustix::io::Result<usize> + 'a;
 
-/// Accepts clients until `wake_fd` is written to.
+/// Accepts clients until `wake_fd` is readable.
 pub(super) fn accept_loop(
     shared: &Arc<ServerState>,
     listeners: &[Listener],
@@ -27,7 +27,7 @@ pub(super) fn accept_loop(
     wait: &mut PollWait<'_>,
 ) {
     let mut next = 1;
-    // Whether the last wait failed: a failure that lasts is reported once.
+    // Whether the last wait failed, so that a lasting failure is reported only once.
     let mut failed = false;
     loop {
         let mut fds = vec![PollFd::new(wake_fd, PollFlags::IN)];
@@ -42,7 +42,7 @@ pub(super) fn accept_loop(
                     });
                 }
                 failed = true;
-                // `poll` cannot tell, so ask: a ring can be read.
+                // `poll` does not report the stop now; a stop makes `wake_fd` readable.
                 if rustix::io::read(wake_fd, &mut [0; 8]).is_ok() {
                     return;
                 }
@@ -93,12 +93,12 @@ fn admit(shared: &Arc<ServerState>, socket: OwnedFd, client: u64, peer: String) 
         let end = connection::serve(&place.shared, ClientStream::new(socket), inbox);
         place.shared.emit(&ClientEvent::Disconnected { client, why: end.to_string() });
     };
-    // Where no thread can be had, the place goes with the closure.
+    // If the thread cannot be started, the closure is dropped, and the guard with it.
     spawn_small(&format!("nbd-{client}"), 512 << 10, serve)?;
     Ok(())
 }
 
-/// A client's entry, removed however its thread ends.
+/// The entry of a connected client. Dropping it removes the client, also if its thread panics.
 struct ConnectionGuard {
     shared: Arc<ServerState>,
     client: u64,
@@ -122,9 +122,9 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::sync::{Condvar, Mutex};
 
-    /// The accept loop with a `wait` that fails until it was called `failures` times and then
-    /// works. Returns the calls that failed, the events, and what a client received that had
-    /// connected before.
+    /// Runs the accept loop with a `wait` whose first `failures` calls fail. Returns the number of
+    /// failed calls, the events, and the greeting that a client received that had connected before
+    /// the loop started.
     fn with_failures(errno: Errno, failures: usize) -> (usize, Vec<ClientEvent>, Vec<u8>) {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("s");
@@ -156,7 +156,7 @@ mod tests {
             }
             let ready = poll(fds, None);
             if !fds[1].revents().is_empty() {
-                // From the second round on the loop has admitted the client.
+                // The loop admits the client in this round and stops in the next.
                 ring();
             }
             ready
@@ -172,7 +172,7 @@ mod tests {
         (failed, events, greeting)
     }
 
-    /// Failures after which the server is stopped while `wait` still fails.
+    /// Number of failures after which the server is stopped while `wait` still fails.
     const LASTING: usize = 5;
 
     fn reported(events: &[ClientEvent]) -> usize {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_heard_while_every_wait_fails() {
+    fn the_loop_stops_while_every_wait_fails() {
         let (failed, events, _) = with_failures(Errno::INVAL, LASTING);
         assert_eq!((failed, reported(&events)), (LASTING, 1), "{events:?}");
     }

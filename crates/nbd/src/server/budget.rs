@@ -1,17 +1,17 @@
-//! Memory of requests: how much each connection and all of them may hold.
+//! Limits of the memory that requests hold, for each connection and for all together.
 //!
-//! A connection has a reserve of its own that nobody can take, enough for small requests; what is
-//! above comes from a share that all have together. So a client that fills the share, and lets its
-//! requests lie, slows large requests of others and no small ones. Buffers are kept for the next
-//! request, counted as held, and given back when the connection has nothing to do.
+//! Each connection has a reserve, which is enough for small requests. Memory beyond the reserve
+//! comes from a pool that all connections share. A client that fills the pool and does not collect
+//! its replies therefore delays large requests of other clients, but not small ones. Buffers are
+//! kept for the next request and count as used; a connection frees them when it is idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Buffers are of multiples of this.
+/// Sizes of buffers are multiples of this.
 const STEP: usize = 4096;
 
-/// What is there for all connections.
+/// The memory that all connections share, beyond their reserves.
 #[derive(Debug)]
 pub(super) struct MemoryPool {
     all: usize,
@@ -33,34 +33,36 @@ impl MemoryPool {
         self.left.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Nothing should be kept that is not in use.
+    /// Whether so little is left that connections should keep no idle buffers.
     fn scarce(&self) -> bool {
         self.left.load(Ordering::Relaxed) < self.all / 4
     }
 }
 
-/// What one connection holds.
+/// The buffers of one connection.
 #[derive(Debug)]
 pub(super) struct MemoryBudget {
     pool: Arc<MemoryPool>,
     reserve: usize,
     limit: usize,
-    /// Bytes of all buffers, in use or kept.
+    /// Bytes of all buffers, those in `kept` included.
     used: usize,
     kept: Vec<Vec<u8>>,
 }
 
 impl MemoryBudget {
-    /// `limit` should hold one request of the largest size at least.
+    /// `limit` bounds the bytes of all buffers and must hold at least one request of the largest
+    /// size.
     pub(super) fn new(pool: Arc<MemoryPool>, reserve: usize, limit: usize) -> Self {
         let limit = limit.max(reserve).next_multiple_of(STEP);
         Self { pool, reserve, limit, used: 0, kept: Vec::new() }
     }
 
-    /// A buffer of that length, or none now.
+    /// Returns a buffer of this length, or `None` if the limit or the pool is exhausted now.
     pub(super) fn buffer(&mut self, length: usize) -> Option<Vec<u8>> {
         let size = length.next_multiple_of(STEP);
-        // A kept one that is not wastefully large, the last first: it is in the processor's cache.
+        // Reuse a buffer that is not much too large, and the last one first, because it is in the
+        // CPU cache.
         let fits = |kept: &Vec<u8>| (size..=size.max(STEP) * 4).contains(&kept.capacity());
         if let Some(place) = self.kept.iter().rposition(fits) {
             let mut buffer = self.kept.swap_remove(place);
@@ -78,7 +80,7 @@ impl MemoryBudget {
         Some(buffer)
     }
 
-    /// A buffer comes back.
+    /// Takes a buffer back.
     pub(super) fn give(&mut self, buffer: Vec<u8>) {
         if buffer.capacity() > 0 {
             self.kept.push(buffer);
@@ -88,7 +90,7 @@ impl MemoryBudget {
         }
     }
 
-    /// Frees kept buffers until no more is held than that, as far as they go.
+    /// Frees idle buffers until at most `used` bytes are used or no idle buffer is left.
     pub(super) fn trim(&mut self, used: usize) {
         while self.used > used
             && let Some(buffer) = self.kept.pop()
@@ -97,12 +99,12 @@ impl MemoryBudget {
         }
     }
 
-    /// Frees what is above the reserve.
+    /// Frees idle buffers beyond the reserve.
     pub(super) fn release_idle(&mut self) {
         self.trim(self.reserve);
     }
 
-    /// What it holds of the share.
+    /// Bytes taken from the pool.
     pub(super) fn above(&self) -> usize {
         self.used.saturating_sub(self.reserve)
     }
@@ -134,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reserve_is_nobody_elses() {
+    fn other_connections_cannot_use_up_a_reserve() {
         let pool = Arc::new(MemoryPool::new(1 << 20));
         let mut greedy = MemoryBudget::new(Arc::clone(&pool), 64 << 10, 8 << 20);
         let used: Vec<_> = (0..32).map_while(|_| greedy.buffer(1 << 17)).collect();
@@ -144,14 +146,14 @@ mod tests {
         assert_eq!(small.len(), 16 + 16, "the reserve, and the rest of the pool");
         assert!(modest.buffer(1 << 17).is_none());
         used.into_iter().for_each(|buffer| greedy.give(buffer));
-        assert!(!pool.scarce(), "little was left: what came back was not all kept");
+        assert!(!pool.scarce(), "returned buffers go back to a scarce pool");
         assert!(modest.buffer(1 << 17).is_some());
         drop((greedy, modest));
         assert_eq!(pool.left.load(Ordering::Relaxed), 1 << 20);
     }
 
     #[test]
-    fn buffers_come_again() {
+    fn buffers_are_reused() {
         let mut budget = MemoryBudget::new(Arc::new(MemoryPool::new(0)), 64 << 10, 64 << 10);
         for length in [1, 4096, 100, 65_536, 7, 65_536, 0] {
             let buffer = budget.buffer(length).expect("one at a time fits");

@@ -1,9 +1,9 @@
-//! One client, one thread: receive, hand over, reply.
+//! The thread of a client: it receives requests, submits them, and sends the replies.
 //!
-//! With an export that completes inside `submit`, a turn is one `recv` that may bring many requests
-//! and one `sendmsg` for all their replies; the thread sleeps in `recv`. While requests are in
-//! flight elsewhere, or replies wait for the client, it sleeps in `poll`, and its `wake_fd` wakes
-//! it.
+//! If the export completes requests inside `submit`, a turn of the loop is one `recv`, which may
+//! bring many requests, and one `sendmsg` for all their replies, and the thread sleeps in `recv`.
+//! While requests are in flight on other threads, or replies wait for the client, the thread sleeps
+//! in `poll`, and a completion wakes it through `wake_fd`.
 
 use super::budget::MemoryBudget;
 use super::inbox::{CompletedRequest, Inbox, SleepState};
@@ -21,17 +21,19 @@ use std::io::{self, ErrorKind, IoSlice};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Requests taken before their replies are sent, so that the client works meanwhile.
+/// Maximum number of requests in a batch. Replies are sent after each batch, so that the client can
+/// work while the next one is served.
 const BATCH: usize = 16;
-/// And so many bytes of them.
+/// Maximum payload of a batch.
 const BATCH_BYTES: usize = 256 << 10;
-/// Bytes of replies that wait before no more requests are taken.
+/// No more requests are accepted while this many bytes of replies are unsent.
 const BACKLOG: usize = 1 << 20;
-/// How often a connection asks again for memory.
+/// Interval at which a connection that lacks memory tries again.
 const RETRY: Duration = Duration::from_millis(5);
-/// What a client must move in each [`ConnectionLimits::stall`](super::options::ConnectionLimits::stall)
-/// while it holds of the share.
-const SLOWEST: u64 = 1 << 20;
+/// Bytes that a client must transfer in each
+/// [`ConnectionLimits::stall`](super::options::ConnectionLimits::stall) while it uses shared
+/// memory.
+const MIN_TRANSFER: u64 = 1 << 20;
 
 /// Why a connection ended.
 #[derive(Debug)]
@@ -63,7 +65,7 @@ impl fmt::Display for ConnectionEnd {
     }
 }
 
-/// Serves a client to its end.
+/// Serves a client until the connection ends.
 pub(super) fn serve(
     shared: &ServerState,
     mut stream: ClientStream,
@@ -134,7 +136,8 @@ fn handshake(
                 HandshakeStep::Transmit(agreed) => return Ok((agreed, bytes.to_vec())),
                 HandshakeStep::Close(why) => return Err(ConnectionEnd::Refused(why)),
                 HandshakeStep::StartTls => {
-                    // They would count as encrypted, and whoever sits between could have sent them.
+                    // They would count as encrypted, but an attacker on the path could have
+                    // inserted them.
                     if !bytes.is_empty() {
                         return Err(ConnectionEnd::Refused("plain bytes after STARTTLS"));
                     }
@@ -147,7 +150,7 @@ fn handshake(
     }
 }
 
-/// Waits for the client until the deadline, or until the server stops.
+/// Waits for the client. Fails at the deadline, or if the server stops.
 fn sleep(
     stream: &mut ClientStream,
     inbox: &Inbox,
@@ -185,16 +188,16 @@ fn send_all(
     Ok(())
 }
 
-/// Why no more requests are taken now.
+/// The reason why the connection does not accept requests now.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum BlockedOn {
-    /// Nothing: there may be more.
+    /// Nothing: the next request can be accepted.
     Nothing,
-    /// Bytes of the client.
+    /// It waits for bytes of the client.
     Bytes,
-    /// A buffer.
+    /// It waits for a buffer.
     Memory,
-    /// Completions, or that the client takes its replies.
+    /// It waits for completions, or for the client to receive replies.
     Space,
 }
 
@@ -209,14 +212,14 @@ struct Transmission<'a> {
     output: ReplyQueue,
     batch: Vec<Request>,
     completed: Vec<CompletedRequest>,
-    /// Submitted and not yet back.
+    /// Requests that were submitted and have not completed.
     in_flight: usize,
-    /// No more requests come.
+    /// The client sends no more requests.
     ended: bool,
     stopping: bool,
     /// Bytes received and sent.
     moved: u64,
-    /// The client owes us something since, and had moved that much then.
+    /// Since when the client has been stalled, and the value of `moved` at that time.
     stalled_since: Option<(Instant, u64)>,
 }
 
@@ -227,7 +230,7 @@ impl Transmission<'_> {
             let blocked = self.take();
             if !self.batch.is_empty() {
                 self.export.submit(&mut self.batch);
-                // What an export forgot to take is answered with an error.
+                // Requests that the export did not take are answered with an error.
                 self.batch.clear();
             }
             let blocked = blocked?;
@@ -242,7 +245,7 @@ impl Transmission<'_> {
                     return Ok(ConnectionEnd::Client);
                 }
             }
-            // What there was no room or memory for may have found it meanwhile.
+            // Memory or space may have become available since `take`.
             let again = match blocked {
                 BlockedOn::Nothing => true,
                 BlockedOn::Bytes => false,
@@ -255,13 +258,13 @@ impl Transmission<'_> {
         }
     }
 
-    /// One more request may be taken.
+    /// Whether the limits allow one more request.
     fn can_take_request(&self) -> bool {
         let open = self.in_flight + self.output.replies();
         !self.ended && open < self.shared.limits.requests && self.output.bytes() < BACKLOG
     }
 
-    /// Takes requests, some at a time.
+    /// Takes the requests of one batch.
     fn take(&mut self) -> Result<BlockedOn, ConnectionEnd> {
         let mut bytes = 0;
         for _ in 0..BATCH {
@@ -291,7 +294,7 @@ impl Transmission<'_> {
         Ok(BlockedOn::Nothing)
     }
 
-    /// Makes replies of what has been completed.
+    /// Queues the replies of completed requests.
     fn collect(&mut self) {
         let stopping = self.inbox.take(&mut self.completed);
         if stopping && !self.stopping {
@@ -307,7 +310,7 @@ impl Transmission<'_> {
         }
     }
 
-    /// Sends replies as far as the client takes them.
+    /// Sends as many replies as the client takes without waiting.
     fn send(&mut self) -> Result<(), ConnectionEnd> {
         while !self.output.is_empty() {
             let stream = &mut self.stream;
@@ -322,7 +325,7 @@ impl Transmission<'_> {
         Ok(self.stream.flush()?)
     }
 
-    /// Sleeps until there is something to do.
+    /// Sleeps until the client or a completion needs attention.
     fn wait(&mut self, blocked: BlockedOn, quiet: bool) -> Result<(), ConnectionEnd> {
         let read = blocked == BlockedOn::Bytes;
         if read && quiet && self.requests.at_message_boundary() {
@@ -330,7 +333,7 @@ impl Transmission<'_> {
                 let received = self.stream.receive(self.requests.free_buffer(), true);
                 self.inbox.mark_awake();
                 if !self.received(received)? {
-                    // Nothing for a while.
+                    // The client was idle for a tick.
                     self.budget.release_idle();
                 }
             }
@@ -352,7 +355,8 @@ impl Transmission<'_> {
         self.check_stall(blocked)
     }
 
-    /// Closes, and stays until the export has given back all that counts as held here.
+    /// Closes the connection, and waits until the export has completed all requests, because their
+    /// buffers count as memory of this connection.
     fn close_and_drain(mut self) {
         self.in_flight -= self.completed.len();
         self.stream.close();
@@ -365,7 +369,7 @@ impl Transmission<'_> {
         }
     }
 
-    /// Books what came; false: nothing has.
+    /// Accounts for the result of a receive. Returns false if there was nothing to receive.
     fn received(&mut self, result: io::Result<usize>) -> Result<bool, ConnectionEnd> {
         match result {
             Ok(0) => self.ended = true,
@@ -379,11 +383,11 @@ impl Transmission<'_> {
         Ok(true)
     }
 
-    /// Ends a client that holds what others may need and hardly moves.
+    /// Fails if the client has stalled while it uses memory that other clients may need.
     fn check_stall(&mut self, blocked: BlockedOn) -> Result<(), ConnectionEnd> {
         let partial = blocked == BlockedOn::Bytes && !self.requests.at_message_boundary();
-        let owes = (partial || !self.output.is_empty()) && self.budget.above() > 0;
-        if !owes {
+        let stalled = (partial || !self.output.is_empty()) && self.budget.above() > 0;
+        if !stalled {
             self.stalled_since = None;
             return Ok(());
         }
@@ -391,7 +395,7 @@ impl Transmission<'_> {
             *self.stalled_since.get_or_insert_with(|| (Instant::now(), self.moved));
         if since.elapsed() >= self.shared.limits.stall {
             self.stalled_since = None;
-            if self.moved - moved < SLOWEST {
+            if self.moved - moved < MIN_TRANSFER {
                 return Err(ConnectionEnd::Slow);
             }
         }

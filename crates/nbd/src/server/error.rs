@@ -1,4 +1,4 @@
-//! Why a server does not start.
+//! Errors of starting a server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -8,42 +8,43 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NbdError {
-    /// The socket's path is taken.
+    /// A file other than a stale socket exists at the path of the socket.
     #[error("{path} exists already and is in use, or is not a socket\n  try: another path", path = .0.display())]
     Exists(PathBuf),
-    /// A TCP address that others can reach, in the clear.
+    /// Clients on other machines could reach the TCP address without TLS.
     #[error(
-        "{0} can be reached from other machines, and TLS is not required\n  try: a certificate and key, 127.0.0.1, or the explicit word for it"
+        "{0} can be reached from other machines, and TLS is not required\n  try: a certificate and \
+         key, 127.0.0.1, or --insecure"
     )]
     Beyond(SocketAddr),
-    /// The system does not let us listen.
+    /// The system refuses to listen at the address.
     #[error("cannot listen at {place}: {error}")]
     Listen {
-        /// Where.
+        /// The path or address.
         place: String,
-        /// What it says.
+        /// The error of the system.
         error: io::Error,
     },
     /// An export that the protocol does not allow.
     #[error("cannot serve the export {name:?}: {why}")]
     Export {
-        /// Its name.
+        /// The name of the export.
         name: String,
-        /// What is wrong.
+        /// The reason.
         why: &'static str,
     },
-    /// Limits that let nobody do anything.
+    /// The limits are too low to serve any request.
     #[error("limits that are too low: {0}")]
     Limits(&'static str),
-    /// A certificate or key that is of no use.
+    /// A certificate or key cannot be used.
     #[error("{path} is of no use for TLS: {why}\n  try: certificates and a key in PEM files", path = .path.display())]
     Tls {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
-    /// The system lacks something.
+    /// The system refuses a thread or a descriptor.
     #[error("cannot start the server: {0}")]
     System(#[from] io::Error),
 }

@@ -1,7 +1,8 @@
-//! Where an export's completions wait for their connection, and how the connection is woken.
+//! The inbox of a connection: it holds completed requests and wakes the connection.
 //!
-//! Completions of the connection's own thread, inside `submit`, cost a lock that nobody contends.
-//! Those of other threads ring only where the connection sleeps, once for all that follow.
+//! A completion inside `submit`, on the thread of the connection, costs only an uncontended lock. A
+//! completion on another thread writes to `wake_fd` only if the connection sleeps; further
+//! completions before it wakes do not write again.
 
 use super::wait::{PAUSE, TICK, timespec};
 use crate::export::{CompletionSink, Op, RequestOutcome};
@@ -13,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A request that has ended.
+/// A completed request.
 pub(super) struct CompletedRequest {
     pub(super) cookie: u64,
     pub(super) op: Op,
@@ -21,14 +22,14 @@ pub(super) struct CompletedRequest {
     pub(super) outcome: RequestOutcome,
 }
 
-/// What the connection's thread is at.
+/// What the thread of the connection is doing, as far as waking it is concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum SleepState {
-    /// Working: it will look here before it sleeps.
+    /// It works, and will check the inbox before it sleeps.
     Not,
-    /// In `recv`, with nothing in flight: only an end of the stream wakes it.
+    /// It waits in `recv` with nothing in flight. Only input or a shutdown of the socket wakes it.
     Receiving,
-    /// In `poll`, with `wake_fd` among what it waits for.
+    /// It waits in `poll`, also for `wake_fd`.
     Polling,
 }
 
@@ -39,7 +40,7 @@ struct InboxState {
     cut: bool,
 }
 
-/// A connection, as seen by everybody else.
+/// The part of a connection that other threads use.
 pub(super) struct Inbox {
     socket: Arc<OwnedFd>,
     wake_fd: OwnedFd,
@@ -58,19 +59,21 @@ impl Inbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What to poll for.
+    /// The descriptor that becomes readable to wake the connection.
     pub(super) fn wake_fd(&self) -> &OwnedFd {
         &self.wake_fd
     }
 
-    /// Moves what was completed to an empty list; true: the server stops.
+    /// Swaps the completed requests with the list, which must be empty. Returns whether the server
+    /// stops.
     pub(super) fn take(&self, completed: &mut Vec<CompletedRequest>) -> bool {
         let mut state = self.state();
         std::mem::swap(&mut state.completed, completed);
         state.stopping
     }
 
-    /// Before sleeping. False: something has come, look again. `stopping`: that is known.
+    /// Announces that the connection is going to sleep. Returns false if it must not, because a
+    /// request has completed or `stopping` is out of date.
     pub(super) fn sleep(&self, how: SleepState, stopping: bool) -> bool {
         let mut state = self.state();
         if !state.completed.is_empty() || state.stopping != stopping {
@@ -80,18 +83,18 @@ impl Inbox {
         true
     }
 
-    /// After sleeping.
+    /// Announces that the connection is awake.
     pub(super) fn mark_awake(&self) {
         let mut state = self.state();
         let how = std::mem::replace(&mut state.sleep, SleepState::Not);
         drop(state);
         if how != SleepState::Receiving {
-            // Nothing to take where nobody rang.
+            // It fails if nothing was written to `wake_fd`.
             let _ = rustix::io::read(&self.wake_fd, &mut [0; 8]);
         }
     }
 
-    /// The server stops: finish what is in flight and go.
+    /// Tells the connection that the server stops: it finishes the requests in flight and ends.
     pub(super) fn stop(&self) {
         let mut state = self.state();
         state.stopping = true;
@@ -100,12 +103,13 @@ impl Inbox {
         match how {
             SleepState::Not => {}
             SleepState::Polling => self.wake(),
-            // Gone already, where it fails.
+            // It fails if the client has already disconnected.
             SleepState::Receiving => drop(net::shutdown(&*self.socket, Shutdown::Read)),
         }
     }
 
-    /// Waits until something has been completed; how much. Nothing: grace is over.
+    /// Waits for completions and drops them. Returns their number, or 0 if [`cut`](Self::cut) was
+    /// called.
     pub(super) fn await_completions(&self) -> usize {
         loop {
             let mut state = self.state();
@@ -119,23 +123,23 @@ impl Inbox {
             let waited =
                 poll(&mut [PollFd::new(&self.wake_fd, PollFlags::IN)], Some(&timespec(TICK)));
             if waited.is_err_and(|error| error != Errno::INTR) {
-                // The completions still come: look for them without `wake_fd`.
+                // Completions still arrive: look for them periodically, without `wake_fd`.
                 thread::sleep(PAUSE);
             }
             self.mark_awake();
         }
     }
 
-    /// Grace is over: whatever waits for the client fails.
+    /// Disconnects the client, so that its thread stops waiting.
     pub(super) fn cut(&self) {
         self.state().cut = true;
-        // Gone already, where it fails.
+        // It fails if the client has already disconnected.
         let _ = net::shutdown(&*self.socket, Shutdown::Both);
         self.wake();
     }
 
     fn wake(&self) {
-        // It fails only where 2^64 rings were not heard.
+        // It fails only if the counter overflows, after 2^64 writes.
         let _ = rustix::io::write(&self.wake_fd, &1u64.to_ne_bytes());
     }
 }

@@ -1,4 +1,4 @@
-//! Where clients come in.
+//! Addresses, and the sockets that listen at them.
 
 use super::error::NbdError;
 use rustix::fs::{Mode, chmod};
@@ -11,16 +11,16 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// A place to listen at.
+/// An address at which a server listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
-    /// A socket in the file system, for its owner only. One that nobody listens at is replaced.
+    /// A Unix socket that only its owner can use. A stale socket at the path is replaced.
     Unix(PathBuf),
     /// A TCP port.
     Tcp {
-        /// Where; port 0 takes a free one.
+        /// The address. Port 0 chooses a free port.
         address: SocketAddr,
-        /// The explicit word: beyond this machine even where TLS is not required.
+        /// Allows an address that other machines can reach even if TLS is not required.
         insecure: bool,
     },
 }
@@ -91,7 +91,7 @@ impl Listener {
             ListeningSocket::Tcp(listener) => {
                 let (stream, peer) = listener.accept()?;
                 stream.set_nodelay(true)?;
-                // A machine that has vanished does not keep its place for ever.
+                // Detect a client machine that has vanished, to free its connection.
                 net::sockopt::set_socket_keepalive(&stream, true)?;
                 Ok((stream.into(), peer.to_string()))
             }
@@ -113,7 +113,7 @@ impl Drop for Listener {
         if let ListeningSocket::Unix { path, inode, .. } = &self.0
             && inode_of(path).is_ok_and(|found| found == *inode)
         {
-            // Nobody is there to be told.
+            // A destructor has no one to report a failure to.
             let _ = fs::remove_file(path);
         }
     }
@@ -128,7 +128,7 @@ fn bind_unix(path: &Path) -> Result<Listener, NbdError> {
     let failed = |error| NbdError::Listen { place: path.display().to_string(), error };
     match fs::symlink_metadata(path) {
         Ok(found) if !found.file_type().is_socket() => return Err(NbdError::Exists(path.into())),
-        // Only a socket whose server is gone refuses.
+        // Only a stale socket refuses connections.
         Ok(_) => match UnixStream::connect(path) {
             Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                 fs::remove_file(path).map_err(failed)?;
@@ -145,7 +145,7 @@ fn bind_unix(path: &Path) -> Result<Listener, NbdError> {
             None,
         )?;
         net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-        // Before anybody can connect.
+        // Before `listen`, so that no other user can connect.
         chmod(path, Mode::RUSR | Mode::WUSR)?;
         net::listen(&socket, 128)?;
         io::Result::Ok(socket)

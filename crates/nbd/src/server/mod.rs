@@ -1,4 +1,4 @@
-//! The server: listeners, a thread for each client, limits, a clean stop.
+//! The server: listeners, one thread for each client, limits, and an orderly stop.
 
 mod accept;
 mod budget;
@@ -32,10 +32,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A list of them must be short enough to tell at once.
+/// The reply to LIST is sent as a whole, so the number of exports is limited.
 const MAX_EXPORTS: usize = 1000;
 
-/// A server at work, until it is stopped or dropped.
+/// A running server. Dropping it stops it.
 pub struct Server {
     shared: Arc<ServerState>,
     listening: Vec<Listen>,
@@ -44,11 +44,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Opens all places and serves.
+    /// Listens at all addresses and serves the exports.
     ///
     /// # Errors
     ///
-    /// An export, a place or a certificate that cannot be used; then nothing is left open.
+    /// An export, a limit or an address cannot be used. Nothing stays open then.
     pub fn start(options: ServerOptions) -> Result<Self, NbdError> {
         let ServerOptions { exports, listen, tls, limits, on_event } = options;
         if limits.connections == 0 || limits.requests == 0 {
@@ -102,13 +102,13 @@ impl Server {
         Ok(Self { shared, listening: places, wake_fd, accept_thread: Some(accept_thread) })
     }
 
-    /// Where it listens, free ports filled in.
+    /// The addresses at which it listens, with the ports that were chosen.
     #[must_use]
     pub fn listening(&self) -> &[Listen] {
         &self.listening
     }
 
-    /// The same as clients write it: `nbds` where TLS is required.
+    /// The same addresses as URIs: `nbds` if TLS is required, otherwise `nbd`.
     #[must_use]
     pub fn uris(&self) -> Vec<String> {
         let required = self.shared.tls.as_ref().is_some_and(|tls| tls.required);
@@ -116,24 +116,25 @@ impl Server {
         self.listening.iter().map(|place| place.uri(protocol)).collect()
     }
 
-    /// How many clients there are.
+    /// Number of connected clients.
     #[must_use]
     pub fn clients(&self) -> usize {
         self.shared.clients().len()
     }
 
-    /// Lets nobody in, ends those that are idle, lets those that are busy finish what is in flight
-    /// (what they send on gets ESHUTDOWN), and cuts them off when [`ConnectionLimits::grace`] is
-    /// over. Says how many threads are still inside an export then: none, if it keeps its contract.
+    /// Stops the server. It accepts no more clients and disconnects idle ones. Busy clients may
+    /// finish the requests in flight, and further requests fail with ESHUTDOWN; when
+    /// [`ConnectionLimits::grace`] is over, they are disconnected. Returns the number of threads
+    /// that are still inside an export then: 0 if the export keeps its contract.
     pub fn stop(mut self) -> usize {
         self.end()
     }
 
     fn end(&mut self) -> usize {
         let Some(accept_thread) = self.accept_thread.take() else { return 0 };
-        // It fails only where it was rung 2^64 times.
+        // It fails only if the counter overflows, after 2^64 writes.
         let _ = rustix::io::write(&*self.wake_fd, &1u64.to_ne_bytes());
-        // It panics only with the observer, whose panic was seen.
+        // The accept loop panics only if the event callback does, and that panic was reported.
         let _ = accept_thread.join();
         self.shared.clients().values().for_each(|inbox| inbox.stop());
         self.wait_for_clients();

@@ -1,4 +1,4 @@
-//! What to serve, where and how; what may happen then.
+//! The options of a server, and the events that it reports.
 
 use super::listen::Listen;
 use super::tls::Tls;
@@ -7,25 +7,26 @@ use gordon_units::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What no client can go beyond. Memory of all clients is at most `share` and, for each connection,
-/// `reserve` and some 0.5 MiB (5 MiB for one that asks for nothing but block status).
+/// Limits of clients. All clients together use at most `share` of memory and, for each connection,
+/// `reserve` and some 0.5 MiB (5 MiB for a client that requests only block status).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// Clients at a time; who comes above is sent away.
+    /// Maximum number of clients; further clients are disconnected.
     pub connections: usize,
-    /// Requests of a connection in flight; who sends more waits.
+    /// Maximum number of requests in flight of a connection; further requests wait.
     pub requests: usize,
-    /// Bytes of a connection's requests.
+    /// Maximum size of the buffers of a connection.
     pub bytes: Bytes,
-    /// Of these, what a connection has for itself.
+    /// The part of `bytes` that is reserved for the connection.
     pub reserve: Bytes,
-    /// What all connections have together beside their reserves.
+    /// Memory that all connections share beyond their reserves.
     pub share: Bytes,
-    /// How long a handshake may last.
+    /// Maximum duration of a handshake.
     pub handshake: Duration,
-    /// A client that holds of the share and moves less than 1 MiB in that time is sent away.
+    /// A client that uses shared memory while a request of it is incomplete, or replies are unread,
+    /// is disconnected if it transfers less than 1 MiB in this time.
     pub stall: Duration,
-    /// How long a stop waits for clients that are busy.
+    /// How long a stop waits for clients with requests in flight.
     pub grace: Duration,
 }
 
@@ -54,66 +55,66 @@ impl ConnectionLimits {
     }
 }
 
-/// Memory, as it is counted.
+/// A size of memory as a `usize`.
 pub(super) fn byte_count(bytes: Bytes) -> usize {
     usize::try_from(bytes.0).unwrap_or(usize::MAX)
 }
 
-/// An export under its name.
+/// An export with its name.
 pub struct NamedExport {
-    /// What clients ask for.
+    /// The name by which clients select it.
     pub name: String,
-    /// For people; may be empty.
+    /// A description for people; may be empty.
     pub description: String,
-    /// What holds the bytes.
+    /// The storage.
     pub export: Arc<dyn Export>,
-    /// Refuse writes, whatever the export takes.
+    /// Refuses writes, even if the export takes them.
     pub read_only: bool,
 }
 
-/// What happens to clients, for whoever wants to log it.
+/// An event in the life of a client, for logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClientEvent {
-    /// A client came.
+    /// A client connected.
     Connected {
-        /// Which one, counted from 1.
+        /// Number of the client, from 1.
         client: u64,
-        /// From where.
+        /// Address of the client.
         peer: String,
     },
-    /// A client was sent away: too many are there, or the machine lacks what it needs.
+    /// A client was refused, because there are too many or the system lacks resources.
     Refused {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// A client is gone.
+    /// A client disconnected, or was disconnected.
     Disconnected {
-        /// Which one.
+        /// Number of the client.
         client: u64,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Called with the events of clients, on their threads.
+/// A callback for events of clients. It is called on the threads of the server.
 pub type EventCallback = Box<dyn Fn(&ClientEvent) + Send + Sync>;
 
-/// What to serve, where and how.
+/// The options of a server.
 pub struct ServerOptions {
     /// The exports; the first is the default one.
     pub exports: Vec<NamedExport>,
-    /// Where to listen.
+    /// The addresses at which the server listens.
     pub listen: Vec<Listen>,
-    /// TLS, where it is wanted.
+    /// The TLS certificate; `None` serves without TLS.
     pub tls: Option<Tls>,
     /// Limits of clients.
     pub limits: ConnectionLimits,
-    /// Called for each event of a client.
+    /// The callback for events of clients.
     pub on_event: Option<EventCallback>,
 }
 
 impl ServerOptions {
-    /// One export without a name, at no place yet.
+    /// Options for one export without a name. The caller adds addresses.
     #[must_use]
     pub fn new(export: Arc<dyn Export>) -> Self {
         let (name, description) = (String::new(), String::new());

@@ -1,17 +1,17 @@
-//! Replies on their way to the client, many in one system call.
+//! The queue of replies to a client; one system call sends many.
 
 use crate::codec::reply::Reply;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
-/// Replies sent at a time: two parts each.
-const AT_ONCE: usize = 32;
+/// Maximum number of replies in a system call. Each has two parts.
+const MAX_REPLIES: usize = 32;
 
-/// The replies that the client has not taken yet.
+/// The replies that have not been sent completely.
 #[derive(Debug, Default)]
 pub(super) struct ReplyQueue {
     replies: VecDeque<Reply>,
-    /// Of the first one, sent already.
+    /// Bytes of the first reply that have been sent.
     sent: usize,
     bytes: usize,
     spent: Vec<Vec<u8>>,
@@ -31,20 +31,20 @@ impl ReplyQueue {
         self.replies.len()
     }
 
-    /// Bytes that wait.
+    /// Bytes that have not been sent.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Sends once; `send` says how many bytes it took.
+    /// Calls `send` once with the first replies. It returns how many bytes it took.
     pub(super) fn send(
         &mut self,
         send: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
     ) -> io::Result<usize> {
-        let mut parts = [IoSlice::new(&[]); AT_ONCE * 2];
+        let mut parts = [IoSlice::new(&[]); MAX_REPLIES * 2];
         let mut count = 0;
         let mut skip = self.sent;
-        for reply in self.replies.iter().take(AT_ONCE) {
+        for reply in self.replies.iter().take(MAX_REPLIES) {
             for part in [reply.head(), &reply.body] {
                 let skipped = skip.min(part.len());
                 skip -= skipped;
@@ -70,7 +70,7 @@ impl ReplyQueue {
         Ok(taken)
     }
 
-    /// Gives the buffers of sent replies.
+    /// Returns the buffers of sent replies.
     pub(super) fn spent(&mut self, give: impl FnMut(Vec<u8>)) {
         self.spent.drain(..).for_each(give);
     }

@@ -1,4 +1,4 @@
-//! What the threads of a server share.
+//! The state that all threads of a server share.
 
 use super::budget::MemoryPool;
 use super::inbox::Inbox;
@@ -10,7 +10,7 @@ use crate::export::Export;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What all threads know.
+/// The state that all threads of a server share.
 pub(super) struct ServerState {
     pub(super) exports: Vec<Arc<dyn Export>>,
     pub(super) offers: Arc<[Offer]>,
@@ -19,7 +19,7 @@ pub(super) struct ServerState {
     pub(super) memory_pool: Arc<MemoryPool>,
     pub(super) on_event: Option<EventCallback>,
     pub(super) clients: Mutex<BTreeMap<u64, Arc<Inbox>>>,
-    /// Notified when a client has left.
+    /// Notified when a client is removed from `clients`.
     pub(super) client_left: Condvar,
 }
 

@@ -10,18 +10,19 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// What TLS holds unsent at most.
+/// Maximum number of bytes that TLS buffers for sending.
 const TLS_BUFFER: usize = 256 << 10;
 
-/// The socket, which the server keeps a hand on to close it from outside.
+/// The connection to a client. The server shares the socket, to shut it down from another thread.
 pub(super) struct ClientStream {
     socket: Arc<OwnedFd>,
     tls: Option<Box<ServerConnection>>,
 }
 
-/// Reads and writes of the socket itself.
+/// Reads and writes of the socket, below TLS.
 struct Raw<'a> {
     socket: &'a OwnedFd,
+    /// Reads wait for data, up to the timeout of the socket. Writes never wait.
     wait: bool,
 }
 
@@ -55,7 +56,7 @@ impl ClientStream {
         Self { socket, tls: None }
     }
 
-    /// From here on everything is inside TLS; its handshake runs with the first reads.
+    /// Starts TLS. The TLS handshake takes place in the following calls of `receive`.
     pub(super) fn start_tls(&mut self, config: Arc<rustls::ServerConfig>) -> io::Result<()> {
         let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
         tls.set_buffer_limit(Some(TLS_BUFFER));
@@ -63,7 +64,8 @@ impl ClientStream {
         Ok(())
     }
 
-    /// Some bytes, 0 at the end. `wait`: for the first of them, as long as the socket's timeout.
+    /// Receives bytes; 0 means the end of the stream. With `wait` it waits for the first byte, up
+    /// to the timeout of the socket.
     pub(super) fn receive(&mut self, room: &mut [u8], wait: bool) -> io::Result<usize> {
         let mut raw = Raw { socket: &self.socket, wait };
         let Some(tls) = &mut self.tls else {
@@ -72,13 +74,13 @@ impl ClientStream {
         loop {
             match tls.reader().read(room) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                // Closed without a word at the TLS level: an end all the same.
+                // The client closed the socket without a TLS close_notify.
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(0),
                 result => return result,
             }
             let received = tls.read_tls(&mut raw)?;
             let checked = tls.process_new_packets();
-            // Answers of the TLS handshake, alerts, keys.
+            // TLS may have to send handshake messages, alerts or key updates.
             while tls.wants_write() {
                 match tls.write_tls(&mut raw) {
                     Ok(_) => {}
@@ -93,7 +95,7 @@ impl ClientStream {
         }
     }
 
-    /// Takes bytes to send, as many as it says, without waiting.
+    /// Sends bytes without waiting, and returns how many it took.
     pub(super) fn send(&mut self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         if self.tls.is_none() {
             return Raw { socket: &self.socket, wait: false }.write_vectored(parts);
@@ -104,7 +106,7 @@ impl ClientStream {
         if taken == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(taken) }
     }
 
-    /// Sends what TLS holds, as far as it goes without waiting.
+    /// Sends bytes that TLS has buffered, as far as possible without waiting.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         let Some(tls) = &mut self.tls else { return Ok(()) };
         while tls.wants_write() {
@@ -117,13 +119,13 @@ impl ClientStream {
         Ok(())
     }
 
-    /// TLS holds bytes that are not sent.
+    /// Whether TLS has buffered bytes that are not sent.
     pub(super) fn unsent(&self) -> bool {
         self.tls.as_ref().is_some_and(|tls| tls.wants_write())
     }
 
-    /// Waits until the socket can be read or written, or somebody rings. True: it was rung or it
-    /// can be used; false: the time is up.
+    /// Waits until the socket is readable (`read`) or writable (`write`), until `wake_fd` is
+    /// readable, or until `time` is over. Returns false if the time is over.
     pub(super) fn wait(
         &self,
         read: bool,
@@ -138,7 +140,8 @@ impl ClientStream {
             PollFd::new(wake_fd, PollFlags::IN),
             PollFd::from_borrowed_fd(self.socket.as_fd(), events),
         ];
-        // Where nothing is wanted of the socket, its end would wake us again and again.
+        // `poll` always reports a socket that is closed. If neither event is requested, leave the
+        // socket out, or `poll` would return at once each time.
         let count = if read || write { 2 } else { 1 };
         match poll(&mut fds[..count], Some(&timespec(time))) {
             Ok(ready) => Ok(ready > 0),
@@ -147,12 +150,12 @@ impl ClientStream {
         }
     }
 
-    /// Says farewell, as far as the client still listens.
+    /// Closes the connection, under TLS with a close_notify.
     pub(super) fn close(mut self) {
         if let Some(tls) = &mut self.tls {
             tls.send_close_notify();
         }
-        // It is over: nothing can be done about a failure.
+        // The connection ends anyway, so a failure does not matter.
         let _ = self.flush();
         let _ = net::shutdown(&*self.socket, net::Shutdown::Both);
     }

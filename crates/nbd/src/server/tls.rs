@@ -1,4 +1,4 @@
-//! TLS from certificate files.
+//! TLS with certificates from files.
 
 use super::error::NbdError;
 use rustls::pki_types::pem::PemObject;
@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Who the server is, and whom it admits. TLS 1.2 and 1.3.
+/// The certificate of the server, and which clients it admits. TLS 1.2 and 1.3.
 #[derive(Clone)]
 pub struct Tls {
     pub(super) config: Arc<ServerConfig>,
@@ -17,12 +17,13 @@ pub struct Tls {
 }
 
 impl Tls {
-    /// The certificate chain and its key (PEM files), required of every client. With `clients`, the
-    /// certificates of authorities, a client must show a certificate that one of them signed.
+    /// Reads the certificate chain and its key from PEM files. Every client must use TLS. If
+    /// `clients` is given, a file with certificates of authorities, a client must also present a
+    /// certificate that one of them signed.
     ///
     /// # Errors
     ///
-    /// The file that cannot be read or used.
+    /// A file cannot be read or used.
     pub fn from_files(
         certificate: &Path,
         key: &Path,
@@ -53,7 +54,7 @@ impl Tls {
         Ok(Self { config: Arc::new(config), required: true })
     }
 
-    /// Clients may do without.
+    /// Also admits clients that do not use TLS.
     #[must_use]
     pub fn optional(self) -> Self {
         Self { required: false, ..self }

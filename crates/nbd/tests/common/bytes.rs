@@ -1,4 +1,4 @@
-//! What a client says, byte by byte as the protocol is written down: nothing here is the server's.
+//! Messages of a client, encoded from the text of the protocol and independently of the codec.
 
 /// An option of the handshake.
 pub fn option_bytes(option: u32, data: &[u8]) -> Vec<u8> {
@@ -6,12 +6,12 @@ pub fn option_bytes(option: u32, data: &[u8]) -> Vec<u8> {
     [b"IHAVEOPT", &option.to_be_bytes()[..], &length.to_be_bytes(), data].concat()
 }
 
-/// A text behind its length.
+/// A string that is preceded by its length.
 pub fn string(text: &str) -> Vec<u8> {
     [&u32::try_from(text.len()).unwrap().to_be_bytes()[..], text.as_bytes()].concat()
 }
 
-/// The head of a request.
+/// The header of a request.
 pub fn request(kind: u16, flags: u16, cookie: u64, offset: u64, length: u32) -> Vec<u8> {
     let magic = 0x2560_9513u32.to_be_bytes();
     let mut bytes = [&magic[..], &flags.to_be_bytes(), &kind.to_be_bytes()].concat();

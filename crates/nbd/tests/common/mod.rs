@@ -1,5 +1,5 @@
-//! A client that says what it is told to, right or wrong, and exports that answer late.
-// Each test takes what it needs, and says what it leaves out.
+//! A client for tests, which can also send invalid messages, and exports that answer late or fail.
+// Each test uses a part of this module.
 #![allow(dead_code)]
 
 mod bytes;
@@ -38,7 +38,7 @@ pub const NO_HOLE: u16 = 2;
 pub const REQ_ONE: u16 = 8;
 pub const FAST_ZERO: u16 = 16;
 
-/// A served export in a folder of its own.
+/// A server of one export, at a socket in its own folder.
 pub struct Served {
     pub server: Option<Server>,
     pub socket: PathBuf,
@@ -67,7 +67,7 @@ pub fn memory(size: u64) -> MemoryExport {
     MemoryExport::new(ExportInfo::new(Bytes(size)))
 }
 
-/// At a socket of the test's.
+/// Starts a server at this socket.
 pub fn listen(mut options: ServerOptions, socket: &Path) -> Result<Server, NbdError> {
     options.listen.push(Listen::Unix(socket.to_owned()));
     Server::start(options)
@@ -86,18 +86,18 @@ impl Served {
         self.server.take().unwrap().stop()
     }
 
-    /// How many clients the server has now.
+    /// Number of clients that the server has now.
     pub fn clients(&self) -> usize {
         self.server.as_ref().unwrap().clients()
     }
 
-    /// Waits until that many clients are there.
+    /// Waits until the server has this number of clients.
     pub fn await_clients(&self, count: usize) {
         until("await_clients", || self.clients() == count);
     }
 }
 
-/// Waits until something holds.
+/// Waits until the condition holds.
 pub fn until(test: &'static str, holds: impl Fn() -> bool) {
     let _watchdog = watchdog(test);
     while !holds() {
@@ -107,25 +107,25 @@ pub fn until(test: &'static str, holds: impl Fn() -> bool) {
 
 pub fn connect(path: &Path) -> UnixStream {
     let stream = UnixStream::connect(path).unwrap();
-    // As a watchdog's: no machine is that slow.
+    // A hang must end at some time; no machine is so slow.
     stream.set_read_timeout(Some(Duration::from_secs(600))).unwrap();
     stream.set_write_timeout(Some(Duration::from_secs(600))).unwrap();
     stream
 }
 
-/// A reply: the cookie, and data or the error's number.
+/// A reply: the cookie, and the data or the error number.
 pub type Answer = (u64, Result<Vec<u8>, u32>);
 
 pub struct Client<S> {
     pub stream: S,
     pub structured: bool,
     next: u64,
-    /// Lengths of reads under way, for simple replies do not tell.
+    /// Cookies and lengths of reads in flight, because a simple reply does not contain its length.
     reads: Vec<(u64, usize)>,
 }
 
 impl<S: Read + Write> Client<S> {
-    /// Through the greeting.
+    /// Exchanges the greeting.
     pub fn greet(mut stream: S) -> Self {
         let mut greeting = [0; 18];
         stream.read_exact(&mut greeting).unwrap();
@@ -134,12 +134,12 @@ impl<S: Read + Write> Client<S> {
         Self::greeted(stream)
     }
 
-    /// Greeted already.
+    /// A client whose greeting has already been exchanged.
     pub fn greeted(stream: S) -> Self {
         Self { stream, structured: false, next: 1, reads: Vec::new() }
     }
 
-    /// To the transmission of an export, with block status where replies are structured.
+    /// Starts the transmission of an export; with structured replies, also negotiates block status.
     pub fn go(stream: S, name: &str, structured: bool) -> Self {
         let mut client = Self::greet(stream);
         client.choose(name, structured);
@@ -156,13 +156,13 @@ impl<S: Read + Write> Client<S> {
         self.option(7, &[string(name), vec![0, 0]].concat()).unwrap();
     }
 
-    /// An option; what was replied until the ACK, or the error.
+    /// Sends an option. Returns the replies before the ACK, or the error.
     pub fn option(&mut self, option: u32, data: &[u8]) -> Result<Vec<Vec<u8>>, u32> {
         self.stream.write_all(&option_bytes(option, data)).unwrap();
         self.replies(option).unwrap()
     }
 
-    /// What was replied to an option until the ACK, or the error.
+    /// Receives the replies to an option before the ACK, or the error.
     fn replies(&mut self, option: u32) -> io::Result<Result<Vec<Vec<u8>>, u32>> {
         let mut said = Vec::new();
         loop {
@@ -179,8 +179,8 @@ impl<S: Read + Write> Client<S> {
         }
     }
 
-    /// As [`go`](Self::go) without structured replies, in one message; an error where the server
-    /// hangs up.
+    /// Does the same as [`go`](Self::go) without structured replies, in one message. Fails if the
+    /// server disconnects.
     pub fn hurry(mut stream: S) -> io::Result<Self> {
         let go = option_bytes(7, &[string(""), vec![0, 0]].concat());
         stream.write_all(&[&3u32.to_be_bytes()[..], &go].concat())?;
@@ -207,7 +207,7 @@ impl<S: Read + Write> Client<S> {
         Ok(bytes)
     }
 
-    /// The next reply, whichever request it is for.
+    /// Receives the next reply, of any request.
     pub fn answer(&mut self) -> io::Result<Answer> {
         let magic = u32::from_be_bytes(self.take()?);
         if magic == 0x6744_6698 {
@@ -231,18 +231,18 @@ impl<S: Read + Write> Client<S> {
         self.stream.read_exact(&mut data)?;
         match u16::from_be_bytes([kind1, kind0]) {
             0 => Ok((cookie, Ok(Vec::new()))),
-            // The offset, or the context.
+            // Behind the offset of the data, or the id of the context.
             1 => Ok((cookie, Ok(data.split_off(8)))),
             5 => Ok((cookie, Ok(data.split_off(4)))),
             0x8001 => {
-                assert!(data.len() > 6, "an error has words");
+                assert!(data.len() > 6, "an error has a message");
                 Ok((cookie, Err(u32::from_be_bytes(data[..4].try_into().unwrap()))))
             }
             kind => panic!("a chunk of kind {kind}"),
         }
     }
 
-    /// One request and its reply.
+    /// Sends a request and receives its reply.
     pub fn ask(&mut self, kind: u16, flags: u16, offset: u64, length: u32) -> Result<Vec<u8>, u32> {
         let cookie = self.send(kind, flags, offset, length, &[]);
         let (of, answer) = self.answer().unwrap();
@@ -262,21 +262,22 @@ impl<S: Read + Write> Client<S> {
         answer.map(|data| assert!(data.is_empty()))
     }
 
-    /// The extents, as length and flags.
+    /// Requests the block status. Returns the length and flags of each extent.
     pub fn status(&mut self, flags: u16, offset: u64, length: u32) -> Result<Vec<(u32, u32)>, u32> {
         let data = self.ask(BLOCK_STATUS, flags, offset, length)?;
         let word = |bytes: &[u8]| u32::from_be_bytes(bytes.try_into().unwrap());
         Ok(data.chunks(8).map(|pair| (word(&pair[..4]), word(&pair[4..]))).collect())
     }
 
-    /// The server has closed.
+    /// Whether the server has closed the connection.
     pub fn is_over(&mut self) -> bool {
         matches!(self.stream.read(&mut [0; 1]), Ok(0))
             || matches!(self.stream.read(&mut [0; 1]), Err(e) if e.kind() != io::ErrorKind::WouldBlock)
     }
 }
 
-/// An export with a thread of its own, as a device has: it answers late, the last first.
+/// An export with its own thread, like a device: it completes requests after a delay, the last
+/// first.
 pub struct Late {
     info: ExportInfo,
     queue: Mutex<Sender<Vec<Request>>>,
@@ -308,11 +309,11 @@ impl Export for Late {
     }
 }
 
-/// An export that keeps some of its requests until the test opens it, and passes the others on.
+/// An export that holds some of its requests back until the test opens it.
 pub struct Gate<E> {
     inner: E,
     keeps: fn(Op) -> bool,
-    /// Those it keeps; none: it is open.
+    /// The requests that are held back; `None` once it is open.
     kept: Mutex<Option<Vec<Request>>>,
     more: Condvar,
 }
@@ -322,14 +323,14 @@ impl<E: Export> Gate<E> {
         Self { inner, keeps, kept: Mutex::new(Some(Vec::new())), more: Condvar::new() }
     }
 
-    /// Waits until it keeps so many requests.
+    /// Waits until it holds back this number of requests.
     pub fn await_kept(&self, count: usize) {
         let _watchdog = watchdog("Gate::await_kept");
         let fewer = |kept: &mut Option<Vec<_>>| kept.as_ref().is_some_and(|k| k.len() < count);
         drop(self.more.wait_while(self.kept.lock().unwrap(), fewer).unwrap());
     }
 
-    /// Passes on what it keeps, the last first, and all that follows.
+    /// Passes on the requests held back, the last first, and all requests from now on.
     pub fn open(&self) {
         let mut kept = self.kept.lock().unwrap().take().unwrap_or_default();
         kept.reverse();
@@ -351,7 +352,8 @@ impl<E: Export> Export for Gate<E> {
     }
 }
 
-/// An export with bad places: at 0 a medium error, at 4096 no answer at all, elsewhere no space.
+/// An export that fails: with a medium error at offset 0, without an answer at 4096, and for lack
+/// of space elsewhere.
 pub struct Faulty;
 
 impl Export for Faulty {
@@ -374,8 +376,8 @@ impl Export for Faulty {
     }
 }
 
-/// What a program printed, which must have succeeded; nothing where it is not installed, and then
-/// it is said which test that skips.
+/// Runs a program that must succeed, and returns its output. If it is not installed, reports that
+/// the test is skipped and returns `None`.
 pub fn run(test: &str, program: &str, words: &[&str]) -> Option<String> {
     let output = match Command::new(program).args(words).output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
