@@ -1,15 +1,16 @@
-//! What every served device can do.
+//! The operations that every served device has besides those of an export.
 
 use crate::error::BlockError;
 use crate::status::Status;
 use gordon_nbd::Export;
 
-/// What every way of serving can do.
+/// A device that is served: an export with a status, background work and an orderly end.
 pub(crate) trait BlockDevice: Export {
     fn status(&self) -> Status;
-    /// Lets the layer work in the background; true if there may be more.
+    /// Does background work. Returns whether there may be more to do.
     fn idle(&self) -> bool;
-    /// Requests taken so far.
+    /// Number of requests received since the start, to detect idle time.
     fn taken(&self) -> u64;
+    /// Writes out everything and closes the device. No client may be connected.
     fn close(&self) -> Result<(), BlockError>;
 }

@@ -1,9 +1,9 @@
-//! Real time for something simulated: requests go into it at the time at which they come, and are
-//! answered when the time of their answer has come.
+//! A simulation that follows the clock of the host: requests enter it when they arrive, and are
+//! answered when their simulated completion time has come.
 //!
-//! What follows from an event is simulated at that very time ([`RealTimeSim`]), however late the
-//! thread that does it was woken; so lateness does not add up. A client is answered a little late,
-//! by what the system takes to wake a thread; [`Lateness`] says how much.
+//! An event, and everything that follows from it, is simulated at its own time ([`RealTimeSim`]),
+//! however late the thread was woken. Lateness therefore does not accumulate. Replies are late only
+//! by the time that the system takes to wake a thread, which [`Lateness`] measures.
 
 use crate::lateness::{Lateness, LatenessRecorder};
 use crate::threads::spawn;
@@ -18,34 +18,35 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The last stretch before an answer is due is waited for awake.
-const AWAKE: Duration = Duration::from_micros(30);
+/// The thread sleeps until this time before the next event, and busy-waits for the rest, because a
+/// sleep may end too late.
+const BUSY_WAIT: Duration = Duration::from_micros(30);
 
-/// What is simulated. It moves only when asked.
+/// A simulation that advances only when it is called.
 pub(super) trait Simulated: Send + 'static {
-    /// A request on its way back.
+    /// The answer to a request.
     type Answer: Send + 'static;
 
-    /// When the next event happens.
+    /// Time of the next event, if any.
     fn next_at(&self) -> Option<Ns>;
 
-    /// Simulates it.
+    /// Simulates the next event.
     fn step(&mut self);
 
-    /// Hands over the requests that have ended since it was asked last.
+    /// Passes on the answers to requests that completed since the last call. They may be due later.
     fn ended(&mut self, each: impl FnMut(DueAnswer<Self::Answer>));
 }
 
-/// An answer and its time.
+/// An answer and the time at which it is due.
 pub(super) struct DueAnswer<A> {
     pub answer: A,
-    /// When the request came.
+    /// When the request arrived.
     pub arrived_at: Ns,
-    /// When it is to be answered.
+    /// When the answer is due.
     pub at: Ns,
 }
 
-/// One that waits for it: of several at a time, the first comes first.
+/// An answer that is not due yet. Answers due at the same time keep the order of their completion.
 struct WaitingAnswer<A> {
     due: DueAnswer<A>,
     order: u64,
@@ -74,20 +75,21 @@ impl<A> Ord for WaitingAnswer<A> {
     }
 }
 
-/// What is simulated, and the answers that wait for their time, up to a time that others tell.
+/// A simulation and the answers that are not due yet. The caller passes the current time, so that
+/// tests can choose it.
 pub(super) struct RealTimeSim<S: Simulated> {
     simulated: S,
     waiting: BinaryHeap<Reverse<WaitingAnswer<S::Answer>>>,
     order: u64,
-    record: LatenessRecorder,
+    lateness: LatenessRecorder,
 }
 
 impl<S: Simulated> RealTimeSim<S> {
     pub fn new(simulated: S) -> Self {
-        Self { simulated, waiting: BinaryHeap::new(), order: 0, record: LatenessRecorder::new() }
+        Self { simulated, waiting: BinaryHeap::new(), order: 0, lateness: LatenessRecorder::new() }
     }
 
-    /// Simulates up to `now`, and then does something to it.
+    /// Simulates up to `now`, and then calls `act`.
     pub fn with<T>(&mut self, now: Ns, act: impl FnOnce(&mut S, Ns) -> T) -> T {
         self.advance(now);
         let result = act(&mut self.simulated, now);
@@ -95,7 +97,7 @@ impl<S: Simulated> RealTimeSim<S> {
         result
     }
 
-    /// Simulates up to `now`; the answers that are due by then.
+    /// Simulates up to `now`. Returns the answers that are due by then.
     pub fn ready(&mut self, now: Ns) -> Vec<DueAnswer<S::Answer>> {
         self.advance(now);
         let mut ready = Vec::new();
@@ -103,13 +105,13 @@ impl<S: Simulated> RealTimeSim<S> {
             && first.0.due.at <= now
         {
             let due = PeekMut::pop(first).0.due;
-            self.record.note(due.arrived_at, due.at, now);
+            self.lateness.record(due.arrived_at, due.at, now);
             ready.push(due);
         }
         ready
     }
 
-    /// When there is something to do.
+    /// Time of the next event or due answer.
     pub fn next(&self) -> Option<Ns> {
         let due = self.waiting.peek().map(|first| first.0.due.at);
         due.into_iter().chain(self.simulated.next_at()).min()
@@ -131,22 +133,23 @@ impl<S: Simulated> RealTimeSim<S> {
     }
 }
 
-/// What the thread and all others know.
+/// The state that the thread of the clock shares with others.
 struct ClockState<S: Simulated> {
-    /// And whether it is over.
+    /// The simulation, and whether it is stopped.
     sim: Mutex<(RealTimeSim<S>, bool)>,
     wakeup: Condvar,
     start: Instant,
 }
 
-/// A simulation in real time, from when it is started until it is stopped.
+/// A simulation in real time, from its start until it is stopped.
 pub(super) struct SimClock<S: Simulated> {
     shared: Arc<ClockState<S>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl<S: Simulated> SimClock<S> {
-    /// `answer` is called from a thread of the clock's, which nobody may hold up.
+    /// Starts the thread of the clock. It calls `answer`, which must not block, for each answer
+    /// that is due.
     pub fn start(
         simulated: S,
         answer: impl Fn(S::Answer) + Send + 'static,
@@ -159,7 +162,7 @@ impl<S: Simulated> SimClock<S> {
         Ok(Arc::new(Self { shared, thread: Mutex::new(Some(thread)) }))
     }
 
-    /// Does something to what is simulated, now.
+    /// Calls `act` with the simulation at the current time.
     pub fn with<T>(&self, act: impl FnOnce(&mut S, Ns) -> T) -> T {
         let mut sim = self.shared.lock();
         let now = self.shared.now();
@@ -169,25 +172,25 @@ impl<S: Simulated> SimClock<S> {
         result
     }
 
-    /// Looks at it as it is now.
+    /// Calls `look` with the simulation, advanced to the current time, and the lateness so far.
     pub fn observe<T>(&self, look: impl FnOnce(&S, Ns, Lateness) -> T) -> T {
         let mut sim = self.shared.lock();
         let now = self.shared.now();
         sim.0.advance(now);
-        look(&sim.0.simulated, now, sim.0.record.lateness())
+        look(&sim.0.simulated, now, sim.0.lateness.lateness())
     }
 
-    /// Answers nothing that is not due, and simulates no more.
+    /// Stops the simulation. Answers that are not due yet are not given.
     pub fn stop(&self) {
         self.shared.lock().1 = true;
         self.shared.wakeup.notify_all();
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // One that panicked has said so.
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
     }
 
-    /// What is simulated, when it is stopped.
+    /// Calls `act` with the simulation, after a stop.
     pub fn after<T>(&self, act: impl FnOnce(&mut S) -> T) -> T {
         act(&mut self.shared.lock().0.simulated)
     }
@@ -208,9 +211,10 @@ impl<S: Simulated> ClockState<S> {
         Ns(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// Keeps the clock: simulates, and answers what is due.
+    /// The loop of the clock's thread: simulates, and gives the answers that are due.
     fn run(&self, answer: impl Fn(S::Answer)) {
-        // Waking is late by the slack that the system may take, 50 us by default. Best effort.
+        // The kernel may delay a wake-up by the timer slack, 50 us by default. If it cannot be
+        // reduced, replies are that much later.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         let mut sim = self.lock();
         loop {
@@ -229,8 +233,8 @@ impl<S: Simulated> ClockState<S> {
                 continue;
             };
             let left = Duration::from_nanos(next.0.saturating_sub(self.now().0));
-            if left > AWAKE {
-                let wait = self.wakeup.wait_timeout(sim, left - AWAKE);
+            if left > BUSY_WAIT {
+                let wait = self.wakeup.wait_timeout(sim, left - BUSY_WAIT);
                 sim = wait.unwrap_or_else(PoisonError::into_inner).0;
             } else {
                 drop(sim);

@@ -1,29 +1,31 @@
-//! From a part of the catalogue to what an image is of.
+//! The device parameters of an image, derived from a part of the catalogue.
 
 use crate::error::BlockError;
 use gordon_ssd::SsdConfig;
 use gordon_store::{DeviceParams, Faults};
 use gordon_units::Bytes;
 
-/// What is chosen beside the part.
+/// A part of the catalogue, and the choices for an image of it.
 #[derive(Clone, Debug)]
 pub struct Part {
-    /// The part, its capacity what is to be exported.
+    /// The part. Its capacity is the size of the exported device.
     pub config: SsdConfig,
-    /// Its name.
+    /// Name of the part.
     pub name: String,
-    /// Of bad blocks, faults and random choices.
+    /// Seed of bad blocks, faults and random choices.
     pub seed: u64,
-    /// Beside what the part says of erase budgets and bad blocks.
+    /// Injected faults. The erase budget, its spread and the factory bad blocks are those of the
+    /// part in any case.
     pub faults: Option<Faults>,
 }
 
-/// The largest unit that is chosen where the part does not say: what most file systems write.
+/// Largest mapping unit that is chosen if the part does not set one: the block size of most file
+/// systems.
 const UNIT: Bytes = Bytes(4096);
 
-/// The device that an image of the part holds. Where the part does not say, units of 4 KiB are
-/// mapped, so that small writes do not cost a super-page each. A small device gets as many blocks
-/// more as it takes to keep those that recovery needs.
+/// The device parameters of an image of the part. If the part does not set the mapping unit, it is
+/// 4 KiB at most, so that a small write does not take a whole super-page. A small device gets
+/// additional blocks until there are enough for the recovery reserve.
 pub fn describe(part: &Part) -> Result<DeviceParams, BlockError> {
     let mut config = part.config.clone();
     if config.super_page.unit.is_none() && *config.super_page.size > UNIT {
@@ -33,7 +35,7 @@ pub fn describe(part: &Part) -> Result<DeviceParams, BlockError> {
     loop {
         let now = *config.geometry.blocks_per_plane;
         let more = now < 2 * blocks + 8;
-        match fixed(&config, part) {
+        match params(&config, part) {
             Ok(device) => return Ok(device),
             Err(BlockError::Device(error)) if error.wants_room() && more => {}
             Err(BlockError::Part(error)) if error.wants_room() && more => {}
@@ -43,9 +45,9 @@ pub fn describe(part: &Part) -> Result<DeviceParams, BlockError> {
     }
 }
 
-fn fixed(config: &SsdConfig, part: &Part) -> Result<DeviceParams, BlockError> {
-    let (layout, knobs, _) = config.parts(part.seed)?;
-    let mut device = DeviceParams::new(&part.name, &layout, &knobs, *config.capacity);
+fn params(config: &SsdConfig, part: &Part) -> Result<DeviceParams, BlockError> {
+    let (layout, ftl_config, _) = config.parts(part.seed)?;
+    let mut device = DeviceParams::new(&part.name, &layout, &ftl_config, *config.capacity);
     let endurance = &config.endurance;
     device.faults = Faults {
         erase_budget: *endurance.erase_budget,

@@ -1,4 +1,4 @@
-//! Why a device is not served.
+//! Errors of serving a device. The text of an error has its hint on a line of its own.
 
 use gordon_ssd::SsdError;
 use gordon_store::{DeviceError, ImageError, IoError};
@@ -6,26 +6,26 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why a device cannot be served. The text has the hint on its own line.
+/// Why a device cannot be served, or was not closed cleanly.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BlockError {
-    /// The image.
+    /// The image cannot be opened or mounted.
     #[error(transparent)]
     Image(#[from] ImageError),
-    /// The part that gives the times.
+    /// The part is invalid.
     #[error(transparent)]
     Part(#[from] SsdError),
-    /// The part cannot become an image.
+    /// No image can be made of the part.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The file that is to be a disk.
+    /// The file cannot be served as a disk.
     #[error(transparent)]
     Disk(#[from] DiskFileError),
-    /// It could not be left in order.
+    /// The image could not be closed cleanly.
     #[error("the image could not be left in order: {0}; the next start makes it good")]
     Close(IoError),
-    /// The system lacks something.
+    /// The system refuses a thread.
     #[error("cannot serve: {0}")]
     System(#[from] io::Error),
 }
@@ -34,60 +34,60 @@ pub enum BlockError {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DiskFileError {
-    /// It is not there.
+    /// The file does not exist.
     #[error("{0}: no such file\n  try: truncate -s 8G {0}")]
     Missing(PathBuf),
-    /// Somebody else has it.
+    /// Another process has locked the file.
     #[error("{0}: in use by another process\n  try: stop it first")]
     InUse(PathBuf),
-    /// It cannot be opened.
+    /// The file cannot be opened.
     #[error("{path}: {error}")]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         error: io::Error,
     },
-    /// Nothing in it.
+    /// The file is empty.
     #[error("{0}: an empty file\n  try: truncate -s 8G {0}")]
     Empty(PathBuf),
-    /// Not a disk's.
+    /// The length is not a multiple of the sector size.
     #[error(
         "{path}: {len} bytes are not a multiple of 512-byte sectors\n  try: truncate -s %512 {path}"
     )]
     Ragged {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// How long it is.
+        /// Its length in bytes.
         len: u64,
     },
-    /// It is what the store makes.
+    /// The file is a flash image of the store.
     #[error(
         "{path}: a flash image, and {name} is a disk\n  try: a plain file, or no preset of a disk"
     )]
     Image {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// The disk.
+        /// Name of the disk as which it was to be served.
         name: String,
     },
-    /// More than the disks hold.
+    /// The file is larger than the disks.
     #[error(
         "{path}: {len} bytes do not fit on {name}, which holds {capacity}\n  try: a larger disk, or --stripe {stripe}"
     )]
     Large {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// How long it is.
+        /// Its length in bytes.
         len: u64,
-        /// The disk.
+        /// Name of the disk.
         name: String,
-        /// What it holds.
+        /// Capacity of the disks in bytes.
         capacity: u64,
-        /// So many of it would do.
+        /// Number of disks that are large enough together.
         stripe: u64,
     },
-    /// The last sync.
+    /// The sync at the end failed.
     #[error("{0}: could not be synced: {1}")]
     Sync(PathBuf, io::Error),
 }

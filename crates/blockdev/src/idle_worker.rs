@@ -1,4 +1,4 @@
-//! Work in the background: when clients have asked nothing for a while.
+//! A thread for background work while clients are idle.
 
 use crate::block_device::BlockDevice;
 use crate::threads::spawn;
@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// How long nothing is asked until the layer works by itself.
+/// Time without requests after which background work starts.
 const IDLE_AFTER: Duration = Duration::from_millis(20);
 
-/// Lets a device work in the background until it is dropped.
+/// The thread for background work of a device. Dropping it ends the thread.
 pub struct IdleWorker {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -42,7 +42,7 @@ impl Drop for IdleWorker {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // One that panicked has said so.
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
     }

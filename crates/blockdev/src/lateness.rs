@@ -1,37 +1,37 @@
-//! How far answers were from the time asked for.
+//! Measurement of how late answers are, compared with their simulated time.
 
 use gordon_units::Ns;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// In nanoseconds: what is later counts as that late.
+/// An hour in nanoseconds: the largest lateness that the histogram records.
 const HOUR: u64 = 3_600_000_000_000;
 
-/// How far answers were from the time asked for: measured.
+/// How late answers were, compared with their simulated time. All values are measured.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Lateness {
-    /// Requests answered.
+    /// Number of answered requests.
     pub requests: u64,
-    /// Simulated response times, summed over those, in ns. A total: its growth in a stretch of time
-    /// over that stretch is how many were on their way, on average.
+    /// Sum of the simulated response times of these requests in ns. Its growth in an interval,
+    /// divided by the interval, is the mean number of requests in flight in the simulation.
     pub asked_ns: u64,
-    /// Times from request to answer, summed.
+    /// Sum of the measured response times in ns.
     pub got_ns: u64,
-    /// Mean simulated response time, in us.
+    /// Mean simulated response time in us.
     pub asked_mean_us: f64,
-    /// Mean time from request to answer, in us.
+    /// Mean measured response time in us.
     pub got_mean_us: f64,
-    /// Late by, in us: mean, half of them at most, 99 of 100 at most, all at most.
+    /// Mean lateness in us.
     pub late_mean_us: f64,
-    /// The median.
+    /// Median of the lateness in us.
     pub late_p50_us: f64,
-    /// The 99th percentile.
+    /// 99th percentile of the lateness in us.
     pub late_p99_us: f64,
-    /// The worst.
+    /// Maximum of the lateness in us.
     pub late_max_us: f64,
 }
 
-/// Counts it.
+/// Records the lateness of answers.
 pub(super) struct LatenessRecorder {
     asked: u128,
     got: u128,
@@ -44,14 +44,14 @@ impl LatenessRecorder {
         Self { asked: 0, got: 0, late }
     }
 
-    /// A request came, its answer was due, and is given now.
-    pub fn note(&mut self, came: Ns, due: Ns, now: Ns) {
-        self.asked += u128::from(due.0.saturating_sub(came.0));
-        self.got += u128::from(now.0.saturating_sub(came.0));
+    /// Records an answer that is given `now` to a request that arrived at `arrived_at`.
+    pub fn record(&mut self, arrived_at: Ns, due: Ns, now: Ns) {
+        self.asked += u128::from(due.0.saturating_sub(arrived_at.0));
+        self.got += u128::from(now.0.saturating_sub(arrived_at.0));
         self.late.saturating_record(now.0.saturating_sub(due.0));
     }
 
-    // Sums of nanoseconds, as means in us.
+    // Sums of nanoseconds become means in us, for which 53 bits are enough.
     #[allow(clippy::cast_precision_loss)]
     pub fn lateness(&self) -> Lateness {
         let requests = self.late.len();

@@ -1,11 +1,13 @@
-//! A flash image as a block device: the store behind an export, at full speed or in the time that
-//! the simulated flash would take; a plain file in the time of simulated disks ([`DiskFile`]); and
-//! what they tell of themselves.
+//! Block devices as exports of an NBD server: flash images ([`ServedImage`]) and plain files that
+//! stand for disks ([`DiskFile`]), at full speed or in the time of simulated devices, with status
+//! and metrics.
 //!
-//! The store carries operations out and knows no time; the simulated die groups know time and no
-//! bytes. Here both come together: with [`Pace::Real`] each operation that the store issues takes
-//! bus and die in simulation, and the layer hears that it is done, so that the client is answered,
-//! when that time has come.
+//! The store moves bytes and has no notion of time; the simulated die groups have times and no
+//! bytes. With [`Pace::Real`], each operation that the store issues also occupies a bus and dies in
+//! the simulation. The translation layer learns that the operation has completed, and the client is
+//! answered, when its simulated time has come.
+//!
+//! docs/design/nbd.md describes the model, what is not simulated, and measurements.
 #![forbid(unsafe_code)]
 
 mod block_device;

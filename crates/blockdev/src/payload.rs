@@ -1,15 +1,16 @@
-//! Requests of clients as requests of the store.
+//! Requests of NBD clients as commands of the store, and completions of the store as replies.
 
 use gordon_nbd::{AllocationExtent, Errno, ExportInfo, MAX_EXTENTS, Op, Request};
 use gordon_store::{Command, Completion, Engine, IoError, Payload, SECTOR};
 use gordon_units::{Bytes, Ns};
 
-/// A client's request on its way through the store; or none, for the server's own.
+/// A request of a client in the store; `None` for requests that the store makes itself.
 #[derive(Debug, Default)]
 pub(super) struct NbdPayload {
     pub request: Option<Request>,
-    /// When it came, and what its way to the host and back adds.
+    /// When the request arrived, in simulated time.
     pub arrived_at: Ns,
+    /// Time for the host and its link, which is added to the completion time.
     pub link_time: Ns,
 }
 
@@ -23,8 +24,8 @@ impl Payload for NbdPayload {
     }
 }
 
-/// What a request asks of the store; answered at once where the store is not needed, or its engine
-/// has only to be looked at.
+/// The command of the store for a request. Requests that need no command are answered at once, and
+/// `None` is returned; `look` calls its argument with the engine, to read its state.
 pub(super) fn to_command(
     request: Request,
     look: impl FnOnce(&mut dyn FnMut(&Engine<NbdPayload>)),
@@ -33,8 +34,9 @@ pub(super) fn to_command(
         Op::Read { offset } => Command::Read { offset },
         Op::Write { offset, fua } => Command::Write { offset, fua },
         Op::Flush => Command::Flush,
-        // Parts of units are zeroed, which a trim need not do: a hole punched into a loop device
-        // over nbdfuse comes as a trim, and Linux takes it for zeros.
+        // A trim that covers mapping units only in part is a write of zeroes. The protocol does not
+        // require it, but nbdfuse turns a hole punched into a file into a trim, and Linux expects
+        // zeroes there.
         Op::Trim { offset, length, fua } => {
             let mut whole = false;
             look(&mut |engine| {
@@ -47,7 +49,7 @@ pub(super) fn to_command(
                 Command::WriteZeroes { offset, length, fua }
             }
         }
-        // Later writes have room for sure, wherever they go.
+        // `no_hole` needs no attention: the store has space for a write to any page.
         Op::WriteZeroes { offset, length, fua, .. } => Command::WriteZeroes { offset, length, fua },
         Op::Cache { .. } => {
             request.done();
@@ -68,7 +70,7 @@ pub(super) fn to_command(
     Some((command, NbdPayload { request: Some(request), ..NbdPayload::default() }))
 }
 
-/// Answers the client.
+/// Answers the client of a completed command.
 pub(super) fn reply(completion: Completion<NbdPayload>) {
     let Some(request) = completion.payload.request else { return };
     let errno = match completion.result {
@@ -93,7 +95,7 @@ pub(super) fn reply(completion: Completion<NbdPayload>) {
     request.fail(errno, why);
 }
 
-/// What clients are told of a device.
+/// The properties of the export of an image.
 pub(crate) fn export_info(engine: &Engine<NbdPayload>) -> ExportInfo {
     let image = engine.image();
     let resolved = image.resolved();

@@ -1,4 +1,4 @@
-//! A device that is being served, and how a flash image becomes one.
+//! Opening a flash image, and the handle of any device that is served.
 
 use crate::block_device::BlockDevice;
 use crate::error::BlockError;
@@ -15,16 +15,16 @@ use gordon_units::{Bytes, Ns};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How fast it answers.
+/// The pace at which requests are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as it can.
+    /// As fast as possible.
     Full,
-    /// In the time that the flash or the disk would take.
+    /// In the time that the simulated flash or disk takes.
     Real,
 }
 
-/// An image that is open, as something to serve.
+/// An open image that can be served.
 pub struct ServedImage {
     image: Image,
     part: Option<(Timing, Ns, Option<Bytes>)>,
@@ -32,13 +32,14 @@ pub struct ServedImage {
     salvage: bool,
 }
 
-/// A device being served.
+/// The handle of a device that is served.
 #[derive(Clone)]
 pub struct Serving(pub(crate) Arc<dyn BlockDevice>);
 
 impl ServedImage {
-    /// Opens an image. Without a `part` the status has no flash time. With `salvage` it is opened
-    /// to read what can be proved, and nothing is written to it.
+    /// Opens an image. `part` gives the times of the flash; without it the status has no busy
+    /// times, and the pace is always full. With `salvage` the image is opened read-only, and only
+    /// data that can be verified are readable.
     pub fn open(
         path: &Path,
         backend: Backend,
@@ -55,13 +56,13 @@ impl ServedImage {
         Ok(Self { image: Image::open(path, backend, !salvage)?, part, pace, salvage })
     }
 
-    /// The image.
+    /// The open image.
     pub fn image(&self) -> &Image {
         &self.image
     }
 
-    /// Brings the layer up. Nothing is served before what a power cut left is repaired. Returns
-    /// what the mount has to report, too.
+    /// Mounts the image: recovery from a power cut ends before the first request is served. Returns
+    /// the device and the warnings of the mount.
     pub fn start(self) -> Result<(Serving, Vec<String>), BlockError> {
         let Self { image, part, pace, salvage } = self;
         let open = if salvage { Engine::<NbdPayload>::salvage } else { Engine::<NbdPayload>::open };
@@ -78,23 +79,24 @@ impl ServedImage {
 }
 
 impl Serving {
-    /// The export.
+    /// The export, for a server.
     pub fn export(&self) -> Arc<dyn Export> {
         self.0.clone()
     }
 
-    /// What it tells of itself.
+    /// The status of the device now.
     #[must_use]
     pub fn status(&self) -> Status {
         self.0.status()
     }
 
-    /// Lets the layer work while nobody asks for anything, until the returned guard is dropped.
+    /// Starts a thread for background work in idle time. It ends when the returned guard is
+    /// dropped.
     pub fn start_idle_worker(&self) -> Result<IdleWorker, BlockError> {
         Ok(IdleWorker::start(self.0.clone())?)
     }
 
-    /// Writes everything out and leaves the image in order. To be called when no client is left.
+    /// Writes out everything and closes the device cleanly. No client may be connected.
     pub fn close(&self) -> Result<(), BlockError> {
         self.0.close()
     }

@@ -1,7 +1,8 @@
 //! A store whose operations take the time of simulated flash.
 //!
-//! The store moves the bytes of an operation when the layer issues it; then the operation goes to
-//! the simulated die groups, and the layer hears that it is done when their clock says so.
+//! The store moves the bytes of an operation when the translation layer issues it. The operation
+//! then occupies the simulated die groups, and its completion is reported to the layer at its
+//! simulated time.
 
 #[cfg(test)]
 mod tests;
@@ -14,18 +15,19 @@ use gordon_ssd::{CommandKind, DieGroupStats, DieGroups, FlashCommand};
 use gordon_store::{CompletedOp, Completion, Engine, Payload};
 use gordon_units::Ns;
 
-/// A store and its operations on their way. It moves only when asked.
+/// A store and its operations in flight. It advances only when it is called.
 pub(super) struct SimulatedTiming<P> {
     pub engine: Engine<P>,
-    /// Requests that have ended since somebody looked.
+    /// Requests that completed and have not been taken yet.
     pub ended: Vec<Completion<P>>,
-    /// When those ended.
+    /// The time at which those completed.
     now: Ns,
     die_groups: DieGroups,
     layout: Layout,
     slots: u32,
-    /// By tag: operations on the die groups.
-    flying: Vec<Option<CompletedOp>>,
+    /// The operations on the die groups, by tag.
+    in_flight: Vec<Option<CompletedOp>>,
+    /// Unused tags.
     free: Vec<u32>,
 }
 
@@ -41,34 +43,34 @@ impl<P: Payload> SimulatedTiming<P> {
             die_groups,
             layout,
             slots,
-            flying: vec![],
+            in_flight: vec![],
             free: vec![],
         }
     }
 
-    /// When the next event happens.
+    /// Time of the next event, if any.
     pub fn next_at(&self) -> Option<Ns> {
         self.die_groups.next_at()
     }
 
-    /// How long buses and die groups were busy.
+    /// How long buses and die groups were busy since the start.
     pub fn busy(&self) -> Busy {
-        let DieGroupStats { bus_busy, group_busy: lane_busy, .. } = self.die_groups.stats();
+        let DieGroupStats { bus_busy, group_busy, .. } = self.die_groups.stats();
         let ns = |times: Vec<Ns>| times.into_iter().map(|time| time.0).collect();
-        Busy { buses: ns(bus_busy), dies: ns(lane_busy) }
+        Busy { buses: ns(bus_busy), dies: ns(group_busy) }
     }
 
-    /// Whether nothing is on the die groups.
+    /// Whether no operation is on the die groups.
     fn is_empty(&self) -> bool {
-        self.flying.len() == self.free.len()
+        self.in_flight.len() == self.free.len()
     }
 
-    /// Simulates the next event, and sends on its way what follows; when that is.
+    /// Simulates the next event and issues the operations that follow. Returns its time.
     pub fn step(&mut self) -> Ns {
         let (at, done) = self.die_groups.step();
         if let Some(done) = done {
             let completed =
-                self.flying[done.command.tag as usize].take().expect("it was in flight");
+                self.in_flight[done.command.tag as usize].take().expect("it was in flight");
             self.free.push(done.command.tag);
             self.engine.done(completed);
             self.issue(at);
@@ -76,28 +78,30 @@ impl<P: Payload> SimulatedTiming<P> {
         at
     }
 
-    /// Sends what the store has issued on its way, at this time.
+    /// Issues the ready operations of the store at this time.
     pub fn issue(&mut self, now: Ns) {
         self.now = now;
         loop {
-            self.launch(now);
-            let flies = !self.is_empty();
-            if flies && self.engine.failure().is_none() || !self.engine.kick() {
+            self.issue_ready(now);
+            // If nothing is in flight, requests may wait for the write buffer to be written out;
+            // after a failure of the file they can only fail.
+            let waits = !self.is_empty() && self.engine.failure().is_none();
+            if waits || !self.engine.kick() {
                 break;
             }
         }
         self.engine.finished(&mut self.ended);
     }
 
-    fn launch(&mut self, now: Ns) {
+    fn issue_ready(&mut self, now: Ns) {
         while let Some(completed) = self.engine.next_op() {
             let tag = self.free.pop().unwrap_or_else(|| {
-                self.flying.push(None);
-                u32::try_from(self.flying.len() - 1).expect("few operations in flight")
+                self.in_flight.push(None);
+                u32::try_from(self.in_flight.len() - 1).expect("few operations in flight")
             });
-            self.flying[tag as usize] = Some(completed);
+            self.in_flight[tag as usize] = Some(completed);
             let background = completed.copies;
-            let ((block, page), share, kind) = match completed.op {
+            let ((block, page), transfer_slots, kind) = match completed.op {
                 FlashOp::Read { ppn, slots, .. } => {
                     (self.layout.place_of(ppn), slots, CommandKind::Read)
                 }
@@ -106,17 +110,15 @@ impl<P: Payload> SimulatedTiming<P> {
                 }
                 FlashOp::Erase { block } => ((block, 0), 0, CommandKind::Erase),
             };
-            self.die_groups.issue(
-                now,
-                FlashCommand { block, page, transfer_slots: share, tag, kind, background },
-            );
+            self.die_groups
+                .issue(now, FlashCommand { block, page, transfer_slots, tag, kind, background });
         }
     }
 
-    /// Ends at once what is on its way: nobody waits for it any more.
-    pub fn land(&mut self) {
-        let flying: Vec<_> = self.flying.iter_mut().filter_map(Option::take).collect();
-        flying.into_iter().for_each(|completed| self.engine.done(completed));
+    /// Completes all operations in flight at once. No client waits for their simulated times.
+    pub fn complete_all(&mut self) {
+        let all: Vec<_> = self.in_flight.iter_mut().filter_map(Option::take).collect();
+        all.into_iter().for_each(|completed| self.engine.done(completed));
         self.engine.run();
     }
 }
@@ -134,8 +136,8 @@ impl Simulated for SimulatedTiming<NbdPayload> {
 
     fn ended(&mut self, mut each: impl FnMut(DueAnswer<Self::Answer>)) {
         for answer in self.ended.drain(..) {
-            let NbdPayload { arrived_at: came, link_time: way, .. } = answer.payload;
-            each(DueAnswer { answer, arrived_at: came, at: self.now + way });
+            let NbdPayload { arrived_at, link_time, .. } = answer.payload;
+            each(DueAnswer { answer, arrived_at, at: self.now + link_time });
         }
     }
 }

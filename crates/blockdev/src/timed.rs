@@ -1,4 +1,4 @@
-//! In the time that the simulated flash would take.
+//! An export of a flash image in the time of the simulated flash.
 
 use crate::block_device::BlockDevice;
 use crate::clock::SimClock;
@@ -15,17 +15,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 
-/// A store whose operations take flash time.
+/// An export whose operations take the time of the simulated flash.
 pub(super) struct TimedExport {
     clock: Arc<SimClock<SimulatedTiming<NbdPayload>>>,
+    /// Latency of the host, added to each request.
     latency: Ns,
+    /// Rate of the host's link in bytes a second; `None` if transfers take no time.
     link: Option<Bytes>,
     info: ExportInfo,
     taken: AtomicU64,
-    /// When the last request came.
+    /// When the last request arrived, in ns.
     last: AtomicU64,
-    /// Syncs for answers that have to be durable.
-    syncing: Mutex<Option<JoinHandle<()>>>,
+    /// The thread that syncs the image before durable requests are answered.
+    sync_thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl TimedExport {
@@ -35,24 +37,24 @@ impl TimedExport {
     ) -> Result<Arc<Self>, BlockError> {
         let (info, syncer) = (payload::export_info(&engine), engine.syncer());
         let (sender, receiver) = mpsc::channel::<Completion<NbdPayload>>();
-        let tell = move |completion: Completion<NbdPayload>| {
+        let answer = move |completion: Completion<NbdPayload>| {
             if completion.durable && completion.result.is_ok() {
-                // Where that thread is gone, the request is dropped, which answers an error.
+                // If the thread is gone, the request is dropped, which answers it with an error.
                 let _ = sender.send(completion);
             } else {
                 payload::reply(completion);
             }
         };
-        let clock = SimClock::start(SimulatedTiming::new(engine, &timing), tell)?;
+        let clock = SimClock::start(SimulatedTiming::new(engine, &timing), answer)?;
         let sync = move || sync_and_answer(&syncer, &receiver);
         let thread = spawn("block-sync", sync)?;
         let (taken, last) = (AtomicU64::new(0), AtomicU64::new(0));
-        let syncing = Mutex::new(Some(thread));
-        Ok(Arc::new(Self { clock, latency, link, info, taken, last, syncing }))
+        let sync_thread = Mutex::new(Some(thread));
+        Ok(Arc::new(Self { clock, latency, link, info, taken, last, sync_thread }))
     }
 }
 
-/// One sync for all who wait.
+/// The loop of the sync thread. One sync serves all completions that wait.
 fn sync_and_answer(syncer: &Syncer, receiver: &mpsc::Receiver<Completion<NbdPayload>>) {
     while let Ok(first) = receiver.recv() {
         let all: Vec<_> = std::iter::once(first).chain(receiver.try_iter()).collect();
@@ -77,15 +79,14 @@ impl Export for TimedExport {
             let after = now.0 - self.last.swap(now.0, Ordering::Relaxed);
             sim.engine.record_arrival(after, batch.len());
             for request in batch.drain(..) {
-                // Not modelled: requests that wait for each other on the link.
+                // Requests do not wait for each other on the link: that is not modelled.
                 let bytes = Bytes(request.data().len() as u64);
-                let crossing = self.link.map_or(Ns::ZERO, |rate| bytes.time_at(rate));
+                let transfer = self.link.map_or(Ns::ZERO, |rate| bytes.time_at(rate));
                 let engine = &sim.engine;
-                let taken = payload::to_command(request, |see| see(engine));
-                if let Some((command, payload)) = taken {
-                    let way = self.latency + crossing;
-                    sim.engine
-                        .start(command, NbdPayload { arrived_at: now, link_time: way, ..payload });
+                let converted = payload::to_command(request, |look| look(engine));
+                if let Some((command, payload)) = converted {
+                    let link_time = self.latency + transfer;
+                    sim.engine.start(command, NbdPayload { arrived_at: now, link_time, ..payload });
                 }
             }
             sim.issue(now);
@@ -102,7 +103,8 @@ impl BlockDevice for TimedExport {
 
     fn idle(&self) -> bool {
         self.clock.with(|sim, now| {
-            // What it begins takes its time.
+            // The operations that it starts take simulated time, so there is nothing more to do
+            // now.
             sim.engine.idle();
             sim.issue(now);
         });
@@ -114,15 +116,15 @@ impl BlockDevice for TimedExport {
     }
 
     fn close(&self) -> Result<(), BlockError> {
-        // With its thread goes the last who sends to the other.
+        // The thread of the clock owns the sender, so the sync thread ends after it.
         self.clock.stop();
-        if let Some(thread) = self.syncing.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // One that panicked has said so.
+        let thread = self.sync_thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
         self.clock.after(|sim| {
-            // What is in flight is done: nobody waits for it any more.
-            sim.land();
+            sim.complete_all();
             sim.engine.close().map_err(BlockError::Close)
         })
     }

@@ -1,6 +1,8 @@
-//! As fast as it can: whoever submits carries out, but for large requests. Those take longer than
-//! it takes to wake a thread, which carries them out while their connection receives and sends
-//! others.
+//! An export of a flash image at full speed.
+//!
+//! The thread that submits a batch carries it out, unless the batch is large. A large batch takes
+//! longer than waking a thread does, so another thread carries it out while the connection receives
+//! and sends other requests.
 
 use crate::block_device::BlockDevice;
 use crate::error::BlockError;
@@ -19,7 +21,7 @@ use std::sync::mpsc::{self, Sender};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Bytes of a batch that are worth a thread.
+/// Payload from which a batch is passed to the other thread.
 const LARGE: usize = 256 << 10;
 
 /// A store behind an export.
@@ -36,7 +38,7 @@ pub(super) struct UnthrottledExport {
 type Batch = Vec<(Command, NbdPayload)>;
 
 thread_local! {
-    /// A list of this connection's thread, used over and over.
+    /// The batch of the connection's thread, kept to reuse its memory.
     static BATCH: RefCell<Batch> = const { RefCell::new(Vec::new()) };
 }
 
@@ -55,8 +57,8 @@ impl UnthrottledExport {
         Ok(Self { store, info, timing, since, taken, large, thread })
     }
 
-    /// Leaves large requests to the thread. Not where a sync is to be waited for: those behind them
-    /// would wait too.
+    /// Passes a large batch to the other thread. A batch that waits for a sync stays here, because
+    /// it would delay the batches behind it.
     fn hand_to_thread(&self, batch: &mut Batch) {
         let bytes: usize = batch.iter().map(|(_, payload)| payload.bytes().len()).sum();
         let durable = batch.iter().any(|(command, _)| command.wants_durable());
@@ -64,7 +66,7 @@ impl UnthrottledExport {
             && !durable
             && let Some(large) = &self.large
         {
-            // If it has panicked, nobody takes them: what is dropped is answered with an error.
+            // If the thread has panicked, the batch is dropped, which answers it with errors.
             drop(large.send(std::mem::take(batch)));
         }
     }
@@ -74,7 +76,7 @@ impl Drop for UnthrottledExport {
     fn drop(&mut self) {
         self.large = None;
         if let Some(thread) = self.thread.take() {
-            // One that panicked has said so.
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
     }
@@ -88,7 +90,7 @@ impl Export for UnthrottledExport {
     fn submit(&self, batch: &mut Vec<Request>) {
         self.taken.fetch_add(batch.len() as u64, Ordering::Relaxed);
         BATCH.with_borrow_mut(|commands| {
-            let look = |see: &mut dyn FnMut(&_)| self.store.with(|engine| see(engine));
+            let look = |look: &mut dyn FnMut(&_)| self.store.with(|engine| look(engine));
             commands
                 .extend(batch.drain(..).filter_map(|request| payload::to_command(request, look)));
             self.hand_to_thread(commands);

@@ -1,4 +1,4 @@
-//! The flash presets as images.
+//! Images of the flash presets of the catalogue.
 #![allow(clippy::unwrap_used)]
 
 use gordon_blockdev::{Part, describe};
@@ -42,8 +42,8 @@ fn each_preset_can_be_created_in_full_size() {
     assert!(long_summaries >= 2, "the TLC and the QLC drive need several pages");
 }
 
-/// Blocks of the full number of pages, but fewer of them: mounted from their summaries, read,
-/// written, killed, mounted again.
+/// Images with fewer blocks than the presets, but with blocks of full size: they are mounted from
+/// their summaries, read, written, killed, and mounted again.
 #[test]
 fn presets_with_summaries_of_several_pages_hold_data() {
     for (name, config) in presets() {
@@ -74,7 +74,7 @@ fn presets_with_summaries_of_several_pages_hold_data() {
         run(Command::Write { offset: last, fua: true }, vec![7; 4096]);
         assert_eq!(run(Command::Read { offset: last }, vec![1; 4096]), [7; 4096]);
         assert_eq!(run(Command::Read { offset: 0 }, vec![1; 4096]), [0; 4096]);
-        // A kill.
+        // Dropping the engine without closing it is like a kill of the process.
         drop(engine);
         let image = Image::open(&path, Backend::File, true).unwrap();
         let report = check(&image).unwrap();

@@ -1,34 +1,34 @@
-//! The bytes of a plain file, as clients ask for them.
+//! Requests of clients carried out on a plain file.
 
 use gordon_nbd::{AllocationExtent, Errno, MAX_EXTENTS, Op, Request, RequestError};
 use gordon_store::{Media, SECTOR, SyncTracker};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Holes are made of whole ones of these.
+/// Holes consist of whole blocks of this size.
 const BLOCK: u64 = 4096;
 
-/// A file.
+/// The file that holds the data of an export.
 pub(super) struct FileBytes {
     file: SyncTracker,
     errors: AtomicU64,
 }
 
-/// A request that was carried out.
+/// A request that has been carried out and not yet answered.
 pub(super) struct FinishedIo {
     pub request: Request,
-    /// Extents are the answer to a status.
+    /// The extents are for a status request, and empty otherwise.
     pub result: Result<Vec<AllocationExtent>, RequestError>,
 }
 
 impl FinishedIo {
-    /// Zeros that are no faster than other data.
+    /// Refuses a fast zeroing, because zeroes take as long as other data.
     pub fn not_fast(request: Request) -> Self {
         let fault = RequestError { errno: Errno::NotSup, why: "zeros are written" };
         Self { request, result: Err(fault) }
     }
 
-    /// Answers the client.
+    /// Completes the request.
     pub fn answer(self) {
         match self.result {
             Ok(extents) if matches!(self.request.op(), Op::Status { .. }) => {
@@ -45,8 +45,9 @@ const BROKEN: &str = "a sync of the file failed: nothing more is promised";
 impl FileBytes {
     pub fn new(media: Box<dyn Media>) -> Self {
         let file = SyncTracker::new(media);
-        // Who wrote to it before may not have synced: the first flush does.
-        file.change(|_| Ok(())).expect("nothing was done");
+        // The file may have unsynced data of an earlier writer. Count that as a change, so that the
+        // first flush syncs it.
+        file.change(|_| Ok(())).expect("the change does nothing");
         Self { file, errors: AtomicU64::new(0) }
     }
 
@@ -54,27 +55,27 @@ impl FileBytes {
         self.file.media().len()
     }
 
-    /// Syncs of the file.
+    /// Number of syncs of the file.
     pub fn syncs(&self) -> u64 {
         self.file.syncs_started()
     }
 
-    /// Errors of the file.
+    /// Number of failed reads, writes and syncs of the file.
     pub fn errors(&self) -> u64 {
         self.errors.load(Ordering::Relaxed)
     }
 
-    /// Why it takes no writes, if so.
+    /// The reason why it takes no writes, if any.
     pub fn broken(&self) -> Option<&'static str> {
         self.file.is_broken().then_some(BROKEN)
     }
 
-    /// Makes durable what was written.
+    /// Syncs the file if something was written since the last sync.
     pub fn sync(&self) -> io::Result<()> {
         self.file.sync()
     }
 
-    /// Does what a request asks for, and waits until that is done.
+    /// Carries out a request, and waits for the file.
     pub fn carry_out(&self, mut request: Request) -> FinishedIo {
         if let Op::WriteZeroes { no_hole: true, fast: true, .. } = request.op() {
             return FinishedIo::not_fast(request);
@@ -102,7 +103,7 @@ impl FileBytes {
                 fua
             }
             Op::Flush => true,
-            // Zeros to the last byte: see `payload::to_command`.
+            // Clients may rely on zeroes to the last byte: see `payload::to_command`.
             Op::Trim { offset, length, fua } => {
                 self.file.change(|media| clear(media, offset, length, true))?;
                 fua
@@ -123,10 +124,10 @@ impl FileBytes {
     }
 }
 
-/// Zeros, as holes where they may be and can be made.
+/// Zeroes the range. With `holes`, whole blocks become holes.
 fn clear(media: &dyn Media, offset: u64, length: u64, holes: bool) -> io::Result<()> {
     let end = offset + length;
-    // The blocks that lie wholly inside.
+    // The whole blocks inside the range.
     let (from, to) = (offset.next_multiple_of(BLOCK), end / BLOCK * BLOCK);
     if !holes || to <= from {
         return zeros(media, offset, end);
@@ -146,7 +147,7 @@ fn zeros(media: &dyn Media, mut at: u64, end: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Data and holes, in whole sectors: a sector with data in it is data.
+/// The data and the holes of the range in whole sectors. A sector with some data counts as data.
 fn extents(media: &dyn Media, offset: u64, length: u64) -> io::Result<Vec<AllocationExtent>> {
     let (mut at, end) = (offset, offset + length);
     let mut extents = Vec::new();
@@ -154,7 +155,7 @@ fn extents(media: &dyn Media, offset: u64, length: u64) -> io::Result<Vec<Alloca
         let data = (media.next_data(at)? / SECTOR * SECTOR).clamp(at, end);
         let hole = data > at;
         let next = if hole { data } else { media.next_hole(at)?.next_multiple_of(SECTOR) };
-        // A file that others change meanwhile may say anything.
+        // Another process may change the file between the calls, so any result must be valid.
         let next = next.clamp(at + SECTOR, end);
         extents.push(AllocationExtent { length: next - at, hole, zero: hole });
         at = next;

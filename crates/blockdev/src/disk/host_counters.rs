@@ -1,4 +1,4 @@
-//! What hosts asked of a file, counted.
+//! Counters of the requests to a file.
 
 use super::file_bytes::FinishedIo;
 use crate::status::HostCounts;
@@ -6,9 +6,9 @@ use gordon_nbd::{Op, Request};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// What hosts asked.
+/// Counters of the requests to a file.
 pub(super) struct HostCounters {
-    /// And when the last of it came.
+    /// The counts, and when the last batch arrived.
     hosts: Mutex<(HostCounts, Instant)>,
     start: Instant,
 }
@@ -19,7 +19,7 @@ impl HostCounters {
         Self { hosts: Mutex::new((HostCounts::default(), start)), start }
     }
 
-    /// All of it.
+    /// The counts so far.
     pub fn hosts(&self) -> HostCounts {
         self.lock().0.clone()
     }
@@ -33,7 +33,7 @@ impl HostCounters {
         self.hosts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts requests that came together.
+    /// Counts the requests of a batch, which arrived together.
     pub fn record_batch(&self, batch: &[Request]) {
         let now = Instant::now();
         let mut counters = self.lock();
@@ -44,7 +44,7 @@ impl HostCounters {
         }
     }
 
-    /// Answers a request, and counts that.
+    /// Answers a request and counts its end.
     pub fn answer(&self, finished: FinishedIo) {
         let mut counters = self.lock();
         counters.0.in_flight -= 1;

@@ -1,14 +1,14 @@
-//! A plain file as a block device that answers in the time of simulated disks.
+//! A plain file as a block device with the timing of simulated disks.
 //!
-//! A request goes into the simulation when it comes, its bytes are moved by a thread beside it, and
-//! it is answered when both are done: a write is in the file before anybody hears of it, and nobody
-//! hears of anything before the disk would have answered. The simulation never waits for the file,
-//! so what the file costs is seen in the lateness, not in what later requests take.
+//! A request enters the simulation when it arrives, and another thread moves its bytes. It is
+//! answered when both are done: a write is in the file before it is acknowledged, and no request is
+//! answered before the disk would have answered it. The simulation never waits for the file. A slow
+//! file therefore makes replies late, but does not delay later requests in the simulation.
 //!
-//! A flush takes the disk's time to empty its buffer, and a sync of the file. A request with FUA is
-//! followed by the disk's flush, as Linux does it for drives without FUA. Zeros are written; a
-//! trim makes a hole, and the disk acknowledges it. What a hint (`cache`) or a question for
-//! holes costs a disk is not modelled.
+//! A flush takes the time that the disk needs to empty its buffer, and a sync of the file. A
+//! request with FUA is followed by a flush of the disk, as Linux does for drives without FUA. The
+//! disk writes zeroes like data. A trim makes a hole in the file and takes no time in the disk.
+//! Cache hints and block status take no time in the disk: they are not modelled.
 
 mod file_bytes;
 mod host_counters;
@@ -38,29 +38,32 @@ use std::sync::Arc;
 use workers::Workers;
 
 impl DiskFile {
-    /// Something to serve.
+    /// Starts the device.
     ///
     /// # Errors
-    /// Where the system has no thread for it.
+    /// The system refuses a thread.
     pub fn start(self, pace: Pace) -> Result<Serving, BlockError> {
         Ok(Serving(Arc::new(DiskExport::start(self, pace)?)))
     }
 }
 
-/// The file behind an export.
+/// An export of a file.
 struct DiskExport {
     path: PathBuf,
     bytes: Arc<FileBytes>,
     name: String,
     power: Option<PowerConfig>,
+    /// Number of disks, and their capacity.
     disks: (usize, units::Bytes),
     hosts: Arc<HostCounters>,
-    /// Without it, as fast as it can: whoever submits carries out.
+    /// `None` at full speed: the thread that submits requests carries them out.
     simulated: Option<SimulatedDisks>,
 }
 
 struct SimulatedDisks {
     clock: Arc<SimClock<SimDisk<FinishedIo>>>,
+    /// Threads that move the bytes of a request, and report it by its tag in the simulation. A
+    /// request without a tag takes no time in the disks.
     workers: Workers<(Request, Option<usize>)>,
 }
 
@@ -116,7 +119,7 @@ impl SimulatedDisks {
     }
 }
 
-/// What a request asks of the disk, if anything, and whether it is to be flushed after it.
+/// The request to the disk, and whether a flush must follow it; `None` if the disk is not involved.
 fn command(request: &Request) -> Option<(blockio::Request, bool)> {
     let (op, offset, len, durable) = match request.op() {
         Op::Read { offset } => (blockio::IoOp::Read, offset, request.data().len() as u64, false),

@@ -1,4 +1,4 @@
-//! A file that is to be a disk, opened and looked at.
+//! Opening a file that is served as a disk.
 
 use super::file_bytes::FileBytes;
 use crate::error::DiskFileError;
@@ -9,17 +9,17 @@ use gordon_store::{Backend, FileMedia, Media, is_image};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The disks in whose time a file is served.
+/// The simulated disks that give a file its timing.
 pub struct DiskPart {
-    /// One, or several as one.
+    /// A disk, or a stripe of disks.
     pub drive: Drive,
-    /// What to call it.
+    /// Name for the status and messages.
     pub name: String,
-    /// What one draws, if that is known.
+    /// Power of one disk; `None` if it is unknown.
     pub power: Option<PowerConfig>,
 }
 
-/// A file that is open to be served.
+/// An open file that can be served as a disk.
 pub struct DiskFile {
     pub(super) path: PathBuf,
     pub(super) bytes: FileBytes,
@@ -27,10 +27,11 @@ pub struct DiskFile {
 }
 
 impl DiskFile {
-    /// Opens a file and locks it: to write against all others, to read against those who write.
+    /// Opens a file and locks it: for writing against all other processes, for reading only against
+    /// writers.
     ///
     /// # Errors
-    /// Where it cannot be had, or does not fit the disk.
+    /// The file cannot be opened or locked, or does not fit on the disk.
     pub fn open(path: &Path, part: DiskPart, write: bool) -> Result<Self, DiskFileError> {
         let fail = |error: io::Error| {
             let path = path.to_owned();
@@ -48,7 +49,7 @@ impl DiskFile {
         Self::on(path, Box::new(file), part)
     }
 
-    /// The same on any medium.
+    /// Checks the medium of a file that is open.
     pub(super) fn on(
         path: &Path,
         media: Box<dyn Media>,

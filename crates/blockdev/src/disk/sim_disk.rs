@@ -1,28 +1,29 @@
-//! Simulated disks, and requests of which half is done elsewhere: their bytes are moved.
+//! Simulated disks whose requests complete when the disk is done and their bytes are moved.
 
 use crate::clock::{DueAnswer, Simulated};
 use gordon_blockio::{Completion, Device, IoOp, Request};
 use gordon_hdd::drive::Drive;
 use gordon_units::{Bytes, Ns};
 
-/// Disks with requests on their way. A request is answered with a `T`, which comes from whoever
-/// moves its bytes.
+/// Disks and their open requests. The answer to a request is a `T`, which comes from the thread
+/// that moves its bytes.
 pub(super) struct SimDisk<T> {
     pub drive: Drive,
-    /// By tag.
+    /// Open requests by tag.
     open: Vec<Option<OpenRequest<T>>>,
     free: Vec<usize>,
     completed: Vec<Completion>,
     ended: Vec<DueAnswer<T>>,
 }
 
-/// A request that one of the two is not done with.
+/// A request that waits for the disk, for its bytes, or for both.
 struct OpenRequest<T> {
     arrived_at: Ns,
-    /// A flush of the disk follows.
+    /// A flush of the disk must follow.
     flush: bool,
-    /// When the disk was done.
+    /// When the disk completed it.
     at: Option<Ns>,
+    /// The answer, once its bytes are moved.
     result: Option<T>,
 }
 
@@ -31,8 +32,8 @@ impl<T> SimDisk<T> {
         Self { drive, open: vec![], free: vec![], completed: vec![], ended: vec![] }
     }
 
-    /// Hands a request to the disk, and what makes it durable after it where that is wanted; its
-    /// tag.
+    /// Submits a request to the disk, which is followed by a flush if it must be `durable`. Returns
+    /// the tag of the request.
     pub fn submit(&mut self, now: Ns, request: Request, durable: bool) -> usize {
         let tag = self.free.pop().unwrap_or_else(|| {
             self.open.push(None);
@@ -44,20 +45,20 @@ impl<T> SimDisk<T> {
         tag
     }
 
-    /// The bytes of a request are where they belong.
-    pub fn bytes_moved(&mut self, tag: usize, what: T) {
-        self.open[tag].as_mut().expect("it is on its way").result = Some(what);
+    /// Reports that the bytes of a request have been moved.
+    pub fn bytes_moved(&mut self, tag: usize, answer: T) {
+        self.open[tag].as_mut().expect("the request is open").result = Some(answer);
         self.answer_if_done(tag);
     }
 
-    /// Answers a request that both are done with.
+    /// Answers a request if the disk is done and its bytes are moved.
     fn answer_if_done(&mut self, tag: usize) {
         match self.open[tag].take() {
-            Some(OpenRequest { arrived_at: came, at: Some(at), result: Some(answer), .. }) => {
+            Some(OpenRequest { arrived_at, at: Some(at), result: Some(answer), .. }) => {
                 self.free.push(tag);
-                self.ended.push(DueAnswer { answer, arrived_at: came, at });
+                self.ended.push(DueAnswer { answer, arrived_at, at });
             }
-            half => self.open[tag] = half,
+            waiting => self.open[tag] = waiting,
         }
     }
 }
@@ -73,8 +74,8 @@ impl<T: Send + 'static> Simulated for SimDisk<T> {
         let mut completed = std::mem::take(&mut self.completed);
         self.drive.step(&mut completed);
         for Completion { id, at, .. } in completed.drain(..) {
-            let tag = usize::try_from(id).expect("a tag of ours");
-            let open = self.open[tag].as_mut().expect("it is on its way");
+            let tag = usize::try_from(id).expect("ids are tags");
+            let open = self.open[tag].as_mut().expect("the request is open");
             if std::mem::take(&mut open.flush) {
                 let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
                 self.drive.submit(at, id, flush);

@@ -1,4 +1,4 @@
-//! Threads that carry out what may have to wait for a file.
+//! A pool of threads for jobs that may wait for a file.
 
 use crate::threads::spawn_small;
 use std::io;
@@ -6,10 +6,10 @@ use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// As many as requests that a few disks carry out at a time.
+/// Number of threads: about the number of requests that a few disks serve concurrently.
 const THREADS: usize = 16;
 
-/// Carries out jobs, several at a time, in no order.
+/// A pool of threads that carry out jobs in no particular order.
 pub(super) struct Workers<J> {
     jobs: Mutex<Option<Sender<J>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -26,25 +26,25 @@ impl<J: Send + 'static> Workers<J> {
             spawn_small(name, 256 << 10, carry_out)
         };
         let mut threads = vec![one()?];
-        // Fewer than wanted do the same, later.
+        // Fewer threads do the same work, only later.
         threads.extend((1..THREADS).map_while(|_| one().ok()));
         Ok(Self { jobs: Mutex::new(Some(sender)), threads: Mutex::new(threads) })
     }
 
-    /// Hands in a job. After a stop it is dropped.
+    /// Queues a job. After a stop it is dropped.
     pub fn give(&self, job: J) {
         if let Some(jobs) = &*self.jobs.lock().unwrap_or_else(PoisonError::into_inner) {
-            // Where all have panicked, nobody takes it: it is dropped too.
+            // If all threads have panicked, the job is dropped too.
             let _ = jobs.send(job);
         }
     }
 
-    /// Returns when all jobs are done.
+    /// Waits until all queued jobs are done, and ends the threads.
     pub fn stop(&self) {
         self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
-            // One that panicked has said so.
+            // A panic of a thread has already been printed.
             let _ = thread.join();
         }
     }

@@ -1,7 +1,7 @@
-//! The part of HTTP/1.1 that a page of status needs: one request a connection, without a body.
+//! The part of HTTP/1.1 that a status page needs: one request a connection, without a body.
 //!
-//! One thread serves all clients sequentially. A client has [`PATIENCE`] to send its request and as
-//! long to take the answer, so that none holds up the others for long.
+//! One thread serves all clients sequentially. A client has [`PATIENCE`] to send its request, and
+//! the same time to receive the answer, so that no client delays the others for long.
 
 use gordon_nbd::Listener;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,23 +12,23 @@ use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Bytes of a request's head at most.
+/// Maximum size of the head of a request.
 const HEAD: usize = 8192;
-/// How long a client may take to send its request, and to take the answer.
+/// Maximum time to send a request, and maximum time to receive the answer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long the server pauses after a call to the system that failed.
+/// Pause after a system call that failed.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What a request gets.
+/// The answer to a request.
 pub(super) struct Answer {
     pub code: u16,
     pub kind: &'static str,
     pub body: String,
 }
 
-/// Answers requests, by their method and path, until `wake_fd` is written to.
+/// Serves requests until `wake_fd` is readable. `answer` gets the method and the path.
 pub(super) fn serve(listener: &Listener, wake_fd: &OwnedFd, answer: impl Fn(&str, &str) -> Answer) {
-    while !is_rung(wake_fd, None) {
+    while !is_woken(wake_fd, None) {
         let mut fds = [PollFd::new(wake_fd, PollFlags::IN), PollFd::new(listener, PollFlags::IN)];
         let waited = poll(&mut fds, None);
         let accepted = match waited {
@@ -39,13 +39,13 @@ pub(super) fn serve(listener: &Listener, wake_fd: &OwnedFd, answer: impl Fn(&str
         };
         match accepted {
             Ok((socket, _)) => {
-                // A client that left, or is too slow, is no concern of ours.
+                // Errors concern only this client, which has left or is too slow.
                 let _ = serve_one(&socket, wake_fd, &answer);
             }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-            // Out of descriptors or memory: some may come back.
+            // Descriptors or memory may become available again.
             Err(_) => {
-                if is_rung(wake_fd, Some(PAUSE)) {
+                if is_woken(wake_fd, Some(PAUSE)) {
                     return;
                 }
             }
@@ -53,13 +53,13 @@ pub(super) fn serve(listener: &Listener, wake_fd: &OwnedFd, answer: impl Fn(&str
     }
 }
 
-/// Whether `wake_fd` was written to, at the latest after `time`.
-fn is_rung(wake_fd: &OwnedFd, time: Option<Duration>) -> bool {
+/// Waits at most `time` for `wake_fd`. Returns whether it is readable.
+fn is_woken(wake_fd: &OwnedFd, time: Option<Duration>) -> bool {
     let mut fds = [PollFd::new(wake_fd, PollFlags::IN)];
     match poll(&mut fds, Some(&timespec(time.unwrap_or_default()))) {
         Ok(ready) => ready > 0,
         Err(_) => {
-            // `poll` cannot tell; a ring can be read.
+            // `poll` does not report a stop now; a stop makes `wake_fd` readable.
             thread::sleep(time.unwrap_or_default());
             rustix::io::read(wake_fd, &mut [0; 8]).is_ok()
         }
@@ -79,7 +79,7 @@ fn serve_one(
     send(client, wake_fd, &answer(method, path), method != "HEAD")
 }
 
-/// What a client sends up to the first empty line.
+/// Receives the head of a request, up to the first empty line.
 fn head(client: &OwnedFd, wake_fd: &OwnedFd) -> io::Result<Vec<u8>> {
     let deadline = Instant::now() + PATIENCE;
     let mut head = vec![0; HEAD];
@@ -103,7 +103,7 @@ fn head(client: &OwnedFd, wake_fd: &OwnedFd) -> io::Result<Vec<u8>> {
     Err(ErrorKind::InvalidData.into())
 }
 
-/// The method and the path of a request, without a query.
+/// The method and the path (without a query) of a request; `None` if it is not HTTP/1.
 fn request(head: &[u8]) -> Option<(&str, &str)> {
     let line = head.split(|&byte| byte == b'\r').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split(' ');
@@ -139,7 +139,7 @@ fn send(client: &OwnedFd, wake_fd: &OwnedFd, answer: &Answer, with_body: bool) -
     Ok(())
 }
 
-/// Waits for the client; an error where the time is over or the server ends.
+/// Waits until the client's socket is ready. Fails at the deadline, or if the server stops.
 fn wait(
     client: &OwnedFd,
     wake_fd: &OwnedFd,
@@ -147,7 +147,7 @@ fn wait(
     deadline: Instant,
 ) -> io::Result<()> {
     let left = deadline.saturating_duration_since(Instant::now());
-    if left.is_zero() || is_rung(wake_fd, None) {
+    if left.is_zero() || is_woken(wake_fd, None) {
         return Err(ErrorKind::TimedOut.into());
     }
     let mut fds = [PollFd::new(wake_fd, PollFlags::IN), PollFd::new(client, events)];
@@ -157,9 +157,9 @@ fn wait(
     }
 }
 
-/// All times here are seconds at most.
+/// Converts a duration for the kernel.
 fn timespec(time: Duration) -> Timespec {
-    Timespec::try_from(time).expect("seconds")
+    Timespec::try_from(time).expect("waits here are a few seconds at most")
 }
 
 #[cfg(test)]
@@ -173,7 +173,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::path::Path;
 
-    /// Serves pages that hold their method and path while `test` runs.
+    /// Serves pages whose content is the method and path of the request, while `test` runs.
     fn served(name: &'static str, test: impl FnOnce(&Path)) {
         let _watchdog = watchdog(name);
         let folder = tempfile::tempdir().expect("a folder");
@@ -191,7 +191,7 @@ mod tests {
                 });
             });
             test(&path);
-            rustix::io::write(&wake_fd, &1u64.to_ne_bytes()).expect("rung");
+            rustix::io::write(&wake_fd, &1u64.to_ne_bytes()).expect("woken");
         });
     }
 
@@ -204,8 +204,8 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_their_length_and_heads_no_body() {
-        served("pages_have_their_length_and_heads_no_body", |path| {
+    fn an_answer_has_a_content_length_and_none_to_head_has_a_body() {
+        served("an_answer_has_a_content_length_and_none_to_head_has_a_body", |path| {
             let page = ask(path, "GET /a?b HTTP/1.1\r\nHost: x\r\n\r\n");
             let (head, body) = page.split_once("\r\n\r\n").expect("a head");
             assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
@@ -217,21 +217,21 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_speak_http_hurts_nobody() {
-        served("who_does_not_speak_http_hurts_nobody", |path| {
+    fn invalid_and_slow_clients_do_not_block_others() {
+        served("invalid_and_slow_clients_do_not_block_others", |path| {
             for wrong in ["hello\r\n\r\n", "GET / HTTP/2\r\n\r\n", "GET / x HTTP/1.1\r\n\r\n"] {
                 assert!(ask(path, wrong).starts_with("HTTP/1.1 400 "), "{wrong}");
             }
-            // Leaves, before and in the midst of its request, or sends a head without end.
+            // Clients that leave before or during their request, or send an endless head.
             drop(UnixStream::connect(path).expect("it listens"));
             let mut half = UnixStream::connect(path).expect("it listens");
             half.write_all(b"GET / HT").expect("sent");
             half.shutdown(Shutdown::Write).expect("shut");
             assert_eq!(half.read_to_end(&mut Vec::new()).expect("closed"), 0);
             let mut long = UnixStream::connect(path).expect("it listens");
-            // It may be closed before all is sent.
+            // The server may close the connection before everything is sent.
             let _ = long.write_all(&[b'x'; 2 * HEAD]);
-            // Sends nothing, and takes nothing of a long page.
+            // Clients that send nothing, or do not receive their long answer.
             let _silent = UnixStream::connect(path).expect("it listens");
             let mut deaf = UnixStream::connect(path).expect("it listens");
             deaf.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");

@@ -1,5 +1,5 @@
-//! What a device tells of itself, over HTTP: `/status` as JSON, `/metrics` for Prometheus
-//! (prometheus.io, "Text-based format", version 0.0.4).
+//! The status of a device over HTTP: `/status` as JSON, `/metrics` for Prometheus (prometheus.io,
+//! "Text-based format", version 0.0.4).
 
 mod http;
 mod text;
@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-/// A server of status, until it is dropped.
+/// An HTTP server of the status. Dropping it stops it.
 pub struct Metrics {
     wake_fd: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
@@ -22,11 +22,12 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Tells at a place. Beyond this machine only with the explicit word in the place.
+    /// Serves the status at this address. An address that other machines can reach must be marked
+    /// as insecure.
     ///
     /// # Errors
     ///
-    /// A place that cannot be used.
+    /// The address cannot be used.
     pub fn start(serving: Serving, place: &Listen) -> Result<Self, NbdError> {
         let (listener, place) = Listener::open(place, false)?;
         let wake_fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
@@ -50,7 +51,7 @@ impl Metrics {
         Ok(Self { wake_fd, thread: Some(thread), place })
     }
 
-    /// Where it listens, a free port filled in.
+    /// The URI at which it listens, with the port that was chosen.
     #[must_use]
     pub fn uri(&self) -> String {
         self.place.uri("http")
@@ -59,10 +60,10 @@ impl Metrics {
 
 impl Drop for Metrics {
     fn drop(&mut self) {
-        // It fails only where it was rung 2^64 times.
+        // It fails only if the counter overflows, after 2^64 writes.
         let _ = rustix::io::write(&*self.wake_fd, &1u64.to_ne_bytes());
         if let Some(thread) = self.thread.take() {
-            // One that panicked has said so.
+            // A panic of the thread has already been printed.
             let _ = thread.join();
         }
     }

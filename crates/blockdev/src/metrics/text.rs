@@ -1,4 +1,4 @@
-//! The text that Prometheus reads: a line for each value.
+//! The status in the text format of Prometheus, with a line for each value.
 
 use crate::status::{DeviceStatus, DiskStatus, FlashStatus, Status};
 use gordon_store::Histogram;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 type Values = Vec<(String, f64)>;
 
-/// A status as text.
+/// Formats a status.
 pub(super) fn of(s: &Status) -> String {
     let mut text = Text(String::new());
     common(s, &mut text);
@@ -21,7 +21,7 @@ struct Text(String);
 
 impl Text {
     fn family(&mut self, name: &str, kind: &str, help: &str, values: &[(String, f64)]) {
-        // Writing to a string does not fail.
+        // Writing to a `String` does not fail.
         let _ = writeln!(
             self.0,
             "# HELP gordon_block_{name} {help}\n# TYPE gordon_block_{name} {kind}"
@@ -41,7 +41,7 @@ fn by(label: &str, values: &[(&str, u64)]) -> Values {
     values.iter().map(|(name, v)| (format!("{{{label}=\"{name}\"}}"), *v as f64)).collect()
 }
 
-/// Counts by powers of two, each with those below it.
+/// The buckets of a histogram by powers of two. As Prometheus requires, each includes those below.
 #[allow(clippy::cast_precision_loss)]
 fn powers(h: &Histogram, scale: f64) -> Values {
     let used = h.0.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
@@ -63,7 +63,7 @@ fn powers(h: &Histogram, scale: f64) -> Values {
     buckets
 }
 
-/// What any device tells.
+/// The metrics of every device.
 #[allow(clippy::cast_precision_loss)]
 fn common(s: &Status, text: &mut Text) {
     let h = &s.hosts;
@@ -152,7 +152,7 @@ fn common(s: &Status, text: &mut Text) {
     );
 }
 
-/// What only flash tells.
+/// The metrics of flash images.
 #[allow(clippy::cast_precision_loss)]
 fn of_flash(s: &FlashStatus, text: &mut Text) {
     text.family(
@@ -272,7 +272,7 @@ fn of_flash(s: &FlashStatus, text: &mut Text) {
     }
 }
 
-/// What only a disk tells.
+/// The metrics of simulated disks.
 #[allow(clippy::cast_precision_loss)]
 fn of_disk(s: &DiskStatus, text: &mut Text) {
     let Some(d) = &s.disk else { return };

@@ -1,9 +1,10 @@
-//! The simulated device and the store that is served issue the same operations at the same times,
-//! handed the same requests and idle time at the same times; and both answer alike.
+//! Comparison of the simulated device with the store in simulated time. Both get the same requests
+//! and idle periods at the same times; they must issue the same operations at the same times, and
+//! answer alike.
 //!
-//! But for one thing: where a simulated write is answered from the write buffer, the store answers
-//! when it has moved the bytes there. They are the client's until then, and wait where the rest of
-//! their page is being read, or the page being programmed.
+//! There is one exception. The simulated device answers a write from the write buffer at once. The
+//! store answers it when the bytes are in the buffer, which takes longer while the rest of their
+//! page is being read, or the page is being programmed.
 
 use super::{Busy, SimulatedTiming};
 use crate::describe::{Part, describe};
@@ -15,7 +16,8 @@ use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Two die groups of a few blocks of the preset, with what a store needs; some wear out soon.
+/// The preset with two die groups of a few blocks, and the settings that a store needs. With some
+/// seeds the blocks wear out soon.
 fn config(seed: u64) -> SsdConfig {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
     let text = std::fs::read_to_string(format!("{root}gordon-slc-256g.toml")).unwrap();
@@ -37,7 +39,7 @@ fn config(seed: u64) -> SsdConfig {
     config
 }
 
-/// The bytes of a request, and which it is.
+/// The id of a request, and its bytes.
 struct Tagged(u64, Vec<u8>);
 
 impl Payload for Tagged {
@@ -50,10 +52,10 @@ impl Payload for Tagged {
     }
 }
 
-/// By request: when it was answered, and whether it failed.
+/// By the id of a request: when it was answered, and whether it failed.
 type Answers = BTreeMap<u64, (Ns, bool)>;
 
-/// The store, with idle time when the simulated device has it.
+/// The store in simulated time, with the same idle periods as the simulated device.
 struct Stored {
     timing: SimulatedTiming<Tagged>,
     open: usize,
@@ -132,7 +134,7 @@ fn request(random: &mut Random, capacity: Bytes) -> Request {
     let sectors = 1 + random.below(32);
     let first = random.below(all - sectors + 1);
     let whole = random.below(2) == 0;
-    // Half of them are whole units, so that trims and combining have something to do.
+    // Half of the requests are aligned to mapping units, so that trims and combining take place.
     let (first, sectors) = if whole { (first / 16 * 16, 16) } else { (first, sectors) };
     let (op, sectors) = match random.below(16) {
         0..=4 => (IoOp::Read, sectors),
@@ -146,7 +148,7 @@ fn request(random: &mut Random, capacity: Bytes) -> Request {
 
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "the operations are kept with debug assertions only")]
-fn the_simulated_device_and_the_store_issue_the_same() {
+fn the_simulated_device_and_the_store_issue_the_same_operations() {
     let mut worn_out = 0;
     for seed in 0..6 {
         let config = config(seed);
@@ -155,7 +157,7 @@ fn the_simulated_device_and_the_store_issue_the_same() {
         let mut stored = Stored::new(&config, seed);
         let (mut digest, mut done, mut answers) = (0, vec![], Answers::new());
         ssd.issued();
-        let mut go_on = |ssd: &mut Ssd, stored: &mut Stored, until| {
+        let mut advance = |ssd: &mut Ssd, stored: &mut Stored, until| {
             while ssd.next_event().is_some_and(|at| at <= until) {
                 ssd.advance(until, &mut done);
                 answers.extend(done.drain(..).map(|done| (done.id, (done.at, done.failed))));
@@ -166,16 +168,16 @@ fn the_simulated_device_and_the_store_issue_the_same() {
         };
         let mut writes = vec![];
         for id in 0..6000 {
-            // Now and then there is time for work in the background.
+            // Some pauses are long enough for background work.
             let pause = if random.below(100) == 0 { 4_000_000 } else { 300_000 };
             now += Ns(random.below(pause) as u64);
-            go_on(&mut ssd, &mut stored, now);
+            advance(&mut ssd, &mut stored, now);
             let request = request(&mut random, ssd.capacity());
             ssd.submit(now, id, request);
             stored.submit(now, id, request);
             writes.push(request.op == IoOp::Write);
         }
-        go_on(&mut ssd, &mut stored, Ns(now.0 * 2));
+        advance(&mut ssd, &mut stored, Ns(now.0 * 2));
         assert_eq!((answers.len(), stored.answers.len()), (writes.len(), writes.len()));
         for (((id, one), other), is_write) in
             answers.iter().zip(stored.answers.values()).zip(writes)
@@ -193,7 +195,7 @@ fn the_simulated_device_and_the_store_issue_the_same() {
 }
 
 #[test]
-fn busy_times_are_totals_and_no_longer_than_time() {
+fn busy_times_grow_and_do_not_exceed_the_elapsed_time() {
     let config = config(1);
     let (mut random, mut now) = (Random::new(1), Ns::ZERO);
     let mut stored = Stored::new(&config, 1);
@@ -207,7 +209,7 @@ fn busy_times_are_totals_and_no_longer_than_time() {
         for (was, is) in [(&before.buses, &busy.buses), (&before.dies, &busy.dies)] {
             assert!(was.iter().zip(is).all(|(was, is)| was <= is), "{before:?} {busy:?}");
         }
-        // A bus may be reserved for what is to come.
+        // Only dies: a bus may already be reserved for later transfers.
         assert!(busy.dies.iter().all(|&ns| ns <= now.0), "at {now:?}: {busy:?}");
         before = busy;
     }
@@ -215,8 +217,9 @@ fn busy_times_are_totals_and_no_longer_than_time() {
     assert!(before.buses.iter().all(|&ns| ns > 0 && ns < 2 * now.0), "{before:?}");
 }
 
-/// A server at full speed adds up its operations by the part's times. With super-pages as units
-/// every operation is whole, so the buses are busy as long as the simulated ones.
+/// At full speed, busy times are computed from counted operations. With mapping units of a
+/// super-page every operation transfers a whole super-page, so the buses are busy for as long as
+/// the simulated ones.
 #[test]
 fn counted_operations_keep_the_buses_busy_as_long_as_simulated_ones() {
     let config = config(3);

@@ -1,4 +1,4 @@
-//! What a file tells that is served as a disk.
+//! The status of a file that is served as a disk.
 
 use gordon_blockio::Device;
 use gordon_hdd::drive::Drive;
@@ -6,57 +6,57 @@ use gordon_hdd::{DiskStats, PowerConfig};
 use gordon_units::Ns;
 use serde::Serialize;
 
-/// What only a disk tells.
+/// The part of a status that only disks have.
 #[derive(Clone, Debug, Serialize)]
 pub struct DiskStatus {
-    /// How many disks it is made of.
+    /// Number of disks.
     pub disks: usize,
-    /// Bytes that those hold; a smaller file lies on the first of them.
+    /// Capacity of the disks in bytes. A smaller file occupies the start of it.
     pub disk_capacity: u64,
-    /// Where answers are given in their time.
+    /// The simulated disks; `None` at full speed.
     pub disk: Option<Drives>,
 }
 
-/// What the simulated disks did. Modelled.
+/// Operation of the simulated disks, summed over all of them. All values are modelled.
 #[derive(Clone, Debug, Serialize)]
 pub struct Drives {
     /// Reads served from a buffer alone.
     pub buffer_hits: u64,
-    /// Reads that found the first of their data there, or the head on its way to it.
+    /// Reads whose first sectors were in the buffer, or were about to be read ahead.
     pub read_ahead_hits: u64,
-    /// Times that a head was sent somewhere.
+    /// Positionings of a head.
     pub positionings: u64,
-    /// Those that moved an arm.
+    /// Positionings that moved an arm.
     pub seeks: u64,
-    /// Times that a medium was written.
+    /// Writes from the buffer to the medium.
     pub destages: u64,
-    /// Sectors written to it.
+    /// Sectors written to the medium.
     pub sectors_destaged: u64,
-    /// Moves of arms and head switches, settling included.
+    /// Time of seeks and head switches in ms, settling included.
     pub seek_ms: Moves,
-    /// Waits for the sector after them.
+    /// Time of rotational delays in ms.
     pub rotation_ms: Moves,
-    /// The part of the time that they read, and wrote, positioning included.
+    /// Fraction of the time spent on reads, positioning included.
     pub reading: f64,
-    /// As above.
+    /// Fraction of the time spent on writes, positioning included.
     pub writing: f64,
-    /// Joules; none where nobody has said what the disk draws.
+    /// Energy in J; `None` if the power of the disk is unknown.
     pub energy_j: Option<f64>,
 }
 
-/// Time of the mechanisms.
+/// Time of the mechanism.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Moves {
-    /// For each time that a head was sent somewhere.
+    /// Mean for each positioning; `None` if there was none.
     pub mean: Option<f64>,
-    /// In all.
+    /// Sum of all positionings.
     pub total: f64,
 }
 
 // Times and counts: below 2^53 for months.
 #[allow(clippy::cast_precision_loss)]
 impl Drives {
-    /// What `drive` did until `now`.
+    /// The operation of `drive` until `now`.
     pub(crate) fn of(drive: &Drive, power: Option<&PowerConfig>, now: Ns) -> Self {
         let disks = drive.disks();
         let stats: Vec<DiskStats> = disks.iter().map(Drive::stats).collect();

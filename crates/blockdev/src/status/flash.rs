@@ -1,4 +1,4 @@
-//! What a flash image tells.
+//! The status of a flash image.
 
 use crate::payload::NbdPayload;
 use gordon_nand::{Timing, endurance_used, lifetime_years};
@@ -6,70 +6,70 @@ use gordon_store::{BlockHealth, DieGroupCounters, Engine, Payload, Telemetry};
 use gordon_units::{BlockId, Bytes, Ns};
 use serde::Serialize;
 
-/// What only flash tells.
+/// The part of a status that only flash images have.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlashStatus {
-    /// Of the image.
+    /// UUID of the image.
     pub uuid: String,
-    /// The assertion that has stopped the device, which is a defect of the program.
+    /// The failed assertion that has stopped the device: a defect of the program.
     pub stopped: Option<String>,
-    /// Bytes that are mapped as one.
+    /// Size of a mapping unit in bytes.
     pub unit: u64,
-    /// Bytes of data that are erased together: a super-block, its summary left out.
+    /// Size of the data of a super-block in bytes, without its summary.
     pub super_block: u64,
-    /// Super-blocks that writes of hosts go to in turn.
+    /// Number of super-blocks that writes of hosts use in turn.
     pub write_points: u32,
-    /// Bytes programmed for each byte that hosts wrote; what waits in the write buffer is not
-    /// programmed yet.
+    /// Bytes programmed for each byte that hosts wrote. Data in the write buffer are not programmed
+    /// yet.
     pub write_amplification: Option<f64>,
     /// Logical pages programmed, by cause.
     pub programmed: Programmed,
-    /// The part of the rated endurance that was used since the start: bytes programmed, over raw
-    /// bytes times rated erases; none if blocks never wear out.
+    /// Fraction of the rated endurance that was used since the start: bytes programmed, divided by
+    /// raw capacity times rated erases; `None` if blocks never wear out.
     pub endurance_used: Option<f64>,
-    /// Years until the rated endurance is used up if writes go on as since the start; none where
+    /// Years until the rated endurance is used up if writes continue as since the start; `None` if
     /// nothing was programmed, or the start was less than a minute ago.
     pub lifetime_years: Option<f64>,
     /// Super-blocks erased.
     pub erases: u64,
-    /// Super-blocks emptied by garbage collection and by wear levelling.
+    /// Super-blocks emptied by garbage collection.
     pub collections: u64,
     /// Super-blocks emptied by wear levelling.
     pub levelled: u64,
-    /// Logical pages read to be copied.
+    /// Logical pages read in order to copy them.
     pub gc_page_reads: u64,
-    /// Writes that went into the program of another.
+    /// Writes that were combined with another write in one program operation.
     pub combined: u64,
-    /// Reads that shared one on its way, or found the last page read.
+    /// Reads that shared a read in flight, or found the last page read.
     pub bypassed: u64,
-    /// Reads served from what waits to be programmed.
+    /// Reads served from data that are not programmed yet.
     pub forwarded: u64,
     /// Writes acknowledged from the write buffer.
     pub buffered: u64,
-    /// Logical pages whose data are on the array now; what waits in the write buffer is not yet.
+    /// Logical pages whose data are on the array now. Data in the write buffer are not there yet.
     pub mapped_pages: u64,
     /// Logical pages of the device.
     pub exported_pages: u32,
-    /// Super-blocks erased and not at a write point.
+    /// Erased super-blocks that are not at a write point.
     pub free_blocks: u32,
     /// Super-blocks in service.
     pub good_blocks: u32,
     /// Erases of super-blocks over their life.
     pub wear: Wear,
-    /// Wrong bits put right, and what could not be.
+    /// Bit errors that were corrected.
     pub bits_corrected: u64,
-    /// Codewords with more wrong bits than can be put right.
+    /// Codewords with more bit errors than can be corrected.
     pub codewords_lost: u64,
-    /// Units whose checksum does not fit.
+    /// Mapping units whose checksum did not match.
     pub checksum_errors: u64,
     /// Programs and erases that failed.
     pub flash_failures: u64,
     /// Operations by die group.
     #[serde(rename = "lanes")]
     pub die_groups: Vec<DieGroupCounters>,
-    /// Where the part's times are known.
+    /// Busy times; `None` if the times of the part are unknown.
     pub busy_ns: Option<Busy>,
-    /// As above.
+    /// Utilisation; `None` if the times of the part are unknown.
     pub utilisation: Option<Utilisation>,
 }
 
@@ -82,43 +82,44 @@ pub struct Programmed {
     pub gc: u64,
     /// Copied by wear levelling.
     pub wear: u64,
-    /// Summaries.
+    /// Summaries of super-blocks.
     pub summary: u64,
-    /// The trim log.
+    /// Records of the trim journal.
     pub trims: u64,
-    /// Left empty, for a super-page was not full.
+    /// Padding of super-pages that were not full.
     pub padding: u64,
 }
 
 /// Erases of super-blocks over their life.
 #[derive(Clone, Debug, Serialize)]
 pub struct Wear {
-    /// Of the least erased.
+    /// Erases of the least erased super-block.
     pub least: u32,
-    /// Of all in service, on average.
+    /// Mean of all super-blocks in service.
     pub mean: f64,
-    /// Of the most erased.
+    /// Erases of the most erased super-block.
     pub most: u32,
 }
 
-/// How long the simulated flash was busy since the start, in ns: totals, of which differences can
-/// be taken. Modelled: in the time of the flash that of its die groups, at full speed operations by
-/// the part's times, one after the other.
+/// How long the flash was busy since the start, in ns, modelled. The values are totals, so that the
+/// difference of two queries is the busy time between them. In simulated time they are the busy
+/// times of the simulated die groups; at full speed they are the counted operations times the times
+/// of the part, as if they ran sequentially.
 #[derive(Clone, Debug, Serialize)]
 pub struct Busy {
     /// By group of buses.
     pub buses: Vec<u64>,
-    /// By die group: its dies.
+    /// Dies, by die group.
     pub dies: Vec<u64>,
 }
 
-/// That as a part of the time. Above 1, at full speed, it was asked for more than it could have
-/// done.
+/// Busy times divided by the time since the start. At full speed a value above 1 means that the
+/// flash could not have done the work in this time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Utilisation {
     /// By group of buses.
     pub buses: Vec<f64>,
-    /// By die group: its dies.
+    /// Dies, by die group.
     pub dies: Vec<f64>,
 }
 
@@ -197,21 +198,20 @@ fn wear(engine: &Engine<NbdPayload>) -> Wear {
 }
 
 impl Busy {
-    /// Time that the operations of each die group take of its dies and buses, as in the simulated
-    /// die groups; a read of part of a super-page takes the bus for that part of a whole one's
-    /// time.
+    /// The busy times of the counted operations, with the times that the simulated die groups use.
+    /// A read of a part of a super-page occupies the bus for that part of the time of a whole one.
     pub(crate) fn of<P: Payload>(engine: &Engine<P>, timing: &Timing) -> Self {
         let layout = engine.ftl().layout();
         let (geometry, shape) = (layout.geometry(), layout.shape());
         let page = Bytes(u64::from(geometry.page_bytes) + u64::from(geometry.oob_bytes));
         let dies = u64::from(shape.dies_per_bus) * u64::from(shape.planes);
-        let (crossing, command) = (timing.transfer(page).0 * dies, timing.command.0 * dies);
+        let (transfer, command) = (timing.transfer(page).0 * dies, timing.command.0 * dies);
         let slots = u64::from(engine.ftl().config().slots);
         let mean = |times: &[Ns]| times.iter().map(|t| t.0).sum::<u64>() / times.len() as u64;
         let (read, program) = (mean(timing.read.types()), mean(timing.program.types()));
-        // Of what is read only the units asked for cross.
-        let moving = |die_group: &DieGroupCounters| {
-            die_group.units_read * crossing / slots + die_group.programs * crossing
+        // A read transfers only the requested mapping units.
+        let transfers = |die_group: &DieGroupCounters| {
+            die_group.units_read * transfer / slots + die_group.programs * transfer
         };
         let on_dies = |die_group: &DieGroupCounters| {
             die_group.reads * read
@@ -223,13 +223,13 @@ impl Busy {
         let mut buses = vec![0; layout.bus_groups() as usize];
         for (at, die_group) in (0..).zip(die_groups) {
             buses[layout.bus_group(gordon_nand::DieGroupId(at))] +=
-                moving(die_group) + die_group.erases * command;
+                transfers(die_group) + die_group.erases * command;
         }
         Self {
             buses,
             dies: die_groups
                 .iter()
-                .map(|die_group| on_dies(die_group) + moving(die_group))
+                .map(|die_group| on_dies(die_group) + transfers(die_group))
                 .collect(),
         }
     }

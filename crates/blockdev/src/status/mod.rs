@@ -1,5 +1,6 @@
-//! What a device tells of itself: what the authors of the JouleSort paper wished an SSD would say
-//! (section 6: "device utilization, queue depth, caching, garbage collection, I/O arrival times").
+//! The status of a device. It reports what the authors of the JouleSort paper wanted to know of an
+//! SSD (section 6: "device utilization, queue depth, caching, garbage collection, I/O arrival
+//! times").
 
 mod disk;
 mod flash;
@@ -13,40 +14,40 @@ use gordon_store::{Engine, Histogram};
 use gordon_units::Ns;
 use serde::Serialize;
 
-/// The state of a device at one moment; counts are since it was started. Counted, but for what is
-/// named otherwise.
+/// The status of a device at one time. Counts and times are since the start of serving. Values are
+/// counted unless their description says "measured" or "modelled".
 #[derive(Clone, Debug, Serialize)]
 pub struct Status {
-    /// `block-status` of flash, `disk-status` of a disk.
+    /// `block-status` for flash, `disk-status` for disks.
     pub kind: &'static str,
-    /// Of this program.
+    /// Version of this program.
     pub version: &'static str,
-    /// What it is: the preset an image was made from, or a disk.
+    /// Name of the part: the preset from which the image was made, or the disk.
     pub preset: String,
-    /// Bytes of the device.
+    /// Capacity of the device in bytes.
     pub capacity: u64,
     /// Seconds since the start.
     pub uptime_s: f64,
-    /// Why it takes no writes, if so.
+    /// The reason why the device takes no writes, if any.
     pub read_only: Option<String>,
-    /// What was asked.
+    /// Requests of hosts.
     #[serde(flatten)]
     pub hosts: HostCounts,
-    /// Syncs of the file below.
+    /// Syncs of the image or file.
     pub syncs: u64,
-    /// Errors of the file below.
+    /// I/O errors of the image or file.
     pub medium_errors: u64,
-    /// Where answers are given in simulated time: measured.
+    /// Lateness of answers in simulated time, measured; `None` at full speed.
     pub emulation: Option<Lateness>,
-    /// What it did for that.
+    /// The part that depends on the kind of device.
     #[serde(flatten)]
     pub of: DeviceStatus,
 }
 
-/// What hosts asked of a device.
+/// Requests of hosts to a device.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct HostCounts {
-    /// Requests of each kind, and bytes.
+    /// Read requests.
     pub reads: u64,
     /// Write requests.
     pub writes: u64,
@@ -54,11 +55,11 @@ pub struct HostCounts {
     pub flushes: u64,
     /// Trim requests.
     pub trims: u64,
-    /// Requests to write zeros.
+    /// Requests to write zeroes.
     pub zeroes: u64,
     /// Requests that failed.
     pub failed: u64,
-    /// Requests on their way.
+    /// Requests in flight.
     pub in_flight: usize,
     /// Bytes read by hosts.
     pub host_bytes_read: u64,
@@ -66,24 +67,26 @@ pub struct HostCounts {
     pub host_bytes_written: u64,
     /// Bytes trimmed by hosts.
     pub host_bytes_trimmed: u64,
-    /// Requests on their way when one came in, by powers of two: place n counts 2^(n-1) to 2^n - 1.
+    /// Requests in flight at the arrival of a request, itself included, in a histogram by powers of
+    /// two: bucket n counts values from 2^(n-1) to 2^n - 1.
     pub queue_depth: Histogram,
-    /// Nanoseconds between a request and the next, the same way; 0: they came together.
+    /// Time between the arrivals of consecutive requests in ns, in the same kind of histogram;
+    /// requests of one batch have 0.
     pub arrivals_ns: Histogram,
 }
 
-/// What one kind of device alone has to tell.
+/// The part of a status that depends on the kind of device.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum DeviceStatus {
     /// A flash image.
     Flash(Box<FlashStatus>),
-    /// A file in the time of disks.
+    /// A file that is served as a disk.
     Disk(DiskStatus),
 }
 
 impl Status {
-    /// Of a store until `now`.
+    /// The status of a store at `now`.
     pub(crate) fn of_flash(
         engine: &Engine<NbdPayload>,
         busy: Option<Busy>,

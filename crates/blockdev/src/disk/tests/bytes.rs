@@ -35,7 +35,7 @@ fn zeroes(offset: u64, length: u64, no_hole: bool, fast: bool) -> Op {
 fn an_acknowledged_write_is_in_the_file_and_a_flushed_one_survives_a_crash() {
     for pace in [Pace::Full, Pace::Real] {
         let (memory, serving, client) = served(pace);
-        // Many at a time, in two batches; each is there when it is answered.
+        // Two batches of many writes. Each write is in the file when it is answered.
         let data = |id: u64| vec![u8::try_from(id).unwrap(); 4096];
         client.send((1..=20).map(|id| (id, write(id * MIB, false), data(id))));
         client.send((21..=40).map(|id| (id, write(id * MIB, false), data(id))));
@@ -72,7 +72,7 @@ fn an_acknowledged_write_is_in_the_file_and_a_flushed_one_survives_a_crash() {
 }
 
 #[test]
-fn what_was_written_before_it_was_served_is_synced_by_the_first_flush() {
+fn the_first_flush_syncs_data_that_were_written_before_serving() {
     let memory = Arc::new(MemoryMedia::new(MIB));
     memory.write(0, &[7; 512]).unwrap();
     let file = DiskFile::on(Path::new("memory"), Box::new(Arc::clone(&memory)), part()).unwrap();
@@ -82,7 +82,7 @@ fn what_was_written_before_it_was_served_is_synced_by_the_first_flush() {
 }
 
 #[test]
-fn zeros_and_trims_make_holes_that_are_told() {
+fn zeroes_and_trims_make_holes_that_block_status_reports() {
     let (memory, _serving, client) = served(Pace::Full);
     client.ask(write(0, false), vec![1; 65536]).unwrap();
     client.ask(zeroes(512, 16384, false, true), vec![]).unwrap();
@@ -90,29 +90,29 @@ fn zeros_and_trims_make_holes_that_are_told() {
     assert_eq!(read(&memory, 512, 16384), [0; 16384]);
     assert_eq!(read(&memory, 16896, 512), [1; 512]);
     assert_eq!(memory.blocks(), 16 - 3);
-    // Parts of blocks are written.
+    // A trim writes zeroes to blocks that it covers only in part.
     client.ask(Op::Trim { offset: 32768 + 512, length: 8192, fua: false }, vec![]).unwrap();
     assert_eq!(read(&memory, 32768, 512), [1; 512]);
     assert_eq!(read(&memory, 32768 + 512, 8192), [0; 8192]);
     assert_eq!(read(&memory, 40960 + 512, 512), [1; 512]);
     assert_eq!(memory.blocks(), 16 - 4);
-    // Their place is kept.
+    // `no_hole` keeps the blocks allocated.
     client.ask(zeroes(49152, 8192, true, false), vec![]).unwrap();
     assert_eq!((read(&memory, 49152, 8192), memory.blocks()), (vec![0; 8192], 12));
     assert_eq!(client.ask(zeroes(0, 512, true, true), vec![]), Err(Errno::NotSup));
     let status = Op::Status { offset: 0, length: MIB, one: false };
     client.send([(1, status, vec![])]);
     let (_, _, RequestOutcome::Extents(extents)) = client.2.recv().unwrap() else { panic!() };
-    let told =
+    let found =
         extents.iter().map(|&AllocationExtent { length, hole, zero }| (length, hole && zero));
-    let told: Vec<_> = told.collect();
-    let holes = [(4096, false), (12288, true), (20480, false), (4096, true), (24576, false)];
-    assert_eq!(told[..5], holes);
-    assert_eq!(told[5..], [(MIB - 65536, true)]);
+    let found: Vec<_> = found.collect();
+    let expected = [(4096, false), (12288, true), (20480, false), (4096, true), (24576, false)];
+    assert_eq!(found[..5], expected);
+    assert_eq!(found[5..], [(MIB - 65536, true)]);
 }
 
 #[test]
-fn a_disk_writes_zeros_like_other_data() {
+fn a_disk_writes_zeroes_like_other_data() {
     let (_memory, serving, client) = served(Pace::Real);
     assert_eq!(client.ask(zeroes(0, 4096, false, true), vec![]), Err(Errno::NotSup));
     client.ask(zeroes(0, 65536, false, false), vec![]).unwrap();
@@ -124,7 +124,7 @@ fn a_disk_writes_zeros_like_other_data() {
 }
 
 #[test]
-fn a_full_file_system_and_a_bad_sector_are_told_and_a_failed_sync_ends_writing() {
+fn errors_of_the_file_reach_the_client_and_a_failed_sync_ends_writing() {
     for pace in [Pace::Full, Pace::Real] {
         let (memory, serving, client) = served(pace);
         client.ask(write(0, false), vec![1; 4096]).unwrap();
@@ -137,7 +137,7 @@ fn a_full_file_system_and_a_bad_sector_are_told_and_a_failed_sync_ends_writing()
         memory.fail_syncs(true);
         assert_eq!(client.ask(FLUSH, vec![]), Err(Errno::Io));
         memory.fail_syncs(false);
-        // The system may have dropped what it could not write, and says so only once.
+        // The kernel may have dropped pages that it could not write, and reports that only once.
         assert_eq!(client.ask(FLUSH, vec![]), Err(Errno::Io));
         assert_eq!(client.ask(write(0, false), vec![1; 512]), Err(Errno::Io));
         assert_eq!(client.ask(Op::Read { offset: 0 }, vec![0; 512]), Ok(vec![1; 512]));
@@ -149,7 +149,7 @@ fn a_full_file_system_and_a_bad_sector_are_told_and_a_failed_sync_ends_writing()
 }
 
 #[test]
-fn files_that_are_no_disks() {
+fn files_that_cannot_be_disks_are_refused() {
     let error = |len| {
         let media = Box::new(MemoryMedia::new(len));
         DiskFile::on(Path::new("f"), media, part()).map(|_| ()).unwrap_err().to_string()

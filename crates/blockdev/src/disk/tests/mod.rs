@@ -1,5 +1,5 @@
-//! A file in the time of disks: the times are those of the simulation, however late its threads
-//! are; what was promised is in the file.
+//! Tests of files with the timing of disks: the times are those of the simulation, however late the
+//! threads are, and acknowledged data are in the file.
 
 mod bytes;
 mod times;
@@ -11,7 +11,8 @@ use gordon_nbd::{CompletionSink, Errno, RequestOutcome};
 use gordon_units::Ns;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// The paper's disk, or so many of it as one; none: one that carries out a command at a time.
+/// The disk of the paper, or a stripe of several. 0 gives a disk without a queue, which serves one
+/// command at a time.
 fn drive(disks: u32) -> Drive {
     let part = |name: &str| {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/");
@@ -34,25 +35,25 @@ fn part() -> DiskPart {
     DiskPart { drive: drive(1), name: "disk".into(), power: None }
 }
 
-/// How a request ended: which, its bytes, how.
-type End = (u64, Vec<u8>, RequestOutcome);
+/// A completed request: its id, its bytes and its outcome.
+type Completed = (u64, Vec<u8>, RequestOutcome);
 
-/// Where they end.
-struct Ends(Sender<End>);
+/// Sends completed requests to a channel.
+struct ChannelSink(Sender<Completed>);
 
-impl CompletionSink for Ends {
+impl CompletionSink for ChannelSink {
     fn complete(&self, cookie: u64, _: Op, data: Vec<u8>, outcome: RequestOutcome) {
         self.0.send((cookie, data, outcome)).unwrap();
     }
 }
 
 /// A client of an export.
-struct Client(Arc<dyn Export>, Arc<Ends>, Receiver<End>);
+struct Client(Arc<dyn Export>, Arc<ChannelSink>, Receiver<Completed>);
 
 impl Client {
     fn of(export: Arc<dyn Export>) -> Self {
         let (sender, receiver) = mpsc::channel();
-        Self(export, Arc::new(Ends(sender)), receiver)
+        Self(export, Arc::new(ChannelSink(sender)), receiver)
     }
 
     fn send(&self, requests: impl IntoIterator<Item = (u64, Op, Vec<u8>)>) {
@@ -60,7 +61,7 @@ impl Client {
         self.0.submit(&mut requests.into_iter().map(request).collect());
     }
 
-    /// One request, and its end.
+    /// Sends a request and waits for its completion.
     fn ask(&self, op: Op, data: Vec<u8>) -> Result<Vec<u8>, Errno> {
         self.send([(0, op, data)]);
         match self.2.recv().unwrap() {

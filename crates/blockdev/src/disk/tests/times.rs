@@ -7,7 +7,7 @@ fn request(op: IoOp, offset: u64, len: u64) -> Request {
     Request { op, offset: units::Bytes(offset), len: units::Bytes(len) }
 }
 
-/// Requests with the times at which they come, and whether they are to be durable.
+/// Random requests with their arrival times, and whether they must be durable.
 fn load(seed: u64) -> Vec<(Ns, Request, bool)> {
     let (mut random, mut now) = (Random::new(seed), Ns::ZERO);
     let next = |_| {
@@ -20,8 +20,8 @@ fn load(seed: u64) -> Vec<(Ns, Request, bool)> {
     (0..200).map(next).collect()
 }
 
-/// When each request was due, and when it was answered; the clock is looked at `late` after it
-/// should. Its bytes are moved that much after it came.
+/// When each request was due, and when it was answered. The thread of the clock wakes `late` after
+/// each time that it waits for, and the bytes of a request are moved `late` after it arrived.
 fn served(load: &[(Ns, Request, bool)], disks: u32, mut late: impl FnMut() -> Ns) -> Vec<(Ns, Ns)> {
     let mut sim = RealTimeSim::new(SimDisk::new(drive(disks)));
     let mut answers = vec![(Ns::ZERO, Ns::ZERO); load.len()];
@@ -63,7 +63,7 @@ fn late_threads_and_slow_files_change_no_time_of_the_disk() {
         assert!(slow.iter().all(|(due, answered)| due <= answered), "seed {seed}");
         let came = load.iter().map(|(at, ..)| *at);
         assert!(came.zip(&slow).all(|(came, (due, _))| came < *due), "seed {seed}");
-        // And they are the times of the disk alone, where nothing follows from an answer.
+        // They are also the times of the disk alone, because here no request depends on an answer.
         let plain: Vec<_> = load.iter().map(|&(at, request, _)| (at, request, false)).collect();
         let (mut alone, mut done) = (drive(disks), vec![]);
         for (id, &(at, request, _)) in (0..).zip(&plain) {
@@ -82,7 +82,7 @@ fn late_threads_and_slow_files_change_no_time_of_the_disk() {
 }
 
 #[test]
-fn what_is_to_be_durable_waits_for_the_medium() {
+fn a_durable_write_waits_for_the_medium() {
     let write = request(IoOp::Write, 1 << 30, 4096);
     let [lazy, durable] = [false, true].map(|fua| {
         let mut disks = SimDisk::new(drive(1));
@@ -100,8 +100,8 @@ fn what_is_to_be_durable_waits_for_the_medium() {
 }
 
 #[test]
-fn disks_of_a_stripe_work_at_a_time() {
-    // Far from each other, on each disk two: one disk does them one after the other.
+fn disks_of_a_stripe_work_in_parallel() {
+    // Two requests for each disk, far from each other; a single disk serves all sequentially.
     let far: Vec<_> = (0..8u64)
         .map(|n| (Ns::ZERO, request(IoOp::Read, (n << 36) + (n % 4) * 65536, 4096), false))
         .collect();
