@@ -1,8 +1,8 @@
-//! How fast the policies are by themselves: requests in memory, one cache after the other.
+//! The speed of the policies alone, with requests in memory and one cache at a time.
 //!
 //!     cargo run --release -p gordon-cache --example cache_rate [TRACE.oracleGeneral SIZE...]
 //!
-//! Without a trace, two million requests of a skewed load.
+//! Without a trace it generates two million requests of a skewed load.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use gordon_cache::{HitCounts, NEVER, PolicyKind, Request};
@@ -21,7 +21,7 @@ fn read(path: &str) -> Vec<Request> {
     bytes.chunks_exact(24).map(record).collect()
 }
 
-/// A key is the product of two uniform draws: small ones come often.
+/// Generates requests. A key is the product of two uniform draws, so that small keys are frequent.
 fn made() -> Vec<Request> {
     let mut state = 1_u64;
     let mut draw = || {

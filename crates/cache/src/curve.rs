@@ -1,15 +1,16 @@
-//! What LRU caches of many size_range miss, from one pass: exactly, or of a sample.
+//! Miss-ratio curves: the misses of LRU caches of many sizes from one pass, exact or sampled.
 //!
-//! A request finds its object in caches that hold it and all that was asked for since ([`Stack`]).
-//! With objects of one size that is LRU to the last request. With several it is a little better
-//! than LRU: a cache of whole objects can have bytes free that the next object down would not fit
-//! into.
+//! A request is a hit in every cache that is large enough for its object and all objects requested
+//! since ([`Stack`]). With objects of one size this is exactly LRU. With several sizes it is a
+//! little better: a cache of whole objects may have free bytes into which the next object does not
+//! fit.
 //!
-//! Samples are SHARDS (Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC Construction with
-//! SHARDS", FAST 2015): objects whose hash lies below a threshold, distances and counts divided by
-//! the share of hashes that do. At a fixed rate, or with a fixed number of objects, where the one
-//! of the largest hash goes and is the threshold from then on. As SHARDS-adj, requests that the
-//! sample has too few or too many of are added to the shortest distance.
+//! Sampling is SHARDS (Waldspurger, Park, Garthwaite, Ahmad, "Efficient MRC Construction with
+//! SHARDS", FAST 2015). It follows objects whose hash is below a threshold, and divides distances
+//! and counts by the fraction of such hashes. The rate is fixed, or the number of objects is; then
+//! a new object evicts the one with the largest hash, and that hash becomes the threshold. As in
+//! SHARDS-adj, the difference between the requests of the trace and those that the sample
+//! represents is added to the shortest distance.
 
 use crate::policy::Request;
 use crate::stack::Stack;
@@ -18,52 +19,54 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::hint::black_box;
 
-/// Requests from the one counted to the one whose entry is asked of memory.
+/// Number of requests between the one recorded and the one whose entry is prefetched.
 const PREFETCH_DISTANCE: usize = 8;
 
-/// Which objects count.
+/// Which objects are followed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Sample {
-    /// All: exact.
+    /// All objects: the curve is exact.
     All,
-    /// Of weight object with this probability: more than 0, at most 1.
+    /// Each object with this probability, more than 0 and at most 1.
     Rate(f64),
-    /// So many objects at the most.
+    /// At most this number of objects, at least 1.
     Objects(usize),
 }
 
-/// What a cache of one size would have missed.
+/// The misses of a cache of one size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// Its size in bytes.
+    /// Size of the cache in bytes.
     pub capacity: u64,
-    /// Requests, a whole number if all objects counted.
+    /// Number of misses; an estimate, hence not an integer, if objects are sampled.
     pub misses: f64,
-    /// Bytes of them.
+    /// Bytes requested in misses.
     pub miss_bytes: f64,
 }
 
-/// The curve while it is made.
+/// A miss-ratio curve under construction.
 #[derive(Debug)]
 pub struct Curve {
     stack: Stack,
-    /// The largest hash that counts.
+    /// The largest hash of an object that is followed.
     threshold: u64,
-    /// Objects at the most, and those there are by hash.
+    /// With [`Sample::Objects`], the maximum number of objects, and the followed objects by hash.
     kept: Option<(usize, BinaryHeap<(u64, u64)>)>,
     capacities: Vec<u64>,
-    /// Hits and their bytes in caches of this size, but not of the one before. Sums of whole
-    /// numbers are exact up to 2^53 in these.
+    /// Hits, and their bytes, in the cache of each capacity that are misses in the next smaller
+    /// one. Sums of integers are exact in `f64` up to 2^53.
     hits: Vec<(f64, f64)>,
-    /// Requests and bytes that the sample stands for.
+    /// Requests and bytes that the sample represents.
     represented: (f64, f64),
     requests: u64,
     bytes: u64,
     sampled: u64,
+    /// Smallest and largest size of a requested object.
     size_range: (u64, u64),
 }
 
-/// Spreads keys over all numbers, and not as the table does: Stafford's mix 13 (2011).
+/// The hash that selects the sample: Stafford's mix 13 (2011). It must be independent of the hash
+/// of the table.
 fn sample_hash(key: u64) -> u64 {
     let key = (key ^ (key >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ (key >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -71,7 +74,7 @@ fn sample_hash(key: u64) -> u64 {
 }
 
 impl Curve {
-    /// For caches of these size_range.
+    /// Starts a curve for caches of these sizes in bytes.
     pub fn new(sample: Sample, mut capacities: Vec<u64>) -> Self {
         const ALL: f64 = 18_446_744_073_709_551_616.0;
         capacities.sort_unstable();
@@ -98,13 +101,13 @@ impl Curve {
         }
     }
 
-    /// The share of objects that count now.
+    /// The fraction of objects that are followed now.
     pub fn rate(&self) -> f64 {
-        // The threshold counts itself.
+        // The threshold itself is included.
         (self.threshold as f64 + 1.0) / 18_446_744_073_709_551_616.0
     }
 
-    /// CacheCounts requests in order.
+    /// Records requests, in order.
     pub fn record(&mut self, requests: &[Request]) {
         for (i, request) in requests.iter().enumerate() {
             if let Some(ahead) = requests.get(i + PREFETCH_DISTANCE)
@@ -134,7 +137,7 @@ impl Curve {
             self.limit_objects(hash, request.key);
             return;
         };
-        // As it is, if all count: a product would round what is larger than 2^53.
+        // Without sampling, avoid the product, which would round values above 2^53.
         let above = if weight > 1.0 { (found.above as f64 * weight) as u64 } else { found.above };
         let needed = above.saturating_add(found.own);
         let at = self.capacities.partition_point(|capacity| *capacity < needed);
@@ -143,7 +146,7 @@ impl Curve {
         }
     }
 
-    /// A new object counts; another may not count any more.
+    /// Follows a new object, and drops another if there are too many.
     fn limit_objects(&mut self, hash: u64, key: u64) {
         let Some((most, by_hash)) = &mut self.kept else { return };
         by_hash.push((hash, key));
@@ -155,7 +158,7 @@ impl Curve {
         }
     }
 
-    /// What caches would have missed, by size.
+    /// The misses of each cache, ordered by size.
     pub fn points(&self) -> Vec<CurvePoint> {
         let (requests, bytes) = (self.requests as f64, self.bytes as f64);
         let mut hits = (requests - self.represented.0, bytes - self.represented.1);
@@ -170,38 +173,38 @@ impl Curve {
         self.capacities.iter().zip(&self.hits).map(point).collect()
     }
 
-    /// Requests so far.
+    /// Number of requests so far.
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// Bytes asked for so far.
+    /// Bytes requested so far.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Requests that counted.
+    /// Number of requests for followed objects.
     pub fn sampled(&self) -> u64 {
         self.sampled
     }
 
-    /// Objects that are followed now.
+    /// Number of objects that are followed now.
     pub fn objects(&self) -> u64 {
         self.stack.objects
     }
 
-    /// Bytes of all objects, or what those that count stand for: a cache of this size
-    /// misses only what is asked for the first time.
+    /// Bytes of all objects, an estimate if they are sampled. A cache of this size misses only the
+    /// first request for each object.
     pub fn footprint(&self) -> f64 {
         self.stack.bytes as f64 / self.rate()
     }
 
-    /// All requests so far were for objects of one size.
+    /// Whether all requested objects so far had the same size.
     pub fn has_one_size(&self) -> bool {
         self.size_range.0 >= self.size_range.1
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory of the curve in bytes.
     pub fn memory(&self) -> usize {
         let heap = self.kept.as_ref().map_or(0, |(_, by_hash)| by_hash.capacity());
         self.stack.memory() + heap * size_of::<(u64, u64)>()

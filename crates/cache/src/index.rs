@@ -1,15 +1,15 @@
-//! Where the entry of a key is: a hash table of 32 bits a slot.
+//! A hash table with slots of 32 bits that maps keys to the places of their entries.
 //!
-//! Buckets are cache lines: 15 slots, and how many keys whose home this is, or that passed on their
-//! way, lie further on. So nothing is marked or moved when a key goes (as in Facebook's F14). A
-//! slot has the place of an entry, from 1, and in the bits above as much of the key's hash as there
-//! is room for: an entry is hardly ever looked at in vain.
+//! A bucket is a cache line: 15 slots, and a count of the keys that found it full and overflowed to
+//! a later bucket. The count makes tombstones unnecessary, as in Facebook's F14. A slot holds the
+//! place of an entry plus 1, and a tag in the bits above: as many bits of the key's hash as fit.
+//! Few lookups therefore read an entry of another key.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
 const SLOTS: usize = 15;
-/// The word of a bucket behind its slots: keys that found no slot here.
+/// The word behind the slots of a bucket: the number of keys that found no free slot here.
 const OVERFLOWED: usize = SLOTS;
 
 #[derive(Clone, Copy, Debug)]
@@ -19,39 +19,41 @@ struct Bucket([u32; SLOTS + 1]);
 const EMPTY: Bucket = Bucket([0; SLOTS + 1]);
 
 impl Bucket {
-    /// The words that are like this one under the mask: a bit each, above the lowest. All of them
-    /// are compared matches, so that compilers do it with vectors; what is not a slot is told by
-    /// [`first`].
+    /// A bit set of the words that equal `value` under the mask; bit 0 is unused. All 16 words are
+    /// compared, so that the compiler can vectorise the loop; [`first`] ignores the last, which is
+    /// not a slot.
     #[inline]
-    fn matches(&self, mask: u32, like: u32) -> u32 {
-        (1..).zip(&self.0).fold(0, |bits, (bit, word)| bits | u32::from(word & mask == like) << bit)
+    fn matches(&self, mask: u32, value: u32) -> u32 {
+        (1..)
+            .zip(&self.0)
+            .fold(0, |bits, (bit, word)| bits | u32::from(word & mask == value) << bit)
     }
 
-    /// The first slot that has this content.
+    /// The first slot with this content.
     #[inline]
     fn first(&mut self, content: u32) -> Option<&mut u32> {
         Some(&mut self.0[first(self.matches(u32::MAX, content))?])
     }
 }
 
-/// The first slot of the words matches.
+/// The first slot in a bit set of [`Bucket::matches`].
 #[inline]
 fn first(matches: u32) -> Option<usize> {
     let slot = matches.trailing_zeros() as usize - 1;
     (slot < SLOTS).then_some(slot)
 }
 
-/// The table.
+/// The hash table.
 #[derive(Clone, Debug)]
 pub(crate) struct Index {
     buckets: Vec<Bucket>,
-    /// Bits of a slot that have the place.
+    /// Number of bits of a slot that hold the place.
     bits: u32,
-    /// Keys it has room for: four in five slots.
+    /// Maximum number of keys: four fifths of the slots.
     capacity: usize,
 }
 
-/// Both halves of the product of 128 bits are used: as in wyhash.
+/// Hashes a key, like wyhash: the two halves of a 128-bit product, combined.
 #[inline]
 pub(crate) fn hash(key: u64) -> u64 {
     let product = u128::from(key ^ 0x2d35_8dcc_aa6c_78a5) * 0x8bb8_4b93_962e_acc9;
@@ -59,7 +61,7 @@ pub(crate) fn hash(key: u64) -> u64 {
 }
 
 impl Index {
-    /// With room for at least so many keys.
+    /// An empty table for at least this number of keys.
     pub fn new(keys: usize) -> Self {
         let buckets = (keys * 5).div_ceil(SLOTS * 4).max(1);
         let capacity = (buckets * SLOTS * 4 / 5).min(1 << 31);
@@ -83,7 +85,7 @@ impl Index {
         ((u128::from(hash) * self.buckets.len() as u128) >> 64) as usize
     }
 
-    /// The part of a slot that is not the place.
+    /// The tag of a key: the bits of a slot above the place.
     #[inline]
     fn tag(&self, hash: u64) -> u32 {
         (hash as u32) << self.bits
@@ -94,13 +96,14 @@ impl Index {
         if at + 1 == self.buckets.len() { 0 } else { at + 1 }
     }
 
-    /// Asks memory for the bucket of a key.
+    /// Brings the bucket of a key into the CPU cache. The caller must keep the result from being
+    /// optimised away.
     #[inline]
     pub fn prefetch(&self, hash: u64) -> u32 {
         self.buckets[self.home(hash)].0[OVERFLOWED]
     }
 
-    /// The place that `is` the key's.
+    /// The place of the key: `is` decides whether a place with a matching tag is that of the key.
     #[inline]
     pub fn find(&self, hash: u64, mut is: impl FnMut(u32) -> bool) -> Option<u32> {
         let (tag, mask) = (self.tag(hash), u32::MAX << self.bits);
@@ -112,7 +115,7 @@ impl Index {
             while let Some(slot) = first(matches) {
                 let content = bucket.0[slot];
                 matches &= matches - 1;
-                // An empty slot is like a tag of zeros.
+                // An empty slot also matches a tag of zero.
                 if content != 0 && is((content & !mask) - 1) {
                     return Some((content & !mask) - 1);
                 }
@@ -121,14 +124,14 @@ impl Index {
                 return None;
             }
             at = self.after(at);
-            // Keys can have passed every bucket, while each has free slots since.
+            // Every bucket may have overflowed at some time, so the search ends after one round.
             if at == home {
                 return None;
             }
         }
     }
 
-    /// Adds a key that is not there; there is room for it.
+    /// Adds a key that is not in the table. The table must not be at its capacity.
     #[inline]
     pub fn insert(&mut self, hash: u64, place: u32) {
         let slot = self.tag(hash) | (place + 1);
@@ -144,7 +147,7 @@ impl Index {
         }
     }
 
-    /// Takes a key out that is there.
+    /// Removes a key that is in the table.
     #[inline]
     pub fn remove(&mut self, hash: u64, place: u32) {
         let slot = self.tag(hash) | (place + 1);
@@ -166,13 +169,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_is_not_there_is_not_looked_for_for_ever() {
+    fn a_search_ends_even_if_every_bucket_has_overflowed() {
         let mut index = Index::new(64);
         let mut keys = 0_u64..;
         let mut kept = Vec::new();
         let mut place = 0;
         for home in 0..index.buckets.len() {
-            // One more key than there is room for in its bucket; all but that one go again.
+            // Fill the bucket until a key overflows, then remove all keys but that one.
             let mut here = Vec::new();
             while index.buckets[home].0[OVERFLOWED] == 0 {
                 let key = keys.find(|key| index.home(hash(*key)) == home).expect("there is one");

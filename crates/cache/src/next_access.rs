@@ -1,22 +1,24 @@
-//! When each object comes again, of a trace that does not say so: found in a first reading of it.
+//! Next-access times of a trace that does not record them, for Belady's policy. They are found in a
+//! first pass over the trace.
 
 use crate::policy::NEVER;
 use crate::store::Store;
 use alloc::vec::Vec;
 
-/// Requests that one can hold.
+/// Maximum number of requests.
 const MAX_REQUESTS: usize = u32::MAX as usize;
 
-/// The first reading: 4 bytes for each request, and an entry for each object until it ends.
+/// The first pass over a trace. It takes 4 bytes for each request, and until its end also an entry
+/// for each object.
 #[derive(Debug)]
 pub struct NextAccessBuilder {
-    /// The last request for each object, in the links of its entry.
+    /// An entry for each object. Its link `newer` is the number of the last request for it.
     last: Store,
-    /// From each request to the next for the same object; 0 if there is none.
+    /// For each request, the distance to the next request for the same object; 0 if there is none.
     distances: Vec<u32>,
 }
 
-/// What it found.
+/// The next-access time of each request of a trace.
 #[derive(Debug, Default)]
 pub struct NextAccess {
     distances: Vec<u32>,
@@ -30,8 +32,8 @@ impl Default for NextAccessBuilder {
 }
 
 impl NextAccessBuilder {
-    /// The next request of the trace is for this object. False, and nothing done, where there were
-    /// 2^32 - 1 before it.
+    /// Records the next request of the trace, which is for this object. Returns false, and does
+    /// nothing, if there are already 2^32 - 1 requests.
     #[must_use]
     pub fn record(&mut self, key: u64) -> bool {
         let now = self.distances.len();
@@ -51,7 +53,7 @@ impl NextAccessBuilder {
         true
     }
 
-    /// The trace is at its end.
+    /// Ends the pass.
     pub fn finish(self) -> NextAccess {
         let memory = self.last.memory() + self.distances.capacity() * size_of::<u32>();
         NextAccess { distances: self.distances, memory }
@@ -59,7 +61,7 @@ impl NextAccessBuilder {
 }
 
 impl NextAccess {
-    /// Number of the next request for the object of the `number`-th, or [`NEVER`].
+    /// The number of the next request for the object of request `number`, or [`NEVER`].
     #[inline]
     pub fn after(&self, number: u64) -> u64 {
         match self.distances.get(number as usize) {
@@ -68,7 +70,7 @@ impl NextAccess {
         }
     }
 
-    /// Bytes of memory at the end of the first reading, when it took the most but for growing.
+    /// Memory in bytes at the end of the pass, when it was largest.
     pub fn memory(&self) -> usize {
         self.memory
     }

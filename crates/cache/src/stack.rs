@@ -1,10 +1,11 @@
-//! Stack distances: how many bytes of other objects were asked for since an object was, each
-//! counted once (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage hierarchies",
-//! IBM Systems Journal 9(2), 1970).
+//! Stack distances: the bytes of the distinct other objects that were requested since the last
+//! request for an object (Mattson, Gecsei, Slutz, Traiger, "Evaluation techniques for storage
+//! hierarchies", IBM Systems Journal 9(2), 1970).
 //!
-//! Objects have slots in the order of their last requests, and a tree of sums over the slots says
-//! how many bytes lie above one (Bennett and Kruskal 1975; the tree is Fenwick's, 1994). Slots left
-//! behind are taken out when all are used, so memory follows objects and not requests.
+//! Objects occupy slots in the order of their last requests. A Fenwick tree over the slots (1994)
+//! gives the bytes above a slot (Bennett and Kruskal 1975). A request leaves its old slot empty;
+//! empty slots are removed when all slots are used, so that memory depends on the number of objects
+//! and not on the number of requests.
 
 use crate::store::{NONE, Store};
 use alloc::vec;
@@ -12,26 +13,26 @@ use alloc::vec::Vec;
 
 const MIN_SLOTS: usize = 64;
 
-/// What was asked for, the latest on top.
+/// The requested objects, the latest on top.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    /// Entries have their slots in a link.
+    /// The link `newer` of an entry is its slot.
     store: Store,
-    /// Entries by slot, from 0.
+    /// The entry in each slot, or `NONE`.
     slots: Vec<u32>,
     used: usize,
-    /// Sums of bytes, from 1.
+    /// The Fenwick tree of bytes, which starts at index 1.
     tree: Vec<u64>,
     pub bytes: u64,
     pub objects: u64,
 }
 
-/// An object that was there.
+/// The stack distance of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StackDistance {
-    /// Bytes of those asked for since.
+    /// Bytes of the objects requested since.
     pub above: u64,
-    /// Its own, as it was asked for then.
+    /// Size of the object at its last request.
     pub own: u64,
 }
 
@@ -52,7 +53,8 @@ impl Stack {
         self.store.prefetch(key)
     }
 
-    /// An object is asked for, and is on top from now on, as large as it is now.
+    /// Moves an object to the top, with its current size. Returns its stack distance if it was on
+    /// the stack.
     pub fn access(&mut self, key: u64, size: u64) -> Option<StackDistance> {
         let place = self.store.find(key);
         let found = place.map(|place| {
@@ -73,7 +75,7 @@ impl Stack {
         found
     }
 
-    /// Takes an object out.
+    /// Removes an object.
     pub fn remove(&mut self, key: u64) {
         if let Some(place) = self.store.find(key) {
             self.vacate_slot(place);
@@ -87,7 +89,7 @@ impl Stack {
             + self.tree.capacity() * size_of::<u64>()
     }
 
-    /// Empties an entry's slot: which, and how large it was.
+    /// Empties the slot of an entry. Returns the slot and the size of the object.
     fn vacate_slot(&mut self, place: u32) -> (usize, u64) {
         let (slot, size) = (self.store.at(place).newer as usize, self.store.size(place));
         self.slots[slot] = NONE;
@@ -105,7 +107,7 @@ impl Stack {
         }
     }
 
-    /// Bytes of the slots up to this one.
+    /// Bytes in the slots up to and including this one.
     fn sum(&self, slot: usize) -> u64 {
         let (mut at, mut sum) = (slot + 1, 0);
         while at > 0 {
@@ -115,7 +117,7 @@ impl Stack {
         sum
     }
 
-    /// Takes out slots left behind, and makes as many free ones as are used.
+    /// Removes empty slots, and provides as many free slots as there are objects.
     #[cold]
     fn compact(&mut self) {
         self.slots.retain(|place| *place != NONE);

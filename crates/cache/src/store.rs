@@ -1,4 +1,4 @@
-//! Entries, found by key and linked in lists: what all policies are made of.
+//! Entries of objects, found by key and linked in lists. All policies consist of them.
 
 use crate::index::{Index, hash};
 use alloc::collections::BTreeMap;
@@ -6,26 +6,26 @@ use alloc::vec::Vec;
 
 /// No entry.
 pub(crate) const NONE: u32 = u32::MAX;
-/// The mark of an entry that is not in use; policies use the bits below.
+/// The mark of an unused entry. Policies use the lower bits.
 const FREE: u32 = 1 << 31;
-/// The size of an entry that has its size in [`Store::large`]: few objects are that large, and four
-/// bytes less for each of all others are worth more.
+/// The value of [`Entry::small`] if the size is in [`Store::large`]. Few objects are so large, and
+/// the others save four bytes each.
 const LARGE: u32 = u32::MAX;
 
-/// An object.
+/// The entry of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry {
     pub key: u64,
-    /// Its size if that is less than [`LARGE`].
+    /// Size of the object if it is less than [`LARGE`].
     small: u32,
-    /// Its neighbours in a list; entries not in use are linked by `older`.
+    /// The neighbours in a list. Unused entries are linked by `older`.
     pub newer: u32,
     pub older: u32,
-    /// The policy's own.
+    /// Data of the policy: the list of the entry, or counters.
     pub mark: u32,
 }
 
-/// All entries.
+/// A table of entries. The place of an entry is its index, which does not change.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     entries: Vec<Entry>,
@@ -34,7 +34,7 @@ pub(crate) struct Store {
     live: usize,
     /// Sizes of [`LARGE`] bytes and more, by place.
     large: BTreeMap<u32, u64>,
-    /// Parts of them by which entries and table grow.
+    /// Entries grow by one part in `growth.0`, the index by one part in `growth.1`.
     growth: (usize, usize),
 }
 
@@ -51,7 +51,7 @@ impl Store {
         }
     }
 
-    /// One that grows by less, and so more often, for policies that know more of an entry.
+    /// A store that grows in smaller steps, for policies that need more memory for each entry.
     pub fn dense() -> Self {
         Self { growth: (64, 8), ..Self::new() }
     }
@@ -82,7 +82,7 @@ impl Store {
         self.large[&place]
     }
 
-    /// Gives an entry another size.
+    /// Changes the size of an entry.
     #[inline]
     pub fn set_size(&mut self, place: u32, size: u64) {
         let large = size >= u64::from(LARGE);
@@ -105,13 +105,14 @@ impl Store {
         self.index.find(hash(key), |place| self.at(place).key == key)
     }
 
-    /// Asks memory for what [`find`](Self::find) will look at first.
+    /// Brings the part of the index that [`find`](Self::find) reads first into the CPU cache. The
+    /// caller must keep the result from being optimised away.
     #[inline]
     pub fn prefetch(&self, key: u64) -> u32 {
         self.index.prefetch(hash(key))
     }
 
-    /// Adds a key that is not there, in no list.
+    /// Adds an entry for a key that has none. The entry is in no list.
     #[inline]
     pub fn insert(&mut self, key: u64, size: u64, mark: u32) -> u32 {
         if self.live == self.index.capacity() {
@@ -121,7 +122,7 @@ impl Store {
         let place = self.free;
         let place = if place == NONE {
             if self.entries.len() == self.entries.capacity() {
-                // By little: what is not in use counts too.
+                // In small steps, because unused entries take memory too.
                 self.entries.reserve_exact((self.entries.len() / self.growth.0).max(64));
             }
             self.entries.push(entry);
@@ -141,7 +142,7 @@ impl Store {
     fn grow(&mut self) {
         let room = self.index.capacity();
         assert!(room < 1 << 31, "more than 2^31 objects in one cache");
-        // The old table goes first: all that is in it is in the entries too.
+        // Free the old index first: the new one is built from the entries.
         self.index = Index::new(0);
         self.index = Index::new(room + room / self.growth.1);
         for (place, entry) in (0..).zip(&self.entries) {
@@ -151,7 +152,7 @@ impl Store {
         }
     }
 
-    /// Takes out an entry that is in no list.
+    /// Removes an entry that is in no list.
     #[inline]
     pub fn remove(&mut self, place: u32) {
         let key = self.at(place).key;
@@ -176,12 +177,12 @@ impl Store {
     }
 }
 
-/// Entries in a row.
+/// A doubly linked list of entries, from the oldest to the newest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct List {
     pub newest: u32,
     pub oldest: u32,
-    /// Of all of them.
+    /// Sum of the sizes.
     pub bytes: u64,
     pub len: u64,
 }
@@ -191,7 +192,7 @@ impl List {
         Self { newest: NONE, oldest: NONE, bytes: 0, len: 0 }
     }
 
-    /// Links an entry that is in no list, as the newest.
+    /// Adds an entry that is in no list, as the newest.
     #[inline]
     pub fn push(&mut self, store: &mut Store, place: u32) {
         self.bytes += store.size(place);
@@ -223,22 +224,22 @@ impl List {
         }
     }
 
-    /// The oldest go, and are forgotten, until no more than so many bytes are left.
-    pub fn evict_to(&mut self, store: &mut Store, most: u64) {
-        while self.bytes > most {
+    /// Removes the oldest entries from the list and the store until at most `bytes` bytes are left.
+    pub fn evict_to(&mut self, store: &mut Store, bytes: u64) {
+        while self.bytes > bytes {
             let oldest = self.oldest;
             self.unlink(store, oldest);
             store.remove(oldest);
         }
     }
 
-    /// Makes an entry of it the newest.
+    /// Makes an entry of the list the newest.
     #[inline]
     pub fn move_to_front(&mut self, store: &mut Store, place: u32) {
         if self.newest == place {
             return;
         }
-        // Some other is newer; bytes and number stay what they are.
+        // Another entry is newer, so `newer` is not `NONE`; the sums do not change.
         let Entry { newer, older, .. } = *store.at(place);
         store.at_mut(newer).older = older;
         if older == NONE {

@@ -1,4 +1,4 @@
-//! Curves beside caches of the policy they stand for, and samples beside the whole.
+//! Comparison of curves with LRU caches, and of sampled curves with exact ones.
 
 use gordon_cache::{Curve, HitCounts, NEVER, NextAccessBuilder, PolicyKind, Request, Sample};
 use gordon_units::Bytes;
@@ -21,21 +21,21 @@ fn curve(sample: Sample, capacities: Vec<u64>, requests: &[Request]) -> Curve {
     curve
 }
 
-/// A key is the product of two uniform draws: small ones come often.
-fn skewed(many: usize) -> Vec<Request> {
+/// Generates requests. A key is the product of two uniform draws, so that small keys are frequent.
+fn skewed(count: usize) -> Vec<Request> {
     let mut state = 1_u64;
     let mut draw = || {
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         state >> 48
     };
-    let keys: Vec<(u64, u64)> = (0..many).map(|_| ((draw() * draw()) >> 16, 4096)).collect();
+    let keys: Vec<(u64, u64)> = (0..count).map(|_| ((draw() * draw()) >> 16, 4096)).collect();
     requests(&keys)
 }
 
 proptest! {
     #[test]
-    fn exact_is_lru_to_the_last_request_for_objects_of_one_size(
+    fn an_exact_curve_equals_lru_for_objects_of_one_size(
         size in 1_u64..5000,
         keys in proptest::collection::vec(0_u64..120, 1..600),
         spare in 0_u64..3,
@@ -51,13 +51,13 @@ proptest! {
     }
 
     #[test]
-    fn whole_objects_of_several_sizes_miss_no_less_than_the_curve(
+    fn lru_misses_at_least_as_often_as_the_curve_for_objects_of_several_sizes(
         drawn in proptest::collection::vec(0_u64..60, 1..400),
     ) {
-        // An object's size does not change here.
+        // The size of an object is a function of its key, so it does not change.
         let drawn: Vec<(u64, u64)> = drawn.iter().map(|k| (*k, 1 + k * 7 % 20)).collect();
         let requests = requests(&drawn);
-        // From the largest object on.
+        // Caches that hold at least the largest object.
         let capacities = (20..700).step_by(13).collect();
         for point in curve(Sample::All, capacities, &requests).points() {
             prop_assert!(lru(point.capacity, &requests).0 as f64 >= point.misses);
@@ -65,7 +65,7 @@ proptest! {
     }
 
     #[test]
-    fn distances_are_those_of_a_plain_list(
+    fn stack_distances_equal_those_of_a_plain_list(
         drawn in proptest::collection::vec((0_u64..50, 1_u64..30), 1..500),
     ) {
         let requests = requests(&drawn);
@@ -88,23 +88,23 @@ proptest! {
     }
 
     #[test]
-    fn what_comes_next_is_what_a_look_back_finds(
+    fn next_access_times_equal_those_of_a_search(
         keys in proptest::collection::vec(0_u64..50, 0..400),
     ) {
-        let mut ahead = NextAccessBuilder::default();
-        keys.iter().for_each(|key| assert!(ahead.record(*key)));
-        let nexts = ahead.finish();
+        let mut builder = NextAccessBuilder::default();
+        keys.iter().for_each(|key| assert!(builder.record(*key)));
+        let next_access = builder.finish();
         for (at, key) in keys.iter().enumerate() {
             let next = keys[at + 1..].iter().position(|other| other == key);
             let next = next.map_or(NEVER, |further| (at + 1 + further) as u64);
-            prop_assert_eq!(nexts.after(at as u64), next);
+            prop_assert_eq!(next_access.after(at as u64), next);
         }
-        prop_assert_eq!(nexts.after(keys.len() as u64), NEVER);
+        prop_assert_eq!(next_access.after(keys.len() as u64), NEVER);
     }
 }
 
 #[test]
-fn samples_come_close_and_take_less_memory() {
+fn sampled_curves_are_close_and_take_less_memory() {
     let requests = skewed(400_000);
     let capacities: Vec<u64> = (1..=12).map(|n| n * 4096 * 4000).collect();
     let whole = curve(Sample::All, capacities.clone(), &requests);
@@ -123,14 +123,14 @@ fn samples_come_close_and_take_less_memory() {
     }
     let few = curve(Sample::Objects(4000), capacities.clone(), &requests);
     assert_eq!(few.objects(), 4000);
-    // Room for all of them, or all hashes: nothing is left out.
+    // Samples that follow all objects are exact.
     for sample in [Sample::Objects(1 << 20), Sample::Rate(1.0)] {
         assert_eq!(curve(sample, capacities.clone(), &requests).points(), whole.points());
     }
 }
 
 #[test]
-fn memory_follows_objects_and_not_requests() {
+fn memory_depends_on_objects_and_not_on_requests() {
     let keys: Vec<(u64, u64)> = (0..1_000_000_u64).map(|i| (i % 1000, 4096)).collect();
     let curve = curve(Sample::All, vec![1000 * 4096], &requests(&keys));
     assert!(curve.memory() < 100 * 1000, "{}", curve.memory());

@@ -1,5 +1,5 @@
-//! The two levels with a flash that holds what it is told: every page found is the page that was
-//! stored, whatever is done when; sets hold their ways; counters are what a recount says.
+//! Tests of FlashCache with a model of the flash that stores contents. Every page found is the page
+//! that was stored, whenever jobs are done; wear rules bound the wear; counters equal a recount.
 
 use gordon_cache::flashcache::{
     Fill, FlashCache, FlashShape, Job, PageLookup, PageRange, Resident, Served, SetRule, WearRules,
@@ -11,21 +11,22 @@ use std::collections::{HashMap, HashSet};
 
 const PAGE: u32 = 4096;
 
-/// A page and how often it had been written.
+/// A page, and the number of writes to it.
 type Content = (u64, u32);
 
-/// A cache, and everything that holds data: the flash is stricter than a real one.
+/// A cache, and models of everything that holds data. The flash refuses programs out of order.
 struct Rig {
     cache: FlashCache,
-    /// By place and page; none: erased.
+    /// Content by block and page; `None` if it is erased.
     flash: Vec<Vec<Option<Content>>>,
     erases: Vec<u32>,
-    /// What the buffer holds, by ticket, and the latest ticket of a slot.
+    /// Content of the write buffer, by ticket.
     buffer: HashMap<u64, Vec<Content>>,
+    /// The latest ticket of each slot.
     latest: HashMap<u32, u64>,
-    /// What the primary page cache holds, by place.
+    /// Content of the primary page cache, by place.
     dram: HashMap<u32, Content>,
-    /// Times that a page was written.
+    /// Number of writes to each page.
     versions: HashMap<u64, u32>,
     programmed: u64,
     moved: u64,
@@ -55,7 +56,7 @@ impl Rig {
         (key, self.versions.get(&key).copied().unwrap_or(0))
     }
 
-    /// Pages of a unit as they are below.
+    /// Pages of a unit, as the backend has them.
     fn unit(&self, unit: u64, page: u32, pages: u32) -> Vec<Content> {
         let shape = self.cache.shape();
         match shape.fill {
@@ -68,7 +69,8 @@ impl Rig {
         }
     }
 
-    /// What is found is what is stored. What it has in the buffer or in flash.
+    /// The content of a page that was found in the write buffer or in flash. All pages of the
+    /// object must be the same.
     fn read(&self, found: PageLookup, slot: u32, at: usize) -> Option<Content> {
         match found {
             PageLookup::Buffer { .. } => Some(self.buffer[&self.latest[&slot]][at]),
@@ -81,7 +83,8 @@ impl Rig {
         }
     }
 
-    /// Requests an object that is cut: what is found is read before anything is programmed.
+    /// Checks the pieces of an object that was split. Pieces that were found are read before any
+    /// missing piece is filled.
     fn ask_pieces(&mut self, request: &Request) {
         let pieces = self.cache.pieces().to_vec();
         let stored = self.stored(request.key);
@@ -107,7 +110,7 @@ impl Rig {
         }
     }
 
-    /// Asks for it, and checks what is found.
+    /// Serves a request, and checks what it finds.
     fn ask(&mut self, request: &Request, write: bool) -> PageLookup {
         let key = request.key;
         let Served { found, place, slot, lookups } = self.cache.access_at(request, write);
@@ -148,7 +151,7 @@ impl Rig {
         found
     }
 
-    /// Carries out a job; false where there is none.
+    /// Carries out a job. Returns false if there is none.
     fn work(&mut self) -> bool {
         let Some(job) = self.cache.job() else { return false };
         match job {
@@ -184,13 +187,13 @@ impl Rig {
         block[page as usize] = Some(content);
     }
 
-    /// What the cache says of itself is so.
+    /// Checks the counters and the residents of the cache.
     fn recount(&self) {
         let (shape, counts) = (self.cache.shape(), self.cache.counts());
         let mut all: Vec<Resident> = Vec::new();
         self.cache.residents(&mut |resident| all.push(resident));
         let units: HashSet<u64> = all.iter().map(|resident| resident.unit).collect();
-        assert_eq!(units.len(), all.len(), "a unit is in one place");
+        assert_eq!(units.len(), all.len(), "a unit is in the table only once");
         let mut taken = HashSet::new();
         for resident in &all {
             assert_eq!(Some(resident.set), self.cache.set_of(resident.unit));
@@ -215,7 +218,7 @@ impl Rig {
         assert!(counts.block_rule + counts.refills <= counts.evictions);
     }
 
-    /// All that waits is done, and then all that it knows is in flash.
+    /// Carries out all jobs. Then all residents must be in flash.
     fn finish(&mut self) {
         while self.work() {}
         self.recount();
@@ -233,7 +236,7 @@ fn number(found: PageLookup) -> usize {
         PageLookup::Flash(_) => 2,
         PageLookup::Backend { .. } => 3,
         PageLookup::Written => 4,
-        PageLookup::Pieces => unreachable!("each piece is counted by itself"),
+        PageLookup::Pieces => unreachable!("pieces are counted one by one"),
     }
 }
 
@@ -271,7 +274,8 @@ fn shapes() -> impl Strategy<Value = FlashShape> {
     )
 }
 
-/// A request, how much of what waits is done after it.
+/// A request: its key, whether it is a write, whether it is for a part of the object, and the
+/// number of jobs that are carried out after it.
 type Step = (u64, bool, bool, u8);
 
 proptest! {
@@ -285,17 +289,17 @@ proptest! {
     ) {
         let mut rig = Rig::new(shape, kind, dram);
         for (step, (key, write, part, work)) in (steps as Vec<Step>).into_iter().enumerate() {
-            // Few keys come often; an object is always of the same pages.
+            // Small keys are frequent. The size of an object is a function of its key.
             let key = key * key / 800;
             let pages = match (shape.fill, key % 11) {
                 (Fill::Block, _) => 1,
-                // Several logical blocks, or more than there are.
+                // Objects of several logical blocks, or larger than the flash.
                 (Fill::Page, 0) => 1 + (key % 47) as u32,
                 (Fill::Page, _) => 1 + (key % 3) as u32,
             };
             let size = u64::from(pages * PAGE);
             let asked = if part { 512 } else { size };
-            // What does not fit stays out of DRAM, and so does what a policy refuses.
+            // The model of DRAM drops what the policy has evicted or not admitted.
             if rig.ask(&Request { key, next: NEVER, size, asked }, write) != PageLookup::Dram {
                 let mut held = HashSet::new();
                 rig.cache.dram().residents(&mut |key, _| { held.insert(key); });
@@ -311,9 +315,8 @@ proptest! {
         rig.finish();
     }
 
-    /// Without flash it is the policy.
     #[test]
-    fn without_flash_it_is_the_policy(
+    fn a_cache_without_flash_equals_its_policy(
         kind in kinds(),
         dram in 1..30_u64,
         keys in proptest::collection::vec(0..60_u64, 1..300),
@@ -337,7 +340,7 @@ fn of_set(cache: &FlashCache, set: u32) -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn a_block_at_a_miss_and_the_least_recently_used_goes() {
+fn a_miss_fetches_a_block_and_evicts_the_least_recently_used_one() {
     let mut rig = Rig::new(shape(2, 2, 4, Fill::Block), PolicyKind::Lru, 1);
     let units: Vec<u64> = of_set(&rig.cache, 1).take(3).collect();
     for unit in &units[..2] {
@@ -347,7 +350,7 @@ fn a_block_at_a_miss_and_the_least_recently_used_goes() {
         assert_eq!(rig.ask(&page(unit * 4 + 2), false), PageLookup::Buffer { unit: *unit });
     }
     while rig.work() {}
-    // The first block again: the second one goes for the third.
+    // After a hit on the first block, the third block evicts the second.
     let PageLookup::Flash(place) = rig.ask(&page(units[0] * 4 + 3), false) else {
         panic!("not there")
     };
@@ -361,7 +364,7 @@ fn a_block_at_a_miss_and_the_least_recently_used_goes() {
 }
 
 #[test]
-fn pages_gather_in_the_order_in_which_they_come() {
+fn a_block_collects_objects_in_the_order_of_their_arrival() {
     let mut rig = Rig::new(shape(1, 2, 4, Fill::Page), PolicyKind::Lru, 1);
     let object =
         |key, pages: u32| Request { key, next: NEVER, size: (PAGE * pages).into(), asked: 100 };
@@ -370,8 +373,7 @@ fn pages_gather_in_the_order_in_which_they_come() {
     }
     let mut all = Vec::new();
     rig.cache.residents(&mut |r| all.push((r.unit, r.way, r.page, r.pages)));
-    // 12 found no room in the first block; 14 pushed out what was there; 15 is larger than the
-    // flash.
+    // 12 did not fit into the first block; 14 evicted that block; 15 is larger than the flash.
     assert_eq!(all, [(14, 0, 0, 3), (12, 1, 0, 2), (13, 1, 2, 2)]);
     let counts = rig.cache.counts();
     assert_eq!((counts.evictions, counts.too_large, counts.fills), (1, 1, 5));
@@ -379,7 +381,7 @@ fn pages_gather_in_the_order_in_which_they_come() {
 }
 
 #[test]
-fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
+fn an_object_larger_than_a_block_is_split_and_missing_pieces_are_fetched() {
     let object = |key| Request { key, next: NEVER, size: (PAGE * 10).into(), asked: 100 };
     let rig = || Rig::new(shape(8, 1, 4, Fill::Page), PolicyKind::Lru, 1);
     let resident = |rig: &Rig| {
@@ -387,7 +389,7 @@ fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
         rig.cache.residents(&mut |resident| all.push(resident));
         all
     };
-    // A key whose pieces come to three sets: in one of two, the last would evict the first.
+    // A key whose pieces belong to three sets, so that no piece evicts another.
     let apart = |key: &u64| {
         let mut rig = rig();
         rig.ask(&object(*key), false);
@@ -405,7 +407,7 @@ fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
     assert_eq!(rig.ask(&object, false), PageLookup::Pieces);
     assert_eq!(cut(&rig), [(0, 4, 1), (4, 4, 1), (8, 2, 1)]);
     while rig.work() {}
-    // What comes to the set of the middle piece evicts it alone.
+    // A page of the set of the middle piece evicts only that piece.
     let (all, first) = (resident(&rig), rig.cache.set_of(object.key));
     let middle = all.iter().find(|one| one.pages == 4 && Some(one.set) != first).unwrap();
     let other = of_set(&rig.cache, middle.set).next().unwrap();
@@ -419,7 +421,7 @@ fn an_object_larger_than_a_block_is_cut_and_what_is_missing_is_fetched() {
 }
 
 #[test]
-fn what_is_written_is_stale_in_flash() {
+fn a_write_makes_the_page_stale_in_flash() {
     for fill in [Fill::Block, Fill::Page] {
         let mut rig = Rig::new(shape(1, 2, 4, fill), PolicyKind::Lru, 1);
         rig.ask(&page(5), false);
@@ -427,10 +429,10 @@ fn what_is_written_is_stale_in_flash() {
         while rig.work() {}
         assert_eq!(rig.ask(&page(5), true), PageLookup::Written);
         assert_eq!(rig.ask(&page(5), false), PageLookup::Dram);
-        // Of the block, only that page is stale.
+        // Only this page of the block is stale.
         assert!(matches!(rig.ask(&page(6), false), PageLookup::Flash(_)));
         assert!(matches!(rig.ask(&page(5), false), PageLookup::Backend { ticket: Some(_), .. }));
-        // Part of a page is written: the rest is read first, and the page does not go to flash.
+        // A partial write reads the rest of the page first, and the page is not admitted to flash.
         let part = Request { asked: 512, ..page(9) };
         assert!(matches!(rig.ask(&part, true), PageLookup::Backend { ticket: None, .. }));
         let counts = rig.cache.counts();
@@ -440,7 +442,8 @@ fn what_is_written_is_stale_in_flash() {
     }
 }
 
-/// All blocks of a set but one are asked for again and again; what comes once takes the last.
+/// Requests all blocks of a set but one again and again, and new blocks, which use the last one.
+/// Returns the erase counts, and how often the block rule applied.
 fn hot_block(rules: WearRules) -> (Vec<u32>, u64) {
     let mut rig = Rig::new(FlashShape { rules, ..shape(1, 4, 2, Fill::Block) }, PolicyKind::Lru, 1);
     for round in 0..300 {
@@ -466,10 +469,11 @@ fn a_hot_block_is_spared() {
     assert!(with.iter().max() < without.iter().max(), "{with:?} {without:?}");
 }
 
-/// Pages requested once, all in one set of eight.
+/// Requests many pages once, all in one of eight sets. Returns the largest erase count in each
+/// place.
 fn hot_set(rules: WearRules) -> (Vec<u32>, Rig) {
     let mut rig = Rig::new(FlashShape { rules, ..shape(8, 2, 2, Fill::Block) }, PolicyKind::Lru, 1);
-    // Every set holds something.
+    // Every set has a page.
     let mut held = Vec::new();
     for set in 0..8 {
         held.extend(of_set(&rig.cache, set).next());
@@ -482,7 +486,7 @@ fn hot_set(rules: WearRules) -> (Vec<u32>, Rig) {
         rig.work();
     }
     while rig.work() {}
-    // What was in other sets is still there, wherever that is now.
+    // The pages of other sets are still found, wherever swaps have moved them.
     held.remove(3);
     for unit in held {
         assert!(matches!(rig.ask(&page(unit * 2), false), PageLookup::Flash(_)), "{unit} is lost");
@@ -506,23 +510,25 @@ fn a_hot_set_is_swapped() {
 /// How a load picks the set of its next request.
 #[derive(Clone, Copy, Debug)]
 enum Load {
-    /// All sets alike.
+    /// All sets have the same probability.
     Uniform,
     /// Set `n` is picked with a weight of 1 / (n + 1).
     Zipf,
-    /// One set until it has had so many requests, then another at random.
+    /// A random set for this number of requests, then another.
     Phases(u32),
-    /// One set after another, so many requests each.
+    /// Each set in turn, with this number of requests.
     Rotation(u32),
-    /// The set that lives in the most worn place.
+    /// The set in the most worn place.
     Follower,
 }
 
-/// A cache of sets whose evictions are counted; each request is for a page never requested before.
+/// A cache in which every request is for a new page, so that a load determines the evictions of
+/// each set.
 struct Worn {
     cache: FlashCache,
+    /// By set, the first key that may not have been requested.
     next: Vec<u64>,
-    /// The place in which each set was erased last.
+    /// The place in which each set was last erased.
     place: Vec<u32>,
 }
 
@@ -551,7 +557,7 @@ impl Worn {
                     self.place[set as usize] = block / ways;
                     evicted = true;
                 }
-                // A block of the cold set comes to the place of the hot set.
+                // A swap moves a block of the cold set to the place of the hot set.
                 Job::Move { from, to, .. } if from.max(to) / ways < self.place.len() as u32 => {
                     let cold = (0..)
                         .zip(&mut self.place)
@@ -565,7 +571,7 @@ impl Worn {
         }
     }
 
-    /// The set seen last in the most worn place.
+    /// The set that was last seen in the most worn place.
     fn follow(&self) -> u32 {
         let sets = self.place.len();
         let ways = self.cache.shape().ways as usize;
@@ -575,8 +581,8 @@ impl Worn {
     }
 }
 
-/// A sequence of sets, picked by `load` while a cache with `rules` runs; that cache, and one
-/// without the set rule after the same sequence.
+/// Runs a cache with `rules` under a load, and a cache without the set rule under the same sequence
+/// of sets. Returns both.
 fn worn(load: Load, sets: u32, ways: u32, requests: u32, rules: WearRules, seed: u64) -> [Worn; 2] {
     let mut with = Worn::new(sets, ways, rules);
     let mut without = Worn::new(sets, ways, WearRules { set: None, ..rules });
@@ -617,8 +623,8 @@ fn worn(load: Load, sets: u32, ways: u32, requests: u32, rules: WearRules, seed:
     [with, without]
 }
 
-/// Each place has at most the erases that the most worn has without the set rule, or the mean and
-/// the threshold, and its own erases by swaps.
+/// Checks the bound of wear: without its erases by swaps, no block has more erases than the most
+/// worn block without the set rule, or than the mean plus the threshold, whichever is larger.
 fn is_bounded(load: Load, [with, without]: &[Worn; 2], threshold: u32) {
     let blocks = with.cache.shape().blocks() as usize;
     let erases = &with.cache.erases()[..blocks];
@@ -646,7 +652,7 @@ fn loads() -> impl Strategy<Value = Load> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn swaps_bound_wear_on_every_load(
+    fn the_set_rule_bounds_wear_under_every_load(
         load in loads(),
         sets in 2..12_u32,
         ways in 1..9_u32,
@@ -661,25 +667,26 @@ proptest! {
 }
 
 #[test]
-fn a_swapped_set_does_not_make_swaps_run_away() {
+fn the_bounded_set_rule_prevents_runaway_swaps() {
     let rules = |set_rule| WearRules { block: Some(64), set: Some(16), set_rule };
     let [bounded, without] = worn(Load::Zipf, 4, 16, 100_000, rules(SetRule::Bounded), 1);
     let [literal, _] = worn(Load::Zipf, 4, 16, 100_000, rules(SetRule::Literal), 1);
     let counts = |worn: &Worn| worn.cache.counts();
     let most = |worn: &Worn| worn.cache.erases().iter().max().copied().unwrap_or(0);
     assert_eq!(counts(&without).set_swaps, 0);
-    // The paper's words: more erases by swaps than by evictions.
+    // The literal rule causes more erases by swaps than by evictions.
     assert!(counts(&literal).swap_erases > counts(&literal).evictions, "{:?}", counts(&literal));
     assert!(most(&literal) > most(&without));
     assert!(counts(&bounded).set_swaps > 0);
     assert!(counts(&bounded).swap_erases * 100 <= counts(&bounded).evictions);
-    // A quarter of the requests would be 1,563 erases a block; Zipf's first set has 48 %.
+    // Equal shares of the four sets would be 1,563 erases a block; the first set gets 48 % of the
+    // requests.
     assert!(most(&bounded) < 1800, "{}", most(&bounded));
     assert!(most(&without) > 2900, "{}", most(&without));
 }
 
 #[test]
-fn tables_take_the_memory_that_they_say() {
+fn tables_report_plausible_memory() {
     // A tag for each of 8,192 blocks of 1 GiB, or for each of its 262,144 pages.
     for (fill, least, most) in [(Fill::Block, 200 << 10, 500 << 10), (Fill::Page, 3 << 20, 5 << 20)]
     {

@@ -1,5 +1,5 @@
-//! Each policy beside a plain one of vectors, written from its description: request by request the
-//! same hits, the same objects, and counters that are what a recount says.
+//! Comparison of each policy with a simple model in vectors, written from its description. After
+//! each request both have the same hits and objects, and counters equal a recount.
 
 use gordon_cache::{Access, HitCounts, NEVER, NOT_ADMITTED, PolicyKind, Request};
 use gordon_units::Bytes;
@@ -10,7 +10,7 @@ use std::collections::HashMap;
 struct Held {
     key: u64,
     size: u64,
-    /// Hits that the policy remembers, or the next request.
+    /// The hits that the policy remembers, or the number of the next request.
     mark: u64,
 }
 
@@ -22,31 +22,31 @@ fn position(held: &[Held], key: u64) -> Option<usize> {
     held.iter().position(|h| h.key == key)
 }
 
-/// The oldest first in all of them.
+/// The models of all policies. In each list the oldest entry is the first.
 #[derive(Default)]
 struct Model {
     capacity: u64,
-    /// The only queue, ARC's T1, S3-FIFO's small one, W-TinyLFU's window.
+    /// The only queue, ARC's T1, S3-FIFO's small queue, W-TinyLFU's window.
     first: Vec<Held>,
-    /// ARC's T2, S3-FIFO's main one, what W-TinyLFU protects.
+    /// ARC's T2, S3-FIFO's main queue, W-TinyLFU's protected segment.
     second: Vec<Held>,
-    /// ARC's B1, S3-FIFO's ghosts, those that LRU chose of LeCaR.
+    /// ARC's B1, S3-FIFO's ghosts, LeCaR's ghosts of LRU.
     ghosts: Vec<Held>,
-    /// ARC's B2, those that LFU chose of LeCaR.
+    /// ARC's B2, LeCaR's ghosts of LFU.
     other_ghosts: Vec<Held>,
-    /// W-TinyLFU's probation.
+    /// W-TinyLFU's probation segment.
     probation: Vec<Held>,
-    /// How often W-TinyLFU counted a key.
+    /// W-TinyLFU's counts of keys.
     counted: HashMap<u64, u64>,
-    /// Weights of LeCaR's LRU and LFU, its generator, and how many requests there were.
+    /// LeCaR's weights of LRU and LFU, its random generator, and its number of requests.
     weights: Option<[f64; 2]>,
     state: u128,
     requests: u64,
     /// SIEVE's hand.
     hand: usize,
-    /// S3-FIFO.
+    /// Whether S3-FIFO has evicted an object.
     has_evicted: bool,
-    /// ARC's p.
+    /// ARC's target size of T1.
     target: f64,
 }
 
@@ -102,7 +102,7 @@ impl Model {
             }
         }
         let mark = if kind == PolicyKind::Belady { request.next } else { 0 };
-        // The hand, if at the end, is at none: it starts from the oldest, not from what comes now.
+        // A hand behind the newest entry restarts at the oldest, not at the object inserted now.
         if self.hand >= self.first.len() {
             self.hand = 0;
         }
@@ -230,7 +230,7 @@ impl Model {
         *counted = (*counted + 1).min(15);
     }
 
-    /// The segment of which something goes.
+    /// The segment from which the main part evicts next.
     fn next_of_main(&mut self) -> &mut Vec<Held> {
         if self.probation.is_empty() { &mut self.second } else { &mut self.probation }
     }
@@ -301,7 +301,8 @@ impl Model {
         false
     }
 
-    /// One queue, the least recent first; a mark is how often, and of a ghost when.
+    /// One queue, the least recently used first. A mark is the number of requests, and that of a
+    /// ghost is the time of its eviction.
     fn lecar(&mut self, request: &Request) -> bool {
         self.requests += 1;
         let mut weights = self.weights.unwrap_or([0.5; 2]);
@@ -330,7 +331,8 @@ impl Model {
             return false;
         }
         while self.bytes() + size > self.capacity {
-            // The first of the least: the one that came to its number of requests before others.
+            // The first of several with the fewest requests: the one that reached that number
+            // first.
             let rarest = (0..self.first.len()).min_by_key(|at| self.first[*at].mark);
             let rarest = rarest.expect("something is held");
             if rarest == 0 {
@@ -395,7 +397,7 @@ fn agree(kind: PolicyKind, capacity: u64, requests: &[Request]) -> Result<(), Te
         }
         prop_assert_eq!(place == NOT_ADMITTED, counts.refused > before.refused);
         if hit {
-            prop_assert_eq!(places.get(&place), Some(&request.key), "it is where it was let in");
+            prop_assert_eq!(places.get(&place), Some(&request.key), "its place has not changed");
         } else {
             places.insert(place, request.key);
         }
@@ -408,9 +410,9 @@ fn agree(kind: PolicyKind, capacity: u64, requests: &[Request]) -> Result<(), Te
         prop_assert_eq!(counts.bytes, counts.inserted_bytes - counts.evicted_bytes);
         prop_assert_eq!(misses, counts.inserted + counts.refused);
         for (key, size) in &held {
-            prop_assert_eq!(Some(size), sizes.get(key), "it has the size it came with");
+            prop_assert_eq!(Some(size), sizes.get(key), "it has the size of its insertion");
         }
-        // Which of those never asked for again goes first is open.
+        // The order of objects that are never requested again is not defined for Belady's policy.
         if kind != PolicyKind::Belady {
             let all = model.first.iter().chain(&model.second).chain(&model.probation);
             let mut theirs: Vec<(u64, u64)> = all.map(|h| (h.key, h.size)).collect();
@@ -421,7 +423,7 @@ fn agree(kind: PolicyKind, capacity: u64, requests: &[Request]) -> Result<(), Te
             prop_assert_eq!(cache.ghosts(), ghosts as u64);
         }
     }
-    // Many at once come to the same.
+    // Serving all requests in one call gives the same result.
     let (mut again, mut tally) = (kind.make(Bytes(capacity)), HitCounts::default());
     again.serve(requests, &mut tally);
     prop_assert_eq!(again.counts(), cache.counts());
@@ -433,7 +435,7 @@ fn agree(kind: PolicyKind, capacity: u64, requests: &[Request]) -> Result<(), Te
 
 proptest! {
     #[test]
-    fn every_policy_is_its_model(
+    fn every_policy_equals_its_model(
         capacity in 1_u64..400,
         drawn in proptest::collection::vec((0_u64..40, 1_u64..12), 1..200),
     ) {
@@ -443,12 +445,13 @@ proptest! {
         }
     }
 
-    /// Sizes about the limits of 32 bits, and far beyond.
+    /// Sizes around the limit of 32 bits, and far beyond.
     #[test]
-    fn and_with_objects_of_4_gib_and_more(
+    fn every_policy_equals_its_model_with_objects_of_4_gib_and_more(
         capacity in 1_u64..400,
         drawn in proptest::collection::vec((0_u64..40, 1_u64..12), 1..200),
-        unit in prop::sample::select(vec![u64::from(u32::MAX) / 2, u64::from(u32::MAX), 1 << 32, 1 << 50]),
+        unit in prop::sample::select(
+            vec![u64::from(u32::MAX) / 2, u64::from(u32::MAX), 1 << 32, 1 << 50]),
     ) {
         let drawn: Vec<_> = drawn.into_iter().map(|(key, size)| (key, size * unit)).collect();
         let requests = requests(&drawn);
@@ -458,7 +461,7 @@ proptest! {
     }
 
     #[test]
-    fn and_with_objects_of_one_size(
+    fn every_policy_equals_its_model_with_objects_of_one_size(
         pages in 1_u64..60,
         drawn in proptest::collection::vec(0_u64..90, 1..250),
     ) {
@@ -470,7 +473,7 @@ proptest! {
     }
 
     #[test]
-    fn no_policy_misses_less_than_beladys_with_objects_of_one_size(
+    fn no_policy_misses_less_than_belady_with_objects_of_one_size(
         pages in 1_u64..30,
         drawn in proptest::collection::vec(0_u64..60, 1..500),
     ) {
@@ -491,11 +494,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn in_caches_where_a_window_of_a_hundredth_holds_something(
+    fn policies_equal_their_models_in_caches_with_a_useful_window(
         capacity in 100_u64..500,
         drawn in proptest::collection::vec((0_u64..900, 1_u64..4, 0_u64..5), 1..700),
     ) {
-        // Some keys are asked for more often than others.
+        // The shift makes small keys more frequent.
         let drawn: Vec<(u64, u64)> =
             drawn.into_iter().map(|(key, size, shift)| (key >> shift, size)).collect();
         let requests = requests(&drawn);

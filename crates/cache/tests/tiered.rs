@@ -1,11 +1,12 @@
-//! Objects in DRAM and flash: rules by hand, and what holds for any requests.
+//! Tests of caches in DRAM and flash: rules in short sequences, and properties of any requests.
 
 use gordon_cache::tiered::{Admission, Budget, Io, Layout, TierLookup, Tiered, TieredShape};
 use gordon_units::Ns;
 use proptest::prelude::*;
 use std::collections::HashMap;
 
-/// Twelve bytes a set, ten an object in a log; so much DRAM is for objects.
+/// A cache with enough DRAM for the index (12 bytes a set, 10 an object in the log) and for
+/// `objects` bytes of objects.
 fn cache(shape: &TieredShape, objects: u64, admission: Admission) -> Tiered {
     let index = shape.sets() * 12 + if shape.log() > 0 { 10 * 64 } else { 0 };
     Tiered::new(index + objects, shape, admission, 1)
@@ -38,23 +39,24 @@ fn in_flash(cache: &Tiered) -> Vec<u64> {
     keys
 }
 
-/// A cache in whose DRAM no object of 400 bytes stays beside another: each continues as the next
-/// comes.
+/// A cache whose DRAM holds one object of 400 bytes: each object moves on to flash when the next
+/// one arrives.
 fn passing(shape: &TieredShape, admission: Admission) -> Tiered {
-    // The log's index grows by 10 an object: 400 is enough for one, with any number of them below
-    // 40.
+    // The index of the log takes 10 bytes an object, so there is space for one object of 400 bytes,
+    // but not for two, while the log has fewer than 40 objects.
     let index = shape.sets() * 12;
     Tiered::new(index + 799, shape, admission, 1)
 }
 
 #[test]
-fn a_log_is_first_in_first_out_by_segments() {
+fn a_log_evicts_its_oldest_segment() {
     let mut cache = passing(&shape(Layout::Log), Admission::All);
-    // Two of 400 in each of 4 segments of 1000: seven go on, the eighth is in DRAM.
+    // Each of the 4 segments of 1000 bytes has two objects of 400. Seven are in flash, the eighth
+    // in DRAM.
     assert!(ask(&mut cache, &[1, 2, 3, 4, 5, 6, 7, 8]).iter().all(|f| *f == TierLookup::Miss));
     assert_eq!(in_flash(&cache), [1, 2, 3, 4, 5, 6, 7]);
     assert_eq!(cache.counts().written, 3000);
-    // Read where they lie; 7 is in the open segment, in memory.
+    // A hit reads the object; 7 is in the open segment, which is in memory.
     let writes = |at: u64| Io { write: true, offset: at * 1000, bytes: 1000 };
     assert_eq!(cache.io().collect::<Vec<_>>(), [writes(0), writes(1), writes(2)]);
     assert_eq!(
@@ -62,36 +64,35 @@ fn a_log_is_first_in_first_out_by_segments() {
         [TierLookup::Flash, TierLookup::Flash, TierLookup::Dram]
     );
     assert_eq!(cache.io().collect::<Vec<_>>(), [Io { write: false, offset: 1000, bytes: 400 }]);
-    // 8 fills the last segment; 9 needs the first: 1 and 2 go.
+    // 8 fills the last segment; 9 needs the first, from which 1 and 2 are evicted.
     ask(&mut cache, &[9, 10]);
     assert_eq!(in_flash(&cache), [3, 4, 5, 6, 7, 8, 9]);
     assert_eq!(cache.counts().evicted, 2);
 }
 
 #[test]
-fn what_was_asked_for_is_written_again() {
+fn a_log_with_reinsertion_rewrites_requested_objects() {
     let reinsert = TieredShape { reinsert: true, ..shape(Layout::Log) };
     let mut cache = passing(&reinsert, Admission::All);
     ask(&mut cache, &[1, 2, 3, 4, 5, 6, 7, 8, 2, 9, 10]);
     // 2 and 9 are in the first segment now.
     assert_eq!(in_flash(&cache), [2, 3, 4, 5, 6, 7, 8, 9]);
     assert_eq!((cache.counts().evicted, cache.counts().reinserted), (1, 1));
-    // It is not again, without having been asked for again: 10, 11 and 12 to 15 go round.
+    // Without another request, 2 is evicted with its segment the next time.
     ask(&mut cache, &[11, 12, 13, 14, 15, 16, 17, 18, 19]);
     assert!(!in_flash(&cache).contains(&2));
 }
 
 #[test]
-fn a_set_keeps_what_was_asked_for() {
+fn a_set_keeps_requested_objects() {
     let one = TieredShape { flash: 1000, ..shape(Layout::Sets) };
     let mut cache = passing(&one, Admission::All);
     ask(&mut cache, &[1, 2, 3]);
     assert_eq!(in_flash(&cache), [1, 2]);
-    // Both lie at 6, and 1 came first; the new one stays out: the old go before the new at 6 aged
-    // to 7.
+    // Objects 1 and 2 are in the set, with the value 6; 3 is in DRAM.
     assert_eq!(ask(&mut cache, &[1]), [TierLookup::Flash]);
     ask(&mut cache, &[4]);
-    // 1 is at 0; 2 ages to 7 and goes for 3.
+    // The request sets 1 to the value 0; 2 ages to 7 and is evicted for 3.
     assert_eq!(in_flash(&cache), [1, 3]);
     let done = cache.counts();
     assert_eq!((done.written, done.admitted, done.evicted), (3000, 1200, 1));
@@ -100,48 +101,48 @@ fn a_set_keeps_what_was_asked_for() {
 }
 
 #[test]
-fn sets_take_several_at_once() {
-    // Two segments of log before two sets.
+fn objects_move_from_the_log_to_their_set_together() {
+    // Two segments of log in front of two sets.
     let both = shape(Layout::LogSets);
     assert_eq!((both.log(), both.sets()), (2000, 2));
     let mut cache = passing(&both, Admission::All);
     let keys: Vec<u64> = (1..=6).collect();
     ask(&mut cache, &keys);
     let done = cache.counts();
-    // Segments hold 1 2, 3 4: as 5 comes the first goes. Those of a set that are two or more went
-    // there.
+    // The segments hold 1 and 2, 3 and 4. When 5 arrives, the first is evicted: two or more objects
+    // of the same set move there.
     let found = in_flash(&cache);
     let lost: Vec<u64> = (1..=5).filter(|key| !found.contains(key)).collect();
     assert_eq!(done.dropped + done.evicted, lost.len() as u64);
     assert!(lost.iter().all(|key| *key <= 4), "{lost:?}");
-    // Segments and sets were written, sets once for each group.
+    // Both segments were written, and a set for each group.
     assert!(done.written >= 2000 + 1000 && done.written.is_multiple_of(1000), "{done:?}");
-    // With a threshold that none reaches, sets stay empty and what is in a segment that goes is
-    // dropped.
+    // With a threshold that no group reaches, sets stay empty, and the objects of an evicted
+    // segment are dropped.
     let high = TieredShape { threshold: 100, ..both };
     let mut cache = passing(&high, Admission::All);
     ask(&mut cache, &keys);
     assert_eq!((in_flash(&cache), cache.counts().dropped), (vec![3, 4, 5], 2));
-    // What was asked for goes round.
+    // Requested objects are written to the log again.
     let mut cache = passing(&TieredShape { reinsert: true, ..high }, Admission::All);
     ask(&mut cache, &[1, 2, 3, 4, 5, 1, 6]);
     assert_eq!(in_flash(&cache), [1, 3, 4, 5]);
 }
 
 #[test]
-fn admissions_by_hand() {
+fn each_admission_rule_admits_the_right_objects() {
     let log = shape(Layout::Log);
-    // Twice in DRAM: 2 alone.
+    // Two requests in DRAM: only 2 has them.
     let mut cache = passing(&log, Admission::Hits(2));
     ask(&mut cache, &[1, 2, 2, 3, 4]);
     assert_eq!(in_flash(&cache), [2]);
-    // Offered for the second time within 800 bytes of offers: 1 is, 2 no longer.
+    // A second offer within 800 bytes of offers: 1 has one, for 2 it comes too late.
     let mut cache = passing(&log, Admission::Ghost(800));
     ask(&mut cache, &[1, 2, 1, 3, 4, 5, 2, 6]);
     assert_eq!(in_flash(&cache), [1]);
     let done = cache.counts();
     assert_eq!((done.offered, done.admitted), (2800, 400));
-    // By lot.
+    // Random.
     let wide = TieredShape { flash: 1 << 20, segment: 4000, ..log };
     let mut cache = Tiered::new(1 << 20, &wide, Admission::Random(0.25), 7);
     for key in 0..20_000 {
@@ -153,9 +154,9 @@ fn admissions_by_hand() {
 }
 
 #[test]
-fn a_budget_is_kept() {
-    // 400 bytes a millisecond are offered, of which sets of 4000 make ten times as much; 1 MB a
-    // second may be.
+fn writes_keep_to_the_budget() {
+    // 400 bytes a millisecond are offered, and sets of 4000 bytes write ten times as much: 4 MB a
+    // second without the budget of 1 MB a second.
     let sets = TieredShape { flash: 4_000_000, set: 4000, ..shape(Layout::Sets) };
     let budget = Budget { bytes_per_s: 1e6, every: 62_500 };
     let mut cache = Tiered::new(100_000, &sets, Admission::Budget(budget), 3);
@@ -166,11 +167,11 @@ fn a_budget_is_kept() {
             written.push(cache.counts().written);
         }
     }
-    // After 20, 40, ... seconds.
+    // Bytes written after 20, 40, ... seconds.
     for (at, written) in written.iter().enumerate() {
-        let may = 20e6 * (at + 1) as f64;
-        let of = *written as f64 / may;
-        assert!(of < 1.01 && (at < 2 || of > 0.95), "{of} at {at}");
+        let budget = 20e6 * (at + 1) as f64;
+        let used = *written as f64 / budget;
+        assert!(used < 1.01 && (at < 2 || used > 0.95), "{used} at {at}");
     }
     assert!((cache.admission_rate() - 0.25).abs() < 0.03, "{}", cache.admission_rate());
 }
@@ -194,7 +195,7 @@ fn admissions() -> impl Strategy<Value = Admission> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn an_object_is_where_it_was_put(
+    fn an_object_is_in_one_tier_and_found_there(
         shape in layouts(), admission in admissions(), objects in 500u64..4000,
         asked in prop::collection::vec(0u64..60, 1..600),
     ) {
@@ -204,7 +205,9 @@ proptest! {
         let (mut io, mut written) = (0, 0);
         for key in asked {
             let mut before = HashMap::new();
-            cache.residents(&mut |level, key, _| assert!(before.insert(key, level).is_none(), "{key} twice"));
+            cache.residents(&mut |level, key, _| {
+                assert!(before.insert(key, level).is_none(), "{key} twice");
+            });
             let found = cache.access(Ns::ZERO, key, size(key));
             prop_assert_eq!(found, before.get(&key).copied().unwrap_or(TierLookup::Miss));
             let (mut bytes, mut count) = ((0, 0), 0);

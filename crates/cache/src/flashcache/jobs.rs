@@ -1,38 +1,39 @@
-//! What is to be done in flash, in order: the lazy writeback (paper, 3.3), erases, swaps of sets.
+//! The queue of jobs of the flash: the lazy writeback (section 3.3 of the paper), erases, and swaps
+//! of sets.
 
 use super::PageRange;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// Something to be done in flash.
+/// A job of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// Erase a logical block.
+    /// Erase a block.
     Erase {
-        /// Its place.
+        /// The physical block.
         block: u32,
     },
-    /// Program what was fetched, from the buffer.
+    /// Program a unit from the write buffer.
     Program {
-        /// Where.
+        /// The pages to program.
         to: PageRange,
-        /// The fill's.
+        /// The ticket of the fill.
         ticket: u64,
-        /// The tag's.
+        /// The unit.
         unit: u64,
     },
-    /// Copy the first pages of a block to the same pages of another, which is erased.
+    /// Copy the first pages of a block to the same pages of another block, which is erased.
     Move {
-        /// From this place.
+        /// The physical block to read.
         from: u32,
-        /// To this one.
+        /// The physical block to program.
         to: u32,
-        /// How many.
+        /// Number of pages.
         pages: u32,
     },
 }
 
-/// The same, by logical blocks: where they are is known when their turn comes.
+/// A job in the queue. It names logical blocks, because jobs before it may move them.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum QueuedJob {
     EraseLogical(u32),
@@ -49,15 +50,16 @@ pub(super) struct Write {
     pub pages: u32,
     pub ticket: u64,
     pub unit: u64,
-    /// How often the block had been evicted: its slots have other units by now if that has changed.
+    /// Number of evictions of the block when the job was queued. If it has changed, the slot
+    /// belongs to another unit by now.
     pub generation: u32,
 }
 
 pub(super) struct JobQueue {
     queue: VecDeque<QueuedJob>,
-    /// Where each logical block is now.
+    /// The physical block of each logical block, after the jobs that are done.
     place: Vec<u32>,
-    /// Pages that are to be programmed.
+    /// Number of pages of the queued programs.
     pub buffered: u64,
 }
 
@@ -84,7 +86,7 @@ impl JobQueue {
         self.queue.push_back(job);
     }
 
-    /// The first, past moves of empty blocks, which only change places.
+    /// The first job. Moves of empty blocks before it are done at once, because they copy nothing.
     #[inline]
     pub fn next(&mut self) -> Option<Job> {
         while let Some(QueuedJob::Move { block, to, pages: 0 }) = self.queue.front() {
@@ -105,7 +107,7 @@ impl JobQueue {
         })
     }
 
-    /// The first is done; answers with what it programmed.
+    /// Removes the first job, which is done. Returns what it programmed, if anything.
     #[inline]
     pub fn complete(&mut self) -> Option<Write> {
         match self.queue.pop_front()? {

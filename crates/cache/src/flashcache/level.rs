@@ -1,4 +1,4 @@
-//! The second level: look-up, admission and eviction of units.
+//! The second level: lookup, admission and eviction of units.
 
 use super::jobs::{JobQueue, QueuedJob, Write};
 use super::table::Table;
@@ -11,20 +11,20 @@ use alloc::vec::Vec;
 /// No block.
 const NONE: u32 = u32::MAX;
 
-/// A unit in flash, or on its way there.
+/// A unit in flash or in the write buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resident {
-    /// Its tag.
+    /// The unit.
     pub unit: u64,
-    /// The set in which it lies.
+    /// Its set.
     pub set: u32,
-    /// The way of the set.
+    /// Its logical block in the set.
     pub way: u32,
-    /// The first of its pages in the logical block.
+    /// Its first page in the logical block.
     pub page: u32,
-    /// How many it has.
+    /// Number of its pages.
     pub pages: u32,
-    /// It is in the buffer yet.
+    /// Whether it is still in the write buffer.
     pub buffered: bool,
 }
 
@@ -33,12 +33,13 @@ pub(super) struct Level {
     table: Table,
     pub wear: Wear,
     pub jobs: JobQueue,
-    /// The block of each set that takes what comes next.
+    /// The block of each set that is being filled.
     open: Vec<u32>,
-    /// When each block was last asked for something, in requests that came so far.
+    /// The value of `clock` at the last use of each block.
     used: Vec<u64>,
+    /// Number of uses of blocks so far.
     clock: u64,
-    /// Evictions of each block.
+    /// Number of evictions of each block.
     generation: Vec<u32>,
     tickets: u64,
     pub counts: FlashCounts,
@@ -63,20 +64,21 @@ impl Level {
         }
     }
 
-    /// By other bits of the hash than those that the index begins with.
+    /// The set of a unit. It is independent of the bits of the hash that select a bucket of the
+    /// index.
     #[inline]
     pub fn set_of(&self, unit: u64) -> u32 {
         ((u64::from(hash(unit) as u32) * u64::from(self.shape.sets)) >> 32) as u32
     }
 
-    /// Prefetches the table entry of a unit.
+    /// Brings the table entry of a unit into the CPU cache.
     #[inline]
     pub fn prefetch(&self, unit: u64) -> u32 {
         self.table.prefetch(unit)
     }
 
-    /// Looks up a page of a unit, to be read or not: where it is, and the unit's slot, even if the
-    /// page is stale there.
+    /// Looks up page `at` of a unit. Returns where to read it, if `read` is set and it is not
+    /// stale, and the slot of the unit, even if the page is stale.
     #[inline]
     pub fn find(&mut self, unit: u64, at: u32, read: bool) -> (Option<PageLookup>, Option<u32>) {
         self.counts.lookups += 1;
@@ -110,11 +112,11 @@ impl Level {
         self.counts.dropped += u64::from(dropped);
     }
 
-    /// Admits a unit that was not found or is stale in its slot. Returns its ticket and its new
-    /// slot.
+    /// Admits a unit that was not found, or that is stale in `slot`. Returns its ticket and its new
+    /// slot; `None` if it is not admitted.
     #[inline]
     pub fn fill(&mut self, unit: u64, pages: u32, slot: Option<u32>) -> Option<(u64, u32)> {
-        // Larger objects are cut, where they can be.
+        // Objects that can be split have been split before.
         if pages > self.shape.pages {
             self.counts.too_large += 1;
             return None;
@@ -147,7 +149,8 @@ impl Level {
         };
         let (page, generation) = (self.table.filled(block), self.generation[block as usize]);
         let slot = self.table.insert(block, unit, pages);
-        // The block with more room stays open: a piece that takes a whole block closes no other.
+        // The block with more free pages stays open, so that a piece that fills a whole block does
+        // not close a partly filled one.
         let open = &mut self.open[set as usize];
         if *open == NONE || self.table.filled(*open) >= self.table.filled(block) {
             *open = block;
@@ -163,7 +166,8 @@ impl Level {
         Some((ticket, slot))
     }
 
-    /// A block of the set that is empty, or has been made so; none if all are too worn.
+    /// An empty block of the set, after an eviction if necessary; `None` if all blocks are too
+    /// worn.
     fn empty_block(&mut self, set: u32) -> Option<u32> {
         let ways = set * self.shape.ways..(set + 1) * self.shape.ways;
         if let Some(empty) = ways.clone().find(|block| self.table.filled(*block) == 0) {
@@ -184,35 +188,35 @@ impl Level {
         self.generation[block as usize] = self.generation[block as usize].wrapping_add(1);
         self.wear.evict(set, block - set * self.shape.ways);
         self.jobs.push(QueuedJob::EraseLogical(block));
-        // A way is erased for each of its moves: twice for the hot set's block, once for the cold
-        // set's.
+        // Each move erases the block it copies from. A block of the hot set moves twice, a block of
+        // the cold set once.
         let cost = |cold| 2 * self.written_blocks(set) + self.written_blocks(cold);
         if let Some(cold) = self.wear.set_rule(set, cost) {
             self.swap(set, cold);
         }
     }
 
-    /// Blocks of a set that are not empty.
+    /// Number of blocks of a set that are not empty.
     fn written_blocks(&self, set: u32) -> u32 {
         let ways = set * self.shape.ways..(set + 1) * self.shape.ways;
         ways.filter(|block| self.table.filled(*block) > 0).count() as u32
     }
 
-    /// Swaps two sets, way by way, by the blocks set apart for that.
+    /// Swaps two sets, way by way, through the spare blocks for swaps.
     fn swap(&mut self, hot: u32, cold: u32) {
         self.counts.set_swaps += 1;
         for way in 0..self.shape.ways {
             let (one, other) = (hot * self.shape.ways + way, cold * self.shape.ways + way);
             let (here, there) = (self.wear.place(hot, way), self.wear.place(cold, way));
-            let apart = self.wear.staging(way);
-            self.move_block(one, here, apart);
+            let spare = self.wear.staging(way);
+            self.move_block(one, here, spare);
             self.move_block(other, there, here);
-            self.move_block(one, apart, there);
+            self.move_block(one, spare, there);
         }
         self.wear.swap(hot, cold);
     }
 
-    /// Moves a logical block, and erases where it was.
+    /// Queues the move of a logical block, and the erase of the physical block that it leaves.
     fn move_block(&mut self, block: u32, from: u32, to: u32) {
         let pages = self.table.filled(block);
         self.jobs.push(QueuedJob::Move { block, to, pages });

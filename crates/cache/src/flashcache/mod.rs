@@ -1,25 +1,24 @@
 //! FlashCache: a page cache in DRAM and a second one in NAND flash below it (Kgil and Mudge,
 //! "FlashCache: A NAND Flash Memory File Cache for Low Power Web Servers", CASES 2006).
 //!
-//! [`FlashCache::access`] says where a page is found; what has to be done in flash meanwhile waits
-//! in order, as [`Job`]s that a driver carries out one at a time ([`FlashCache::job`],
-//! [`FlashCache::done`]). What the paper has, and where:
+//! [`FlashCache::access`] returns where a page is found. The work that follows in flash is a queue
+//! of [`Job`]s, which a driver carries out one at a time ([`FlashCache::job`],
+//! [`FlashCache::done`]). The parts of the paper are here:
 //!
 //! | part | paper | here |
 //! |---|---|---|
 //! | primary page cache | 4 | any [`Policy`] |
 //! | hash table of tags, sets of ways | 3.1 | `table` |
 //! | eviction counts, hot blocks and hot sets | 3.2 | `wear` |
-//! | buffer of what is to be written, reads before writes | 3.3 | `jobs`, and the driver |
+//! | write buffer, reads before writes | 3.3 | `jobs`, and the driver |
 //!
-//! What it leaves open, and the choices made here, are in `docs/design/flashcache.md`. A flash
-//! cache never holds the only copy of anything: writes go through to what lies below.
+//! `docs/design/flashcache.md` describes what the paper leaves open, and the choices made here. The
+//! cache never holds the only copy of data: writes go through to the backend.
 //!
-//! # What a driver promises
-//! - A read of flash that [`access`](FlashCache::access) requests is over before the next job
-//!   begins.
-//! - Jobs are carried out in order; reads may come in between, page by page.
-//! - What is fetched for a fill is kept, under its ticket, until the job that programs it is done.
+//! # Contract of the driver
+//! - A read of flash that [`access`](FlashCache::access) requests ends before the next job begins.
+//! - Jobs are carried out in order; reads may take place between the pages of a job.
+//! - Data fetched for a fill are kept, under its ticket, until the job that programs them is done.
 
 mod jobs;
 mod level;
@@ -36,144 +35,143 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use level::Level;
 
-/// What is fetched at a miss and has a tag.
+/// The unit that is fetched at a miss. Each unit in flash has a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
-    /// A whole logical block: keys are numbers of pages, and those of a block lie side by side.
+    /// A whole logical block. Keys are page numbers, and consecutive pages form a block.
     Block,
-    /// What was asked for, a page or an object of several; a logical block gathers them in the
-    /// order in which they come. An object larger than a logical block is cut into pieces of one
-    /// ([`Piece`]).
+    /// The requested object, of one page or several. A logical block collects objects in the order
+    /// of their arrival. An object larger than a logical block is split into [`Piece`]s.
     Page,
 }
 
-/// The flash.
+/// The flash and its rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashShape {
-    /// Sets of the table: none without flash.
+    /// Number of sets; 0 without flash.
     pub sets: u32,
-    /// Logical blocks of a set.
+    /// Number of logical blocks of a set.
     pub ways: u32,
-    /// Pages of a logical block: at most 32,767.
+    /// Number of pages of a logical block, at most 32,767.
     pub pages: u32,
-    /// What a tag is for.
+    /// The unit of a fill.
     pub fill: Fill,
-    /// When wear is levelled.
+    /// The rules of wear levelling.
     pub rules: WearRules,
-    /// Pages that the buffer holds: what finds it full does not go to flash. None: all does, and
-    /// who drives it waits for room.
+    /// Capacity of the write buffer in pages. A unit that finds it full is not admitted. `None`:
+    /// all units are admitted, and the driver waits for space.
     pub buffer: Option<u64>,
 }
 
 impl FlashShape {
-    /// Logical blocks, those for swaps of sets not counted.
+    /// Number of logical blocks, without those for swaps of sets.
     pub const fn blocks(&self) -> u32 {
         self.sets * self.ways
     }
 }
 
-/// [`Served::slot`] of a request for which no slot in flash is needed.
+/// [`Served::slot`] of a request that has no slot in flash.
 pub const NO_SLOT: u32 = u32::MAX;
 
-/// Pages in flash.
+/// Consecutive pages of a block in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRange {
-    /// The block: a logical one's place in flash, or one for swaps beyond all these.
+    /// The physical block. Blocks for swaps of sets come after all others.
     pub block: u32,
-    /// The first of them, in it.
+    /// The first page, in the block.
     pub page: u32,
-    /// How many.
+    /// Number of pages.
     pub pages: u32,
 }
 
-/// Where a page, or an object of several, was found.
+/// Where a page, or an object of several pages, was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageLookup {
-    /// In the primary page cache. A write is done there, too.
+    /// In the primary page cache, in DRAM. A write hit is also served there.
     Dram,
-    /// In the buffer of what is to be written to flash.
+    /// In the write buffer of the flash.
     Buffer {
-        /// The tag's: what [`PageLookup::Backend`] had.
+        /// The unit, as in [`PageLookup::Backend`].
         unit: u64,
     },
-    /// In flash, to be read from there.
+    /// In flash: the pages to read.
     Flash(PageRange),
-    /// Nowhere: to be fetched from what lies below.
+    /// Not in the cache: to be fetched from the backend.
     Backend {
-        /// The tag's: the key, or with [`Fill::Block`] that of the block's first page by the pages
-        /// of a block.
+        /// The unit: the key, or with [`Fill::Block`] the number of the block.
         unit: u64,
-        /// The first of its pages to be fetched.
+        /// The first page of the unit to be fetched.
         page: u32,
-        /// How many.
+        /// Number of pages to be fetched.
         pages: u32,
-        /// The fill that programs them; none where they do not go to flash.
+        /// The fill that programs them; `None` if they are not admitted to flash.
         ticket: Option<u64>,
     },
-    /// It was not there and is written as a whole: nothing is fetched.
+    /// Not in the cache, and written as a whole: nothing is fetched.
     Written,
-    /// Of an object larger than a logical block each piece for itself: [`FlashCache::pieces`].
+    /// The object is larger than a logical block: [`FlashCache::pieces`] has the result for each
+    /// piece.
     Pieces,
 }
 
-/// A part of an object that is larger than a logical block: the pages of a logical block, or the
-/// last ones. Each piece has a tag and is admitted, found and evicted by itself, so that parts of
-/// an object can be in flash while others are not.
+/// A part of an object that is larger than a logical block: as many pages as a logical block has,
+/// or the rest. Each piece has its own tag and is admitted, found and evicted independently, so
+/// that some parts of an object can be in flash while others are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The first of its pages, in the object.
+    /// The first page, in the object.
     pub page: u32,
-    /// How many.
+    /// Number of pages.
     pub pages: u32,
-    /// Where it was found: in the buffer, in flash, or below.
+    /// Where it was found: in the buffer, in flash, or in the backend.
     pub found: PageLookup,
-    /// Its slot, as [`Served::slot`].
+    /// Its slot, as in [`Served::slot`].
     pub slot: u32,
 }
 
-/// The same, and where who drives it can keep what it knows of a page: small numbers.
+/// The result of a request, with small numbers under which a driver can keep data of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// Where it was found.
     pub found: PageLookup,
-    /// Its place in the primary page cache from now on, which no other page there has; or
-    /// [`NOT_ADMITTED`].
+    /// Its place in the primary page cache, which no other page there has, or
+    /// [`NOT_ADMITTED`](crate::NOT_ADMITTED).
     pub place: u32,
-    /// Of what is in the buffer, or on its way there: its slot, which no other unit in flash has.
+    /// The slot of its unit in flash, which no other unit there has, or [`NO_SLOT`].
     pub slot: u32,
-    /// Searches of the hash table that it took.
+    /// Number of searches of the hash table.
     pub lookups: u32,
 }
 
-/// What happened.
+/// Counts of what happened in flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashCounts {
     /// Searches of the hash table.
     pub lookups: u64,
-    /// Of these, for a page that was not in DRAM and is to be read.
+    /// Searches for pages that were not in DRAM and have to be read.
     pub reads: u64,
-    /// Of these, found in flash.
+    /// Reads that were found in flash.
     pub flash_hits: u64,
-    /// Of these, found in the buffer.
+    /// Reads that were found in the write buffer.
     pub buffer_hits: u64,
-    /// Units that went to flash.
+    /// Units admitted to flash.
     pub fills: u64,
-    /// Their pages.
+    /// Pages of the admitted units.
     pub fill_pages: u64,
-    /// Objects not admitted: more pages than the whole flash has.
+    /// Objects that were not admitted because they have more pages than the whole flash.
     pub too_large: u64,
-    /// Units not admitted: the buffer was full.
+    /// Units that were not admitted because the write buffer was full.
     pub crowded: u64,
-    /// Units not admitted: every block of their set had been worn by another set, up to the bound
-    /// of [`SetRule::Bounded`].
+    /// Units that were not admitted because every block of their set had been worn by another set,
+    /// up to the bound of [`SetRule::Bounded`].
     pub worn: u64,
-    /// Units, or pages of one, that were written to and are stale in flash.
+    /// Units, or pages of units, that became stale in flash because they were written.
     pub dropped: u64,
     /// Logical blocks evicted.
     pub evictions: u64,
-    /// Of these, because a page of theirs was asked for that had been written to.
+    /// Evictions of a block because one of its stale pages was requested.
     pub refills: u64,
-    /// Of all, the least evicted of the set in the place of a hot block.
+    /// Evictions in which the least worn block of the set took the place of a hot block.
     pub block_rule: u64,
     /// Hot sets swapped with cold ones.
     pub set_swaps: u64,
@@ -184,7 +182,7 @@ pub struct FlashCounts {
 }
 
 impl FlashCounts {
-    /// What happened after `before`, an earlier count of the same cache.
+    /// The counts since `before`, which are earlier counts of the same cache.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -208,15 +206,16 @@ impl FlashCounts {
     }
 }
 
-/// The two levels.
+/// The two levels of the cache.
 pub struct FlashCache {
     shape: FlashShape,
+    /// Size of a page in bytes.
     page: u32,
-    /// Pages of a logical block, if that is what has a tag; else 0.
+    /// Pages of a unit with [`Fill::Block`], otherwise 0.
     by_block: u64,
     dram: Box<dyn Policy>,
     flash: Option<Level>,
-    /// Those of the last request that was for an object of several.
+    /// The pieces of the last request whose object was split.
     pieces: Vec<Piece>,
 }
 
@@ -227,21 +226,21 @@ impl core::fmt::Debug for FlashCache {
 }
 
 impl FlashCache {
-    /// Creates empty caches, with flash that was never written, for pages of `page` bytes.
+    /// Creates an empty cache with new flash, for pages of `page` bytes.
     ///
     /// # Panics
-    /// Where a shape with sets has no ways, no pages or more than 32,767 of them.
+    /// A shape with sets has no ways, no pages, or more than 32,767 pages a block.
     pub fn new(shape: FlashShape, page: u32, dram: Box<dyn Policy>) -> Self {
         let flash = (shape.sets > 0).then(|| Level::new(shape));
         let by_block = if shape.fill == Fill::Block { shape.pages.into() } else { 0 };
         Self { shape, page, by_block, dram, flash, pieces: Vec::new() }
     }
 
-    /// Serves a request. Its size is that of whole pages; what it asks for may be less. With
-    /// [`Fill::Block`] it is for one page.
+    /// Serves a request. The size of the object is a number of whole pages; fewer bytes may be
+    /// requested. With [`Fill::Block`] an object is one page.
     ///
-    /// A page that was not in DRAM is there afterwards, and one that was nowhere is on its way to
-    /// flash, unless it is written: writes leave flash alone, but for the stale copy there.
+    /// Afterwards the page is in DRAM. After a read miss it is also queued for flash; a write only
+    /// makes a copy in flash stale.
     #[inline]
     pub fn access_at(&mut self, request: &Request, write: bool) -> Served {
         let (access, place) = self.dram.access_at(request);
@@ -258,7 +257,7 @@ impl FlashCache {
         Served { found, place, slot: slot.unwrap_or(NO_SLOT), lookups: 1 }
     }
 
-    /// Serves a request, the same way.
+    /// Serves a request like [`access_at`](Self::access_at).
     #[inline]
     pub fn access(&mut self, request: &Request, write: bool) -> PageLookup {
         self.access_at(request, write).found
@@ -296,7 +295,8 @@ impl FlashCache {
             _ if in_dram => PageLookup::Dram,
             _ if !fetched => PageLookup::Written,
             Some(found) => found,
-            // The rest of a page that is written in part: it goes to the backend, not to flash.
+            // A partial write needs the rest of the page, which comes from the backend and is not
+            // admitted to flash.
             None if write && self.shape.fill == Fill::Block => {
                 PageLookup::Backend { unit, page: at, pages: 1, ticket: None }
             }
@@ -309,8 +309,8 @@ impl FlashCache {
         (found, slot)
     }
 
-    /// Whether an object of `pages` pages is cut into pieces: one logical block does not hold it,
-    /// and all together do.
+    /// Whether an object of `pages` pages is split into pieces, because it is larger than a logical
+    /// block, but not larger than the whole flash.
     #[inline]
     fn is_split(&self, pages: u32) -> bool {
         let block = self.shape.pages;
@@ -319,8 +319,9 @@ impl FlashCache {
             && u64::from(pages) <= u64::from(self.shape.blocks()) * u64::from(block)
     }
 
-    /// The same as `below`, for an object that is cut: all its pieces are looked up before any that
-    /// is missing is filled, so that a fill does not evict what the same request finds.
+    /// Does the same as `access_flash` for an object that is split. All pieces are looked up before
+    /// any missing one is filled, so that a fill does not evict a piece that the same request
+    /// finds.
     fn access_pieces(
         &mut self,
         request: &Request,
@@ -329,7 +330,7 @@ impl FlashCache {
         in_dram: bool,
     ) -> PageLookup {
         let fetched = !in_dram && (!write || request.asked < request.size);
-        let flash = self.flash.as_mut().expect("an object is cut where there are blocks");
+        let flash = self.flash.as_mut().expect("objects are split only if there is flash");
         self.pieces.clear();
         for (number, page) in (0..).zip((0..pages).step_by(self.shape.pages as usize)) {
             let unit = piece_tag(request.key, number);
@@ -358,12 +359,12 @@ impl FlashCache {
         PageLookup::Pieces
     }
 
-    /// The pieces of the request that [`PageLookup::Pieces`] answered, in order.
+    /// The pieces of the last request with the result [`PageLookup::Pieces`], in order.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// Pages of an object. 2^32 of the smallest are 8 TiB.
+    /// Number of pages of an object. 2^32 pages are at least 8 TiB.
     #[inline]
     fn pages(&self, size: u64) -> u32 {
         if size == u64::from(self.page) {
@@ -372,31 +373,31 @@ impl FlashCache {
         u32::try_from(size / u64::from(self.page)).unwrap_or(u32::MAX)
     }
 
-    /// Nothing is to be done in flash.
+    /// Whether no job waits.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.flash.as_ref().is_none_or(|flash| flash.jobs.is_empty())
     }
 
-    /// What is to be done in flash next.
+    /// The next job.
     pub fn job(&mut self) -> Option<Job> {
         self.flash.as_mut()?.jobs.next()
     }
 
-    /// The job that [`job`](Self::job) answers with is done.
+    /// Reports that the job returned by [`job`](Self::job) is done.
     pub fn done(&mut self) {
         if let Some(flash) = &mut self.flash {
             flash.job_done();
         }
     }
 
-    /// Pages in the buffer: fetched, or about to be, and not yet programmed.
+    /// Number of pages in the write buffer: admitted and not yet programmed.
     #[inline]
     pub fn buffered(&self) -> u64 {
         self.flash.as_ref().map_or(0, |flash| flash.jobs.buffered)
     }
 
-    /// The shape it was made with.
+    /// The flash and its rules.
     #[inline]
     pub fn shape(&self) -> FlashShape {
         self.shape
@@ -407,39 +408,40 @@ impl FlashCache {
         &*self.dram
     }
 
-    /// What happened in and around flash.
+    /// Counts of what happened in flash.
     pub fn counts(&self) -> FlashCounts {
         self.flash.as_ref().map_or_else(FlashCounts::default, |flash| flash.counts)
     }
 
-    /// How often each logical block was erased, by its place in flash; those for swaps come last.
+    /// Erase count of each physical block. Blocks for swaps of sets come last.
     pub fn erases(&self) -> &[u32] {
         self.flash.as_ref().map_or(&[], |flash| flash.wear.erases())
     }
 
-    /// Erases of each place by swaps of sets, which [`erases`](Self::erases) includes.
+    /// Erases of each physical block by swaps of sets, which [`erases`](Self::erases) includes.
     pub fn swap_erases(&self) -> &[u32] {
         self.flash.as_ref().map_or(&[], |flash| flash.wear.swap_erases())
     }
 
-    /// Bytes of DRAM that the tables of the flash take.
+    /// Memory of the tables of the flash in bytes.
     pub fn memory(&self) -> usize {
         self.flash.as_ref().map_or(0, Level::memory)
     }
 
-    /// Calls `each` with all that is in flash, or in the buffer on its way there.
+    /// Calls `each` with every unit in flash or in the write buffer.
     pub fn residents(&self, each: &mut dyn FnMut(Resident)) {
         if let Some(flash) = &self.flash {
             flash.residents(each);
         }
     }
 
-    /// The set of a unit.
+    /// The set of a unit; `None` without flash.
     pub fn set_of(&self, unit: u64) -> Option<u32> {
         self.flash.as_ref().map(|flash| flash.set_of(unit))
     }
 
-    /// Prefetches the table entries of a key.
+    /// Brings the table entries of a key into the CPU cache. The caller must keep the result from
+    /// being optimised away.
     #[inline]
     pub fn prefetch(&self, key: u64) -> u32 {
         let unit = key.checked_div(self.by_block).unwrap_or(key);
@@ -447,7 +449,7 @@ impl FlashCache {
     }
 }
 
-/// The tag of a piece: the object's key for the first, a hash of 64 bits for the others.
+/// The tag of a piece: the key of the object for the first piece, otherwise a hash of 64 bits.
 fn piece_tag(key: u64, number: u64) -> u64 {
     if number == 0 { key } else { hash(key ^ hash(number)) }
 }

@@ -1,30 +1,30 @@
-//! The FlashCache hash table: which units are in which logical block, and where.
+//! The hash table of FlashCache: the logical block and pages of each unit.
 //!
-//! A slot is for a tag; a unit takes the slot of its first page. A logical block is filled from its
-//! first page on, in order, as NAND flash is programmed. The index finds a tag; that a unit lies in
-//! its own set is the rule of who fills ([`super::level`]).
+//! Each slot has space for a tag, and a unit uses the slot of its first page. A logical block is
+//! filled in page order, as NAND flash must be programmed. The table does not know sets:
+//! [`super::level`] puts a unit into a block of its set.
 
 use crate::index::{Index, hash};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Of a slot's pages: the unit is in the buffer yet.
+/// The bit of [`Table::pages`] for a unit that is still in the write buffer.
 const BUFFERED: u16 = 1 << 15;
 
 pub(super) struct Table {
-    /// Pages of a slot.
+    /// Pages of a slot: 1, or those of a block if a unit is always a whole block.
     pub pages_per_slot: u32,
     /// Slots of a logical block.
     pub slots_per_block: u32,
     index: Index,
     tags: Vec<u64>,
-    /// Pages of the unit that starts here; none where there is no unit.
+    /// Number of pages of the unit in each slot, with the bit [`BUFFERED`]; 0 without a unit.
     pages: Vec<u16>,
-    /// Pages of each block that are taken, by units that are there or were.
+    /// Number of pages of each block that are in use, including those of removed units.
     filled: Vec<u16>,
-    /// Pages that were written to since, where a unit has many: a bit each.
+    /// A bit for each stale page, if units are whole blocks.
     stale: Vec<u64>,
-    /// Words of these for a block.
+    /// Words of `stale` for each block.
     words: usize,
 }
 
@@ -60,7 +60,7 @@ impl Table {
         slot / self.slots_per_block
     }
 
-    /// First page in the block, and how many, of the unit in a slot.
+    /// The first page in the block, and the number of pages, of the unit in a slot.
     #[inline]
     pub fn extent(&self, slot: u32) -> (u32, u32) {
         let pages = self.pages[slot as usize] & !BUFFERED;
@@ -87,8 +87,8 @@ impl Table {
         self.tags[slot as usize]
     }
 
-    /// Takes the next pages of a block, which has room for them, for a unit that is not in the
-    /// table.
+    /// Adds a unit that is not in the table to a block that has enough free pages. Returns its
+    /// slot.
     #[inline]
     pub fn insert(&mut self, block: u32, unit: u64, pages: u32) -> u32 {
         let filled = self.filled(block);
@@ -100,14 +100,14 @@ impl Table {
         slot
     }
 
-    /// Takes out the unit in a slot; its pages stay taken.
+    /// Removes the unit in a slot. Its pages stay in use.
     #[inline]
     pub fn remove(&mut self, slot: u32) {
         self.index.remove(hash(self.tag(slot)), slot);
         self.pages[slot as usize] = 0;
     }
 
-    /// Takes out all units of a block, which is empty then.
+    /// Removes all units of a block, which is empty then.
     pub fn clear(&mut self, block: u32) {
         for slot in self.slots_of(block) {
             if self.pages[slot as usize] != 0 {
@@ -123,12 +123,12 @@ impl Table {
         block * self.slots_per_block..(block + 1) * self.slots_per_block
     }
 
-    /// The slots of a block that hold a unit.
+    /// The slots of a block that have a unit.
     pub fn occupied_slots(&self, block: u32) -> impl Iterator<Item = u32> {
         self.slots_of(block).filter(|slot| self.pages[*slot as usize] != 0)
     }
 
-    /// A page of a unit of many is written to; whether it was not before.
+    /// Marks a page of a block stale. Returns whether it was not stale before.
     pub fn mark_stale(&mut self, block: u32, page: u32) -> bool {
         let word = &mut self.stale[block as usize * self.words + (page / 64) as usize];
         let bit = 1 << (page % 64);
@@ -137,7 +137,7 @@ impl Table {
         new
     }
 
-    /// Whether it was.
+    /// Whether a page of a block is stale.
     #[inline]
     pub fn is_stale(&self, block: u32, page: u32) -> bool {
         self.words > 0

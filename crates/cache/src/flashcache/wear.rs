@@ -1,55 +1,59 @@
-//! The wear-level status table and the two rules that use it (paper, 3.2).
+//! The wear-level status table and the two rules that use it (section 3.2 of the paper).
 //!
-//! The paper does not say whether a counter belongs to a block of flash or to what is cached there.
-//! Both are needed: the erases of a place say that it is worn, the evictions of a set say that it
-//! wears places out. Erases stay with the place when sets are swapped, evictions go with the set.
+//! The paper does not say whether a counter belongs to a physical block or to its content. Both are
+//! needed: the erases of a physical block show that it is worn, the evictions of a set show that it
+//! wears blocks out. When sets are swapped, erases stay with the physical blocks, and evictions
+//! move with the set.
 
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Evictions for each block that swaps may erase: swaps add at most 1 % to the wear.
+/// Swaps may erase one block for this number of evictions, so that they add at most 1 % to the
+/// wear.
 const EVICTIONS_PER_SWAP_ERASE: u64 = 100;
 
-/// When wear is levelled: differences of counts beyond which a rule holds; none: never.
+/// The thresholds of wear levelling, as differences of counts. `None` switches a rule off.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WearRules {
-    /// A block that is to be evicted is hot: its count, less the least of its set.
+    /// A block to be evicted is hot if its erase count exceeds the smallest one of its set by more
+    /// than this.
     pub block: Option<u32>,
-    /// A set is hot, by `set_rule`.
+    /// A set is hot if a difference, which `set_rule` defines, exceeds this.
     pub set: Option<u32>,
-    /// How the set's threshold is applied.
+    /// How the threshold of sets is applied.
     pub set_rule: SetRule,
 }
 
 /// How the threshold of hot sets is applied.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SetRule {
-    /// A set is swapped with the set in the least worn place if its place is worn beyond the
-    /// threshold, compared with the mean and with that place, and if the set itself was evicted
-    /// more often than the other by more than the threshold. Swaps erase at most one block for 100
-    /// evictions. A block whose place was worn by another set takes nothing new while that would
-    /// wear the place beyond both the mean plus the threshold and the most evicted block: another
-    /// block of the set is evicted, or none.
+    /// A set is swapped with the set in the least worn place if two conditions hold. The wear of
+    /// its place exceeds both the mean and the wear of that place by more than the threshold, and
+    /// the set itself had more evictions than the other set by more than the threshold. Swaps erase
+    /// at most one block for 100 evictions. A block whose place was worn by another set is not
+    /// evicted if that would raise the wear of its place above both the mean plus the threshold and
+    /// the largest number of evictions of a block; another block of the set is evicted, or none.
     #[default]
     Bounded,
-    /// The paper's words: a set is swapped if the greatest count of its place exceeds that of the
-    /// coldest place by more than the threshold. The cold set that comes to the worn place is hot
-    /// in its turn at its own next eviction, so that swaps can outnumber evictions.
+    /// The rule as the paper states it: a set is swapped if the largest count of its place exceeds
+    /// that of the coldest place by more than the threshold. The cold set that moves to the worn
+    /// place is then hot itself at its next eviction, so that there can be more swaps than
+    /// evictions.
     Literal,
 }
 
 pub(super) struct Wear {
     ways: u32,
     rules: WearRules,
-    /// By place; a set's blocks lie side by side. The last `ways` are for swaps.
+    /// Erases of each physical block, set by set. The last `ways` blocks are for swaps.
     erases: Vec<u32>,
-    /// Erases of each place by swaps, which `erases` includes.
+    /// Erases of each physical block by swaps, which `erases` includes.
     swaps: Vec<u32>,
     /// Evictions of each logical block.
     evictions: Vec<u32>,
     /// The sum of `evictions`.
     total_evictions: u64,
-    /// The greatest of `evictions`.
+    /// The largest of `evictions`.
     most_evicted: u32,
     /// The sum of `swaps`.
     swap_erases: u64,
@@ -57,9 +61,9 @@ pub(super) struct Wear {
     place_of: Vec<u32>,
     /// The set in each place.
     set_at: Vec<u32>,
-    /// The greatest count of each place of a set.
+    /// The largest erase count in each place of a set.
     max_erases: Vec<u32>,
-    /// The place where that is least.
+    /// The place with the smallest `max_erases`.
     coldest: u32,
 }
 
@@ -90,18 +94,18 @@ impl Wear {
         &self.swaps
     }
 
-    /// Where a logical block is when all jobs are done.
+    /// The physical block of a logical block when all jobs are done.
     #[inline]
     pub fn place(&self, set: u32, way: u32) -> u32 {
         self.place_of[set as usize] * self.ways + way
     }
 
-    /// A place for swaps.
+    /// A spare physical block for swaps.
     pub fn staging(&self, way: u32) -> u32 {
         self.place_of.len() as u32 * self.ways + way
     }
 
-    /// A logical block is evicted, its place erased.
+    /// Counts the eviction of a logical block, which erases its physical block.
     pub fn evict(&mut self, set: u32, way: u32) {
         let evictions = &mut self.evictions[(set * self.ways + way) as usize];
         *evictions += 1;
@@ -110,7 +114,7 @@ impl Wear {
         self.erase(self.place(set, way));
     }
 
-    /// A place is erased for a swap.
+    /// Counts the erase of a physical block for a swap.
     pub fn erase_for_swap(&mut self, place: u32) {
         self.swaps[place as usize] += 1;
         self.swap_erases += 1;
@@ -130,8 +134,8 @@ impl Wear {
         }
     }
 
-    /// The way to evict where `lru` is the one least recently used; none if the flash has to be
-    /// spared.
+    /// The way of the set to evict, where `lru` is the least recently used way; `None` if all ways
+    /// are at their limit.
     pub fn block_rule(&self, set: u32, lru: u32) -> Option<u32> {
         let from = self.place(set, 0) as usize;
         let counts = &self.erases[from..from + self.ways as usize];
@@ -147,8 +151,8 @@ impl Wear {
         ways.min_by_key(|(_, count)| **count).map(|(way, _)| way)
     }
 
-    /// Whether one more eviction of this block would wear its place beyond what it would be without
-    /// swaps, and beyond the mean plus the threshold.
+    /// Whether one more eviction of this block would raise the wear of its physical block above the
+    /// mean plus the threshold, and above what it could be without swaps.
     pub fn is_at_limit(&self, set: u32, way: u32) -> bool {
         let (Some(threshold), SetRule::Bounded) = (self.rules.set, self.rules.set_rule) else {
             return false;
@@ -164,8 +168,8 @@ impl Wear {
         i64::from(count) - (self.total_evictions / self.evictions.len() as u64) as i64
     }
 
-    /// The set that this one is to be swapped with, if it is hot; `cost` has the erases of that
-    /// swap.
+    /// The set to swap this one with, if it is hot. `cost` returns the number of erases of a swap
+    /// with another set.
     pub fn set_rule(&self, set: u32, cost: impl FnOnce(u32) -> u32) -> Option<u32> {
         let threshold = self.rules.set?;
         let (here, coldest) = (self.place_of[set as usize], self.coldest);
@@ -186,7 +190,7 @@ impl Wear {
         swapped.then_some(cold)
     }
 
-    /// The greatest count of a set's own evictions.
+    /// The largest number of evictions of a logical block of the set.
     fn most_evicted_of(&self, set: u32) -> u32 {
         let from = (set * self.ways) as usize;
         self.evictions[from..from + self.ways as usize].iter().max().copied().unwrap_or(0)

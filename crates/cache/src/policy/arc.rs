@@ -1,15 +1,16 @@
 //! ARC (Megiddo, Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", FAST 2003, figure 4),
 //! in bytes.
 //!
-//! T1 has objects asked for once, T2 more often; B1 and B2 remember what went from them. As `ARC.c`
-//! of libCacheSim 0.3.5: the target size of T1 is a fraction of bytes and moves by the quotient of
-//! the two ghost lists, at least 1, whatever the object's size; a miss takes one ghost at most for
-//! each object that goes.
+//! T1 holds objects that were requested once, T2 objects requested more often. B1 and B2 are the
+//! ghosts of objects evicted from T1 and T2. As in `ARC.c` of libCacheSim 0.3.5, the target size of
+//! T1 is a fractional number of bytes; a ghost hit changes it by the ratio of the sizes of the
+//! ghost lists, at least 1, independently of the object's size. A miss removes at most one ghost
+//! for each evicted object.
 
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
-/// In which list an entry is: its mark, and the lists' order.
+/// The lists. The mark of an entry is the number of its list.
 const T1: usize = 0;
 const T2: usize = 1;
 const B1: usize = 2;
@@ -19,7 +20,7 @@ pub(crate) struct Arc {
     capacity: u64,
     store: Store,
     lists: [List; 4],
-    /// What T1 is to have.
+    /// The target size of T1 in bytes: `p` in the paper.
     target: f64,
     counts: CacheCounts,
 }
@@ -41,14 +42,14 @@ impl Arc {
         self.lists[to].push(&mut self.store, place);
     }
 
-    /// Forgets the oldest of a list.
+    /// Removes the oldest entry of a list.
     fn drop_oldest(&mut self, list: usize) {
         let oldest = self.lists[list].oldest;
         self.lists[list].unlink(&mut self.store, oldest);
         self.store.remove(oldest);
     }
 
-    /// The paper's REPLACE.
+    /// REPLACE of the paper: evicts an object from T1 or T2, which becomes a ghost.
     fn replace(&mut self, from_b2: bool) {
         let once = self.bytes(T1) as f64;
         let beyond = once > self.target || (once == self.target && from_b2);
@@ -59,7 +60,7 @@ impl Arc {
         self.move_to(oldest, from, to);
     }
 
-    /// The paper's case IV: in no list.
+    /// Case IV of the paper: makes space for an object that is in no list.
     fn evict_for_new(&mut self, size: u64) {
         let once = self.bytes(T1) + self.bytes(B1);
         if once + size > self.capacity {
@@ -80,7 +81,7 @@ impl Arc {
         self.replace(false);
     }
 
-    /// A ghost is asked for: the target moves, and it is forgotten.
+    /// Handles a ghost hit: adapts the target, and removes the ghost.
     fn adapt(&mut self, place: u32, list: usize) {
         let (b1, b2) = (self.bytes(B1) as f64, self.bytes(B2) as f64);
         self.target = if list == B1 {

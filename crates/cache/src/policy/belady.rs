@@ -1,19 +1,20 @@
 //! Belady's policy (Belady, "A Study of Replacement Algorithms for a Virtual-Storage Computer", IBM
-//! Systems Journal 5(2), 1966): the object whose next request is furthest away goes.
+//! Systems Journal 5(2), 1966): it evicts the object whose next request is furthest away.
 //!
-//! With objects of one size no policy misses less; with several it is a good bound, not the best.
-//! As `Belady.c` of libCacheSim: every object is let in. Which of those that are never asked for
-//! again goes first makes no difference to hits: all of them go before any other.
+//! With objects of one size no policy has fewer misses. With several sizes it is a good bound, but
+//! not the optimum. As in `Belady.c` of libCacheSim, every object is admitted. The order among
+//! objects that are never requested again does not affect hits, because all of them are evicted
+//! before any other object.
 
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{Entry, Store};
 use alloc::vec::Vec;
 
-/// Children of an entry of the heap.
+/// Children of a node of the heap.
 const CHILDREN: usize = 4;
 
-/// A heap of entries, the furthest first. Their links hold the next request, their mark the
-/// place in the heap.
+/// A heap of entries, the one with the furthest next request first. The links of an entry hold the
+/// number of its next request, its mark the index in the heap.
 pub(crate) struct Belady {
     capacity: u64,
     store: Store,

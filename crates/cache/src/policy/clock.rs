@@ -1,7 +1,9 @@
-//! CLOCK (Corbato, "A Paging Experiment with the Multics System", MIT Project MAC, 1968): a bit for
-//! each object, set when it is asked for; the hand clears bits until it finds one clear.
+//! CLOCK (Corbato, "A Paging Experiment with the Multics System", MIT Project MAC, 1968): a hit
+//! sets the bit of an object; the hand clears bits until it finds a clear one, and evicts that
+//! object.
 //!
-//! As `Clock.c` of libCacheSim with one bit: a queue whose oldest entry goes, or goes round.
+//! As `Clock.c` of libCacheSim with one bit, the clock is a queue: its oldest entry is evicted, or
+//! reinserted with its bit cleared.
 
 use super::queue::Rule;
 use crate::store::{List, Store};

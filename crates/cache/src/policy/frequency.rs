@@ -1,15 +1,16 @@
-//! Entries by how often they were asked for, and within that by when: least frequently used in
-//! constant time (Shah, Mitra, Matani, "An O(1) algorithm for implementing the LFU cache eviction
-//! scheme", 2010). A group for each number of requests that some entry has, linked in that order.
+//! Entries ordered by the number of their requests: LFU in constant time (Shah, Mitra, Matani, "An
+//! O(1) algorithm for implementing the LFU cache eviction scheme", 2010). Entries with the same
+//! number of requests form a group; the groups are linked in the order of these numbers.
 
 use crate::store::NONE;
 use alloc::vec::Vec;
 
-/// Entries asked for equally often, those that came to it first at the old end.
+/// Entries with the same number of requests. The entry that joined the group first is the oldest.
 #[derive(Clone, Copy, Debug)]
 struct Group {
     requests: u64,
-    /// Groups asked for less often and more often; those not in use are linked by `more`.
+    /// The neighbouring groups with fewer and with more requests. Unused groups are linked by
+    /// `more`.
     less: u32,
     more: u32,
     newest: u32,
@@ -23,7 +24,7 @@ struct Links {
     older: u32,
 }
 
-/// All groups.
+/// The groups of all entries.
 #[derive(Debug)]
 pub(crate) struct Frequencies {
     groups: Vec<Group>,
@@ -37,12 +38,12 @@ impl Frequencies {
         Self { groups: Vec::new(), free: NONE, least: NONE, links: Vec::new() }
     }
 
-    /// What is asked for least often, of these what came to it first.
+    /// The entry with the fewest requests; among several, the one that joined their group first.
     pub fn least_frequent(&self) -> u32 {
         self.groups[self.least as usize].oldest
     }
 
-    /// An entry asked for once, of no group until now; the group it is in.
+    /// Adds an entry with one request. Returns its group.
     pub fn insert(&mut self, place: u32) -> u32 {
         if place as usize == self.links.len() {
             if self.links.len() == self.links.capacity() {
@@ -58,7 +59,7 @@ impl Frequencies {
         once
     }
 
-    /// An entry of a group is asked for once more; the group it is in then.
+    /// Counts a request for an entry of this group. Returns its new group.
     pub fn increment(&mut self, place: u32, group: u32) -> u32 {
         let Group { requests, more, newest, oldest, .. } = self.groups[group as usize];
         let there = more != NONE && self.groups[more as usize].requests == requests + 1;
@@ -72,7 +73,7 @@ impl Frequencies {
         next
     }
 
-    /// Takes an entry out of its group.
+    /// Removes an entry from its group.
     pub fn remove(&mut self, place: u32, group: u32) {
         let Links { newer, older } = self.links[place as usize];
         let of = &mut self.groups[group as usize];
@@ -94,13 +95,13 @@ impl Frequencies {
         }
     }
 
-    /// Remembers a number with an entry of no group.
+    /// Stores a number for an entry that is in no group, in place of its links.
     pub fn set_number(&mut self, place: u32, number: u64) {
         let links = &mut self.links[place as usize];
         (links.newer, links.older) = ((number >> 32) as u32, number as u32);
     }
 
-    /// The number remembered.
+    /// The number stored by [`set_number`](Self::set_number).
     pub fn number(&self, place: u32) -> u64 {
         let Links { newer, older } = self.links[place as usize];
         u64::from(newer) << 32 | u64::from(older)
@@ -121,7 +122,7 @@ impl Frequencies {
         of.newest = place;
     }
 
-    /// A new group between two.
+    /// Creates a group between two groups.
     fn add(&mut self, requests: u64, less: u32, more: u32) -> u32 {
         let group = Group { requests, less, more, newest: NONE, oldest: NONE };
         let at = self.free;

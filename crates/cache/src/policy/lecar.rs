@@ -1,35 +1,35 @@
 //! LeCaR (Vietri, Rodriguez, Martinez, Lyons, Liu, Rangaswami, Zhao, Narasimhan, "Driving Cache
-//! Replacement with ML-based LeCaR", HotStorage 2018): least recently or least frequently used,
-//! drawn by weights that regret moves: what comes back soon after one of them chose it makes that
-//! one less likely.
+//! Replacement with ML-based LeCaR", HotStorage 2018): each eviction uses LRU or LFU, drawn by
+//! weights. If an object is requested again soon after one of the two evicted it, the weight of
+//! that one decreases.
 //!
-//! As `LeCaR.c` of libCacheSim 0.3.5, its generator and the state that starts it included: learning
-//! rate 0.45, discount 0.005^(1/bytes), ghosts of half as many bytes for each of the two, draws of
-//! hundredths. What both would choose leaves no ghost.
+//! It follows `LeCaR.c` of libCacheSim 0.3.5, including the random generator and its seed: learning
+//! rate 0.45, discount 0.005^(1/bytes), ghosts of half the capacity for each of the two, draws in
+//! steps of 0.01. An object that both would evict leaves no ghost.
 
 use super::frequency::Frequencies;
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
-/// Marks of ghosts, by what chose them; the bits below have the group of those that are in the
-/// cache.
+/// The marks of ghosts, by the policy that evicted them. The mark of an object in the cache is its
+/// frequency group, in the lower bits.
 const GHOST: u32 = 3 << 29;
 const BY_LRU: u32 = 1 << 29;
 const BY_LFU: u32 = 2 << 29;
 const LEARNING: f64 = 0.45;
-/// Lehmer's generator of 128 bits (Steele and Vigna, 2021), and where it starts.
+/// Multiplier and seed of Lehmer's generator with 128 bits (Steele and Vigna, 2021).
 const MULTIPLIER: u128 = 0xda94_2042_e4dd_58b5;
 const SEED: u128 = 0xdead_beef;
 
 pub(crate) struct LeCaR {
     capacity: u64,
     store: Store,
-    /// Of what is in the cache.
+    /// The objects in the cache, for LRU.
     recent: List,
     frequent: Frequencies,
-    /// Ghosts of LRU and LFU.
+    /// Ghosts of LRU and of LFU.
     ghosts: [List; 2],
-    /// Weights of LRU and LFU: their sum is one.
+    /// Weights of LRU and of LFU. Their sum is 1.
     weights: [f64; 2],
     discount: f64,
     state: u128,
@@ -53,9 +53,10 @@ impl LeCaR {
         }
     }
 
-    /// What `by` chose so many requests ago is asked for.
+    /// Reduces the weight of policy `by`, which evicted an object `ago` requests ago that is
+    /// requested now.
     fn regret(&mut self, by: usize, ago: u64) {
-        // Small additions, so that no weight comes to nothing.
+        // A small addend keeps the weights from reaching 0.
         const MIN_WEIGHT: f64 = 1e-10;
         let reward_loss = libm::pow(self.discount, ago as f64);
         let weight = self.weights[by] * libm::exp(-LEARNING * reward_loss) + MIN_WEIGHT;
@@ -64,7 +65,7 @@ impl LeCaR {
         self.weights[1 - by] = (self.weights[1 - by] + MIN_WEIGHT) / sum;
     }
 
-    /// Of 0.00, 0.01 and so on below 1.
+    /// A random number out of 0.00, 0.01, ..., 0.99.
     fn draw(&mut self) -> f64 {
         self.state = self.state.wrapping_mul(MULTIPLIER);
         ((self.state >> 64) as u64 % 100) as f64 / 100.0

@@ -1,4 +1,4 @@
-//! What a policy is, and which there are.
+//! The interface of replacement policies, and the list of them.
 
 mod arc;
 mod belady;
@@ -18,51 +18,51 @@ use core::hint::black_box;
 use gordon_units::Bytes;
 use queue::Queue;
 
-/// [`Request::next`] of an object that is not asked for again.
+/// [`Request::next`] of an object that is not requested again.
 pub const NEVER: u64 = u64::MAX;
 
-/// The place of an object that was not let in.
+/// The place of an object that was not admitted.
 pub const NOT_ADMITTED: u32 = u32::MAX;
 
-/// One request for an object.
+/// A request for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Which.
+    /// Key of the object.
     pub key: u64,
-    /// Number of the next request for it, or [`NEVER`]. Only Belady's policy looks at it.
+    /// Number of the next request for the object, or [`NEVER`]. Only Belady's policy uses it.
     pub next: u64,
-    /// How large it is. One that is in the cache keeps the size it came with.
+    /// Size of the object in bytes. An object keeps the size with which it was inserted.
     pub size: u64,
-    /// Bytes of it that are asked for: only counted.
+    /// Bytes of the object that are requested; they are only counted.
     pub asked: u64,
 }
 
-/// Whether it was there.
+/// The result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It was.
+    /// The object was in the cache.
     Hit,
-    /// It was not, and is now, unless it does not fit.
+    /// The object was not in the cache. It is now, unless it was not admitted.
     Miss,
 }
 
-/// What became of objects.
+/// Counts of objects in the cache, and of insertions and evictions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
     /// Objects in the cache.
     pub objects: u64,
-    /// Their bytes: never more than its capacity.
+    /// Bytes of the objects in the cache, at most its capacity.
     pub bytes: u64,
-    /// Objects that came in.
+    /// Objects that were inserted.
     pub inserted: u64,
-    /// Their bytes.
+    /// Bytes of the inserted objects.
     pub inserted_bytes: u64,
-    /// Objects that went out.
+    /// Objects that were evicted.
     pub evicted: u64,
-    /// Their bytes.
+    /// Bytes of the evicted objects.
     pub evicted_bytes: u64,
-    /// Misses that were not let in: too large for the cache, or for the part they would have to
-    /// pass.
+    /// Misses whose object was not admitted, because it is larger than the cache, or larger than
+    /// the part of the cache into which new objects go.
     pub refused: u64,
 }
 
@@ -84,47 +84,48 @@ impl CacheCounts {
     }
 }
 
-/// Of many requests.
+/// Counts of requests and hits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HitCounts {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// How many found their object.
+    /// Number of hits.
     pub hits: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
-    /// Bytes of those asked for that were there.
+    /// Bytes requested in hits.
     pub hit_bytes: u64,
 }
 
-/// Requests from the one served to the one whose part of the table is asked of memory.
+/// Number of requests between the one served and the one whose part of the index is prefetched.
 const PREFETCH_DISTANCE: usize = 8;
 
-/// A cache of a replacement policy.
+/// A cache with a replacement policy.
 pub trait Policy: Send {
-    /// Serves a request: an object that was not there is let in, and others go for it. Answers also
-    /// with the place of its entry, or [`NOT_ADMITTED`]: a small number that no other object in the
-    /// cache has.
+    /// Serves a request: after a miss the object is inserted, and others are evicted to make space.
+    /// Also returns the place of the object's entry, a small number that no other object in the
+    /// cache has, or [`NOT_ADMITTED`].
     fn access_at(&mut self, request: &Request) -> (Access, u32);
 
-    /// Serves a request, the same way.
+    /// Serves a request like [`access_at`](Self::access_at).
     #[inline]
     fn access(&mut self, request: &Request) -> Access {
         self.access_at(request).0
     }
 
-    /// What became of objects so far.
+    /// The counts so far.
     fn counts(&self) -> CacheCounts;
 
-    /// Objects that are remembered, but not in the cache.
+    /// Number of ghosts: evicted objects that the policy remembers.
     fn ghosts(&self) -> u64 {
         0
     }
 
-    /// Bytes of memory that it takes to know all this, but for those of the objects.
+    /// Memory of the metadata in bytes.
     fn memory(&self) -> usize;
 
-    /// Bytes of these that are not of single objects: a sketch of what was asked for.
+    /// The part of [`memory`](Self::memory) that is a frequency sketch of keys, and does not belong
+    /// to single objects.
     fn sketch_memory(&self) -> usize {
         0
     }
@@ -132,10 +133,11 @@ pub trait Policy: Send {
     /// Calls `each` with key and size of every object in the cache.
     fn residents(&self, each: &mut dyn FnMut(u64, u64));
 
-    /// Lets memory know that this key comes soon.
+    /// Brings the part of the index for this key into the CPU cache. The caller must keep the
+    /// result from being optimised away.
     fn prefetch(&self, key: u64) -> u32;
 
-    /// Serves requests in order.
+    /// Serves requests in order, and adds them to the counts.
     fn serve(&mut self, requests: &[Request], tally: &mut HitCounts) {
         for (i, request) in requests.iter().enumerate() {
             if let Some(ahead) = requests.get(i + PREFETCH_DISTANCE) {
@@ -169,12 +171,12 @@ pub enum PolicyKind {
     WTinyLfu,
     /// LeCaR.
     LeCaR,
-    /// Belady's.
+    /// Belady's policy.
     Belady,
 }
 
 impl PolicyKind {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 9] = [
         Self::Fifo,
         Self::Lru,
@@ -187,7 +189,7 @@ impl PolicyKind {
         Self::Belady,
     ];
 
-    /// Its name, in lower case.
+    /// The name, in lower case.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fifo => "fifo",
@@ -202,7 +204,7 @@ impl PolicyKind {
         }
     }
 
-    /// Which object it evicts, in a line.
+    /// A line that says which object it evicts.
     pub const fn about(self) -> &'static str {
         match self {
             Self::Fifo => "the object that was inserted first",
@@ -229,7 +231,7 @@ impl PolicyKind {
         }
     }
 
-    /// The paper or implementation it follows.
+    /// The paper or implementation that it follows.
     pub const fn source(self) -> &'static str {
         match self {
             Self::Fifo | Self::Lru => "libCacheSim 0.3.5",
@@ -252,12 +254,12 @@ impl PolicyKind {
         }
     }
 
-    /// Whether it needs to know the next request for each object.
+    /// Whether it needs [`Request::next`].
     pub const fn needs_oracle(self) -> bool {
         matches!(self, Self::Belady)
     }
 
-    /// The one of this name; case, `-` and `_` do not matter.
+    /// The policy of this name; case, `-` and `_` do not matter.
     pub fn parse(name: &str) -> Option<Self> {
         let plain = |name: &'_ str| -> alloc::string::String {
             let letters = name.chars().filter(|c| !matches!(c, '-' | '_'));
@@ -266,7 +268,7 @@ impl PolicyKind {
         Self::ALL.into_iter().find(|kind| plain(kind.name()) == plain(name))
     }
 
-    /// An empty cache of so many bytes.
+    /// Creates an empty cache with this policy.
     pub fn make(self, capacity: Bytes) -> Box<dyn Policy> {
         let capacity = capacity.0;
         match self {

@@ -1,18 +1,19 @@
-//! Policies of one queue: what a hit does to it, and which entry goes.
+//! Caches with a single queue. The policies differ in what a hit does, and in the choice of a
+//! victim.
 
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
-/// What sets them apart.
+/// The rule of such a policy.
 pub(crate) trait Rule: Send {
-    /// The object at `place` is asked for.
+    /// Handles a hit on the object at `place`.
     fn hit(&mut self, store: &mut Store, list: &mut List, place: u32);
 
-    /// Which object goes; there is one. It may put others elsewhere.
+    /// Chooses a victim from the list, which is not empty. The rule may reorder the list.
     fn victim(&mut self, store: &mut Store, list: &mut List) -> u32;
 }
 
-/// A cache of such a policy.
+/// A cache with such a policy.
 pub(crate) struct Queue<R> {
     capacity: u64,
     store: Store,

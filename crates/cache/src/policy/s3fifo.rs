@@ -1,21 +1,21 @@
 //! S3-FIFO (Yang, Zhang, Qiu, Yue, Rashmi, "FIFO Queues are All You Need for Cache Eviction", SOSP
 //! 2023, algorithm 1), in bytes.
 //!
-//! As `S3FIFO.c` of libCacheSim 0.3.5 with its defaults: a small queue of a tenth, ghosts of as
-//! many bytes as the main queue, and two hits in the small queue to enter the main one. An object
-//! larger than the small queue is not let in; until the first eviction, what finds the small queue
-//! full goes to the main one. There the small queue, the main one and the ghosts have a table each;
-//! here they share one.
+//! It follows `S3FIFO.c` of libCacheSim 0.3.5 with its defaults: the small queue has a tenth of the
+//! capacity, the ghosts have as many bytes as the main queue, and an object needs two hits in the
+//! small queue to enter the main queue. An object larger than the small queue is not admitted.
+//! Until the first eviction, an object that finds the small queue full enters the main queue.
+//! libCacheSim has separate tables for the two queues and the ghosts; here they share one.
 
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
-/// In which list an entry is: the bits of the mark above those of its hits.
+/// The list of an entry: the bits of its mark above the hit counter.
 const SMALL: u32 = 0;
 const MAIN: u32 = 1 << 2;
 const GHOST: u32 = 2 << 2;
 const HITS: u32 = 3;
-/// Hits in the small queue that lead to the main one.
+/// Number of hits in the small queue that promote an object to the main queue.
 const PROMOTION_HITS: u32 = 2;
 
 pub(crate) struct S3Fifo {
@@ -36,7 +36,7 @@ impl S3Fifo {
         Self {
             capacity,
             small_capacity,
-            // Nine tenths, rounded down as the small queue is.
+            // Nine tenths of the capacity, rounded down.
             ghost_capacity: capacity / 10 * 9 + capacity % 10 * 9 / 10,
             store: Store::new(),
             small: List::new(),
@@ -57,7 +57,8 @@ impl S3Fifo {
         }
     }
 
-    /// What was asked for often enough moves to the main queue, until one has to go.
+    /// Evicts the oldest object of the small queue that has too few hits. Objects with enough hits
+    /// before it move to the main queue.
     fn evict_small(&mut self) {
         while self.small.len > 0 {
             let place = self.small.oldest;
@@ -85,7 +86,8 @@ impl S3Fifo {
         self.ghost.push(&mut self.store, place);
     }
 
-    /// What was asked for goes round, a hit less, until one has to go.
+    /// Evicts the oldest object of the main queue without hits. Objects before it are reinserted
+    /// with one hit less.
     fn evict_main(&mut self) {
         while self.main.len > 0 {
             let place = self.main.oldest;
@@ -129,7 +131,7 @@ impl Policy for S3Fifo {
             self.evict();
         }
         if !was_ghost && size == self.small_capacity {
-            // It would push all others out of the small queue.
+            // It would evict all other objects of the small queue.
             self.counts.refused += 1;
             return (Access::Miss, NOT_ADMITTED);
         }

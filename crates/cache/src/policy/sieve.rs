@@ -1,5 +1,6 @@
 //! SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi, "SIEVE is Simpler than LRU", NSDI 2024, algorithm
-//! 1): the hand goes from old to new and clears bits, and what it passes stays where it is.
+//! 1): the hand moves from old to new and clears bits; objects that it passes keep their place in
+//! the queue.
 //!
 //! As `Sieve.c` of libCacheSim.
 
@@ -7,7 +8,7 @@ use super::queue::Rule;
 use crate::store::{List, NONE, Store};
 
 pub(crate) struct Sieve {
-    /// The next to look at; from the oldest on, if none.
+    /// The next entry to examine; `NONE` starts at the oldest.
     hand: u32,
 }
 

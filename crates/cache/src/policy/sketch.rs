@@ -1,11 +1,11 @@
-//! How often keys were asked for of late, about: the sketch of TinyLFU (Einziger, Friedman, Manes,
+//! Approximate recent request counts of keys: the sketch of TinyLFU (Einziger, Friedman, Manes,
 //! "TinyLFU: A Highly Efficient Cache Admission Policy", ACM Transactions on Storage 13(4), 2017,
-//! section 3), laid out as Caffeine 3 does.
+//! section 3), with the layout of Caffeine 3.
 //!
-//! Counters of 4 bits, four for each key, all in one cache line; the least of them is the estimate,
-//! and only those that are the least are raised. After ten requests for each object that there is
-//! room for, all are halved. It grows with the number of objects, and estimates stay what they
-//! were.
+//! A key has four counters of 4 bits in one cache line. Their minimum is the estimate, and only the
+//! counters that equal the minimum are incremented. After ten requests for each word of the sketch,
+//! all counters are halved. The sketch grows with the number of objects; growing does not change
+//! estimates.
 
 use crate::index::hash;
 use alloc::vec;
@@ -13,11 +13,11 @@ use alloc::vec::Vec;
 
 /// Sixteen counters.
 type Word = u64;
-/// Words of a line.
+/// Words of a cache line.
 const LINE_WORDS: usize = 8;
-/// Words at the least, one for each object.
+/// Minimum number of words. There is a word for each object.
 const MIN_WORDS: usize = 4096;
-/// Requests for each word between halvings.
+/// Number of requests for each word between halvings.
 const SAMPLE_PER_WORD: u64 = 10;
 const MAX_COUNT: Word = 15;
 
@@ -36,23 +36,24 @@ impl Sketch {
         self.words.capacity() * size_of::<Word>()
     }
 
-    /// Makes room for so many objects.
+    /// Grows the sketch for this number of objects.
     #[inline]
     pub fn grow(&mut self, objects: u64) {
         while (self.words.len() as u64) < objects {
-            // A key's line is chosen by low bits of its hash: both halves have what one had.
+            // Low bits of the hash select the line of a key, so the counters of each key must be in
+            // both halves.
             self.words.reserve_exact(self.words.len());
             self.words.extend_from_within(..);
         }
     }
 
-    /// Word and place in it of each of a key's counters.
+    /// The word and the shift of each counter of a key.
     #[inline]
     fn counters(&self, key: u64) -> [(usize, u32); 4] {
         let hash = hash(key);
         let line = (hash as usize & (self.words.len() / LINE_WORDS - 1)) * LINE_WORDS;
-        // Five bits each, of the half that chooses no line: one of two words, one of sixteen
-        // counters.
+        // Five bits for each counter, from the half of the hash that does not select the line: one
+        // selects one of two words, four select one of sixteen counters.
         [0, 1, 2, 3].map(|row| {
             let bits = (hash >> (40 + 5 * row)) as u32;
             (line + 2 * row + (bits & 1) as usize, (bits >> 1 & 15) * 4)
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_what_was_added_up_to_fifteen() {
+    fn estimates_are_exact_up_to_fifteen_for_few_keys() {
         let mut sketch = Sketch::new();
         (0..100_u64).for_each(|key| (0..key).for_each(|_| sketch.increment(key)));
         assert!((0..100).all(|key| sketch.estimate(key) == key.min(MAX_COUNT)));
@@ -98,19 +99,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_counts_half() {
+    fn counters_are_halved_after_a_sample() {
         let mut sketch = Sketch::new();
         (0..9).for_each(|_| sketch.increment(1));
         let others = SAMPLE_PER_WORD * MIN_WORDS as u64 - 9;
         (0..others).for_each(|_| sketch.increment(2));
         assert_eq!((sketch.estimate(1), sketch.estimate(2)), (4, 7));
-        // The next time comes after half as many.
+        // A halving also halves the count of the sample, so the next one comes after half as many.
         (0..SAMPLE_PER_WORD * MIN_WORDS as u64 / 2).for_each(|_| sketch.increment(2));
         assert_eq!((sketch.estimate(1), sketch.estimate(2)), (2, 7));
     }
 
     #[test]
-    fn one_object_a_word_is_hardly_ever_overrated() {
+    fn few_estimates_are_too_high_with_one_object_a_word() {
         let mut sketch = Sketch::new();
         (0..MIN_WORDS as u64).for_each(|key| sketch.increment(key));
         let over = (0..MIN_WORDS as u64).filter(|key| sketch.estimate(*key) > 1).count();

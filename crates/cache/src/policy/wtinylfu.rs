@@ -1,26 +1,27 @@
 //! W-TinyLFU (Einziger, Friedman, Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", ACM
-//! Transactions on Storage 13(4), 2017): a window of a hundredth, LRU, and a main part of segmented
-//! LRU; what leaves the window enters the main part if it was asked for more often than what would
-//! have to go for it.
+//! Transactions on Storage 13(4), 2017): an LRU window of a hundredth of the capacity, and a main
+//! part of segmented LRU. An object that leaves the window enters the main part if it was requested
+//! more often than the object that would have to be evicted for it.
 //!
-//! As `WTinyLFU.c` of libCacheSim 0.3.5 with its defaults: until the cache is full all is in the
-//! window; the main part has segments of a fifth and four fifths; an object counts when it comes
-//! in, when it leaves the window, and when it is found in the main part; one larger than the window
-//! is not let in. The counts are the paper's [`Sketch`]: there they are 32 bits, about 58 bytes of
-//! them for each byte of the cache, and are in effect never halved.
+//! It follows `WTinyLFU.c` of libCacheSim 0.3.5 with its defaults. Until the cache is full, all
+//! objects are in the window. The segments of the main part have a fifth and four fifths of it. An
+//! object is counted when it is inserted, when it leaves the window, and at a hit in the main part.
+//! An object larger than the window is not admitted. The counts are the [`Sketch`] of the paper; in
+//! libCacheSim they have 32 bits, take about 58 bytes for each byte of the cache, and are in effect
+//! never halved.
 
 use super::sketch::Sketch;
 use super::{Access, CacheCounts, NOT_ADMITTED, Policy, Request};
 use crate::store::{List, Store};
 
-/// Where an entry is.
+/// The lists. The mark of an entry is the number of its list.
 const WINDOW: usize = 0;
 const PROBATION: usize = 1;
 const PROTECTED: usize = 2;
 
 pub(crate) struct WTinyLfu {
     capacity: u64,
-    /// Of each part. The window has what the others leave, until the cache is full.
+    /// Capacities of the lists. Until the cache is full, the window may use the rest of the cache.
     capacities: [u64; 3],
     main_capacity: u64,
     store: Store,
@@ -49,7 +50,7 @@ impl WTinyLfu {
         self.lists[PROBATION].bytes + self.lists[PROTECTED].bytes
     }
 
-    /// The main part's next to go; there is one.
+    /// The victim of the main part, which is not empty, and its list.
     fn main_victim(&self) -> (usize, u32) {
         let from = if self.lists[PROBATION].len > 0 { PROBATION } else { PROTECTED };
         (from, self.lists[from].oldest)
@@ -66,14 +67,15 @@ impl WTinyLfu {
         self.drop_from(from, place);
     }
 
-    /// Moves an entry to the new end of another list.
+    /// Moves an entry to another list, as its newest.
     fn move_to(&mut self, place: u32, from: usize, to: usize) {
         self.lists[from].unlink(&mut self.store, place);
         self.lists[to].push(&mut self.store, place);
         self.store.at_mut(place).mark = to as u32;
     }
 
-    /// From the window to the first segment with room for it; if there is none, others go.
+    /// Moves an object from the window to the first segment with space for it. If there is none,
+    /// objects of the main part are evicted.
     fn admit(&mut self, place: u32, size: u64) {
         let fits = |part: &usize| self.lists[*part].bytes + size <= self.capacities[*part];
         let to = [PROBATION, PROTECTED].into_iter().find(fits);
@@ -85,7 +87,8 @@ impl WTinyLfu {
         self.move_to(place, WINDOW, to.unwrap_or(PROBATION));
     }
 
-    /// One object goes; before it, what the main part has room for moves there.
+    /// Evicts one object. Before that, objects of the window move to the main part as long as it
+    /// has space.
     fn evict(&mut self) {
         while self.lists[WINDOW].len > 0 {
             let place = self.lists[WINDOW].oldest;
@@ -109,8 +112,8 @@ impl WTinyLfu {
         self.evict_main();
     }
 
-    /// What was found once more on probation is protected; the oldest of those go back to make
-    /// room.
+    /// Moves an object from probation to the protected segment after a hit. The oldest protected
+    /// objects return to probation to make space.
     fn protect(&mut self, place: u32) {
         self.move_to(place, PROBATION, PROTECTED);
         while self.lists[PROTECTED].bytes > self.capacities[PROTECTED] {

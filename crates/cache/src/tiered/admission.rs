@@ -1,54 +1,57 @@
-//! Which of the objects that leave DRAM are written to flash.
+//! Admission to flash of the objects that DRAM evicts.
 
 use super::TieredCounts;
 use crate::index::hash;
 use crate::store::{List, Store};
 use gordon_units::Ns;
 
-/// Which.
+/// A rule of admission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Admission {
-    /// All.
+    /// All objects.
     All,
-    /// Each by lot: this part of them.
+    /// Each object with this probability.
     Random(f64),
-    /// Those asked for at least so often, the request that brought it in among them.
+    /// Objects with at least this number of requests in DRAM, including the one that inserted them.
     Hits(u32),
-    /// Those offered at_update, among the last so many bytes of offers: the first offer is only
-    /// remembered (CacheLib's "reject first").
+    /// Objects that were offered before, within the last this many bytes of offers. The first offer
+    /// of an object only leaves a ghost (CacheLib's "reject first").
     Ghost(u64),
-    /// By lot, so that at most the budget is programmed in all.
+    /// Random, with a probability that keeps the bytes programmed within the budget.
     Budget(Budget),
 }
 
-/// What may be programmed.
+/// A limit of the bytes programmed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// Bytes a second of the requests' time.
+    /// Bytes a second, in the time of the requests.
     pub bytes_per_s: f64,
-    /// The admitted part is computed again each time this many bytes have been offered.
+    /// The probability is computed again whenever this number of bytes has been offered.
     pub every: u64,
 }
 
-/// An admission at work.
+/// The state of an admission rule.
 pub(super) struct AdmissionPolicy {
     admission: Admission,
-    /// Draws out of 2^32 that admit.
+    /// Number of draws out of [`CERTAIN`] that admit an object.
     chance: u64,
+    /// State of the random generator.
     draws: u64,
-    /// Of [`Admission::Ghost`]: what was offered.
+    /// For [`Admission::Ghost`]: the last offered objects.
     ghosts: (Store, List),
-    /// Of [`Admission::Budget`]: the first request; when the part was last set, and what was done
-    /// by then.
+    /// For [`Admission::Budget`]: time of the first request.
     first_request: Option<Ns>,
+    /// When the chance was last updated.
     updated_at: Ns,
+    /// The counts at the last update.
     at_update: TieredCounts,
-    /// Bytes written for each admitted, when last something was.
+    /// Bytes written for each byte admitted, in the last interval in which any were.
     written_per_admitted: f64,
-    /// Bytes that the medium programs for each written.
+    /// Bytes that flash programs for each byte written.
     pub write_amplification: f64,
 }
 
+/// The chance that admits every object.
 const CERTAIN: u64 = 1 << 32;
 
 impl AdmissionPolicy {
@@ -74,7 +77,7 @@ impl AdmissionPolicy {
         }
     }
 
-    /// Time continues; so much was done by then.
+    /// Reports the time and the counts at the arrival of a request.
     #[inline]
     pub fn advance(&mut self, now: Ns, counts: &TieredCounts) {
         if let Admission::Budget(budget) = self.admission
@@ -85,10 +88,12 @@ impl AdmissionPolicy {
         }
     }
 
-    /// Computes the part again: what may be written in a span as long as the last, over what would
-    /// have been in that, had all been admitted.
+    /// Computes the chance again: the bytes that may be written in the next interval, divided by
+    /// the bytes that would have been written in the last one if all objects had been admitted. The
+    /// next interval is assumed to be as long as the last.
     #[cold]
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)] // bytes far below 2^53
+    // Bytes far below 2^53.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn update_chance(&mut self, budget: Budget, now: Ns, counts: &TieredCounts) {
         let first_request = *self.first_request.get_or_insert(now);
         let until = now + now.saturating_sub(self.updated_at.max(first_request));
@@ -107,25 +112,26 @@ impl AdmissionPolicy {
         (self.updated_at, self.at_update) = (now, *counts);
     }
 
-    /// The part that is admitted by lot.
+    /// The probability with which an object is admitted.
     #[allow(clippy::cast_precision_loss)]
     pub fn rate(&self) -> f64 {
         self.chance as f64 / CERTAIN as f64
     }
 
-    /// Whether this object, asked for so often in DRAM, is admitted.
-    pub fn admit(&mut self, key: u64, size: u64, asked: u32) -> bool {
+    /// Whether to admit this object, which had `requests` requests in DRAM.
+    pub fn admit(&mut self, key: u64, size: u64, requests: u32) -> bool {
         match self.admission {
             Admission::All => true,
             Admission::Random(_) | Admission::Budget(_) => {
                 self.draws = self.draws.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 hash(self.draws) >> 32 < self.chance
             }
-            Admission::Hits(least) => asked >= least,
+            Admission::Hits(least) => requests >= least,
             Admission::Ghost(bytes) => self.was_offered_before(key, size, bytes),
         }
     }
 
+    /// Whether the object is a ghost. If not, it becomes one.
     fn was_offered_before(&mut self, key: u64, size: u64, bytes: u64) -> bool {
         let (store, list) = &mut self.ghosts;
         if let Some(place) = store.find(key) {
@@ -135,11 +141,7 @@ impl AdmissionPolicy {
         }
         let place = store.insert(key, size, 0);
         list.push(store, place);
-        while list.bytes > bytes {
-            let oldest = list.oldest;
-            list.unlink(store, oldest);
-            store.remove(oldest);
-        }
+        list.evict_to(store, bytes);
         false
     }
 }

@@ -1,41 +1,42 @@
-//! A log of segments, each written at once when it is full; the oldest goes to make room.
+//! A log of segments. A segment is written when it is full, and the oldest segment is evicted to
+//! make space.
 
 use super::{FlashStore, IoQueue, TieredShape};
 use crate::store::{List, NONE, Store};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Bytes of memory an object: a slot of 64 bits (34 for the place in units of 16 bytes, 2 for
-/// having been was_hit for, the rest of the key's hash) in a table four fifths full.
+/// Memory of the index for each object: a slot of 64 bits (34 for the location in units of 16
+/// bytes, 2 for hits, the rest for bits of the key's hash) in a table that is four fifths full.
 const INDEX_BYTES: u64 = 10;
 
-/// Was was_hit for since it was written.
+/// The bit of a mark that is set by a hit. The lower bits are the number of the segment.
 const WAS_HIT: u32 = 1 << 30;
 
-/// An object that was taken out of the log.
+/// An object that was removed from the log.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Removed {
     pub key: u64,
     pub size: u32,
-    /// Whether it was was_hit for since it was written.
+    /// Whether it was requested since it was written to the log.
     pub was_hit: bool,
 }
 
 /// A log in a part of the flash.
 pub(super) struct Log {
-    /// Its first byte.
+    /// Offset of its first byte.
     base: u64,
     segment: u32,
     reinsert: bool,
     pub store: Store,
     segments: Vec<List>,
-    /// The one that is filled, in memory.
+    /// The segment that is being filled, in memory.
     open: usize,
     objects: u64,
 }
 
 impl Log {
-    /// An empty one of so many bytes.
+    /// Creates an empty log of `bytes` bytes.
     pub fn new(base: u64, bytes: u64, shape: &TieredShape) -> Self {
         let segments = bytes / u64::from(shape.segment);
         assert!((2..1 << 30).contains(&segments), "a log of {segments} segments");
@@ -55,12 +56,12 @@ impl Log {
         self.base + segment as u64 * u64::from(self.segment)
     }
 
-    /// Whether an object fits the open segment.
+    /// Whether an object fits into the open segment.
     pub fn fits(&self, size: u32) -> bool {
         self.segments[self.open].bytes + u64::from(size) <= u64::from(self.segment)
     }
 
-    /// Puts an object into the open segment, where it fits.
+    /// Appends an object to the open segment, into which it must fit. Returns its entry.
     pub fn append(&mut self, key: u64, size: u32) -> u32 {
         #[allow(clippy::cast_possible_truncation)] // fewer than 2^30 segments
         let place = self.store.insert(key, size.into(), self.open as u32);
@@ -69,7 +70,7 @@ impl Log {
         place
     }
 
-    /// Takes an object out; its room is not used again before its segment goes.
+    /// Removes an object. Its space is not reused until its segment is evicted.
     pub fn remove(&mut self, place: u32) -> Removed {
         let (key, mark) = (self.store.at(place).key, self.store.at(place).mark);
         let removed = Removed { key, size: self.size(place), was_hit: mark & WAS_HIT != 0 };
@@ -86,14 +87,14 @@ impl Log {
         u32::try_from(self.store.size(place)).expect("an object fits a segment")
     }
 
-    /// Writes the open segment and opens the next. What lies there has to be taken out, from the
-    /// [`oldest`](Self::oldest) on, before it is [`cleared`](Self::clear) for more.
+    /// Writes the open segment and opens the oldest one. Its objects must be removed, from the
+    /// [`oldest`](Self::oldest) on, before [`reinsert`](Self::reinsert) makes it usable.
     pub fn next_segment(&mut self, io_queue: &mut IoQueue) {
         io_queue.write(self.offset(self.open), self.segment);
         self.open = (self.open + 1) % self.segments.len();
     }
 
-    /// The object that lies in the open segment the longest.
+    /// The object that has been in the open segment for the longest time.
     pub fn oldest(&self) -> Option<u32> {
         Some(self.segments[self.open].oldest).filter(|place| *place != NONE)
     }
@@ -118,28 +119,24 @@ impl Log {
         }
     }
 
-    /// Whether an object that is taken out is to be written again.
+    /// Whether an object that was removed must be written to the log again.
     pub fn should_reinsert(&self, object: &Removed) -> bool {
         self.reinsert && object.was_hit
-    }
-
-    /// Finds an object, and reads it where it is not in memory.
-    pub fn look(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
-        let Some(place) = self.store.find(key) else { return false };
-        let size = self.size(place);
-        let entry = self.store.at_mut(place);
-        let segment = (entry.mark & !WAS_HIT) as usize;
-        entry.mark |= WAS_HIT;
-        if segment != self.open {
-            io_queue.read(self.offset(segment), size);
-        }
-        true
     }
 }
 
 impl FlashStore for Log {
     fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
-        self.look(key, io_queue)
+        let Some(place) = self.store.find(key) else { return false };
+        let size = self.size(place);
+        let entry = self.store.at_mut(place);
+        let segment = (entry.mark & !WAS_HIT) as usize;
+        entry.mark |= WAS_HIT;
+        // The open segment is in memory.
+        if segment != self.open {
+            io_queue.read(self.offset(segment), size);
+        }
+        true
     }
 
     fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue) {

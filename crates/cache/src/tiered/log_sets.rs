@@ -1,9 +1,10 @@
-//! A log before sets, as in Kangaroo: objects gather in the log, and those of one set go there
-//! together.
+//! A log in front of sets, as in Kangaroo: objects gather in the log, and the objects of a set move
+//! there together.
 //!
-//! When a segment of the log goes, each object in it takes all others of its set along that are in
-//! the log, where there are `threshold` of them. An object that stays behind is dropped, or written
-//! to the log again if it was was_hit for there; so are those that find no room in their set.
+//! When a segment of the log is evicted, each object in it moves to its set, together with all
+//! other objects of that set in the log, if there are at least `threshold` of them. Otherwise the
+//! object is dropped, or written to the log again if it was requested there. The same happens to an
+//! object that does not fit into its set.
 
 use super::log::Log;
 use super::sets::{SetEntry, Sets};
@@ -16,8 +17,9 @@ pub(super) struct LogSets {
     log: Log,
     sets: Sets,
     threshold: usize,
-    /// The first object in the log of each set, and of each the next.
+    /// By set, the last object in the log: the head of a list.
     first: Vec<u32>,
+    /// By object in the log, the next object of its set.
     next: Vec<u32>,
 }
 
@@ -33,7 +35,7 @@ impl LogSets {
         }
     }
 
-    /// An object in the log is one of its set.
+    /// Adds an object in the log to the list of its set.
     fn link(first: &mut [u32], next: &mut Vec<u32>, set: usize, place: u32) {
         if next.len() <= place as usize {
             next.resize(place as usize + 1, NONE);
@@ -41,7 +43,7 @@ impl LogSets {
         next[place as usize] = core::mem::replace(&mut first[set], place);
     }
 
-    /// It leaves the log.
+    /// Removes an object from the list of its set.
     fn unlink(&mut self, set: usize, place: u32) {
         let after = self.next[place as usize];
         let (mut before, mut at) = (NONE, self.first[set]);
@@ -54,7 +56,7 @@ impl LogSets {
         }
     }
 
-    /// All of a set in the log, in the order in which they came.
+    /// The objects of a set in the log, in the order in which they were appended.
     fn in_log(&self, set: usize) -> Vec<u32> {
         let some = |place: u32| Some(place).filter(|place| *place != NONE);
         let next = |place: &u32| some(self.next[*place as usize]);
@@ -63,7 +65,8 @@ impl LogSets {
         all
     }
 
-    /// Writes the open segment, and empties the next.
+    /// Writes the open segment, and evicts the objects of the oldest one, which becomes the open
+    /// one.
     fn next_segment(&mut self, size: u32, io_queue: &mut IoQueue) {
         self.log.next_segment(io_queue);
         let mut again = Vec::new();
@@ -101,7 +104,7 @@ impl LogSets {
 
 impl FlashStore for LogSets {
     fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool {
-        self.log.look(key, io_queue) || self.sets.find(key, io_queue)
+        self.log.find(key, io_queue) || self.sets.find(key, io_queue)
     }
 
     fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue) {

@@ -1,20 +1,20 @@
-//! Objects in DRAM and, below it, in flash: caches of small objects, as CacheLib and Kangaroo are.
+//! Caches of small objects in DRAM and flash, like CacheLib and Kangaroo.
 //!
-//! A request finds its object in DRAM (least recently used goes), in flash, or nowhere: then it is
-//! let into DRAM. What leaves DRAM is offered to flash; an [`Admission`] takes it or not; a
-//! [`Layout`] keeps it there. An object is in one place: one found in flash stays there. What
-//! knowing the places in flash takes of memory is taken from DRAM ([`Tiered::index_bytes`]), so
-//! that DRAM holds that much less of objects.
+//! A request finds its object in DRAM, in flash, or misses; after a miss the object is inserted
+//! into DRAM. DRAM evicts the least recently used object and offers it to flash. An [`Admission`]
+//! decides whether flash admits it, and a [`Layout`] where it is stored. An object is in one tier:
+//! an object that is found in flash stays there. The index of the objects in flash takes memory
+//! from DRAM ([`Tiered::index_bytes`]), which then holds fewer objects.
 //!
-//! | layout | where an object lies | what is written at a time | what goes |
+//! | layout | location of an object | unit of writes | eviction |
 //! |---|---|---|---|
-//! | [`Layout::Log`] | anywhere | a segment | the oldest segment; what was asked for may be written again |
-//! | [`Layout::Sets`] | in the set of its key, a page | its set | by set, see `sets` |
-//! | [`Layout::LogSets`] | in a log first, then in its set | segments, and sets for several objects at once | as sets |
+//! | [`Layout::Log`] | anywhere | a segment | oldest segment; requested objects may be rewritten |
+//! | [`Layout::Sets`] | the set of its key, a page | its set | within a set, see `sets` |
+//! | [`Layout::LogSets`] | a log, later its set | segments; sets, for several | as in sets |
 //!
-//! The third is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects on
-//! Flash", SOSP 2021. The reads and writes of the io_queue that follow are handed out, in order, as
-//! [`Io`].
+//! The third layout is that of McAllister and others, "Kangaroo: Caching Billions of Tiny Objects
+//! on Flash", SOSP 2021. The caller gets the reads and writes of flash in order, as [`Io`]; the
+//! cache itself holds no data.
 
 mod admission;
 mod log;
@@ -32,38 +32,40 @@ use log::Log;
 use log_sets::LogSets;
 use sets::Sets;
 
-/// Where objects lie in flash.
+/// The layout of objects in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One log.
+    /// A log.
     Log,
     /// Sets.
     Sets,
-    /// A log before sets.
+    /// A log in front of sets.
     LogSets,
 }
 
-/// The flash and what is done with it.
+/// The flash and its layout.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TieredShape {
-    /// Bytes of it.
+    /// Size of the flash in bytes.
     pub flash: u64,
-    /// Where objects lie.
+    /// Layout of the objects.
     pub layout: Layout,
-    /// Bytes of a set.
+    /// Size of a set in bytes.
     pub set: u32,
-    /// Bytes of a segment of a log: of an erase block, or several.
+    /// Size of a segment of the log in bytes: one erase block, or several.
     pub segment: u32,
-    /// Of [`Layout::LogSets`], the part that is the log.
+    /// Fraction of the flash that is the log, with [`Layout::LogSets`].
     pub log_share: f64,
-    /// Of the same: as many objects as go to a set at once, at least; fewer are dropped.
+    /// Minimum number of objects that move to a set together, with [`Layout::LogSets`]. Fewer
+    /// objects are dropped.
     pub threshold: u32,
-    /// What was asked for since it came into the log is written again when its segment goes.
+    /// Objects that were requested while they were in the log are written to it again when their
+    /// segment is evicted.
     pub reinsert: bool,
 }
 
 impl TieredShape {
-    /// Sets.
+    /// Number of sets.
     pub fn sets(&self) -> u64 {
         match self.layout {
             Layout::Log => 0,
@@ -72,12 +74,12 @@ impl TieredShape {
         }
     }
 
-    /// Bytes of memory that all sets take, whatever lies in them.
+    /// Memory of the index of all sets in bytes, which does not depend on their content.
     pub fn filters(&self) -> u64 {
         self.sets() * sets::INDEX_BYTES
     }
 
-    /// Bytes of the log: whole segments.
+    /// Size of the log in bytes, a multiple of the segment size.
     pub fn log(&self) -> u64 {
         let segment = u64::from(self.segment);
         let share = match self.layout {
@@ -93,7 +95,7 @@ impl TieredShape {
         share / segment * segment
     }
 
-    /// The largest object that fits.
+    /// Size of the largest object that fits into flash.
     pub fn largest(&self) -> u32 {
         match self.layout {
             Layout::Log => self.segment,
@@ -103,65 +105,65 @@ impl TieredShape {
     }
 }
 
-/// Something that the medium does.
+/// A read or write of flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// It writes.
+    /// Whether it is a write.
     pub write: bool,
-    /// The first byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How many.
+    /// Number of bytes.
     pub bytes: u32,
 }
 
-/// Where an object was found.
+/// The tier in which an object was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TierLookup {
-    /// In DRAM.
+    /// DRAM.
     Dram,
-    /// In flash.
+    /// Flash.
     Flash,
-    /// Nowhere; it is in DRAM now, if it fits.
+    /// Neither. The object is in DRAM now, if it fits.
     Miss,
 }
 
-/// What was done so far.
+/// Counts of what happened so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TieredCounts {
-    /// Bytes that left DRAM: offered to flash.
+    /// Bytes that DRAM evicted and offered to flash.
     pub offered: u64,
-    /// Of these, admitted.
+    /// Bytes that flash admitted.
     pub admitted: u64,
     /// Bytes written to flash.
     pub written: u64,
-    /// Bytes read from it, for requests and to write sets again.
+    /// Bytes read from flash, for requests and to rewrite sets.
     pub read: u64,
-    /// Reads for requests that found nothing: a filter was wrong.
+    /// Reads for requests that did not find their object, because a filter gave a false positive.
     pub false_positives: u64,
-    /// Objects that went from flash.
+    /// Objects evicted from flash.
     pub evicted: u64,
     /// Objects written to the log again.
     pub reinserted: u64,
-    /// Objects that were too few for their set, or too large for flash.
+    /// Objects dropped because they were too few for their set, or too large for flash.
     pub dropped: u64,
 }
 
-/// What all layouts do.
+/// The objects in flash, in some layout.
 trait FlashStore: Send {
-    /// Whether an object is there.
+    /// Looks an object up, and reads it if it is there. Returns whether it is.
     fn find(&mut self, key: u64, io_queue: &mut IoQueue) -> bool;
 
-    /// Takes an object that is not there.
+    /// Inserts an object that is not there.
     fn insert(&mut self, key: u64, size: u32, io_queue: &mut IoQueue);
 
-    /// Bytes of memory that a real one takes to find them.
+    /// Memory in bytes that the index of a real implementation takes.
     fn index_bytes(&self) -> u64;
 
-    /// Key and size of each.
+    /// Calls `each` with the key and size of every object.
     fn residents(&self, each: &mut dyn FnMut(u64, u64));
 }
 
-/// What is asked of the io_queue, and what was.
+/// The reads and writes of flash that the caller has not collected, and the counts so far.
 #[derive(Clone, Debug, Default)]
 struct IoQueue {
     counts: TieredCounts,
@@ -180,7 +182,7 @@ impl IoQueue {
     }
 }
 
-/// A cache of two levels.
+/// A cache in DRAM and flash.
 pub struct Tiered {
     dram: u64,
     largest: u32,
@@ -192,10 +194,10 @@ pub struct Tiered {
 }
 
 impl Tiered {
-    /// An empty one with so many bytes of DRAM; random draws follow from `seed`.
+    /// Creates an empty cache with `dram` bytes of DRAM. `seed` determines the random draws.
     ///
     /// # Panics
-    /// Where there is not one set, or there are not two segments, in parts that have them.
+    /// A layout with sets has no set, or a layout with a log has fewer than two segments.
     pub fn new(dram: u64, shape: &TieredShape, admission: Admission, seed: u64) -> Self {
         let flash_store: Box<dyn FlashStore> = match shape.layout {
             Layout::Log => Box::new(Log::new(0, shape.log(), shape)),
@@ -213,7 +215,7 @@ impl Tiered {
         }
     }
 
-    /// Serves a request that comes at `at` for an object of `size` bytes.
+    /// Serves a request that arrives at `at`, for an object of `size` bytes.
     pub fn access(&mut self, at: Ns, key: u64, size: u64) -> TierLookup {
         self.admission.advance(at, &self.io_queue.counts);
         if let Some(place) = self.store.find(key) {
@@ -230,14 +232,14 @@ impl Tiered {
             let place = self.store.insert(key, size, 1);
             self.list.push(&mut self.store, place);
         }
-        // The index may have grown meanwhile.
+        // Objects that DRAM evicts to flash make the index grow.
         while self.list.bytes > self.dram.saturating_sub(self.flash_store.index_bytes()) {
             self.evict();
         }
         TierLookup::Miss
     }
 
-    /// The least recently used leaves DRAM.
+    /// Evicts the least recently used object from DRAM, and offers it to flash.
     fn evict(&mut self) {
         let place = self.list.oldest;
         let (entry, size) = (*self.store.at(place), self.store.size(place));
@@ -255,38 +257,38 @@ impl Tiered {
         }
     }
 
-    /// Number of bytes that the medium programs for each byte written: a [`Budget`] is of what is
-    /// programmed.
+    /// Sets the number of bytes that flash programs for each byte written to it. A [`Budget`]
+    /// limits the bytes programmed.
     pub fn set_write_amplification(&mut self, factor: f64) {
         self.admission.write_amplification = factor;
     }
 
-    /// What was done so far.
+    /// The counts so far.
     pub fn counts(&self) -> TieredCounts {
         self.io_queue.counts
     }
 
-    /// What the medium has to do since this was last asked for.
+    /// The reads and writes of flash since the last call, in order.
     pub fn io(&mut self) -> alloc::vec::Drain<'_, Io> {
         self.io_queue.io.drain(..)
     }
 
-    /// The part of offers that is admitted now, if it is drawn by lot.
+    /// The probability with which an offered object is admitted now, if the admission is random.
     pub fn admission_rate(&self) -> f64 {
         self.admission.rate()
     }
 
-    /// Bytes of memory that the places in flash take.
+    /// Memory of the index of flash in bytes.
     pub fn index_bytes(&self) -> u64 {
         self.flash_store.index_bytes()
     }
 
-    /// Objects in DRAM and their bytes.
+    /// Number of objects in DRAM, and their bytes.
     pub fn in_dram(&self) -> (u64, u64) {
         (self.list.len, self.list.bytes)
     }
 
-    /// Calls `each` with level, key and size of all objects.
+    /// Calls `each` with the tier, key and size of every object.
     pub fn residents(&self, each: &mut dyn FnMut(TierLookup, u64, u64)) {
         self.store.iter().for_each(|(key, size, _)| each(TierLookup::Dram, key, size));
         self.flash_store.residents(&mut |key, size| each(TierLookup::Flash, key, size));

@@ -1,33 +1,37 @@
-//! Sets of a page each: an object lies in that of its key, and a set is written as a whole.
+//! Sets of one page each. An object is stored in the set of its key, and a set is written as a
+//! whole.
 //!
-//! What stays in a set that is full is chosen by predictions of three bits written with the objects
-//! (RRIP, Jaleel and others, ISCA 2010), as Kangaroo does with one bit of memory an object, which
-//! says whether it was asked for since its set was last written: then it becomes 0, soon. Where not
-//! all fit, all others age until one is 7, far away; then they stay in order, the old before the
-//! new, as long as there is room. New ones come in at 6, those asked for in the log at 5.
+//! The objects that stay in a full set are chosen by RRIP (Jaleel and others, ISCA 2010), in the
+//! variant of Kangaroo. Each object has a re-reference prediction value of three bits, which is
+//! written with it, and a bit in memory that says whether it was requested since its set was last
+//! written. When a set is written, requested objects get the value 0, soon. If not all objects fit,
+//! the values of the old ones increase equally until the largest is 7, distant. Then objects stay
+//! in the order of their values, old objects before new ones, as long as they fit. New objects have
+//! the value 6, or 5 if they were requested in the log.
 
 use super::{FlashStore, IoQueue};
 use crate::index::hash;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Bytes of memory a set: a filter of 64 bits, four of them an object's, and 32 for objects asked
-/// for.
+/// Memory of the index for each set: a Bloom filter of 64 bits, of which an object sets four, and
+/// 32 bits for requested objects.
 pub(super) const INDEX_BYTES: u64 = 12;
 const DISTANT: u8 = 7;
 
-/// An object.
+/// An object in a set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SetEntry {
     pub key: u64,
     pub size: u32,
+    /// Whether it was requested since its set was last written.
     pub was_hit: bool,
-    /// Of three bits.
+    /// Re-reference prediction value, 0 to 7.
     pub rrpv: u8,
 }
 
 impl SetEntry {
-    /// One that comes in.
+    /// A new object, which may have been requested in the log.
     pub fn new(key: u64, size: u32, was_hit: bool) -> Self {
         Self { key, size, was_hit: false, rrpv: DISTANT - 1 - u8::from(was_hit) }
     }
@@ -41,34 +45,34 @@ struct Set {
 
 /// All sets.
 pub(super) struct Sets {
-    /// The first byte.
+    /// Offset of the first byte.
     base: u64,
     size: u32,
     sets: Vec<Set>,
 }
 
-/// The bits of a key in a filter.
+/// The bits of a key in a Bloom filter.
 fn bits(key: u64) -> u64 {
     let hash = hash(key);
     (0..4).fold(0, |bits, i| bits | 1 << (hash >> (6 * i) & 63))
 }
 
 impl Sets {
-    /// So many empty ones of `size` bytes.
+    /// Creates `sets` empty sets of `size` bytes.
     pub fn new(base: u64, sets: u64, size: u32) -> Self {
         assert!((1..1 << 31).contains(&sets), "{sets} sets");
         #[allow(clippy::cast_possible_truncation)] // see above
         Self { base, size, sets: vec![Set::default(); sets as usize] }
     }
 
-    /// How many.
+    /// Number of sets.
     pub fn count(&self) -> usize {
         self.sets.len()
     }
 
     /// The set of a key.
     pub fn set_of(&self, key: u64) -> usize {
-        // Other bits than those of the filter.
+        // The set must be independent of the bits of the filter.
         ((u128::from(hash(key.rotate_left(32))) * self.sets.len() as u128) >> 64) as usize
     }
 
@@ -76,7 +80,7 @@ impl Sets {
         self.base + at as u64 * u64::from(self.size)
     }
 
-    /// Writes objects that are not there into a set; those that found no room.
+    /// Writes new objects into a set. Returns the new objects that did not fit.
     pub fn write(&mut self, at: usize, new: &[SetEntry], io_queue: &mut IoQueue) -> Vec<SetEntry> {
         let (offset, room) = (self.offset(at), u64::from(self.size));
         let set = &mut self.sets[at];
@@ -97,7 +101,7 @@ impl Sets {
         let olds = set.entries.len();
         let mut all: Vec<(usize, SetEntry)> =
             set.entries.drain(..).chain(new.iter().copied()).enumerate().collect();
-        // Stable: the old before the new.
+        // The sort is stable, so old objects come before new ones with the same value.
         all.sort_by_key(|(_, entry)| entry.rrpv);
         let (mut held, mut out) = (0, Vec::new());
         let mut stays: Vec<(usize, SetEntry)> = Vec::with_capacity(all.len());
@@ -111,7 +115,7 @@ impl Sets {
                 out.push(entry);
             }
         }
-        // In the order in which they came.
+        // Restore the order in which they were inserted.
         stays.sort_by_key(|(from, _)| *from);
         set.entries.extend(stays.into_iter().map(|(_, entry)| entry));
         set.filter = set.entries.iter().fold(0, |filter, entry| filter | bits(entry.key));
