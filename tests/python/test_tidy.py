@@ -66,15 +66,12 @@ ALLOWED = (
 #: Crates with phrases to avoid in the comments of their Rust files.
 COMMENTS_LEFT: frozenset[str] = frozenset(
     {
-        "crates/blockdev/",
         "crates/blockio/",
-        "crates/cache/",
         "crates/cachesim/",
         "crates/capture/",
         "crates/config/",
         "crates/hdd/",
         "crates/io/",
-        "crates/nbd/",
         "crates/replay/",
         "crates/sim/",
         "crates/ssd/",

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 const BATCH: usize = 16;
 /// Maximum payload of a batch.
 const BATCH_BYTES: usize = 256 << 10;
-/// No more requests are accepted while this many bytes of replies are unsent.
+/// Requests are not accepted while this many bytes of replies are unsent.
 const BACKLOG: usize = 1 << 20;
 /// Interval at which a connection that lacks memory tries again.
 const RETRY: Duration = Duration::from_millis(5);
@@ -214,7 +214,7 @@ struct Transmission<'a> {
     completed: Vec<CompletedRequest>,
     /// Requests that were submitted and have not completed.
     in_flight: usize,
-    /// The client sends no more requests.
+    /// The client has disconnected, or has closed its side of the stream.
     ended: bool,
     stopping: bool,
     /// Bytes received and sent.

@@ -94,7 +94,7 @@ impl Inbox {
         }
     }
 
-    /// Tells the connection that the server stops: it finishes the requests in flight and ends.
+    /// Stops the connection: it finishes the requests in flight and ends.
     pub(super) fn stop(&self) {
         let mut state = self.state();
         state.stopping = true;

@@ -122,7 +122,7 @@ impl Server {
         self.shared.clients().len()
     }
 
-    /// Stops the server. It accepts no more clients and disconnects idle ones. Busy clients may
+    /// Stops the server. It refuses new clients and disconnects idle ones. Busy clients may
     /// finish the requests in flight, and further requests fail with ESHUTDOWN; when
     /// [`ConnectionLimits::grace`] is over, they are disconnected. Returns the number of threads
     /// that are still inside an export then: 0 if the export keeps its contract.
