@@ -8,6 +8,7 @@ mod place;
 mod power;
 mod random;
 mod rig;
+mod scars;
 mod skipped;
 mod watchdog;
 

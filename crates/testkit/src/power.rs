@@ -51,20 +51,6 @@ impl Cut {
     pub const DONE: [Self; 2] = [Self::After(After::Stable), Self::After(After::Unstable)];
 }
 
-/// Damage by power cuts. Each entry holds the erase count of the block at that time; a later erase
-/// repairs the page.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Scars {
-    /// Pages whose data are unreadable.
-    torn: BTreeMap<Ppn, u32>,
-    /// Pages that become unreadable at the next power cut.
-    unstable: BTreeMap<Ppn, u32>,
-    /// Pages that seem erased but are not.
-    deceptive: BTreeMap<Ppn, u32>,
-    /// Pages that are unreadable until the next power cut.
-    hidden: BTreeMap<Ppn, u32>,
-}
-
 impl Rig {
     /// The operations in flight, each with the effects that a power cut may have on it.
     pub fn in_flight(&self) -> Vec<(FlashOp, &'static [Cut])> {
@@ -101,10 +87,6 @@ impl Rig {
         }
     }
 
-    fn erases_at(&self, ppn: Ppn) -> u32 {
-        self.array.erases(self.array.layout().block_of(ppn))
-    }
-
     fn cut_program(&mut self, op: FlashOp, ppn: Ppn, cut: Cut) {
         let erases = self.erases_at(ppn);
         match cut {
@@ -126,12 +108,6 @@ impl Rig {
                 self.scars.hidden.insert(ppn, erases);
             }
         }
-    }
-
-    /// Whether the data of a page are unreadable.
-    pub(crate) fn is_lost(&self, ppn: Ppn) -> bool {
-        let erases = self.erases_at(ppn);
-        [&self.scars.torn, &self.scars.hidden].iter().any(|scars| scars.get(&ppn) == Some(&erases))
     }
 
     fn cut_erase(&mut self, block: BlockId, cut: Cut) {

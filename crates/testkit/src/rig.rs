@@ -4,6 +4,7 @@
 //! completes, at random. Programs and erases can be made to fail. Every answer is compared with the
 //! [`Model`]; an operation that the array refuses, or a contract that the layer breaks, is a panic.
 
+use crate::scars::Scars;
 use crate::{Model, Random};
 use gordon_ftl::{
     Action, Config, Extent, Ftl, HostRequest, Input, RequestId, SubRequest, TrimRecord,
@@ -99,8 +100,7 @@ pub struct Rig {
     trimmed: bool,
     /// Blocks whose erase failed.
     pub(crate) retired: Vec<BlockId>,
-    /// Damage by power cuts.
-    pub(crate) scars: crate::power::Scars,
+    pub(crate) scars: Scars,
     /// Number of programs and erases in 1000 that fail.
     pub faults: usize,
 }
@@ -123,7 +123,7 @@ impl Rig {
             bufs: vec![],
             more: vec![],
             retired: vec![],
-            scars: crate::power::Scars::default(),
+            scars: Scars::default(),
             flying: vec![],
             open: vec![],
             changes: vec![],
@@ -473,6 +473,15 @@ impl Rig {
                 );
             }
         }
+    }
+
+    pub(crate) fn erases_at(&self, ppn: Ppn) -> u32 {
+        self.array.erases(self.array.layout().block_of(ppn))
+    }
+
+    /// Whether a power cut has made the data of a page unreadable.
+    fn is_lost(&self, ppn: Ppn) -> bool {
+        self.scars.is_lost(ppn, self.erases_at(ppn))
     }
 
     /// The value of a sector, read directly from the array.
