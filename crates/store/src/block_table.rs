@@ -12,8 +12,8 @@
 
 use crate::format::journal::{self, Area, SyncRecord};
 use crate::format::table::{BlockRecord, Contents, TableCopy};
-use crate::image::ImageOffsets;
 use crate::media::Media;
+use crate::offsets::ImageOffsets;
 use gordon_units::BlockId;
 use std::collections::BTreeSet;
 use std::io::Result;

@@ -13,7 +13,6 @@ use crate::format::table::BlockHealth;
 use crate::format::{NO_LPN, crc, summary};
 use crate::image::{Image, LastShutdown};
 use crate::image_scan::{BlockEntries, ImageScan, ScanError, clean_shutdown_state, proofs};
-use crate::repair::joined;
 use gordon_ftl::Ftl;
 use gordon_units::{BlockId, Lpn, Ppn};
 use serde::Serialize;
@@ -332,4 +331,16 @@ impl Checker<'_> {
         }
         Ok(())
     }
+}
+
+/// Merges adjacent ranges.
+pub(crate) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
+    let mut joined: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => joined.push(range),
+        }
+    }
+    joined
 }

@@ -4,8 +4,8 @@
 
 use crate::format::NO_LPN;
 use crate::format::oob::{self, OobContent, OobEntry, OobHead};
-use crate::image::ImageOffsets;
 use crate::media::Media;
+use crate::offsets::ImageOffsets;
 use gordon_ftl::Ftl;
 use gordon_nand::Layout;
 use gordon_units::{BlockId, Ppn};

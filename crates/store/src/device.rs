@@ -2,15 +2,14 @@
 //! the superblock.
 //!
 //! A preset is resolved to a [`Layout`] and a [`Config`] once, when the image is created. From then
-//! on the image contains all parameters itself.
+//! on the image contains all parameters itself. They are not validated here:
+//! [`crate::resolved_device`].
 
 use crate::faults::Faults;
-use crate::format::summary;
-use gordon_ftl::{Config, FtlConfigError, Victim};
-use gordon_nand::{Endurance, EnduranceError, Geometry, GeometryError, Layout, SuperPageShape};
+use gordon_ftl::{Config, Victim};
+use gordon_nand::Layout;
 use gordon_units::Bytes;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 /// Size of a sector in bytes, the smallest addressable amount.
 pub const SECTOR: u64 = 512;
@@ -116,51 +115,6 @@ pub enum VictimPolicy {
     CostBenefit,
 }
 
-/// Why device parameters are invalid.
-#[derive(Clone, Debug, PartialEq, Error)]
-pub enum DeviceError {
-    /// The array is impossible.
-    #[error("flash array: {0}")]
-    Geometry(#[from] GeometryError),
-    /// The configuration of the layer is invalid.
-    #[error("translation layer: {0}")]
-    Ftl(#[from] FtlConfigError),
-    /// The endurance parameters are invalid.
-    #[error("faults: {0}")]
-    Endurance(#[from] EnduranceError),
-    /// A fault rate is not a probability.
-    #[error("faults.{0} is not a probability; give a number from 0 to below 1")]
-    Rate(&'static str),
-    /// The codeword size does not divide the unit into a power of two of codewords.
-    #[error("faults.codeword: {0} bytes do not divide the unit of {1}; give a power of two in it")]
-    Codeword(u32, Bytes),
-    /// The capacity is not a positive multiple of a sector, or too large.
-    #[error("capacity: {0} is not a positive multiple of 512 bytes below 2^32 units; round it")]
-    Capacity(Bytes),
-    /// The unit does not divide super-pages into whole sectors.
-    #[error("unit: {0} does not divide super-pages of {1} into whole sectors")]
-    Unit(Bytes, Bytes),
-}
-
-impl DeviceError {
-    /// Whether the parameters would be valid with more blocks.
-    #[must_use]
-    pub fn wants_room(&self) -> bool {
-        matches!(self, Self::Ftl(FtlConfigError::NoRoom { .. }))
-    }
-}
-
-/// The device in the form that the parts of a store use.
-#[derive(Clone, Copy, Debug)]
-pub struct ResolvedDevice {
-    /// Layout of the array.
-    pub layout: Layout,
-    /// Configuration of the layer.
-    pub config: Config,
-    /// Distribution of the erase budgets; `None` if blocks never wear out.
-    pub endurance: Option<Endurance>,
-}
-
 impl DeviceParams {
     /// The parameters of a device with this layout and configuration. `config` provides the unit
     /// and the tunable parameters. Settings that a store requires are added: contents, summaries,
@@ -212,63 +166,5 @@ impl DeviceParams {
             },
             faults: Faults::default(),
         }
-    }
-
-    /// Validates the parameters and converts them to the form that the parts of a store use.
-    pub fn resolve(&self) -> Result<ResolvedDevice, DeviceError> {
-        let Self { geometry: g, super_page: s, ftl: params, .. } = self;
-        let geometry = Geometry {
-            buses: g.buses,
-            packages_per_bus: g.packages_per_bus,
-            dies_per_package: g.dies_per_package,
-            planes_per_die: g.planes_per_die,
-            blocks_per_plane: g.blocks_per_plane,
-            pages_per_block: g.pages_per_block,
-            page_bytes: g.page_bytes,
-            oob_bytes: g.oob_bytes,
-        };
-        let shape =
-            SuperPageShape { buses: s.buses, dies_per_bus: s.dies_per_bus, planes: s.planes };
-        let layout = Layout::new(geometry, shape)?;
-        let (unit, page) = (self.unit, layout.page_bytes());
-        let whole = unit.0 > 0 && unit.0.is_multiple_of(SECTOR) && page.0.is_multiple_of(unit.0);
-        // The limit keeps a program a single vectored write.
-        if !whole || page.0 / unit.0 > 1024 {
-            return Err(DeviceError::Unit(unit, page));
-        }
-        let refuse = |_| DeviceError::Capacity(self.capacity);
-        if self.capacity == Bytes::ZERO || !self.capacity.0.is_multiple_of(SECTOR) {
-            return Err(DeviceError::Capacity(self.capacity));
-        }
-        let exported = u32::try_from(self.capacity.0.div_ceil(unit.0)).map_err(refuse)?;
-        let sectors = u32::try_from(unit.0 / SECTOR).map_err(refuse)?;
-        let slots = u32::try_from(page.0 / unit.0).map_err(refuse)?;
-        let config = Config {
-            slots,
-            write_points: params.write_points,
-            copy_points: params.copy_points,
-            bypass: params.bypass,
-            combine: params.combine,
-            summary_pages: summary::pages(layout.pages_per_block(), slots, page),
-            durable: true,
-            write_buffer: params.write_buffer,
-            reserve: params.reserve,
-            low_water: params.low_water,
-            idle_water: params.idle_water,
-            victim: match params.victim {
-                VictimPolicy::Greedy => Victim::Greedy,
-                VictimPolicy::Fifo => Victim::Fifo,
-                VictimPolicy::Random => Victim::Random,
-                VictimPolicy::DChoices => Victim::DChoices(params.choices),
-                VictimPolicy::CostBenefit => Victim::CostBenefit,
-            },
-            wear_spread: params.wear_spread,
-            seed: self.seed,
-            contents: true,
-            ..Config::new(&layout, exported, sectors)
-        };
-        config.validate(&layout)?;
-        let endurance = self.faults.validate(unit)?;
-        Ok(ResolvedDevice { layout, config, endurance })
     }
 }

@@ -1,6 +1,6 @@
 //! Errors of images, and the causes of failed requests.
 
-use crate::device::DeviceError;
+use crate::resolved_device::DeviceError;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;

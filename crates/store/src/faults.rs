@@ -18,10 +18,9 @@
 //! Not covered: read disturb, retention (a page at rest does not degrade), read retries (a page
 //! reads the same each time), and miscorrection.
 
-use crate::device::{DeviceError, DeviceParams};
 pub use gordon_nand::factory_bad;
-use gordon_nand::{BLOCK_SURVIVAL, Endurance, Layout};
-use gordon_units::{BlockId, Bytes, Ppn, SplitMix64, splitmix64};
+use gordon_nand::{Endurance, Layout};
+use gordon_units::{BlockId, Ppn, SplitMix64, splitmix64};
 use serde::{Deserialize, Serialize};
 
 /// Rates of faults.
@@ -66,33 +65,6 @@ impl Default for Faults {
     }
 }
 
-impl Faults {
-    /// Validates the rates; returns the distribution of erase budgets if wear is modelled.
-    pub(crate) fn validate(&self, unit: Bytes) -> Result<Option<Endurance>, DeviceError> {
-        for (rate, name) in [
-            (self.factory_bad, "factory_bad"),
-            (self.program_failures, "program_failures"),
-            (self.erase_failures, "erase_failures"),
-            (self.bit_errors, "bit_errors"),
-        ] {
-            if !(0.0..1.0).contains(&rate) {
-                return Err(DeviceError::Rate(name));
-            }
-        }
-        if !(0.0..1e6).contains(&self.bit_error_growth) {
-            return Err(DeviceError::Rate("bit_error_growth"));
-        }
-        let word = u64::from(self.codeword);
-        if !word.is_power_of_two() || word > unit.0 || !unit.0.is_multiple_of(word) {
-            return Err(DeviceError::Codeword(self.codeword, unit));
-        }
-        if self.erase_budget == 0 {
-            return Ok(None);
-        }
-        Ok(Some(Endurance::new(self.erase_budget, self.spread, BLOCK_SURVIVAL)?))
-    }
-}
-
 /// Draws the faults of an image.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultInjector {
@@ -121,9 +93,9 @@ enum DrawPurpose {
 }
 
 impl FaultInjector {
-    pub fn new(device: &DeviceParams, layout: &Layout, endurance: Option<Endurance>) -> Self {
+    pub fn new(faults: Faults, seed: u64, layout: &Layout, endurance: Option<Endurance>) -> Self {
         let planes = layout.shape().pages();
-        Self { faults: device.faults, endurance, planes, seed: device.seed }
+        Self { faults, endurance, planes, seed }
     }
 
     fn draw(&self, what: DrawPurpose, place: u32, wear: u32) -> u64 {

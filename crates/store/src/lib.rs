@@ -20,8 +20,10 @@ mod image;
 mod image_scan;
 mod media;
 mod mount;
+mod offsets;
 pub mod op_digest;
 mod repair;
+mod resolved_device;
 mod salvage;
 mod store;
 mod sync_tracker;
@@ -29,20 +31,19 @@ mod telemetry;
 mod wear;
 
 pub use check::{CheckReport, check};
-pub use device::{
-    DeviceError, DeviceParams, FtlParams, GeometryParams, ResolvedDevice, SECTOR, ShapeParams,
-    VictimPolicy,
-};
+pub use device::{DeviceParams, FtlParams, GeometryParams, SECTOR, ShapeParams, VictimPolicy};
 pub use engine::{Command, CompletedOp, Completion, Engine, Payload};
 pub use error::{ImageError, IoError};
 pub use export::{ExportReport, export};
 pub use faults::{Faults, factory_bad};
 pub use fill::fill;
 pub use format::table::{BlockHealth, BlockRecord, Contents, ShutdownState};
-pub use image::{Image, ImageOffsets, LastShutdown, is_image};
+pub use image::{Image, LastShutdown, is_image};
 pub use media::{Backend, FileMedia, Job, Media};
 pub use mount::MountReport;
+pub use offsets::ImageOffsets;
 pub use repair::{RepairReport, repair, repair_on};
+pub use resolved_device::{DeviceError, ResolvedDevice};
 pub use store::Store;
 pub use sync_tracker::{SyncTracker, Syncer};
 pub use telemetry::{Counters, DieGroupCounters, Histogram, Telemetry};

@@ -1,13 +1,11 @@
-//! Mounting: scans an image, proves its contents, and lets the layer repair the effects of a power
-//! cut.
+//! Mounting: scans an image, proves its contents, and builds the layer from them. The engine then
+//! lets the layer repair the effects of a power cut ([`crate::engine`]).
 
-use crate::engine::{Engine, Payload};
 use crate::error::ImageError;
 use crate::format::table::{BlockRecord, Contents};
 use crate::image::{Image, LastShutdown};
 use crate::image_scan::{ImageScan, ScanError, clean_shutdown_state, proofs};
 use gordon_ftl::{Ftl, MountError};
-use gordon_nand::{BlockProgress, ProgramOrderChecker};
 use gordon_units::BlockId;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -46,43 +44,15 @@ pub(crate) enum LossPolicy<'a> {
     Accepted(&'a BTreeSet<BlockId>),
 }
 
-/// Mounts the layer and repairs the effects of a power cut.
-pub(crate) fn open<P: Payload>(
-    mut image: Image,
-    loss: LossPolicy<'_>,
-) -> Result<Engine<P>, ImageError> {
-    let MountedLayer { ftl, scan, redundant } = bring_up(&image, loss)?;
-    ftl.check_at_rest().unwrap_or_else(|why| panic!("{why}"));
-    let report = MountReport { torn: scan.torn.len() as u64, redundant };
-    let path = image.path.clone();
-    let fail = |error| ImageError::io(&path, error);
-    image.sync_tracker.set_syncs(scan.syncs + 2);
-    for (block, record) in (0..).map(BlockId).zip(records(&image, &scan)) {
-        image.sync_tracker.set_record(block, record);
-    }
-    image.begin().map_err(fail)?;
-    let mut rules = ProgramOrderChecker::new(image.resolved().layout);
-    for (at, (&next, &erases)) in (0..).zip(scan.next.iter().zip(&scan.erases)) {
-        rules.set(BlockId(at), BlockProgress { next, erases, bad: false });
-    }
-    let mut engine = Engine::with(image, ftl, rules, report);
-    if loss != LossPolicy::Refused {
-        engine = engine.repairing();
-    }
-    engine.recover().map_err(fail)?;
-    // Data served from here on will be found again, whatever happens before the first flush.
-    engine.syncer().0.sync().map_err(fail)?;
-    Ok(engine)
-}
-
-struct MountedLayer {
-    ftl: Ftl,
-    scan: ImageScan,
-    redundant: Vec<String>,
+/// A layer with the contents of an image, before it has repaired the effects of a power cut.
+pub(crate) struct MountedLayer {
+    pub ftl: Ftl,
+    pub scan: ImageScan,
+    pub redundant: Vec<String>,
 }
 
 /// Mounts the layer if the contents of the image are proved.
-fn bring_up(image: &Image, loss: LossPolicy<'_>) -> Result<MountedLayer, ImageError> {
+pub(crate) fn mount(image: &Image, loss: LossPolicy<'_>) -> Result<MountedLayer, ImageError> {
     let (mut mount, mut scan) = ImageScan::of(image)?;
     let summaries = scan.summaries.iter();
     let summaries = summaries.map(|block| format!("the summary of block {block} is damaged"));
@@ -134,7 +104,7 @@ fn bring_up(image: &Image, loss: LossPolicy<'_>) -> Result<MountedLayer, ImageEr
 }
 
 /// The records with which the next mount will compare the blocks.
-fn records(image: &Image, scan: &ImageScan) -> Vec<BlockRecord> {
+pub(crate) fn records(image: &Image, scan: &ImageScan) -> Vec<BlockRecord> {
     let layout = image.resolved().layout;
     let mut records = scan.expected.clone();
     for (record, &erases) in records.iter_mut().zip(&scan.erases) {

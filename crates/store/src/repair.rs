@@ -1,6 +1,6 @@
 //! Repair: makes a damaged image servable again, and lists the data lost.
 
-use crate::check::{CheckReport, check};
+use crate::check::{CheckReport, check, joined};
 use crate::engine::Engine;
 use crate::error::{ImageError, IoError};
 use crate::image::Image;
@@ -49,16 +49,4 @@ pub fn repair_on(open: impl Fn() -> Result<Image, ImageError>) -> Result<RepairR
     drop(engine);
     let after = check(&open()?)?;
     Ok(RepairReport { unproven_ranges, zeroed_ranges, before, after })
-}
-
-/// Merges adjacent ranges.
-pub(crate) fn joined(ranges: impl Iterator<Item = Range<u64>>) -> Vec<Range<u64>> {
-    let mut joined: Vec<Range<u64>> = Vec::new();
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if last.end == range.start => last.end = range.end,
-            _ => joined.push(range),
-        }
-    }
-    joined
 }

@@ -5,15 +5,11 @@
 //! evidence: if the digest of a group of units matches the contents found, the whole group is
 //! current.
 
-use crate::engine::{Engine, Payload};
 use crate::error::ImageError;
 use crate::format::digest;
 use crate::image::{Image, LastShutdown};
 use crate::image_scan::{ImageScan, ScanError, proofs};
-use crate::mount::MountReport;
 use gordon_ftl::Ftl;
-use gordon_nand::{BlockProgress, ProgramOrderChecker};
-use gordon_units::BlockId;
 use std::collections::VecDeque;
 
 /// The units that cannot be proved to be current.
@@ -72,14 +68,4 @@ pub(crate) fn salvage(image: &Image) -> Result<Salvaged, ImageError> {
     let units = evidence.iter().enumerate().map(|unit| !is_proved(unit)).collect();
     let unproven = Unproven { units, unit: image.offsets().unit };
     Ok(Salvaged { ftl, scan, unproven })
-}
-
-/// Opens an image to read the proved units.
-pub(crate) fn open<P: Payload>(image: Image) -> Result<Engine<P>, ImageError> {
-    let Salvaged { ftl, scan, unproven } = salvage(&image)?;
-    let mut rules = ProgramOrderChecker::new(image.resolved().layout);
-    for (at, (&next, &erases)) in (0..).zip(scan.next.iter().zip(&scan.erases)) {
-        rules.set(BlockId(at), BlockProgress { next, erases, bad: false });
-    }
-    Ok(Engine::with(image, ftl, rules, MountReport::default()).salvaging(unproven))
 }

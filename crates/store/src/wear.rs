@@ -1,6 +1,5 @@
 //! The wear of an image.
 
-use crate::faults::FaultInjector;
 use crate::format::table::BlockHealth;
 use crate::image::Image;
 use gordon_units::BlockId;
@@ -47,15 +46,14 @@ pub struct Wear {
 /// Computes the wear of an image.
 #[must_use]
 pub fn wear(image: &Image) -> Wear {
-    let resolved = image.resolved();
     let records = image.records();
-    let dice = FaultInjector::new(image.device(), &resolved.layout, resolved.endurance);
+    let injector = image.fault_injector();
     let blocks: Vec<_> = (0..)
         .zip(&records)
         .map(|(block, record)| BlockWear {
             block,
             erases: record.erases,
-            budget: dice.budget(BlockId(block)),
+            budget: injector.budget(BlockId(block)),
             state: record.health.words(),
         })
         .collect();

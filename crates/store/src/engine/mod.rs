@@ -13,6 +13,7 @@
 
 mod actions;
 mod erases;
+mod open;
 mod request;
 mod transfer;
 
@@ -21,19 +22,19 @@ pub use request::{Command, Completion, Payload};
 use crate::buffers::Buffers;
 use crate::checksums::Checksums;
 use crate::device::SECTOR;
-use crate::error::{ImageError, IoError};
+use crate::error::IoError;
 use crate::faults::FaultInjector;
 use crate::format::table::{BlockRecord, ShutdownState};
 use crate::image::Image;
 use crate::image_scan;
-use crate::mount::{self, LossPolicy, MountReport};
-use crate::salvage::{self, Unproven};
+use crate::mount::MountReport;
+use crate::salvage::Unproven;
 use crate::sync_tracker::{SyncTracker, Syncer};
-use crate::telemetry::{Counters, DieGroupCounters, Telemetry};
+use crate::telemetry::{Counters, Telemetry};
 use erases::DeferredErases;
 use gordon_ftl::{Extent, Ftl, HostRequest, Input, RequestId};
 use gordon_nand::{Buf, FlashOp, ProgramOrderChecker};
-use gordon_units::{BlockId, Lpn, Ppn};
+use gordon_units::{Lpn, Ppn};
 use request::{OpenRequest, OpenRequests, RequestBytes};
 use std::any::Any;
 use std::collections::{BTreeSet, VecDeque};
@@ -94,95 +95,9 @@ pub struct Engine<P> {
 }
 
 impl<P: Payload> Engine<P> {
-    /// Mounts an image: scans it, proves its contents, and repairs the effects of a power cut.
-    /// Refuses an image with damage that redundant metadata cannot repair
-    /// ([`ImageError::Unproven`]).
-    pub fn open(image: Image) -> Result<Self, ImageError> {
-        Self::open_guarded(image, LossPolicy::Refused)
-    }
-
-    /// Mounts a damaged image with the newest version of each unit that is found. The blocks in
-    /// `damaged` are emptied.
-    pub(crate) fn open_with_loss(
-        image: Image,
-        damaged: &BTreeSet<BlockId>,
-    ) -> Result<Self, ImageError> {
-        Self::open_guarded(image, LossPolicy::Accepted(damaged))
-    }
-
-    /// Mounts an image; an assertion that fails meanwhile becomes an error of that image.
-    fn open_guarded(image: Image, loss: LossPolicy<'_>) -> Result<Self, ImageError> {
-        let path = image.path.clone();
-        let opened = catch_unwind(AssertUnwindSafe(|| mount::open(image, loss)));
-        opened.unwrap_or_else(|panic| Err(ImageError::Internal { path, why: message(&*panic) }))
-    }
-
-    /// Opens an image, however damaged, to read the data that can be proved to be current. All
-    /// other data are [unreadable](IoError::Unreadable), and nothing is written.
-    pub fn salvage(image: Image) -> Result<Self, ImageError> {
-        salvage::open(image)
-    }
-
-    /// An engine from a mounted layer, the state of its blocks, and the report of the mount.
-    pub(crate) fn with(
-        image: Image,
-        ftl: Ftl,
-        rules: ProgramOrderChecker,
-        mounted: MountReport,
-    ) -> Self {
-        let resolved = *image.resolved();
-        let (layout, slots) = (resolved.layout, resolved.config.slots);
-        let unit = usize::try_from(image.offsets.unit).expect("a unit fits in memory");
-        let alignment = image.sync_tracker.media().alignment();
-        let mut rules = rules;
-        for block in image.bad() {
-            rules.mark_bad(block).expect("the table has a record for each block");
-        }
-        Self {
-            fault_injector: FaultInjector::new(image.device(), &layout, resolved.endurance),
-            checksums: Checksums::new(&layout, slots),
-            buffers: Buffers::new(unit, alignment),
-            requests: OpenRequests::new(),
-            completed_ops: VecDeque::new(),
-            reads: Vec::new(),
-            unreadable: Vec::new(),
-            finished: Vec::new(),
-            retry_queue: VecDeque::new(),
-            failure: None,
-            marked_untrusted: false,
-            erases: DeferredErases::new(layout.blocks()),
-            metadata_pages: Vec::new(),
-            scratch: transfer::TransferScratch::default(),
-            counters: Counters {
-                die_groups: vec![DieGroupCounters::default(); layout.die_groups() as usize],
-                ..Counters::default()
-            },
-            op_digest: 0,
-            mounted,
-            stopped: None,
-            zeroed: None,
-            unproven: None,
-            image,
-            ftl,
-            program_order: rules,
-        }
-    }
-
-    /// The engine with unreadable units read as zeros.
-    pub(crate) fn repairing(mut self) -> Self {
-        self.zeroed = Some(BTreeSet::new());
-        self
-    }
-
     /// The units that were replaced by zeros.
     pub(crate) fn zeroed(&self) -> impl Iterator<Item = u32> {
         self.zeroed.iter().flatten().copied()
-    }
-
-    /// The engine in read-only mode.
-    pub(crate) fn salvaging(mut self, unproven: Unproven) -> Self {
-        self.unproven = Some(unproven);
-        self
     }
 
     /// Runs work on the engine. An assertion that fails in it stops the engine permanently; the
@@ -531,26 +446,6 @@ impl<P: Payload> Engine<P> {
     pub fn record_arrival(&mut self, after_ns: u64, together: usize) {
         self.counters.arrivals_ns.add(after_ns);
         self.counters.arrivals_ns.0[0] += together.saturating_sub(1) as u64;
-    }
-
-    /// Completes the recovery from a power cut.
-    pub(crate) fn recover(&mut self) -> io::Result<()> {
-        while self.ftl.is_recovering() && !self.ftl.is_worn_out() {
-            let busy = self.idle();
-            self.run();
-            if let Some(why) = &self.stopped {
-                return Err(io::Error::other(format!("internal error: {why}")));
-            }
-            match self.failure {
-                Some(IoError::NoSpace) => return Err(io::ErrorKind::StorageFull.into()),
-                Some(_) => return Err(io::Error::other("the file under the image failed")),
-                None if !busy && self.ftl.is_recovering() && !self.ftl.is_worn_out() => {
-                    return Err(io::Error::other("no good block is left to recover with"));
-                }
-                None => {}
-            }
-        }
-        self.image.mark_recovered()
     }
 }
 
