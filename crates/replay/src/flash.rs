@@ -4,14 +4,14 @@ use crate::ReplayError;
 use crate::checkpoint;
 use crate::config::RunConfig;
 use crate::host::{HostPolicy, drive};
-use crate::results::Recorder;
 use crate::results::flash::{
     FlashReport, buffer_warning, spare_warning, table_warning, write_point_warning,
 };
 use crate::results::log::RequestLog;
 use crate::results::report::{Report, TraceProvenance};
 use crate::results::tables::tables;
-use crate::run::{self, LoadSource, ValidatedLoad, counted, open, provenance, validate_load};
+use crate::results::{Recorder, counted};
+use crate::run::{self, LoadSource, ValidatedLoad, open, provenance, validate_load};
 use crate::source::{Repeat, RequestSource};
 use gordon_blockio::{Device, SECTOR};
 use gordon_ssd::{Ssd, SsdConfig, VictimPolicy};

@@ -192,11 +192,6 @@ fn whole_span(survey: &TraceSurvey, trace: &TraceLoad, format: Format) -> Result
     Ok(whole.max(of_requests))
 }
 
-/// `1 request`, `2 requests`.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 /// Where the result of a run comes from.
 pub(crate) fn provenance(
     seed: u64,

@@ -8,8 +8,7 @@
 //! the rated erases, extrapolated over the span of the load ([`gordon_nand::lifetime_years`]).
 
 use super::recorder::Recorded;
-use super::{ratio, share};
-use crate::run::counted;
+use super::{counted, ratio, share};
 use gordon_blockio::{Device, IoOp};
 use gordon_nand::{lba_table, lifetime_years, smallest_super_page};
 use gordon_ssd::{CommandKind, DieGroupStats, Ssd, SsdConfig, Wear};

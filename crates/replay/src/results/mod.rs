@@ -29,3 +29,8 @@ pub fn ratio(a: u64, b: u64) -> f64 {
 pub fn share(a: u64, b: u64) -> Option<f64> {
     (b > 0).then(|| ratio(a, b))
 }
+
+/// `1 request`, `2 requests`.
+pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
+}
