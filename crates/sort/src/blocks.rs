@@ -1,11 +1,14 @@
 //! Processes whole blocks of records on several threads, which take blocks in turn.
 
-use crate::context::start;
 use crate::memory::Buffer;
-use crate::{Progress, SortError};
+use crate::threads::start;
+use crate::{Benchmark, Progress, SortError};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
+
+/// Bytes of a record.
+pub const RECORD: usize = Benchmark::RECORD;
 
 /// Bytes of a block: a multiple of the record length 100 and of the page size 4096, hence of
 /// 102,400.

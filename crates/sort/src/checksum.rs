@@ -1,7 +1,7 @@
 //! The sum of the CRC-32 of all records. It does not depend on their order, so it shows whether a
 //! sort has lost, duplicated or damaged records.
 
-use super::RECORD;
+use crate::blocks::RECORD;
 
 /// Length to which records are padded: the CRC library uses its fast method, ten times as fast as
 /// table lookups, from 128 bytes on. Zeros are put before the record.
@@ -31,7 +31,7 @@ const fn before_zeros(zeros: usize) -> u32 {
 
 /// The sum over these records.
 #[must_use]
-pub fn of(records: &[[u8; RECORD]]) -> u128 {
+pub fn checksum(records: &[[u8; RECORD]]) -> u128 {
     let mut padded = [[0; PADDED]; TOGETHER];
     let mut sum = 0;
     for records in records.chunks(TOGETHER) {
@@ -57,7 +57,7 @@ mod tests {
         fn the_sum_is_that_of_each_record(bytes in proptest::collection::vec(any::<u8>(), 0..4000)) {
             let (records, _) = bytes.as_chunks();
             let each = records.iter().map(|record| u128::from(crc32fast::hash(record)));
-            prop_assert_eq!(of(records), each.sum());
+            prop_assert_eq!(checksum(records), each.sum());
         }
     }
 }

@@ -10,12 +10,13 @@ use crate::output::{Emitter, SortOutput, Written};
 use crate::partition::Partition;
 use crate::queue::{IoQueue, Op, TransferRequest};
 use crate::stream::{Chunk, Extent};
+use crate::threads::{FirstError, start};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
-use std::thread::{self, Scope};
+use std::thread;
 
 /// Bytes read at each sampled position of a file.
 const SAMPLE: u64 = 2 * PAGE as u64;
@@ -46,13 +47,6 @@ pub struct WorkerScratch {
     scratch: EntryScratch,
     entries: EntrySorter,
     pub arena: EntryArena,
-}
-
-/// The share of a key in a checksum that detects temporary files whose contents changed.
-#[inline]
-pub fn key_hash(prefix: u128) -> u64 {
-    // The hash depends on all bits of the prefix.
-    (prefix as u64) ^ ((prefix >> 64) as u64).rotate_left(40)
 }
 
 impl<S: RecordFormat> SortContext<'_, S> {
@@ -257,47 +251,5 @@ impl<S: RecordFormat> SortContext<'_, S> {
             }
         });
         failed.result()
-    }
-}
-
-/// Starts a thread of `scope`, if the system permits it.
-pub fn start<'scope>(
-    scope: &'scope Scope<'scope, '_>,
-    work: impl FnOnce() + Send + 'scope,
-) -> Result<(), SortError> {
-    let started = thread::Builder::new().spawn_scoped(scope, work);
-    started.map(drop).map_err(|error| {
-        let why = format!("the system refuses more: {error}");
-        SortError::impossible("threads", why, "fewer (--threads), or a higher limit (ulimit -u)")
-    })
-}
-
-/// The first error of several threads.
-#[derive(Default)]
-pub struct FirstError {
-    first: Mutex<Option<SortError>>,
-    any: AtomicBool,
-}
-
-impl FirstError {
-    /// Keeps an error if it is the first.
-    pub fn note(&self, result: Result<(), SortError>) {
-        if let Err(error) = result {
-            self.any.store(true, Ordering::Relaxed);
-            self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        }
-    }
-
-    /// Returns an error if a thread has failed or a stop was requested.
-    pub fn check(&self, progress: &Progress) -> Result<(), SortError> {
-        if self.any.load(Ordering::Relaxed) {
-            Err(SortError::Interrupted)
-        } else {
-            Ok(progress.check()?)
-        }
-    }
-
-    pub fn result(self) -> Result<(), SortError> {
-        self.first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }

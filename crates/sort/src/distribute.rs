@@ -2,11 +2,11 @@
 //! blocks in temporary files; then each bucket is read, sorted and written.
 
 use crate::SortError;
-use crate::context::{SortContext, WorkerScratch, key_hash};
+use crate::context::{SortContext, WorkerScratch};
 use crate::entries::EntryArena;
 use crate::file::SortFile;
 use crate::format::RecordFormat;
-use crate::incore::MOST_CHUNKS;
+use crate::incore::{MOST_CHUNKS, key_hash};
 use crate::memory::{Buffer, PAGE};
 use crate::output::{SortOutput, Writer, Written};
 use crate::partition::Partition;

@@ -3,7 +3,6 @@
 
 use crate::SortError;
 use crate::memory::PAGE;
-use crate::target::{existing, remove_of_dead};
 use gordon_sys::ring::Op;
 use gordon_units::Bytes;
 use rustix::fs::{FallocateFlags, FlockOperation, OFlags, SeekFrom};
@@ -28,9 +27,6 @@ pub enum CacheMode {
     /// Transfers use the page cache.
     Buffered,
 }
-
-/// Prefix of the names of temporary files, while they have names.
-const SCRATCH: &str = ".gordon-sort-";
 
 /// A file of the system, opened a second time with `O_DIRECT` for transfers of whole pages.
 #[derive(Debug)]
@@ -99,17 +95,6 @@ impl SortFile {
     /// Opens an existing file for reading and writing.
     pub fn open_to_write(path: &Path, mode: CacheMode) -> Result<Self, SortError> {
         FilePart::with(path, mode, OpenOptions::new().read(true).write(true)).map(Self::of)
-    }
-
-    /// Creates an unnamed file in a folder, which the system removes when it is closed, however the
-    /// process ends.
-    pub fn scratch(folder: &Path, number: usize, mode: CacheMode) -> Result<Self, SortError> {
-        remove_of_dead(existing(folder)?, SCRATCH.as_bytes());
-        let path = folder.join(format!("{SCRATCH}{}-{number}", std::process::id()));
-        let file = Self::create(&path, mode)?;
-        let removed = fs::remove_file(&path);
-        removed.map_err(|error| SortError::system(&path, "remove it", error))?;
-        Ok(file)
     }
 
     fn of(part: FilePart) -> Self {

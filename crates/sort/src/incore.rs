@@ -8,7 +8,6 @@
 //! order.
 
 use crate::SortError;
-use crate::context::key_hash;
 use crate::entries::{ArenaSlice, ArenaSplitter, EntrySorter};
 use crate::format::{KeyOffset, PREFIX_BITS, RecordFormat, Tiebreak};
 use crate::output::Emitter;
@@ -67,6 +66,13 @@ const FEW: usize = 4;
 pub fn ranges(records: u64) -> usize {
     // At most MOST_RANGES, which fits.
     (records / RANGE).clamp(1, MOST_RANGES) as usize
+}
+
+/// The share of a key in a checksum that detects temporary files whose contents changed.
+#[inline]
+pub fn key_hash(prefix: u128) -> u64 {
+    // The hash depends on all bits of the prefix.
+    (prefix as u64) ^ ((prefix >> 64) as u64).rotate_left(40)
 }
 
 /// Makes entries of records.

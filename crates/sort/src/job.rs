@@ -7,14 +7,16 @@ use crate::file::{CacheMode, SortFile};
 use crate::format::{FormatVisitor, LinesConfig, RecordConfig, RecordFormat};
 use crate::head::refuse_text;
 use crate::incore::InCore;
+use crate::mechanism::{Io, serve};
 use crate::memory::Buffer;
 use crate::output::{SortOutput, Writer, Written};
 use crate::passes::Passes;
 use crate::plan::{Method, Plan, Transfers};
-use crate::queue::{Io, IoQueue};
+use crate::queue::IoQueue;
 use crate::report::{Clock, SortReport};
 use crate::stream::Extent;
 use crate::target::OutputFile;
+use crate::temporary::scratch;
 use gordon_units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -171,7 +173,7 @@ impl Job {
             let depth =
                 u32::try_from(4 + 4 * devices).map_or(MOST_DEPTH, |some| some.min(MOST_DEPTH));
             let _closes = CloseGuard(&queue);
-            let io = queue.start(scope, self.settings.io, depth)?;
+            let io = serve(&queue, scope, self.settings.io, depth)?;
             self.sort(format, (&queue, io), progress)
         })
     }
@@ -336,8 +338,6 @@ impl Job {
         let beside = [crate::target::folder(&self.output).to_path_buf()];
         let folders = if self.settings.temp.is_empty() { &beside[..] } else { &self.settings.temp };
         let files = folders.iter().enumerate();
-        files
-            .map(|(n, folder)| SortFile::scratch(folder, n, self.settings.mode).map(Arc::new))
-            .collect()
+        files.map(|(n, folder)| scratch(folder, n, self.settings.mode).map(Arc::new)).collect()
     }
 }

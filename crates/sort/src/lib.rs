@@ -3,6 +3,7 @@
 //! Records have a [`RecordFormat`]: records of fixed length, or lines.
 
 mod blocks;
+mod checksum;
 mod context;
 mod distribute;
 mod entries;
@@ -13,6 +14,7 @@ mod generate;
 mod head;
 mod incore;
 mod job;
+mod mechanism;
 mod memory;
 mod merge;
 mod one_pass;
@@ -25,6 +27,8 @@ mod report;
 mod space;
 mod stream;
 mod target;
+mod temporary;
+mod threads;
 mod uring;
 mod validate;
 
@@ -38,7 +42,7 @@ pub use generate::{Generate, Generated, Records, generate};
 pub use gordon_units::Progress;
 pub use incore::InCore;
 pub use job::{Job, Partial, Settings};
+pub use mechanism::Io;
 pub use plan::{Method, Plan, Transfers};
-pub use queue::Io;
 pub use report::{Phase, SortReport};
 pub use validate::{Validated, read_summaries, validate, write_summary};

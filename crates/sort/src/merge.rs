@@ -3,10 +3,10 @@
 //! longer ones.
 
 use crate::SortError;
-use crate::context::{SortContext, key_hash};
+use crate::context::SortContext;
 use crate::entries::EntryArena;
 use crate::format::{KeyOffset, RecordFormat, Tiebreak};
-use crate::incore::{KeyExtractor, ranges};
+use crate::incore::{KeyExtractor, key_hash, ranges};
 use crate::one_pass::Loaded;
 use crate::output::{Emitter, SortOutput, Writer};
 use crate::partition::Partition;

@@ -3,12 +3,13 @@
 //! Reading overlaps with making entries; sorting, copying and writing overlap.
 
 use crate::SortError;
-use crate::context::{FirstError, SortContext, start};
+use crate::context::SortContext;
 use crate::entries::ArenaSplitter;
 use crate::format::RecordFormat;
 use crate::incore::{EntryScratch, KeyExtractor, MOST_CHUNKS, PartitionedChunk, SortBatch};
 use crate::output::{SortOutput, Written};
 use crate::stream::{Chunk, RecordStream};
+use crate::threads::{FirstError, start};
 use gordon_sys::memory::LARGE_PAGE;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,37 +1,18 @@
 //! Asynchronous reads and writes: requests are queued, and buffers are returned when they are done.
 //!
 //! A request owns its buffer until it is done, so that nothing can access bytes that are being
-//! transferred. Requests are carried out either by threads, with one positioned call each, or by
-//! one thread through io_uring ([`crate::uring`]).
+//! transferred. Who carries the requests out is chosen in [`crate::mechanism`].
 
 use crate::SortError;
-use crate::context::start;
 use crate::file::SortFile;
 use crate::memory::Buffer;
-use crate::uring::Uring;
 pub use gordon_sys::ring::Op;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::fs;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::Scope;
-
-/// Mechanism that carries out transfers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Io {
-    /// `uring` if the system permits it, otherwise `threads`.
-    #[default]
-    Auto,
-    /// io_uring, the asynchronous I/O interface of Linux.
-    Uring,
-    /// A pool of threads. Each thread waits for one transfer at a time.
-    Threads,
-}
 
 /// One transfer.
 pub struct TransferRequest {
@@ -109,32 +90,6 @@ pub struct IoQueue {
 }
 
 impl IoQueue {
-    /// Starts to carry out requests, at most `depth` at a time; returns the mechanism in use.
-    pub fn start<'scope, 'env>(
-        &'env self,
-        scope: &'scope Scope<'scope, 'env>,
-        io: Io,
-        depth: u32,
-    ) -> Result<Io, SortError> {
-        let uring = if io == Io::Threads { None } else { Some(Uring::new(depth)) };
-        match uring {
-            Some(Ok(uring)) => {
-                start(scope, || uring.serve(self))?;
-                Ok(Io::Uring)
-            }
-            Some(Err(error)) if io == Io::Uring => {
-                let why = format!("the system does not let us use io_uring: {error}");
-                Err(SortError::impossible("--io uring", why, "--io auto, or threads"))
-            }
-            _ => {
-                for _ in 0..depth {
-                    start(scope, || self.serve())?;
-                }
-                Ok(Io::Threads)
-            }
-        }
-    }
-
     fn state(&self) -> MutexGuard<'_, QueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,7 +1,8 @@
 //! The report of a sort, phase by phase.
 
+use crate::mechanism::Io;
 use crate::plan::Plan;
-use crate::queue::{Io, IoQueue};
+use crate::queue::IoQueue;
 use rustix::time::{ClockId, clock_gettime};
 use serde::Serialize;
 use std::sync::atomic::Ordering;

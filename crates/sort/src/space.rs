@@ -69,10 +69,11 @@ impl Space {
 mod tests {
     use super::*;
     use crate::file::CacheMode;
+    use crate::temporary::scratch;
 
     fn space(count: usize, unit: usize, stripe: Option<Bytes>) -> Space {
         let folder = tempfile::tempdir().expect("a folder");
-        let files = (0..count).map(|n| SortFile::scratch(folder.path(), n, CacheMode::Buffered));
+        let files = (0..count).map(|n| scratch(folder.path(), n, CacheMode::Buffered));
         let files = files.map(|file| Arc::new(file.expect("a file"))).collect();
         Space::new(files, unit, stripe)
     }

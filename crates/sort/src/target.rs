@@ -2,6 +2,7 @@
 
 use crate::SortError;
 use crate::file::{CacheMode, SortFile};
+use crate::temporary::{existing, remove_of_dead};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -93,39 +94,10 @@ pub fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Returns the folder if it exists, else an error.
-pub fn existing(folder: &Path) -> Result<&Path, SortError> {
-    if folder.is_dir() {
-        return Ok(folder);
-    }
-    Err(SortError::impossible(folder.display(), "there is no such folder", "make it (mkdir -p)"))
-}
-
 /// Removes unfinished outputs of killed sorts with the same output.
 fn remove_abandoned(folder: &Path, path: &Path) {
     let Some(name) = path.file_name() else { return };
     let mut start = name.as_encoded_bytes().to_vec();
     start.extend_from_slice(PARTIAL.as_bytes());
     remove_of_dead(folder, &start);
-}
-
-/// Removes files whose names are `start` followed by the number of a process that no longer exists.
-/// Files with the number of this process are removed if no process holds them: in containers every
-/// sort may have the same process number.
-pub fn remove_of_dead(folder: &Path, start: &[u8]) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
-    for entry in entries.flatten() {
-        let found = entry.file_name();
-        let process = found.as_encoded_bytes().strip_prefix(start).and_then(|rest| {
-            let number = rest.split(|&byte| byte == b'-').next()?;
-            std::str::from_utf8(number).ok()?.parse::<u32>().ok()
-        });
-        let Some(process) = process else { continue };
-        let ours = process == std::process::id();
-        let lives = !ours && Path::new("/proc").join(process.to_string()).exists();
-        if !lives && SortFile::is_free(&entry.path()) {
-            // Another sort may have removed it already.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
 }

@@ -9,8 +9,8 @@ mod stream;
 pub(crate) use output::GeneratorOutput;
 pub use record::Records;
 
-use crate::blocks::{self, BLOCK, PIECE};
-use crate::validate::{RECORD, checksum};
+use crate::blocks::{self, BLOCK, PIECE, RECORD};
+use crate::checksum::checksum;
 use crate::{Progress, SortError};
 use gordon_units::Bytes;
 use serde::Serialize;

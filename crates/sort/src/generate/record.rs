@@ -2,7 +2,7 @@
 //! docs/design/sort-data.md describes every byte.
 
 use super::random::{after, next};
-use crate::validate::RECORD;
+use crate::blocks::RECORD;
 
 /// Number of key bytes that skew can replace.
 const SKEWED: usize = 6;

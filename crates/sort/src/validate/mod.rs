@@ -3,25 +3,20 @@
 //!
 //! Blocks are checked on all cores independently; then their summaries are joined in order.
 
-mod sum;
 mod summary;
 
-pub(crate) use sum::of as checksum;
 pub use summary::Validated;
 
-use crate::blocks::{self, BLOCK};
+use crate::blocks::{self, BLOCK, RECORD};
 use crate::file::{CacheMode, SortFile};
 use crate::generate::GeneratorOutput;
 use crate::head::refuse_text;
-use crate::{Benchmark, Progress, SortError};
+use crate::{Progress, SortError};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-
-/// Bytes of a record.
-pub const RECORD: usize = Benchmark::RECORD;
 
 /// Validates files or block devices that together form one output; returns a summary of each.
 /// [`Validated::whole`] joins them. With `records`, only that many records of each are checked.

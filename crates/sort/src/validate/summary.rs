@@ -1,8 +1,8 @@
 //! The summary of a sequence of records, and joining the summaries of two consecutive sequences.
 
-use super::{RECORD, sum};
 use crate::Benchmark;
-use crate::blocks::PIECE;
+use crate::blocks::{PIECE, RECORD};
+use crate::checksum::checksum;
 use crate::format::RecordFormat;
 use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
@@ -48,7 +48,7 @@ impl Validated {
         let mut before = Benchmark.prefix(first);
         let mut at = 0;
         for piece in records.chunks(PIECE / RECORD) {
-            found.checksum += sum::of(piece);
+            found.checksum += checksum(piece);
             for record in piece {
                 let key = Benchmark.prefix(record);
                 found.step(before.cmp(&key), at);
