@@ -8,50 +8,10 @@
 //! The content of a page is any `T`: bytes for a store, a word per sector for a test. All contents
 //! are kept in memory, so the model suits small arrays only.
 
-use crate::{BlockProgress, Layout, Oob, ProgramOrderChecker};
+use crate::{BlockProgress, Layout, Oob, ProgramOrderChecker, Refusal};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
 use gordon_units::{BlockId, Ppn};
-
-/// Why the array refuses an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The page is already programmed; its block must be erased first.
-    NotErased(Ppn),
-    /// The pages of a block must be programmed in order.
-    OutOfOrder {
-        /// The requested page.
-        ppn: Ppn,
-        /// The next page to program in the block.
-        next: Ppn,
-    },
-    /// The block is bad.
-    Bad(BlockId),
-    /// The page number is out of range.
-    NoPage(Ppn),
-    /// The block number is out of range.
-    NoBlock(BlockId),
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotErased(ppn) => {
-                write!(f, "page {ppn} is programmed already; erase its block first")
-            }
-            Self::OutOfOrder { ppn, next } => write!(
-                f,
-                "page {ppn} is out of order; page {next} of this block is to be programmed next"
-            ),
-            Self::Bad(block) => write!(f, "block {block} is bad; take another"),
-            Self::NoPage(ppn) => write!(f, "the array has no page {ppn}"),
-            Self::NoBlock(block) => write!(f, "the array has no block {block}"),
-        }
-    }
-}
-
-impl core::error::Error for Refusal {}
 
 /// An array of pages with contents `T` that enforces the rules of NAND.
 #[derive(Clone, Debug)]

@@ -19,7 +19,7 @@ mod program_order;
 mod table;
 mod timing;
 
-pub use array::{Array, Refusal};
+pub use array::Array;
 pub use ecc::{Codewords, parity_bits};
 pub use endurance::{
     BLOCK_SURVIVAL, Endurance, EnduranceError, LEAST_SPAN, endurance_used, lifetime_years,
@@ -29,6 +29,6 @@ pub use factory::factory_bad;
 pub use geometry::Geometry;
 pub use layout::{DieGroupId, Layout, SuperPageShape};
 pub use op::{Buf, FlashOp, Oob, PageContent};
-pub use program_order::{BlockProgress, ProgramOrderChecker};
+pub use program_order::{BlockProgress, ProgramOrderChecker, Refusal};
 pub use table::{LBA_ENTRY, lba_table, smallest_super_page};
 pub use timing::{Modes, Times, Timing};
