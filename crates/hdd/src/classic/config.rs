@@ -1,9 +1,7 @@
 //! What a drive of the 1990s is made of.
 
-use crate::disk::config::{
-    DiskConfigError, DiskGeometryConfig, SchedulerConfig, SeekConfig, at_least, at_most,
-    is_default, wrong,
-};
+use crate::disk::config::{DiskGeometryConfig, SchedulerConfig, SeekConfig, is_default};
+use crate::disk::error::{DiskConfigError, at_least, at_most, wrong};
 use crate::disk::{DiskGeometry, Mechanics, PowerConfig};
 use gordon_units::Ns;
 use schemars::JsonSchema;

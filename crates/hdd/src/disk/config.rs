@@ -1,9 +1,11 @@
 //! What a hard disk is made of, as a person writes it down: every number with its source.
 //!
 //! [`DiskConfig`] is what was typed; [`Disk::new`](super::Disk::new) works out what will run
-//! (zones, seek curves) and says what contradicts itself.
+//! (zones, seek curves) and reports what contradicts itself ([`super::check`]).
 
-use super::{Mechanics, PowerConfig, Tracks};
+use super::error::{DiskConfigError, wrong};
+use super::power::PowerConfig;
+use super::tracks::Tracks;
 use gordon_units::{Bytes, Ns, Sourced};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -341,119 +343,4 @@ pub enum SchedulingPolicy {
     /// The operation with the shortest positioning time.
     #[default]
     Sptf,
-}
-
-/// A config that no disk can be built from.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DiskConfigError {
-    /// Not TOML, an unknown key, a value of the wrong kind.
-    #[error("disk config: {0}")]
-    Parse(String),
-    /// A listed layout that leaves out a sector, or has one twice.
-    #[error("the layout does not have sector {0} exactly once\n  try: list each sector once")]
-    Layout(u64),
-    /// A value that cannot be.
-    #[error("disk config: {key} is {value}\n  try: {must}")]
-    Value {
-        /// The key, dotted.
-        key: &'static str,
-        /// The value found.
-        value: String,
-        /// What it must be.
-        must: String,
-    },
-    /// The zones do not add up to the capacity.
-    #[error(
-        "disk config: geometry.zones hold {held} sectors, geometry.sectors is {stated}\n  \
-         try: zones that hold as many, and less than a cylinder more"
-    )]
-    Capacity {
-        /// Sectors in the zones.
-        held: u64,
-        /// Sectors it should export.
-        stated: u64,
-    },
-    /// A longer seek would be faster.
-    #[error(
-        "disk config: the curve through the three times of {key} falls over {from} to {to} \
-         cylinders\n  try: move the average towards {hint}"
-    )]
-    SeekFalls {
-        /// The table of the three times.
-        key: &'static str,
-        /// Where the fall begins.
-        from: u32,
-        /// The longest seek, or the distance at which the curve rises again.
-        to: u32,
-        /// An average that fits the other two times.
-        hint: Ns,
-    },
-}
-
-impl DiskConfig {
-    /// Reads a config from TOML and checks it.
-    ///
-    /// # Errors
-    /// Where the text is no such config, or no disk can be built from it.
-    pub fn from_toml(text: &str) -> Result<Self, DiskConfigError> {
-        let config: Self = toml::from_str(text)
-            .map_err(|e| DiskConfigError::Parse(e.to_string().trim().into()))?;
-        config.validate()?;
-        Ok(config)
-    }
-
-    /// Whether a disk can be built from it.
-    ///
-    /// # Errors
-    /// The first contradiction found.
-    pub fn validate(&self) -> Result<(), DiskConfigError> {
-        self.check().map(drop)
-    }
-
-    /// Checks it, which takes working out its mechanics.
-    pub(crate) fn check(&self) -> Result<Mechanics, DiskConfigError> {
-        let mechanics = Mechanics::new(self)?;
-        let (link, cache, power) = (&self.interface, &self.cache, &self.power);
-        let sector = gordon_blockio::SECTOR;
-
-        at_least("interface.rate_per_s", *link.rate_per_s, Bytes(1))?;
-        at_least("interface.queue_depth", *link.queue_depth, 1)?;
-        at_least("cache.write_limit", *cache.write_limit, sector)?;
-        at_least("cache.write_extents", *cache.write_extents, 1)?;
-        at_least("cache.segments", *cache.segments, 1)?;
-        at_least("cache.destage", *cache.destage, sector)?;
-        let segment = cache.size.saturating_sub(*cache.write_limit) / u64::from(*cache.segments);
-        at_least("what cache.size leaves for each segment", segment, sector)?;
-        at_most("cache.read_ahead", *cache.read_ahead, segment)?;
-        power.check()?;
-        self.scheduler.check()?;
-        Ok(mechanics)
-    }
-}
-
-/// An error about one value.
-pub(crate) fn wrong(
-    key: &'static str,
-    value: impl std::fmt::Display,
-    must: String,
-) -> DiskConfigError {
-    DiskConfigError::Value { key, value: value.to_string(), must }
-}
-
-/// Refuses a value below `least`.
-pub(crate) fn at_least<T: PartialOrd + std::fmt::Display>(
-    key: &'static str,
-    value: T,
-    least: T,
-) -> Result<(), DiskConfigError> {
-    if value < least { Err(wrong(key, value, format!("at least {least}"))) } else { Ok(()) }
-}
-
-/// Refuses a value above `most`.
-pub(crate) fn at_most<T: PartialOrd + std::fmt::Display>(
-    key: &'static str,
-    value: T,
-    most: T,
-) -> Result<(), DiskConfigError> {
-    if value > most { Err(wrong(key, value, format!("at most {most}"))) } else { Ok(()) }
 }

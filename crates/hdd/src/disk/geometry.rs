@@ -296,7 +296,8 @@ impl DiskGeometry {
 mod tests {
     use super::super::testing::{preset, small};
     use super::*;
-    use crate::disk::config::{DiskConfigError, Region, ZoneConfig, Zones};
+    use crate::disk::config::{Region, ZoneConfig, Zones};
+    use crate::disk::error::DiskConfigError;
     use proptest::prelude::*;
 
     #[test]

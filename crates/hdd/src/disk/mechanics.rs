@@ -4,7 +4,8 @@
 //! seek (or the head switch, where the cylinder stays) and then the wait until the sector's angle
 //! comes by. Before a write both take the write's own, longer times.
 
-use super::config::{DiskConfig, DiskConfigError, SeekConfig, at_least, wrong};
+use super::config::{DiskConfig, SeekConfig};
+use super::error::{DiskConfigError, at_least, wrong};
 use super::geometry::{DiskGeometry, SectorLocation};
 use super::seek::{Distances, SeekCurve};
 use gordon_units::Divisor;

@@ -31,7 +31,9 @@
 
 mod arrival;
 mod cache;
+mod check;
 pub(crate) mod config;
+pub(crate) mod error;
 mod geometry;
 pub(crate) mod mechanics;
 mod power;
@@ -50,10 +52,11 @@ mod zones;
 
 pub use arrival::ReadOnArrival;
 pub use config::{
-    CacheConfig, DiskConfig, DiskConfigError, DiskGeometryConfig, InterfaceConfig, LinearZones,
-    Region, SchedulerConfig, SchedulingPolicy, SeekConfig, SeekPieces, SeekTimes, Serpentine,
-    ZoneConfig, Zones,
+    CacheConfig, DiskConfig, DiskGeometryConfig, InterfaceConfig, LinearZones, Region,
+    SchedulerConfig, SchedulingPolicy, SeekConfig, SeekPieces, SeekTimes, Serpentine, ZoneConfig,
+    Zones,
 };
+pub use error::DiskConfigError;
 pub use geometry::{DiskGeometry, SectorLocation, Zone};
 pub use mechanics::{Head, Mechanics, Positioning, SeekTarget, ShortSkew};
 pub use power::{AdaptiveConfig, PowerConfig, PowerState};

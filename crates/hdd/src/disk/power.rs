@@ -1,6 +1,6 @@
 //! What a disk draws, and what it does to draw less.
 
-use super::config::{DiskConfigError, at_least, at_most, wrong};
+use super::error::{DiskConfigError, at_least, at_most, wrong};
 use gordon_units::{Ns, Sourced, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -5,7 +5,8 @@
 //! pairs of different cylinders. Of N cylinders, N - d pairs lie d apart, so the mean of a term f
 //! is `sum((N - d) f(d)) / (N (N - 1) / 2)`, the weighted average that data sheets define.
 
-use super::config::{DiskConfigError, SeekPieces, SeekTimes, at_least, wrong};
+use super::config::{SeekPieces, SeekTimes};
+use super::error::{DiskConfigError, at_least, wrong};
 use gordon_units::Ns;
 
 /// The seek distances of a disk.

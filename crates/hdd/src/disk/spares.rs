@@ -1,6 +1,7 @@
 //! Which sectors of a zone hold data, where some are spare, slipped or remapped.
 
-use super::config::{DiskConfigError, DiskGeometryConfig, Region, ZoneConfig, wrong};
+use super::config::{DiskGeometryConfig, Region, ZoneConfig};
+use super::error::{DiskConfigError, wrong};
 use gordon_units::Divisor;
 
 /// Which sectors of a zone hold nothing.

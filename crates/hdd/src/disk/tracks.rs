@@ -1,7 +1,7 @@
 //! The layout of a disk as a list: where each run of sectors lies, as measured drives are
 //! described.
 
-use super::config::{DiskConfigError, at_most};
+use super::error::{DiskConfigError, at_most};
 use gordon_units::Divisor;
 use serde::{Serialize, Serializer};
 use std::sync::Arc;

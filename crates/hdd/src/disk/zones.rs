@@ -1,9 +1,7 @@
 //! The zones of a disk, worked out from what its config says.
 
-use super::config::{
-    DiskConfig, DiskConfigError, DiskGeometryConfig, LinearZones, ZoneConfig, Zones, at_least,
-    at_most, wrong,
-};
+use super::config::{DiskConfig, DiskGeometryConfig, LinearZones, ZoneConfig, Zones};
+use super::error::{DiskConfigError, at_least, at_most, wrong};
 use super::geometry::{DiskGeometry, Zone};
 use super::spares::Spares;
 use gordon_blockio::SECTOR;

@@ -1,0 +1,47 @@
+//! Checks of a whole config: whether a disk can be built from it.
+
+use super::config::DiskConfig;
+use super::error::{DiskConfigError, at_least, at_most};
+use super::mechanics::Mechanics;
+use gordon_units::Bytes;
+
+impl DiskConfig {
+    /// Reads a config from TOML and checks it.
+    ///
+    /// # Errors
+    /// Where the text is no such config, or no disk can be built from it.
+    pub fn from_toml(text: &str) -> Result<Self, DiskConfigError> {
+        let config: Self = toml::from_str(text)
+            .map_err(|e| DiskConfigError::Parse(e.to_string().trim().into()))?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Whether a disk can be built from it.
+    ///
+    /// # Errors
+    /// The first contradiction found.
+    pub fn validate(&self) -> Result<(), DiskConfigError> {
+        self.check().map(drop)
+    }
+
+    /// Checks it, which takes working out its mechanics.
+    pub(crate) fn check(&self) -> Result<Mechanics, DiskConfigError> {
+        let mechanics = Mechanics::new(self)?;
+        let (link, cache, power) = (&self.interface, &self.cache, &self.power);
+        let sector = gordon_blockio::SECTOR;
+
+        at_least("interface.rate_per_s", *link.rate_per_s, Bytes(1))?;
+        at_least("interface.queue_depth", *link.queue_depth, 1)?;
+        at_least("cache.write_limit", *cache.write_limit, sector)?;
+        at_least("cache.write_extents", *cache.write_extents, 1)?;
+        at_least("cache.segments", *cache.segments, 1)?;
+        at_least("cache.destage", *cache.destage, sector)?;
+        let segment = cache.size.saturating_sub(*cache.write_limit) / u64::from(*cache.segments);
+        at_least("what cache.size leaves for each segment", segment, sector)?;
+        at_most("cache.read_ahead", *cache.read_ahead, segment)?;
+        power.check()?;
+        self.scheduler.check()?;
+        Ok(mechanics)
+    }
+}
