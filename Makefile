@@ -61,7 +61,7 @@ bench: build
 	cargo run -q --release -p gordon-hdd --example disk_rate
 	cargo run -q --release -p gordon-cache --example cache_rate
 	cargo run -q --release -p gordon-replay --example replay_rate
-	cargo run -q --release -p gordon-trace --example capture_cost
+	cargo run -q --release -p gordon-capture --example capture_cost
 	cargo run -q --release -p gordon-trace --example formats_rate
 
 GORDON_POWER_HISTORIES ?= 5000

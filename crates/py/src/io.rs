@@ -4,7 +4,7 @@
 use crate::error::raise;
 use crate::watch::watch;
 use gordon_config::from_json;
-use gordon_io::{Access, Op, Probe, Progress, Target, probe};
+use gordon_probe::{Access, Op, Probe, Progress, Target, probe};
 use gordon_replay::characterise as simulated;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -63,8 +63,8 @@ pub fn io_characterise(
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
 ) -> PyResult<String> {
-    let survey: gordon_io::CharacteriseConfig = from_json(config, "storage").map_err(raise)?;
-    let work = |watch: &Progress| gordon_io::characterise(&survey, watch);
+    let survey: gordon_probe::CharacteriseConfig = from_json(config, "storage").map_err(raise)?;
+    let work = |watch: &Progress| gordon_probe::characterise(&survey, watch);
     serde_json::to_string(&watch(py, tick, work)?.map_err(raise)?).map_err(raise)
 }
 

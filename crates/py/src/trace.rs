@@ -2,10 +2,11 @@
 
 use crate::error::raise;
 use crate::watch::no_thread;
+use gordon_capture::{CaptureError, CaptureOptions, Quiet, record};
 use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
 use gordon_trace::formats::{Format, Order, convert};
-use gordon_trace::{CaptureOptions, Profile, Quiet, Trace, record};
+use gordon_trace::{Profile, Trace};
 use gordon_units::{Bytes, Ns};
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -34,7 +35,10 @@ pub fn trace_record(
         memory: memory_bytes.map(Bytes),
         profile: Profile::default(),
     };
-    let outcome = py.detach(|| record(&options, &mut Quiet)).map_err(raise)?;
+    let outcome = py.detach(|| record(&options, &mut Quiet)).map_err(|error| match error {
+        CaptureError::Trace(error) => raise(error),
+        other => raise(other),
+    })?;
     // The command also received a Ctrl-C, and its exit status shows that. The interpreter must not
     // raise it again, so the signal is cleared here.
     let _ = py.check_signals();

@@ -3,8 +3,8 @@
 use crate::error::raise;
 use crate::watch::watch;
 use gordon_config::from_json;
-use gordon_trace::web::{WebConfig, generate};
 use gordon_units::Progress;
+use gordon_workload::{WebConfig, WorkloadError, generate};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -24,6 +24,9 @@ pub fn web_generate(
             !progress.stopped()
         })
     };
-    let report = watch(py, tick, work)?.map_err(raise)?;
+    let report = watch(py, tick, work)?.map_err(|error| match error {
+        WorkloadError::Trace(error) => raise(error),
+        other => raise(other),
+    })?;
     serde_json::to_string(&report).map_err(raise)
 }

@@ -142,8 +142,11 @@ impl Columns {
         columns
     }
 
-    /// Says how `names` of the activity part were obtained.
-    pub(crate) fn set(&mut self, names: &[&str], kind: Kind, how: &str) {
+    /// Sets how `names` of the activity part were obtained.
+    ///
+    /// # Panics
+    /// Where the activity part has no such column.
+    pub fn set(&mut self, names: &[&str], kind: Kind, how: &str) {
         for name in names {
             let column = self.activity.iter_mut().find(|c| c.name == *name);
             let column = column.expect("a column of the activity part");

@@ -1,4 +1,4 @@
-//! What can go wrong with a trace or its capture: what, where, and what to try.
+//! What can go wrong with a trace: what, where, and what to try.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -76,18 +76,7 @@ pub enum TraceError {
         /// The system's answer.
         source: io::Error,
     },
-    /// The command to trace does not exist.
-    #[error("command not found: {0}\n  try: check the name, or give its path")]
-    CommandNotFound(String),
-    /// The command to trace cannot be started.
-    #[error("cannot run {command}: {source}\n  try: {hint}", hint = hint(source, "check that it is a program you may run"))]
-    CannotRun {
-        /// The command.
-        command: String,
-        /// The system's answer.
-        source: io::Error,
-    },
-    /// An option of capture makes no sense.
+    /// An option makes no sense.
     #[error("{option}: {why}")]
     Option {
         /// Which.
@@ -95,27 +84,6 @@ pub enum TraceError {
         /// What is wrong and what to try.
         why: String,
     },
-    /// It was asked to stop.
-    #[error("stopped")]
-    Stopped,
-    /// The system denied capture something it cannot go on without.
-    #[error("capture: {what}: {source}\n  try: {hint}", hint = hint(source, "check that /proc is mounted"))]
-    System {
-        /// What was asked for.
-        what: String,
-        /// The system's answer.
-        source: io::Error,
-    },
-}
-
-/// What to try after an error of the system: `usual`, unless it refuses a process or a thread.
-fn hint<'a>(error: &io::Error, usual: &'a str) -> &'a str {
-    match error.kind() {
-        io::ErrorKind::WouldBlock => {
-            "a higher limit of processes (ulimit -u), or fewer programs at once"
-        }
-        _ => usual,
-    }
 }
 
 impl TraceError {

@@ -11,7 +11,7 @@ pub(crate) const DISKS_FILE: &str = "disks.parquet";
 pub(crate) const BLOCK_FILE: &str = "block.parquet";
 
 /// The name of the block log among what is unavailable.
-pub(crate) const BLOCK_LOG: &str = "block log";
+pub const BLOCK_LOG: &str = "block log";
 
 /// The `format` every manifest names.
 pub const FORMAT: &str = "gordon-trace";

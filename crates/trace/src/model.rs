@@ -90,8 +90,8 @@ impl Sample {
         self.start + self.span
     }
 
-    /// Totals since the start, taken at `self`, less those taken at `earlier`.
-    pub(crate) fn since(&self, earlier: &Self) -> Self {
+    /// The interval between two totals, `earlier` and `self`.
+    pub fn since(&self, earlier: &Self) -> Self {
         let at = |list: &[Ns], core: usize| list.get(core).copied().unwrap_or(Ns::ZERO);
         let mut before = earlier.disks.iter().peekable();
         Self {
@@ -170,7 +170,7 @@ impl Sample {
 
 impl DiskSample {
     /// Whether the device never did anything.
-    pub(crate) fn is_idle(&self) -> bool {
+    pub fn is_idle(&self) -> bool {
         *self == Self { device: self.device, ..Self::default() }
     }
 

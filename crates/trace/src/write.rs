@@ -36,14 +36,18 @@ const BLOCK_ROWS: usize = 1 << 16;
 /// Process names kept apart; further ones share one entry, so that names stay within bounds too.
 const NAMES: usize = 1 << 16;
 
-/// The folder of a trace while it is made; removed when dropped before [`Folder::commit`].
-pub(crate) struct Folder {
+/// The folder of a trace while it is made; removed when dropped before [`TraceFolder::commit`].
+pub struct TraceFolder {
     partial: PathBuf,
     out: PathBuf,
 }
 
-impl Folder {
-    pub(crate) fn create(out: &Path) -> Result<Self, TraceError> {
+impl TraceFolder {
+    /// Makes the folder next to `out`, under a name of its own.
+    ///
+    /// # Errors
+    /// Where `out` exists, or its parent cannot be written.
+    pub fn create(out: &Path) -> Result<Self, TraceError> {
         if out.symlink_metadata().is_ok() {
             return Err(TraceError::Exists(out.to_owned()));
         }
@@ -62,12 +66,15 @@ impl Folder {
         Ok(Self { partial, out: out.to_owned() })
     }
 
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
+    fn file(&self, name: &str) -> PathBuf {
         self.partial.join(name)
     }
 
     /// Adds the manifest and gives the folder its final name.
-    pub(crate) fn commit(self, manifest: &Manifest) -> Result<(), TraceError> {
+    ///
+    /// # Errors
+    /// Where the folder cannot be written, or something else took its name meanwhile.
+    pub fn commit(self, manifest: &Manifest) -> Result<(), TraceError> {
         let path = self.file(MANIFEST_FILE);
         let mut text = serde_json::to_string_pretty(manifest).expect("a manifest is plain data");
         text.push('\n');
@@ -95,7 +102,7 @@ fn rename(partial: &Path, out: &Path) -> Result<(), TraceError> {
     }
 }
 
-impl Drop for Folder {
+impl Drop for TraceFolder {
     fn drop(&mut self) {
         // After the rename there is nothing here any more.
         let _ = fs::remove_dir_all(&self.partial);
@@ -189,7 +196,7 @@ impl PartFile {
 }
 
 /// Writes `activity.parquet` and `disks.parquet`: totals since the start.
-pub(crate) struct ActivityWriter {
+pub struct ActivityWriter {
     activity: PartFile,
     disks: PartFile,
     rows: Vec<Sample>,
@@ -197,7 +204,11 @@ pub(crate) struct ActivityWriter {
 }
 
 impl ActivityWriter {
-    pub(crate) fn create(folder: &Folder, columns: &Columns) -> Result<Self, TraceError> {
+    /// Starts both files in `folder`.
+    ///
+    /// # Errors
+    /// Where they cannot be written.
+    pub fn create(folder: &TraceFolder, columns: &Columns) -> Result<Self, TraceError> {
         let part = |name, specs, columns: &Vec<Column>| {
             PartFile::create(folder.file(name), name, specs, columns.clone(), &["t_ns"])
         };
@@ -209,8 +220,11 @@ impl ActivityWriter {
         })
     }
 
-    /// Adds a row of totals.
-    pub(crate) fn push(&mut self, totals: Sample) -> Result<(), TraceError> {
+    /// Adds a row of totals since the start of the trace.
+    ///
+    /// # Errors
+    /// Where the files cannot be written.
+    pub fn push(&mut self, totals: Sample) -> Result<(), TraceError> {
         self.disk_rows += totals.disks.len();
         self.rows.push(totals);
         if self.rows.len() >= ACTIVITY_ROWS || self.disk_rows >= DISKS_ROWS {
@@ -269,8 +283,12 @@ impl ActivityWriter {
         ])
     }
 
-    /// Writes what is left. `columns` are the final word on how each was obtained.
-    pub(crate) fn finish(mut self, columns: Option<Columns>) -> Result<[Part; 2], TraceError> {
+    /// Completes both files. `columns` replaces the description that [`create`](Self::create) got:
+    /// how a column was obtained may be known only at the end.
+    ///
+    /// # Errors
+    /// Where the files cannot be written.
+    pub fn finish(mut self, columns: Option<Columns>) -> Result<[Part; 2], TraceError> {
         if !self.rows.is_empty() {
             self.group()?;
         }
@@ -307,7 +325,11 @@ pub struct BlockWriter {
 }
 
 impl BlockWriter {
-    pub(crate) fn create(folder: &Folder, columns: Vec<Column>) -> Result<Self, TraceError> {
+    /// Starts the file in `folder`.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn create(folder: &TraceFolder, columns: Vec<Column>) -> Result<Self, TraceError> {
         Self::at(folder.file(BLOCK_FILE), columns)
     }
 
@@ -374,8 +396,11 @@ impl BlockWriter {
         Ok(())
     }
 
-    /// Writes what is left.
-    pub(crate) fn finish(mut self) -> Result<Part, TraceError> {
+    /// Completes the file.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn finish(mut self) -> Result<Part, TraceError> {
         if !self.rows.is_empty() {
             self.group()?;
         }
@@ -402,13 +427,13 @@ impl BlockWriter {
 
 /// Writes a trace that holds a block log alone.
 pub(crate) struct BlockLogWriter {
-    folder: Folder,
+    folder: TraceFolder,
     block: BlockWriter,
 }
 
 impl BlockLogWriter {
     pub fn create(out: &Path, columns: Vec<Column>) -> Result<Self, TraceError> {
-        let folder = Folder::create(out)?;
+        let folder = TraceFolder::create(out)?;
         let block = BlockWriter::create(&folder, columns)?;
         Ok(Self { folder, block })
     }
@@ -436,13 +461,17 @@ pub(crate) const SEALED_FROM: u64 = SEAL.len() as u64 + 4;
 
 /// Writes a block log as one file, without a folder, sealed by a check sum. It lies beside its
 /// place until it is whole; what is dropped before that is removed.
-pub(crate) struct BlockFileWriter {
+pub struct BlockFileWriter {
     block: Option<BlockWriter>,
     partial: PathBuf,
     out: PathBuf,
 }
 
 impl BlockFileWriter {
+    /// Starts a block log that will be the file `out`.
+    ///
+    /// # Errors
+    /// Where `out` exists, or its folder cannot be written.
     pub fn create(out: &Path, columns: Vec<Column>) -> Result<Self, TraceError> {
         if out.symlink_metadata().is_ok() {
             return Err(TraceError::Exists(out.to_owned()));
@@ -466,12 +495,16 @@ impl BlockFileWriter {
         Ok(new)
     }
 
+    /// The writer that takes the requests.
     pub fn block(&mut self) -> &mut BlockWriter {
         self.block.as_mut().expect("it is there until it is finished")
     }
 
-    /// Completes the file and gives it its name; `about` says where its requests come from, in its
-    /// own metadata.
+    /// Completes the file and gives it its name. `about`, stored in the metadata of the file,
+    /// describes where the requests come from.
+    ///
+    /// # Errors
+    /// Where the file cannot be written, or something else took its name meanwhile.
     pub fn finish(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
         self.block.take().expect("it is finished once").finish_alone(about)?;
         rename(&self.partial, &self.out)
@@ -487,7 +520,7 @@ impl Drop for BlockFileWriter {
 
 /// Writes a trace from numbers: for tests, benches and generators.
 pub struct TraceWriter {
-    folder: Folder,
+    folder: TraceFolder,
     activity: ActivityWriter,
     block: BlockWriter,
     totals: Sample,
@@ -499,7 +532,7 @@ impl TraceWriter {
     /// # Errors
     /// Where `out` exists, or its folder cannot be written.
     pub fn create(out: &Path, columns: &Columns) -> Result<Self, TraceError> {
-        let folder = Folder::create(out)?;
+        let folder = TraceFolder::create(out)?;
         let mut activity = ActivityWriter::create(&folder, columns)?;
         activity.push(Sample::default())?;
         let block = BlockWriter::create(&folder, columns.block.clone())?;

@@ -2,9 +2,10 @@
 //! holds.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod common;
+
 use gordon_trace::formats::{Format, FormatError, Io, Objects, Options, Order, detect, open};
-use gordon_trace::web::{WebConfig, Workload, generate};
-use gordon_units::Bytes;
+use gordon_trace::{BlockFileWriter, Columns, Kind};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
@@ -159,12 +160,15 @@ proptest! {
     fn damaged_block_logs(changes in prop::collection::vec((any::<u32>(), any::<u8>()), 1..4), cut in 0..9_u32) {
         static LOG: LazyLock<Vec<u8>> = LazyLock::new(|| {
             let folder = tempfile::tempdir().unwrap();
-            let output = folder.path().join("log");
-            let (workload, files) = (Workload::Surge, Bytes(20_000_000));
-            let config =
-                WebConfig { workload, files, requests: 300, clients: 3, seed: 1, output };
-            generate(&config, |_| true).unwrap();
-            fs::read(&config.output).unwrap()
+            let path = folder.path().join("log");
+            let columns = Columns::all(Kind::Estimated, "made up").block;
+            let mut writer = BlockFileWriter::create(&path, columns).unwrap();
+            writer.block().process("sort");
+            for i in 0..300 {
+                writer.block().push(common::io(i, 0)).unwrap();
+            }
+            writer.finish(&serde_json::json!({ "made": "up" })).unwrap();
+            fs::read(path).unwrap()
         });
         let mut bytes = LOG.clone();
         for (at, byte) in changes {

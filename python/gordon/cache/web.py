@@ -4,7 +4,7 @@
     made = web.generate("surge", "web.parquet", requests=1_000_000)
     made["files"], made["mean_bytes"], made["top_fifth"]
 
-The core generates the requests (`crates/trace/src/web`); `docs/design/web-workloads.md` describes
+The core generates the requests (`crates/workload`); `docs/design/web-workloads.md` describes
 their distributions.
 """
 

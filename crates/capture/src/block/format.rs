@@ -1,0 +1,257 @@
+//! Where the fields of an event lie: the kernel's `format` files, and the records they describe.
+
+use gordon_trace::{BlockFlags, BlockOp};
+use gordon_units::Ns;
+
+/// The layout of one kind of event, as its `format` file gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub(crate) id: u16,
+    fields: Vec<Field>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Field {
+    name: String,
+    offset: usize,
+    size: usize,
+}
+
+impl Format {
+    /// Lines such as `field:char comm[16]; offset:44; size:16; signed:0;`, with tabs between.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let id = text.lines().find_map(|l| l.strip_prefix("ID:"))?.trim().parse().ok()?;
+        Some(Self { id, fields: fields(text).collect() })
+    }
+
+    /// Offset and size of a field.
+    fn field(&self, name: &str) -> Option<(usize, usize)> {
+        self.fields.iter().find(|f| f.name == name).map(|f| (f.offset, f.size))
+    }
+}
+
+fn fields(text: &str) -> impl Iterator<Item = Field> {
+    text.lines().filter_map(|line| {
+        let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
+        let declared = parts.next()?;
+        let offset = parts.next()?.strip_prefix("offset:")?.parse().ok()?;
+        let size = parts.next()?.strip_prefix("size:")?.parse().ok()?;
+        let name = declared.rsplit(' ').next()?;
+        let name = name.split('[').next()?.to_owned();
+        Some(Field { name, offset, size })
+    })
+}
+
+/// Sizes within a page of the ring buffer, from `events/header_page`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageFormat {
+    pub(crate) commit_size: usize,
+    pub(crate) data: usize,
+    pub(crate) page: usize,
+}
+
+impl PageFormat {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let all: Vec<Field> = fields(text).collect();
+        let of = |name| all.iter().find(|f| f.name == name);
+        let (commit, data) = (of("commit")?, of("data")?);
+        let starts_as_known = of("timestamp")?.offset == 0 && commit.offset == 8;
+        (starts_as_known && matches!(commit.size, 4 | 8)).then_some(Self {
+            commit_size: commit.size,
+            data: data.offset,
+            page: data.offset + data.size,
+        })
+    }
+}
+
+/// The layouts of the events of the block log.
+#[derive(Clone, Debug)]
+pub(crate) struct Formats {
+    issue: Layout,
+    complete: Layout,
+    requeue: Option<Layout>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    id: u16,
+    device: usize,
+    sector: usize,
+    sectors: usize,
+    rwbs: (usize, usize),
+    comm: Option<(usize, usize)>,
+    pid: usize,
+    /// Where the fixed fields end.
+    len: usize,
+}
+
+impl Layout {
+    fn of(text: &str) -> Option<Self> {
+        let format = Format::parse(text)?;
+        let sized = |name, size| format.field(name).filter(|f| f.1 == size).map(|f| f.0);
+        let layout = Self {
+            id: format.id,
+            device: sized("dev", 4)?,
+            sector: sized("sector", 8)?,
+            sectors: sized("nr_sector", 4)?,
+            rwbs: format.field("rwbs")?,
+            comm: format.field("comm"),
+            pid: sized("common_pid", 4)?,
+            len: format.fields.iter().map(|f| f.offset + f.size).max()?,
+        };
+        Some(layout)
+    }
+}
+
+/// What happened to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum What {
+    Issued,
+    Completed,
+    Requeued,
+}
+
+/// One event of the block log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) at: Ns,
+    pub(crate) what: What,
+    pub(crate) device: u32,
+    pub(crate) sector: u64,
+    pub(crate) sectors: u32,
+    /// `None`: a request of a kind the log leaves out.
+    pub(crate) op: Option<BlockOp>,
+    pub(crate) flags: BlockFlags,
+    pub(crate) pid: u32,
+    /// Zero-padded.
+    pub(crate) comm: [u8; 16],
+}
+
+impl Formats {
+    /// From the `format` files of the events; requeue may not exist.
+    pub(crate) fn parse(issue: &str, complete: &str, requeue: Option<&str>) -> Option<Self> {
+        Some(Self {
+            issue: Layout::of(issue)?,
+            complete: Layout::of(complete)?,
+            requeue: requeue.and_then(Layout::of),
+        })
+    }
+
+    /// The numbers of the events, with the share of the buffers each needs: put back is rare.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (u16, usize)> {
+        let requeue = self.requeue.map(|layout| (layout.id, 32));
+        [(self.issue.id, 2), (self.complete.id, 2)].into_iter().chain(requeue)
+    }
+
+    /// The event in `record`, if it is one of the block log and whole.
+    pub(crate) fn event(&self, at: Ns, record: &[u8]) -> Option<Event> {
+        let id = u16::from_ne_bytes(*record.first_chunk()?);
+        let (what, layout) = if id == self.issue.id {
+            (What::Issued, &self.issue)
+        } else if id == self.complete.id {
+            (What::Completed, &self.complete)
+        } else {
+            (What::Requeued, self.requeue.as_ref().filter(|l| l.id == id)?)
+        };
+        if record.len() < layout.len {
+            return None;
+        }
+        let (sector, sectors) = (u64_at(record, layout.sector), u32_at(record, layout.sectors));
+        let (op, flags) = rwbs(&record[layout.rwbs.0..layout.rwbs.0 + layout.rwbs.1]);
+        let mut comm = [0; 16];
+        if let Some((offset, size)) = layout.comm {
+            let text = &record[offset..offset + size.min(16)];
+            let len = text.iter().position(|&b| b == 0).unwrap_or(text.len());
+            comm[..len].copy_from_slice(&text[..len]);
+        }
+        Some(Event {
+            at,
+            what,
+            device: u32_at(record, layout.device),
+            // A flush has no place; it is issued at 0 and completed at -1.
+            sector: if op == Some(BlockOp::Flush) { 0 } else { sector },
+            sectors,
+            op,
+            flags,
+            pid: u32_at(record, layout.pid),
+            comm,
+        })
+    }
+}
+
+pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
+    u32::from_ne_bytes(*bytes[offset..].first_chunk().expect("lengths were checked"))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
+    u64::from_ne_bytes(*bytes[offset..].first_chunk().expect("lengths were checked"))
+}
+
+/// The kernel's letters for a request (`blk_fill_rwbs`): `F` if a flush goes before, the
+/// operation, then `F` forced unit access, `A` read-ahead, `S` sync, `M` metadata. `WZ` (write
+/// zeroes), `DE` (secure erase), `Z.` (zones) and `N` (all others) are not in the log.
+fn rwbs(text: &[u8]) -> (Option<BlockOp>, BlockFlags) {
+    let len = text.iter().position(|&b| b == 0).unwrap_or(text.len());
+    let mut text = &text[..len];
+    let mut flags = BlockFlags::default();
+    if let [b'F', b'R' | b'W' | b'D' | b'F' | b'N', ..] = text {
+        flags = flags.with(BlockFlags::PREFLUSH);
+        text = &text[1..];
+    }
+    let op = match text {
+        [b'F', ..] => return (Some(BlockOp::Flush), BlockFlags::default()),
+        [b'W', b'Z', ..] | [b'D', b'E', ..] => None,
+        [b'R', ..] => Some(BlockOp::Read),
+        [b'W', ..] => Some(BlockOp::Write),
+        [b'D', ..] => Some(BlockOp::Discard),
+        _ => None,
+    };
+    for letter in text.iter().skip(1) {
+        flags = flags.with(match letter {
+            b'F' => BlockFlags::FUA,
+            b'A' => BlockFlags::READAHEAD,
+            b'S' => BlockFlags::SYNC,
+            b'M' => BlockFlags::META,
+            _ => continue,
+        });
+    }
+    (op, flags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_requests() {
+        let set = |flags: &[BlockFlags]| flags.iter().fold(BlockFlags(0), |a, b| a.with(*b));
+        use BlockFlags as F;
+        for (text, op, flags) in [
+            ("R", Some(BlockOp::Read), set(&[])),
+            ("RA", Some(BlockOp::Read), set(&[F::READAHEAD])),
+            ("RSM", Some(BlockOp::Read), set(&[F::SYNC, F::META])),
+            ("WS", Some(BlockOp::Write), set(&[F::SYNC])),
+            ("WFSM", Some(BlockOp::Write), set(&[F::FUA, F::SYNC, F::META])),
+            ("FWFS", Some(BlockOp::Write), set(&[F::PREFLUSH, F::FUA, F::SYNC])),
+            ("FF", Some(BlockOp::Flush), set(&[])),
+            ("F", Some(BlockOp::Flush), set(&[])),
+            ("DS", Some(BlockOp::Discard), set(&[F::SYNC])),
+            ("DE", None, set(&[])),
+            ("WZ", None, set(&[])),
+            ("N", None, set(&[])),
+            ("", None, set(&[])),
+        ] {
+            assert_eq!(rwbs(text.as_bytes()), (op, flags), "{text}");
+            let mut padded = text.as_bytes().to_vec();
+            padded.extend([0, b'X']);
+            assert_eq!(rwbs(&padded), (op, flags), "{text} with what follows its end");
+        }
+    }
+
+    #[test]
+    fn a_format_without_its_fields_is_refused() {
+        assert!(Layout::of("name: x\nID: 7\nformat:\n").is_none());
+        assert!(Format::parse("no id").is_none());
+        assert!(PageFormat::parse("").is_none());
+    }
+}

@@ -1,0 +1,168 @@
+//! Events from an own instance of the kernel's tracer: pages of each CPU's buffer, in binary.
+
+use super::format::{Event, Formats, PageFormat};
+use super::ring;
+use super::source::{AHEAD, FULL_PERCENT, Source, buffer_kb};
+use super::tracefs::{EVENTS, REQUEUE, Tracefs};
+use crate::own::{self, OwnName};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _};
+use std::os::fd::{AsFd as _, BorrowedFd};
+use std::path::{Path, PathBuf};
+
+pub(crate) struct Instance {
+    pipes: Vec<File>,
+    formats: Formats,
+    page_format: PageFormat,
+    page: Vec<u8>,
+    // Last: it is removed when nothing in it is open.
+    folder: Folder,
+}
+
+impl Instance {
+    /// Turns the events on.
+    pub(crate) fn open() -> Result<Self, String> {
+        let tracefs = Tracefs::find()?;
+        let (formats, page_format) = (tracefs.formats()?, tracefs.page_format()?);
+        let folder = Folder::create(tracefs)?;
+        let cpus = folder.cpus()?;
+        folder.start(buffer_kb(cpus.len()))?;
+        let pipes = cpus.iter().map(|cpu| folder.pipe(*cpu)).collect::<Result<_, _>>()?;
+        Ok(Self { pipes, formats, page_format, page: vec![0; page_format.page], folder })
+    }
+}
+
+impl Source for Instance {
+    fn how(&self) -> &'static str {
+        "block_rq_issue and block_rq_complete of tracefs"
+    }
+
+    fn queues(&self) -> usize {
+        self.pipes.len()
+    }
+
+    fn read(&mut self, queue: usize, events: &mut Vec<Event>) -> bool {
+        while events.len() < AHEAD {
+            let len = match self.pipes[queue].read(&mut self.page) {
+                Ok(0) => return true,
+                Ok(len) => len,
+                Err(e) if e.kind() == ErrorKind::Interrupted => continue,
+                // Nothing there now, or the CPU has gone.
+                Err(_) => return true,
+            };
+            // A page that is not understood is skipped as a whole: its events come out missing
+            // against the kernel's counters, which is better than events that never were.
+            let _ = ring::entries(&self.page[..len], self.page_format, |at, record| {
+                if let Some(event) = self.formats.event(at, record) {
+                    events.push(event);
+                }
+            });
+            if len < self.page.len() {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn fds(&self) -> Vec<BorrowedFd<'_>> {
+        self.pipes.iter().map(File::as_fd).collect()
+    }
+
+    /// What was overwritten before it was read, or never stored.
+    fn finish(&mut self) -> u64 {
+        (0..self.pipes.len())
+            .filter_map(|cpu| fs::read_to_string(self.folder.per_cpu(cpu, "stats")).ok())
+            .map(|stats| lost(&stats))
+            .sum()
+    }
+}
+
+/// The instance's folder in tracefs, removed when dropped.
+struct Folder {
+    dir: PathBuf,
+    _tracefs: Tracefs,
+}
+
+impl Folder {
+    fn create(tracefs: Tracefs) -> Result<Self, String> {
+        remove_stale(tracefs.dir());
+        let dir = tracefs.dir().join("instances").join(OwnName::current().to_string());
+        fs::create_dir(&dir).map_err(|e| format!("tracefs gives no instance: {e}"))?;
+        Ok(Self { dir, _tracefs: tracefs })
+    }
+
+    fn cpus(&self) -> Result<Vec<usize>, String> {
+        let dir = self.dir.join("per_cpu");
+        let entries = fs::read_dir(&dir).map_err(|e| format!("tracefs has no per_cpu: {e}"))?;
+        let mut cpus: Vec<usize> = entries
+            .filter_map(|e| e.ok()?.file_name().to_str()?.strip_prefix("cpu")?.parse().ok())
+            .collect();
+        cpus.sort_unstable();
+        Ok(cpus)
+    }
+
+    /// Sets clock and buffers, and turns the events on.
+    fn start(&self, buffer_kb: usize) -> Result<(), String> {
+        self.write("trace_clock", "mono")?;
+        self.write("buffer_size_kb", &buffer_kb.to_string())?;
+        // Kernels before 5.0 do not have it; others have it at half.
+        let _ = self.write("buffer_percent", &FULL_PERCENT.to_string());
+        for (i, event) in EVENTS.iter().enumerate() {
+            match self.write(&format!("events/block/{event}/enable"), "1") {
+                Err(why) if i != REQUEUE => return Err(why),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The pages of one CPU; reading never waits.
+    fn pipe(&self, cpu: usize) -> Result<File, String> {
+        let path = self.per_cpu(cpu, "trace_pipe_raw");
+        let open = || -> std::io::Result<File> {
+            let file = File::open(&path)?;
+            fcntl_setfl(&file, fcntl_getfl(&file)? | OFlags::NONBLOCK)?;
+            Ok(file)
+        };
+        open().map_err(|e| format!("tracefs has no trace_pipe_raw of CPU {cpu}: {e}"))
+    }
+
+    fn per_cpu(&self, cpu: usize, file: &str) -> PathBuf {
+        self.dir.join(format!("per_cpu/cpu{cpu}/{file}"))
+    }
+
+    fn write(&self, file: &str, text: &str) -> Result<(), String> {
+        fs::write(self.dir.join(file), text).map_err(|e| format!("tracefs refuses {file}: {e}"))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.dir);
+    }
+}
+
+fn lost(stats: &str) -> u64 {
+    stats
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .filter(|(name, _)| ["overrun", "commit overrun", "dropped events"].contains(name))
+        .filter_map(|(_, count)| count.trim().parse::<u64>().ok())
+        .sum()
+}
+
+/// Removes the instances of capture processes that are gone. One in use refuses to go.
+fn remove_stale(tracefs: &Path) {
+    own::remove_stale(&tracefs.join("instances"));
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_was_lost() {
+        let stats = "entries: 3\noverrun: 20\ncommit overrun: 1\nbytes: 9\noldest event ts: 1.0\n\
+                     dropped events: 300\nread events: 7\n";
+        assert_eq!(super::lost(stats), 321);
+    }
+}

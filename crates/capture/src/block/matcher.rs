@@ -1,0 +1,260 @@
+//! Finds the completion of each issued request and hands requests out in order of issue.
+//!
+//! A request waits until it and all issued before it are done, were waited for long enough, or too
+//! many wait. Completions are matched by device, sector and operation, the oldest issue first; the
+//! newest first where completions are lost often, as the older ones may be waiting for a lost one.
+
+use super::format::{Event, What};
+use gordon_trace::{BlockIo, BlockOp};
+use gordon_units::Ns;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Requests that may wait. 64 Ki are 5 MB.
+const WAITING: usize = 1 << 16;
+/// How long a request waits for its completion: as long as the kernel's own default time-out.
+const PATIENCE: Ns = Ns(30 * Ns::SECOND.0);
+
+type Key = (u32, u64, BlockOp);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Pending,
+    Done,
+    /// Put back into its queue: it will be issued again.
+    TakenBack,
+}
+
+struct Row {
+    io: BlockIo,
+    state: State,
+    /// The number of the pending request issued before with the same key.
+    older: Option<u64>,
+}
+
+/// Issues and completions in order of time go in, requests in order of issue come out.
+pub(crate) struct Matcher {
+    rows: VecDeque<Row>,
+    /// The number of the first row.
+    first: u64,
+    /// The latest pending request of each key. Mostly few: a tree costs less than hashing.
+    newest: BTreeMap<Key, u64>,
+    waiting: usize,
+    newest_first: bool,
+    latest: Ns,
+    pub(crate) without_latency: u64,
+}
+
+fn key(io: &BlockIo) -> Key {
+    (io.device, io.sector, io.op)
+}
+
+impl Matcher {
+    pub(crate) fn new(newest_first: bool) -> Self {
+        Self { newest_first, ..Self::with_room_for(WAITING) }
+    }
+
+    fn with_room_for(waiting: usize) -> Self {
+        Self {
+            rows: VecDeque::new(),
+            first: 0,
+            newest: BTreeMap::new(),
+            waiting,
+            newest_first: false,
+            latest: Ns::ZERO,
+            without_latency: 0,
+        }
+    }
+
+    /// A request was issued. One that comes late, because its CPU was held up before its event
+    /// was in the buffer, takes its place behind those already here.
+    pub(crate) fn issue(&mut self, mut io: BlockIo) {
+        io.at = io.at.max(self.latest);
+        self.latest = io.at;
+        let older = self.newest.insert(key(&io), self.first + self.rows.len() as u64);
+        self.rows.push_back(Row { io, state: State::Pending, older });
+    }
+
+    /// A request was completed or put back; its operation is `op`.
+    pub(crate) fn end(&mut self, event: &Event, op: BlockOp) {
+        // A write that asked for a flush ends once more, with nothing in it.
+        if event.sectors == 0 && op != BlockOp::Flush {
+            return;
+        }
+        let key = (event.device, event.sector, op);
+        let Some(&newest) = self.newest.get(&key) else { return };
+        let (mut at, mut newer) = (newest, None);
+        let mut older = self.older(at);
+        while let Some(next) = older.filter(|_| !self.newest_first) {
+            (newer, at) = (Some(at), next);
+            older = self.older(at);
+        }
+        match (newer, older) {
+            (Some(newer), _) => self.row(newer).older = None,
+            (None, Some(older)) => {
+                self.newest.insert(key, older);
+            }
+            (None, None) => {
+                self.newest.remove(&key);
+            }
+        }
+        let row = self.row(at);
+        match event.what {
+            What::Requeued => row.state = State::TakenBack,
+            _ => {
+                row.io.latency = Some(event.at.saturating_sub(row.io.at));
+                row.state = State::Done;
+            }
+        }
+    }
+
+    /// The pending request with the same key issued before, if it still waits.
+    fn older(&mut self, number: u64) -> Option<u64> {
+        self.row(number).older.filter(|older| *older >= self.first)
+    }
+
+    fn row(&mut self, number: u64) -> &mut Row {
+        &mut self.rows[usize::try_from(number - self.first).expect("rows fit in memory")]
+    }
+
+    /// The next request that needs to wait no longer, at `now`.
+    pub(crate) fn next(&mut self, now: Ns) -> Option<BlockIo> {
+        loop {
+            let full = self.rows.len() > self.waiting;
+            let row = self.rows.front()?;
+            if row.state == State::Pending {
+                if !full && now.saturating_sub(row.io.at) < PATIENCE {
+                    return None;
+                }
+                self.without_latency += 1;
+                if self.newest.get(&key(&row.io)) == Some(&self.first) {
+                    self.newest.remove(&key(&row.io));
+                }
+            }
+            self.first += 1;
+            let row = self.rows.pop_front()?;
+            if row.state != State::TakenBack {
+                return Some(row.io);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gordon_trace::BlockFlags;
+
+    fn io(at: u64, sector: u64, op: BlockOp) -> BlockIo {
+        let flags = BlockFlags::default();
+        BlockIo {
+            at: Ns(at),
+            device: 1,
+            sector,
+            sectors: 8,
+            op,
+            flags,
+            pid: 1,
+            process: 0,
+            latency: None,
+        }
+    }
+
+    fn event(at: u64, sector: u64, what: What) -> Event {
+        Event {
+            at: Ns(at),
+            what,
+            device: 1,
+            sector,
+            sectors: 8,
+            op: None,
+            flags: BlockFlags::default(),
+            pid: 0,
+            comm: [0; 16],
+        }
+    }
+
+    fn out(m: &mut Matcher, now: u64) -> Vec<(u64, Option<u64>)> {
+        std::iter::from_fn(|| m.next(Ns(now)))
+            .map(|io| (io.at.0, io.latency.map(|l| l.0)))
+            .collect()
+    }
+
+    #[test]
+    fn out_in_order_of_issue_though_done_in_another() {
+        let mut m = Matcher::new(false);
+        m.issue(io(10, 100, BlockOp::Write));
+        m.issue(io(11, 200, BlockOp::Read));
+        m.end(&event(20, 200, What::Completed), BlockOp::Read);
+        assert_eq!(out(&mut m, 30), []);
+        // Another operation on the same sector is another request, and nothing is none.
+        m.end(&Event { sectors: 0, ..event(24, 100, What::Completed) }, BlockOp::Write);
+        m.end(&event(25, 100, What::Completed), BlockOp::Read);
+        assert_eq!(out(&mut m, 30), []);
+        m.end(&event(40, 100, What::Completed), BlockOp::Write);
+        assert_eq!(out(&mut m, 50), [(10, Some(30)), (11, Some(9))]);
+    }
+
+    #[test]
+    fn same_place_twice_completes_oldest_first() {
+        let mut m = Matcher::new(false);
+        for at in [1, 2, 3] {
+            m.issue(io(at, 0, BlockOp::Flush));
+        }
+        for at in [11, 22, 33, 44] {
+            m.end(&event(at, 0, What::Completed), BlockOp::Flush);
+        }
+        assert_eq!(out(&mut m, 50), [(1, Some(10)), (2, Some(20)), (3, Some(30))]);
+        assert!(m.newest.is_empty());
+    }
+
+    #[test]
+    fn where_completions_are_lost_the_newest_takes_one() {
+        let mut m = Matcher::new(true);
+        for at in [1, 2, 3] {
+            m.issue(io(at, 7, BlockOp::Write));
+        }
+        // Of the third and the second; that of the first was lost.
+        for at in [11, 22] {
+            m.end(&event(at, 7, What::Completed), BlockOp::Write);
+        }
+        let late = 1 + PATIENCE.0;
+        assert_eq!(out(&mut m, late), [(1, None), (2, Some(20)), (3, Some(8))]);
+        assert!(m.newest.is_empty());
+    }
+
+    #[test]
+    fn a_request_put_back_counts_when_issued_again() {
+        let mut m = Matcher::new(false);
+        m.issue(io(1, 7, BlockOp::Read));
+        m.end(&event(2, 7, What::Requeued), BlockOp::Read);
+        m.issue(io(3, 7, BlockOp::Read));
+        m.end(&event(9, 7, What::Completed), BlockOp::Read);
+        assert_eq!(out(&mut m, 10), [(3, Some(6))]);
+    }
+
+    #[test]
+    fn one_that_comes_late_is_not_out_of_order() {
+        let mut m = Matcher::new(false);
+        m.issue(io(10, 1, BlockOp::Read));
+        m.issue(io(8, 2, BlockOp::Read));
+        m.end(&event(20, 1, What::Completed), BlockOp::Read);
+        m.end(&event(9, 2, What::Completed), BlockOp::Read);
+        assert_eq!(out(&mut m, 30), [(10, Some(10)), (10, Some(0))]);
+    }
+
+    #[test]
+    fn bounded_in_number_and_in_time() {
+        let mut m = Matcher::with_room_for(2);
+        m.issue(io(1, 7, BlockOp::Read));
+        m.issue(io(2, 7, BlockOp::Read));
+        m.issue(io(3, 8, BlockOp::Read));
+        assert_eq!(out(&mut m, 10), [(1, None)]);
+        // The one handed out is forgotten, the second takes the completion.
+        m.end(&event(12, 7, What::Completed), BlockOp::Read);
+        assert_eq!(out(&mut m, 20), [(2, Some(10))]);
+        assert_eq!(out(&mut m, 3 + PATIENCE.0), [(3, None)]);
+        assert_eq!(m.without_latency, 2);
+        assert!(m.newest.is_empty());
+        m.end(&event(PATIENCE.0 + 9, 8, What::Completed), BlockOp::Read);
+    }
+}

@@ -1,0 +1,151 @@
+//! Events from perf: a ring for each CPU and tracepoint. For machines whose tracer gives no
+//! instance, but whose tracefs can be read: numbers and layouts of events are only there. The
+//! records are those of the tracer.
+
+use super::format::{Event, Formats, u32_at, u64_at};
+use super::source::{AHEAD, Source, buffer_kb};
+use super::tracefs::Tracefs;
+use crate::pmu;
+use gordon_units::Ns;
+use perf_event::events::Tracepoint;
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// A record that holds a sample (`PERF_RECORD_SAMPLE` of `linux/perf_event.h`).
+const SAMPLE: u32 = 9;
+
+pub(crate) struct Perf {
+    rings: Vec<Ring>,
+    formats: Formats,
+}
+
+struct Ring {
+    sampler: Sampler,
+    /// Samples taken out of it.
+    seen: u64,
+}
+
+impl Perf {
+    /// Turns the events on.
+    pub(crate) fn open() -> Result<Self, String> {
+        Self::with_room(|cpus| buffer_kb(cpus) << 10)
+    }
+
+    /// `room` says how many bytes a CPU gets, by their number.
+    pub(crate) fn with_room(room: impl Fn(usize) -> usize) -> Result<Self, String> {
+        let formats = Tracefs::find()?.formats()?;
+        let cpus = pmu::online(Path::new("/"));
+        let room = room(cpus.len());
+        let mut rings = Vec::new();
+        for cpu in cpus {
+            for (event, share) in formats.events() {
+                rings.push(Ring::open(cpu, event, room / share).map_err(refused)?);
+            }
+        }
+        rings.iter_mut().try_for_each(|ring| ring.sampler.enable()).map_err(refused)?;
+        Ok(Self { rings, formats })
+    }
+}
+
+fn refused(e: io::Error) -> String {
+    match e.kind() {
+        ErrorKind::PermissionDenied => {
+            "perf tracepoints of the machine are not permitted".to_owned()
+        }
+        _ => format!("perf tracepoints cannot be opened: {e}"),
+    }
+}
+
+impl Ring {
+    fn open(cpu: usize, event: u16, room: usize) -> io::Result<Self> {
+        let counter = Builder::new(Tracepoint::with_id(event.into()))
+            .any_pid()
+            .one_cpu(cpu)
+            .include_kernel()
+            .include_hv()
+            .sample(SampleFlag::TIME | SampleFlag::RAW)
+            .sample_period(1)
+            // The clock of all other times of a trace.
+            .clockid(Clock::MONOTONIC)
+            .build()?;
+        // Rings are powers of two; the next one would be beyond the bound.
+        let room = (room + 1).next_power_of_two() / 2;
+        Ok(Self { sampler: counter.sampled(room)?, seen: 0 })
+    }
+}
+
+impl Source for Perf {
+    fn how(&self) -> &'static str {
+        "block_rq_issue and block_rq_complete of perf"
+    }
+
+    fn queues(&self) -> usize {
+        self.rings.len()
+    }
+
+    fn read(&mut self, queue: usize, events: &mut Vec<Event>) -> bool {
+        let ring = &mut self.rings[queue];
+        while events.len() < AHEAD {
+            let Some(record) = ring.sampler.next_record() else { return true };
+            if record.ty() != SAMPLE {
+                continue;
+            }
+            ring.seen += 1;
+            let record = record.to_contiguous();
+            let event = sample(&record).and_then(|(at, data)| self.formats.event(at, data));
+            let Some(event) = event else { continue };
+            // One that interrupted another on its way into the ring lies before it.
+            match events.last().is_some_and(|last| last.at > event.at) {
+                true => events.insert(events.partition_point(|e| e.at <= event.at), event),
+                false => events.push(event),
+            }
+        }
+        false
+    }
+
+    /// Linux 6.18 keeps completions that interrupt an idle CPU to itself.
+    fn is_lossy(&self) -> bool {
+        true
+    }
+
+    /// An event counts when it happens, whether there is room for its record or not. Records of
+    /// losses (`PERF_RECORD_LOST`) say the same, but come with the next event that finds room, so
+    /// the last are never told.
+    fn finish(&mut self) -> u64 {
+        self.rings.iter_mut().map(Ring::finish).sum()
+    }
+}
+
+impl Ring {
+    fn finish(&mut self) -> u64 {
+        // That of a CPU that went off line may refuse; its count stands still.
+        let _ = self.sampler.disable();
+        while let Some(record) = self.sampler.next_record() {
+            self.seen += u64::from(record.ty() == SAMPLE);
+        }
+        self.sampler.read().map_or(0, |happened| happened.saturating_sub(self.seen))
+    }
+}
+
+/// Time and data of a sample: `u64 time; u32 size; char data[size]`.
+fn sample(record: &[u8]) -> Option<(Ns, &[u8])> {
+    let (head, rest) = record.split_at_checked(12)?;
+    Some((Ns(u64_at(head, 0)), rest.get(..u32_at(head, 8) as usize)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_sample_is_none() {
+        let mut record = 7u64.to_ne_bytes().to_vec();
+        record.extend(3u32.to_ne_bytes());
+        record.extend(b"abc and padding");
+        assert_eq!(sample(&record), Some((Ns(7), b"abc".as_slice())));
+        for len in 0..15 {
+            assert_eq!(sample(&record[..len]), None, "{len}");
+        }
+    }
+}

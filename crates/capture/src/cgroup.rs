@@ -1,0 +1,336 @@
+//! A control group of the command's own: its CPU time, memory and members without looking at each
+//! process, and a limit on its memory. Not its I/O: where `io.stat` counts at all, it charges
+//! buffered writes late, and not on every file system.
+//!
+//! Three file systems may be there: version 2 with all controllers, version 2 without any (CPU
+//! time and members only), and version 1 with a hierarchy per controller. Each value is taken from
+//! the first that has it. A version 2 child gets a controller only if its parent hands it on, so
+//! the nearest ancestor that hands on the memory controller is asked first.
+
+use crate::own::{self, OwnName};
+use gordon_units::{Bytes, Ns};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where control groups are mounted and which of them is ours.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hierarchies {
+    v2: Option<Hierarchy>,
+    cpuacct: Option<Hierarchy>,
+    memory: Option<Hierarchy>,
+}
+
+/// One hierarchy: its mount point, and our group within it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hierarchy {
+    mount: PathBuf,
+    own: PathBuf,
+}
+
+impl Hierarchies {
+    /// Of this process, as seen under `root` (`/` but in tests).
+    pub(crate) fn find(root: &Path) -> Self {
+        let read = |file| fs::read_to_string(root.join(file)).unwrap_or_default();
+        Self::parse(&read("proc/self/mountinfo"), &read("proc/self/cgroup"), root)
+    }
+
+    fn parse(mounts: &str, groups: &str, root: &Path) -> Self {
+        let mut found = Self::default();
+        for line in mounts.lines() {
+            // 36 35 98:0 /root /mount options - type source super-options
+            let Some((left, right)) = line.split_once(" - ") else { continue };
+            let left: Vec<&str> = left.split(' ').collect();
+            let right: Vec<&str> = right.split(' ').collect();
+            let (&[_, _, _, base, mount, ..], &[kind, _, options]) = (&left[..], &right[..]) else {
+                continue;
+            };
+            let has = |controller| options.split(',').any(|o| o == controller);
+            let wanted = match kind {
+                "cgroup2" => vec![(&mut found.v2, "")],
+                "cgroup" => vec![(&mut found.cpuacct, "cpuacct"), (&mut found.memory, "memory")],
+                _ => continue,
+            };
+            for (place, controller) in wanted {
+                if !controller.is_empty() && !has(controller) {
+                    continue;
+                }
+                // 5:cpu,cpuacct:/path, of version 2 0::/path
+                let path = groups.lines().find_map(|line| {
+                    let (_, rest) = line.split_once(':')?;
+                    let (controllers, path) = rest.split_once(':')?;
+                    controllers.split(',').any(|c| c == controller).then_some(path)
+                });
+                let Some(path) = path else { continue };
+                // What is mounted may be a group below the root: then ours lies within it.
+                let own = Path::new(path).strip_prefix(base).unwrap_or(Path::new(""));
+                let mount = root.join(mount.trim_start_matches('/'));
+                place.get_or_insert(Hierarchy { mount, own: own.to_owned() });
+            }
+        }
+        found
+    }
+}
+
+impl Hierarchy {
+    /// Groups a child may be made in: ours, and those around it.
+    fn parents(&self) -> Vec<PathBuf> {
+        self.own.ancestors().map(|path| self.mount.join(path)).collect()
+    }
+
+    /// The same in the order in which a version 2 child is tried.
+    fn parents_v2(&self) -> Vec<PathBuf> {
+        let mut parents = self.parents();
+        parents.sort_by_key(|dir| {
+            let handed_on = fs::read_to_string(dir.join("cgroup.subtree_control"));
+            !handed_on.is_ok_and(|list| list.split_whitespace().any(|c| c == "memory"))
+        });
+        parents
+    }
+}
+
+/// A folder of a control group file system, removed when dropped.
+#[derive(Debug)]
+struct Dir(PathBuf);
+
+impl Dir {
+    fn create(parents: &[PathBuf], name: &str) -> io::Result<Self> {
+        let mut last = io::Error::from(io::ErrorKind::NotFound);
+        for parent in parents {
+            own::remove_stale(parent);
+            let dir = Self(parent.join(name));
+            match fs::create_dir(&dir.0) {
+                Ok(()) => return Ok(dir),
+                Err(e) => last = e,
+            }
+        }
+        Err(last)
+    }
+
+    fn read(&self, file: &str) -> Option<String> {
+        fs::read_to_string(self.0.join(file)).ok()
+    }
+
+    fn number(&self, file: &str) -> Option<u64> {
+        self.read(file)?.trim().parse().ok()
+    }
+}
+
+impl Drop for Dir {
+    fn drop(&mut self) {
+        // Refused while processes are left in it; the next capture removes it then. One that has
+        // just ended keeps it busy for a moment.
+        for _ in 0..50 {
+            let left = self.read("cgroup.procs").unwrap_or_default();
+            match fs::remove_dir(&self.0) {
+                Err(e) if e.kind() == io::ErrorKind::ResourceBusy && left.is_empty() => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                _ => break,
+            }
+        }
+    }
+}
+
+/// The command's control group.
+#[derive(Debug, Default)]
+pub(crate) struct Group {
+    v2: Option<Dir>,
+    cpuacct: Option<Dir>,
+    memory: Option<Dir>,
+}
+
+impl Group {
+    /// Makes the groups that can be made. The texts say which cannot, and why.
+    pub(crate) fn create(hierarchies: &Hierarchies) -> (Self, Vec<String>) {
+        let name = OwnName::current().to_string();
+        let mut group = Self::default();
+        let mut whys = Vec::new();
+        let mut make = |parents: Vec<PathBuf>, kind: &str| match Dir::create(&parents, &name) {
+            Ok(dir) => Some(dir),
+            Err(e) => {
+                whys.push(format!("no control group ({kind}): {e}"));
+                None
+            }
+        };
+        if let Some(h) = &hierarchies.v2 {
+            group.v2 = make(h.parents_v2(), "version 2");
+        }
+        if let (None, Some(h)) = (group.cpu(), &hierarchies.cpuacct) {
+            group.cpuacct = make(h.parents(), "cpuacct");
+        }
+        if let (None, Some(h)) = (group.memory(), &hierarchies.memory) {
+            group.memory = make(h.parents(), "memory");
+        }
+        if hierarchies == &Hierarchies::default() {
+            whys.push("no control groups are mounted".to_owned());
+        }
+        (group, whys)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Dir> {
+        [&self.v2, &self.cpuacct, &self.memory].into_iter().flatten()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.all().next().is_none()
+    }
+
+    /// Moves a process in. Those it starts from then on are in too.
+    pub(crate) fn add(&self, pid: u32) -> io::Result<()> {
+        self.all().try_for_each(|dir| {
+            match fs::write(dir.0.join("cgroup.procs"), pid.to_string()) {
+                // It has ended meanwhile.
+                Err(e) if e.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
+                    Ok(())
+                }
+                other => other,
+            }
+        })
+    }
+
+    /// The processes in it.
+    pub(crate) fn members(&self) -> Option<Vec<u32>> {
+        let text = self.all().next()?.read("cgroup.procs")?;
+        Some(text.lines().filter_map(|line| line.parse().ok()).collect())
+    }
+
+    /// CPU time used in it.
+    pub(crate) fn cpu(&self) -> Option<Ns> {
+        let v2 = |dir: &Dir| keyed(&dir.read("cpu.stat")?, "usage_usec").map(|us| Ns(us * 1000));
+        let v1 = |dir: &Dir| dir.number("cpuacct.usage").map(Ns);
+        self.v2.as_ref().and_then(v2).or_else(|| self.cpuacct.as_ref().and_then(v1))
+    }
+
+    /// Memory charged to it.
+    pub(crate) fn memory(&self) -> Option<Bytes> {
+        let v2 = |dir: &Dir| dir.number("memory.current");
+        let v1 = |dir: &Dir| dir.number("memory.usage_in_bytes");
+        let found = self.v2.as_ref().and_then(v2);
+        found.or_else(|| self.memory.as_ref().and_then(v1)).map(Bytes)
+    }
+
+    /// Where its CPU time comes from.
+    pub(crate) fn cpu_source(&self) -> Option<&'static str> {
+        let file = if self.v2.is_some() { "cgroup v2 cpu.stat" } else { "cgroup v1 cpuacct.usage" };
+        self.cpu().map(|_| file)
+    }
+
+    /// Where its memory comes from.
+    pub(crate) fn memory_source(&self) -> Option<&'static str> {
+        let v2 = self.v2.as_ref().is_some_and(|dir| dir.number("memory.current").is_some());
+        let file = if v2 { "cgroup v2 memory.current" } else { "cgroup v1 memory.usage_in_bytes" };
+        self.memory().map(|_| file)
+    }
+
+    /// Limits its memory, page cache included.
+    pub(crate) fn limit(&self, limit: Bytes) -> Result<(), String> {
+        let v2 = self.v2.as_ref().map(|dir| dir.0.join("memory.max"));
+        let v1 = self.memory.as_ref().map(|dir| dir.0.join("memory.limit_in_bytes"));
+        let file =
+            v2.filter(|f| f.exists()).or(v1).ok_or("no memory controller for the command")?;
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        fs::write(&file, limit.0.to_string()).map_err(|e| format!("{name} refuses it: {e}"))?;
+        // The kernel rounds to pages, and may round much more where it counts in batches.
+        let set = fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u64>().ok());
+        match set {
+            Some(set) if set.abs_diff(limit.0) <= 1 << 20 => Ok(()),
+            _ => Err(format!("{name} did not take it")),
+        }
+    }
+}
+
+/// The number behind `key` in lines of `key number`.
+fn keyed(text: &str, key: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    const V2: &str =
+        "25 30 0:23 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+    const V1: &str = "\
+        22 1 0:20 / /proc rw - proc proc rw\n\
+        30 29 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n\
+        31 29 0:28 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n\
+        35 29 0:32 /jobs /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n";
+
+    #[test]
+    fn version_2_takes_the_nearest_parent_that_hands_memory_on() {
+        let own = "user.slice/user-0.slice/session-1.scope";
+        let dir = tree(&[
+            ("proc/self/mountinfo", V2),
+            ("proc/self/cgroup", &format!("0::/{own}\n")),
+            (&format!("sys/fs/cgroup/{own}/cgroup.subtree_control"), ""),
+            ("sys/fs/cgroup/user.slice/user-0.slice/cgroup.subtree_control", "memory pids\n"),
+            ("sys/fs/cgroup/user.slice/cgroup.subtree_control", "cpu io memory pids\n"),
+            ("sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu io memory\n"),
+        ]);
+        let found = Hierarchies::find(dir.path());
+        let parents = found.v2.as_ref().unwrap().parents_v2();
+        let relative: Vec<_> = parents
+            .iter()
+            .map(|p| p.strip_prefix(dir.path().join("sys/fs/cgroup")).unwrap().to_str().unwrap())
+            .collect();
+        assert_eq!(relative, ["user.slice/user-0.slice", "user.slice", "", own]);
+        assert_eq!((found.cpuacct, found.memory), (None, None));
+    }
+
+    #[test]
+    fn version_1_by_controller_and_a_mount_below_the_root() {
+        let groups = "9:memory:/jobs/7\n2:cpu,cpuacct:/a\n0::/\n";
+        let found = Hierarchies::parse(V1, groups, Path::new("/"));
+        let at = |mount: &str, own: &str| Hierarchy { mount: mount.into(), own: own.into() };
+        assert_eq!(found.v2, Some(at("/sys/fs/cgroup/unified", "")));
+        assert_eq!(found.cpuacct, Some(at("/sys/fs/cgroup/cpu,cpuacct", "a")));
+        assert_eq!(found.memory, Some(at("/sys/fs/cgroup/memory", "7")));
+    }
+
+    #[test]
+    fn values_of_a_version_2_group() {
+        let dir = tree(&[
+            ("g/cpu.stat", "usage_usec 1234567\nuser_usec 1\nsystem_usec 2\n"),
+            ("g/memory.current", "4096\n"),
+            ("g/cgroup.procs", "12\n34\n"),
+            ("g/memory.max", "max\n"),
+        ]);
+        let group = Group { v2: Some(Dir(dir.path().join("g"))), ..Group::default() };
+        assert_eq!(group.cpu(), Some(Ns(1_234_567_000)));
+        assert_eq!(group.memory(), Some(Bytes(4096)));
+        assert_eq!(group.members(), Some(vec![12, 34]));
+        assert_eq!(group.limit(Bytes(1 << 30)), Ok(()));
+        assert_eq!(fs::read_to_string(dir.path().join("g/memory.max")).unwrap(), "1073741824");
+        assert_eq!(group.memory_source(), Some("cgroup v2 memory.current"));
+    }
+
+    #[test]
+    fn a_group_without_controllers_says_so() {
+        let dir = tree(&[("v2/cpu.stat", "usage_usec 5\n"), ("mem/memory.usage_in_bytes", "7\n")]);
+        let at = |name: &str| Some(Dir(dir.path().join(name)));
+        let group = Group { v2: at("v2"), cpuacct: None, memory: at("mem") };
+        assert_eq!((group.cpu(), group.memory()), (Some(Ns(5000)), Some(Bytes(7))));
+        let bare = Group { v2: at("v2"), ..Group::default() };
+        assert!(bare.limit(Bytes(1)).is_err());
+    }
+
+    #[test]
+    fn nothing_mounted() {
+        let dir = tree(&[]);
+        let (group, whys) = Group::create(&Hierarchies::find(dir.path()));
+        assert!(group.is_empty() && group.members().is_none());
+        assert_eq!(whys, ["no control groups are mounted"]);
+    }
+}

@@ -1,0 +1,200 @@
+//! The traced command: its start, its processes, its numbers and its end.
+
+use crate::cgroup::{Group, Hierarchies};
+use crate::error::CaptureError;
+use crate::observer::Notes;
+use crate::tree::Tree;
+use gordon_trace::{Columns, CommandSample, End, Kind};
+use gordon_units::Bytes;
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use rustix::process::{Pid, PidfdFlags, child_subreaper, getpid, pidfd_open, set_child_subreaper};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::process::Child;
+
+/// The command, before and after its start.
+pub(crate) struct Command {
+    group: Option<Group>,
+    others: BTreeSet<u32>,
+    running: Option<Running>,
+    limited: bool,
+    /// Whether we said that I/O of some processes is not seen.
+    told_hidden: bool,
+    _subreaper: Subreaper,
+}
+
+struct Running {
+    child: Child,
+    pidfd: OwnedFd,
+    tree: Tree,
+}
+
+/// Orphans come to this process while it lives.
+struct Subreaper {
+    was: bool,
+}
+
+impl Subreaper {
+    fn new() -> Self {
+        let was = child_subreaper().is_ok_and(|set| set.is_some());
+        let _ = set_child_subreaper(Some(getpid()));
+        Self { was }
+    }
+}
+
+impl Drop for Subreaper {
+    fn drop(&mut self) {
+        if !self.was {
+            let _ = set_child_subreaper(None);
+        }
+    }
+}
+
+const COMMAND: &str = "control group of the command";
+
+impl Command {
+    /// Makes what the command will be measured with, and says so in `columns`.
+    pub(crate) fn prepare(root: &Path, notes: &mut Notes<'_>, columns: &mut Columns) -> Self {
+        let (group, whys) = Group::create(&Hierarchies::find(root));
+        let group = (!group.is_empty()).then_some(group);
+        if group.as_ref().is_none_or(|g| g.cpu().is_none()) {
+            notes.unavailable(
+                COMMAND,
+                &format!("{}; its processes are read one by one", whys.join("; ")),
+            );
+        }
+        let command = Self {
+            group,
+            others: BTreeSet::new(),
+            running: None,
+            limited: false,
+            told_hidden: false,
+            _subreaper: Subreaper::new(),
+        };
+        command.describe(columns);
+        command
+    }
+
+    /// Says in `columns` how its numbers are obtained.
+    fn describe(&self, columns: &mut Columns) {
+        let walked = "sum over its processes";
+        let source = |of: fn(&Group) -> Option<&'static str>| self.group.as_ref().and_then(of);
+        let cpu =
+            source(Group::cpu_source).map_or(format!("/proc/PID/stat, {walked}"), str::to_owned);
+        let memory = source(Group::memory_source);
+        let memory =
+            memory.map_or(format!("resident pages in /proc/PID/statm, {walked}"), str::to_owned);
+        columns.set(&["command_cpu_ns"], Kind::Measured, &cpu);
+        columns.set(&["command_memory_bytes"], Kind::Measured, &memory);
+        columns.set(
+            &["command_read_bytes"],
+            Kind::Measured,
+            &format!("read_bytes of /proc/PID/io, {walked}"),
+        );
+        columns.set(
+            &["command_write_bytes"],
+            Kind::Measured,
+            &format!("write_bytes of /proc/PID/io, {walked}"),
+        );
+        let members = if self.group.is_some() { "cgroup.procs" } else { "children in /proc" };
+        columns.set(&["command_processes"], Kind::Measured, members);
+    }
+
+    /// Limits its memory.
+    pub(crate) fn limit(&mut self, limit: Bytes) -> Result<(), String> {
+        self.group.as_ref().ok_or("no control group for the command")?.limit(limit)?;
+        self.limited = true;
+        Ok(())
+    }
+
+    /// Starts it, with our own input and output.
+    pub(crate) fn start(&mut self, argv: &[OsString]) -> Result<(), CaptureError> {
+        let name = argv[0].to_string_lossy().into_owned();
+        self.others = Tree::others();
+        let mut command = std::process::Command::new(&argv[0]);
+        let mut child = command.args(&argv[1..]).spawn().map_err(|source| match source.kind() {
+            ErrorKind::NotFound => CaptureError::CommandNotFound(name.clone()),
+            _ => CaptureError::CannotRun { command: name.clone(), source },
+        })?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let pidfd =
+            pid.ok_or(rustix::io::Errno::SRCH).and_then(|p| pidfd_open(p, PidfdFlags::empty()));
+        let pidfd = pidfd.map_err(|e| {
+            // Its status is lost with the trace.
+            let _ = child.wait();
+            let what = "watching the command (Linux 5.3 or later is needed)".to_owned();
+            CaptureError::System { what, source: e.into() }
+        })?;
+        let tree = Tree::new(child.id(), std::mem::take(&mut self.others));
+        self.running = Some(Running { child, pidfd, tree });
+        Ok(())
+    }
+
+    /// Moves it into its control group. It has run for some tens of microseconds by then.
+    pub(crate) fn enter_group(&mut self, notes: &mut Notes<'_>, columns: &mut Columns) {
+        let Some(group) = &self.group else { return };
+        let Err(error) = self.running().tree.enter(group) else { return };
+        self.group = None;
+        self.describe(columns);
+        let why = format!("it may not be moved: {error}; its processes are read one by one");
+        notes.unavailable(COMMAND, &why);
+        if std::mem::take(&mut self.limited) {
+            notes.unavailable("memory limit", "the command is not in its control group");
+        }
+    }
+
+    /// Whether the limit on its memory is in force.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limited
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.running().child.id()
+    }
+
+    /// Readable when it has ended.
+    pub(crate) fn pidfd(&self) -> BorrowedFd<'_> {
+        self.running().pidfd.as_fd()
+    }
+
+    fn running(&self) -> &Running {
+        self.running.as_ref().expect("it was started")
+    }
+
+    /// Its totals; instructions and misses are left at zero.
+    pub(crate) fn sample(&mut self, notes: &mut Notes<'_>) -> CommandSample {
+        let group = self.group.as_ref();
+        let running = self.running.as_mut().expect("it was started");
+        let reading = running.tree.read(group);
+        if reading.hidden > 0 && !self.told_hidden {
+            self.told_hidden = true;
+            let why = "a process of the command runs as another user; root would see it";
+            notes.unavailable("I/O of all processes of the command", why);
+        }
+        CommandSample {
+            cpu: group.and_then(Group::cpu).unwrap_or(reading.totals.cpu),
+            memory: group.and_then(Group::memory).unwrap_or(reading.resident),
+            read_bytes: reading.totals.read,
+            write_bytes: reading.totals.written,
+            processes: reading.processes,
+            ..CommandSample::default()
+        }
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> io::Result<End> {
+        let running = self.running.as_mut().expect("it was started");
+        running.child.wait().map(end)
+    }
+}
+
+/// How the command's end is told.
+fn end(status: std::process::ExitStatus) -> End {
+    use std::os::unix::process::ExitStatusExt as _;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => End::Exited(code),
+        (None, signal) => End::Signalled(signal.unwrap_or(0)),
+    }
+}

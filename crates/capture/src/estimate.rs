@@ -1,0 +1,93 @@
+//! Instructions and cache misses from CPU time, where nothing counts them.
+
+use gordon_trace::{Profile, Sample};
+use gordon_units::Ns;
+
+/// The rates of a profile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rates {
+    pub(crate) ipc: f64,
+    pub(crate) mpki: f64,
+}
+
+impl Rates {
+    pub(crate) fn of(profile: &Profile) -> Self {
+        Self {
+            ipc: *profile.instructions_per_cycle,
+            mpki: *profile.llc_misses_per_kilo_instruction,
+        }
+    }
+}
+
+/// Cycles so far: CPU time x frequency, interval by interval.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Estimate {
+    rates: Rates,
+    machine: f64,
+    command: f64,
+}
+
+impl Estimate {
+    pub(crate) fn new(rates: Rates) -> Self {
+        Self { rates, machine: 0.0, command: 0.0 }
+    }
+
+    /// Adds the interval between two totals.
+    #[allow(clippy::cast_precision_loss)]
+    pub(crate) fn add(&mut self, before: &Sample, now: &Sample) {
+        let mhz = &now.mhz_per_core;
+        let sum: u64 = mhz.iter().map(|m| u64::from(*m)).sum();
+        let mean = sum as f64 / mhz.len().max(1) as f64;
+        let (mut busy, mut cycles) = (0.0, 0.0);
+        for (core, total) in now.cpu_per_core.iter().enumerate() {
+            let then = before.cpu_per_core.get(core).copied().unwrap_or(Ns::ZERO);
+            let ns = total.saturating_sub(then).0 as f64;
+            busy += ns;
+            // A MHz is a thousandth of a cycle in a nanosecond.
+            cycles += ns * mhz.get(core).map_or(mean, |m| f64::from(*m)) / 1000.0;
+        }
+        self.machine += cycles;
+        // The command ran at the frequency of the cores that were busy.
+        let frequency = if busy > 0.0 { cycles / busy } else { mean / 1000.0 };
+        let command = now.command.cpu.saturating_sub(before.command.cpu);
+        self.command += command.0 as f64 * frequency;
+    }
+
+    /// Instructions and misses of the machine, with the instructions `counted`, if they were.
+    pub(crate) fn machine(&self, counted: Option<u64>) -> (u64, u64) {
+        self.of(self.machine, counted)
+    }
+
+    /// The same of the command.
+    pub(crate) fn command(&self, counted: Option<u64>) -> (u64, u64) {
+        self.of(self.command, counted)
+    }
+
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn of(&self, cycles: f64, counted: Option<u64>) -> (u64, u64) {
+        let instructions = counted.unwrap_or((cycles * self.rates.ipc) as u64);
+        (instructions, (instructions as f64 * self.rates.mpki / 1000.0) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_times_frequency_times_rate() {
+        let mut estimate = Estimate::new(Rates { ipc: 1.5, mpki: 2.0 });
+        let before = Sample { cpu_per_core: vec![Ns(500)], ..Sample::default() };
+        let mut now = Sample {
+            cpu_per_core: vec![Ns(1_000_500), Ns(3_000_000)],
+            mhz_per_core: vec![2000, 1000],
+            ..Sample::default()
+        };
+        now.command.cpu = Ns(2_000_000);
+        estimate.add(&before, &now);
+        // 1 ms at 2 GHz and 3 ms at 1 GHz: 5 million cycles in 4 ms.
+        assert_eq!(estimate.machine(None), (7_500_000, 15_000));
+        assert_eq!(estimate.command(None), (3_750_000, 7_500));
+        assert_eq!(estimate.command(Some(1_000_000)), (1_000_000, 2_000));
+    }
+}

@@ -1,0 +1,119 @@
+//! What the machine is.
+
+use crate::system::Counted;
+use gordon_trace::{Disk, Interface, Machine};
+use gordon_units::Bytes;
+use std::fs;
+use std::path::Path;
+
+/// Describes the machine seen under `root` (`/` but in tests). What is not told stays empty.
+pub(crate) fn machine(root: &Path) -> Machine {
+    let read = |file: &str| fs::read_to_string(root.join(file)).unwrap_or_default();
+    let cpuinfo = read("proc/cpuinfo");
+    let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':'));
+    let cores = read("proc/stat").lines().filter(|l| l.starts_with("cpu")).count();
+    let meminfo = read("proc/meminfo");
+    let kib = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
+    Machine {
+        cpu_model: model.map_or(String::new(), |(_, name)| name.trim().to_owned()),
+        // One line is the sum of all.
+        cores: u32::try_from(cores.saturating_sub(1)).unwrap_or(0),
+        memory: Bytes(kib.and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0) << 10),
+        kernel: read("proc/sys/kernel/osrelease").trim().to_owned(),
+        disks: disks(root),
+        interfaces: interfaces(root),
+    }
+}
+
+fn disks(root: &Path) -> Vec<Disk> {
+    let mut disks: Vec<Disk> =
+        names(&root.join("sys/block")).iter().filter_map(|name| disk(root, name)).collect();
+    disks.sort_by_key(|d| d.device);
+    disks
+}
+
+fn disk(root: &Path, name: &str) -> Option<Disk> {
+    let dir = root.join("sys/block").join(name);
+    let read = |file: &str| fs::read_to_string(dir.join(file)).ok().map(|t| t.trim().to_owned());
+    let sectors: u64 = read("size")?.parse().ok()?;
+    let dev = read("dev")?;
+    let (major, minor) = dev.split_once(':')?;
+    let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    let path = fs::canonicalize(&dir).ok()?;
+    (sectors > 0).then(|| Disk {
+        name: name.replace('!', "/"),
+        device: major << 20 | minor,
+        major,
+        minor,
+        size: Bytes(sectors * 512),
+        rotational: read("queue/rotational").as_deref() == Some("1"),
+        is_virtual: path.components().any(|c| c.as_os_str() == "virtual"),
+    })
+}
+
+fn interfaces(root: &Path) -> Vec<Interface> {
+    let net = root.join("sys/class/net");
+    let mut counted = Counted::new(root);
+    let interface = |name: String| {
+        let speed = fs::read_to_string(net.join(&name).join("speed")).ok();
+        // -1: it does not know.
+        let megabits = speed.and_then(|text| text.trim().parse().ok());
+        let counted = counted.is_counted(&name);
+        Interface { name, megabits, counted }
+    };
+    names(&net).into_iter().filter(|name| name != "lo").map(interface).collect()
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|e| e.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_built_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |file: &str, text: &str| {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write("proc/cpuinfo", "model name\t: Atom (TM) 330\nmodel name\t: Atom (TM) 330\n");
+        write("proc/stat", "cpu  1\ncpu0 1\ncpu1 1\nintr 5\n");
+        write("proc/meminfo", "MemTotal:        2048 kB\n");
+        write("proc/sys/kernel/osrelease", "6.1.0\n");
+        for (place, name, dev, size) in [
+            ("pci0/block", "sda", "8:0", "1953525168"),
+            ("virtual/block", "loop0", "7:0", "8"),
+            ("virtual/block", "loop1", "7:1", "0"),
+        ] {
+            write(&format!("sys/devices/{place}/{name}/dev"), dev);
+            write(&format!("sys/devices/{place}/{name}/size"), size);
+            write(&format!("sys/devices/{place}/{name}/queue/rotational"), "1\n");
+            fs::create_dir_all(dir.path().join("sys/block")).unwrap();
+            let target = dir.path().join(format!("sys/devices/{place}/{name}"));
+            symlink(target, dir.path().join("sys/block").join(name)).unwrap();
+        }
+        write("sys/class/net/eth0/speed", "1000\n");
+        write("sys/class/net/tun0/speed", "-1\n");
+        write("sys/class/net/lo/mtu", "65536\n");
+        let found = machine(dir.path());
+        assert_eq!((found.cpu_model.as_str(), found.cores), ("Atom (TM) 330", 2));
+        assert_eq!((found.memory, found.kernel.as_str()), (Bytes(2 << 20), "6.1.0"));
+        let disks: Vec<_> = found.disks.iter().map(|d| (d.name.as_str(), d.is_virtual)).collect();
+        assert_eq!(disks, [("loop0", true), ("sda", false)]);
+        assert_eq!(
+            (found.disks[1].device, found.disks[1].size),
+            (8 << 20, Bytes(1_000_204_886_016))
+        );
+        let nets: Vec<_> = found.interfaces.iter().map(|i| (i.name.as_str(), i.megabits)).collect();
+        assert_eq!(nets, [("eth0", Some(1000)), ("tun0", None)]);
+        assert_eq!(machine(Path::new("/nonexistent")), Machine::default());
+    }
+}

@@ -1,0 +1,401 @@
+//! Runs a capture from the probing of the machine to the finished trace.
+
+use crate::block::{self, Logger};
+use crate::clock::{monotonic, own_cpu};
+use crate::command::Command;
+use crate::error::CaptureError;
+use crate::estimate::{Estimate, Rates};
+use crate::machine;
+use crate::observer::{Notes, Watch};
+use crate::pmu::{Counters, Pmu};
+use crate::signals::Signals;
+use crate::system::System;
+use gordon_trace::{
+    ActivityWriter, BLOCK_LOG, BlockWriter, Columns, Kind, Manifest, Part, Profile, Sample,
+    TraceError, TraceFolder,
+};
+use gordon_units::{Bytes, Ns};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The shortest interval; reading all counters takes some tenths of a millisecond.
+const SHORTEST: Ns = Ns(100_000_000);
+
+/// What to capture.
+#[derive(Clone, Debug)]
+pub struct CaptureOptions {
+    /// The folder the trace becomes.
+    pub out: PathBuf,
+    /// Time between samples.
+    pub interval: Ns,
+    /// The command and its arguments.
+    pub command: Vec<OsString>,
+    /// A limit on the command's memory, page cache included.
+    pub memory: Option<Bytes>,
+    /// Rates for what the machine does not count.
+    pub profile: Profile,
+}
+
+impl CaptureOptions {
+    /// A sample a second, no limit, the usual rates.
+    pub fn new(out: impl Into<PathBuf>, command: impl IntoIterator<Item: Into<OsString>>) -> Self {
+        Self {
+            out: out.into(),
+            interval: Ns::SECOND,
+            command: command.into_iter().map(Into::into).collect(),
+            memory: None,
+            profile: Profile::default(),
+        }
+    }
+}
+
+/// How a capture ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The command's status; 128 and the number of the signal that ended it.
+    pub exit_status: i32,
+    /// The trace's manifest.
+    pub manifest: Manifest,
+    /// What was said to [`Watch::warning`].
+    pub warnings: Vec<String>,
+}
+
+/// Runs the command and writes its trace.
+///
+/// SIGINT, SIGTERM, SIGHUP and SIGQUIT that reach this process meanwhile go to the command; those
+/// that it was started to ignore (by `nohup`, or in the background) stay ignored, by the command
+/// too. Orphans of the command become children of this process. Other children that this process
+/// starts meanwhile are taken for such orphans; a second capture waits for the first.
+///
+/// # Errors
+/// Where the command cannot be started, or the trace cannot be written; then no trace is left, and
+/// a command that was started has ended.
+pub fn record(options: &CaptureOptions, watch: &mut dyn Watch) -> Result<Outcome, CaptureError> {
+    if options.interval < SHORTEST {
+        let why = format!("{} is too short; try {SHORTEST} or more", options.interval);
+        return Err(CaptureError::Option { option: "interval", why });
+    }
+    if options.command.is_empty() {
+        let why = "there is none; try: -- COMMAND ARGUMENTS".to_owned();
+        return Err(CaptureError::Option { option: "command", why });
+    }
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = TraceFolder::create(&options.out)?;
+    let mut notes = Notes { watch, warnings: Vec::new(), unavailable: Vec::new() };
+    let mut capture = Capture::prepare(options, folder, &mut notes)?;
+    let end = capture.run(&mut notes)?;
+    capture.finish(options, end, notes)
+}
+
+/// A capture under way.
+struct Capture {
+    recording: Option<Recording>,
+    command: Command,
+    signals: Signals,
+    interval: Ns,
+    start: Ns,
+    start_unix_ns: u64,
+    cpu_before: Ns,
+    memory_limit: Option<Bytes>,
+}
+
+/// All that is given up when the trace cannot be written. Fields are dropped in order.
+struct Recording {
+    logger: Option<Logger>,
+    activity: ActivityWriter,
+    columns: Columns,
+    system: System,
+    pmu: Pmu,
+    estimate: Estimate,
+    last: Sample,
+    folder: TraceFolder,
+}
+
+impl Capture {
+    /// Probes the machine, then starts the command.
+    fn prepare(
+        options: &CaptureOptions,
+        folder: TraceFolder,
+        notes: &mut Notes<'_>,
+    ) -> Result<Self, CaptureError> {
+        let cpu_before = own_cpu();
+        let root = Path::new("/");
+        let refused = |what: &str, source| CaptureError::System { what: what.to_owned(), source };
+        let mut system = System::open(root).map_err(|e| refused("machine counters", e))?;
+        let mut columns = Columns::all(Kind::Measured, "");
+        let mut command = Command::prepare(root, notes, &mut columns);
+        if let Some(Err(why)) = options.memory.map(|limit| command.limit(limit)) {
+            notes.unavailable("memory limit", &why);
+        }
+        let pmu = Pmu::open(root);
+        describe(&mut columns, &system, &pmu, &options.profile, notes);
+        let source = match block::open() {
+            Ok(source) => {
+                for column in &mut columns.block {
+                    source.how().clone_into(&mut column.how);
+                }
+                Some(source)
+            }
+            Err(why) => {
+                notes.unavailable(BLOCK_LOG, &why);
+                None
+            }
+        };
+        let mut activity = ActivityWriter::create(&folder, &columns)?;
+        let writer = match source {
+            Some(source) => Some((source, BlockWriter::create(&folder, columns.block.clone())?)),
+            None => None,
+        };
+        let signals = Signals::catch().map_err(|e| refused("signals", e))?;
+
+        let start_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let start = monotonic();
+        let first = system.start(start).map_err(|e| refused("machine counters", e))?;
+        activity.push(first.clone())?;
+        let logger = writer
+            .map(|(source, writer)| Logger::start(source, writer, start))
+            .transpose()
+            .map_err(|e| refused("the block log", e))?;
+        command.start(&options.command)?;
+        command.enter_group(notes, &mut columns);
+        let memory_limit = options.memory.filter(|_| command.is_limited());
+        notes.watch.started(command.pid());
+        let estimate = Estimate::new(Rates::of(&options.profile));
+        let recording =
+            Recording { logger, activity, columns, system, pmu, estimate, last: first, folder };
+        Ok(Self {
+            recording: Some(recording),
+            command,
+            signals,
+            interval: options.interval,
+            start,
+            start_unix_ns: u64::try_from(start_unix.as_nanos()).unwrap_or(u64::MAX),
+            cpu_before,
+            memory_limit,
+        })
+    }
+
+    /// Samples until the command has ended; says when that was. In error the command has ended
+    /// too.
+    fn run(&mut self, notes: &mut Notes<'_>) -> Result<Ns, CaptureError> {
+        let mut next = self.start + self.interval;
+        let mut failed = None;
+        loop {
+            let ended = self.wait(next).map_err(|source| CaptureError::System {
+                what: "waiting for the command".to_owned(),
+                source,
+            })?;
+            self.signals.forward(self.command.pidfd());
+            let mut now = monotonic();
+            if let Some(recording) = &mut self.recording {
+                if let (true, Some(logger)) = (ended, &recording.logger) {
+                    now = logger.end(now);
+                }
+                let due = ended || now >= next;
+                let sampled = match due {
+                    true => recording.sample(now, self.start, &mut self.command, notes),
+                    false => Ok(()),
+                };
+                if let Err(error) = sampled.and_then(|()| recording.check()) {
+                    notes.warn(format!("capture stops, the command continues: {error}"));
+                    failed = Some(error);
+                    // Gives the room on the disk back at once.
+                    self.recording = None;
+                }
+            }
+            if now >= next {
+                let passed = (now - self.start).0 / self.interval.0;
+                next = self.start + self.interval * (passed + 1);
+            }
+            if ended {
+                let Some(error) = failed else { return Ok(now) };
+                // Its status is lost with the trace.
+                let _ = self.command.wait();
+                return Err(error);
+            }
+        }
+    }
+
+    /// Waits for `deadline`, a signal or the end of the command; says whether it is the end.
+    fn wait(&self, deadline: Ns) -> std::io::Result<bool> {
+        let left = deadline.saturating_sub(monotonic());
+        let timeout = match self.recording {
+            Some(_) => Timespec::try_from(std::time::Duration::from_nanos(left.0)).ok(),
+            None => None,
+        };
+        let mut fds = [
+            PollFd::from_borrowed_fd(self.command.pidfd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
+        ];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(!fds[0].revents().is_empty()),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    fn finish(
+        mut self,
+        options: &CaptureOptions,
+        ended: Ns,
+        mut notes: Notes<'_>,
+    ) -> Result<Outcome, CaptureError> {
+        let end = self.command.wait().map_err(|source| CaptureError::System {
+            what: "waiting for the command".to_owned(),
+            source,
+        })?;
+        let recording = self.recording.take().expect("without it, run has failed");
+        let lossy = |text: &OsString| text.to_string_lossy().into_owned();
+        let mut manifest = Manifest::new(
+            options.command.iter().map(lossy).collect(),
+            options.interval,
+            machine::machine(Path::new("/")),
+        );
+        let folder;
+        (folder, manifest.parts, manifest.block) = recording.finish()?;
+        if let Some(lost) = manifest.block.map(|b| b.lost_events).filter(|lost| *lost > 0) {
+            notes.warn(format!("the kernel lost {lost} block events"));
+        }
+        let cwd = std::env::current_dir().unwrap_or_default();
+        manifest.cwd = cwd.to_string_lossy().into_owned();
+        manifest.start_unix_ns = self.start_unix_ns;
+        manifest.duration = ended - self.start;
+        manifest.end = end;
+        manifest.memory_limit = self.memory_limit;
+        manifest.profile = options.profile.clone();
+        manifest.unavailable = notes.unavailable;
+        manifest.capture_cpu = own_cpu().saturating_sub(self.cpu_before);
+        folder.commit(&manifest)?;
+        Ok(Outcome { exit_status: end.status(), manifest, warnings: notes.warnings })
+    }
+}
+
+impl Recording {
+    /// Reads all counters and stores them.
+    fn sample(
+        &mut self,
+        now: Ns,
+        start: Ns,
+        command: &mut Command,
+        notes: &mut Notes<'_>,
+    ) -> Result<(), CaptureError> {
+        let totals = self
+            .system
+            .totals(now)
+            .map_err(|source| CaptureError::System { what: "machine counters".to_owned(), source });
+        let mut totals = totals?;
+        debug_assert_eq!(totals.end(), now - start);
+        totals.command = command.sample(notes);
+        self.estimate.add(&self.last, &totals);
+        let count = |counters: &mut Option<Counters>| counters.as_mut().map(Counters::read);
+        let (estimate, pmu) = (&self.estimate, &mut self.pmu);
+        let whole = estimate.machine(count(&mut pmu.machine.instructions));
+        (totals.instructions, totals.llc_misses) = whole;
+        let command = estimate.command(count(&mut pmu.command.instructions));
+        (totals.command.instructions, totals.command.llc_misses) = command;
+        if let Some(misses) = count(&mut pmu.machine.misses) {
+            totals.llc_misses = misses;
+        }
+        if let Some(misses) = count(&mut pmu.command.misses) {
+            totals.command.llc_misses = misses;
+        }
+        let interval = totals.since(&self.last);
+        notes.watch.sample(&interval);
+        self.last = totals.clone();
+        self.activity.push(totals)?;
+        Ok(())
+    }
+
+    /// Finds out whether the block log still continues.
+    fn check(&mut self) -> Result<(), CaptureError> {
+        if let Some(logger) = self.logger.take_if(|logger| logger.has_failed()) {
+            logger.finish()?;
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn finish(
+        mut self,
+    ) -> Result<(TraceFolder, Vec<Part>, Option<gordon_trace::BlockLog>), TraceError> {
+        for (name, counters) in [
+            ("instructions", &self.pmu.machine.instructions),
+            ("llc_misses", &self.pmu.machine.misses),
+            ("command_instructions", &self.pmu.command.instructions),
+            ("command_llc_misses", &self.pmu.command.misses),
+        ] {
+            if counters.as_ref().is_some_and(Counters::is_scaled) {
+                self.columns.set(&[name], Kind::Scaled, "perf, with counters that took turns");
+            }
+        }
+        let mut parts: Vec<Part> = self.activity.finish(Some(self.columns))?.into();
+        let logged = self.logger.map(|logger| logger.finish()).transpose()?;
+        let block = logged.map(|(part, block)| {
+            parts.push(part);
+            block
+        });
+        Ok((self.folder, parts, block))
+    }
+}
+
+/// Says in `columns` how the machine's numbers are obtained.
+fn describe(
+    columns: &mut Columns,
+    system: &System,
+    pmu: &Pmu,
+    profile: &Profile,
+    notes: &mut Notes<'_>,
+) {
+    for column in &mut columns.disks {
+        "/proc/diskstats".clone_into(&mut column.how);
+    }
+    columns.set(&["t_ns"], Kind::Measured, "monotonic clock, since the start");
+    columns.set(&["cpu_ns"], Kind::Measured, "/proc/stat: user, nice, system, irq, softirq");
+    columns.set(&["memory_bytes"], Kind::Measured, "/proc/meminfo: MemTotal - MemAvailable");
+    let network = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
+    if system.has_network() {
+        columns.set(&network, Kind::Measured, "/proc/net/dev: the interfaces marked as counted");
+    } else {
+        columns.set(&network, Kind::Missing, "no /proc/net/dev");
+        notes.unavailable("network", "no /proc/net/dev");
+    }
+    let clock = system.clock();
+    match clock {
+        Some(how) => columns.set(&["mhz"], Kind::Measured, how),
+        None => {
+            columns.set(&["mhz"], Kind::Missing, "neither cpufreq nor /proc/cpuinfo reports it");
+            notes.unavailable("core frequency", "neither cpufreq nor /proc/cpuinfo reports it");
+        }
+    }
+    for (what, why) in &pmu.missing {
+        notes.unavailable(&format!("counted {what}"), why);
+    }
+    let rates = Rates::of(profile);
+    for (prefix, pair) in [("", &pmu.machine), ("command_", &pmu.command)] {
+        let [instructions, misses] =
+            ["instructions", "llc_misses"].map(|name| format!("{prefix}{name}"));
+        let counted = pair.instructions.is_some();
+        match (counted, clock) {
+            (true, _) => columns.set(&[&instructions], Kind::Measured, "perf"),
+            (false, Some(_)) => {
+                let how = format!("CPU time x frequency x {} instructions a cycle", rates.ipc);
+                columns.set(&[&instructions], Kind::Estimated, &how);
+            }
+            (false, None) => {
+                columns.set(&[&instructions], Kind::Missing, "neither counters nor frequency");
+            }
+        }
+        if pair.misses.is_some() {
+            columns.set(&[&misses], Kind::Measured, "perf");
+        } else if counted || clock.is_some() {
+            let how = format!("instructions x {} / 1000", rates.mpki);
+            columns.set(&[&misses], Kind::Estimated, &how);
+        } else {
+            columns.set(&[&misses], Kind::Missing, "neither counters nor frequency");
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! Totals of the whole machine, from /proc and /sys. Files that are read for every sample stay
+//! open.
+
+use gordon_trace::{DiskSample, Sample};
+use gordon_units::{Bytes, Ns};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+
+/// A file read again and again.
+pub(crate) struct Reread {
+    file: File,
+    buffer: Vec<u8>,
+}
+
+impl Reread {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self { file: File::open(path)?, buffer: vec![0; 4096] })
+    }
+
+    pub(crate) fn read(&mut self) -> io::Result<&str> {
+        let mut len = 0;
+        loop {
+            if len == self.buffer.len() {
+                self.buffer.resize(2 * len, 0);
+            }
+            match self.file.read_at(&mut self.buffer[len..], len as u64) {
+                Ok(0) => break,
+                Ok(more) => len += more,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        std::str::from_utf8(&self.buffer[..len]).map_err(io::Error::other)
+    }
+}
+
+/// Where core frequencies come from.
+enum Clock {
+    /// A file per core, in kHz.
+    Cpufreq(Vec<Reread>),
+    /// /proc/cpuinfo.
+    Cpuinfo(Reread),
+    Unknown,
+}
+
+/// The machine's counters.
+pub(crate) struct System {
+    root: PathBuf,
+    stat: Reread,
+    meminfo: Reread,
+    diskstats: Reread,
+    net: Option<Reread>,
+    clock: Clock,
+    /// The last look at the clocks: they cost the most, and once a second is enough.
+    clock_at: Option<Ns>,
+    mhz: Vec<u32>,
+    /// Whether a block device is a whole disk, by number.
+    whole: BTreeMap<u32, bool>,
+    counted: Counted,
+    tick: u64,
+    /// Totals when the trace started.
+    base: Sample,
+}
+
+impl System {
+    /// Opens the files under `root` (`/` but in tests). Only network and clocks may be missing.
+    pub(crate) fn open(root: &Path) -> io::Result<Self> {
+        let open = |file: &str| Reread::open(&root.join(file));
+        Ok(Self {
+            stat: open("proc/stat")?,
+            meminfo: open("proc/meminfo")?,
+            diskstats: open("proc/diskstats")?,
+            net: open("proc/self/net/dev").ok(),
+            clock: Clock::open(root),
+            clock_at: None,
+            mhz: Vec::new(),
+            whole: BTreeMap::new(),
+            counted: Counted::new(root),
+            tick: 1_000_000_000 / rustix::param::clock_ticks_per_second(),
+            base: Sample::default(),
+            root: root.to_owned(),
+        })
+    }
+
+    pub(crate) fn has_network(&self) -> bool {
+        self.net.is_some()
+    }
+
+    /// How frequencies are known, if they are.
+    pub(crate) fn clock(&self) -> Option<&'static str> {
+        match self.clock {
+            Clock::Cpufreq(_) => Some("cpufreq scaling_cur_freq, at most once a second"),
+            Clock::Cpuinfo(_) => Some("/proc/cpuinfo, at most once a second"),
+            Clock::Unknown => None,
+        }
+    }
+
+    /// Makes what is counted from now on the trace's; the first totals are all zero but gauges.
+    pub(crate) fn start(&mut self, now: Ns) -> io::Result<Sample> {
+        self.base = Sample::default();
+        self.base = self.totals(now)?;
+        let (mhz_per_core, memory) = (self.base.mhz_per_core.clone(), self.base.memory);
+        let cpu_per_core = vec![Ns::ZERO; self.base.cpu_per_core.len()];
+        Ok(Sample { cpu_per_core, mhz_per_core, memory, ..Sample::default() })
+    }
+
+    /// Totals since the start, at `now` on the same clock as the start. Instructions and misses
+    /// and the command are left at zero.
+    pub(crate) fn totals(&mut self, now: Ns) -> io::Result<Sample> {
+        let mut s = Sample { span: now, ..Sample::default() };
+        s.cpu_per_core = cpu(self.stat.read()?, self.tick);
+        s.memory = memory(self.meminfo.read()?);
+        let (whole, root) = (&mut self.whole, &self.root);
+        s.disks = disks(self.diskstats.read()?, |device, name| {
+            *whole.entry(device).or_insert_with(|| {
+                // In /sys a `/` in a name is a `!`.
+                root.join("sys/block").join(name.replace('/', "!")).exists()
+            })
+        });
+        if let Some(net) = &mut self.net {
+            let counted = &mut self.counted;
+            [s.rx_bytes.0, s.rx_packets, s.tx_bytes.0, s.tx_packets] =
+                network(net.read()?, |name| counted.is_counted(name));
+        }
+        if self.clock_at.is_none_or(|at| now.saturating_sub(at) >= Ns::SECOND) {
+            self.clock_at = Some(now);
+            self.clock.read(&mut self.mhz);
+        }
+        s.mhz_per_core.clone_from(&self.mhz);
+        let mut since = s.since(&self.base);
+        (since.start, since.span) = (Ns::ZERO, now.saturating_sub(self.base.span));
+        since.disks.retain(|d| !d.is_idle());
+        Ok(since)
+    }
+}
+
+impl Clock {
+    fn open(root: &Path) -> Self {
+        let cores = (0..).map_while(|core| {
+            let file = format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq");
+            Reread::open(&root.join(file)).ok()
+        });
+        let cores: Vec<Reread> = cores.collect();
+        if !cores.is_empty() {
+            return Self::Cpufreq(cores);
+        }
+        match Reread::open(&root.join("proc/cpuinfo")) {
+            Ok(mut file) => match file.read().map(cpuinfo_mhz) {
+                Ok(mhz) if !mhz.is_empty() => Self::Cpuinfo(file),
+                _ => Self::Unknown,
+            },
+            Err(_) => Self::Unknown,
+        }
+    }
+
+    fn read(&mut self, mhz: &mut Vec<u32>) {
+        match self {
+            Self::Cpufreq(cores) => {
+                mhz.clear();
+                mhz.extend(cores.iter_mut().map(|core| {
+                    let khz = core.read().ok().and_then(|text| text.trim().parse::<u32>().ok());
+                    khz.unwrap_or(0) / 1000
+                }));
+            }
+            Self::Cpuinfo(file) => {
+                if let Ok(text) = file.read() {
+                    *mhz = cpuinfo_mhz(text);
+                }
+            }
+            Self::Unknown => {}
+        }
+    }
+}
+
+/// `cpu MHz : 2300.000`, one line per core.
+fn cpuinfo_mhz(text: &str) -> Vec<u32> {
+    let values = text.lines().filter_map(|l| l.strip_prefix("cpu MHz")?.split_once(':'));
+    let whole = values.filter_map(|(_, mhz)| mhz.trim().split('.').next());
+    whole.filter_map(|mhz| mhz.parse().ok()).collect()
+}
+
+/// Which network interfaces are counted: those with a device behind them, else all but the
+/// loop-back; a bridge would count the bytes of its members again.
+pub(crate) struct Counted {
+    net: PathBuf,
+    any_device: bool,
+    known: BTreeMap<String, bool>,
+}
+
+impl Counted {
+    pub(crate) fn new(root: &Path) -> Self {
+        let net = root.join("sys/class/net");
+        let names = fs::read_dir(&net).into_iter().flatten().flatten();
+        let any_device = names.into_iter().any(|e| e.path().join("device").exists());
+        Self { net, any_device, known: BTreeMap::new() }
+    }
+
+    pub(crate) fn is_counted(&mut self, name: &str) -> bool {
+        if let Some(&known) = self.known.get(name) {
+            return known;
+        }
+        let device = || self.net.join(name).join("device").exists();
+        let counted = name != "lo" && (!self.any_device || device());
+        self.known.insert(name.to_owned(), counted);
+        counted
+    }
+}
+
+/// Busy time of each core: `cpu0 user nice system idle iowait irq softirq steal ...` in ticks.
+fn cpu(text: &str, tick: u64) -> Vec<Ns> {
+    let mut cores = Vec::new();
+    for line in text.lines().take_while(|l| l.starts_with("cpu")) {
+        let mut fields = line.split_ascii_whitespace();
+        let core = fields.next().and_then(|name| name.strip_prefix("cpu"));
+        // The first line is the sum of all.
+        let Some(core) = core.and_then(|n| n.parse::<usize>().ok()) else { continue };
+        let ticks = |i: usize, f: &str| match i {
+            0..=2 | 5 | 6 => f.parse::<u64>().unwrap_or(0),
+            _ => 0,
+        };
+        let busy: u64 = fields.enumerate().map(|(i, f)| ticks(i, f)).sum();
+        // Cores that are off line have no line.
+        cores.resize(cores.len().max(core + 1), Ns::ZERO);
+        cores[core] = Ns(busy * tick);
+    }
+    cores
+}
+
+/// Memory in use: total less available.
+fn memory(text: &str) -> Bytes {
+    let kib = |key| {
+        let line = text.lines().find_map(|l| l.strip_prefix(key));
+        line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()).unwrap_or(0)
+    };
+    Bytes(kib("MemTotal:").saturating_sub(kib("MemAvailable:")) << 10)
+}
+
+/// Whole disks, by number. Fields as in the kernel's `Documentation/admin-guide/iostats.rst`;
+/// sectors are of 512 bytes.
+fn disks(text: &str, mut is_whole: impl FnMut(u32, &str) -> bool) -> Vec<DiskSample> {
+    let mut disks = Vec::new();
+    for line in text.lines() {
+        let mut fields = line.split_ascii_whitespace();
+        let mut number = || fields.next()?.parse::<u64>().ok();
+        let (Some(major), Some(minor)) = (number(), number()) else { continue };
+        let Ok(device) = u32::try_from(major << 20 | minor) else { continue };
+        let Some(name) = fields.next() else { continue };
+        if !is_whole(device, name) {
+            continue;
+        }
+        // Older kernels have no fields for discards and flushes.
+        let mut n = [0; 17];
+        for (value, field) in n.iter_mut().zip(fields) {
+            *value = field.parse::<u64>().unwrap_or(0);
+        }
+        disks.push(DiskSample {
+            device,
+            reads: n[0],
+            read_bytes: Bytes(n[2] * 512),
+            writes: n[4],
+            write_bytes: Bytes(n[6] * 512),
+            busy: Ns(n[9] * 1_000_000),
+            discards: n[11],
+            discard_bytes: Bytes(n[13] * 512),
+            flushes: n[15],
+        });
+    }
+    disks.sort_by_key(|d| d.device);
+    disks
+}
+
+/// Received bytes and packets, sent bytes and packets, of the interfaces counted.
+fn network(text: &str, mut is_counted: impl FnMut(&str) -> bool) -> [u64; 4] {
+    let mut sum = [0; 4];
+    for line in text.lines().skip(2) {
+        let Some((name, counts)) = line.split_once(':') else { continue };
+        if !is_counted(name.trim()) {
+            continue;
+        }
+        for (i, field) in counts.split_ascii_whitespace().enumerate() {
+            let at = match i {
+                0 | 1 => i,
+                8 | 9 => i - 6,
+                _ => continue,
+            };
+            sum[at] += field.parse::<u64>().unwrap_or(0);
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "cpu  100 0 0 0 0 0 0 0 0 0\n\
+        cpu0 10 20 30 1000 2000 1 2 4000 0 0\n\
+        cpu2 5 0 5 1 1 0 0 0 3 0\n\
+        intr 352604 0 0\nctxt 1\n";
+    const DISKSTATS: &str = "\
+        \x20  7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n\
+        \x20254       0 vda 33359 6944 4364626 49524 7683 10147 1292832 5819 0 18620 56275 4983 68 369064 916 258 14\n\
+        \x20254       1 vda1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n\
+        \x20  8      16 sdb 1 2 3 4 5 6 7 8 9 10 11\n\
+        cut\n";
+    const NET: &str = "\
+        Inter-|   Receive                                                |  Transmit\n \
+        face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs\n    \
+        lo:    3193      29    0    0    0     0          0         0     3193      29    0    0\n  \
+        eth0: 502696566   18401    0    0    0     0          0         0  1168325   11120    0    0\n  \
+        br0:5 6 0 0 0 0 0 0 7 8 0 0\n";
+
+    #[test]
+    fn busy_time_leaves_out_waiting_and_stolen_time() {
+        let cores = cpu(STAT, 10_000_000);
+        assert_eq!(cores, [Ns(630_000_000), Ns::ZERO, Ns(100_000_000)]);
+    }
+
+    #[test]
+    fn memory_in_use() {
+        let text = "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    400 kB\n";
+        assert_eq!(memory(text), Bytes(600 << 10));
+    }
+
+    #[test]
+    fn disks_old_and_new_without_partitions() {
+        let found = disks(DISKSTATS, |_, name| name != "vda1");
+        let devices: Vec<u32> = found.iter().map(|d| d.device).collect();
+        assert_eq!(devices, [7 << 20, 8 << 20 | 16, 254 << 20]);
+        let expected = DiskSample {
+            device: 254 << 20,
+            reads: 33359,
+            read_bytes: Bytes(4_364_626 * 512),
+            writes: 7683,
+            write_bytes: Bytes(1_292_832 * 512),
+            discards: 4983,
+            discard_bytes: Bytes(369_064 * 512),
+            flushes: 258,
+            busy: Ns(18_620_000_000),
+        };
+        assert_eq!(found[2], expected);
+        assert_eq!((found[1].writes, found[1].flushes), (5, 0));
+    }
+
+    #[test]
+    fn interfaces_with_a_device_are_counted_and_else_all() {
+        let dir = tempfile::tempdir().unwrap();
+        let net = dir.path().join("sys/class/net");
+        fs::create_dir_all(net.join("br0")).unwrap();
+        fs::create_dir_all(net.join("eth0")).unwrap();
+        let sum = |dir: &Path| {
+            let mut counted = Counted::new(dir);
+            network(NET, |name| counted.is_counted(name))
+        };
+        assert_eq!(sum(dir.path()), [502_696_571, 18_407, 1_168_332, 11_128]);
+        fs::create_dir(net.join("eth0/device")).unwrap();
+        assert_eq!(sum(dir.path()), [502_696_566, 18_401, 1_168_325, 11_120]);
+    }
+
+    #[test]
+    fn frequencies_by_cpufreq_first() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("proc")).unwrap();
+        let cpuinfo = "processor : 0\ncpu MHz\t\t: 2300.512\nprocessor : 1\ncpu MHz\t\t: 800.000\n";
+        fs::write(dir.path().join("proc/cpuinfo"), cpuinfo).unwrap();
+        let mut mhz = Vec::new();
+        Clock::open(dir.path()).read(&mut mhz);
+        assert_eq!(mhz, [2300, 800]);
+        let cpufreq = dir.path().join("sys/devices/system/cpu/cpu0/cpufreq");
+        fs::create_dir_all(&cpufreq).unwrap();
+        fs::write(cpufreq.join("scaling_cur_freq"), "1900000\n").unwrap();
+        Clock::open(dir.path()).read(&mut mhz);
+        assert_eq!(mhz, [1900]);
+        assert!(matches!(Clock::open(Path::new("/nonexistent")), Clock::Unknown));
+    }
+
+    #[test]
+    fn a_built_machine_from_its_start() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("proc")).unwrap();
+        fs::create_dir_all(dir.path().join("sys/block/vda")).unwrap();
+        let write = |file, text: &str| fs::write(dir.path().join("proc").join(file), text).unwrap();
+        write("stat", STAT);
+        write("meminfo", "MemTotal: 10 kB\nMemAvailable: 4 kB\n");
+        write("diskstats", DISKSTATS);
+        let mut system = System::open(dir.path()).unwrap();
+        assert!(!system.has_network() && system.clock().is_none());
+        system.start(Ns(5)).unwrap();
+        write("stat", &STAT.replace("cpu2 5", "cpu2 6"));
+        write("diskstats", &DISKSTATS.replace("vda 33359", "vda 33360"));
+        let totals = system.totals(Ns(9)).unwrap();
+        assert_eq!((totals.start, totals.span), (Ns::ZERO, Ns(4)));
+        let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        assert_eq!(totals.cpu_per_core, [Ns::ZERO, Ns::ZERO, Ns(tick)]);
+        assert_eq!(totals.disks.len(), 1);
+        assert_eq!((totals.disks[0].device, totals.disks[0].reads), (254 << 20, 1));
+        assert_eq!(totals.memory, Bytes(6 << 10));
+    }
+}

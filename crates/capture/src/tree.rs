@@ -1,0 +1,245 @@
+//! The command's processes: who they are, what they read and wrote, and - where there is no control
+//! group - their CPU time and memory.
+//!
+//! The kernel adds a process's counters to its parent's when the parent waits for it, so the sum
+//! over the living counts the dead too. Orphans come to us (we are a subreaper); their counters are
+//! taken before we wait for them. Not covered: children of a parent that ignores SIGCHLD, and of
+//! parents outside the tree.
+
+use crate::cgroup::Group;
+use gordon_units::{Bytes, Ns};
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+/// What the tree did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Totals {
+    pub(crate) cpu: Ns,
+    pub(crate) read: Bytes,
+    pub(crate) written: Bytes,
+}
+
+/// How the tree stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) totals: Totals,
+    pub(crate) resident: Bytes,
+    pub(crate) processes: u32,
+    /// Processes whose I/O we may not see.
+    pub(crate) hidden: u32,
+}
+
+/// The tree below one process.
+pub(crate) struct Tree {
+    root: u32,
+    /// Children we had before, which are none of the command's.
+    others: BTreeSet<u32>,
+    /// Of orphans we have waited for.
+    gone: Totals,
+    /// The most seen, so that a child caught between its end and its parent's wait does not make
+    /// the sum run back.
+    most: Totals,
+    tick: u64,
+    page: u64,
+}
+
+impl Tree {
+    /// The children of this process now: none of the tree.
+    pub(crate) fn others() -> BTreeSet<u32> {
+        own_children().into_iter().collect()
+    }
+
+    pub(crate) fn new(root: u32, others: BTreeSet<u32>) -> Self {
+        Self {
+            root,
+            others,
+            gone: Totals::default(),
+            most: Totals::default(),
+            tick: 1_000_000_000 / rustix::param::clock_ticks_per_second(),
+            page: rustix::param::page_size() as u64,
+        }
+    }
+
+    /// Moves all processes into `group`: the first, and those it has started meanwhile.
+    pub(crate) fn enter(&self, group: &Group) -> std::io::Result<()> {
+        let mut moved = BTreeSet::new();
+        loop {
+            let new: Vec<u32> = self.walk().into_iter().filter(|pid| moved.insert(*pid)).collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            new.into_iter().try_for_each(|pid| group.add(pid))?;
+        }
+    }
+
+    /// Reads all processes. With `group`, it knows them; else the tree is walked. Resident pages
+    /// are read where no group counts memory.
+    pub(crate) fn read(&mut self, group: Option<&Group>) -> Reading {
+        self.reap();
+        let members = group.and_then(Group::members);
+        let wants_resident = group.is_none_or(|group| group.memory().is_none());
+        let mut members = members.unwrap_or_else(|| self.walk());
+        // As a zombie it is in no group, but still counts.
+        if !members.contains(&self.root) {
+            members.push(self.root);
+        }
+        let mut reading = Reading { totals: self.gone, ..Reading::default() };
+        for pid in members {
+            let Some(stat) = stat(pid, self.tick) else { continue };
+            reading.processes += u32::from(!stat.zombie);
+            reading.totals.cpu += stat.cpu;
+            match io(pid) {
+                Ok(io) => {
+                    reading.totals.read += io.0;
+                    reading.totals.written += io.1;
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => reading.hidden += 1,
+                Err(_) => {}
+            }
+            if wants_resident {
+                reading.resident += resident(pid, self.page);
+            }
+        }
+        let (most, now) = (&mut self.most, reading.totals);
+        most.cpu = most.cpu.max(now.cpu);
+        most.read = most.read.max(now.read);
+        most.written = most.written.max(now.written);
+        reading.totals = *most;
+        reading
+    }
+
+    /// Takes what ended orphans did and waits for them.
+    fn reap(&mut self) {
+        for pid in self.adopted() {
+            let ended = |options| {
+                let pid = i32::try_from(pid).ok().and_then(Pid::from_raw)?;
+                let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | options;
+                waitid(WaitId::Pid(pid), options).ok()?
+            };
+            if ended(WaitIdOptions::NOWAIT).is_some() {
+                self.gone.cpu += stat(pid, self.tick).map_or(Ns::ZERO, |s| s.cpu);
+                let (read, written) = io(pid).unwrap_or_default();
+                self.gone.read += read;
+                self.gone.written += written;
+                ended(WaitIdOptions::empty());
+            }
+        }
+    }
+
+    /// Orphans of the tree that came to us.
+    fn adopted(&self) -> Vec<u32> {
+        let mut children = own_children();
+        children.retain(|pid| *pid != self.root && !self.others.contains(pid));
+        children
+    }
+
+    fn walk(&self) -> Vec<u32> {
+        let mut all: Vec<u32> = [self.root].into_iter().chain(self.adopted()).collect();
+        let parents = (!has_children_files()).then(parents);
+        let mut at = 0;
+        while at < all.len() {
+            let children = match &parents {
+                Some(parents) => parents.get(&all[at]).cloned().unwrap_or_default(),
+                None => children(all[at]),
+            };
+            all.extend(children);
+            at += 1;
+        }
+        all
+    }
+}
+
+fn own_children() -> Vec<u32> {
+    let own = std::process::id();
+    if has_children_files() { children(own) } else { parents().remove(&own).unwrap_or_default() }
+}
+
+/// Whether the kernel tells children (`CONFIG_PROC_CHILDREN`).
+fn has_children_files() -> bool {
+    fs::exists("/proc/thread-self/children").unwrap_or(false)
+}
+
+/// Children of every thread of a process.
+fn children(pid: u32) -> Vec<u32> {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let mut children = Vec::new();
+    for thread in threads.flatten() {
+        let text = fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+        children.extend(text.split_ascii_whitespace().filter_map(|p| p.parse::<u32>().ok()));
+    }
+    children
+}
+
+/// The children of every process of the machine.
+fn parents() -> BTreeMap<u32, Vec<u32>> {
+    let mut parents: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+        if let Some((pid, stat)) = pid.and_then(|pid| Some((pid, stat(pid, 1)?))) {
+            parents.entry(stat.parent).or_default().push(pid);
+        }
+    }
+    parents
+}
+
+struct Stat {
+    zombie: bool,
+    parent: u32,
+    cpu: Ns,
+}
+
+fn stat(pid: u32, tick: u64) -> Option<Stat> {
+    parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?, tick)
+}
+
+/// `pid (name) state parent ...`; the 12th to 15th behind the name are user and system time of the
+/// process and of the children it has waited for.
+fn parse_stat(text: &str, tick: u64) -> Option<Stat> {
+    let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+    let times = fields.get(11..15)?.iter().map(|f| f.parse::<u64>().unwrap_or(0));
+    Some(Stat {
+        zombie: matches!(fields[0], "Z" | "X"),
+        parent: fields[1].parse().ok()?,
+        cpu: Ns(times.sum::<u64>() * tick),
+    })
+}
+
+/// Bytes read and written by a process and the children it has waited for.
+fn io(pid: u32) -> std::io::Result<(Bytes, Bytes)> {
+    fs::read_to_string(format!("/proc/{pid}/io")).map(|text| parse_io(&text))
+}
+
+fn parse_io(text: &str) -> (Bytes, Bytes) {
+    let field = |key| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key));
+        Bytes(line.and_then(|n| n.trim().parse().ok()).unwrap_or(0))
+    };
+    (field("read_bytes:"), field("write_bytes:"))
+}
+
+fn resident(pid: u32, page: u64) -> Bytes {
+    let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    Bytes(pages * page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_with_parentheses() {
+        let text = "42 (a) b) (c) S 7 1 1 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 900 1 1";
+        let stat = parse_stat(text, 10_000_000).unwrap();
+        assert_eq!((stat.zombie, stat.parent, stat.cpu), (false, 7, Ns(1_100_000_000)));
+        assert!(parse_stat("42 (cut) S 7", 1).is_none());
+    }
+
+    #[test]
+    fn io_of_a_process() {
+        let text = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\n\
+                    cancelled_write_bytes: 1\n";
+        assert_eq!(parse_io(text), (Bytes(4096), Bytes(8192)));
+    }
+}

@@ -1,0 +1,190 @@
+//! What is counted was moved, and what is not ours is left alone.
+
+mod common;
+
+use gordon_probe::{
+    Access, CharacteriseConfig, Limits, Load, Op, Pattern, Point, ProbeError, Progress, Target,
+    TestFile, characterise, load,
+};
+use gordon_units::{Bytes, Ns};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+const MIB: u64 = 1 << 20;
+/// A limit that no test reaches.
+const DAY: Ns = Ns(86_400_000_000_000);
+
+fn file(folder: &Path) -> PathBuf {
+    let path = folder.join("file");
+    fs::write(&path, vec![7u8; 1 << 20]).expect("a file");
+    path
+}
+
+/// Ended by its bytes, not by its time.
+fn some(pattern: Pattern, op: Op, size: u64, depth: u32, bytes: u64) -> Load {
+    let limits = Limits { time: DAY, bytes, warm_up: Ns::ZERO };
+    Load { pattern, op, size, depth, span: MIB, seed: 3, limits }
+}
+
+fn survey(path: &Path, ops: &[Op]) -> CharacteriseConfig {
+    let points = ops.iter().flat_map(|op| {
+        [Pattern::Sequential, Pattern::Random].map(|pattern| Point {
+            pattern,
+            op: *op,
+            size: Bytes(64 << 10),
+            depth: 2,
+        })
+    });
+    CharacteriseConfig {
+        path: path.into(),
+        write: false,
+        span: Some(Bytes(MIB)),
+        points: points.collect(),
+        time: DAY,
+        warm_up: Ns(1_000_000),
+        bytes: Bytes(4 * MIB),
+        seed: 1,
+    }
+}
+
+#[test]
+fn sequential_writes_reach_every_place_once_a_round() {
+    let Some(folder) = common::folder("sequential_writes_reach_every_place") else { return };
+    let path = file(folder.path());
+    let target = Target::open(&path, Access::ReadWrite).unwrap();
+    // Half of the file: the other half stays.
+    let mut half = some(Pattern::Sequential, Op::Write, 16 << 10, 4, MIB / 2);
+    half.span = MIB / 2;
+    let done = load(&target, &half, &Progress::default()).unwrap();
+    assert_eq!((done.requests, done.bytes, done.latency.count()), (32, MIB / 2, 32));
+    assert!(done.elapsed > Ns::ZERO);
+    let now = fs::read(&path).unwrap();
+    let mut pages: Vec<&[u8]> = now[..1 << 19].chunks(4096).collect();
+    assert!(pages.iter().all(|page| *page != [7; 4096]));
+    pages.sort_unstable();
+    assert!(pages.windows(2).all(|two| two[0] != two[1]), "two pages are alike");
+    assert!(now[1 << 19..].iter().all(|byte| *byte == 7));
+}
+
+#[test]
+fn random_writes_follow_the_seed() {
+    let Some(folder) = common::folder("random_writes_follow_the_seed") else { return };
+    let changed = |seed| {
+        let path = file(folder.path());
+        let target = Target::open(&path, Access::ReadWrite).unwrap();
+        let random = Load { seed, ..some(Pattern::Random, Op::Write, 4096, 1, 64 << 10) };
+        assert_eq!(load(&target, &random, &Progress::default()).unwrap().requests, 16);
+        let now = fs::read(&path).unwrap();
+        now.chunks(4096).map(|page| *page != [7; 4096]).collect::<Vec<bool>>()
+    };
+    let one = changed(1);
+    assert!((8..=16).contains(&one.iter().filter(|changed| **changed).count()));
+    assert_eq!(one, changed(1));
+    assert_ne!(one, changed(2));
+}
+
+#[test]
+fn reads_change_nothing_and_end_by_their_bytes_and_by_their_time() {
+    let Some(folder) = common::folder("reads_change_nothing") else { return };
+    let path = file(folder.path());
+    let target = Target::open(&path, Access::ReadOnly).unwrap();
+    for depth in [1, 8] {
+        for pattern in [Pattern::Sequential, Pattern::Random] {
+            let done =
+                load(&target, &some(pattern, Op::Read, 4096, depth, MIB), &Progress::default());
+            assert_eq!(done.unwrap().requests, 256);
+        }
+    }
+    // No time at all: one for each that is outstanding.
+    let mut short = some(Pattern::Random, Op::Read, 4096, 8, u64::MAX);
+    short.limits.time = Ns::ZERO;
+    assert_eq!(load(&target, &short, &Progress::default()).unwrap().requests, 8);
+    // The warm-up comes before, and does not count: it is longer.
+    short.limits.warm_up = Ns(10_000_000);
+    assert_eq!(load(&target, &short, &Progress::default()).unwrap().requests, 8);
+    short.limits = Limits { time: Ns(20_000_000), bytes: u64::MAX, warm_up: Ns::ZERO };
+    let done = load(&target, &short, &Progress::default()).unwrap();
+    assert!(done.elapsed >= short.limits.time, "it goes on until the time is over");
+    let summary = done.latency.summary().unwrap();
+    assert!(summary.mean > 0.0 && summary.p50 <= summary.p99 && summary.p999 <= summary.max);
+    assert_eq!(fs::read(path).unwrap(), vec![7; 1 << 20]);
+}
+
+#[test]
+fn what_exists_is_only_read_unless_it_is_said() {
+    let Some(folder) = common::folder("what_exists_is_only_read") else { return };
+    let path = file(folder.path());
+    let mut asked = survey(&path, &[Op::Read, Op::Write]);
+    let told = characterise(&asked, &Progress::default()).unwrap_err();
+    assert!(matches!(told, ProbeError::Kept(_)), "{told}");
+    assert!(told.to_string().contains("destroys what is there\n  try: "), "{told}");
+    let report = characterise(&survey(&path, &[Op::Read]), &Progress::default()).unwrap();
+    assert_eq!((report.points.len(), report.scratch), (2, false));
+    let target = Target::open(&path, Access::ReadOnly).unwrap();
+    let write = some(Pattern::Random, Op::Write, 4096, 1, MIB);
+    assert!(matches!(load(&target, &write, &Progress::default()), Err(ProbeError::ReadOnly(_))));
+    assert_eq!(fs::read(&path).unwrap(), vec![7; 1 << 20]);
+    asked.write = true;
+    let report = characterise(&asked, &Progress::default()).unwrap();
+    assert!(report.points.iter().all(|point| point.requests == 64 && point.bandwidth_mb_s > 0.0));
+    assert_ne!(fs::read(&path).unwrap(), vec![7; 1 << 20]);
+    assert_eq!(fs::metadata(path).unwrap().len(), 1 << 20);
+}
+
+#[test]
+fn a_scratch_file_is_full_and_leaves_nothing() {
+    let Some(folder) = common::folder("a_scratch_file_leaves_nothing") else { return };
+    let empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
+    let both = survey(folder.path(), &[Op::Read, Op::Write]);
+    let report = characterise(&both, &Progress::default()).unwrap();
+    assert_eq!((report.points.len(), report.scratch, report.span_bytes), (4, true, MIB));
+    assert!(empty());
+    let place = TestFile::open(folder.path(), false, Some(MIB)).unwrap();
+    assert!(empty(), "it has a name, which a kill would leave");
+    assert_eq!(place.target.capacity(), MIB);
+    let progress = Progress::default();
+    progress.stop.store(true, Ordering::Relaxed);
+    let asked = survey(folder.path(), &[Op::Read]);
+    assert!(matches!(characterise(&asked, &progress), Err(ProbeError::Interrupted)));
+    assert!(empty());
+    // A name that nothing has is not another place on the same device.
+    for name in ["none", "no/where"] {
+        let nowhere = survey(&folder.path().join(name), &[Op::Read]);
+        assert!(matches!(
+            characterise(&nowhere, &Progress::default()),
+            Err(ProbeError::Missing(_))
+        ));
+    }
+    assert!(empty());
+}
+
+#[test]
+fn what_cannot_be_asked_is_said() {
+    let Some(folder) = common::folder("what_cannot_be_asked_is_said") else { return };
+    let target = Target::open(&file(folder.path()), Access::ReadOnly).unwrap();
+    let read = some(Pattern::Random, Op::Read, 4096, 1, MIB);
+    for (wrong, why) in [
+        (Load { size: 4095, ..read }, "not whole sectors"),
+        (Load { size: 0, ..read }, "not whole sectors"),
+        (Load { size: 2 * MIB, ..read }, "requests of 2MiB in 1MiB"),
+        (Load { span: 2 * MIB, ..read }, "in 2MiB of"),
+        (Load { depth: 0, ..read }, "0 requests outstanding"),
+        (Load { depth: 100_000, ..read }, "100000 requests outstanding"),
+        (Load { size: 1 << 40, span: 1 << 40, ..read }, "requests of"),
+    ] {
+        let error = load(&target, &wrong, &Progress::default()).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains("\n  try: "), "{error}");
+    }
+    let large = folder.path().join("large");
+    fs::File::create(&large).unwrap().set_len(8 * MIB).unwrap();
+    let target = Target::open(&large, Access::ReadOnly).unwrap();
+    assert!(target.description().sparse);
+    let much = Load { size: 8 * MIB, span: 8 * MIB, depth: 1024, ..read };
+    let error = load(&target, &much, &Progress::default()).unwrap_err().to_string();
+    assert!(error.contains("1024 of 8MiB take more memory than 4GiB"), "{error}");
+    let mut asked = survey(folder.path(), &[Op::Read]);
+    asked.span = Some(Bytes(1 << 60));
+    let told = characterise(&asked, &Progress::default()).unwrap_err().to_string();
+    assert!(told.contains("are free"), "{told}");
+}

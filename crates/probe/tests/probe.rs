@@ -1,0 +1,136 @@
+//! What is asked for is what happens, in its order and after its pauses.
+
+mod common;
+
+use gordon_probe::{Access, Kind, Op, Probe, ProbeError, Progress, Target, TimedProbe, probe};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+const LEN: usize = 1 << 20;
+
+fn file(folder: &Path) -> std::path::PathBuf {
+    let path = folder.join("file");
+    fs::write(&path, vec![7u8; LEN]).expect("a file");
+    path
+}
+
+fn at(op: Op, offset: u64, len: u64, think_ns: u64) -> Probe {
+    Probe { op: Some(op), offset, len, think_ns }
+}
+
+#[test]
+fn requests_come_one_after_the_other() {
+    let Some(folder) = common::folder("requests_come_one_after_the_other") else { return };
+    let path = file(folder.path());
+    let target = Target::open(&path, Access::ReadOnly).unwrap();
+    let about = target.description();
+    assert_eq!((about.kind, about.capacity, about.sparse), (Kind::File, LEN as u64, false));
+    let think = 3_000_000;
+    let probes = [
+        at(Op::Read, 0, 4096, 0),
+        at(Op::Read, 64 << 10, 64 << 10, think),
+        at(Op::Read, 0, LEN as u64, 0),
+    ];
+    let progress = Progress::default();
+    let timed = probe(&target, &probes, &progress).unwrap();
+    assert_eq!(progress.done.load(Ordering::Relaxed), 3);
+    let mut before = 0;
+    for (TimedProbe { issued_ns, completed_ns }, asked) in timed.into_iter().zip(probes) {
+        assert!(issued_ns >= before + asked.think_ns, "{issued_ns} after {before}: {asked:?}");
+        assert!(completed_ns > issued_ns);
+        before = completed_ns;
+    }
+    assert_eq!(fs::read(path).unwrap(), vec![7; LEN]);
+}
+
+#[test]
+fn writes_change_what_they_name_and_nothing_else() {
+    let Some(folder) = common::folder("writes_change_what_they_name") else { return };
+    let path = file(folder.path());
+    let target = Target::open(&path, Access::ReadWrite).unwrap();
+    let probes = [at(Op::Write, 8192, 4096, 0), at(Op::Write, 16384, 8192, 0)];
+    probe(&target, &probes, &Progress::default()).unwrap();
+    let now = fs::read(path).unwrap();
+    let pages: Vec<&[u8]> = now.chunks(4096).collect();
+    for (number, page) in pages.iter().enumerate() {
+        assert_eq!([2, 4, 5].contains(&number), *page != [7; 4096], "page {number}");
+    }
+    // No two alike, and none that compression makes smaller: all values come about equally often.
+    assert!(pages[2] != pages[4] && pages[4] != pages[5]);
+    let most = (0..=255u8).map(|byte| pages[4].iter().filter(|b| **b == byte).count()).max();
+    assert!(most < Some(50), "{most:?} of 4096");
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_happens() {
+    let Some(folder) = common::folder("what_cannot_be_is_refused") else { return };
+    let path = file(folder.path());
+    let target = Target::open(&path, Access::ReadWrite).unwrap();
+    let fine = at(Op::Write, 0, 4096, 0);
+    for wrong in [
+        at(Op::Read, 1, 4096, 0),
+        at(Op::Read, 0, 4097, 0),
+        at(Op::Read, 0, 0, 0),
+        at(Op::Read, LEN as u64, 4096, 0),
+        at(Op::Read, u64::MAX - 4095, 4096, 0),
+    ] {
+        let error = probe(&target, &[fine, wrong], &Progress::default()).unwrap_err();
+        assert!(matches!(error, ProbeError::Range { number: 2, .. }), "{error}");
+    }
+    let target = Target::open(&path, Access::ReadOnly).unwrap();
+    let error = probe(&target, &[fine], &Progress::default()).unwrap_err();
+    assert!(matches!(error, ProbeError::ReadOnly(_)), "{error}");
+    let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
+    let error = probe(&target, &[flush], &Progress::default()).unwrap_err();
+    assert!(matches!(error, ProbeError::ReadOnly(_)), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), vec![7; LEN]);
+}
+
+#[test]
+fn a_flush_comes_after_what_it_makes_durable() {
+    let Some(folder) = common::folder("a_flush_comes_after") else { return };
+    let path = file(folder.path());
+    let target = Target::open(&path, Access::ReadWrite).unwrap();
+    let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
+    let timed = probe(&target, &[at(Op::Write, 0, 4096, 0), flush], &Progress::default()).unwrap();
+    assert_eq!(timed.len(), 2);
+    assert!(timed[0].completed_ns <= timed[1].issued_ns);
+    assert_ne!(fs::read(path).unwrap()[..4096], vec![7; 4096]);
+}
+
+#[test]
+fn a_stop_ends_it_in_the_midst_of_a_pause() {
+    let Some(folder) = common::folder("a_stop_ends_it") else { return };
+    let target = Target::open(&file(folder.path()), Access::ReadOnly).unwrap();
+    let progress = Progress::default();
+    let probes = [at(Op::Read, 0, 4096, 0), at(Op::Read, 0, 4096, u64::MAX / 4)];
+    let ended = std::thread::scope(|scope| {
+        let work = scope.spawn(|| probe(&target, &probes, &progress));
+        while progress.done.load(Ordering::Relaxed) < 1 {
+            std::thread::yield_now();
+        }
+        progress.stop.store(true, Ordering::Relaxed);
+        work.join().unwrap()
+    });
+    assert!(matches!(ended, Err(ProbeError::Interrupted)));
+}
+
+#[test]
+fn what_is_no_storage_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |path: &Path| Target::open(path, Access::ReadOnly).unwrap_err();
+    let told = open(folder.path()).to_string();
+    assert!(told.contains("neither a regular file nor a block device\n  try: "), "{told}");
+    assert!(matches!(open(Path::new("/dev/null")), ProbeError::Kind(_)));
+    assert!(matches!(open(&folder.path().join("none")), ProbeError::Missing(_)));
+    let memory = Path::new("/dev/shm");
+    if !fs::read_to_string("/proc/mounts").is_ok_and(|text| text.contains("tmpfs /dev/shm tmpfs")) {
+        gordon_testkit::skipped("what_is_no_storage_is_refused: no tmpfs at /dev/shm");
+        return;
+    }
+    let folder = tempfile::tempdir_in(memory).unwrap();
+    let told = open(&file(folder.path())).to_string();
+    assert!(told.contains("does not do direct I/O"), "{told}");
+    assert!(told.contains("\n  try: a path on a disk"), "{told}");
+}

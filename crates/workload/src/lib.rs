@@ -1,0 +1,11 @@
+//! Generated workloads: block logs of web servers, SURGE and SPECweb99.
+
+mod distributions;
+mod error;
+mod request;
+mod specweb99;
+mod surge;
+mod web;
+
+pub use error::WorkloadError;
+pub use web::{Kinds, PAGE, WebConfig, WebReport, Workload, generate};
