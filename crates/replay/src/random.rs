@@ -1,11 +1,8 @@
-//! Seeded random numbers: one stream for each component, the same on every machine.
-//!
-//! Xoshiro256++ (Blackman and Vigna, 2018); streams of one seed are 2^192 numbers apart.
+//! The random streams of a run: one for each component, so that none changes with another's use.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
+pub use gordon_units::RandomStream as Random;
 
-/// Who draws.
+/// The component that draws from a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
     /// Addresses of a synthetic load.
@@ -16,69 +13,8 @@ pub enum Component {
     Amplification,
 }
 
-/// A stream of random numbers.
-#[derive(Clone, Debug)]
-pub struct Random(Xoshiro256PlusPlus);
-
-impl Random {
-    /// The stream of `component` under `seed`.
-    pub fn new(seed: u64, component: Component) -> Self {
-        let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
-        for _ in 0..component as u32 {
-            generator.long_jump();
-        }
-        Self(generator)
-    }
-
-    /// 64 random bits.
-    #[inline]
-    pub fn bits(&mut self) -> u64 {
-        self.0.next_u64()
-    }
-
-    /// Uniform in `0..bound`, by multiplication; off by less than `bound` / 2^64.
-    #[inline]
-    #[allow(clippy::cast_possible_truncation)] // the high half is below `bound`
-    pub fn below(&mut self, bound: u64) -> u64 {
-        ((u128::from(self.bits()) * u128::from(bound)) >> 64) as u64
-    }
-
-    /// Uniform in [0, 1), a multiple of 2^-53.
-    #[inline]
-    #[allow(clippy::cast_precision_loss)] // 53 bits fit
-    pub fn unit(&mut self) -> f64 {
-        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// True with probability `share`.
-    #[inline]
-    pub fn chance(&mut self, share: f64) -> bool {
-        self.unit() < share
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn streams_differ_and_repeat() {
-        let draw = |seed, component| {
-            let mut random = Random::new(seed, component);
-            [random.bits(), random.bits(), random.bits()]
-        };
-        assert_eq!(draw(1, Component::Address), draw(1, Component::Address));
-        assert_ne!(draw(1, Component::Address), draw(1, Component::Choice));
-        assert_ne!(draw(1, Component::Address), draw(2, Component::Address));
-    }
-
-    #[test]
-    fn below_is_uniform() {
-        let mut random = Random::new(7, Component::Address);
-        let mut counts = [0u32; 10];
-        (0..100_000).for_each(|_| counts[usize::try_from(random.below(10)).unwrap()] += 1);
-        // Standard deviation 95.
-        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 500), "{counts:?}");
-        assert!((0..1000).all(|_| (0.0..1.0).contains(&random.unit())));
+impl From<Component> for u32 {
+    fn from(component: Component) -> Self {
+        component as Self
     }
 }

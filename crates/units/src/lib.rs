@@ -3,8 +3,9 @@
 //! Whole quantities ([`Ns`], [`Bytes`]) are exact integers; physical ones ([`Watts`], [`Joules`],
 //! [`Hertz`], [`Volts`]) are floats. Each parses from text with a unit and prints as such text:
 //! `64KiB`, `1.5GB`, `25us`, `2.4GHz`, `19W`. Decimal prefixes are powers of ten; `Ki`, `Mi`, ...
-//! are powers of two. [`Progress`] lets one thread watch the work of another. The crate does no
-//! I/O, does not allocate, and has no dependencies (`serde` is optional).
+//! are powers of two. [`Progress`] lets one thread watch the work of another. [`SplitMix64`] and
+//! [`RandomStream`] are the random numbers of all crates. The crate does no I/O and does not
+//! allocate. `serde` is optional.
 #![no_std]
 
 #[cfg(feature = "serde")]
@@ -16,6 +17,7 @@ mod ids;
 mod parse;
 mod progress;
 mod random;
+mod random_stream;
 #[cfg(feature = "serde")]
 mod schema;
 #[cfg(feature = "serde")]
@@ -30,6 +32,7 @@ pub use ids::{BlockId, Lpn, Ppn};
 pub use parse::ParseError;
 pub use progress::{Progress, Stopped};
 pub use random::{SplitMix64, splitmix64};
+pub use random_stream::RandomStream;
 #[cfg(feature = "serde")]
 pub use sourced::{Source, Sourced};
 pub use whole::{Bytes, HumanSize, Ns};

@@ -2,7 +2,7 @@
 //! same numbers for a seed on every machine.
 //!
 //! It serves state machines without an operating system, fault injection and tests. Workloads use
-//! xoshiro256++ instead, whose jump function gives independent streams.
+//! [`RandomStream`](crate::RandomStream) instead, which has independent streams.
 
 /// Added to the state at each step: 2^64 divided by the golden ratio.
 const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
