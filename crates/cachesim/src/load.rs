@@ -9,7 +9,8 @@ use gordon_replay::numbers::Numbers;
 use gordon_replay::results::report::LeftOut;
 use gordon_trace::BlockOp;
 use gordon_trace::formats::{
-    self, Counts, Format, InputNote, Io, Object, Objects, Opened, Options, Order, Reader,
+    self, Format, InputNote, ObjectReader, ObjectRequest, OpenedTrace, Order, ReadCounts,
+    ReadOptions, RequestReader, TraceRequest,
 };
 use gordon_units::{Ns, Progress};
 
@@ -48,16 +49,16 @@ pub(super) struct Stamp {
 }
 
 enum From {
-    Objects(Objects, Vec<Object>),
+    Objects(ObjectReader, Vec<ObjectRequest>),
     Blocks(Blocks),
 }
 
 /// A block trace.
 struct Blocks {
-    reader: Reader,
+    reader: RequestReader,
     /// Each request is one object.
     whole: bool,
-    ios: Vec<Io>,
+    ios: Vec<TraceRequest>,
     /// The request of `ios` that is cut into pages.
     at: usize,
     /// Where the rest of it starts, if it was begun.
@@ -124,10 +125,10 @@ impl Load {
             return Err(ReplayError::impossible("trace.repeat", why, "1"));
         }
         // An object is as large as it is; pages are of whole sectors.
-        let options = Options { exact: whole, ..trace.options(Order::Strict)? };
+        let options = ReadOptions { exact: whole, ..trace.options(Order::Strict)? };
         let from = match formats::open_any(path, trace.format, &options, ahead)? {
-            Opened::Objects(objects) => From::Objects(objects, Vec::new()),
-            Opened::Blocks(reader) => From::Blocks(Blocks {
+            OpenedTrace::Objects(objects) => From::Objects(objects, Vec::new()),
+            OpenedTrace::Blocks(reader) => From::Blocks(Blocks {
                 reader,
                 whole,
                 ios: Vec::new(),
@@ -212,7 +213,7 @@ impl Load {
     }
 
     /// The format, and what was read and left out.
-    fn counts(&self) -> (Format, Counts) {
+    fn counts(&self) -> (Format, ReadCounts) {
         match &self.from {
             From::Objects(objects, _) => (objects.format(), objects.counts()),
             From::Blocks(blocks) => (blocks.reader.format(), blocks.reader.counts()),
@@ -331,13 +332,13 @@ impl Blocks {
     }
 
     /// A request as one object: its first byte names it.
-    fn object(&mut self, io: &Io) -> Request {
+    fn object(&mut self, io: &TraceRequest) -> Request {
         let key = self.key(io.device, io.offset.0, SECTOR.0);
         Request { key, next: NEVER, size: io.len.0, asked: io.len.0 }
     }
 
     /// Pages of a request, from where it was left to where the batch is full.
-    fn pages(&mut self, io: &Io, batch: &mut Vec<Request>, full: usize) {
+    fn pages(&mut self, io: &TraceRequest, batch: &mut Vec<Request>, full: usize) {
         let end = io.offset.0 + io.len.0;
         let mut from = self.rest.unwrap_or(io.offset.0);
         while from < end {

@@ -5,7 +5,7 @@
 //! log. It works in the current folder, which should be on a real disk.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
-use gordon_capture::{CaptureError, CaptureOptions, Quiet, record};
+use gordon_capture::{CaptureError, CaptureOptions, NoObserver, record};
 use gordon_trace::{BlockIo, Trace};
 use gordon_units::{Bytes, Ns};
 use std::fs;
@@ -53,7 +53,7 @@ fn one(dir: &Path, name: &str, script: &str, interval: Ns) -> Result<(), Capture
     let out = dir.join(format!("{name}-{interval}.trace"));
     let mut options = CaptureOptions::new(out, ["sh", "-c", script]);
     options.interval = interval;
-    let manifest = record(&options, &mut Quiet)?.manifest;
+    let manifest = record(&options, &mut NoObserver)?.manifest;
     let block = manifest.part("block.parquet");
     let (requests, bytes) = block.map_or((0, 0), |part| (part.rows, part.bytes));
     let (wall, cost) = (manifest.duration.as_secs(), manifest.capture_cpu.as_secs());

@@ -7,7 +7,7 @@
 //! the first that has it. A version 2 child gets a controller only if its parent hands it on, so
 //! the nearest ancestor that hands on the memory controller is asked first.
 
-use crate::own::{self, OwnName};
+use crate::owner_tag::{self, OwnerTag};
 use gordon_units::{Bytes, Ns};
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) struct Hierarchies {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hierarchy {
     mount: PathBuf,
-    own: PathBuf,
+    own_group: PathBuf,
 }
 
 impl Hierarchies {
@@ -64,9 +64,9 @@ impl Hierarchies {
                 });
                 let Some(path) = path else { continue };
                 // What is mounted may be a group below the root: then ours lies within it.
-                let own = Path::new(path).strip_prefix(base).unwrap_or(Path::new(""));
+                let own_group = Path::new(path).strip_prefix(base).unwrap_or(Path::new(""));
                 let mount = root.join(mount.trim_start_matches('/'));
-                place.get_or_insert(Hierarchy { mount, own: own.to_owned() });
+                place.get_or_insert(Hierarchy { mount, own_group: own_group.to_owned() });
             }
         }
         found
@@ -76,7 +76,7 @@ impl Hierarchies {
 impl Hierarchy {
     /// Groups a child may be made in: ours, and those around it.
     fn parents(&self) -> Vec<PathBuf> {
-        self.own.ancestors().map(|path| self.mount.join(path)).collect()
+        self.own_group.ancestors().map(|path| self.mount.join(path)).collect()
     }
 
     /// The same in the order in which a version 2 child is tried.
@@ -92,13 +92,13 @@ impl Hierarchy {
 
 /// A folder of a control group file system, removed when dropped.
 #[derive(Debug)]
-struct Dir(PathBuf);
+struct GroupDir(PathBuf);
 
-impl Dir {
+impl GroupDir {
     fn create(parents: &[PathBuf], name: &str) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for parent in parents {
-            own::remove_stale(parent);
+            owner_tag::remove_stale(parent);
             let dir = Self(parent.join(name));
             match fs::create_dir(&dir.0) {
                 Ok(()) => return Ok(dir),
@@ -117,7 +117,7 @@ impl Dir {
     }
 }
 
-impl Drop for Dir {
+impl Drop for GroupDir {
     fn drop(&mut self) {
         // Refused while processes are left in it; the next capture removes it then. One that has
         // just ended keeps it busy for a moment.
@@ -135,19 +135,19 @@ impl Drop for Dir {
 
 /// The command's control group.
 #[derive(Debug, Default)]
-pub(crate) struct Group {
-    v2: Option<Dir>,
-    cpuacct: Option<Dir>,
-    memory: Option<Dir>,
+pub(crate) struct CommandGroup {
+    v2: Option<GroupDir>,
+    cpuacct: Option<GroupDir>,
+    memory: Option<GroupDir>,
 }
 
-impl Group {
+impl CommandGroup {
     /// Makes the groups that can be made. The texts say which cannot, and why.
     pub(crate) fn create(hierarchies: &Hierarchies) -> (Self, Vec<String>) {
-        let name = OwnName::current().to_string();
+        let name = OwnerTag::current().to_string();
         let mut group = Self::default();
         let mut whys = Vec::new();
-        let mut make = |parents: Vec<PathBuf>, kind: &str| match Dir::create(&parents, &name) {
+        let mut make = |parents: Vec<PathBuf>, kind: &str| match GroupDir::create(&parents, &name) {
             Ok(dir) => Some(dir),
             Err(e) => {
                 whys.push(format!("no control group ({kind}): {e}"));
@@ -169,7 +169,7 @@ impl Group {
         (group, whys)
     }
 
-    fn all(&self) -> impl Iterator<Item = &Dir> {
+    fn all(&self) -> impl Iterator<Item = &GroupDir> {
         [&self.v2, &self.cpuacct, &self.memory].into_iter().flatten()
     }
 
@@ -198,15 +198,16 @@ impl Group {
 
     /// CPU time used in it.
     pub(crate) fn cpu(&self) -> Option<Ns> {
-        let v2 = |dir: &Dir| keyed(&dir.read("cpu.stat")?, "usage_usec").map(|us| Ns(us * 1000));
-        let v1 = |dir: &Dir| dir.number("cpuacct.usage").map(Ns);
+        let v2 =
+            |dir: &GroupDir| keyed(&dir.read("cpu.stat")?, "usage_usec").map(|us| Ns(us * 1000));
+        let v1 = |dir: &GroupDir| dir.number("cpuacct.usage").map(Ns);
         self.v2.as_ref().and_then(v2).or_else(|| self.cpuacct.as_ref().and_then(v1))
     }
 
     /// Memory charged to it.
     pub(crate) fn memory(&self) -> Option<Bytes> {
-        let v2 = |dir: &Dir| dir.number("memory.current");
-        let v1 = |dir: &Dir| dir.number("memory.usage_in_bytes");
+        let v2 = |dir: &GroupDir| dir.number("memory.current");
+        let v1 = |dir: &GroupDir| dir.number("memory.usage_in_bytes");
         let found = self.v2.as_ref().and_then(v2);
         found.or_else(|| self.memory.as_ref().and_then(v1)).map(Bytes)
     }
@@ -270,11 +271,11 @@ mod tests {
 
     #[test]
     fn version_2_takes_the_nearest_parent_that_hands_memory_on() {
-        let own = "user.slice/user-0.slice/session-1.scope";
+        let own_group = "user.slice/user-0.slice/session-1.scope";
         let dir = tree(&[
             ("proc/self/mountinfo", V2),
-            ("proc/self/cgroup", &format!("0::/{own}\n")),
-            (&format!("sys/fs/cgroup/{own}/cgroup.subtree_control"), ""),
+            ("proc/self/cgroup", &format!("0::/{own_group}\n")),
+            (&format!("sys/fs/cgroup/{own_group}/cgroup.subtree_control"), ""),
             ("sys/fs/cgroup/user.slice/user-0.slice/cgroup.subtree_control", "memory pids\n"),
             ("sys/fs/cgroup/user.slice/cgroup.subtree_control", "cpu io memory pids\n"),
             ("sys/fs/cgroup/cgroup.subtree_control", "cpuset cpu io memory\n"),
@@ -285,7 +286,7 @@ mod tests {
             .iter()
             .map(|p| p.strip_prefix(dir.path().join("sys/fs/cgroup")).unwrap().to_str().unwrap())
             .collect();
-        assert_eq!(relative, ["user.slice/user-0.slice", "user.slice", "", own]);
+        assert_eq!(relative, ["user.slice/user-0.slice", "user.slice", "", own_group]);
         assert_eq!((found.cpuacct, found.memory), (None, None));
     }
 
@@ -293,7 +294,10 @@ mod tests {
     fn version_1_by_controller_and_a_mount_below_the_root() {
         let groups = "9:memory:/jobs/7\n2:cpu,cpuacct:/a\n0::/\n";
         let found = Hierarchies::parse(V1, groups, Path::new("/"));
-        let at = |mount: &str, own: &str| Hierarchy { mount: mount.into(), own: own.into() };
+        let at = |mount: &str, own_group: &str| Hierarchy {
+            mount: mount.into(),
+            own_group: own_group.into(),
+        };
         assert_eq!(found.v2, Some(at("/sys/fs/cgroup/unified", "")));
         assert_eq!(found.cpuacct, Some(at("/sys/fs/cgroup/cpu,cpuacct", "a")));
         assert_eq!(found.memory, Some(at("/sys/fs/cgroup/memory", "7")));
@@ -307,7 +311,8 @@ mod tests {
             ("g/cgroup.procs", "12\n34\n"),
             ("g/memory.max", "max\n"),
         ]);
-        let group = Group { v2: Some(Dir(dir.path().join("g"))), ..Group::default() };
+        let group =
+            CommandGroup { v2: Some(GroupDir(dir.path().join("g"))), ..CommandGroup::default() };
         assert_eq!(group.cpu(), Some(Ns(1_234_567_000)));
         assert_eq!(group.memory(), Some(Bytes(4096)));
         assert_eq!(group.members(), Some(vec![12, 34]));
@@ -319,17 +324,17 @@ mod tests {
     #[test]
     fn a_group_without_controllers_says_so() {
         let dir = tree(&[("v2/cpu.stat", "usage_usec 5\n"), ("mem/memory.usage_in_bytes", "7\n")]);
-        let at = |name: &str| Some(Dir(dir.path().join(name)));
-        let group = Group { v2: at("v2"), cpuacct: None, memory: at("mem") };
+        let at = |name: &str| Some(GroupDir(dir.path().join(name)));
+        let group = CommandGroup { v2: at("v2"), cpuacct: None, memory: at("mem") };
         assert_eq!((group.cpu(), group.memory()), (Some(Ns(5000)), Some(Bytes(7))));
-        let bare = Group { v2: at("v2"), ..Group::default() };
+        let bare = CommandGroup { v2: at("v2"), ..CommandGroup::default() };
         assert!(bare.limit(Bytes(1)).is_err());
     }
 
     #[test]
     fn nothing_mounted() {
         let dir = tree(&[]);
-        let (group, whys) = Group::create(&Hierarchies::find(dir.path()));
+        let (group, whys) = CommandGroup::create(&Hierarchies::find(dir.path()));
         assert!(group.is_empty() && group.members().is_none());
         assert_eq!(whys, ["no control groups are mounted"]);
     }

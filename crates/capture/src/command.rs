@@ -1,10 +1,10 @@
 //! The traced command: its start, its processes, its numbers and its end.
 
-use crate::cgroup::{Group, Hierarchies};
+use crate::cgroup::{CommandGroup, Hierarchies};
 use crate::error::CaptureError;
-use crate::observer::Notes;
-use crate::tree::Tree;
-use gordon_trace::{Columns, CommandSample, End, Kind};
+use crate::observer::ProblemLog;
+use crate::process_tree::ProcessTree;
+use gordon_trace::{ColumnKind, Columns, CommandEnd, CommandSample};
 use gordon_units::Bytes;
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::process::{Pid, PidfdFlags, child_subreaper, getpid, pidfd_open, set_child_subreaper};
@@ -15,20 +15,20 @@ use std::path::Path;
 use std::process::Child;
 
 /// The command, before and after its start.
-pub(crate) struct Command {
-    group: Option<Group>,
+pub(crate) struct TracedCommand {
+    group: Option<CommandGroup>,
     others: BTreeSet<u32>,
-    running: Option<Running>,
+    running: Option<RunningCommand>,
     limited: bool,
     /// Whether we said that I/O of some processes is not seen.
-    told_hidden: bool,
+    reported_hidden: bool,
     _subreaper: Subreaper,
 }
 
-struct Running {
+struct RunningCommand {
     child: Child,
     pidfd: OwnedFd,
-    tree: Tree,
+    tree: ProcessTree,
 }
 
 /// Orphans come to this process while it lives.
@@ -54,10 +54,10 @@ impl Drop for Subreaper {
 
 const COMMAND: &str = "control group of the command";
 
-impl Command {
+impl TracedCommand {
     /// Makes what the command will be measured with, and says so in `columns`.
-    pub(crate) fn prepare(root: &Path, notes: &mut Notes<'_>, columns: &mut Columns) -> Self {
-        let (group, whys) = Group::create(&Hierarchies::find(root));
+    pub(crate) fn prepare(root: &Path, notes: &mut ProblemLog<'_>, columns: &mut Columns) -> Self {
+        let (group, whys) = CommandGroup::create(&Hierarchies::find(root));
         let group = (!group.is_empty()).then_some(group);
         if group.as_ref().is_none_or(|g| g.cpu().is_none()) {
             notes.unavailable(
@@ -70,7 +70,7 @@ impl Command {
             others: BTreeSet::new(),
             running: None,
             limited: false,
-            told_hidden: false,
+            reported_hidden: false,
             _subreaper: Subreaper::new(),
         };
         command.describe(columns);
@@ -80,26 +80,27 @@ impl Command {
     /// Says in `columns` how its numbers are obtained.
     fn describe(&self, columns: &mut Columns) {
         let walked = "sum over its processes";
-        let source = |of: fn(&Group) -> Option<&'static str>| self.group.as_ref().and_then(of);
-        let cpu =
-            source(Group::cpu_source).map_or(format!("/proc/PID/stat, {walked}"), str::to_owned);
-        let memory = source(Group::memory_source);
+        let source =
+            |of: fn(&CommandGroup) -> Option<&'static str>| self.group.as_ref().and_then(of);
+        let cpu = source(CommandGroup::cpu_source)
+            .map_or(format!("/proc/PID/stat, {walked}"), str::to_owned);
+        let memory = source(CommandGroup::memory_source);
         let memory =
             memory.map_or(format!("resident pages in /proc/PID/statm, {walked}"), str::to_owned);
-        columns.set(&["command_cpu_ns"], Kind::Measured, &cpu);
-        columns.set(&["command_memory_bytes"], Kind::Measured, &memory);
+        columns.set(&["command_cpu_ns"], ColumnKind::Measured, &cpu);
+        columns.set(&["command_memory_bytes"], ColumnKind::Measured, &memory);
         columns.set(
             &["command_read_bytes"],
-            Kind::Measured,
+            ColumnKind::Measured,
             &format!("read_bytes of /proc/PID/io, {walked}"),
         );
         columns.set(
             &["command_write_bytes"],
-            Kind::Measured,
+            ColumnKind::Measured,
             &format!("write_bytes of /proc/PID/io, {walked}"),
         );
         let members = if self.group.is_some() { "cgroup.procs" } else { "children in /proc" };
-        columns.set(&["command_processes"], Kind::Measured, members);
+        columns.set(&["command_processes"], ColumnKind::Measured, members);
     }
 
     /// Limits its memory.
@@ -112,7 +113,7 @@ impl Command {
     /// Starts it, with our own input and output.
     pub(crate) fn start(&mut self, argv: &[OsString]) -> Result<(), CaptureError> {
         let name = argv[0].to_string_lossy().into_owned();
-        self.others = Tree::others();
+        self.others = ProcessTree::others();
         let mut command = std::process::Command::new(&argv[0]);
         let mut child = command.args(&argv[1..]).spawn().map_err(|source| match source.kind() {
             ErrorKind::NotFound => CaptureError::CommandNotFound(name.clone()),
@@ -127,13 +128,13 @@ impl Command {
             let what = "watching the command (Linux 5.3 or later is needed)".to_owned();
             CaptureError::System { what, source: e.into() }
         })?;
-        let tree = Tree::new(child.id(), std::mem::take(&mut self.others));
-        self.running = Some(Running { child, pidfd, tree });
+        let tree = ProcessTree::new(child.id(), std::mem::take(&mut self.others));
+        self.running = Some(RunningCommand { child, pidfd, tree });
         Ok(())
     }
 
     /// Moves it into its control group. It has run for some tens of microseconds by then.
-    pub(crate) fn enter_group(&mut self, notes: &mut Notes<'_>, columns: &mut Columns) {
+    pub(crate) fn enter_group(&mut self, notes: &mut ProblemLog<'_>, columns: &mut Columns) {
         let Some(group) = &self.group else { return };
         let Err(error) = self.running().tree.enter(group) else { return };
         self.group = None;
@@ -159,23 +160,23 @@ impl Command {
         self.running().pidfd.as_fd()
     }
 
-    fn running(&self) -> &Running {
+    fn running(&self) -> &RunningCommand {
         self.running.as_ref().expect("it was started")
     }
 
     /// Its totals; instructions and misses are left at zero.
-    pub(crate) fn sample(&mut self, notes: &mut Notes<'_>) -> CommandSample {
+    pub(crate) fn sample(&mut self, notes: &mut ProblemLog<'_>) -> CommandSample {
         let group = self.group.as_ref();
         let running = self.running.as_mut().expect("it was started");
         let reading = running.tree.read(group);
-        if reading.hidden > 0 && !self.told_hidden {
-            self.told_hidden = true;
+        if reading.hidden > 0 && !self.reported_hidden {
+            self.reported_hidden = true;
             let why = "a process of the command runs as another user; root would see it";
             notes.unavailable("I/O of all processes of the command", why);
         }
         CommandSample {
-            cpu: group.and_then(Group::cpu).unwrap_or(reading.totals.cpu),
-            memory: group.and_then(Group::memory).unwrap_or(reading.resident),
+            cpu: group.and_then(CommandGroup::cpu).unwrap_or(reading.totals.cpu),
+            memory: group.and_then(CommandGroup::memory).unwrap_or(reading.resident),
             read_bytes: reading.totals.read,
             write_bytes: reading.totals.written,
             processes: reading.processes,
@@ -184,17 +185,17 @@ impl Command {
     }
 
     /// Waits for its end.
-    pub(crate) fn wait(&mut self) -> io::Result<End> {
+    pub(crate) fn wait(&mut self) -> io::Result<CommandEnd> {
         let running = self.running.as_mut().expect("it was started");
         running.child.wait().map(end)
     }
 }
 
 /// How the command's end is told.
-fn end(status: std::process::ExitStatus) -> End {
+fn end(status: std::process::ExitStatus) -> CommandEnd {
     use std::os::unix::process::ExitStatusExt as _;
     match (status.code(), status.signal()) {
-        (Some(code), _) => End::Exited(code),
-        (None, signal) => End::Signalled(signal.unwrap_or(0)),
+        (Some(code), _) => CommandEnd::Exited(code),
+        (None, signal) => CommandEnd::Signalled(signal.unwrap_or(0)),
     }
 }

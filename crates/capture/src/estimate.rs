@@ -5,12 +5,12 @@ use gordon_units::Ns;
 
 /// The rates of a profile.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rates {
+pub(crate) struct ProfileRates {
     pub(crate) ipc: f64,
     pub(crate) mpki: f64,
 }
 
-impl Rates {
+impl ProfileRates {
     pub(crate) fn of(profile: &Profile) -> Self {
         Self {
             ipc: *profile.instructions_per_cycle,
@@ -21,14 +21,14 @@ impl Rates {
 
 /// Cycles so far: CPU time x frequency, interval by interval.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Estimate {
-    rates: Rates,
+pub(crate) struct CycleEstimate {
+    rates: ProfileRates,
     machine: f64,
     command: f64,
 }
 
-impl Estimate {
-    pub(crate) fn new(rates: Rates) -> Self {
+impl CycleEstimate {
+    pub(crate) fn new(rates: ProfileRates) -> Self {
         Self { rates, machine: 0.0, command: 0.0 }
     }
 
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn time_times_frequency_times_rate() {
-        let mut estimate = Estimate::new(Rates { ipc: 1.5, mpki: 2.0 });
+        let mut estimate = CycleEstimate::new(ProfileRates { ipc: 1.5, mpki: 2.0 });
         let before = Sample { cpu_per_core: vec![Ns(500)], ..Sample::default() };
         let mut now = Sample {
             cpu_per_core: vec![Ns(1_000_500), Ns(3_000_000)],

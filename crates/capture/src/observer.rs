@@ -3,7 +3,7 @@
 use gordon_trace::{Sample, Unavailable};
 
 /// Sees a capture go on. Every method does nothing unless it is written.
-pub trait Watch {
+pub trait CaptureObserver {
     /// The command runs, as process `pid`.
     fn started(&mut self, pid: u32) {
         let _ = pid;
@@ -20,18 +20,18 @@ pub trait Watch {
 
 /// Watches nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Quiet;
+pub struct NoObserver;
 
-impl Watch for Quiet {}
+impl CaptureObserver for NoObserver {}
 
 /// What was missing and went wrong.
-pub(crate) struct Notes<'a> {
-    pub(crate) watch: &'a mut dyn Watch,
+pub(crate) struct ProblemLog<'a> {
+    pub(crate) watch: &'a mut dyn CaptureObserver,
     pub(crate) warnings: Vec<String>,
     pub(crate) unavailable: Vec<Unavailable>,
 }
 
-impl Notes<'_> {
+impl ProblemLog<'_> {
     pub(crate) fn warn(&mut self, text: String) {
         self.watch.warning(&text);
         self.warnings.push(text);

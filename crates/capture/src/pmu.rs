@@ -27,15 +27,15 @@ pub(crate) struct Counters {
 /// What of the processor's counters can be had.
 #[derive(Default)]
 pub(crate) struct Pmu {
-    pub(crate) machine: Pair,
-    pub(crate) command: Pair,
+    pub(crate) machine: CounterPair,
+    pub(crate) command: CounterPair,
     /// What cannot be had, and why.
     pub(crate) missing: Vec<(&'static str, String)>,
 }
 
 /// Instructions and misses.
 #[derive(Default)]
-pub(crate) struct Pair {
+pub(crate) struct CounterPair {
     pub(crate) instructions: Option<Counters>,
     pub(crate) misses: Option<Counters>,
 }
@@ -57,11 +57,11 @@ impl Pmu {
                 None
             }
         };
-        let machine = Pair {
+        let machine = CounterPair {
             instructions: open("instructions", Counters::machine(Hardware::INSTRUCTIONS, &cpus)),
             misses: open("LLC misses", Counters::machine(Hardware::CACHE_MISSES, &cpus)),
         };
-        let command = Pair {
+        let command = CounterPair {
             instructions: open("command instructions", Counters::command(Hardware::INSTRUCTIONS)),
             misses: open("command LLC misses", Counters::command(Hardware::CACHE_MISSES)),
         };

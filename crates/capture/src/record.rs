@@ -1,18 +1,18 @@
 //! Runs a capture from the probing of the machine to the finished trace.
 
-use crate::block::{self, Logger};
+use crate::block::{self, BlockLogger};
 use crate::clock::{monotonic, own_cpu};
-use crate::command::Command;
+use crate::command::TracedCommand;
 use crate::error::CaptureError;
-use crate::estimate::{Estimate, Rates};
-use crate::machine;
-use crate::observer::{Notes, Watch};
+use crate::estimate::{CycleEstimate, ProfileRates};
+use crate::machine_counters::MachineCounters;
+use crate::machine_info;
+use crate::observer::{CaptureObserver, ProblemLog};
 use crate::pmu::{Counters, Pmu};
 use crate::signals::Signals;
-use crate::system::System;
 use gordon_trace::{
-    ActivityWriter, BLOCK_LOG, BlockWriter, Columns, Kind, Manifest, Part, Profile, Sample,
-    TraceError, TraceFolder,
+    ActivityWriter, BLOCK_LOG, BlockLog, BlockWriter, ColumnKind, Columns, Manifest, Profile,
+    Sample, TraceError, TraceFolder, TracePart,
 };
 use gordon_units::{Bytes, Ns};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -55,12 +55,12 @@ impl CaptureOptions {
 
 /// How a capture ended.
 #[derive(Clone, Debug, Serialize)]
-pub struct Outcome {
+pub struct CaptureOutcome {
     /// The command's status; 128 and the number of the signal that ended it.
     pub exit_status: i32,
     /// The trace's manifest.
     pub manifest: Manifest,
-    /// What was said to [`Watch::warning`].
+    /// What was said to [`CaptureObserver::warning`].
     pub warnings: Vec<String>,
 }
 
@@ -74,7 +74,10 @@ pub struct Outcome {
 /// # Errors
 /// Where the command cannot be started, or the trace cannot be written; then no trace is left, and
 /// a command that was started has ended.
-pub fn record(options: &CaptureOptions, watch: &mut dyn Watch) -> Result<Outcome, CaptureError> {
+pub fn record(
+    options: &CaptureOptions,
+    watch: &mut dyn CaptureObserver,
+) -> Result<CaptureOutcome, CaptureError> {
     if options.interval < SHORTEST {
         let why = format!("{} is too short; try {SHORTEST} or more", options.interval);
         return Err(CaptureError::Option { option: "interval", why });
@@ -86,7 +89,7 @@ pub fn record(options: &CaptureOptions, watch: &mut dyn Watch) -> Result<Outcome
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = TraceFolder::create(&options.out)?;
-    let mut notes = Notes { watch, warnings: Vec::new(), unavailable: Vec::new() };
+    let mut notes = ProblemLog { watch, warnings: Vec::new(), unavailable: Vec::new() };
     let mut capture = Capture::prepare(options, folder, &mut notes)?;
     let end = capture.run(&mut notes)?;
     capture.finish(options, end, notes)
@@ -95,7 +98,7 @@ pub fn record(options: &CaptureOptions, watch: &mut dyn Watch) -> Result<Outcome
 /// A capture under way.
 struct Capture {
     recording: Option<Recording>,
-    command: Command,
+    command: TracedCommand,
     signals: Signals,
     interval: Ns,
     start: Ns,
@@ -106,12 +109,12 @@ struct Capture {
 
 /// All that is given up when the trace cannot be written. Fields are dropped in order.
 struct Recording {
-    logger: Option<Logger>,
+    logger: Option<BlockLogger>,
     activity: ActivityWriter,
     columns: Columns,
-    system: System,
+    system: MachineCounters,
     pmu: Pmu,
-    estimate: Estimate,
+    estimate: CycleEstimate,
     last: Sample,
     folder: TraceFolder,
 }
@@ -121,14 +124,14 @@ impl Capture {
     fn prepare(
         options: &CaptureOptions,
         folder: TraceFolder,
-        notes: &mut Notes<'_>,
+        notes: &mut ProblemLog<'_>,
     ) -> Result<Self, CaptureError> {
         let cpu_before = own_cpu();
         let root = Path::new("/");
         let refused = |what: &str, source| CaptureError::System { what: what.to_owned(), source };
-        let mut system = System::open(root).map_err(|e| refused("machine counters", e))?;
-        let mut columns = Columns::all(Kind::Measured, "");
-        let mut command = Command::prepare(root, notes, &mut columns);
+        let mut system = MachineCounters::open(root).map_err(|e| refused("machine counters", e))?;
+        let mut columns = Columns::all(ColumnKind::Measured, "");
+        let mut command = TracedCommand::prepare(root, notes, &mut columns);
         if let Some(Err(why)) = options.memory.map(|limit| command.limit(limit)) {
             notes.unavailable("memory limit", &why);
         }
@@ -158,14 +161,14 @@ impl Capture {
         let first = system.start(start).map_err(|e| refused("machine counters", e))?;
         activity.push(first.clone())?;
         let logger = writer
-            .map(|(source, writer)| Logger::start(source, writer, start))
+            .map(|(source, writer)| BlockLogger::start(source, writer, start))
             .transpose()
             .map_err(|e| refused("the block log", e))?;
         command.start(&options.command)?;
         command.enter_group(notes, &mut columns);
         let memory_limit = options.memory.filter(|_| command.is_limited());
         notes.watch.started(command.pid());
-        let estimate = Estimate::new(Rates::of(&options.profile));
+        let estimate = CycleEstimate::new(ProfileRates::of(&options.profile));
         let recording =
             Recording { logger, activity, columns, system, pmu, estimate, last: first, folder };
         Ok(Self {
@@ -182,7 +185,7 @@ impl Capture {
 
     /// Samples until the command has ended; says when that was. In error the command has ended
     /// too.
-    fn run(&mut self, notes: &mut Notes<'_>) -> Result<Ns, CaptureError> {
+    fn run(&mut self, notes: &mut ProblemLog<'_>) -> Result<Ns, CaptureError> {
         let mut next = self.start + self.interval;
         let mut failed = None;
         loop {
@@ -242,8 +245,8 @@ impl Capture {
         mut self,
         options: &CaptureOptions,
         ended: Ns,
-        mut notes: Notes<'_>,
-    ) -> Result<Outcome, CaptureError> {
+        mut notes: ProblemLog<'_>,
+    ) -> Result<CaptureOutcome, CaptureError> {
         let end = self.command.wait().map_err(|source| CaptureError::System {
             what: "waiting for the command".to_owned(),
             source,
@@ -253,7 +256,7 @@ impl Capture {
         let mut manifest = Manifest::new(
             options.command.iter().map(lossy).collect(),
             options.interval,
-            machine::machine(Path::new("/")),
+            machine_info::machine_info(Path::new("/")),
         );
         let folder;
         (folder, manifest.parts, manifest.block) = recording.finish()?;
@@ -270,7 +273,7 @@ impl Capture {
         manifest.unavailable = notes.unavailable;
         manifest.capture_cpu = own_cpu().saturating_sub(self.cpu_before);
         folder.commit(&manifest)?;
-        Ok(Outcome { exit_status: end.status(), manifest, warnings: notes.warnings })
+        Ok(CaptureOutcome { exit_status: end.status(), manifest, warnings: notes.warnings })
     }
 }
 
@@ -280,8 +283,8 @@ impl Recording {
         &mut self,
         now: Ns,
         start: Ns,
-        command: &mut Command,
-        notes: &mut Notes<'_>,
+        command: &mut TracedCommand,
+        notes: &mut ProblemLog<'_>,
     ) -> Result<(), CaptureError> {
         let totals = self
             .system
@@ -319,9 +322,7 @@ impl Recording {
     }
 
     #[allow(clippy::type_complexity)]
-    fn finish(
-        mut self,
-    ) -> Result<(TraceFolder, Vec<Part>, Option<gordon_trace::BlockLog>), TraceError> {
+    fn finish(mut self) -> Result<(TraceFolder, Vec<TracePart>, Option<BlockLog>), TraceError> {
         for (name, counters) in [
             ("instructions", &self.pmu.machine.instructions),
             ("llc_misses", &self.pmu.machine.misses),
@@ -329,10 +330,14 @@ impl Recording {
             ("command_llc_misses", &self.pmu.command.misses),
         ] {
             if counters.as_ref().is_some_and(Counters::is_scaled) {
-                self.columns.set(&[name], Kind::Scaled, "perf, with counters that took turns");
+                self.columns.set(
+                    &[name],
+                    ColumnKind::Scaled,
+                    "perf, with counters that took turns",
+                );
             }
         }
-        let mut parts: Vec<Part> = self.activity.finish(Some(self.columns))?.into();
+        let mut parts: Vec<TracePart> = self.activity.finish(Some(self.columns))?.into();
         let logged = self.logger.map(|logger| logger.finish()).transpose()?;
         let block = logged.map(|(part, block)| {
             parts.push(part);
@@ -345,57 +350,69 @@ impl Recording {
 /// Says in `columns` how the machine's numbers are obtained.
 fn describe(
     columns: &mut Columns,
-    system: &System,
+    system: &MachineCounters,
     pmu: &Pmu,
     profile: &Profile,
-    notes: &mut Notes<'_>,
+    notes: &mut ProblemLog<'_>,
 ) {
     for column in &mut columns.disks {
         "/proc/diskstats".clone_into(&mut column.how);
     }
-    columns.set(&["t_ns"], Kind::Measured, "monotonic clock, since the start");
-    columns.set(&["cpu_ns"], Kind::Measured, "/proc/stat: user, nice, system, irq, softirq");
-    columns.set(&["memory_bytes"], Kind::Measured, "/proc/meminfo: MemTotal - MemAvailable");
+    columns.set(&["t_ns"], ColumnKind::Measured, "monotonic clock, since the start");
+    columns.set(&["cpu_ns"], ColumnKind::Measured, "/proc/stat: user, nice, system, irq, softirq");
+    columns.set(&["memory_bytes"], ColumnKind::Measured, "/proc/meminfo: MemTotal - MemAvailable");
     let network = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
     if system.has_network() {
-        columns.set(&network, Kind::Measured, "/proc/net/dev: the interfaces marked as counted");
+        columns.set(
+            &network,
+            ColumnKind::Measured,
+            "/proc/net/dev: the interfaces marked as counted",
+        );
     } else {
-        columns.set(&network, Kind::Missing, "no /proc/net/dev");
+        columns.set(&network, ColumnKind::Missing, "no /proc/net/dev");
         notes.unavailable("network", "no /proc/net/dev");
     }
     let clock = system.clock();
     match clock {
-        Some(how) => columns.set(&["mhz"], Kind::Measured, how),
+        Some(how) => columns.set(&["mhz"], ColumnKind::Measured, how),
         None => {
-            columns.set(&["mhz"], Kind::Missing, "neither cpufreq nor /proc/cpuinfo reports it");
+            columns.set(
+                &["mhz"],
+                ColumnKind::Missing,
+                "neither cpufreq nor /proc/cpuinfo reports it",
+            );
             notes.unavailable("core frequency", "neither cpufreq nor /proc/cpuinfo reports it");
         }
     }
     for (what, why) in &pmu.missing {
         notes.unavailable(&format!("counted {what}"), why);
     }
-    let rates = Rates::of(profile);
+    let rates = ProfileRates::of(profile);
     for (prefix, pair) in [("", &pmu.machine), ("command_", &pmu.command)] {
         let [instructions, misses] =
             ["instructions", "llc_misses"].map(|name| format!("{prefix}{name}"));
         let counted = pair.instructions.is_some();
         match (counted, clock) {
-            (true, _) => columns.set(&[&instructions], Kind::Measured, "perf"),
+            (true, _) => columns.set(&[&instructions], ColumnKind::Measured, "perf"),
             (false, Some(_)) => {
                 let how = format!("CPU time x frequency x {} instructions a cycle", rates.ipc);
-                columns.set(&[&instructions], Kind::Estimated, &how);
+                columns.set(&[&instructions], ColumnKind::Estimated, &how);
             }
             (false, None) => {
-                columns.set(&[&instructions], Kind::Missing, "neither counters nor frequency");
+                columns.set(
+                    &[&instructions],
+                    ColumnKind::Missing,
+                    "neither counters nor frequency",
+                );
             }
         }
         if pair.misses.is_some() {
-            columns.set(&[&misses], Kind::Measured, "perf");
+            columns.set(&[&misses], ColumnKind::Measured, "perf");
         } else if counted || clock.is_some() {
             let how = format!("instructions x {} / 1000", rates.mpki);
-            columns.set(&[&misses], Kind::Estimated, &how);
+            columns.set(&[&misses], ColumnKind::Estimated, &how);
         } else {
-            columns.set(&[&misses], Kind::Missing, "neither counters nor frequency");
+            columns.set(&[&misses], ColumnKind::Missing, "neither counters nor frequency");
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Real captures. What the machine lacks is said, by test.
 #![allow(clippy::unwrap_used, missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
-use gordon_capture::{CaptureError, CaptureOptions, Outcome, Quiet, Watch, record};
+use gordon_capture::{
+    CaptureError, CaptureObserver, CaptureOptions, CaptureOutcome, NoObserver, record,
+};
 use gordon_testkit::{is_on_a_disk, skipped};
-use gordon_trace::{BlockIo, BlockOp, Kind, Sample, Trace, TraceError};
+use gordon_trace::{BlockIo, BlockOp, ColumnKind, Sample, Trace, TraceError};
 use gordon_units::{Bytes, Ns};
 use rustix::process::{Signal, getpid, kill_process};
 use std::fs;
@@ -56,7 +58,7 @@ impl Count {
     }
 }
 
-impl Watch for Count {
+impl CaptureObserver for Count {
     fn sample(&mut self, _: &Sample) {
         self.samples += 1;
         self.write();
@@ -81,11 +83,11 @@ fn sh(dir: &Path, script: &str) -> CaptureOptions {
     CaptureOptions::new(dir.join("a.trace"), ["sh", "-c", &script])
 }
 
-fn run(options: &CaptureOptions) -> (Outcome, Trace) {
-    run_with(options, &mut Quiet)
+fn run(options: &CaptureOptions) -> (CaptureOutcome, Trace) {
+    run_with(options, &mut NoObserver)
 }
 
-fn run_with(options: &CaptureOptions, watch: &mut dyn Watch) -> (Outcome, Trace) {
+fn run_with(options: &CaptureOptions, watch: &mut dyn CaptureObserver) -> (CaptureOutcome, Trace) {
     let outcome = record(options, watch).unwrap();
     let trace = Trace::open(&options.out).unwrap();
     assert_eq!(trace.manifest(), &outcome.manifest);
@@ -124,7 +126,7 @@ fn a_written_file_shows_everywhere() {
     for name in ["instructions", "command_instructions"] {
         let column = manifest.column(name).unwrap();
         println!("{name}: {:?}, {}", column.kind, column.how);
-        assert!(column.kind == Kind::Missing || sum(&samples, |s| s.instructions) > 0);
+        assert!(column.kind == ColumnKind::Missing || sum(&samples, |s| s.instructions) > 0);
     }
 
     let physical: Vec<u32> =
@@ -170,7 +172,7 @@ fn the_status_is_the_commands() {
 /// Sends a signal to this process once the command runs.
 struct Interrupt(Signal);
 
-impl Watch for Interrupt {
+impl CaptureObserver for Interrupt {
     fn started(&mut self, _: u32) {
         kill_process(getpid(), self.0).unwrap();
     }
@@ -251,7 +253,7 @@ fn what_cannot_run_leaves_nothing() {
     let dir = folder();
     let try_run = |command: &str| {
         let options = CaptureOptions::new(dir.path().join("a.trace"), [command]);
-        let error = record(&options, &mut Quiet).unwrap_err();
+        let error = record(&options, &mut NoObserver).unwrap_err();
         assert!(error.to_string().contains(command) && error.to_string().contains("\n  try: "));
         assert_eq!(
             fs::read_dir(dir.path())
@@ -276,13 +278,13 @@ fn a_taken_place_is_told_before_the_command_starts() {
     let dir = folder();
     let options = sh(dir.path(), "touch started");
     fs::create_dir(&options.out).unwrap();
-    let error = record(&options, &mut Quiet).unwrap_err();
+    let error = record(&options, &mut NoObserver).unwrap_err();
     assert!(matches!(error, CaptureError::Trace(TraceError::Exists(_))));
     let mut short = sh(dir.path(), "touch started");
     (short.out, short.interval) = (dir.path().join("b"), Ns(1000));
-    assert!(matches!(record(&short, &mut Quiet), Err(CaptureError::Option { .. })));
+    assert!(matches!(record(&short, &mut NoObserver), Err(CaptureError::Option { .. })));
     let nothing = CaptureOptions::new(dir.path().join("b"), Vec::<String>::new());
-    assert!(matches!(record(&nothing, &mut Quiet), Err(CaptureError::Option { .. })));
+    assert!(matches!(record(&nothing, &mut NoObserver), Err(CaptureError::Option { .. })));
     assert!(!dir.path().join("started").exists() && !dir.path().join("b").exists());
 }
 
@@ -299,7 +301,7 @@ const PROGRAM: [&str; 3] = ["--exact", "the_program", "--nocapture"];
 /// Says on standard error what a front end would say; panics in the first sample if asked to.
 struct Say(Count);
 
-impl Watch for Say {
+impl CaptureObserver for Say {
     fn warning(&mut self, text: &str) {
         eprintln!("warning: {text}");
     }

@@ -1,7 +1,7 @@
 //! The report of a survey. Keys are snake_case and end in their unit.
 
 use crate::config::Charge;
-use gordon_trace::Kind;
+use gordon_trace::ColumnKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ pub struct StreamReport {
     /// Bytes sent to the network.
     pub tx_bytes: f64,
     /// By value: whether it was measured or estimated.
-    pub kinds: BTreeMap<String, Kind>,
+    pub kinds: BTreeMap<String, ColumnKind>,
 }
 
 /// A distinct storage; figures are sums over its replays.

@@ -11,7 +11,7 @@ use gordon_blockio::Device;
 use gordon_hdd as disk;
 use gordon_sim::stripe::{CHUNK, Stripe};
 use gordon_ssd as ssd;
-use gordon_trace::{Kind, Sample, Trace};
+use gordon_trace::{ColumnKind, Sample, Trace};
 use gordon_units::{Ns, Progress};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -67,7 +67,8 @@ impl Stream {
             Charge::Machine => ["instructions", "llc_misses"],
             Charge::Command => ["command_instructions", "command_llc_misses"],
         };
-        let missing = |column: &&&str| kinds.get(**column).is_none_or(|k| *k == Kind::Missing);
+        let missing =
+            |column: &&&str| kinds.get(**column).is_none_or(|k| *k == ColumnKind::Missing);
         if charge == Charge::Command
             && let Some(column) = of_charge.iter().find(missing)
         {
@@ -76,7 +77,7 @@ impl Stream {
                 why: format!("the trace has no {column}; charge the machine"),
             });
         }
-        let estimated = |column: &str| kinds.get(column) == Some(&Kind::Estimated);
+        let estimated = |column: &str| kinds.get(column) == Some(&ColumnKind::Estimated);
         let mut demands: Vec<Demand> = samples.iter().map(|s| Demand::of(s, charge)).collect();
         let mut reference = None;
         if estimated(of_charge[0]) {
@@ -205,7 +206,7 @@ impl Stream {
 
     /// CPU time of the command, if it was measured.
     fn command_cpu(&self) -> Option<Ns> {
-        let known = self.trace.kinds().get("command_cpu_ns") == Some(&Kind::Measured);
+        let known = self.trace.kinds().get("command_cpu_ns") == Some(&ColumnKind::Measured);
         known.then(|| self.samples.iter().map(|s| s.command.cpu).sum())
     }
 
@@ -223,7 +224,7 @@ impl Stream {
             Charge::Machine => "instructions",
             Charge::Command => "command_instructions",
         };
-        let estimated = self.trace.kinds().get(column) == Some(&Kind::Estimated);
+        let estimated = self.trace.kinds().get(column) == Some(&ColumnKind::Estimated);
         let profile = &self.trace.manifest().profile;
         let ipc = self.reference.as_ref().map_or(*profile.instructions_per_cycle, |r| *r.ipc);
         estimated.then_some(ipc)

@@ -8,7 +8,8 @@ use gordon_cluster::config::{Charge, Reference, SurveyConfig};
 use gordon_cluster::report::SurveyReport;
 use gordon_cluster::survey::run;
 use gordon_trace::{
-    BlockIo, BlockOp, Columns, CommandSample, Kind, Machine, Manifest, Sample, TraceWriter,
+    BlockIo, BlockOp, ColumnKind, Columns, CommandSample, MachineInfo, Manifest, Sample,
+    TraceWriter,
 };
 use gordon_units::{Ns, Progress};
 use std::sync::atomic::Ordering;
@@ -121,9 +122,9 @@ fn a_stop_ends_the_survey() {
 
 /// A trace of one second on two processors, on a machine with other activity; the command uses
 /// three quarters of the processor time. `kind` is how instructions were obtained.
-fn shared_machine(folder: &std::path::Path, model: &str, kind: Kind) -> String {
+fn shared_machine(folder: &std::path::Path, model: &str, kind: ColumnKind) -> String {
     let path = folder.join(model.replace(' ', "-"));
-    let mut columns = Columns::all(Kind::Measured, "made up");
+    let mut columns = Columns::all(ColumnKind::Measured, "made up");
     for column in &mut columns.activity {
         if column.name.ends_with("instructions") || column.name.ends_with("misses") {
             column.kind = kind;
@@ -143,7 +144,7 @@ fn shared_machine(folder: &std::path::Path, model: &str, kind: Kind) -> String {
         ..sample(0, 2_000_000_000, 0)
     };
     writer.sample(&busy).unwrap();
-    let machine = Machine { cpu_model: model.into(), ..Machine::default() };
+    let machine = MachineInfo { cpu_model: model.into(), ..MachineInfo::default() };
     writer.finish(Manifest::new(vec!["job".into()], Ns::SECOND, machine)).unwrap();
     path.display().to_string()
 }
@@ -151,7 +152,7 @@ fn shared_machine(folder: &std::path::Path, model: &str, kind: Kind) -> String {
 #[test]
 fn only_the_time_of_the_command_is_charged_on_request() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = shared_machine(folder.path(), "counted", Kind::Measured);
+    let trace = shared_machine(folder.path(), "counted", ColumnKind::Measured);
     let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
     let machine = survey(vec![trace], 1, core2);
     let command = SurveyConfig { charge: Charge::Command, ..machine.clone() };
@@ -175,7 +176,7 @@ fn only_the_time_of_the_command_is_charged_on_request() {
 #[test]
 fn a_trace_without_command_columns_cannot_be_charged_to_the_command() {
     let folder = tempfile::tempdir().unwrap();
-    let trace = shared_machine(folder.path(), "unknown", Kind::Missing);
+    let trace = shared_machine(folder.path(), "unknown", ColumnKind::Missing);
     let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
     let command = SurveyConfig { charge: Charge::Command, ..survey(vec![trace], 1, core2) };
     let error = run(&command, &Progress::default()).unwrap_err();
@@ -207,10 +208,10 @@ fn estimates_follow_the_speed_of_the_traced_processor() {
     };
     let catalogue: [(&str, f64, &[&str]); 2] =
         [("core2", 1.5, &["Core(TM)2"]), ("atom", 0.5, &["Atom(TM) CPU N27"])];
-    let estimated = Kind::Estimated;
+    let estimated = ColumnKind::Estimated;
     assert_eq!(answer_of("EPYC", estimated, &catalogue), (2.0, Some(1.5), true, false));
     assert_eq!(answer_of("EPYC", estimated, &[("x", 4.5, &[])]), (6.0, Some(4.5), false, true));
     let atom = "Intel(R) Atom(TM) CPU N270 @ 1.60GHz";
     assert_eq!(answer_of(atom, estimated, &catalogue), (0.666_667, Some(0.5), false, true));
-    assert_eq!(answer_of(atom, Kind::Measured, &catalogue), (2.0, None, false, false));
+    assert_eq!(answer_of(atom, ColumnKind::Measured, &catalogue), (2.0, None, false, false));
 }

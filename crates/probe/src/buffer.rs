@@ -9,7 +9,7 @@ const ALIGNMENT: usize = 4096;
 
 /// So many random bytes are drawn; more are copies, further apart than anything that compresses
 /// looks.
-const DRAWN: usize = 4 << 20;
+const RANDOM_PERIOD: usize = 4 << 20;
 
 /// Bytes that start at a page.
 #[derive(Debug)]
@@ -31,10 +31,10 @@ impl Buffer {
     pub fn random(len: usize, seed: u64) -> Self {
         let mut buffer = Self::new(len);
         let bytes = buffer.get_mut();
-        let drawn = len.min(DRAWN);
+        let drawn = len.min(RANDOM_PERIOD);
         Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes[..drawn]);
         let (from, to) = bytes.split_at_mut(drawn);
-        to.chunks_mut(DRAWN).for_each(|part| part.copy_from_slice(&from[..part.len()]));
+        to.chunks_mut(RANDOM_PERIOD).for_each(|part| part.copy_from_slice(&from[..part.len()]));
         buffer
     }
 

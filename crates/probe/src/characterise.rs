@@ -1,8 +1,8 @@
 //! Bandwidth against transfer size and queue depth.
 
 use crate::latency::LatencySummary;
-use crate::load::{Limits, Load, Pattern, load};
-use crate::{Description, Op, ProbeError, Progress, TestFile};
+use crate::load::{ClosedLoopLoad, LoadLimits, Pattern, load};
+use crate::{ProbeError, ProbeOp, Progress, TargetDescription, TestFile};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub struct CharacteriseConfig {
     #[serde(default)]
     pub span: Option<Bytes>,
     /// One after the other.
-    pub points: Vec<Point>,
+    pub points: Vec<CharacterisePoint>,
     /// Of each.
     pub time: Ns,
     /// Before each.
@@ -35,11 +35,11 @@ pub struct CharacteriseConfig {
 /// One load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Point {
+pub struct CharacterisePoint {
     /// In which order.
     pub pattern: Pattern,
     /// Reads or writes.
-    pub op: Op,
+    pub op: ProbeOp,
     /// Bytes of a request.
     pub size: Bytes,
     /// Requests outstanding.
@@ -50,7 +50,7 @@ pub struct Point {
 #[derive(Clone, Debug, Serialize)]
 pub struct CharacteriseReport {
     /// What was asked.
-    pub target: Description,
+    pub target: TargetDescription,
     /// It was a file of our own.
     pub scratch: bool,
     /// Bytes that it ran over.
@@ -65,7 +65,7 @@ pub struct MeasuredPoint {
     /// In which order.
     pub pattern: Pattern,
     /// Reads or writes.
-    pub op: Op,
+    pub op: ProbeOp,
     /// Bytes of a request.
     pub size_bytes: u64,
     /// Requests outstanding.
@@ -92,31 +92,31 @@ pub struct MeasuredPoint {
 /// stop.
 #[allow(clippy::cast_precision_loss)]
 pub fn characterise(
-    survey: &CharacteriseConfig,
+    config: &CharacteriseConfig,
     progress: &Progress,
 ) -> Result<CharacteriseReport, ProbeError> {
-    let exists = survey.path.exists() && !survey.path.is_dir();
-    if exists && !survey.write && survey.points.iter().any(|point| point.op == Op::Write) {
-        return Err(ProbeError::Kept(survey.path.clone()));
+    let exists = config.path.exists() && !config.path.is_dir();
+    if exists && !config.write && config.points.iter().any(|point| point.op == ProbeOp::Write) {
+        return Err(ProbeError::Kept(config.path.clone()));
     }
-    progress.total.store(survey.points.len() as u64, Ordering::Relaxed);
-    let place = TestFile::open(&survey.path, survey.write, survey.span.map(|span| span.0))?;
-    let span = survey.span.map_or(place.target.capacity(), |span| span.0);
-    let limits = Limits { time: survey.time, bytes: survey.bytes.0, warm_up: survey.warm_up };
-    let as_load = |point: &Point| Load {
+    progress.total.store(config.points.len() as u64, Ordering::Relaxed);
+    let test_file = TestFile::open(&config.path, config.write, config.span.map(|span| span.0))?;
+    let span = config.span.map_or(test_file.target.capacity(), |span| span.0);
+    let limits = LoadLimits { time: config.time, bytes: config.bytes.0, warm_up: config.warm_up };
+    let as_load = |point: &CharacterisePoint| ClosedLoopLoad {
         pattern: point.pattern,
         op: point.op,
         size: point.size.0,
         depth: point.depth,
-        span: span.min(place.target.capacity()),
-        seed: survey.seed,
+        span: span.min(test_file.target.capacity()),
+        seed: config.seed,
         limits,
     };
-    let loads: Vec<Load> = survey.points.iter().map(as_load).collect();
-    loads.iter().try_for_each(|load| load.check(&place.target))?;
-    place.fill(progress)?;
+    let loads: Vec<ClosedLoopLoad> = config.points.iter().map(as_load).collect();
+    loads.iter().try_for_each(|load| load.check(&test_file.target))?;
+    test_file.fill(progress)?;
     let points = loads.iter().map(|one| {
-        let loaded = load(&place.target, one, progress)?;
+        let loaded = load(&test_file.target, one, progress)?;
         progress.step(1);
         let seconds = loaded.elapsed.as_secs();
         Ok(MeasuredPoint {
@@ -133,6 +133,6 @@ pub fn characterise(
         })
     });
     let points = points.collect::<Result<Vec<_>, ProbeError>>()?;
-    let target = place.target.description().clone();
-    Ok(CharacteriseReport { target, scratch: place.scratch, span_bytes: span, points })
+    let target = test_file.target.description().clone();
+    Ok(CharacteriseReport { target, scratch: test_file.scratch, span_bytes: span, points })
 }

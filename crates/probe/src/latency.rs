@@ -6,20 +6,20 @@ use serde::Serialize;
 
 /// Latencies of like requests.
 #[derive(Clone, Debug)]
-pub struct Latency {
+pub struct LatencyHistogram {
     histogram: Histogram<u64>,
     sum: u128,
     max: u64,
 }
 
-impl Default for Latency {
+impl Default for LatencyHistogram {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, u64::MAX >> 1, 3);
         Self { histogram: histogram.expect("the bounds are right"), sum: 0, max: 0 }
     }
 }
 
-impl Latency {
+impl LatencyHistogram {
     /// Adds one of so many nanoseconds.
     pub fn record(&mut self, ns: u64) {
         self.histogram.saturating_record(ns);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn of_a_known_set_in_two_halves() {
-        let mut halves = [Latency::default(), Latency::default()];
+        let mut halves = [LatencyHistogram::default(), LatencyHistogram::default()];
         for us in 1..=1000u64 {
             halves[usize::from(us % 3 == 0)].record(us * 1000);
         }
@@ -93,6 +93,6 @@ mod tests {
             // Three digits.
             assert!((is / expected - 1.0).abs() < 0.001, "{is}, not {expected}");
         }
-        assert_eq!(Latency::default().summary(), None);
+        assert_eq!(LatencyHistogram::default().summary(), None);
     }
 }

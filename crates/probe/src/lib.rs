@@ -9,8 +9,8 @@
 
 mod buffer;
 mod characterise;
+mod device_facts;
 mod error;
-mod facts;
 mod latency;
 mod load;
 mod probe;
@@ -18,13 +18,13 @@ mod target;
 mod test_file;
 
 pub use characterise::{
-    CharacteriseConfig, CharacteriseReport, MeasuredPoint, Point, characterise,
+    CharacteriseConfig, CharacterisePoint, CharacteriseReport, MeasuredPoint, characterise,
 };
+pub use device_facts::{TargetDescription, TargetKind};
 pub use error::ProbeError;
-pub use facts::{Description, Kind};
 pub use gordon_units::Progress;
-pub use latency::{Latency, LatencySummary};
-pub use load::{Limits, Load, Loaded, Pattern, load};
-pub use probe::{Op, Probe, TimedProbe, probe};
+pub use latency::{LatencyHistogram, LatencySummary};
+pub use load::{ClosedLoopLoad, LoadLimits, LoadResult, Pattern, load};
+pub use probe::{Probe, ProbeOp, TimedProbe, probe};
 pub use target::{Access, Target};
 pub use test_file::TestFile;

@@ -10,9 +10,9 @@
 //! device's own queue wait in the kernel and count as outstanding.
 
 use crate::buffer::Buffer;
-use crate::latency::Latency;
+use crate::latency::LatencyHistogram;
 use crate::probe::{length, nanoseconds};
-use crate::{Op, ProbeError, Progress, Target};
+use crate::{ProbeError, ProbeOp, Progress, Target};
 use gordon_units::{Bytes, Ns};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -35,7 +35,7 @@ pub enum Pattern {
 
 /// When it ends, whichever comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct LoadLimits {
     /// No request is issued later.
     pub time: Ns,
     /// No more bytes are asked for, but for one request at each place of the queue.
@@ -46,11 +46,11 @@ pub struct Limits {
 
 /// What is asked, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Load {
+pub struct ClosedLoopLoad {
     /// In which order.
     pub pattern: Pattern,
     /// Reads or writes.
-    pub op: Op,
+    pub op: ProbeOp,
     /// Bytes of a request.
     pub size: u64,
     /// Requests outstanding.
@@ -60,12 +60,12 @@ pub struct Load {
     /// Random places follow from it.
     pub seed: u64,
     /// When it ends.
-    pub limits: Limits,
+    pub limits: LoadLimits,
 }
 
 /// What it came to.
 #[derive(Clone, Debug)]
-pub struct Loaded {
+pub struct LoadResult {
     /// Requests that count.
     pub requests: u64,
     /// Bytes of them.
@@ -73,22 +73,22 @@ pub struct Loaded {
     /// From the first issue to the last completion, with the flush after writes.
     pub elapsed: Ns,
     /// Of each request, without the flush.
-    pub latency: Latency,
+    pub latency: LatencyHistogram,
 }
 
 /// The most memory that requests may take.
-const MEMORY: u64 = 4 << 30;
+const MAX_MEMORY: u64 = 4 << 30;
 /// The most requests at once: each is a thread.
-const DEEPEST: u32 = 1024;
+const MAX_DEPTH: u32 = 1024;
 
-impl Load {
+impl ClosedLoopLoad {
     /// An error where it cannot be asked of a target.
     pub(crate) fn check(&self, target: &Target) -> Result<(), ProbeError> {
         let Self { op, size, depth, span, .. } = *self;
         let sector = target.sector();
         let wrong =
             |what: &str, why: String, hint: &str| Err(ProbeError::impossible(what, why, hint));
-        if op == Op::Write && !target.is_writable() {
+        if op == ProbeOp::Write && !target.is_writable() {
             return Err(ProbeError::ReadOnly(target.path().into()));
         }
         if size == 0 || !size.is_multiple_of(sector) {
@@ -104,12 +104,13 @@ impl Load {
             );
             return wrong("size", why, "smaller --sizes, or a larger --span");
         }
-        if depth == 0 || depth > DEEPEST {
+        if depth == 0 || depth > MAX_DEPTH {
             let why = format!("{depth} requests outstanding");
-            return wrong("depth", why, &format!("1 to {DEEPEST}"));
+            return wrong("depth", why, &format!("1 to {MAX_DEPTH}"));
         }
-        if size.saturating_mul(depth.into()) > MEMORY {
-            let why = format!("{depth} of {} take more memory than {}", Bytes(size), Bytes(MEMORY));
+        if size.saturating_mul(depth.into()) > MAX_MEMORY {
+            let why =
+                format!("{depth} of {} take more memory than {}", Bytes(size), Bytes(MAX_MEMORY));
             return wrong("depth", why, "smaller --sizes or --depths");
         }
         Ok(())
@@ -120,30 +121,35 @@ impl Load {
 ///
 /// # Errors
 /// What cannot be asked of the target, an answer that is an error, a stop.
-pub fn load(target: &Target, load: &Load, progress: &Progress) -> Result<Loaded, ProbeError> {
+pub fn load(
+    target: &Target,
+    load: &ClosedLoopLoad,
+    progress: &Progress,
+) -> Result<LoadResult, ProbeError> {
     load.check(target)?;
     let size = length(load.size)?;
     let make = |number: u64| match load.op {
-        Op::Read => Buffer::new(size),
-        Op::Write => Buffer::random(size, load.seed.wrapping_add(number)),
+        ProbeOp::Read => Buffer::new(size),
+        ProbeOp::Write => Buffer::random(size, load.seed.wrapping_add(number)),
     };
-    let mut users: Vec<User> = (0..u64::from(load.depth))
-        .map(|number| User { buffer: make(number), random: stream(load.seed, number) })
+    let mut users: Vec<LoadThread> = (0..u64::from(load.depth))
+        .map(|number| LoadThread { buffer: make(number), random: stream(load.seed, number) })
         .collect();
     let cursor = AtomicU64::new(0);
-    let Limits { time, bytes, warm_up } = load.limits;
-    let run = |users: &mut Vec<User>, time: Ns| -> Result<(Latency, Ns), ProbeError> {
-        let first = cursor.load(Ordering::Relaxed);
-        let last = first + (bytes / load.size).max(load.depth.into());
-        let phase = Phase { target, load, progress, cursor: &cursor, last, time };
-        phase.run(users)
-    };
+    let LoadLimits { time, bytes, warm_up } = load.limits;
+    let run =
+        |users: &mut Vec<LoadThread>, time: Ns| -> Result<(LatencyHistogram, Ns), ProbeError> {
+            let first = cursor.load(Ordering::Relaxed);
+            let last = first + (bytes / load.size).max(load.depth.into());
+            let phase = LoadPhase { target, load, progress, cursor: &cursor, last, time };
+            phase.run(users)
+        };
     if warm_up > Ns::ZERO {
         run(&mut users, warm_up)?;
     }
     let (latency, elapsed) = run(&mut users, time)?;
     let requests = latency.count();
-    Ok(Loaded { requests, bytes: requests * load.size, elapsed, latency })
+    Ok(LoadResult { requests, bytes: requests * load.size, elapsed, latency })
 }
 
 /// A stream of random numbers of its own.
@@ -154,15 +160,15 @@ fn stream(seed: u64, number: u64) -> Xoshiro256PlusPlus {
 }
 
 /// Who has one request outstanding.
-struct User {
+struct LoadThread {
     buffer: Buffer,
     random: Xoshiro256PlusPlus,
 }
 
 /// The warm-up, or what counts.
-struct Phase<'a> {
+struct LoadPhase<'a> {
     target: &'a Target,
-    load: &'a Load,
+    load: &'a ClosedLoopLoad,
     progress: &'a Progress,
     /// The number of the next request, of all phases.
     cursor: &'a AtomicU64,
@@ -171,9 +177,9 @@ struct Phase<'a> {
     time: Ns,
 }
 
-impl Phase<'_> {
+impl LoadPhase<'_> {
     /// Latencies, and the time from the first issue to the end.
-    fn run(&self, users: &mut [User]) -> Result<(Latency, Ns), ProbeError> {
+    fn run(&self, users: &mut [LoadThread]) -> Result<(LatencyHistogram, Ns), ProbeError> {
         let depth = users.len();
         let signal = StartSignal::default();
         let failed = AtomicBool::new(false);
@@ -199,11 +205,11 @@ impl Phase<'_> {
             threads.into_iter().filter_map(join).collect::<Result<Vec<_>, _>>()
         })?;
         self.progress.check()?;
-        let mut latency = Latency::default();
+        let mut latency = LatencyHistogram::default();
         ended.iter().for_each(|one| latency.add(&one.latency));
         let start = ended.iter().map(|one| one.start).min().unwrap_or_else(Instant::now);
         let mut end = ended.iter().map(|one| one.end).max().unwrap_or(start);
-        if self.load.op == Op::Write {
+        if self.load.op == ProbeOp::Write {
             self.target.sync()?;
             end = Instant::now();
         }
@@ -211,11 +217,11 @@ impl Phase<'_> {
     }
 
     /// One request after the other.
-    fn user(&self, user: &mut User, failed: &AtomicBool) -> Result<Ended, ProbeError> {
-        let User { buffer, random } = user;
-        let Load { pattern, op, size, span, .. } = *self.load;
-        let places = span / size;
-        let mut latency = Latency::default();
+    fn user(&self, user: &mut LoadThread, failed: &AtomicBool) -> Result<ThreadResult, ProbeError> {
+        let LoadThread { buffer, random } = user;
+        let ClosedLoopLoad { pattern, op, size, span, .. } = *self.load;
+        let slots = span / size;
+        let mut latency = LatencyHistogram::default();
         let start = Instant::now();
         let until = start + Duration::from_nanos(self.time.0);
         let mut now = start;
@@ -225,20 +231,20 @@ impl Phase<'_> {
             // Each issues one at least, if there is one: a request may take longer than there is
             // time.
             if stop || number >= self.last || now >= until && latency.count() > 0 {
-                return Ok(Ended { latency, start, end: now });
+                return Ok(ThreadResult { latency, start, end: now });
             }
-            let place = match pattern {
-                Pattern::Sequential => number % places,
-                Pattern::Random => below(random, places),
+            let slot = match pattern {
+                Pattern::Sequential => number % slots,
+                Pattern::Random => below(random, slots),
             };
-            if op == Op::Write {
+            if op == ProbeOp::Write {
                 let len = buffer.get().len();
                 buffer.stamp(len);
             }
             let issued = Instant::now();
             match op {
-                Op::Read => self.target.read(place * size, buffer.get_mut())?,
-                Op::Write => self.target.write(place * size, buffer.get())?,
+                ProbeOp::Read => self.target.read(slot * size, buffer.get_mut())?,
+                ProbeOp::Write => self.target.write(slot * size, buffer.get())?,
             }
             now = Instant::now();
             latency.record(nanoseconds(now - issued));
@@ -280,8 +286,8 @@ impl StartSignal {
 }
 
 /// What one user's requests came to.
-struct Ended {
-    latency: Latency,
+struct ThreadResult {
+    latency: LatencyHistogram,
     start: Instant,
     end: Instant,
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Op {
+pub enum ProbeOp {
     /// Read the range.
     Read,
     /// Write it.
@@ -22,7 +22,7 @@ pub enum Op {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// What is asked; without it, a flush: what was written is durable when it is answered.
-    pub op: Option<Op>,
+    pub op: Option<ProbeOp>,
     /// First byte; zero for a flush.
     pub offset: u64,
     /// Bytes; zero for a flush.
@@ -43,9 +43,9 @@ pub struct TimedProbe {
 /// The last of a wait is not slept: the system wakes us so much late.
 const SPIN: Duration = Duration::from_micros(150);
 /// How long is slept without a look at whether to stop.
-const NAP: Duration = Duration::from_millis(20);
+const SLEEP_STEP: Duration = Duration::from_millis(20);
 /// Requests between two looks at whether to stop.
-const STRIDE: usize = 64;
+const STOP_CHECK_INTERVAL: usize = 64;
 
 /// Asks for one thing after the other. All are looked at before the first is asked for.
 ///
@@ -61,7 +61,7 @@ pub fn probe(
         if probe.op.is_some() {
             target.check(number, probe.offset, probe.len)?;
         }
-        if probe.op != Some(Op::Read) && !target.is_writable() {
+        if probe.op != Some(ProbeOp::Read) && !target.is_writable() {
             return Err(ProbeError::ReadOnly(target.path().into()));
         }
     }
@@ -69,7 +69,7 @@ pub fn probe(
     let largest = probes.iter().map(|probe| probe.len).max().unwrap_or(0);
     let largest = length(largest)?;
     let mut into = Buffer::new(largest);
-    let writes = probes.iter().any(|probe| probe.op == Some(Op::Write));
+    let writes = probes.iter().any(|probe| probe.op == Some(ProbeOp::Write));
     let mut from = Buffer::random(if writes { largest } else { 0 }, 1);
     // Pages that are not there yet would be the first request's time.
     into.get_mut().fill(1);
@@ -78,17 +78,17 @@ pub fn probe(
     let mut completed = start;
     for (number, probe) in probes.iter().enumerate() {
         let len = length(probe.len)?;
-        if probe.op == Some(Op::Write) {
+        if probe.op == Some(ProbeOp::Write) {
             from.stamp(len);
         }
-        if number % STRIDE == 0 || probe.think_ns > 0 {
+        if number % STOP_CHECK_INTERVAL == 0 || probe.think_ns > 0 {
             progress.check()?;
         }
         wait(completed + Duration::from_nanos(probe.think_ns), progress)?;
         let issued = Instant::now();
         match probe.op {
-            Some(Op::Read) => target.read(probe.offset, &mut into.get_mut()[..len])?,
-            Some(Op::Write) => target.write(probe.offset, &from.get()[..len])?,
+            Some(ProbeOp::Read) => target.read(probe.offset, &mut into.get_mut()[..len])?,
+            Some(ProbeOp::Write) => target.write(probe.offset, &from.get()[..len])?,
             None => target.sync()?,
         }
         completed = Instant::now();
@@ -121,7 +121,7 @@ fn wait(until: Instant, progress: &Progress) -> Result<(), ProbeError> {
             return Ok(());
         }
         if left > SPIN {
-            sleep((left - SPIN).min(NAP));
+            sleep((left - SPIN).min(SLEEP_STEP));
             progress.check()?;
         } else {
             spin_loop();

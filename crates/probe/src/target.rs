@@ -1,7 +1,7 @@
 //! A file or a block device, opened past the page cache.
 
 use crate::ProbeError;
-use crate::facts::{Description, Facts, Kind};
+use crate::device_facts::{DeviceFacts, TargetDescription, TargetKind};
 use gordon_units::Bytes;
 use rustix::fs::{AtFlags, OFlags, StatxFlags, fstatfs, ioctl_blksszget, statx};
 use rustix::io::Errno;
@@ -31,7 +31,7 @@ const RAMFS: u64 = 0x8584_58f6;
 pub struct Target {
     file: File,
     access: Access,
-    description: Description,
+    description: TargetDescription,
 }
 
 impl Target {
@@ -44,9 +44,9 @@ impl Target {
         // Before it is opened: a pipe would wait for its other end.
         let kind = fs::metadata(path).map_err(|e| refused(path, e))?.file_type();
         let (kind, exclusive) = if kind.is_block_device() {
-            (Kind::BlockDevice, access == Access::ReadWrite)
+            (TargetKind::BlockDevice, access == Access::ReadWrite)
         } else if kind.is_file() {
-            (Kind::File, false)
+            (TargetKind::File, false)
         } else {
             return Err(ProbeError::Kind(path.into()));
         };
@@ -77,26 +77,31 @@ impl Target {
         let removed = fs::remove_file(&path);
         let file = file.map_err(|error| refused(folder, error))?;
         removed.map_err(|error| ProbeError::system(&path, "remove it", error))?;
-        Self::of(file, folder, Kind::File, Access::ReadWrite)
+        Self::of(file, folder, TargetKind::File, Access::ReadWrite)
     }
 
-    fn of(mut file: File, path: &Path, kind: Kind, access: Access) -> Result<Self, ProbeError> {
+    fn of(
+        mut file: File,
+        path: &Path,
+        kind: TargetKind,
+        access: Access,
+    ) -> Result<Self, ProbeError> {
         let fail = |error: Error| ProbeError::system(path, "look at it", error);
         let meta = file.metadata().map_err(fail)?;
         let (facts, capacity, sector) = match kind {
-            Kind::BlockDevice => {
+            TargetKind::BlockDevice => {
                 let capacity = file.seek(SeekFrom::End(0)).map_err(fail)?;
                 let sector = ioctl_blksszget(&file).map_err(|e| fail(e.into()))?;
-                (Facts::of(meta.rdev()), capacity, Some(sector.into()))
+                (DeviceFacts::of(meta.rdev()), capacity, Some(sector.into()))
             }
-            Kind::File => {
+            TargetKind::File => {
                 check_storage(&file, path)?;
-                (Facts::of(meta.dev()), meta.len(), direct_alignment(&file, path)?)
+                (DeviceFacts::of(meta.dev()), meta.len(), direct_alignment(&file, path)?)
             }
         };
         let sector = sector.or(facts.sector).unwrap_or(SECTOR);
-        let sparse = kind == Kind::File && meta.blocks() * 512 < capacity;
-        let description = Description {
+        let sparse = kind == TargetKind::File && meta.blocks() * 512 < capacity;
+        let description = TargetDescription {
             path: path.into(),
             kind,
             capacity: capacity - capacity % sector,
@@ -111,7 +116,7 @@ impl Target {
 
     /// What it is.
     #[must_use]
-    pub fn description(&self) -> &Description {
+    pub fn description(&self) -> &TargetDescription {
         &self.description
     }
 

@@ -12,9 +12,9 @@ use rustix::fs::statvfs;
 use std::path::Path;
 
 /// Bytes of a scratch file where nothing else is said, if there is room for twice that.
-const SPAN: u64 = 1 << 30;
+const DEFAULT_SPAN: u64 = 1 << 30;
 /// Bytes of one write that fills it.
-const FILL: u64 = 4 << 20;
+const FILL_SIZE: u64 = 4 << 20;
 
 /// A target, and whose it is.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl TestFile {
         let mut target = Target::scratch(path)?;
         let free = statvfs(path).map_err(|e| ProbeError::system(path, "look at it", e))?;
         let free = free.f_bavail.saturating_mul(free.f_frsize);
-        let span = span.unwrap_or(SPAN.min(free / 2)).next_multiple_of(target.sector());
+        let span = span.unwrap_or(DEFAULT_SPAN.min(free / 2)).next_multiple_of(target.sector());
         if span > free || span == 0 {
             let why = format!("a scratch file of {} where {} are free", Bytes(span), Bytes(free));
             return Err(ProbeError::impossible("span", why, "a smaller --span, or another place"));
@@ -64,7 +64,7 @@ impl TestFile {
         if !self.scratch {
             return Ok(());
         }
-        let len = FILL.min(target.capacity());
+        let len = FILL_SIZE.min(target.capacity());
         let mut buffer = Buffer::random(length(len)?, 2);
         let mut at = 0;
         while at < target.capacity() {

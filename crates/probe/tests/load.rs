@@ -3,8 +3,8 @@
 mod common;
 
 use gordon_probe::{
-    Access, CharacteriseConfig, Limits, Load, Op, Pattern, Point, ProbeError, Progress, Target,
-    TestFile, characterise, load,
+    Access, CharacteriseConfig, CharacterisePoint, ClosedLoopLoad, LoadLimits, Pattern, ProbeError,
+    ProbeOp, Progress, Target, TestFile, characterise, load,
 };
 use gordon_units::{Bytes, Ns};
 use std::fs;
@@ -22,14 +22,14 @@ fn file(folder: &Path) -> PathBuf {
 }
 
 /// Ended by its bytes, not by its time.
-fn some(pattern: Pattern, op: Op, size: u64, depth: u32, bytes: u64) -> Load {
-    let limits = Limits { time: DAY, bytes, warm_up: Ns::ZERO };
-    Load { pattern, op, size, depth, span: MIB, seed: 3, limits }
+fn some(pattern: Pattern, op: ProbeOp, size: u64, depth: u32, bytes: u64) -> ClosedLoopLoad {
+    let limits = LoadLimits { time: DAY, bytes, warm_up: Ns::ZERO };
+    ClosedLoopLoad { pattern, op, size, depth, span: MIB, seed: 3, limits }
 }
 
-fn survey(path: &Path, ops: &[Op]) -> CharacteriseConfig {
+fn survey(path: &Path, ops: &[ProbeOp]) -> CharacteriseConfig {
     let points = ops.iter().flat_map(|op| {
-        [Pattern::Sequential, Pattern::Random].map(|pattern| Point {
+        [Pattern::Sequential, Pattern::Random].map(|pattern| CharacterisePoint {
             pattern,
             op: *op,
             size: Bytes(64 << 10),
@@ -54,7 +54,7 @@ fn sequential_writes_reach_every_place_once_a_round() {
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
     // Half of the file: the other half stays.
-    let mut half = some(Pattern::Sequential, Op::Write, 16 << 10, 4, MIB / 2);
+    let mut half = some(Pattern::Sequential, ProbeOp::Write, 16 << 10, 4, MIB / 2);
     half.span = MIB / 2;
     let done = load(&target, &half, &Progress::default()).unwrap();
     assert_eq!((done.requests, done.bytes, done.latency.count()), (32, MIB / 2, 32));
@@ -73,7 +73,8 @@ fn random_writes_follow_the_seed() {
     let changed = |seed| {
         let path = file(folder.path());
         let target = Target::open(&path, Access::ReadWrite).unwrap();
-        let random = Load { seed, ..some(Pattern::Random, Op::Write, 4096, 1, 64 << 10) };
+        let random =
+            ClosedLoopLoad { seed, ..some(Pattern::Random, ProbeOp::Write, 4096, 1, 64 << 10) };
         assert_eq!(load(&target, &random, &Progress::default()).unwrap().requests, 16);
         let now = fs::read(&path).unwrap();
         now.chunks(4096).map(|page| *page != [7; 4096]).collect::<Vec<bool>>()
@@ -91,19 +92,22 @@ fn reads_change_nothing_and_end_by_their_bytes_and_by_their_time() {
     let target = Target::open(&path, Access::ReadOnly).unwrap();
     for depth in [1, 8] {
         for pattern in [Pattern::Sequential, Pattern::Random] {
-            let done =
-                load(&target, &some(pattern, Op::Read, 4096, depth, MIB), &Progress::default());
+            let done = load(
+                &target,
+                &some(pattern, ProbeOp::Read, 4096, depth, MIB),
+                &Progress::default(),
+            );
             assert_eq!(done.unwrap().requests, 256);
         }
     }
     // No time at all: one for each that is outstanding.
-    let mut short = some(Pattern::Random, Op::Read, 4096, 8, u64::MAX);
+    let mut short = some(Pattern::Random, ProbeOp::Read, 4096, 8, u64::MAX);
     short.limits.time = Ns::ZERO;
     assert_eq!(load(&target, &short, &Progress::default()).unwrap().requests, 8);
     // The warm-up comes before, and does not count: it is longer.
     short.limits.warm_up = Ns(10_000_000);
     assert_eq!(load(&target, &short, &Progress::default()).unwrap().requests, 8);
-    short.limits = Limits { time: Ns(20_000_000), bytes: u64::MAX, warm_up: Ns::ZERO };
+    short.limits = LoadLimits { time: Ns(20_000_000), bytes: u64::MAX, warm_up: Ns::ZERO };
     let done = load(&target, &short, &Progress::default()).unwrap();
     assert!(done.elapsed >= short.limits.time, "it goes on until the time is over");
     let summary = done.latency.summary().unwrap();
@@ -115,14 +119,14 @@ fn reads_change_nothing_and_end_by_their_bytes_and_by_their_time() {
 fn what_exists_is_only_read_unless_it_is_said() {
     let Some(folder) = common::folder("what_exists_is_only_read") else { return };
     let path = file(folder.path());
-    let mut asked = survey(&path, &[Op::Read, Op::Write]);
-    let told = characterise(&asked, &Progress::default()).unwrap_err();
-    assert!(matches!(told, ProbeError::Kept(_)), "{told}");
-    assert!(told.to_string().contains("destroys what is there\n  try: "), "{told}");
-    let report = characterise(&survey(&path, &[Op::Read]), &Progress::default()).unwrap();
+    let mut asked = survey(&path, &[ProbeOp::Read, ProbeOp::Write]);
+    let error = characterise(&asked, &Progress::default()).unwrap_err();
+    assert!(matches!(error, ProbeError::Kept(_)), "{error}");
+    assert!(error.to_string().contains("destroys what is there\n  try: "), "{error}");
+    let report = characterise(&survey(&path, &[ProbeOp::Read]), &Progress::default()).unwrap();
     assert_eq!((report.points.len(), report.scratch), (2, false));
     let target = Target::open(&path, Access::ReadOnly).unwrap();
-    let write = some(Pattern::Random, Op::Write, 4096, 1, MIB);
+    let write = some(Pattern::Random, ProbeOp::Write, 4096, 1, MIB);
     assert!(matches!(load(&target, &write, &Progress::default()), Err(ProbeError::ReadOnly(_))));
     assert_eq!(fs::read(&path).unwrap(), vec![7; 1 << 20]);
     asked.write = true;
@@ -136,7 +140,7 @@ fn what_exists_is_only_read_unless_it_is_said() {
 fn a_scratch_file_is_full_and_leaves_nothing() {
     let Some(folder) = common::folder("a_scratch_file_leaves_nothing") else { return };
     let empty = || fs::read_dir(folder.path()).unwrap().next().is_none();
-    let both = survey(folder.path(), &[Op::Read, Op::Write]);
+    let both = survey(folder.path(), &[ProbeOp::Read, ProbeOp::Write]);
     let report = characterise(&both, &Progress::default()).unwrap();
     assert_eq!((report.points.len(), report.scratch, report.span_bytes), (4, true, MIB));
     assert!(empty());
@@ -145,12 +149,12 @@ fn a_scratch_file_is_full_and_leaves_nothing() {
     assert_eq!(place.target.capacity(), MIB);
     let progress = Progress::default();
     progress.stop.store(true, Ordering::Relaxed);
-    let asked = survey(folder.path(), &[Op::Read]);
+    let asked = survey(folder.path(), &[ProbeOp::Read]);
     assert!(matches!(characterise(&asked, &progress), Err(ProbeError::Interrupted)));
     assert!(empty());
     // A name that nothing has is not another place on the same device.
     for name in ["none", "no/where"] {
-        let nowhere = survey(&folder.path().join(name), &[Op::Read]);
+        let nowhere = survey(&folder.path().join(name), &[ProbeOp::Read]);
         assert!(matches!(
             characterise(&nowhere, &Progress::default()),
             Err(ProbeError::Missing(_))
@@ -163,15 +167,15 @@ fn a_scratch_file_is_full_and_leaves_nothing() {
 fn what_cannot_be_asked_is_said() {
     let Some(folder) = common::folder("what_cannot_be_asked_is_said") else { return };
     let target = Target::open(&file(folder.path()), Access::ReadOnly).unwrap();
-    let read = some(Pattern::Random, Op::Read, 4096, 1, MIB);
+    let read = some(Pattern::Random, ProbeOp::Read, 4096, 1, MIB);
     for (wrong, why) in [
-        (Load { size: 4095, ..read }, "not whole sectors"),
-        (Load { size: 0, ..read }, "not whole sectors"),
-        (Load { size: 2 * MIB, ..read }, "requests of 2MiB in 1MiB"),
-        (Load { span: 2 * MIB, ..read }, "in 2MiB of"),
-        (Load { depth: 0, ..read }, "0 requests outstanding"),
-        (Load { depth: 100_000, ..read }, "100000 requests outstanding"),
-        (Load { size: 1 << 40, span: 1 << 40, ..read }, "requests of"),
+        (ClosedLoopLoad { size: 4095, ..read }, "not whole sectors"),
+        (ClosedLoopLoad { size: 0, ..read }, "not whole sectors"),
+        (ClosedLoopLoad { size: 2 * MIB, ..read }, "requests of 2MiB in 1MiB"),
+        (ClosedLoopLoad { span: 2 * MIB, ..read }, "in 2MiB of"),
+        (ClosedLoopLoad { depth: 0, ..read }, "0 requests outstanding"),
+        (ClosedLoopLoad { depth: 100_000, ..read }, "100000 requests outstanding"),
+        (ClosedLoopLoad { size: 1 << 40, span: 1 << 40, ..read }, "requests of"),
     ] {
         let error = load(&target, &wrong, &Progress::default()).unwrap_err().to_string();
         assert!(error.contains(why) && error.contains("\n  try: "), "{error}");
@@ -180,11 +184,11 @@ fn what_cannot_be_asked_is_said() {
     fs::File::create(&large).unwrap().set_len(8 * MIB).unwrap();
     let target = Target::open(&large, Access::ReadOnly).unwrap();
     assert!(target.description().sparse);
-    let much = Load { size: 8 * MIB, span: 8 * MIB, depth: 1024, ..read };
+    let much = ClosedLoopLoad { size: 8 * MIB, span: 8 * MIB, depth: 1024, ..read };
     let error = load(&target, &much, &Progress::default()).unwrap_err().to_string();
     assert!(error.contains("1024 of 8MiB take more memory than 4GiB"), "{error}");
-    let mut asked = survey(folder.path(), &[Op::Read]);
+    let mut asked = survey(folder.path(), &[ProbeOp::Read]);
     asked.span = Some(Bytes(1 << 60));
-    let told = characterise(&asked, &Progress::default()).unwrap_err().to_string();
-    assert!(told.contains("are free"), "{told}");
+    let error = characterise(&asked, &Progress::default()).unwrap_err().to_string();
+    assert!(error.contains("are free"), "{error}");
 }

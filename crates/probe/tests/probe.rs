@@ -2,7 +2,9 @@
 
 mod common;
 
-use gordon_probe::{Access, Kind, Op, Probe, ProbeError, Progress, Target, TimedProbe, probe};
+use gordon_probe::{
+    Access, Probe, ProbeError, ProbeOp, Progress, Target, TargetKind, TimedProbe, probe,
+};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -15,7 +17,7 @@ fn file(folder: &Path) -> std::path::PathBuf {
     path
 }
 
-fn at(op: Op, offset: u64, len: u64, think_ns: u64) -> Probe {
+fn at(op: ProbeOp, offset: u64, len: u64, think_ns: u64) -> Probe {
     Probe { op: Some(op), offset, len, think_ns }
 }
 
@@ -25,12 +27,12 @@ fn requests_come_one_after_the_other() {
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadOnly).unwrap();
     let about = target.description();
-    assert_eq!((about.kind, about.capacity, about.sparse), (Kind::File, LEN as u64, false));
+    assert_eq!((about.kind, about.capacity, about.sparse), (TargetKind::File, LEN as u64, false));
     let think = 3_000_000;
     let probes = [
-        at(Op::Read, 0, 4096, 0),
-        at(Op::Read, 64 << 10, 64 << 10, think),
-        at(Op::Read, 0, LEN as u64, 0),
+        at(ProbeOp::Read, 0, 4096, 0),
+        at(ProbeOp::Read, 64 << 10, 64 << 10, think),
+        at(ProbeOp::Read, 0, LEN as u64, 0),
     ];
     let progress = Progress::default();
     let timed = probe(&target, &probes, &progress).unwrap();
@@ -49,7 +51,7 @@ fn writes_change_what_they_name_and_nothing_else() {
     let Some(folder) = common::folder("writes_change_what_they_name") else { return };
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
-    let probes = [at(Op::Write, 8192, 4096, 0), at(Op::Write, 16384, 8192, 0)];
+    let probes = [at(ProbeOp::Write, 8192, 4096, 0), at(ProbeOp::Write, 16384, 8192, 0)];
     probe(&target, &probes, &Progress::default()).unwrap();
     let now = fs::read(path).unwrap();
     let pages: Vec<&[u8]> = now.chunks(4096).collect();
@@ -67,13 +69,13 @@ fn what_cannot_be_is_refused_before_anything_happens() {
     let Some(folder) = common::folder("what_cannot_be_is_refused") else { return };
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
-    let fine = at(Op::Write, 0, 4096, 0);
+    let fine = at(ProbeOp::Write, 0, 4096, 0);
     for wrong in [
-        at(Op::Read, 1, 4096, 0),
-        at(Op::Read, 0, 4097, 0),
-        at(Op::Read, 0, 0, 0),
-        at(Op::Read, LEN as u64, 4096, 0),
-        at(Op::Read, u64::MAX - 4095, 4096, 0),
+        at(ProbeOp::Read, 1, 4096, 0),
+        at(ProbeOp::Read, 0, 4097, 0),
+        at(ProbeOp::Read, 0, 0, 0),
+        at(ProbeOp::Read, LEN as u64, 4096, 0),
+        at(ProbeOp::Read, u64::MAX - 4095, 4096, 0),
     ] {
         let error = probe(&target, &[fine, wrong], &Progress::default()).unwrap_err();
         assert!(matches!(error, ProbeError::Range { number: 2, .. }), "{error}");
@@ -93,7 +95,8 @@ fn a_flush_comes_after_what_it_makes_durable() {
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
     let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
-    let timed = probe(&target, &[at(Op::Write, 0, 4096, 0), flush], &Progress::default()).unwrap();
+    let timed =
+        probe(&target, &[at(ProbeOp::Write, 0, 4096, 0), flush], &Progress::default()).unwrap();
     assert_eq!(timed.len(), 2);
     assert!(timed[0].completed_ns <= timed[1].issued_ns);
     assert_ne!(fs::read(path).unwrap()[..4096], vec![7; 4096]);
@@ -104,7 +107,7 @@ fn a_stop_ends_it_in_the_midst_of_a_pause() {
     let Some(folder) = common::folder("a_stop_ends_it") else { return };
     let target = Target::open(&file(folder.path()), Access::ReadOnly).unwrap();
     let progress = Progress::default();
-    let probes = [at(Op::Read, 0, 4096, 0), at(Op::Read, 0, 4096, u64::MAX / 4)];
+    let probes = [at(ProbeOp::Read, 0, 4096, 0), at(ProbeOp::Read, 0, 4096, u64::MAX / 4)];
     let ended = std::thread::scope(|scope| {
         let work = scope.spawn(|| probe(&target, &probes, &progress));
         while progress.done.load(Ordering::Relaxed) < 1 {
@@ -120,8 +123,8 @@ fn a_stop_ends_it_in_the_midst_of_a_pause() {
 fn what_is_no_storage_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let open = |path: &Path| Target::open(path, Access::ReadOnly).unwrap_err();
-    let told = open(folder.path()).to_string();
-    assert!(told.contains("neither a regular file nor a block device\n  try: "), "{told}");
+    let error = open(folder.path()).to_string();
+    assert!(error.contains("neither a regular file nor a block device\n  try: "), "{error}");
     assert!(matches!(open(Path::new("/dev/null")), ProbeError::Kind(_)));
     assert!(matches!(open(&folder.path().join("none")), ProbeError::Missing(_)));
     let memory = Path::new("/dev/shm");
@@ -130,7 +133,7 @@ fn what_is_no_storage_is_refused() {
         return;
     }
     let folder = tempfile::tempdir_in(memory).unwrap();
-    let told = open(&file(folder.path())).to_string();
-    assert!(told.contains("does not do direct I/O"), "{told}");
-    assert!(told.contains("\n  try: a path on a disk"), "{told}");
+    let error = open(&file(folder.path())).to_string();
+    assert!(error.contains("does not do direct I/O"), "{error}");
+    assert!(error.contains("\n  try: a path on a disk"), "{error}");
 }

@@ -4,7 +4,7 @@
 use crate::error::raise;
 use crate::watch::watch;
 use gordon_config::from_json;
-use gordon_probe::{Access, Op, Probe, Progress, Target, probe};
+use gordon_probe::{Access, Probe, ProbeOp, Progress, Target, probe};
 use gordon_replay::characterise as simulated;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -40,8 +40,8 @@ pub fn io_probe(
     let probes: Vec<Probe> = probes
         .map(|((&op, &offset), (&len, &think_ns))| {
             let op = match op {
-                0 => Some(Op::Read),
-                1 => Some(Op::Write),
+                0 => Some(ProbeOp::Read),
+                1 => Some(ProbeOp::Write),
                 3 => None,
                 other => return Err(raise(format!("probes: no operation {other}"))),
             };

@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use crate::watch::no_thread;
-use gordon_capture::{CaptureError, CaptureOptions, Quiet, record};
+use gordon_capture::{CaptureError, CaptureOptions, NoObserver, record};
 use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
 use gordon_trace::formats::{Format, Order, convert};
@@ -35,7 +35,7 @@ pub fn trace_record(
         memory: memory_bytes.map(Bytes),
         profile: Profile::default(),
     };
-    let outcome = py.detach(|| record(&options, &mut Quiet)).map_err(|error| match error {
+    let outcome = py.detach(|| record(&options, &mut NoObserver)).map_err(|error| match error {
         CaptureError::Trace(error) => raise(error),
         other => raise(other),
     })?;

@@ -120,7 +120,7 @@ impl TraceLoad {
     /// Where it cannot be opened, or its format is not clear.
     pub fn note(&self, objects: bool) -> Result<formats::InputNote, ReplayError> {
         let options = self.options(formats::Order::Clamp)?;
-        let order = formats::Options { order: formats::Order::Clamp, ..options };
+        let order = formats::ReadOptions { order: formats::Order::Clamp, ..options };
         Ok(formats::note(&self.path, self.format, &order, objects)?)
     }
 
@@ -128,15 +128,15 @@ impl TraceLoad {
     ///
     /// # Errors
     /// Where the columns are malformed, or described without columns.
-    pub fn options(&self, order: formats::Order) -> Result<formats::Options, ReplayError> {
-        let words = formats::Words {
+    pub fn options(&self, order: formats::Order) -> Result<formats::ReadOptions, ReplayError> {
+        let words = formats::OpWords {
             reads: self.reads.clone(),
             writes: self.writes.clone(),
             trims: self.trims.clone(),
         };
         let columns = self.columns.as_deref();
         let (separator, skip_lines) = (self.separator.as_deref(), self.skip_lines);
-        Ok(formats::Options {
+        Ok(formats::ReadOptions {
             skip_bad: self.skip_bad,
             device: self.device,
             order: self.order.map_or(order, Into::into),
@@ -199,7 +199,7 @@ pub enum BlockEvent {
     Complete,
 }
 
-impl From<BlockEvent> for formats::Event {
+impl From<BlockEvent> for formats::RequestEvent {
     fn from(event: BlockEvent) -> Self {
         match event {
             BlockEvent::Queue => Self::Queue,

@@ -11,7 +11,9 @@ use crate::numbers::Numbers;
 use crate::source::{RequestSource, TimedRequest};
 use gordon_blockio::IoOp;
 use gordon_trace::BlockOp;
-use gordon_trace::formats::{self, Counts, Format, InputNote, Io, Order, Reader};
+use gordon_trace::formats::{
+    self, Format, InputNote, Order, ReadCounts, RequestReader, TraceRequest,
+};
 use gordon_units::{Bytes, Ns, Progress};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,8 +21,8 @@ use std::path::Path;
 /// Requests of a trace.
 #[derive(Debug)]
 pub struct TraceSource {
-    reader: Reader,
-    ios: Vec<Io>,
+    reader: RequestReader,
+    ios: Vec<TraceRequest>,
     by: QueueBy,
     queues: Numbers,
     /// Devices met so far.
@@ -78,7 +80,7 @@ impl TraceSource {
     }
 
     /// What was read so far, and what was left out.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ReadCounts {
         self.reader.counts()
     }
 

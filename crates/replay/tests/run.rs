@@ -10,7 +10,9 @@ use gordon_replay::config::RunConfig;
 use gordon_replay::flash::{PreparedRun, RunResult, run};
 use gordon_replay::run::all;
 use gordon_ssd::SsdConfig;
-use gordon_trace::{BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, TraceWriter};
+use gordon_trace::{
+    BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, MachineInfo, Manifest, TraceWriter,
+};
 use gordon_units::{Bytes, Ns, Progress};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
@@ -235,7 +237,7 @@ fn trace(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)]) -> PathBuf {
 /// The same, of a command that ran for so long.
 fn trace_of(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)], duration: Ns) -> PathBuf {
     let path = folder.join("made.trace");
-    let columns = Columns::all(Kind::Measured, "made up");
+    let columns = Columns::all(ColumnKind::Measured, "made up");
     let mut writer = TraceWriter::create(&path, &columns).unwrap();
     let process = writer.block().process("made");
     for &(at, op, sector, sectors, device) in requests {
@@ -243,7 +245,7 @@ fn trace_of(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)], duration:
         let io = BlockIo { at, device, sector, sectors, op, flags, pid, process, latency };
         writer.block().push(io).unwrap();
     }
-    let manifest = Manifest::new(vec!["made".into()], Ns::SECOND, Machine::default());
+    let manifest = Manifest::new(vec!["made".into()], Ns::SECOND, MachineInfo::default());
     writer.finish(Manifest { duration, ..manifest }).unwrap();
     path
 }

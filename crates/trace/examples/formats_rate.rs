@@ -4,7 +4,7 @@
 //! Prints requests, bytes and CPU seconds for a made-up trace of each shape of format, on one core.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use gordon_trace::formats::{Format, Options, open};
+use gordon_trace::formats::{Format, ReadOptions, open};
 use rustix::time::{ClockId, clock_gettime};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -84,7 +84,7 @@ fn main() {
         }
         drop(file);
         let bytes = std::fs::metadata(&path).unwrap().len();
-        let mut reader = open(&path, Some(format), &Options::default()).unwrap();
+        let mut reader = open(&path, Some(format), &ReadOptions::default()).unwrap();
         assert_eq!(reader.format(), format);
         let (mut count, mut batch) = (0_u64, Vec::new());
         let start = cpu_seconds();

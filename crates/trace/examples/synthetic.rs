@@ -8,8 +8,8 @@
 //! in large ones). The same arguments give the same traces.
 
 use gordon_trace::{
-    BlockFlags, BlockIo, BlockOp, Columns, CommandSample, Kind, Machine, Manifest, Sample,
-    TraceError, TraceWriter,
+    BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, CommandSample, MachineInfo, Manifest,
+    Sample, TraceError, TraceWriter,
 };
 use gordon_units::{Bytes, Ns, SplitMix64};
 use std::path::Path;
@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn machine(path: &Path, seed: u64, seconds: u64, requests: u64) -> Result<(), TraceError> {
-    let columns = Columns::all(Kind::Measured, "made up");
+    let columns = Columns::all(ColumnKind::Measured, "made up");
     let mut writer = TraceWriter::create(path, &columns)?;
     let mut random = SplitMix64(seed);
     let worker = writer.block().process("worker");
@@ -76,6 +76,6 @@ fn machine(path: &Path, seed: u64, seconds: u64, requests: u64) -> Result<(), Tr
         }
     }
     let command = vec!["made-up".to_owned(), seed.to_string()];
-    writer.finish(Manifest::new(command, Ns::SECOND, Machine::default()))?;
+    writer.finish(Manifest::new(command, Ns::SECOND, MachineInfo::default()))?;
     Ok(())
 }

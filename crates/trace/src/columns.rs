@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// How the numbers of a column were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum ColumnKind {
     /// Counted.
     Measured,
     /// Counted part of the time and scaled to the whole.
@@ -26,7 +26,7 @@ pub struct Column {
     /// Its unit.
     pub unit: String,
     /// How its numbers were obtained.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// From where, with which rates, or why it is missing.
     pub how: String,
 }
@@ -43,10 +43,10 @@ pub struct Columns {
 }
 
 /// Name, unit, whether it may be null, and type: a number, or a list of one number per core.
-pub(crate) type Spec = (&'static str, &'static str, Type);
+pub(crate) type ColumnSpec = (&'static str, &'static str, ColumnType);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Type {
+pub(crate) enum ColumnType {
     U8,
     U32,
     U64,
@@ -61,9 +61,9 @@ pub(crate) enum Type {
     Name,
 }
 
-use Type::{MaybeU32, MaybeU64, Name, PerCore32, PerCore64, U8, U32, U64};
+use ColumnType::{MaybeU32, MaybeU64, Name, PerCore32, PerCore64, U8, U32, U64};
 
-pub(crate) const ACTIVITY: &[Spec] = &[
+pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     ("t_ns", "ns", U64),
     ("cpu_ns", "ns", PerCore64),
     ("mhz", "MHz", PerCore32),
@@ -83,7 +83,7 @@ pub(crate) const ACTIVITY: &[Spec] = &[
     ("command_processes", "processes", MaybeU32),
 ];
 
-pub(crate) const DISKS: &[Spec] = &[
+pub(crate) const DISKS: &[ColumnSpec] = &[
     ("t_ns", "ns", U64),
     ("device", "major << 20 | minor", U32),
     ("reads", "requests", U64),
@@ -96,7 +96,7 @@ pub(crate) const DISKS: &[Spec] = &[
     ("busy_ns", "ns", U64),
 ];
 
-pub(crate) const BLOCK: &[Spec] = &[
+pub(crate) const BLOCK: &[ColumnSpec] = &[
     ("time_ns", "ns", U64),
     ("device", "major << 20 | minor", U32),
     ("sector", "512 bytes", U64),
@@ -110,8 +110,8 @@ pub(crate) const BLOCK: &[Spec] = &[
 
 impl Columns {
     /// All columns, of one kind, obtained in one way.
-    pub fn all(kind: Kind, how: &str) -> Self {
-        let part = |specs: &[Spec]| {
+    pub fn all(kind: ColumnKind, how: &str) -> Self {
+        let part = |specs: &[ColumnSpec]| {
             specs
                 .iter()
                 .map(|(name, unit, _)| Column {
@@ -127,7 +127,7 @@ impl Columns {
 
     /// The columns of the block log of a converted trace.
     pub(crate) fn converted(from: &str, has_latency: bool) -> Vec<Column> {
-        let mut columns = Self::all(Kind::Measured, &format!("converted from {from}")).block;
+        let mut columns = Self::all(ColumnKind::Measured, &format!("converted from {from}")).block;
         for column in &mut columns {
             let missing = match column.name.as_str() {
                 "flags" | "pid" | "process" => true,
@@ -135,7 +135,7 @@ impl Columns {
                 _ => false,
             };
             if missing {
-                column.kind = Kind::Missing;
+                column.kind = ColumnKind::Missing;
                 column.how = format!("not taken from {from}");
             }
         }
@@ -146,7 +146,7 @@ impl Columns {
     ///
     /// # Panics
     /// Where the activity part has no such column.
-    pub fn set(&mut self, names: &[&str], kind: Kind, how: &str) {
+    pub fn set(&mut self, names: &[&str], kind: ColumnKind, how: &str) {
         for name in names {
             let column = self.activity.iter_mut().find(|c| c.name == *name);
             let column = column.expect("a column of the activity part");
@@ -156,7 +156,7 @@ impl Columns {
     }
 }
 
-impl Type {
+impl ColumnType {
     fn arrow(self) -> (DataType, bool) {
         let list = |item| DataType::List(Arc::new(Field::new("item", item, false)));
         match self {
@@ -175,7 +175,7 @@ impl Type {
 }
 
 /// The Arrow schema of a part.
-pub(crate) fn schema(specs: &[Spec]) -> Arc<Schema> {
+pub(crate) fn schema(specs: &[ColumnSpec]) -> Arc<Schema> {
     Arc::new(Schema::new(
         specs
             .iter()

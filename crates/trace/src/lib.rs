@@ -14,14 +14,14 @@ mod read;
 mod summary;
 mod write;
 
-pub use columns::{Column, Columns, Kind};
+pub use columns::{Column, ColumnKind, Columns};
 pub use error::TraceError;
 pub use manifest::{
-    BLOCK_LOG, BlockLog, Disk, End, FORMAT, Imported, Interface, Machine, Manifest, Part,
-    Unavailable, VERSION,
+    BLOCK_LOG, BlockLog, CommandEnd, DiskInfo, FORMAT, ImportSource, InterfaceInfo, MachineInfo,
+    Manifest, TracePart, Unavailable, VERSION,
 };
 pub use model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
 pub use profile::Profile;
 pub use read::{BlockReader, Trace};
-pub use summary::{BlockSummary, Latency, Requests, Series, Summary};
+pub use summary::{BlockSummary, LatencySummary, RequestTotals, SampleSeries, TraceSummary};
 pub use write::{ActivityWriter, BlockFileWriter, BlockWriter, TraceFolder, TraceWriter};

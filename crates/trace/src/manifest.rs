@@ -38,15 +38,15 @@ pub struct Manifest {
     /// From the start to the end of the command.
     pub duration: Ns,
     /// How the command ended.
-    pub end: End,
+    pub end: CommandEnd,
     /// The limit set on the command's memory.
     pub memory_limit: Option<Bytes>,
     /// The machine it ran on.
-    pub machine: Machine,
+    pub machine: MachineInfo,
     /// The rates that estimated columns used.
     pub profile: Profile,
     /// The files.
-    pub parts: Vec<Part>,
+    pub parts: Vec<TracePart>,
     /// What could not be had, and why.
     pub unavailable: Vec<Unavailable>,
     /// What happened to the block log, where there is one.
@@ -56,12 +56,12 @@ pub struct Manifest {
     /// Where the requests come from, if they were not captured but converted: such a trace holds
     /// the block log alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub imported: Option<Imported>,
+    pub imported: Option<ImportSource>,
 }
 
 /// Where converted requests come from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Imported {
+pub struct ImportSource {
     /// The format.
     pub format: String,
     /// The file's name, without its folder.
@@ -71,14 +71,14 @@ pub struct Imported {
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum End {
+pub enum CommandEnd {
     /// By itself, with this status.
     Exited(i32),
     /// By this signal.
     Signalled(i32),
 }
 
-impl End {
+impl CommandEnd {
     /// As shells report it: the status, or 128 and the signal.
     pub const fn status(self) -> i32 {
         match self {
@@ -90,7 +90,7 @@ impl End {
 
 /// The machine a trace comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct MachineInfo {
     /// As the processor names itself.
     pub cpu_model: String,
     /// Cores that were on line.
@@ -100,14 +100,14 @@ pub struct Machine {
     /// Its release.
     pub kernel: String,
     /// Block devices with a medium.
-    pub disks: Vec<Disk>,
+    pub disks: Vec<DiskInfo>,
     /// Network interfaces but the loop-back.
-    pub interfaces: Vec<Interface>,
+    pub interfaces: Vec<InterfaceInfo>,
 }
 
 /// A block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Disk {
+pub struct DiskInfo {
     /// Its name.
     pub name: String,
     /// Its number, `major << 20 | minor`, as the other parts give it.
@@ -127,7 +127,7 @@ pub struct Disk {
 
 /// A network interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interface {
+pub struct InterfaceInfo {
     /// Its name.
     pub name: String,
     /// Its speed, where it says so.
@@ -138,7 +138,7 @@ pub struct Interface {
 
 /// One file of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct TracePart {
     /// Its name in the folder.
     pub file: String,
     /// Its rows.
@@ -175,7 +175,7 @@ pub struct BlockLog {
 
 impl Manifest {
     /// The manifest of a trace made from numbers; the writer fills in parts and duration.
-    pub fn new(command: Vec<String>, interval: Ns, machine: Machine) -> Self {
+    pub fn new(command: Vec<String>, interval: Ns, machine: MachineInfo) -> Self {
         Self {
             format: FORMAT.to_owned(),
             version: VERSION,
@@ -185,7 +185,7 @@ impl Manifest {
             start_unix_ns: 0,
             interval,
             duration: Ns::ZERO,
-            end: End::Exited(0),
+            end: CommandEnd::Exited(0),
             memory_limit: None,
             machine,
             profile: Profile::default(),
@@ -198,7 +198,7 @@ impl Manifest {
     }
 
     /// The part in `file`, if the trace has it.
-    pub fn part(&self, file: &str) -> Option<&Part> {
+    pub fn part(&self, file: &str) -> Option<&TracePart> {
         self.parts.iter().find(|p| p.file == file)
     }
 

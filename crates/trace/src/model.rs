@@ -6,7 +6,7 @@ use gordon_units::{Bytes, Ns};
 ///
 /// Counters hold the interval's share; `mhz_per_core`, `memory` and the command's `memory` and
 /// `processes` are gauges, as they stood at its end. What was not measured is zero here and
-/// [`Missing`](crate::Kind::Missing) in the manifest.
+/// [`Missing`](crate::ColumnKind::Missing) in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// When the interval started, since the start of the trace.

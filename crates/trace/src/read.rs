@@ -1,10 +1,10 @@
 //! Reads a trace back. Every byte is checked when it is opened, the sense of the rows as they are
 //! read.
 
-use crate::columns::{ACTIVITY, BLOCK, DISKS, Spec, schema};
+use crate::columns::{ACTIVITY, BLOCK, ColumnSpec, DISKS, schema};
 use crate::error::TraceError;
 use crate::manifest::{
-    ACTIVITY_FILE, BLOCK_FILE, BLOCK_LOG, DISKS_FILE, FORMAT, MANIFEST_FILE, Manifest, Part,
+    ACTIVITY_FILE, BLOCK_FILE, BLOCK_LOG, DISKS_FILE, FORMAT, MANIFEST_FILE, Manifest, TracePart,
     VERSION,
 };
 use crate::model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
@@ -100,7 +100,7 @@ impl Trace {
         let mut all: Vec<Sample> = Vec::new();
         for batch in batches(&path)? {
             let batch = batch.map_err(|e| TraceError::damaged(&path, e))?;
-            let u64s = |name| Numbers::<UInt64Type>::of(&batch, name);
+            let u64s = |name| NumberColumn::<UInt64Type>::of(&batch, name);
             let t = u64s("t_ns");
             let [instructions, llc_misses, memory] =
                 ["instructions", "llc_misses", "memory_bytes"].map(u64s);
@@ -114,7 +114,7 @@ impl Trace {
                 "command_write_bytes",
             ]
             .map(u64s);
-            let processes = Numbers::<UInt32Type>::of(&batch, "command_processes");
+            let processes = NumberColumn::<UInt32Type>::of(&batch, "command_processes");
             for row in 0..batch.num_rows() {
                 let at = Ns(t.at(row));
                 if all.last().is_some_and(|last| at < last.end()) {
@@ -157,8 +157,8 @@ impl Trace {
         let mut at = 0;
         for batch in batches(&path)? {
             let batch = batch.map_err(|e| TraceError::damaged(&path, e))?;
-            let u64s = |name| Numbers::<UInt64Type>::of(&batch, name);
-            let device = Numbers::<UInt32Type>::of(&batch, "device");
+            let u64s = |name| NumberColumn::<UInt64Type>::of(&batch, name);
+            let device = NumberColumn::<UInt32Type>::of(&batch, "device");
             let t = u64s("t_ns");
             let counts = ["reads", "writes", "discards", "flushes", "busy_ns"].map(u64s);
             let bytes = ["read_bytes", "write_bytes", "discard_bytes"].map(u64s);
@@ -237,7 +237,7 @@ fn manifest(path: &Path) -> Result<Manifest, TraceError> {
 
 /// Checks size, bytes, rows and columns of a part against what the manifest and this version
 /// expect.
-fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
+fn check(folder: &Path, part: &TracePart, specs: &[ColumnSpec]) -> Result<(), TraceError> {
     let path = folder.join(&part.file);
     let size = match fs::metadata(&path) {
         Ok(meta) => meta.len(),
@@ -267,7 +267,7 @@ fn check(folder: &Path, part: &Part, specs: &[Spec]) -> Result<(), TraceError> {
 fn columns(
     path: &Path,
     builder: &ParquetRecordBatchReaderBuilder<File>,
-    specs: &[Spec],
+    specs: &[ColumnSpec],
 ) -> Result<(), TraceError> {
     for field in schema(specs).fields() {
         let same = builder.schema().field_with_name(field.name()).is_ok_and(|found| {
@@ -323,9 +323,9 @@ fn batches(path: &Path) -> Result<ParquetRecordBatchReader, TraceError> {
 }
 
 /// A column of numbers; null reads as zero.
-struct Numbers<'a, T: ArrowPrimitiveType>(&'a PrimitiveArray<T>);
+struct NumberColumn<'a, T: ArrowPrimitiveType>(&'a PrimitiveArray<T>);
 
-impl<'a, T: ArrowPrimitiveType> Numbers<'a, T> {
+impl<'a, T: ArrowPrimitiveType> NumberColumn<'a, T> {
     fn of(batch: &'a RecordBatch, name: &str) -> Self {
         let column = batch.column_by_name(name).expect("opening checked the columns");
         Self(column.as_primitive())
@@ -415,12 +415,12 @@ impl BlockReader {
         batch.clear();
         let Some(rows) = self.reader.next() else { return Ok(false) };
         let rows = rows.map_err(|e| TraceError::damaged(&self.path, e))?;
-        let u32s = |name| Numbers::<UInt32Type>::of(&rows, name).0.values();
-        let u64s = |name| Numbers::<UInt64Type>::of(&rows, name).0.values();
+        let u32s = |name| NumberColumn::<UInt32Type>::of(&rows, name).0.values();
+        let u64s = |name| NumberColumn::<UInt64Type>::of(&rows, name).0.values();
         let (at, sector) = (u64s("time_ns"), u64s("sector"));
         let [device, sectors, pid] = ["device", "sectors", "pid"].map(u32s);
-        let flags = Numbers::<UInt8Type>::of(&rows, "flags").0.values();
-        let latency = Numbers::<UInt64Type>::of(&rows, "latency_ns").0;
+        let flags = NumberColumn::<UInt8Type>::of(&rows, "flags").0.values();
+        let latency = NumberColumn::<UInt64Type>::of(&rows, "latency_ns").0;
         let (op_keys, op_names) = dictionary(&rows, "op");
         let (process_keys, process_names) = dictionary(&rows, "process");
         let ops =

@@ -1,6 +1,6 @@
 //! What a trace holds, in figures that fit on a screen: [`Trace::summary`].
 
-use crate::columns::Kind;
+use crate::columns::ColumnKind;
 use crate::error::TraceError;
 use crate::manifest::{ACTIVITY_FILE, Manifest};
 use crate::model::{BlockOp, Sample};
@@ -12,15 +12,15 @@ use std::collections::BTreeMap;
 /// The summary of a trace. The text of quantities is theirs; bare numbers have their unit in the
 /// key.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct TraceSummary {
     /// Its folder.
     pub path: String,
     /// Its manifest, whole.
     pub manifest: Manifest,
     /// The job over time.
-    pub samples: Series,
+    pub samples: SampleSeries,
     /// How each column of the activity was obtained.
-    pub kinds: BTreeMap<String, Kind>,
+    pub kinds: BTreeMap<String, ColumnKind>,
     /// The block log.
     pub block: Option<BlockSummary>,
     /// What to mind when reading the figures.
@@ -29,7 +29,7 @@ pub struct Summary {
 
 /// One entry per sample.
 #[derive(Debug, Default, Serialize)]
-pub struct Series {
+pub struct SampleSeries {
     start_s: Vec<f64>,
     span_s: Vec<f64>,
     cpu_s: Vec<f64>,
@@ -47,7 +47,7 @@ pub struct Series {
 
 /// Requests of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Requests {
+pub struct RequestTotals {
     /// How many.
     pub requests: u64,
     /// Bytes they cover.
@@ -56,7 +56,7 @@ pub struct Requests {
 
 /// Times from issue to completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Latency {
+pub struct LatencySummary {
     /// Average.
     pub mean: f64,
     /// Median.
@@ -77,15 +77,15 @@ pub struct BlockSummary {
     /// Events the kernel threw away.
     pub lost: u64,
     /// Reads.
-    pub read: Requests,
+    pub read: RequestTotals,
     /// Writes.
-    pub write: Requests,
+    pub write: RequestTotals,
     /// Discards.
-    pub discard: Requests,
+    pub discard: RequestTotals,
     /// Flushes.
-    pub flush: Requests,
+    pub flush: RequestTotals,
     /// Of reads and writes, in microseconds.
-    pub latency_us: Latency,
+    pub latency_us: LatencySummary,
 }
 
 impl Trace {
@@ -94,7 +94,7 @@ impl Trace {
     ///
     /// # Errors
     /// Where a file is damaged.
-    pub fn summary(&self) -> Result<Summary, TraceError> {
+    pub fn summary(&self) -> Result<TraceSummary, TraceError> {
         let manifest = self.manifest().clone();
         let block = match self.block_summary() {
             Ok(block) => Some(block),
@@ -106,13 +106,13 @@ impl Trace {
         if let Some(lost @ 1..) = block.map(|b| b.lost) {
             warnings.push(format!("block log: {lost} events lost by the kernel"));
         }
-        let mut samples = Series::default();
+        let mut samples = SampleSeries::default();
         match self.activity() {
             Ok(all) => all.iter().for_each(|sample| samples.push(sample, self)),
             Err(TraceError::BlockLogOnly { .. }) => {}
             Err(error) => return Err(error),
         }
-        Ok(Summary {
+        Ok(TraceSummary {
             path: self.path().display().to_string(),
             kinds: self.kinds(),
             manifest,
@@ -123,7 +123,7 @@ impl Trace {
     }
 
     /// How each column of the activity was obtained.
-    pub fn kinds(&self) -> BTreeMap<String, Kind> {
+    pub fn kinds(&self) -> BTreeMap<String, ColumnKind> {
         let activity = self.manifest().part(ACTIVITY_FILE);
         activity.into_iter().flat_map(|p| &p.columns).map(|c| (c.name.clone(), c.kind)).collect()
     }
@@ -162,7 +162,7 @@ impl Trace {
         let us = |ns: u64| ns as f64 / 1e3;
         let at = |q| us(latencies.value_at_quantile(q));
         if !latencies.is_empty() {
-            summary.latency_us = Latency {
+            summary.latency_us = LatencySummary {
                 mean: latencies.mean() / 1e3,
                 p50: at(0.5),
                 p99: at(0.99),
@@ -174,7 +174,7 @@ impl Trace {
     }
 }
 
-impl Series {
+impl SampleSeries {
     fn push(&mut self, sample: &Sample, trace: &Trace) {
         self.start_s.push(sample.start.as_secs());
         self.span_s.push(sample.span.as_secs());

@@ -2,9 +2,9 @@
 //!
 //! Memory is bounded: each part gathers the rows of one Parquet row group and hands them on.
 
-use crate::columns::{ACTIVITY, BLOCK, Column, Columns, DISKS, Kind, Spec, schema};
+use crate::columns::{ACTIVITY, BLOCK, Column, ColumnKind, ColumnSpec, Columns, DISKS, schema};
 use crate::error::TraceError;
-use crate::manifest::{ACTIVITY_FILE, BLOCK_FILE, DISKS_FILE, MANIFEST_FILE, Manifest, Part};
+use crate::manifest::{ACTIVITY_FILE, BLOCK_FILE, DISKS_FILE, MANIFEST_FILE, Manifest, TracePart};
 use crate::model::{BlockIo, BlockOp, DiskSample, Sample};
 use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
@@ -110,12 +110,12 @@ impl Drop for TraceFolder {
 }
 
 /// A file, and the check sum of what went into it.
-struct Summed {
+struct ChecksummedFile {
     file: File,
     sum: crc32fast::Hasher,
 }
 
-impl io::Write for Summed {
+impl io::Write for ChecksummedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let len = self.file.write(bytes)?;
         self.sum.update(&bytes[..len]);
@@ -131,7 +131,7 @@ impl io::Write for Summed {
 struct PartFile {
     path: PathBuf,
     name: &'static str,
-    writer: ArrowWriter<Summed>,
+    writer: ArrowWriter<ChecksummedFile>,
     schema: Arc<Schema>,
     columns: Vec<Column>,
     rows: u64,
@@ -141,12 +141,12 @@ impl PartFile {
     fn create(
         path: PathBuf,
         name: &'static str,
-        specs: &[Spec],
+        specs: &[ColumnSpec],
         columns: Vec<Column>,
         deltas: &[&str],
     ) -> Result<Self, TraceError> {
         let file = File::create(&path).map_err(|e| TraceError::write(&path, e))?;
-        let file = Summed { file, sum: crc32fast::Hasher::new() };
+        let file = ChecksummedFile { file, sum: crc32fast::Hasher::new() };
         let zstd = ZstdLevel::try_new(1).expect("zstd has a level 1");
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(zstd))
@@ -168,7 +168,7 @@ impl PartFile {
     fn group(&mut self, mut arrays: Vec<ArrayRef>) -> Result<(), TraceError> {
         let fields = self.schema.fields().iter();
         for ((array, column), field) in arrays.iter_mut().zip(&self.columns).zip(fields) {
-            if column.kind == Kind::Missing && field.is_nullable() {
+            if column.kind == ColumnKind::Missing && field.is_nullable() {
                 *array = new_null_array(array.data_type(), array.len());
             }
         }
@@ -181,11 +181,11 @@ impl PartFile {
             .map_err(|e| TraceError::parquet_write(&self.path, e))
     }
 
-    fn finish(mut self) -> Result<Part, TraceError> {
+    fn finish(mut self) -> Result<TracePart, TraceError> {
         self.writer.finish().map_err(|e| TraceError::parquet_write(&self.path, e))?;
-        let Summed { file, sum } = self.writer.inner();
+        let ChecksummedFile { file, sum } = self.writer.inner();
         let size = file.sync_all().and_then(|()| file.metadata());
-        Ok(Part {
+        Ok(TracePart {
             file: self.name.to_owned(),
             rows: self.rows,
             bytes: size.map_err(|e| TraceError::write(&self.path, e))?.len(),
@@ -288,7 +288,7 @@ impl ActivityWriter {
     ///
     /// # Errors
     /// Where the files cannot be written.
-    pub fn finish(mut self, columns: Option<Columns>) -> Result<[Part; 2], TraceError> {
+    pub fn finish(mut self, columns: Option<Columns>) -> Result<[TracePart; 2], TraceError> {
         if !self.rows.is_empty() {
             self.group()?;
         }
@@ -400,7 +400,7 @@ impl BlockWriter {
     ///
     /// # Errors
     /// Where it cannot be written.
-    pub fn finish(mut self) -> Result<Part, TraceError> {
+    pub fn finish(mut self) -> Result<TracePart, TraceError> {
         if !self.rows.is_empty() {
             self.group()?;
         }

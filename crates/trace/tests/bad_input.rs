@@ -3,7 +3,7 @@
 
 mod common;
 
-use gordon_trace::{Columns, Kind, Trace, TraceError, TraceWriter};
+use gordon_trace::{ColumnKind, Columns, Trace, TraceError, TraceWriter};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -157,7 +157,7 @@ fn no_block_log() {
 fn a_taken_place_is_left_alone() {
     let case = case();
     let before = fs::read(case.path.join("manifest.json")).unwrap();
-    let columns = Columns::all(Kind::Measured, "");
+    let columns = Columns::all(ColumnKind::Measured, "");
     let error = TraceWriter::create(&case.path, &columns).err().expect("the place is taken");
     assert!(matches!(error, TraceError::Exists(_)));
     assert_eq!(fs::read(case.path.join("manifest.json")).unwrap(), before);
@@ -169,7 +169,8 @@ fn a_taken_place_is_left_alone() {
 #[test]
 fn an_abandoned_trace_is_removed() {
     let dir = tempfile::tempdir().unwrap();
-    let writer = TraceWriter::create(&dir.path().join("a"), &Columns::all(Kind::Measured, ""));
+    let writer =
+        TraceWriter::create(&dir.path().join("a"), &Columns::all(ColumnKind::Measured, ""));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     drop(writer);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);

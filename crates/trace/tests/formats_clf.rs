@@ -3,7 +3,9 @@
 //! POST, a user, quotes, bytes that are no request, HTTP/0.9 and 1.0.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use gordon_trace::formats::{Counts, Format, NEVER, Object, Objects, Options, Order, detect, open};
+use gordon_trace::formats::{
+    Format, NEVER, ObjectReader, ObjectRequest, Order, ReadCounts, ReadOptions, detect, open,
+};
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +16,12 @@ fn log(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/clf").join(name)
 }
 
-fn read(path: &Path, options: &Options) -> Result<(Vec<Object>, Counts, Option<String>), String> {
+fn read(
+    path: &Path,
+    options: &ReadOptions,
+) -> Result<(Vec<ObjectRequest>, ReadCounts, Option<String>), String> {
     let told = |e: gordon_trace::formats::FormatError| e.to_string();
-    let mut objects = Objects::open(path, Format::Clf, options, false).map_err(told)?;
+    let mut objects = ObjectReader::open(path, Format::Clf, options, false).map_err(told)?;
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     while objects.fill(&mut batch).map_err(told)? {
         all.extend_from_slice(&batch);
@@ -30,16 +35,16 @@ fn what_servers_wrote_is_read() {
     for name in LOGS {
         let path = log(name);
         assert_eq!(detect(&path).unwrap(), Format::Clf, "{name}");
-        let (all, counts, _) = read(&path, &Options::default()).unwrap();
+        let (all, counts, _) = read(&path, &ReadOptions::default()).unwrap();
         // nginx answers a POST for a file with status 405, Apache with the file; it counts by its
         // status where that is not 200.
         let (methods, statuses) = if name.starts_with("nginx") { (2, 7) } else { (3, 6) };
-        let expected = Counts {
+        let expected = ReadCounts {
             requests: 26,
             other_methods: methods,
             other_statuses: statuses,
             empty: 1,
-            ..Counts::default()
+            ..ReadCounts::default()
         };
         assert_eq!(counts, expected, "{name}");
         assert_eq!(all.iter().map(|o| o.size).sum::<u64>(), 1_178_426, "{name}");
@@ -55,18 +60,18 @@ fn what_servers_wrote_is_read() {
 #[test]
 fn compressed_without_its_last_end_and_with_carriage_returns() {
     let text = fs::read(log("nginx-combined.log")).unwrap();
-    let whole = read(&log("nginx-combined.log"), &Options::default()).unwrap().0;
+    let whole = read(&log("nginx-combined.log"), &ReadOptions::default()).unwrap().0;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("access.log.gz");
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::Write::write_all(&mut gz, &text).unwrap();
     fs::write(&path, gz.finish().unwrap()).unwrap();
-    assert_eq!(read(&path, &Options::default()).unwrap().0, whole);
+    assert_eq!(read(&path, &ReadOptions::default()).unwrap().0, whole);
     let path = folder.path().join("access.log");
     fs::write(&path, &text[..text.len() - 1]).unwrap();
-    assert_eq!(read(&path, &Options::default()).unwrap().0, whole);
+    assert_eq!(read(&path, &ReadOptions::default()).unwrap().0, whole);
     fs::write(&path, String::from_utf8(text).unwrap().replace('\n', "\r\n\r\n")).unwrap();
-    assert_eq!(read(&path, &Options::default()).unwrap().0, whole);
+    assert_eq!(read(&path, &ReadOptions::default()).unwrap().0, whole);
 }
 
 #[test]
@@ -79,18 +84,18 @@ fn what_is_malformed_is_told_with_its_line_or_left_out_and_counted() {
         fs::write(&path, [&lines[..2], &[third], &lines[2..]].concat().join("\n")).unwrap();
     };
     with("127.0.0.1 - - [22/Nov/2026:20:04:51 +0000] \"GET /x HTTP/1.1\" 200 many");
-    let told = read(&path, &Options::default()).unwrap_err();
+    let told = read(&path, &ReadOptions::default()).unwrap_err();
     assert!(told.contains("line 3: bytes: expected a whole number"), "{told}");
     assert!(told.contains("(format clf)\n  try: --skip-bad"), "{told}");
-    let skipping = Options { skip_bad: true, ..Options::default() };
+    let skipping = ReadOptions { skip_bad: true, ..ReadOptions::default() };
     let (all, counts, first) = read(&path, &skipping).unwrap();
     assert_eq!((all.len(), counts.skipped), (26, 1));
     assert!(first.unwrap().starts_with("line 3: bytes: "));
     // A line as Apache has them of a reply that took long.
     with("127.0.0.1 - - [22/Nov/2026:20:04:49 +0000] \"GET /x HTTP/1.1\" 200 7");
-    let told = read(&path, &Options::default()).unwrap_err();
+    let told = read(&path, &ReadOptions::default()).unwrap_err();
     assert!(told.contains("line 3: time goes backwards by 2s"), "{told}");
-    let clamping = Options { order: Order::Clamp, ..Options::default() };
+    let clamping = ReadOptions { order: Order::Clamp, ..ReadOptions::default() };
     let (all, counts, _) = read(&path, &clamping).unwrap();
     assert_eq!((all.len(), counts.clamped), (27, 1));
 }
@@ -101,13 +106,13 @@ fn a_log_without_objects_is_told_and_blocks_are_not_in_one() {
     let path = folder.path().join("access.log");
     let line = "h - - [22/Nov/2026:20:04:49 +0000] \"HEAD / HTTP/1.1\" 200 -\n";
     fs::write(&path, line.repeat(3)).unwrap();
-    let told = read(&path, &Options::default()).unwrap_err();
+    let told = read(&path, &ReadOptions::default()).unwrap_err();
     assert!(told.contains("holds no request: 3 are of other methods than GET, 0 of"), "{told}");
-    let told = open(&log(LOGS[0]), None, &Options::default()).unwrap_err().to_string();
+    let told = open(&log(LOGS[0]), None, &ReadOptions::default()).unwrap_err().to_string();
     assert!(
         told.contains("a trace of objects, not of blocks\n  try: gordon cache replay"),
         "{told}"
     );
-    let told = Objects::open(&path, Format::MSR, &Options::default(), false).unwrap_err();
+    let told = ObjectReader::open(&path, Format::MSR, &ReadOptions::default(), false).unwrap_err();
     assert!(told.to_string().contains("a trace of blocks, not of objects"), "{told}");
 }

@@ -5,8 +5,8 @@
 
 use gordon_trace::BlockOp::{self, Discard, Read, Write};
 use gordon_trace::formats::{
-    Chosen, Columns, Delimited, Format, FormatError, Io, Object, Opened, Options, Words, columns,
-    open, open_any,
+    ColumnMap, DelimitedFormat, Format, FormatChoice, FormatError, ObjectRequest, OpWords,
+    OpenedTrace, ReadOptions, TraceRequest, columns, open, open_any,
 };
 use gordon_units::Ns;
 use std::fs;
@@ -29,13 +29,13 @@ fn named(name: &str) -> Option<Format> {
     Some(name.parse().unwrap())
 }
 
-fn own(text: &str) -> Options {
-    described(text, &Words::default())
+fn own(text: &str) -> ReadOptions {
+    described(text, &OpWords::default())
 }
 
-fn described(text: &str, words: &Words) -> Options {
-    let own = Delimited::own(text, None, 0, words).unwrap();
-    Options { columns: Some(Arc::new(own)), ..Options::default() }
+fn described(text: &str, words: &OpWords) -> ReadOptions {
+    let own = DelimitedFormat::own(text, None, 0, words).unwrap();
+    ReadOptions { columns: Some(Arc::new(own)), ..ReadOptions::default() }
 }
 
 /// Time in ns since the first, operation, device, offset, length.
@@ -44,19 +44,23 @@ type Brief = (u64, BlockOp, u32, u64, u64);
 fn blocks(
     path: &Path,
     format: Option<Format>,
-    options: &Options,
+    options: &ReadOptions,
 ) -> Result<Vec<Brief>, FormatError> {
     let mut reader = open(path, format, options)?;
-    let (mut all, mut batch): (Vec<Io>, _) = (Vec::new(), Vec::new());
+    let (mut all, mut batch): (Vec<TraceRequest>, _) = (Vec::new(), Vec::new());
     while reader.fill(&mut batch)? {
         all.extend_from_slice(&batch);
     }
-    let brief = |io: &Io| (io.at.0, io.op, io.device, io.offset.0, io.len.0);
+    let brief = |io: &TraceRequest| (io.at.0, io.op, io.device, io.offset.0, io.len.0);
     Ok(all.iter().map(brief).collect())
 }
 
-fn objects(path: &Path, format: Option<Format>, options: &Options) -> (Vec<Object>, Vec<String>) {
-    let Opened::Objects(mut reader) = open_any(path, format, options, false).unwrap() else {
+fn objects(
+    path: &Path,
+    format: Option<Format>,
+    options: &ReadOptions,
+) -> (Vec<ObjectRequest>, Vec<String>) {
+    let OpenedTrace::Objects(mut reader) = open_any(path, format, options, false).unwrap() else {
         panic!("these are objects");
     };
     let (mut all, mut batch) = (Vec::new(), Vec::new());
@@ -67,7 +71,7 @@ fn objects(path: &Path, format: Option<Format>, options: &Options) -> (Vec<Objec
 }
 
 /// Time in ns, size, whether it writes.
-fn brief(all: &[Object]) -> Vec<(u64, u64, bool)> {
+fn brief(all: &[ObjectRequest]) -> Vec<(u64, u64, bool)> {
     all.iter().map(|one| (one.at.0, one.size, one.write)).collect()
 }
 
@@ -83,8 +87,8 @@ fn fiu_has_nanoseconds_sectors_and_the_devices_numbers() {
         (100_000, Write, 6 << 20 | 1, 51_200, 8192),
     ];
     let case = case(text);
-    assert_eq!(blocks(&case.path, None, &Options::default()).unwrap(), expected);
-    assert_eq!(blocks(&case.path, named("fiu"), &Options::default()).unwrap(), expected);
+    assert_eq!(blocks(&case.path, None, &ReadOptions::default()).unwrap(), expected);
+    assert_eq!(blocks(&case.path, named("fiu"), &ReadOptions::default()).unwrap(), expected);
 }
 
 #[test]
@@ -94,8 +98,8 @@ fn systor17_has_seconds_and_a_response_time_that_may_be_missing() {
                 1455592511.546955,,W,2,4096,512\n";
     let case = case(text);
     let expected = [(0, Read, 1, 63_100_723_200, 8192), (500 * MS, Write, 2, 4096, 512)];
-    assert_eq!(blocks(&case.path, None, &Options::default()).unwrap(), expected);
-    let mut reader = open(&case.path, named("systor17"), &Options::default()).unwrap();
+    assert_eq!(blocks(&case.path, None, &ReadOptions::default()).unwrap(), expected);
+    let mut reader = open(&case.path, named("systor17"), &ReadOptions::default()).unwrap();
     let mut batch = Vec::new();
     reader.fill(&mut batch).unwrap();
     assert_eq!((batch[0].latency, batch[1].latency), (Some(Ns(501_000)), None));
@@ -108,7 +112,7 @@ fn biosnoop_counts_from_the_issue_and_its_process_names_may_hold_blanks() {
                 0.100100    Web Content 3  13     sdy       R 8192       4096      0.70\n";
     let case = case(text);
     let expected = [(0, Read, 1, 8192 * 512, 4096), (100_000, Write, 0, 4096 * 512, 8192)];
-    assert_eq!(blocks(&case.path, None, &Options::default()).unwrap(), expected);
+    assert_eq!(blocks(&case.path, None, &ReadOptions::default()).unwrap(), expected);
 }
 
 #[test]
@@ -120,16 +124,19 @@ fn arc_and_lirs_are_blocks_without_times() {
         (0, Read, 0, 110_765 * 512, 4096),
     ];
     for format in [None, named("arc")] {
-        assert_eq!(blocks(&arc.path, format, &Options::default()).unwrap(), expected);
+        assert_eq!(blocks(&arc.path, format, &ReadOptions::default()).unwrap(), expected);
     }
-    let reader = open(&arc.path, None, &Options::default()).unwrap();
-    assert_eq!((reader.note().time_unit_ns, reader.note().chosen_by), (None, Chosen::Content));
+    let reader = open(&arc.path, None, &ReadOptions::default()).unwrap();
+    assert_eq!(
+        (reader.note().time_unit_ns, reader.note().chosen_by),
+        (None, FormatChoice::Content)
+    );
     let lirs = case("7\n*\n3\n7\n");
     let expected =
         [(0, Read, 0, 28_672, 4096), (0, Read, 0, 12_288, 4096), (0, Read, 0, 28_672, 4096)];
-    assert_eq!(blocks(&lirs.path, named("lirs"), &Options::default()).unwrap(), expected);
+    assert_eq!(blocks(&lirs.path, named("lirs"), &ReadOptions::default()).unwrap(), expected);
     // A list of numbers may be anything.
-    let error = blocks(&lirs.path, None, &Options::default()).unwrap_err();
+    let error = blocks(&lirs.path, None, &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, FormatError::Ambiguous { .. }), "{error}");
 }
 
@@ -142,39 +149,39 @@ fn midas_has_seconds_pages_and_trims() {
         (750 * MS, Discard, 0, 413_696, 4096),
     ];
     for format in [None, named("midas")] {
-        assert_eq!(blocks(&case.path, format, &Options::default()).unwrap(), expected);
+        assert_eq!(blocks(&case.path, format, &ReadOptions::default()).unwrap(), expected);
     }
 }
 
 #[test]
 fn webcachesim_and_lrb_are_objects_whose_further_columns_are_features() {
     let three = case("0 11 25\n1 12 9001\n2 11 25\n");
-    let (all, _) = objects(&three.path, None, &Options::default());
+    let (all, _) = objects(&three.path, None, &ReadOptions::default());
     assert_eq!(brief(&all), [(0, 25, false), (S, 9001, false), (2 * S, 25, false)]);
     assert_eq!(all.iter().map(|one| one.key).collect::<Vec<_>>(), [11, 12, 11]);
     // The columns of MQSim fit too, and half of the requests would have no bytes.
     let features =
         case("0 29 4334 0 1\n1 7 74649 1 0\n2 29 4334 0 1\n3 8 1003 1 1\n4 7 74649 0 0\n");
-    let Opened::Objects(reader) =
-        open_any(&features.path, None, &Options::default(), false).unwrap()
+    let OpenedTrace::Objects(reader) =
+        open_any(&features.path, None, &ReadOptions::default(), false).unwrap()
     else {
         panic!("these are objects");
     };
     assert_eq!(reader.format().name(), "lrb");
-    let (all, _) = objects(&features.path, named("lrb"), &Options::default());
+    let (all, _) = objects(&features.path, named("lrb"), &ReadOptions::default());
     assert_eq!(all.len(), 5);
 }
 
 #[test]
 fn names_of_objects_may_be_text_and_are_counted() {
     let text = case("0,A,4941\n1,B,1984\n2,A,4941\n");
-    let (all, notes) = objects(&text.path, None, &Options::default());
+    let (all, notes) = objects(&text.path, None, &ReadOptions::default());
     assert_eq!(brief(&all), [(0, 4941, false), (S, 1984, false), (2 * S, 4941, false)]);
     assert!(all[0].key == all[2].key && all[0].key != all[1].key);
     assert!(notes.iter().any(|note| note.starts_with("hashed_keys: 3 ")), "{notes:?}");
     // 7 and 007 are two names.
     let zeros = case("0,7,10\n1,007,10\n");
-    let (all, _) = objects(&zeros.path, named("libcachesim-csv"), &Options::default());
+    let (all, _) = objects(&zeros.path, named("libcachesim-csv"), &ReadOptions::default());
     assert_ne!(all[0].key, all[1].key);
 }
 
@@ -183,7 +190,7 @@ fn twitter_adds_key_and_value_and_leaves_deletes_out() {
     let text = "0,nz:u:e15,17,238,3,set,600\n1,nz:u:e15,17,0,3,get,0\n2,nz:u:e15,17,0,3,delete,0\n";
     let case = case(text);
     for format in [None, named("twitter")] {
-        let (all, notes) = objects(&case.path, format, &Options::default());
+        let (all, notes) = objects(&case.path, format, &ReadOptions::default());
         assert_eq!(brief(&all), [(0, 255, true), (S, 17, false)]);
         assert!(notes.iter().any(|note| note.starts_with("other_kinds: 1 ")), "{notes:?}");
     }
@@ -192,13 +199,13 @@ fn twitter_adds_key_and_value_and_leaves_deletes_out() {
 #[test]
 fn cachelib_finds_its_columns_in_the_header_and_repeats_rows() {
     let old = case("key,op,size,op_count,key_size\n5,SET,82,1,40\n5,GET,82,3,40\n");
-    let (all, _) = objects(&old.path, None, &Options::default());
+    let (all, _) = objects(&old.path, None, &ReadOptions::default());
     assert_eq!(brief(&all), [(0, 122, true), (0, 122, false), (0, 122, false), (0, 122, false)]);
     let new = "op_time,key,key_size,op,op_count,size,cache_hits,ttl,usecase,sub_usecase\n\
                604038471,82131353f9ddc8c6,48,GET,1,87,1,0,366387042,3003229276\n\
                604038473,82131353f9ddc8c6,48,SET,1,87,1,0,366387042,3003229276\n";
     let new = case(new);
-    let (all, _) = objects(&new.path, None, &Options::default());
+    let (all, _) = objects(&new.path, None, &ReadOptions::default());
     assert_eq!(brief(&all), [(604_038_471 * S, 135, false), (604_038_473 * S, 135, true)]);
 }
 
@@ -210,7 +217,7 @@ fn wiki_cdn_has_tabs_and_two_names_for_its_key() {
                 0\t8833\t5128\t0.001\n2\t8833\t5128\t0.001\n";
     for text in [upload, text] {
         let case = case(text);
-        let (all, _) = objects(&case.path, None, &Options::default());
+        let (all, _) = objects(&case.path, None, &ReadOptions::default());
         assert_eq!(brief(&all), [(0, 5128, false), (2 * S, 5128, false)]);
         assert_eq!(all[0].key, 8833);
     }
@@ -219,10 +226,10 @@ fn wiki_cdn_has_tabs_and_two_names_for_its_key() {
 #[test]
 fn tragen_has_sizes_in_kibibytes() {
     let case = case("timestamp, object_id, object_size (Kb)\n5,1,3\n6,2,7\n");
-    let (all, _) = objects(&case.path, named("tragen"), &Options::default());
+    let (all, _) = objects(&case.path, named("tragen"), &ReadOptions::default());
     assert_eq!(brief(&all), [(5 * S, 3072, false), (6 * S, 7168, false)]);
     // Sizes in bytes fit as well.
-    let error = open_any(&case.path, None, &Options::default(), false).unwrap_err();
+    let error = open_any(&case.path, None, &ReadOptions::default(), false).unwrap_err();
     let FormatError::Ambiguous { candidates, .. } = error else { panic!("{error}") };
     let options: Vec<&str> = candidates.iter().map(|c| c.options.as_str()).collect();
     assert!(options.contains(&"--format tragen"), "{options:?}");
@@ -237,7 +244,7 @@ fn ibm_cos_leaves_out_what_moves_no_object() {
                 1301 REST.GET.OBJECT 8d4fcda3d675bac9 1056 0 527\n";
     let case = case(text);
     for format in [None, named("ibm-cos")] {
-        let (all, notes) = objects(&case.path, format, &Options::default());
+        let (all, notes) = objects(&case.path, format, &ReadOptions::default());
         assert_eq!(brief(&all), [(0, 1056, true), (1301 * MS, 1056, false)]);
         assert!(notes.iter().any(|note| note.starts_with("other_kinds: 2 ")), "{notes:?}");
     }
@@ -249,7 +256,7 @@ fn baleen_names_an_object_by_block_and_offset() {
                 7 0 131072 1000.5 1 2 3\n7 131072 131072 1000.6 4 2 3\n7 0 131072 1001 1 2 3\n";
     let case = case(text);
     for format in [None, named("baleen")] {
-        let (all, _) = objects(&case.path, format, &Options::default());
+        let (all, _) = objects(&case.path, format, &ReadOptions::default());
         let ms = |ms: u64| ms * MS;
         let expected = [
             (ms(1_000_500), 131_072, false),
@@ -272,7 +279,7 @@ fn columns_of_ones_own_have_units_a_header_and_words() {
         assert_eq!(brief(&all), [(0, 700, true), (40 * MS, 90, true), (95 * MS, 700, true)]);
     }
     // `1` is a read here.
-    let words = Words { reads: vec!["1".into()], ..Words::default() };
+    let words = OpWords { reads: vec!["1".into()], ..OpWords::default() };
     let (all, _) = objects(&case.path, None, &described("time=1:ms,op=2,key=3,size=4:B", &words));
     assert!(all.iter().all(|one| !one.write));
 }
@@ -298,12 +305,12 @@ fn own_blocks_have_addresses_in_any_block() {
 
 #[test]
 fn separators_and_lines_to_skip_are_options() {
-    let words = Words::default();
+    let words = OpWords::default();
     let text = "report of a tool\n\ntime;block;bytes\n1;2;512\n2;3;1024\n";
     let case = case(text);
-    let options = |columns: &str, separator| Options {
+    let options = |columns: &str, separator| ReadOptions {
         columns: gordon_trace::formats::columns(Some(columns), separator, Some(1), &words).unwrap(),
-        ..Options::default()
+        ..ReadOptions::default()
     };
     for columns in ["time=1:s,lba=2:4KiB,size=3:B", "time=time:s,lba=block:4KiB,size=bytes:B"] {
         for separator in [None, Some("semicolon"), Some(";")] {
@@ -357,7 +364,7 @@ fn the_letters_of_blkparse_are_operations_of_own_columns() {
     let got = blocks(&flush.path, None, &own(columns)).unwrap();
     assert_eq!(got[1], (S, BlockOp::Flush, 0, 0, 0));
     // Named words are all that are known.
-    let words = Words { reads: vec!["RA".into()], ..Words::default() };
+    let words = OpWords { reads: vec!["RA".into()], ..OpWords::default() };
     assert!(blocks(&case.path, None, &described(columns, &words)).is_err());
 }
 
@@ -425,9 +432,9 @@ fn comments_precede_the_lines_of_every_description() {
     ];
     for (name, line) in lines {
         let case = case(&format!("# made by hand\n\n{line}\n# its middle\n{line}\n"));
-        let found = open(&case.path, None, &Options::default()).unwrap();
+        let found = open(&case.path, None, &ReadOptions::default()).unwrap();
         assert_eq!(found.format().name(), name);
-        assert_eq!(blocks(&case.path, None, &Options::default()).unwrap().len(), 2, "{name}");
+        assert_eq!(blocks(&case.path, None, &ReadOptions::default()).unwrap().len(), 2, "{name}");
     }
 }
 
@@ -435,7 +442,7 @@ fn comments_precede_the_lines_of_every_description() {
 fn a_first_line_that_is_malformed_is_not_taken_for_a_header() {
     for line in ["x,src1,1,Read,y,z,w", "time,host,1,op,offset,size,response"] {
         let text = format!("{line}\n{0}\n{0}\n", "128166372003061629,src1,1,Read,512,512,7");
-        let error = blocks(&case(&text).path, named("msr"), &Options::default()).unwrap_err();
+        let error = blocks(&case(&text).path, named("msr"), &ReadOptions::default()).unwrap_err();
         assert!(error.to_string().contains("line 1: time (column 1)"), "{error}");
     }
 }
@@ -446,7 +453,7 @@ fn text_in_utf_16_is_named_with_the_command_that_converts_it() {
     let path = dir.path().join("trace");
     let text: Vec<u8> = "\u{feff}10 0 8 8 1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
     fs::write(&path, text).unwrap();
-    let error = open(&path, None, &Options::default()).unwrap_err();
+    let error = open(&path, None, &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("iconv -f UTF-16"), "{error}");
 }
 
@@ -471,11 +478,13 @@ fn impossible_columns_are_refused() {
         "time=1:2s,key=2",
     ];
     for text in wrong {
-        assert!(Columns::parse(text).is_err(), "{text}");
+        assert!(ColumnMap::parse(text).is_err(), "{text}");
     }
-    let twice = Words { reads: vec!["1".into()], writes: vec!["1".into()], trims: Vec::new() };
-    assert!(Delimited::own("op=1,key=2", None, 0, &twice).is_err());
-    assert!(Delimited::own("key=2", None, 0, &Words { trims: Vec::new(), ..twice }).is_err());
+    let twice = OpWords { reads: vec!["1".into()], writes: vec!["1".into()], trims: Vec::new() };
+    assert!(DelimitedFormat::own("op=1,key=2", None, 0, &twice).is_err());
+    assert!(
+        DelimitedFormat::own("key=2", None, 0, &OpWords { trims: Vec::new(), ..twice }).is_err()
+    );
 }
 
 #[test]
@@ -491,7 +500,7 @@ fn an_unknown_word_or_a_missing_column_is_an_error_with_its_place() {
     assert!(error.contains("try: --columns and --separator that fit this line"), "{error}");
     let header = case("time,key\n1,2\n");
     let error = open_any(&header.path, None, &own("time=time,key=id"), false).unwrap();
-    let Opened::Objects(mut reader) = error else { panic!("these are objects") };
+    let OpenedTrace::Objects(mut reader) = error else { panic!("these are objects") };
     let error = reader.fill(&mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("header: expected a column named `id`, found `time key`"), "{error}");
 }
@@ -499,7 +508,7 @@ fn an_unknown_word_or_a_missing_column_is_an_error_with_its_place() {
 /// A format and what `--format` would say of each candidate.
 fn candidates(text: &str) -> Vec<(String, String)> {
     let case = case(text);
-    match open_any(&case.path, None, &Options::default(), false) {
+    match open_any(&case.path, None, &ReadOptions::default(), false) {
         Err(FormatError::Ambiguous { candidates, .. }) => {
             candidates.into_iter().map(|c| (c.options, c.meaning)).collect()
         }
@@ -522,7 +531,7 @@ fn seconds_in_the_columns_of_disksim_are_not_read_as_milliseconds() {
         let ms = listed.iter().find(|(options, _)| options == "--format disksim").unwrap();
         assert!(ms.1.contains("implausible: "), "{listed:?}");
         let case = case(text);
-        let unit = Options { time_unit: Some(Ns::SECOND), ..Options::default() };
+        let unit = ReadOptions { time_unit: Some(Ns::SECOND), ..ReadOptions::default() };
         let span = |format| blocks(&case.path, format, &unit).unwrap().last().unwrap().0;
         assert!(span(None) >= 150 * MS);
         // MQSim's times have decimals where the unit is named.
@@ -540,10 +549,10 @@ fn bytes_where_sectors_belong_are_noticed() {
     );
     // The user insists: read, and a warning.
     let case = case(text);
-    let reader = open(&case.path, named("mqsim"), &Options::default()).unwrap();
-    assert_eq!((reader.note().chosen_by, reader.note().doubts.len()), (Chosen::Format, 1));
+    let reader = open(&case.path, named("mqsim"), &ReadOptions::default()).unwrap();
+    assert_eq!((reader.note().chosen_by, reader.note().doubts.len()), (FormatChoice::Format, 1));
     let plain = self::case("1000000 0 8 8 1\n2000000 0 16 16 0\n3000000 0 8 8 1\n");
-    let reader = open(&plain.path, None, &Options::default()).unwrap();
+    let reader = open(&plain.path, None, &ReadOptions::default()).unwrap();
     assert_eq!((reader.format(), reader.note().doubts.len()), (Format::MQSIM, 0));
 }
 
@@ -551,7 +560,7 @@ fn bytes_where_sectors_belong_are_noticed() {
 fn a_large_discard_is_plausible() {
     let text = "0.5 1 100 4096 0\n0.75 3 0 68719476736 0\n1.25 0 101 4096 0\n";
     let case = case(text);
-    let reader = open(&case.path, None, &Options::default()).unwrap();
+    let reader = open(&case.path, None, &ReadOptions::default()).unwrap();
     assert_eq!((reader.format().name(), reader.note().doubts.len()), ("midas", 0));
 }
 
@@ -571,7 +580,7 @@ fn a_format_that_fits_only_in_another_unit_of_time_is_a_candidate() {
     let seconds = listed.iter().find(|(o, _)| o == "--format alibaba --time-unit 1s").unwrap();
     assert_eq!(seconds.1, "3 requests, 20.5KiB, over 2s");
     let case = case(text);
-    let unit = Options { time_unit: Some(Ns::SECOND), ..Options::default() };
+    let unit = ReadOptions { time_unit: Some(Ns::SECOND), ..ReadOptions::default() };
     for format in [None, named("alibaba")] {
         assert_eq!(blocks(&case.path, format, &unit).unwrap()[2].0, 2 * S);
     }
@@ -597,11 +606,11 @@ fn two_names_of_one_reading_are_one_candidate() {
 #[test]
 fn archives_are_named_with_the_command_that_unpacks_them() {
     let zip = case("PK\u{3}\u{4}and so on");
-    let error = open(&zip.path, None, &Options::default()).unwrap_err();
+    let error = open(&zip.path, None, &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("zip archive"), "{error}");
     let mut tar = "a".repeat(257);
     tar.push_str("ustar  and so on");
     let tar = case(&tar);
-    let error = open(&tar.path, None, &Options::default()).unwrap_err();
+    let error = open(&tar.path, None, &ReadOptions::default()).unwrap_err();
     assert!(error.to_string().contains("tar -xf"), "{error}");
 }

@@ -3,19 +3,22 @@
 
 mod common;
 
-use gordon_trace::formats::{Conversion, Format, FormatError, Io, Options, convert, detect, open};
-use gordon_trace::{BlockOp, Kind, Trace, TraceError};
+use gordon_trace::formats::{
+    ConversionReport, Format, FormatError, ReadOptions, TraceRequest, convert, detect, open,
+};
+use gordon_trace::{BlockOp, ColumnKind, Trace, TraceError};
 use gordon_units::{Bytes, Ns};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-fn run(input: &Path, output: &Path, to: Format) -> Result<Conversion, FormatError> {
-    convert(input, output, None, Some(to), &Options::default(), &AtomicBool::new(false))?.publish()
+fn run(input: &Path, output: &Path, to: Format) -> Result<ConversionReport, FormatError> {
+    convert(input, output, None, Some(to), &ReadOptions::default(), &AtomicBool::new(false))?
+        .publish()
 }
 
-fn all(path: &Path) -> Vec<Io> {
-    open(path, None, &Options::default()).unwrap().flat_map(Result::unwrap).collect()
+fn all(path: &Path) -> Vec<TraceRequest> {
+    open(path, None, &ReadOptions::default()).unwrap().flat_map(Result::unwrap).collect()
 }
 
 /// How finely a format counts time.
@@ -70,9 +73,9 @@ fn round_trips() {
             assert!(lost.iter().zip(&made.warnings).all(|(lost, told)| told.contains(lost)));
             assert_eq!(detect(&path).unwrap(), format);
             let grain = grain(format);
-            let rounded: Vec<Io> = expected
+            let rounded: Vec<TraceRequest> = expected
                 .iter()
-                .map(|io| Io {
+                .map(|io| TraceRequest {
                     at: Ns(io.at.0 / grain * grain),
                     latency: (format == Format::MSR).then_some(Ns::ZERO),
                     ..*io
@@ -114,9 +117,9 @@ fn captured_to_text_and_back() {
     assert!(made.warnings[0].contains("latencies are lost"), "{:?}", made.warnings);
     assert!(made.warnings[1].contains("processes and the flags"), "{:?}", made.warnings);
     assert_eq!(run(&text, &back, Format::Gordon).unwrap().requests, 10_000);
-    let as_fio = |io: &Io| {
+    let as_fio = |io: &TraceRequest| {
         let flush = io.op == BlockOp::Flush;
-        Io {
+        TraceRequest {
             // fio's log has files, not device numbers, and flushes of no place.
             device: 0,
             offset: if flush { Bytes::ZERO } else { io.offset },
@@ -187,7 +190,7 @@ fn converted_is_a_trace() {
     let kind = |name: &str| columns.iter().find(|c| c.name == name).unwrap().kind;
     assert_eq!(
         (kind("pid"), kind("sector"), kind("latency_ns")),
-        (Kind::Missing, Kind::Measured, Kind::Missing)
+        (ColumnKind::Missing, ColumnKind::Measured, ColumnKind::Missing)
     );
 }
 
@@ -217,11 +220,13 @@ fn nothing_is_left_behind() {
     );
     let stopped = AtomicBool::new(true);
     let next = folder.path().join("next");
-    let result = convert(&source, &next, None, Some(Format::MQSIM), &Options::default(), &stopped);
+    let result =
+        convert(&source, &next, None, Some(Format::MQSIM), &ReadOptions::default(), &stopped);
     assert!(matches!(result, Err(FormatError::Stopped)) && !next.exists());
     for to in [Format::Gordon, Format::MQSIM] {
         let running = AtomicBool::new(false);
-        let made = convert(&source, &next, None, Some(to), &Options::default(), &running).unwrap();
+        let made =
+            convert(&source, &next, None, Some(to), &ReadOptions::default(), &running).unwrap();
         assert!(!next.exists(), "before it is published");
         drop(made);
     }

@@ -4,14 +4,20 @@
 
 mod common;
 
-use gordon_trace::formats::{Format, FormatError, Io, Objects, Options, Order, detect, open};
-use gordon_trace::{BlockFileWriter, Columns, Kind};
+use gordon_trace::formats::{
+    Format, FormatError, ObjectReader, Order, ReadOptions, TraceRequest, detect, open,
+};
+use gordon_trace::{BlockFileWriter, ColumnKind, Columns};
 use proptest::prelude::*;
 use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-fn read(path: &Path, format: Option<Format>, options: &Options) -> Result<Vec<Io>, FormatError> {
+fn read(
+    path: &Path,
+    format: Option<Format>,
+    options: &ReadOptions,
+) -> Result<Vec<TraceRequest>, FormatError> {
     let mut reader = open(path, format, options)?;
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     while reader.fill(&mut batch)? {
@@ -21,8 +27,8 @@ fn read(path: &Path, format: Option<Format>, options: &Options) -> Result<Vec<Io
 }
 
 /// The sizes of the objects asked for.
-fn objects(path: &Path, format: Format, options: &Options) -> Result<Vec<u64>, FormatError> {
-    let mut reader = Objects::open(path, format, options, false)?;
+fn objects(path: &Path, format: Format, options: &ReadOptions) -> Result<Vec<u64>, FormatError> {
+    let mut reader = ObjectReader::open(path, format, options, false)?;
     let (mut sizes, mut batch) = (Vec::new(), Vec::new());
     while reader.fill(&mut batch)? {
         sizes.extend(batch.iter().map(|object| object.size));
@@ -39,12 +45,13 @@ fn every_way(bytes: &[u8]) {
     for format in Format::all().map(Some).chain([None]) {
         for order in [Order::Strict, Order::Clamp, Order::Sort] {
             for skip_bad in [false, true] {
-                let options = Options { skip_bad, order, ..Options::default() };
+                let options = ReadOptions { skip_bad, order, ..ReadOptions::default() };
                 match read(&path, format, &options) {
                     Ok(all) => {
                         assert!(!all.is_empty() && all.len() <= bytes.len());
                         assert!(all.is_sorted_by_key(|io| io.at));
-                        let sectors = |io: &Io| (io.offset.0 | io.len.0).is_multiple_of(512);
+                        let sectors =
+                            |io: &TraceRequest| (io.offset.0 | io.len.0).is_multiple_of(512);
                         assert!(all.iter().all(sectors));
                     }
                     Err(error) => assert!(error.to_string().contains("\n  try: "), "{error}"),
@@ -115,10 +122,10 @@ fn the_good_files_are_good() {
         assert_eq!(detect(&path).unwrap(), format);
         let many = if format == Format::Fio { 2 } else { 4 };
         if format.is_objects() {
-            assert_eq!(objects(&path, format, &Options::default()).unwrap().len(), many);
+            assert_eq!(objects(&path, format, &ReadOptions::default()).unwrap().len(), many);
         }
         if format != Format::Clf {
-            assert_eq!(read(&path, None, &Options::default()).unwrap().len(), many, "{format}");
+            assert_eq!(read(&path, None, &ReadOptions::default()).unwrap().len(), many, "{format}");
         }
     }
 }
@@ -161,7 +168,7 @@ proptest! {
         static LOG: LazyLock<Vec<u8>> = LazyLock::new(|| {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("log");
-            let columns = Columns::all(Kind::Estimated, "made up").block;
+            let columns = Columns::all(ColumnKind::Estimated, "made up").block;
             let mut writer = BlockFileWriter::create(&path, columns).unwrap();
             writer.block().process("sort");
             for i in 0..300 {
@@ -182,7 +189,7 @@ proptest! {
         let path = folder.path().join("log");
         fs::write(&path, &bytes).unwrap();
         for format in [None, Some(Format::Gordon)] {
-            match read(&path, format, &Options::default()) {
+            match read(&path, format, &ReadOptions::default()) {
                 // Changes may undo each other.
                 Ok(all) => assert!(all.len() == 300 && bytes == *LOG),
                 Err(error) => assert!(error.to_string().contains("\n  try: "), "{error}"),

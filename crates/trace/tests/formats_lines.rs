@@ -6,7 +6,8 @@ mod common;
 
 use gordon_trace::BlockOp::{self, Discard, Flush, Read, Write};
 use gordon_trace::formats::{
-    Counts, Event, Format, FormatError, Io, Options, Order, Reader, detect, open,
+    Format, FormatError, Order, ReadCounts, ReadOptions, RequestEvent, RequestReader, TraceRequest,
+    detect, open,
 };
 use gordon_units::{Bytes, Ns};
 use std::fs;
@@ -25,7 +26,7 @@ fn case(content: impl AsRef<[u8]>) -> Case {
     Case { _dir: dir, path }
 }
 
-fn all(reader: &mut Reader) -> Result<Vec<Io>, FormatError> {
+fn all(reader: &mut RequestReader) -> Result<Vec<TraceRequest>, FormatError> {
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     while reader.fill(&mut batch)? {
         all.extend_from_slice(&batch);
@@ -33,7 +34,7 @@ fn all(reader: &mut Reader) -> Result<Vec<Io>, FormatError> {
     Ok(all)
 }
 
-fn with(path: &Path, options: &Options) -> (Vec<Io>, Counts) {
+fn with(path: &Path, options: &ReadOptions) -> (Vec<TraceRequest>, ReadCounts) {
     let mut reader = open(path, None, options).unwrap();
     let all = all(&mut reader).unwrap();
     (all, reader.counts())
@@ -43,7 +44,7 @@ fn with(path: &Path, options: &Options) -> (Vec<Io>, Counts) {
 fn reads(format: Format, content: impl AsRef<[u8]>, expected: &[(u64, BlockOp, u32, u64, u64)]) {
     let case = case(content);
     assert_eq!(detect(&case.path).unwrap(), format);
-    let (all, _) = with(&case.path, &Options::default());
+    let (all, _) = with(&case.path, &ReadOptions::default());
     let brief: Vec<_> =
         all.iter().map(|io| (io.at.0, io.op, io.device, io.offset.0, io.len.0)).collect();
     assert_eq!(brief, expected);
@@ -52,7 +53,7 @@ fn reads(format: Format, content: impl AsRef<[u8]>, expected: &[(u64, BlockOp, u
 /// The error's text names the file, says all of `what`, and has a hint on its own line.
 fn refused(format: Option<Format>, content: impl AsRef<[u8]>, what: &[&str]) -> FormatError {
     let case = case(content);
-    let result = open(&case.path, format, &Options::default()).and_then(|mut r| all(&mut r));
+    let result = open(&case.path, format, &ReadOptions::default()).and_then(|mut r| all(&mut r));
     let error = result.expect_err("the content is bad");
     let text = error.to_string();
     assert!(text.contains(&case.path.display().to_string()), "{text}");
@@ -88,7 +89,7 @@ fn disksim_validate() {
     let text = "R Hit    1975456   4  15362.00000  56074.00000\nW Miss 8 4 3024.5 27896\n";
     let case = case(text);
     assert_eq!(detect(&case.path).unwrap(), Format::DisksimValidate);
-    let (all, _) = with(&case.path, &Options::default());
+    let (all, _) = with(&case.path, &ReadOptions::default());
     assert_eq!(all[1].at, Ns(71_436_000));
     assert_eq!((all[1].latency, all[1].gap), (Some(Ns(3_024_500)), Some(Ns(27_896_000))));
 }
@@ -101,7 +102,7 @@ fn msr() {
     let expected = [(0, Read, 1, 383_496_192, 32_768), (1_332_052_600, Write, 1, 512, 1024)];
     reads(Format::MSR, text, &expected);
     let case = case(text);
-    assert_eq!(with(&case.path, &Options::default()).0[0].latency, Some(Ns(11_373_600)));
+    assert_eq!(with(&case.path, &ReadOptions::default()).0[0].latency, Some(Ns(11_373_600)));
 }
 
 /// The specification's own example but for its last, misprinted line.
@@ -152,7 +153,7 @@ fn fio_2() {
                 /dev/a wait 250 0\n/dev/b write 0 8192\n/dev/b sync 0 0\n/dev/b trim 512 512\n\
                 /dev/a close\n";
     let case = case(text);
-    let (_, counts) = with(&case.path, &Options::default());
+    let (_, counts) = with(&case.path, &ReadOptions::default());
     assert_eq!(counts.other_kinds, 4);
     let b = 250_000;
     let expected = [
@@ -201,9 +202,11 @@ fn blkparse() {
     ];
     reads(Format::Blkparse, BLKPARSE, &issued);
     let case = case(BLKPARSE);
-    let by = |event| with(&case.path, &Options { event: Some(event), ..Options::default() }).0;
-    assert_eq!((by(Event::Queue).len(), by(Event::Complete).len()), (1, 1));
-    let (of, counts) = with(&case.path, &Options { device: Some(vdb), ..Options::default() });
+    let by =
+        |event| with(&case.path, &ReadOptions { event: Some(event), ..ReadOptions::default() }).0;
+    assert_eq!((by(RequestEvent::Queue).len(), by(RequestEvent::Complete).len()), (1, 1));
+    let (of, counts) =
+        with(&case.path, &ReadOptions { device: Some(vdb), ..ReadOptions::default() });
     assert_eq!((of.len(), counts.other_devices, counts.empty), (2, 2, 0));
 }
 
@@ -213,7 +216,7 @@ fn garbage_in_blkparse_is_malformed() {
     let line = |action: &str, rwbs: &str| format!("8,0 1 1 0.1 5 {action} {rwbs} 8 + 8 [x]\n");
     for other in ["Q", "UT", "m", "A"] {
         let case = case(line(other, "R") + &line("D", "N") + &line("D", "FWFSM"));
-        let (ios, counts) = with(&case.path, &Options::default());
+        let (ios, counts) = with(&case.path, &ReadOptions::default());
         assert_eq!((ios.len(), counts.other_kinds), (1, 2), "{other}");
     }
     for (action, rwbs, field) in [("Y", "R", "action"), ("DD", "R", "action"), ("D", "R7", "rwbs")]
@@ -262,7 +265,7 @@ fn a_request_dispatched_again_after_a_requeue_is_one_request() {
     ];
     reads(Format::Blkparse, REQUEUED, &expected);
     let case = case(REQUEUED);
-    let (ios, counts) = with(&case.path, &Options::default());
+    let (ios, counts) = with(&case.path, &ReadOptions::default());
     assert_eq!(ios.len() as u64 + counts.other_kinds, 14);
 }
 
@@ -296,8 +299,8 @@ fn a_flush_without_data_has_no_address() {
     ];
     reads(Format::Blkparse, text, &expected);
     let case = case(text);
-    assert_eq!(with(&case.path, &Options::default()).1.empty, 1);
-    let by = Options { event: Some(Event::Complete), ..Options::default() };
+    assert_eq!(with(&case.path, &ReadOptions::default()).1.empty, 1);
+    let by = ReadOptions { event: Some(RequestEvent::Complete), ..ReadOptions::default() };
     let ops: Vec<_> = with(&case.path, &by).0.iter().map(|io| io.op).collect();
     assert_eq!(ops, [Write, Flush]);
 }
@@ -356,9 +359,9 @@ fn a_trace_of_blkparse_is_never_implausible() {
     let large = [line(1, 0, "W", 8192), line(2, 1, "W", 4096), line(3, 2, "D", 8 << 20)].concat();
     for text in [idle, large] {
         let case = case(text);
-        let reader = open(&case.path, None, &Options::default()).unwrap();
+        let reader = open(&case.path, None, &ReadOptions::default()).unwrap();
         assert_eq!((reader.format(), reader.note().doubts.len()), (Format::Blkparse, 0));
-        assert_eq!(with(&case.path, &Options::default()).0.len(), 3);
+        assert_eq!(with(&case.path, &ReadOptions::default()).0.len(), 3);
     }
 }
 
@@ -391,11 +394,12 @@ fn ftrace() {
     ];
     reads(Format::Ftrace, FTRACE, &issued);
     let case = case(FTRACE);
-    let by = |event| with(&case.path, &Options { event: Some(event), ..Options::default() }).0;
+    let by =
+        |event| with(&case.path, &ReadOptions { event: Some(event), ..ReadOptions::default() }).0;
     let ops = |event| by(event).iter().map(|io| io.op).collect::<Vec<_>>();
-    assert_eq!(ops(Event::Queue), [Write, Flush]);
-    assert_eq!(ops(Event::Complete), [Write, Flush]);
-    let (_, counts) = with(&case.path, &Options::default());
+    assert_eq!(ops(RequestEvent::Queue), [Write, Flush]);
+    assert_eq!(ops(RequestEvent::Complete), [Write, Flush]);
+    let (_, counts) = with(&case.path, &ReadOptions::default());
     assert_eq!((counts.requests, counts.other_kinds, counts.empty), (3, 8, 0));
 }
 
@@ -423,7 +427,7 @@ fn what_is_malformed_in_ftrace_is_reported() {
     let lost = format!("{FTRACE}CPU:1 [LOST 93 EVENTS]\n");
     refused(None, &lost, &["line 17: event: expected a process", "CPU:1 [LOST 93 EVENTS]"]);
     let case = case(&lost);
-    let (ios, counts) = with(&case.path, &Options { skip_bad: true, ..Options::default() });
+    let (ios, counts) = with(&case.path, &ReadOptions { skip_bad: true, ..ReadOptions::default() });
     assert_eq!((ios.len(), counts.skipped), (3, 1));
     for (rest, field) in [
         ("8 R 4096 () 8 + 8 [a]", "device"),
@@ -496,7 +500,7 @@ fn a_requeue_on_another_cpu_is_seen() {
     for (cpu, events) in [first.concat(), second.concat(), last.concat()].iter().enumerate() {
         fs::write(dir.path().join(format!("sda.blktrace.{cpu}")), events).unwrap();
     }
-    let (all, counts) = with(&dir.path().join("sda"), &Options::default());
+    let (all, counts) = with(&dir.path().join("sda"), &ReadOptions::default());
     let brief: Vec<_> = all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect();
     assert_eq!(brief, [(0, 8), (35, 64), (60, 64)]);
     assert_eq!(counts.other_kinds, 5);
@@ -514,7 +518,7 @@ fn blktrace_per_cpu() {
     let read_whole = |names: [&str; 3]| {
         for path in names.map(|name| dir.path().join(name)) {
             assert_eq!(detect(&path).unwrap(), Format::Blktrace);
-            let (all, _) = with(&path, &Options::default());
+            let (all, _) = with(&path, &ReadOptions::default());
             let brief: Vec<_> = all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect();
             assert_eq!(brief, [(0, 1), (10, 2), (20, 3), (30, 4)], "{path:?}");
         }
@@ -592,7 +596,7 @@ fn vscsi_with_responses() {
     let expected = [(0, Read, 0, 51_200, 4096), (3_000, Write, 0, 1 << 42, 65_536)];
     reads(Format::Vscsi, &content, &expected);
     let case = case(&content);
-    let (all, counts) = with(&case.path, &Options::default());
+    let (all, counts) = with(&case.path, &ReadOptions::default());
     assert_eq!((all[0].latency, all[1].latency), (Some(Ns(830_000)), Some(Ns(1_700_000))));
     assert_eq!(counts.other_kinds, 1);
     refused(None, &content[..100], &["record 3 (byte 80)", "20 bytes at the end", "40 bytes"]);
@@ -623,7 +627,7 @@ fn gordon() {
     let path = dir.path().join("a.trace");
     common::write(&path, 3, 20_000);
     assert_eq!(detect(&path).unwrap(), Format::Gordon);
-    let (all, counts) = with(&path, &Options::default());
+    let (all, counts) = with(&path, &ReadOptions::default());
     assert_eq!((all.len(), counts.requests), (20_000, 20_000));
     for (i, io) in (0..).zip(&all) {
         let own = common::io(i, 0);
@@ -676,7 +680,7 @@ fn malformed_lines() {
 fn skip_bad_counts() {
     let text = "10 0 8 8 1\n11 0 x 8 1\n9 0 8 8 1\n\n12 0 8 8 1\n13 0 8";
     let case = case(text);
-    let options = Options { skip_bad: true, ..Options::default() };
+    let options = ReadOptions { skip_bad: true, ..ReadOptions::default() };
     let mut reader = open(&case.path, None, &options).unwrap();
     let all = all(&mut reader).unwrap();
     assert_eq!((all.len(), reader.skipped()), (2, 3));
@@ -688,8 +692,10 @@ fn skip_bad_counts() {
 fn times_out_of_order() {
     let text = "10 0 1 1 1\n30 0 3 1 1\n20 0 2 1 1\n40 0 4 1 1\n";
     let case = case(text);
-    let by = |order| with(&case.path, &Options { order, ..Options::default() });
-    let brief = |all: &[Io]| all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect::<Vec<_>>();
+    let by = |order| with(&case.path, &ReadOptions { order, ..ReadOptions::default() });
+    let brief = |all: &[TraceRequest]| {
+        all.iter().map(|io| (io.at.0, io.offset.0 / 512)).collect::<Vec<_>>()
+    };
     let (clamped, counts) = by(Order::Clamp);
     assert_eq!(brief(&clamped), [(0, 1), (20, 3), (20, 2), (30, 4)]);
     assert_eq!(counts.clamped, 1);
@@ -701,7 +707,7 @@ fn times_out_of_order() {
     }
     text += "5 0 8 8 1\n";
     let far = self::case(text);
-    let options = Options { order: Order::Sort, ..Options::default() };
+    let options = ReadOptions { order: Order::Sort, ..ReadOptions::default() };
     let result = open(&far.path, None, &options).and_then(|mut r| all(&mut r));
     let error = result.unwrap_err().to_string();
     assert!(error.contains("line 100000: time goes backwards"), "{error}");
@@ -711,7 +717,7 @@ fn times_out_of_order() {
 fn sectors_and_empty_requests() {
     let text = "1,R,100,1000,5\n1,W,0,0,6\n1,W,512,1,7\n1,R,1024,512,8\n";
     let case = case(text);
-    let (all, counts) = with(&case.path, &Options::default());
+    let (all, counts) = with(&case.path, &ReadOptions::default());
     let brief: Vec<_> = all.iter().map(|io| (io.offset.0, io.len.0)).collect();
     assert_eq!(brief, [(0, 1536), (512, 512), (1024, 512)]);
     assert_eq!((counts.extended, counts.empty, counts.requests), (2, 1, 3));
@@ -721,7 +727,7 @@ fn sectors_and_empty_requests() {
 fn time_units() {
     let text = "10 0 8 8 1\n20 0 8 8 1\n";
     let case = case(text);
-    let unit = |unit| Options { time_unit: Some(Ns(unit)), ..Options::default() };
+    let unit = |unit| ReadOptions { time_unit: Some(Ns(unit)), ..ReadOptions::default() };
     assert_eq!(with(&case.path, &unit(1000)).0[1].at, Ns(10_000));
     let error = open(&case.path, None, &unit(2 * S)).unwrap_err().to_string();
     assert!(error.contains("between 1ns and 1s"), "{error}");
@@ -745,7 +751,7 @@ fn compressed() {
     let packed = [zstd(&first), zstd(&second)].concat();
     for bytes in [zipped.clone(), packed.clone()] {
         let case = case(bytes);
-        assert_eq!(with(&case.path, &Options::default()).0.len(), 40_000);
+        assert_eq!(with(&case.path, &ReadOptions::default()).0.len(), 40_000);
     }
     for bytes in [&zipped[..zipped.len() - 100], &packed[..packed.len() - 100]] {
         refused(None, bytes, &["cannot read", "after line", "cut short"]);
@@ -759,7 +765,7 @@ fn compressed() {
 fn a_byte_order_mark_is_no_part_of_the_text() {
     let text = "\u{feff}10 0 8 8 1\n20 0 8 8 1\n";
     for bytes in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
-        assert_eq!(with(&case(bytes).path, &Options::default()).0[1].at, Ns(10));
+        assert_eq!(with(&case(bytes).path, &ReadOptions::default()).0[1].at, Ns(10));
     }
 }
 
@@ -779,7 +785,7 @@ fn unknown_and_empty() {
     refused(Some(Format::MQSIM), "\n", &["holds no request"]);
     let long = "1".repeat(3 << 20);
     refused(Some(Format::MQSIM), long, &["no end of line"]);
-    let missing = open(Path::new("/nonexistent/x"), None, &Options::default()).unwrap_err();
+    let missing = open(Path::new("/nonexistent/x"), None, &ReadOptions::default()).unwrap_err();
     assert!(missing.to_string().contains("cannot open /nonexistent/x"));
     let name = "nonsense".parse::<Format>().unwrap_err().to_string();
     assert!(name.contains("`nonsense`") && name.contains("oracleGeneral"), "{name}");
@@ -787,7 +793,7 @@ fn unknown_and_empty() {
         assert_eq!(format.name().parse::<Format>().unwrap(), format);
     }
     let case = case("10 0 8 8 1\n");
-    let options = Options { device: Some(7), ..Options::default() };
+    let options = ReadOptions { device: Some(7), ..ReadOptions::default() };
     let error = open(&case.path, None, &options).and_then(|mut r| all(&mut r)).unwrap_err();
     assert!(error.to_string().contains("of device 7: 1 are of others"), "{error}");
 }

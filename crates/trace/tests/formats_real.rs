@@ -6,7 +6,7 @@
 
 use gordon_testkit::skipped;
 use gordon_trace::BlockOp;
-use gordon_trace::formats::{Counts, Format, Io, Options, Order, detect, open};
+use gordon_trace::formats::{Format, Order, ReadCounts, ReadOptions, TraceRequest, detect, open};
 use gordon_units::{Bytes, Ns};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -24,19 +24,19 @@ fn file(test: &str, name: &str) -> Option<PathBuf> {
 }
 
 struct Read {
-    all: Vec<Io>,
-    counts: Counts,
+    all: Vec<TraceRequest>,
+    counts: ReadCounts,
 }
 
 /// Reads a file with its format told by content; nothing may be left out.
 fn read(path: &Path, format: Format) -> Read {
-    let read = read_with(path, format, &Options::default());
+    let read = read_with(path, format, &ReadOptions::default());
     let requests = read.counts.requests;
-    assert_eq!(read.counts, Counts { requests, ..Counts::default() });
+    assert_eq!(read.counts, ReadCounts { requests, ..ReadCounts::default() });
     read
 }
 
-fn read_with(path: &Path, format: Format, options: &Options) -> Read {
+fn read_with(path: &Path, format: Format, options: &ReadOptions) -> Read {
     assert_eq!(detect(path).unwrap(), format);
     let mut reader = open(path, None, options).unwrap();
     assert_eq!(reader.format(), format);
@@ -51,13 +51,13 @@ fn read_with(path: &Path, format: Format, options: &Options) -> Read {
     Read { all, counts }
 }
 
-fn bytes(all: &[Io], op: BlockOp) -> u64 {
+fn bytes(all: &[TraceRequest], op: BlockOp) -> u64 {
     all.iter().filter(|io| io.op == op).map(|io| io.len.0).sum()
 }
 
-fn io(at: u64, op: BlockOp, offset: u64, len: u64) -> Io {
+fn io(at: u64, op: BlockOp, offset: u64, len: u64) -> TraceRequest {
     let (at, offset, len) = (Ns(at), Bytes(offset), Bytes(len));
-    Io { at, op, device: 0, offset, len, latency: None, gap: None, pid: None }
+    TraceRequest { at, op, device: 0, offset, len, latency: None, gap: None, pid: None }
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn mqsim_web_search() {
     let Some(path) = file("mqsim_web_search", "block/wsrch-small.mqsim.trace.gz") else { return };
     let Read { all, counts } = read(&path, Format::MQSIM);
     assert_eq!(counts.requests, 24_783);
-    let device = |io: Io, device| Io { device, ..io };
+    let device = |io: TraceRequest, device| TraceRequest { device, ..io };
     assert_eq!(all[0], io(0, BlockOp::Read, 657_728 * 512, 16 * 512));
     let last = io(60_066_625_000 - 11_413_000, BlockOp::Read, 34_371_424 * 512, 64 * 512);
     assert_eq!(*all.last().unwrap(), device(last, 1));
@@ -126,7 +126,13 @@ fn vscsi_cloud_physics() {
     assert_eq!(all.iter().filter(|io| io.op == BlockOp::Read).count(), 46_974);
 }
 
-fn validation(path: &Path, first: Io, last: Io, read_bytes: u64, write_bytes: u64) {
+fn validation(
+    path: &Path,
+    first: TraceRequest,
+    last: TraceRequest,
+    read_bytes: u64,
+    write_bytes: u64,
+) {
     let Read { all, counts } = read(path, Format::DisksimValidate);
     assert_eq!(counts.requests, 10_000);
     assert_eq!((all[0], *all.last().unwrap()), (first, last));
@@ -138,8 +144,8 @@ fn validation(path: &Path, first: Io, last: Io, read_bytes: u64, write_bytes: u6
     }
 }
 
-fn timed(io: Io, latency: u64, gap: u64) -> Io {
-    Io { latency: Some(Ns(latency)), gap: Some(Ns(gap)), ..io }
+fn timed(io: TraceRequest, latency: u64, gap: u64) -> TraceRequest {
+    TraceRequest { latency: Some(Ns(latency)), gap: Some(Ns(gap)), ..io }
 }
 
 #[test]
@@ -166,7 +172,8 @@ fn msr_sample() {
     let Some(path) = file("msr_sample", "block/msr-cambridge1-sample.csv") else { return };
     let Read { all, counts } = read(&path, Format::MSR);
     assert_eq!(counts.requests, 1000);
-    let latency = |io: Io, units: u64| Io { latency: Some(Ns(units * 100)), ..io };
+    let latency =
+        |io: TraceRequest, units: u64| TraceRequest { latency: Some(Ns(units * 100)), ..io };
     assert_eq!(all[0], latency(io(0, BlockOp::Write, 9_056_014_336, 2048), 2833));
     let last = all.last().unwrap();
     assert_eq!((last.at, last.op), (Ns(127_233_494_100), BlockOp::Read));
@@ -179,14 +186,15 @@ fn msr_sample() {
 #[test]
 fn tencent_sample() {
     let Some(path) = file("tencent_sample", "block/cloud_storage-sample.csv") else { return };
-    let mut strict = open(&path, None, &Options::default()).unwrap();
+    let mut strict = open(&path, None, &ReadOptions::default()).unwrap();
     let error = strict.fill(&mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("line 2: time goes backwards by 1s"), "{error}");
-    let sort = Options { order: Order::Sort, ..Options::default() };
+    let sort = ReadOptions { order: Order::Sort, ..ReadOptions::default() };
     let Read { all, counts } = read_with(&path, Format::TENCENT, &sort);
     assert_eq!((counts.requests, counts.clamped), (50_000, 0));
-    let first = Io { device: 1063, ..io(0, BlockOp::Read, 7_115_202_560, 65_536) };
-    let last = Io { device: 10_799, ..io(1_000_000_000, BlockOp::Write, 4_365_783_040, 65_536) };
+    let first = TraceRequest { device: 1063, ..io(0, BlockOp::Read, 7_115_202_560, 65_536) };
+    let last =
+        TraceRequest { device: 10_799, ..io(1_000_000_000, BlockOp::Write, 4_365_783_040, 65_536) };
     assert_eq!((all[0], *all.last().unwrap()), (first, last));
     assert_eq!(bytes(&all, BlockOp::Read), 646_755_328);
     assert_eq!(bytes(&all, BlockOp::Write), 871_636_992);
@@ -198,7 +206,7 @@ fn disksim_ascii() {
     let Some(path) = file("disksim_ascii", "disk/ascii.trace") else { return };
     let Read { all, counts } = read(&path, Format::DISKSIM);
     assert_eq!(counts.requests, 100_000);
-    let on = |device, io: Io| Io { device, ..io };
+    let on = |device, io: TraceRequest| TraceRequest { device, ..io };
     assert_eq!(all[0], on(30, io(0, BlockOp::Read, 0, 2560)));
     let last = io(1_532_935_854_228, BlockOp::Read, 165_456_384, 512);
     assert_eq!(*all.last().unwrap(), on(11, last));
@@ -210,9 +218,9 @@ fn disksim_ascii() {
 #[test]
 fn blkparse_of_a_disk() {
     let Some(path) = file("blkparse_of_a_disk", "block/apress-blktrace.txt") else { return };
-    let Read { all, counts } = read_with(&path, Format::Blkparse, &Options::default());
+    let Read { all, counts } = read_with(&path, Format::Blkparse, &ReadOptions::default());
     assert_eq!((counts.requests, counts.other_kinds, counts.empty), (170, 49_830, 0));
-    let sdb = |io: Io| Io { device: 8 << 20 | 16, ..io };
+    let sdb = |io: TraceRequest| TraceRequest { device: 8 << 20 | 16, ..io };
     assert_eq!(all[0], sdb(io(0, BlockOp::Read, 739_658_580_992, 131_072)));
     let last = sdb(io(9_352_872_706, BlockOp::Write, 998_853_813_248, 466_944));
     assert_eq!(*all.last().unwrap(), last);

@@ -4,7 +4,8 @@
 mod common;
 
 use gordon_trace::{
-    BlockIo, Column, Columns, DiskSample, End, Kind, Machine, Manifest, Sample, Trace, TraceWriter,
+    BlockIo, Column, ColumnKind, Columns, CommandEnd, DiskSample, MachineInfo, Manifest, Sample,
+    Trace, TraceWriter,
 };
 use gordon_units::{Bytes, Ns};
 use proptest::prelude::*;
@@ -61,33 +62,34 @@ fn an_empty_trace_is_a_trace() {
 fn missing_columns_are_null_and_read_as_zero() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("a.trace");
-    let mut columns = Columns::all(Kind::Measured, "");
+    let mut columns = Columns::all(ColumnKind::Measured, "");
     for column in &mut columns.activity {
         if ["instructions", "mhz"].contains(&column.name.as_str()) {
-            *column = Column { kind: Kind::Missing, how: "no counters".into(), ..column.clone() };
+            *column =
+                Column { kind: ColumnKind::Missing, how: "no counters".into(), ..column.clone() };
         }
     }
     let mut writer = TraceWriter::create(&out, &columns).unwrap();
     writer.sample(&common::sample(0)).unwrap();
-    writer.finish(Manifest::new(vec![], Ns::SECOND, Machine::default())).unwrap();
+    writer.finish(Manifest::new(vec![], Ns::SECOND, MachineInfo::default())).unwrap();
     let trace = Trace::open(&out).unwrap();
     let samples = trace.activity().unwrap();
     assert_eq!((samples[0].instructions, samples[0].llc_misses), (0, 3000));
     assert!(samples[0].mhz_per_core.is_empty());
-    assert_eq!(trace.manifest().column("instructions").unwrap().kind, Kind::Missing);
+    assert_eq!(trace.manifest().column("instructions").unwrap().kind, ColumnKind::Missing);
 }
 
 #[test]
 fn an_end_is_told_as_shells_tell_it() {
-    assert_eq!((End::Exited(3).status(), End::Signalled(2).status()), (3, 130));
-    assert_eq!(serde_json::to_string(&End::Signalled(2)).unwrap(), r#"{"signalled":2}"#);
+    assert_eq!((CommandEnd::Exited(3).status(), CommandEnd::Signalled(2).status()), (3, 130));
+    assert_eq!(serde_json::to_string(&CommandEnd::Signalled(2)).unwrap(), r#"{"signalled":2}"#);
 }
 
 #[test]
 #[should_panic(expected = "in order of issue")]
 fn requests_out_of_order_are_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let columns = Columns::all(Kind::Measured, "");
+    let columns = Columns::all(ColumnKind::Measured, "");
     let mut writer = TraceWriter::create(&dir.path().join("a.trace"), &columns).unwrap();
     let process = writer.block().process("a");
     writer.block().push(common::io(5, process)).unwrap();
@@ -115,7 +117,7 @@ proptest! {
     fn any_intervals_come_back(spans in prop::collection::vec((1u64..1 << 40, 0u64..1 << 30, disks()), 0..20)) {
         let dir = tempfile::tempdir().unwrap();
         let out = dir.path().join("a.trace");
-        let mut writer = TraceWriter::create(&out, &Columns::all(Kind::Measured, "")).unwrap();
+        let mut writer = TraceWriter::create(&out, &Columns::all(ColumnKind::Measured, "")).unwrap();
         let mut start = Ns::ZERO;
         let mut intervals = Vec::new();
         for (span, count, disks) in spans {
@@ -132,7 +134,7 @@ proptest! {
             writer.sample(&interval).unwrap();
             intervals.push(interval);
         }
-        writer.finish(Manifest::new(vec![], Ns::SECOND, Machine::default())).unwrap();
+        writer.finish(Manifest::new(vec![], Ns::SECOND, MachineInfo::default())).unwrap();
         let read = Trace::open(&out).unwrap().activity().unwrap();
         prop_assert_eq!(read.len(), intervals.len());
         for (read, written) in read.iter().zip(&intervals) {

@@ -3,9 +3,8 @@
 //! Xoshiro256++ (Blackman and Vigna, 2018); the streams of one seed are 2^192 numbers apart, one
 //! for each thing that is drawn. Logarithms and powers come from `libm`.
 
+use gordon_units::RandomStream;
 use libm::{cos, exp, log, pow, sqrt};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,38 +23,35 @@ pub(crate) enum Stream {
     Kinds,
 }
 
-/// A stream of random numbers.
-#[derive(Clone, Debug)]
-pub(crate) struct Random(Xoshiro256PlusPlus);
-
-impl Random {
-    pub fn new(seed: u64, stream: Stream) -> Self {
-        let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
-        (0..stream as u32).for_each(|_| generator.long_jump());
-        Self(generator)
+impl From<Stream> for u32 {
+    fn from(stream: Stream) -> Self {
+        stream as Self
     }
+}
 
-    /// Uniform in [0, 1), a multiple of 2^-53.
-    #[inline]
-    #[allow(clippy::cast_precision_loss)] // 53 bits fit
-    pub fn unit(&mut self) -> f64 {
-        (self.0.next_u64() >> 11) as f64 / (1u64 << 53) as f64
-    }
+/// Draws from a stream by a continuous distribution.
+pub(crate) trait Distributions {
+    /// Pareto: at least `k`; above x with probability (k/x)^a.
+    fn pareto(&mut self, k: f64, a: f64) -> f64;
+    /// Weibull: above x with probability exp(-(x/scale)^shape).
+    fn weibull(&mut self, scale: f64, shape: f64) -> f64;
+    /// Log-normal, by the method of Box and Muller (1958): the logarithm is normal with this mean
+    /// and standard deviation.
+    fn lognormal(&mut self, mean: f64, deviation: f64) -> f64;
+}
 
-    /// Pareto: at least `k`, more than x with probability (k/x)^a.
+impl Distributions for RandomStream {
     #[inline]
-    pub fn pareto(&mut self, k: f64, a: f64) -> f64 {
+    fn pareto(&mut self, k: f64, a: f64) -> f64 {
         k * pow(1.0 - self.unit(), -1.0 / a)
     }
 
-    /// Weibull: more than x with probability exp(-(x/scale)^shape).
     #[inline]
-    pub fn weibull(&mut self, scale: f64, shape: f64) -> f64 {
+    fn weibull(&mut self, scale: f64, shape: f64) -> f64 {
         scale * pow(-log(1.0 - self.unit()), 1.0 / shape)
     }
 
-    /// Log-normal: its logarithm is normal (Box and Muller, 1958).
-    pub fn lognormal(&mut self, mean: f64, deviation: f64) -> f64 {
+    fn lognormal(&mut self, mean: f64, deviation: f64) -> f64 {
         let radius = sqrt(-2.0 * log(1.0 - self.unit()));
         let normal = radius * cos(std::f64::consts::TAU * self.unit());
         exp(mean + deviation * normal)
@@ -64,9 +60,9 @@ impl Random {
 
 /// A choice among things that are not equally likely, by a table of cumulated weights.
 #[derive(Clone, Debug)]
-pub(crate) struct Weighted(Vec<f64>);
+pub(crate) struct WeightedChoice(Vec<f64>);
 
-impl Weighted {
+impl WeightedChoice {
     pub fn new(weights: impl IntoIterator<Item = f64>) -> Self {
         let mut sum = 0.0;
         let mut table: Vec<f64> = weights
@@ -88,7 +84,7 @@ impl Weighted {
 
     /// The number of one of them, from 0.
     #[inline]
-    pub fn draw(&self, random: &mut Random) -> usize {
+    pub fn draw(&self, random: &mut RandomStream) -> usize {
         let at = random.unit();
         self.0.partition_point(|until| *until <= at).min(self.0.len() - 1)
     }

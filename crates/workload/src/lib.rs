@@ -8,4 +8,4 @@ mod surge;
 mod web;
 
 pub use error::WorkloadError;
-pub use web::{Kinds, PAGE, WebConfig, WebReport, Workload, generate};
+pub use web::{KindCount, PAGE, WebConfig, WebReport, Workload, generate};

@@ -4,7 +4,7 @@ use gordon_units::Ns;
 
 /// What a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum RequestKind {
     Static,
     Get,
     Advertisement,
@@ -12,7 +12,7 @@ pub(crate) enum What {
     Cgi,
 }
 
-impl What {
+impl RequestKind {
     pub(crate) const ALL: [Self; 5] =
         [Self::Static, Self::Get, Self::Advertisement, Self::Post, Self::Cgi];
 
@@ -29,17 +29,17 @@ impl What {
 
 /// One request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct FileRequest {
     pub(crate) at: Ns,
     pub(crate) client: u32,
     pub(crate) file: u32,
-    pub(crate) what: What,
+    pub(crate) kind: RequestKind,
 }
 
 /// Something that asks for files, in order of time.
-pub(crate) trait Load {
+pub(crate) trait ClientModel {
     /// The files' sizes, by their numbers.
     fn sizes(&self) -> &[u32];
     /// The next request.
-    fn next(&mut self) -> Asked;
+    fn next(&mut self) -> FileRequest;
 }

@@ -12,9 +12,9 @@
 //! waits. Not here: the small files of the rotating advertisements, which servers keep in memory,
 //! and housekeeping.
 
-use crate::distributions::{Random, Stream, Weighted};
-use crate::request::{Asked, Load, What};
-use gordon_units::{Bytes, Ns};
+use crate::distributions::{Stream, WeightedChoice};
+use crate::request::{ClientModel, FileRequest, RequestKind};
+use gordon_units::{Bytes, Ns, RandomStream};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -25,12 +25,12 @@ const IN_DIRECTORY: u32 = 36;
 /// and 4.4 % of the requests are theirs.
 pub(crate) const RANKS: [u32; 9] = [9, 6, 4, 2, 1, 3, 5, 7, 8];
 /// What requests are.
-pub(crate) const MIX: [(What, f64); 5] = [
-    (What::Static, 0.70),
-    (What::Get, 0.1245),
-    (What::Advertisement, 0.1260),
-    (What::Post, 0.0480),
-    (What::Cgi, 0.0015),
+pub(crate) const MIX: [(RequestKind, f64); 5] = [
+    (RequestKind::Static, 0.70),
+    (RequestKind::Get, 0.1245),
+    (RequestKind::Advertisement, 0.1260),
+    (RequestKind::Post, 0.0480),
+    (RequestKind::Cgi, 0.0015),
 ];
 /// What a POST adds to the log.
 pub(crate) const RECORD: u64 = 139;
@@ -40,14 +40,14 @@ const LINE: u64 = 1_000_000_000 * 8 / 400_000;
 /// The connections.
 pub(crate) struct Specweb99 {
     sizes: Vec<u32>,
-    directories: Weighted,
-    classes: Weighted,
-    files: Weighted,
-    mix: Weighted,
+    directories: WeightedChoice,
+    classes: WeightedChoice,
+    files: WeightedChoice,
+    mix: WeightedChoice,
     /// Who is next, and when.
     clients: BinaryHeap<Reverse<(Ns, u32)>>,
-    choice: Random,
-    kinds: Random,
+    choice: RandomStream,
+    kinds: RandomStream,
 }
 
 /// The sizes of a directory's files, class by class: tenths of a KiB are rounded.
@@ -68,39 +68,39 @@ pub(crate) fn directories(files: Bytes) -> u64 {
 impl Specweb99 {
     pub fn new(files: Bytes, clients: u32, seed: u64) -> Self {
         let count = usize::try_from(directories(files)).expect("directories fit in memory");
-        let mut times = Random::new(seed, Stream::Times);
+        let mut times = RandomStream::new(seed, Stream::Times);
         Self {
             sizes: directory().repeat(count),
-            directories: Weighted::zipf(count),
-            classes: Weighted::new(CLASSES),
-            files: Weighted::new(RANKS.map(|rank| 1.0 / f64::from(rank))),
-            mix: Weighted::new(MIX.map(|(_, share)| share)),
+            directories: WeightedChoice::zipf(count),
+            classes: WeightedChoice::new(CLASSES),
+            files: WeightedChoice::new(RANKS.map(|rank| 1.0 / f64::from(rank))),
+            mix: WeightedChoice::new(MIX.map(|(_, share)| share)),
             // Each starts within the first second.
             clients: (1..=clients).map(|c| Reverse((within_a_second(&mut times), c))).collect(),
-            choice: Random::new(seed, Stream::Choice),
-            kinds: Random::new(seed, Stream::Kinds),
+            choice: RandomStream::new(seed, Stream::Choice),
+            kinds: RandomStream::new(seed, Stream::Kinds),
         }
     }
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // below a second
-fn within_a_second(times: &mut Random) -> Ns {
+fn within_a_second(times: &mut RandomStream) -> Ns {
     Ns((times.unit() * 1e9) as u64)
 }
 
-impl Load for Specweb99 {
+impl ClientModel for Specweb99 {
     fn sizes(&self) -> &[u32] {
         &self.sizes
     }
 
-    fn next(&mut self) -> Asked {
+    fn next(&mut self) -> FileRequest {
         let Reverse((at, client)) = self.clients.pop().expect("a load has clients");
         let [directory, class, file] = [&self.directories, &self.classes, &self.files]
             .map(|law| u32::try_from(law.draw(&mut self.choice)).expect("files are few"));
         let file = directory * IN_DIRECTORY + class * IN_CLASS + file;
-        let (what, _) = MIX[self.mix.draw(&mut self.kinds)];
+        let (kind, _) = MIX[self.mix.draw(&mut self.kinds)];
         let line = u64::from(self.sizes[file as usize]) * LINE;
         self.clients.push(Reverse((Ns(at.0.saturating_add(line)), client)));
-        Asked { at, client, file, what }
+        FileRequest { at, client, file, kind }
     }
 }

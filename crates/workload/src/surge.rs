@@ -14,9 +14,9 @@
 //! The last row is the FlashCache paper's: with such distances hardly a file would be asked for
 //! again after a hundred others, and a cache of any size would do.
 
-use crate::distributions::{Random, Stream, Weighted};
-use crate::request::{Asked, Load, What};
-use gordon_units::{Bytes, Ns};
+use crate::distributions::{Distributions as _, Stream, WeightedChoice};
+use crate::request::{ClientModel, FileRequest, RequestKind};
+use gordon_units::{Bytes, Ns, RandomStream};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -39,30 +39,31 @@ pub(crate) const SMALLEST: Bytes = Bytes(16 << 20);
 /// The users.
 pub(crate) struct Surge {
     sizes: Vec<u32>,
-    popularity: Weighted,
+    popularity: WeightedChoice,
     /// The file at each place of popularity, the hot page not among them.
     by_rank: Vec<u32>,
     /// Who is next, when, and how many references of the page are left.
     users: BinaryHeap<Reverse<(Ns, u32, u32)>>,
-    choice: Random,
-    times: Random,
-    references: Random,
+    choice: RandomStream,
+    times: RandomStream,
+    references: RandomStream,
 }
 
 impl Surge {
     pub fn new(files: Bytes, clients: u32, seed: u64) -> Self {
         let largest = largest(files);
-        let sizes = sizes(files, largest, &mut Random::new(seed, Stream::Sizes));
-        let popularity = Weighted::zipf(sizes.len() - 1);
-        let by_rank = deal(&sizes, &popularity, largest, &mut Random::new(seed, Stream::Match));
+        let sizes = sizes(files, largest, &mut RandomStream::new(seed, Stream::Sizes));
+        let popularity = WeightedChoice::zipf(sizes.len() - 1);
+        let by_rank =
+            deal(&sizes, &popularity, largest, &mut RandomStream::new(seed, Stream::Match));
         let mut new = Self {
             sizes,
             popularity,
             by_rank,
             users: BinaryHeap::new(),
-            choice: Random::new(seed, Stream::Choice),
-            times: Random::new(seed, Stream::Times),
-            references: Random::new(seed, Stream::References),
+            choice: RandomStream::new(seed, Stream::Choice),
+            times: RandomStream::new(seed, Stream::Times),
+            references: RandomStream::new(seed, Stream::References),
         };
         for user in 1..=clients {
             let start = later(Ns::ZERO, new.times.pareto(BETWEEN.0, BETWEEN.1));
@@ -85,12 +86,12 @@ impl Surge {
     }
 }
 
-impl Load for Surge {
+impl ClientModel for Surge {
     fn sizes(&self) -> &[u32] {
         &self.sizes
     }
 
-    fn next(&mut self) -> Asked {
+    fn next(&mut self) -> FileRequest {
         let Reverse((at, client, left)) = self.users.pop().expect("a load has users");
         let file = if self.choice.unit() < HOT_SHARE {
             HOT_FILE
@@ -105,7 +106,7 @@ impl Load for Surge {
             (later(at, off), client, self.references())
         };
         self.users.push(Reverse(next));
-        Asked { at, client, file, what: What::Static }
+        FileRequest { at, client, file, kind: RequestKind::Static }
     }
 }
 
@@ -122,7 +123,7 @@ pub(crate) fn largest(files: Bytes) -> f64 {
 
 /// Files until the set is full; the last is what is left.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 1 and `largest`
-fn sizes(files: Bytes, largest: f64, random: &mut Random) -> Vec<u32> {
+fn sizes(files: Bytes, largest: f64, random: &mut RandomStream) -> Vec<u32> {
     let mut sizes = vec![HOT];
     let mut left = files.0 - u64::from(HOT);
     while left > 0 {
@@ -160,7 +161,12 @@ pub(crate) fn asked_up_to(size: f64, largest: f64) -> f64 {
 /// its part: the most popular ones first, each to the half that lacks more, as long as the other
 /// one can still reach its part with the places that follow. The very first goes to the lower and
 /// the upper half in turn, so that it ends up amid the sizes whose requests it takes.
-fn deal(sizes: &[u32], popularity: &Weighted, largest: f64, random: &mut Random) -> Vec<u32> {
+fn deal(
+    sizes: &[u32],
+    popularity: &WeightedChoice,
+    largest: f64,
+    random: &mut RandomStream,
+) -> Vec<u32> {
     let mut files: Vec<u32> = (1..).take(sizes.len() - 1).collect();
     files.sort_by_key(|&file| sizes[file as usize]);
     let mut by_rank = vec![0; files.len()];
@@ -172,10 +178,10 @@ fn deal(sizes: &[u32], popularity: &Weighted, largest: f64, random: &mut Random)
 
 struct Dealer<'a> {
     sizes: &'a [u32],
-    popularity: &'a Weighted,
+    popularity: &'a WeightedChoice,
     largest: f64,
     by_rank: &'a mut [u32],
-    random: &'a mut Random,
+    random: &'a mut RandomStream,
 }
 
 impl Dealer<'_> {

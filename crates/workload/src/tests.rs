@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
 use super::*;
-use crate::distributions::{Random, Stream, Weighted};
+use crate::distributions::{Distributions as _, Stream, WeightedChoice};
 use crate::specweb99::{self, Specweb99};
 use crate::surge::{self, Surge};
-use gordon_trace::formats::{self, Format, Options};
+use gordon_trace::formats::{self, Format, ReadOptions};
+use gordon_units::RandomStream;
 use libm::{erfc, exp, log, pow, sqrt};
 
 /// The distance of Kolmogorov and Smirnov between what was drawn and a law, times the root of how
@@ -61,8 +62,8 @@ fn file_sizes(mean: f64, tail: f64, largest: f64) -> impl Fn(f64) -> f64 {
 
 #[test]
 fn single_laws_are_drawn() {
-    let mut random = Random::new(3, Stream::Times);
-    let mut draw = |law: fn(&mut Random) -> f64| -> Vec<f64> {
+    let mut random = RandomStream::new(3, Stream::Times);
+    let mut draw = |law: fn(&mut RandomStream) -> f64| -> Vec<f64> {
         (0..100_000).map(|_| law(&mut random)).collect()
     };
     let mut drawn = draw(|r| r.pareto(1.0, 1.5));
@@ -101,7 +102,7 @@ fn surge_files_have_the_published_sizes_and_fill_the_set() {
 }
 
 /// Requests for each file.
-fn asked(load: &mut dyn Load, requests: u32) -> Vec<u64> {
+fn asked(load: &mut dyn ClientModel, requests: u32) -> Vec<u64> {
     let mut counts = vec![0; load.sizes().len()];
     (0..requests).for_each(|_| counts[load.next().file as usize] += 1);
     counts
@@ -140,7 +141,7 @@ fn surge_asks_by_zipfs_law_and_half_the_time_for_one_page() {
 fn surge_sizes_asked_for_follow_their_law() {
     for seed in [1, 2, 3] {
         let users = Surge::new(SET, 24, seed);
-        let popularity = Weighted::zipf(users.by_rank().len());
+        let popularity = WeightedChoice::zipf(users.by_rank().len());
         let mut files: Vec<(f64, f64)> = (0..users.by_rank().len())
             .map(|rank| {
                 let size = users.sizes()[users.by_rank()[rank] as usize];
@@ -231,7 +232,7 @@ fn specweb99_asks_as_published() {
         directories[asked.file as usize / 36] += 1;
         classes[in_directory / 9] += 1;
         files[in_directory % 9] += 1;
-        kinds[asked.what as usize] += 1;
+        kinds[asked.kind as usize] += 1;
         bytes += u64::from(clients.sizes()[asked.file as usize]);
     }
     assert!(chi_square(&classes, &[0.35, 0.50, 0.14, 0.01]) < 1.0);
@@ -265,7 +266,7 @@ fn what_is_generated_is_read_back() {
         let made = generate(&config(workload, 1, path("a")), |_| true).unwrap();
         assert_eq!(made.requests, 20_000);
         assert_eq!(formats::detect(&path("a")).unwrap(), Format::Gordon);
-        let mut reader = formats::open(&path("a"), None, &Options::default()).unwrap();
+        let mut reader = formats::open(&path("a"), None, &ReadOptions::default()).unwrap();
         let mut ios = Vec::new();
         let mut batch = Vec::new();
         while reader.fill(&mut batch).unwrap() {
@@ -273,8 +274,8 @@ fn what_is_generated_is_read_back() {
         }
         assert_eq!(ios.len() as u64, made.rows);
         assert_eq!(reader.counts().requests, made.rows);
-        let (reads, writes): (Vec<formats::Io>, Vec<formats::Io>) =
-            ios.iter().copied().partition(|io: &formats::Io| io.op == BlockOp::Read);
+        let (reads, writes): (Vec<formats::TraceRequest>, Vec<formats::TraceRequest>) =
+            ios.iter().copied().partition(|io: &formats::TraceRequest| io.op == BlockOp::Read);
         assert_eq!(reads.len(), 20_000);
         assert!(reads.iter().all(|io| io.offset.0.is_multiple_of(PAGE)));
         assert!(reads.iter().all(|io| (1..=24).contains(&io.pid.unwrap())));
@@ -290,8 +291,8 @@ fn what_is_generated_is_read_back() {
         // The same seed gives the same requests, another one others.
         generate(&config(workload, 1, path("b")), |_| true).unwrap();
         generate(&config(workload, 2, path("c")), |_| true).unwrap();
-        let rows = |name: &str| -> Vec<formats::Io> {
-            formats::open(&path(name), None, &Options::default())
+        let rows = |name: &str| -> Vec<formats::TraceRequest> {
+            formats::open(&path(name), None, &ReadOptions::default())
                 .unwrap()
                 .flat_map(Result::unwrap)
                 .collect()
@@ -314,7 +315,7 @@ fn a_damaged_file_is_told_and_a_stopped_one_leaves_nothing() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[5000] ^= 1;
     std::fs::write(&path, bytes).unwrap();
-    let told = formats::open(&path, None, &Options::default()).unwrap_err().to_string();
+    let told = formats::open(&path, None, &ReadOptions::default()).unwrap_err().to_string();
     assert!(told.contains("damaged: its bytes have changed"), "{told}");
     // Another program's table is no block log.
     let error = |config: WebConfig| generate(&config, |_| true).unwrap_err().to_string();

@@ -10,9 +10,9 @@
 //! group of rows. The same seed gives the same requests on every machine.
 
 use crate::error::WorkloadError;
-use crate::request::{Asked, Load, What};
+use crate::request::{ClientModel, FileRequest, RequestKind};
 use crate::{specweb99, surge};
-use gordon_trace::{BlockFileWriter, BlockFlags, BlockIo, BlockOp, Columns, Kind};
+use gordon_trace::{BlockFileWriter, BlockFlags, BlockIo, BlockOp, ColumnKind, Columns};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -75,7 +75,7 @@ pub struct WebReport {
     /// Each time.
     pub mean_bytes: f64,
     /// Requests of each kind.
-    pub kinds: Vec<Kinds>,
+    pub kinds: Vec<KindCount>,
     /// Files that were asked for.
     pub files_asked: u64,
     /// The part of requests that is for the fifth of all files that has most.
@@ -88,14 +88,14 @@ pub struct WebReport {
 
 /// Requests of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Kinds {
+pub struct KindCount {
     /// Which.
     pub kind: &'static str,
     /// How many.
     pub requests: u64,
 }
 
-fn load(config: &WebConfig) -> Result<Box<dyn Load>, WorkloadError> {
+fn client_model(config: &WebConfig) -> Result<Box<dyn ClientModel>, WorkloadError> {
     let &WebConfig { workload, files, clients, seed, requests, .. } = config;
     let not = |option, why: String| Err(WorkloadError::Option { option, why });
     if clients == 0 || requests == 0 {
@@ -119,7 +119,7 @@ fn load(config: &WebConfig) -> Result<Box<dyn Load>, WorkloadError> {
 }
 
 /// Where each file starts, and where the last one's page ends.
-fn places(sizes: &[u32]) -> (Vec<u64>, u64) {
+fn file_offsets(sizes: &[u32]) -> (Vec<u64>, u64) {
     let mut end = 0;
     let starts = sizes.iter().map(|&size| {
         let start = end;
@@ -129,22 +129,22 @@ fn places(sizes: &[u32]) -> (Vec<u64>, u64) {
     (starts.collect(), end)
 }
 
-/// Generates `config` into a block log of one file. `tell` hears how many requests there are so
+/// Generates `config` into a block log of one file. `report_progress` hears how many requests there are so
 /// far, and says whether to go on; nothing is left behind where not.
 ///
 /// # Errors
 /// A set that cannot be, a file that cannot be written, a stop ([`WorkloadError::Stopped`]).
 pub fn generate(
     config: &WebConfig,
-    mut tell: impl FnMut(u64) -> bool,
+    mut report_progress: impl FnMut(u64) -> bool,
 ) -> Result<WebReport, WorkloadError> {
-    let mut load = load(config)?;
+    let mut load = client_model(config)?;
     let mut writer = create(&config.output, config.workload)?;
-    let processes = What::ALL.map(|what| writer.block().process(what.name()));
-    let (starts, end) = places(load.sizes());
+    let processes = RequestKind::ALL.map(|kind| writer.block().process(kind.name()));
+    let (starts, end) = file_offsets(load.sizes());
     let mut tally = Tally { asked: vec![0; starts.len()], log: end, ..Tally::default() };
     for number in 0..config.requests {
-        if number % LOOK == 0 && !tell(number) {
+        if number % LOOK == 0 && !report_progress(number) {
             return Err(WorkloadError::Stopped);
         }
         let asked = load.next();
@@ -159,12 +159,12 @@ pub fn generate(
             op,
             flags: BlockFlags::default(),
             pid: asked.client,
-            process: processes[asked.what as usize],
+            process: processes[asked.kind as usize],
             latency: None,
         };
         let start = starts[asked.file as usize];
         writer.block().push(row(BlockOp::Read, start, start + size))?;
-        if asked.what == What::Post {
+        if asked.kind == RequestKind::Post {
             let from = tally.log;
             tally.log += specweb99::RECORD;
             writer.block().push(row(BlockOp::Write, from, tally.log))?;
@@ -174,7 +174,7 @@ pub fn generate(
     let about =
         serde_json::json!({ "format": "gordon-block-log", "version": 1, "generated": report });
     writer.finish(&about)?;
-    tell(config.requests);
+    report_progress(config.requests);
     Ok(report)
 }
 
@@ -183,7 +183,7 @@ fn create(output: &Path, workload: Workload) -> Result<BlockFileWriter, Workload
         Workload::Surge => "generated: SURGE",
         Workload::Specweb99 => "generated: SPECweb99",
     };
-    Ok(BlockFileWriter::create(output, Columns::all(Kind::Estimated, how).block)?)
+    Ok(BlockFileWriter::create(output, Columns::all(ColumnKind::Estimated, how).block)?)
 }
 
 #[derive(Default)]
@@ -199,10 +199,10 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, asked: &Asked, size: u64) {
+    fn add(&mut self, asked: &FileRequest, size: u64) {
         let of = &mut self.asked[asked.file as usize];
         *of = of.saturating_add(1);
-        self.kinds[asked.what as usize] += 1;
+        self.kinds[asked.kind as usize] += 1;
         self.bytes += size;
         self.first.get_or_insert(asked.at);
         self.last = asked.at;
@@ -214,7 +214,8 @@ impl Tally {
         self.asked.sort_unstable_by(|a, b| b.cmp(a));
         let top = |files: usize| self.asked[..files].iter().map(|&n| u64::from(n)).sum::<u64>();
         let of_all = |part: u64| part as f64 / requests as f64;
-        let kinds = What::ALL.into_iter().zip(self.kinds).filter(|(_, requests)| *requests > 0);
+        let kinds =
+            RequestKind::ALL.into_iter().zip(self.kinds).filter(|(_, requests)| *requests > 0);
         WebReport {
             version: env!("CARGO_PKG_VERSION"),
             config: config.clone(),
@@ -224,10 +225,12 @@ impl Tally {
             file_bytes: sizes.iter().map(|&size| u64::from(size)).sum(),
             span_bytes: self.log,
             requests,
-            rows: requests + self.kinds[What::Post as usize],
+            rows: requests + self.kinds[RequestKind::Post as usize],
             bytes: self.bytes,
             mean_bytes: self.bytes as f64 / requests as f64,
-            kinds: kinds.map(|(what, requests)| Kinds { kind: what.name(), requests }).collect(),
+            kinds: kinds
+                .map(|(kind, requests)| KindCount { kind: kind.name(), requests })
+                .collect(),
             files_asked: self.asked.iter().filter(|&&n| n > 0).count() as u64,
             top_fifth: of_all(top(sizes.len() / 5)),
             top_file: of_all(top(1)),

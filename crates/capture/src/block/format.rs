@@ -5,19 +5,19 @@ use gordon_units::Ns;
 
 /// The layout of one kind of event, as its `format` file gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Format {
+pub(crate) struct EventFormat {
     pub(crate) id: u16,
-    fields: Vec<Field>,
+    fields: Vec<FormatField>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Field {
+struct FormatField {
     name: String,
     offset: usize,
     size: usize,
 }
 
-impl Format {
+impl EventFormat {
     /// Lines such as `field:char comm[16]; offset:44; size:16; signed:0;`, with tabs between.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let id = text.lines().find_map(|l| l.strip_prefix("ID:"))?.trim().parse().ok()?;
@@ -30,7 +30,7 @@ impl Format {
     }
 }
 
-fn fields(text: &str) -> impl Iterator<Item = Field> {
+fn fields(text: &str) -> impl Iterator<Item = FormatField> {
     text.lines().filter_map(|line| {
         let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
         let declared = parts.next()?;
@@ -38,7 +38,7 @@ fn fields(text: &str) -> impl Iterator<Item = Field> {
         let size = parts.next()?.strip_prefix("size:")?.parse().ok()?;
         let name = declared.rsplit(' ').next()?;
         let name = name.split('[').next()?.to_owned();
-        Some(Field { name, offset, size })
+        Some(FormatField { name, offset, size })
     })
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct PageFormat {
 
 impl PageFormat {
     pub(crate) fn parse(text: &str) -> Option<Self> {
-        let all: Vec<Field> = fields(text).collect();
+        let all: Vec<FormatField> = fields(text).collect();
         let of = |name| all.iter().find(|f| f.name == name);
         let (commit, data) = (of("commit")?, of("data")?);
         let starts_as_known = of("timestamp")?.offset == 0 && commit.offset == 8;
@@ -66,14 +66,14 @@ impl PageFormat {
 
 /// The layouts of the events of the block log.
 #[derive(Clone, Debug)]
-pub(crate) struct Formats {
-    issue: Layout,
-    complete: Layout,
-    requeue: Option<Layout>,
+pub(crate) struct EventFormats {
+    issue: EventLayout,
+    complete: EventLayout,
+    requeue: Option<EventLayout>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Layout {
+struct EventLayout {
     id: u16,
     device: usize,
     sector: usize,
@@ -85,9 +85,9 @@ struct Layout {
     len: usize,
 }
 
-impl Layout {
+impl EventLayout {
     fn of(text: &str) -> Option<Self> {
-        let format = Format::parse(text)?;
+        let format = EventFormat::parse(text)?;
         let sized = |name, size| format.field(name).filter(|f| f.1 == size).map(|f| f.0);
         let layout = Self {
             id: format.id,
@@ -105,7 +105,7 @@ impl Layout {
 
 /// What happened to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum What {
+pub(crate) enum EventKind {
     Issued,
     Completed,
     Requeued,
@@ -113,9 +113,9 @@ pub(crate) enum What {
 
 /// One event of the block log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
+pub(crate) struct BlockEvent {
     pub(crate) at: Ns,
-    pub(crate) what: What,
+    pub(crate) kind: EventKind,
     pub(crate) device: u32,
     pub(crate) sector: u64,
     pub(crate) sectors: u32,
@@ -127,13 +127,13 @@ pub(crate) struct Event {
     pub(crate) comm: [u8; 16],
 }
 
-impl Formats {
+impl EventFormats {
     /// From the `format` files of the events; requeue may not exist.
     pub(crate) fn parse(issue: &str, complete: &str, requeue: Option<&str>) -> Option<Self> {
         Some(Self {
-            issue: Layout::of(issue)?,
-            complete: Layout::of(complete)?,
-            requeue: requeue.and_then(Layout::of),
+            issue: EventLayout::of(issue)?,
+            complete: EventLayout::of(complete)?,
+            requeue: requeue.and_then(EventLayout::of),
         })
     }
 
@@ -144,14 +144,14 @@ impl Formats {
     }
 
     /// The event in `record`, if it is one of the block log and whole.
-    pub(crate) fn event(&self, at: Ns, record: &[u8]) -> Option<Event> {
+    pub(crate) fn event(&self, at: Ns, record: &[u8]) -> Option<BlockEvent> {
         let id = u16::from_ne_bytes(*record.first_chunk()?);
-        let (what, layout) = if id == self.issue.id {
-            (What::Issued, &self.issue)
+        let (kind, layout) = if id == self.issue.id {
+            (EventKind::Issued, &self.issue)
         } else if id == self.complete.id {
-            (What::Completed, &self.complete)
+            (EventKind::Completed, &self.complete)
         } else {
-            (What::Requeued, self.requeue.as_ref().filter(|l| l.id == id)?)
+            (EventKind::Requeued, self.requeue.as_ref().filter(|l| l.id == id)?)
         };
         if record.len() < layout.len {
             return None;
@@ -164,9 +164,9 @@ impl Formats {
             let len = text.iter().position(|&b| b == 0).unwrap_or(text.len());
             comm[..len].copy_from_slice(&text[..len]);
         }
-        Some(Event {
+        Some(BlockEvent {
             at,
-            what,
+            kind,
             device: u32_at(record, layout.device),
             // A flush has no place; it is issued at 0 and completed at -1.
             sector: if op == Some(BlockOp::Flush) { 0 } else { sector },
@@ -250,8 +250,8 @@ mod tests {
 
     #[test]
     fn a_format_without_its_fields_is_refused() {
-        assert!(Layout::of("name: x\nID: 7\nformat:\n").is_none());
-        assert!(Format::parse("no id").is_none());
+        assert!(EventLayout::of("name: x\nID: 7\nformat:\n").is_none());
+        assert!(EventFormat::parse("no id").is_none());
         assert!(PageFormat::parse("").is_none());
     }
 }

@@ -1,31 +1,31 @@
 //! Events from an own instance of the kernel's tracer: pages of each CPU's buffer, in binary.
 
-use super::format::{Event, Formats, PageFormat};
+use super::format::{BlockEvent, EventFormats, PageFormat};
 use super::ring;
-use super::source::{AHEAD, FULL_PERCENT, Source, buffer_kb};
+use super::source::{EventSource, FULL_PERCENT, MAX_QUEUED, buffer_kb};
 use super::tracefs::{EVENTS, REQUEUE, Tracefs};
-use crate::own::{self, OwnName};
+use crate::owner_tag::{self, OwnerTag};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
 use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::{Path, PathBuf};
 
-pub(crate) struct Instance {
+pub(crate) struct TracefsInstance {
     pipes: Vec<File>,
-    formats: Formats,
+    formats: EventFormats,
     page_format: PageFormat,
     page: Vec<u8>,
     // Last: it is removed when nothing in it is open.
-    folder: Folder,
+    folder: InstanceFolder,
 }
 
-impl Instance {
+impl TracefsInstance {
     /// Turns the events on.
     pub(crate) fn open() -> Result<Self, String> {
         let tracefs = Tracefs::find()?;
         let (formats, page_format) = (tracefs.formats()?, tracefs.page_format()?);
-        let folder = Folder::create(tracefs)?;
+        let folder = InstanceFolder::create(tracefs)?;
         let cpus = folder.cpus()?;
         folder.start(buffer_kb(cpus.len()))?;
         let pipes = cpus.iter().map(|cpu| folder.pipe(*cpu)).collect::<Result<_, _>>()?;
@@ -33,7 +33,7 @@ impl Instance {
     }
 }
 
-impl Source for Instance {
+impl EventSource for TracefsInstance {
     fn how(&self) -> &'static str {
         "block_rq_issue and block_rq_complete of tracefs"
     }
@@ -42,8 +42,8 @@ impl Source for Instance {
         self.pipes.len()
     }
 
-    fn read(&mut self, queue: usize, events: &mut Vec<Event>) -> bool {
-        while events.len() < AHEAD {
+    fn read(&mut self, queue: usize, events: &mut Vec<BlockEvent>) -> bool {
+        while events.len() < MAX_QUEUED {
             let len = match self.pipes[queue].read(&mut self.page) {
                 Ok(0) => return true,
                 Ok(len) => len,
@@ -79,15 +79,15 @@ impl Source for Instance {
 }
 
 /// The instance's folder in tracefs, removed when dropped.
-struct Folder {
+struct InstanceFolder {
     dir: PathBuf,
     _tracefs: Tracefs,
 }
 
-impl Folder {
+impl InstanceFolder {
     fn create(tracefs: Tracefs) -> Result<Self, String> {
         remove_stale(tracefs.dir());
-        let dir = tracefs.dir().join("instances").join(OwnName::current().to_string());
+        let dir = tracefs.dir().join("instances").join(OwnerTag::current().to_string());
         fs::create_dir(&dir).map_err(|e| format!("tracefs gives no instance: {e}"))?;
         Ok(Self { dir, _tracefs: tracefs })
     }
@@ -137,7 +137,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for InstanceFolder {
     fn drop(&mut self) {
         let _ = fs::remove_dir(&self.dir);
     }
@@ -154,7 +154,7 @@ fn lost(stats: &str) -> u64 {
 
 /// Removes the instances of capture processes that are gone. One in use refuses to go.
 fn remove_stale(tracefs: &Path) {
-    own::remove_stale(&tracefs.join("instances"));
+    owner_tag::remove_stale(&tracefs.join("instances"));
 }
 
 #[cfg(test)]

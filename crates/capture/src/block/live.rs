@@ -1,11 +1,11 @@
 //! Both sources on this machine's own requests, side by side.
 
-use super::{Instance, Logger, Perf, Source};
+use super::{BlockLogger, EventSource, PerfEvents, TracefsInstance};
 use crate::clock::monotonic;
 use gordon_testkit::{is_on_a_disk, skipped};
 use gordon_trace::{
-    ActivityWriter, BlockIo, BlockLog, BlockOp, BlockWriter, Columns, Kind, Machine, Manifest,
-    Sample, Trace, TraceFolder,
+    ActivityWriter, BlockIo, BlockLog, BlockOp, BlockWriter, ColumnKind, Columns, MachineInfo,
+    Manifest, Sample, Trace, TraceFolder,
 };
 use gordon_units::{Bytes, Ns};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
@@ -16,23 +16,23 @@ use std::process::{Command, Stdio};
 struct Running {
     folder: TraceFolder,
     activity: ActivityWriter,
-    logger: Logger,
+    logger: BlockLogger,
 }
 
 impl Running {
-    fn start(out: &Path, source: Box<dyn Source>, start: Ns) -> Self {
-        let columns = Columns::all(Kind::Measured, source.how());
+    fn start(out: &Path, source: Box<dyn EventSource>, start: Ns) -> Self {
+        let columns = Columns::all(ColumnKind::Measured, source.how());
         let folder = TraceFolder::create(out).unwrap();
         let mut activity = ActivityWriter::create(&folder, &columns).unwrap();
         activity.push(Sample::default()).unwrap();
         let writer = BlockWriter::create(&folder, columns.block).unwrap();
-        Self { folder, activity, logger: Logger::start(source, writer, start).unwrap() }
+        Self { folder, activity, logger: BlockLogger::start(source, writer, start).unwrap() }
     }
 
     /// What was logged, with the names of processes.
     fn finish(self, out: &Path) -> (BlockLog, Vec<(BlockIo, String)>) {
         let (part, log) = self.logger.finish().unwrap();
-        let mut manifest = Manifest::new(Vec::new(), Ns::SECOND, Machine::default());
+        let mut manifest = Manifest::new(Vec::new(), Ns::SECOND, MachineInfo::default());
         manifest.parts = self.activity.finish(None).unwrap().into();
         manifest.parts.push(part);
         manifest.block = Some(log);
@@ -73,8 +73,8 @@ fn job(test: &str, dir: &Path, count: u32) -> Option<u32> {
 fn both_sources_see_the_same_requests() {
     const TEST: &str = "both_sources_see_the_same_requests";
     const COUNT: u32 = 500;
-    let Some(instance) = had(TEST, Instance::open()) else { return };
-    let Some(perf) = had(TEST, Perf::open()) else { return };
+    let Some(instance) = had(TEST, TracefsInstance::open()) else { return };
+    let Some(perf) = had(TEST, PerfEvents::open()) else { return };
     let dir = folder();
     let outs = ["tracefs", "perf"].map(|name| dir.path().join(name));
     let start = monotonic();
@@ -116,7 +116,7 @@ fn what_a_small_ring_loses_is_counted() {
     const TEST: &str = "what_a_small_ring_loses_is_counted";
     const COUNT: u32 = 500;
     // A page for each event: some forty records.
-    let Some(mut perf) = had(TEST, Perf::with_room(|_| 8192)) else { return };
+    let Some(mut perf) = had(TEST, PerfEvents::with_room(|_| 8192)) else { return };
     let dir = folder();
     // All on one processor: its ring alone has to do.
     let mut one = CpuSet::new();

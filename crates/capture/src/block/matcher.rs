@@ -4,58 +4,58 @@
 //! many wait. Completions are matched by device, sector and operation, the oldest issue first; the
 //! newest first where completions are lost often, as the older ones may be waiting for a lost one.
 
-use super::format::{Event, What};
+use super::format::{BlockEvent, EventKind};
 use gordon_trace::{BlockIo, BlockOp};
 use gordon_units::Ns;
 use std::collections::{BTreeMap, VecDeque};
 
 /// Requests that may wait. 64 Ki are 5 MB.
-const WAITING: usize = 1 << 16;
+const MAX_WAITING: usize = 1 << 16;
 /// How long a request waits for its completion: as long as the kernel's own default time-out.
-const PATIENCE: Ns = Ns(30 * Ns::SECOND.0);
+const COMPLETION_TIMEOUT: Ns = Ns(30 * Ns::SECOND.0);
 
-type Key = (u32, u64, BlockOp);
+type MatchKey = (u32, u64, BlockOp);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum RequestState {
     Pending,
     Done,
     /// Put back into its queue: it will be issued again.
-    TakenBack,
+    Requeued,
 }
 
-struct Row {
+struct PendingRequest {
     io: BlockIo,
-    state: State,
+    state: RequestState,
     /// The number of the pending request issued before with the same key.
     older: Option<u64>,
 }
 
 /// Issues and completions in order of time go in, requests in order of issue come out.
 pub(crate) struct Matcher {
-    rows: VecDeque<Row>,
+    requests: VecDeque<PendingRequest>,
     /// The number of the first row.
     first: u64,
     /// The latest pending request of each key. Mostly few: a tree costs less than hashing.
-    newest: BTreeMap<Key, u64>,
+    newest: BTreeMap<MatchKey, u64>,
     waiting: usize,
     newest_first: bool,
     latest: Ns,
     pub(crate) without_latency: u64,
 }
 
-fn key(io: &BlockIo) -> Key {
+fn key(io: &BlockIo) -> MatchKey {
     (io.device, io.sector, io.op)
 }
 
 impl Matcher {
     pub(crate) fn new(newest_first: bool) -> Self {
-        Self { newest_first, ..Self::with_room_for(WAITING) }
+        Self { newest_first, ..Self::with_room_for(MAX_WAITING) }
     }
 
     fn with_room_for(waiting: usize) -> Self {
         Self {
-            rows: VecDeque::new(),
+            requests: VecDeque::new(),
             first: 0,
             newest: BTreeMap::new(),
             waiting,
@@ -70,12 +70,12 @@ impl Matcher {
     pub(crate) fn issue(&mut self, mut io: BlockIo) {
         io.at = io.at.max(self.latest);
         self.latest = io.at;
-        let older = self.newest.insert(key(&io), self.first + self.rows.len() as u64);
-        self.rows.push_back(Row { io, state: State::Pending, older });
+        let older = self.newest.insert(key(&io), self.first + self.requests.len() as u64);
+        self.requests.push_back(PendingRequest { io, state: RequestState::Pending, older });
     }
 
     /// A request was completed or put back; its operation is `op`.
-    pub(crate) fn end(&mut self, event: &Event, op: BlockOp) {
+    pub(crate) fn end(&mut self, event: &BlockEvent, op: BlockOp) {
         // A write that asked for a flush ends once more, with nothing in it.
         if event.sectors == 0 && op != BlockOp::Flush {
             return;
@@ -89,7 +89,7 @@ impl Matcher {
             older = self.older(at);
         }
         match (newer, older) {
-            (Some(newer), _) => self.row(newer).older = None,
+            (Some(newer), _) => self.request(newer).older = None,
             (None, Some(older)) => {
                 self.newest.insert(key, older);
             }
@@ -97,43 +97,43 @@ impl Matcher {
                 self.newest.remove(&key);
             }
         }
-        let row = self.row(at);
-        match event.what {
-            What::Requeued => row.state = State::TakenBack,
+        let request = self.request(at);
+        match event.kind {
+            EventKind::Requeued => request.state = RequestState::Requeued,
             _ => {
-                row.io.latency = Some(event.at.saturating_sub(row.io.at));
-                row.state = State::Done;
+                request.io.latency = Some(event.at.saturating_sub(request.io.at));
+                request.state = RequestState::Done;
             }
         }
     }
 
     /// The pending request with the same key issued before, if it still waits.
     fn older(&mut self, number: u64) -> Option<u64> {
-        self.row(number).older.filter(|older| *older >= self.first)
+        self.request(number).older.filter(|older| *older >= self.first)
     }
 
-    fn row(&mut self, number: u64) -> &mut Row {
-        &mut self.rows[usize::try_from(number - self.first).expect("rows fit in memory")]
+    fn request(&mut self, number: u64) -> &mut PendingRequest {
+        &mut self.requests[usize::try_from(number - self.first).expect("rows fit in memory")]
     }
 
     /// The next request that needs to wait no longer, at `now`.
     pub(crate) fn next(&mut self, now: Ns) -> Option<BlockIo> {
         loop {
-            let full = self.rows.len() > self.waiting;
-            let row = self.rows.front()?;
-            if row.state == State::Pending {
-                if !full && now.saturating_sub(row.io.at) < PATIENCE {
+            let full = self.requests.len() > self.waiting;
+            let request = self.requests.front()?;
+            if request.state == RequestState::Pending {
+                if !full && now.saturating_sub(request.io.at) < COMPLETION_TIMEOUT {
                     return None;
                 }
                 self.without_latency += 1;
-                if self.newest.get(&key(&row.io)) == Some(&self.first) {
-                    self.newest.remove(&key(&row.io));
+                if self.newest.get(&key(&request.io)) == Some(&self.first) {
+                    self.newest.remove(&key(&request.io));
                 }
             }
             self.first += 1;
-            let row = self.rows.pop_front()?;
-            if row.state != State::TakenBack {
-                return Some(row.io);
+            let request = self.requests.pop_front()?;
+            if request.state != RequestState::Requeued {
+                return Some(request.io);
             }
         }
     }
@@ -159,10 +159,10 @@ mod tests {
         }
     }
 
-    fn event(at: u64, sector: u64, what: What) -> Event {
-        Event {
+    fn event(at: u64, sector: u64, kind: EventKind) -> BlockEvent {
+        BlockEvent {
             at: Ns(at),
-            what,
+            kind,
             device: 1,
             sector,
             sectors: 8,
@@ -184,13 +184,13 @@ mod tests {
         let mut m = Matcher::new(false);
         m.issue(io(10, 100, BlockOp::Write));
         m.issue(io(11, 200, BlockOp::Read));
-        m.end(&event(20, 200, What::Completed), BlockOp::Read);
+        m.end(&event(20, 200, EventKind::Completed), BlockOp::Read);
         assert_eq!(out(&mut m, 30), []);
         // Another operation on the same sector is another request, and nothing is none.
-        m.end(&Event { sectors: 0, ..event(24, 100, What::Completed) }, BlockOp::Write);
-        m.end(&event(25, 100, What::Completed), BlockOp::Read);
+        m.end(&BlockEvent { sectors: 0, ..event(24, 100, EventKind::Completed) }, BlockOp::Write);
+        m.end(&event(25, 100, EventKind::Completed), BlockOp::Read);
         assert_eq!(out(&mut m, 30), []);
-        m.end(&event(40, 100, What::Completed), BlockOp::Write);
+        m.end(&event(40, 100, EventKind::Completed), BlockOp::Write);
         assert_eq!(out(&mut m, 50), [(10, Some(30)), (11, Some(9))]);
     }
 
@@ -201,7 +201,7 @@ mod tests {
             m.issue(io(at, 0, BlockOp::Flush));
         }
         for at in [11, 22, 33, 44] {
-            m.end(&event(at, 0, What::Completed), BlockOp::Flush);
+            m.end(&event(at, 0, EventKind::Completed), BlockOp::Flush);
         }
         assert_eq!(out(&mut m, 50), [(1, Some(10)), (2, Some(20)), (3, Some(30))]);
         assert!(m.newest.is_empty());
@@ -215,9 +215,9 @@ mod tests {
         }
         // Of the third and the second; that of the first was lost.
         for at in [11, 22] {
-            m.end(&event(at, 7, What::Completed), BlockOp::Write);
+            m.end(&event(at, 7, EventKind::Completed), BlockOp::Write);
         }
-        let late = 1 + PATIENCE.0;
+        let late = 1 + COMPLETION_TIMEOUT.0;
         assert_eq!(out(&mut m, late), [(1, None), (2, Some(20)), (3, Some(8))]);
         assert!(m.newest.is_empty());
     }
@@ -226,9 +226,9 @@ mod tests {
     fn a_request_put_back_counts_when_issued_again() {
         let mut m = Matcher::new(false);
         m.issue(io(1, 7, BlockOp::Read));
-        m.end(&event(2, 7, What::Requeued), BlockOp::Read);
+        m.end(&event(2, 7, EventKind::Requeued), BlockOp::Read);
         m.issue(io(3, 7, BlockOp::Read));
-        m.end(&event(9, 7, What::Completed), BlockOp::Read);
+        m.end(&event(9, 7, EventKind::Completed), BlockOp::Read);
         assert_eq!(out(&mut m, 10), [(3, Some(6))]);
     }
 
@@ -237,8 +237,8 @@ mod tests {
         let mut m = Matcher::new(false);
         m.issue(io(10, 1, BlockOp::Read));
         m.issue(io(8, 2, BlockOp::Read));
-        m.end(&event(20, 1, What::Completed), BlockOp::Read);
-        m.end(&event(9, 2, What::Completed), BlockOp::Read);
+        m.end(&event(20, 1, EventKind::Completed), BlockOp::Read);
+        m.end(&event(9, 2, EventKind::Completed), BlockOp::Read);
         assert_eq!(out(&mut m, 30), [(10, Some(10)), (10, Some(0))]);
     }
 
@@ -250,11 +250,11 @@ mod tests {
         m.issue(io(3, 8, BlockOp::Read));
         assert_eq!(out(&mut m, 10), [(1, None)]);
         // The one handed out is forgotten, the second takes the completion.
-        m.end(&event(12, 7, What::Completed), BlockOp::Read);
+        m.end(&event(12, 7, EventKind::Completed), BlockOp::Read);
         assert_eq!(out(&mut m, 20), [(2, Some(10))]);
-        assert_eq!(out(&mut m, 3 + PATIENCE.0), [(3, None)]);
+        assert_eq!(out(&mut m, 3 + COMPLETION_TIMEOUT.0), [(3, None)]);
         assert_eq!(m.without_latency, 2);
         assert!(m.newest.is_empty());
-        m.end(&event(PATIENCE.0 + 9, 8, What::Completed), BlockOp::Read);
+        m.end(&event(COMPLETION_TIMEOUT.0 + 9, 8, EventKind::Completed), BlockOp::Read);
     }
 }

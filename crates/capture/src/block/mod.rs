@@ -12,15 +12,15 @@ mod source;
 mod tracefs;
 
 use crate::clock::monotonic;
-use format::{Event, What};
-use gordon_trace::{BlockIo, BlockLog, BlockWriter, Part, TraceError};
+use format::{BlockEvent, EventKind};
+use gordon_trace::{BlockIo, BlockLog, BlockWriter, TraceError, TracePart};
 use gordon_units::Ns;
-use instance::Instance;
+use instance::TracefsInstance;
 use matcher::Matcher;
-use perf::Perf;
+use perf::PerfEvents;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use source::Source;
+use source::EventSource;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,19 +28,19 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// Between looks into the buffers, at least.
-const NAP: Duration = Duration::from_millis(50);
+const PAUSE: Duration = Duration::from_millis(50);
 /// And at most, where the kernel says when one fills.
-const LONG_NAP: Duration = Duration::from_secs(1);
+const LONG_PAUSE: Duration = Duration::from_secs(1);
 /// An event younger than this may still be on its way into its buffer, on a CPU that is held up.
-const SETTLED: Ns = Ns(10_000_000);
+const SETTLE_TIME: Ns = Ns(10_000_000);
 
 /// Turns the events on. The text says why they cannot be had.
-pub(crate) fn open() -> Result<Box<dyn Source>, String> {
-    let no_instance = match Instance::open() {
+pub(crate) fn open() -> Result<Box<dyn EventSource>, String> {
+    let no_instance = match TracefsInstance::open() {
         Ok(instance) => return Ok(Box::new(instance)),
         Err(why) => why,
     };
-    match Perf::open() {
+    match PerfEvents::open() {
         Ok(perf) => Ok(Box::new(perf)),
         Err(why) if why == no_instance => Err(why),
         Err(why) => Err(format!("{no_instance}; {why}")),
@@ -49,51 +49,51 @@ pub(crate) fn open() -> Result<Box<dyn Source>, String> {
 
 /// Events of one queue of the source.
 #[derive(Default)]
-struct Lane {
+struct EventQueue {
     /// Read, not yet merged; in order of time.
-    events: Vec<Event>,
+    events: Vec<BlockEvent>,
     drained: bool,
 }
 
 /// Reads the block log in a thread of its own.
-pub(crate) struct Logger {
-    bounds: Arc<Mutex<Bounds>>,
+pub(crate) struct BlockLogger {
+    window: Arc<Mutex<LogWindow>>,
     /// Closed to end the thread.
     stop: Option<PipeWriter>,
-    thread: Option<JoinHandle<Logged>>,
+    thread: Option<JoinHandle<LogResult>>,
 }
 
-type Logged = Result<(Part, BlockLog), TraceError>;
+type LogResult = Result<(TracePart, BlockLog), TraceError>;
 
 /// The end of the trace is agreed on by both threads, so that no request behind it is kept.
-struct Bounds {
+struct LogWindow {
     /// Later requests are left out.
     end: Ns,
     /// Requests up to here have been kept.
     kept: Ns,
 }
 
-fn lock(bounds: &Mutex<Bounds>) -> MutexGuard<'_, Bounds> {
-    bounds.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(window: &Mutex<LogWindow>) -> MutexGuard<'_, LogWindow> {
+    window.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Logger {
+impl BlockLogger {
     /// Logs what is issued from `start` (on the monotonic clock) on.
     pub(crate) fn start(
-        source: Box<dyn Source>,
+        source: Box<dyn EventSource>,
         writer: BlockWriter,
         start: Ns,
     ) -> io::Result<Self> {
-        let bounds = Arc::new(Mutex::new(Bounds { end: Ns::MAX, kept: Ns::ZERO }));
+        let window = Arc::new(Mutex::new(LogWindow { end: Ns::MAX, kept: Ns::ZERO }));
         let (stopped, stop) = io::pipe()?;
-        let mut lanes = Vec::new();
-        lanes.resize_with(source.queues(), Lane::default);
+        let mut queues = Vec::new();
+        queues.resize_with(source.queues(), EventQueue::default);
         let matcher = Matcher::new(source.is_lossy());
-        let log = Log {
+        let log = LoggerThread {
             source,
-            bounds: Arc::clone(&bounds),
+            window: Arc::clone(&window),
             stopped,
-            lanes,
+            queues,
             writer,
             start,
             matcher,
@@ -102,7 +102,7 @@ impl Logger {
             merged: Vec::new(),
         };
         let thread = thread::Builder::new().spawn(move || log.run())?;
-        Ok(Self { bounds, stop: Some(stop), thread: Some(thread) })
+        Ok(Self { window, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Whether it has ended by itself, which it does only in error.
@@ -113,46 +113,46 @@ impl Logger {
     /// Leaves out what is issued after `now` (on the monotonic clock), or a little later where
     /// later requests were kept already; says from when on.
     pub(crate) fn end(&self, now: Ns) -> Ns {
-        let mut bounds = lock(&self.bounds);
-        bounds.end = now.max(bounds.kept);
-        bounds.end
+        let mut window = lock(&self.window);
+        window.end = now.max(window.kept);
+        window.end
     }
 
     /// Completes the file.
-    pub(crate) fn finish(mut self) -> Logged {
+    pub(crate) fn finish(mut self) -> LogResult {
         let ended = self.stop().expect("only finishing and dropping stop it");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    fn stop(&mut self) -> Option<thread::Result<Logged>> {
+    fn stop(&mut self) -> Option<thread::Result<LogResult>> {
         self.stop = None;
         Some(self.thread.take()?.join())
     }
 }
 
-impl Drop for Logger {
+impl Drop for BlockLogger {
     /// Ends the thread, and with it what it holds in the kernel; in a panic too.
     fn drop(&mut self) {
         let _ = self.stop();
     }
 }
 
-struct Log {
-    source: Box<dyn Source>,
-    bounds: Arc<Mutex<Bounds>>,
+struct LoggerThread {
+    source: Box<dyn EventSource>,
+    window: Arc<Mutex<LogWindow>>,
     stopped: PipeReader,
-    lanes: Vec<Lane>,
+    queues: Vec<EventQueue>,
     writer: BlockWriter,
     start: Ns,
     matcher: Matcher,
     tally: BlockLog,
     /// The process of the last request, by its name in events and in the file.
     process: ([u8; 16], u32),
-    merged: Vec<Event>,
+    merged: Vec<BlockEvent>,
 }
 
-impl Log {
-    fn run(mut self) -> Logged {
+impl LoggerThread {
+    fn run(mut self) -> LogResult {
         loop {
             let drained = self.turn()?;
             if self.is_stopped_after(drained) {
@@ -160,7 +160,7 @@ impl Log {
             }
         }
         // Events of the last moment settle, and their completions arrive.
-        thread::sleep(Duration::from_nanos(2 * SETTLED.0));
+        thread::sleep(Duration::from_nanos(2 * SETTLE_TIME.0));
         while !self.turn()? {}
         while let Some(io) = self.matcher.next(Ns::MAX) {
             self.writer.push(io)?;
@@ -184,39 +184,39 @@ impl Log {
             }
             !fds[0].revents().is_empty()
         };
-        if wait(&mut fds, if drained { NAP } else { Duration::ZERO }) {
+        if wait(&mut fds, if drained { PAUSE } else { Duration::ZERO }) {
             return true;
         }
         // Kernels before 6.1 say that a buffer fills when it is not empty, hence the nap before.
         fds.extend(
             self.source.fds().into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
-        drained && fds.len() > 1 && wait(&mut fds, LONG_NAP)
+        drained && fds.len() > 1 && wait(&mut fds, LONG_PAUSE)
     }
 
     /// Reads what the queues have, up to a bound, and passes on what is in order. True if nothing
     /// is left.
     fn turn(&mut self) -> Result<bool, TraceError> {
-        let settled = monotonic().saturating_sub(SETTLED);
-        for (queue, lane) in self.lanes.iter_mut().enumerate() {
-            lane.drained = self.source.read(queue, &mut lane.events);
+        let settled = monotonic().saturating_sub(SETTLE_TIME);
+        for (queue, queue_) in self.queues.iter_mut().enumerate() {
+            queue_.drained = self.source.read(queue, &mut queue_.events);
         }
         // Of a queue that has more to give, only what is older than its last event is known whole.
-        let whole = self.lanes.iter().filter(|lane| !lane.drained);
-        let whole = whole.filter_map(|lane| lane.events.last()).map(|e| e.at);
+        let whole = self.queues.iter().filter(|queue_| !queue_.drained);
+        let whole = whole.filter_map(|queue_| queue_.events.last()).map(|e| e.at);
         let whole = whole.fold(settled, Ns::min);
-        for lane in &mut self.lanes {
-            let ready = lane.events.partition_point(|e| e.at <= whole);
-            self.merged.extend_from_slice(&lane.events[..ready]);
-            lane.events.drain(..ready);
+        for queue_ in &mut self.queues {
+            let ready = queue_.events.partition_point(|e| e.at <= whole);
+            self.merged.extend_from_slice(&queue_.events[..ready]);
+            queue_.events.drain(..ready);
         }
         let end = {
-            let mut bounds = lock(&self.bounds);
-            bounds.kept = whole.min(bounds.end);
-            bounds.end
+            let mut window = lock(&self.window);
+            window.kept = whole.min(window.end);
+            window.end
         };
         // At the same instant an issue goes before a completion.
-        self.merged.sort_by_key(|e| (e.at, e.what));
+        self.merged.sort_by_key(|e| (e.at, e.kind));
         let mut merged = std::mem::take(&mut self.merged);
         for event in merged.drain(..) {
             self.take(&event, end);
@@ -225,21 +225,21 @@ impl Log {
         while let Some(io) = self.matcher.next(settled.saturating_sub(self.start)) {
             self.writer.push(io)?;
         }
-        Ok(self.lanes.iter().all(|lane| lane.drained))
+        Ok(self.queues.iter().all(|queue_| queue_.drained))
     }
 
-    fn take(&mut self, event: &Event, end: Ns) {
+    fn take(&mut self, event: &BlockEvent, end: Ns) {
         self.tally.events += 1;
         if event.at < self.start {
             return;
         }
         let Some(op) = event.op else {
-            self.tally.other_requests += u64::from(event.what == What::Issued);
+            self.tally.other_requests += u64::from(event.kind == EventKind::Issued);
             return;
         };
         let in_time = event.at <= end;
-        let event = Event { at: event.at - self.start, ..*event };
-        if event.what != What::Issued {
+        let event = BlockEvent { at: event.at - self.start, ..*event };
+        if event.kind != EventKind::Issued {
             self.matcher.end(&event, op);
         } else if in_time {
             // Requests of one process come in runs.

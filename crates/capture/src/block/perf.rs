@@ -2,8 +2,8 @@
 //! instance, but whose tracefs can be read: numbers and layouts of events are only there. The
 //! records are those of the tracer.
 
-use super::format::{Event, Formats, u32_at, u64_at};
-use super::source::{AHEAD, Source, buffer_kb};
+use super::format::{BlockEvent, EventFormats, u32_at, u64_at};
+use super::source::{EventSource, MAX_QUEUED, buffer_kb};
 use super::tracefs::Tracefs;
 use crate::pmu;
 use gordon_units::Ns;
@@ -15,18 +15,18 @@ use std::path::Path;
 /// A record that holds a sample (`PERF_RECORD_SAMPLE` of `linux/perf_event.h`).
 const SAMPLE: u32 = 9;
 
-pub(crate) struct Perf {
-    rings: Vec<Ring>,
-    formats: Formats,
+pub(crate) struct PerfEvents {
+    rings: Vec<PerfRing>,
+    formats: EventFormats,
 }
 
-struct Ring {
+struct PerfRing {
     sampler: Sampler,
     /// Samples taken out of it.
     seen: u64,
 }
 
-impl Perf {
+impl PerfEvents {
     /// Turns the events on.
     pub(crate) fn open() -> Result<Self, String> {
         Self::with_room(|cpus| buffer_kb(cpus) << 10)
@@ -40,7 +40,7 @@ impl Perf {
         let mut rings = Vec::new();
         for cpu in cpus {
             for (event, share) in formats.events() {
-                rings.push(Ring::open(cpu, event, room / share).map_err(refused)?);
+                rings.push(PerfRing::open(cpu, event, room / share).map_err(refused)?);
             }
         }
         rings.iter_mut().try_for_each(|ring| ring.sampler.enable()).map_err(refused)?;
@@ -57,7 +57,7 @@ fn refused(e: io::Error) -> String {
     }
 }
 
-impl Ring {
+impl PerfRing {
     fn open(cpu: usize, event: u16, room: usize) -> io::Result<Self> {
         let counter = Builder::new(Tracepoint::with_id(event.into()))
             .any_pid()
@@ -75,7 +75,7 @@ impl Ring {
     }
 }
 
-impl Source for Perf {
+impl EventSource for PerfEvents {
     fn how(&self) -> &'static str {
         "block_rq_issue and block_rq_complete of perf"
     }
@@ -84,9 +84,9 @@ impl Source for Perf {
         self.rings.len()
     }
 
-    fn read(&mut self, queue: usize, events: &mut Vec<Event>) -> bool {
+    fn read(&mut self, queue: usize, events: &mut Vec<BlockEvent>) -> bool {
         let ring = &mut self.rings[queue];
-        while events.len() < AHEAD {
+        while events.len() < MAX_QUEUED {
             let Some(record) = ring.sampler.next_record() else { return true };
             if record.ty() != SAMPLE {
                 continue;
@@ -113,11 +113,11 @@ impl Source for Perf {
     /// losses (`PERF_RECORD_LOST`) say the same, but come with the next event that finds room, so
     /// the last are never told.
     fn finish(&mut self) -> u64 {
-        self.rings.iter_mut().map(Ring::finish).sum()
+        self.rings.iter_mut().map(PerfRing::finish).sum()
     }
 }
 
-impl Ring {
+impl PerfRing {
     fn finish(&mut self) -> u64 {
         // That of a CPU that went off line may refuse; its count stands still.
         let _ = self.sampler.disable();

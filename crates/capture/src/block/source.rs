@@ -1,6 +1,6 @@
 //! The kernel's side of the block log.
 
-use super::format::Event;
+use super::format::BlockEvent;
 use std::os::fd::BorrowedFd;
 
 /// Kernel buffers of all CPUs together, and of one. An event takes 65 bytes of tracefs, 104 of
@@ -10,7 +10,7 @@ const BUFFER_KB: std::ops::RangeInclusive<usize> = 1 << 10..=4 << 10;
 /// How full a buffer is when it is said to be.
 pub(super) const FULL_PERCENT: u32 = 25;
 /// A queue that is this many events ahead of the others waits for them.
-pub(super) const AHEAD: usize = 1 << 14;
+pub(super) const MAX_QUEUED: usize = 1 << 14;
 
 pub(super) fn buffer_kb(cpus: usize) -> usize {
     (BUFFERS_KB / cpus.max(1)).clamp(*BUFFER_KB.start(), *BUFFER_KB.end())
@@ -18,14 +18,14 @@ pub(super) fn buffer_kb(cpus: usize) -> usize {
 
 /// The kernel's side of the block log: events that are on, in queues that are each in order of
 /// time.
-pub(crate) trait Source: Send {
+pub(crate) trait EventSource: Send {
     /// What the manifest calls it.
     fn how(&self) -> &'static str;
     /// How many queues it has, one or more for each CPU.
     fn queues(&self) -> usize;
     /// Moves what `queue` holds to the end of `events`, without waiting, until these are about
-    /// [`AHEAD`]; true if nothing was left.
-    fn read(&mut self, queue: usize, events: &mut Vec<Event>) -> bool;
+    /// [`MAX_QUEUED`]; true if nothing was left.
+    fn read(&mut self, queue: usize, events: &mut Vec<BlockEvent>) -> bool;
     /// What becomes readable when a buffer is [`FULL_PERCENT`] full; none: look often.
     fn fds(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()

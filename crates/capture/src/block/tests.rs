@@ -1,7 +1,7 @@
 //! The block log on a page that a machine (x86-64, Linux 6.18) recorded, against the kernel's own
 //! text of the same events.
 
-use super::format::{Event, Formats, PageFormat, What};
+use super::format::{BlockEvent, EventFormats, EventKind, PageFormat};
 use super::ring;
 use gordon_trace::BlockOp;
 use gordon_units::Ns;
@@ -13,7 +13,7 @@ const REQUEUE: &str = include_str!("../../tests/data/block_rq_requeue.format");
 const PAGE: &[u8] = include_bytes!("../../tests/data/cpu.page");
 const TEXT: &str = include_str!("../../tests/data/cpu.txt");
 
-fn recorded(formats: &Formats, page: &[u8]) -> Vec<Event> {
+fn recorded(formats: &EventFormats, page: &[u8]) -> Vec<BlockEvent> {
     let mut events = Vec::new();
     let missed = ring::entries(page, PageFormat::parse(HEADER).unwrap(), |at, record| {
         events.push(formats.event(at, record).expect("the page holds block events alone"));
@@ -24,7 +24,7 @@ fn recorded(formats: &Formats, page: &[u8]) -> Vec<Event> {
 
 /// `TASK-PID [CPU] flags 12.345678: block_rq_issue: 254,0 WS 512 () 8 + 1 ... [comm]` of a
 /// complete line; the time in microseconds.
-fn text(line: &str) -> (u64, What, u32, u64, u32, String, u32, String) {
+fn text(line: &str) -> (u64, EventKind, u32, u64, u32, String, u32, String) {
     let (left, right) = line.split_once(": block_rq_").unwrap();
     let time = left.rsplit(' ').next().unwrap().replace('.', "").parse().unwrap();
     let pid = left.split_whitespace().next().unwrap().rsplit('-').next().unwrap().parse().unwrap();
@@ -32,28 +32,28 @@ fn text(line: &str) -> (u64, What, u32, u64, u32, String, u32, String) {
     let (major, minor) = words[1].split_once(',').unwrap();
     let device = major.parse::<u32>().unwrap() << 20 | minor.parse::<u32>().unwrap();
     let plus = words.iter().position(|w| *w == "+").unwrap();
-    let (what, comm) = match words[0] {
-        "issue:" => (What::Issued, words.last().unwrap().trim_matches(['[', ']'])),
-        "complete:" => (What::Completed, ""),
+    let (kind, comm) = match words[0] {
+        "issue:" => (EventKind::Issued, words.last().unwrap().trim_matches(['[', ']'])),
+        "complete:" => (EventKind::Completed, ""),
         other => panic!("{other}"),
     };
     let sectors = words[plus + 1].parse().unwrap();
     let sector = words[plus - 1].parse().unwrap();
-    (time, what, device, sector, sectors, words[2].to_owned(), pid, comm.to_owned())
+    (time, kind, device, sector, sectors, words[2].to_owned(), pid, comm.to_owned())
 }
 
 #[test]
 fn a_recorded_page_is_read_as_the_kernel_reads_it() {
-    let formats = Formats::parse(ISSUE, COMPLETE, Some(REQUEUE)).unwrap();
+    let formats = EventFormats::parse(ISSUE, COMPLETE, Some(REQUEUE)).unwrap();
     let events = recorded(&formats, PAGE);
     let lines: Vec<&str> = TEXT.lines().collect();
     assert_eq!(events.len(), lines.len());
     for (event, line) in events.iter().zip(lines) {
-        let (time, what, device, sector, sectors, rwbs, pid, comm) = text(line);
+        let (time, kind, device, sector, sectors, rwbs, pid, comm) = text(line);
         assert!(event.at.0.abs_diff(time * 1000) <= 1000, "{event:?}\n{line}");
         assert_eq!(
-            (event.what, event.device, event.sectors, event.pid),
-            (what, device, sectors, pid)
+            (event.kind, event.device, event.sectors, event.pid),
+            (kind, device, sectors, pid)
         );
         let op = match rwbs.as_bytes()[0] {
             b'R' => BlockOp::Read,
@@ -75,7 +75,7 @@ fn a_recorded_page_is_read_as_the_kernel_reads_it() {
 
 #[test]
 fn a_cut_record_is_no_event() {
-    let formats = Formats::parse(ISSUE, COMPLETE, None).unwrap();
+    let formats = EventFormats::parse(ISSUE, COMPLETE, None).unwrap();
     let mut whole = 0;
     let _ = ring::entries(PAGE, PageFormat::parse(HEADER).unwrap(), |at, record| {
         whole += u32::from(formats.event(at, record).is_some());

@@ -1,7 +1,7 @@
 //! Where the kernel describes its events. tracefs need not be mounted: it is opened as a mount
 //! that has no place in any name space and goes away with its last file.
 
-use super::format::{Formats, PageFormat};
+use super::format::{EventFormats, PageFormat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read as _};
@@ -48,11 +48,11 @@ impl Tracefs {
         &self.dir
     }
 
-    pub(crate) fn formats(&self) -> Result<Formats, String> {
+    pub(crate) fn formats(&self) -> Result<EventFormats, String> {
         let of = |event| self.read(&format!("block/{event}/format"));
         let (issue, complete) = (of(EVENTS[0])?, of(EVENTS[1])?);
         let requeue = of(EVENTS[REQUEUE]).ok();
-        Formats::parse(&issue, &complete, requeue.as_deref())
+        EventFormats::parse(&issue, &complete, requeue.as_deref())
             .ok_or_else(|| "the kernel's block events have an unknown layout".to_owned())
     }
 

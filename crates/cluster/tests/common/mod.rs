@@ -5,7 +5,7 @@ use gordon_cluster::config::{
     Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, SurveyConfig,
 };
 use gordon_trace::{
-    BlockFlags, BlockIo, BlockOp, Columns, Kind, Machine, Manifest, Sample, TraceWriter,
+    BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, MachineInfo, Manifest, Sample, TraceWriter,
 };
 use gordon_units::{Bytes, Ns, Sourced};
 use serde::de::DeserializeOwned;
@@ -89,7 +89,8 @@ pub fn sample(second: u64, instructions: u64, received: u64) -> Sample {
 
 /// Writes a trace.
 pub fn write(path: &Path, samples: &[Sample], requests: &[BlockIo]) {
-    let mut writer = TraceWriter::create(path, &Columns::all(Kind::Measured, "made up")).unwrap();
+    let mut writer =
+        TraceWriter::create(path, &Columns::all(ColumnKind::Measured, "made up")).unwrap();
     for sample in samples {
         writer.sample(sample).unwrap();
     }
@@ -97,5 +98,5 @@ pub fn write(path: &Path, samples: &[Sample], requests: &[BlockIo]) {
     for request in requests {
         writer.block().push(*request).unwrap();
     }
-    writer.finish(Manifest::new(vec!["test".into()], Ns::SECOND, Machine::default())).unwrap();
+    writer.finish(Manifest::new(vec!["test".into()], Ns::SECOND, MachineInfo::default())).unwrap();
 }

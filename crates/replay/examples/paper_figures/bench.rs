@@ -9,7 +9,7 @@ use gordon_replay::load::SyntheticConfig;
 use gordon_replay::source::{RequestSource, TimedRequest};
 use gordon_ssd::{CommandKind, Ssd, SsdConfig};
 use gordon_trace::BlockOp;
-use gordon_trace::formats::{FormatError, Io, Options, open};
+use gordon_trace::formats::{FormatError, ReadOptions, TraceRequest, open};
 use gordon_units::{Bytes, Ns, Progress};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -199,11 +199,11 @@ pub fn traces() -> (Vec<(String, Requests)>, Vec<String>) {
 }
 
 fn trace(path: &Path) -> Result<Requests, FormatError> {
-    let mut reader = open(path, None, &Options::default())?;
+    let mut reader = open(path, None, &ReadOptions::default())?;
     let (mut all, mut ios, mut more) = (vec![], vec![], true);
     while more {
         more = reader.fill(&mut ios)?;
-        all.extend(ios.iter().map(|&Io { at, op, offset, len, .. }| {
+        all.extend(ios.iter().map(|&TraceRequest { at, op, offset, len, .. }| {
             let op = match op {
                 BlockOp::Read => IoOp::Read,
                 BlockOp::Write => IoOp::Write,

@@ -6,7 +6,7 @@ use super::series::RunSeries;
 use super::{ratio, share};
 use crate::host::Outcome;
 use gordon_blockio::IoOp;
-use gordon_trace::formats::{Counts, InputNote};
+use gordon_trace::formats::{InputNote, ReadCounts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -170,7 +170,7 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// As a reader counted them.
-    pub fn new(counts: &Counts, first_skipped: Option<&str>) -> Self {
+    pub fn new(counts: &ReadCounts, first_skipped: Option<&str>) -> Self {
         Self {
             skipped: counts.skipped,
             first_skipped: first_skipped.map(str::to_owned),

@@ -5,12 +5,12 @@
 //! each request counts, by default D (issue). As blkparse(1) has it, "DEFAULT FORMAT", and
 //! `blkparse_fmt.c` of blktrace 1.2.
 
-use super::Event;
-use super::error::Bad;
+use super::RequestEvent;
+use super::collector::{RawRequest, RequestCollector};
+use super::error::EntryError;
 use super::fields::{BLANK, Fields};
-use super::intake::{Intake, Raw};
-use super::requeue::{Dispatched, Requeues, Step};
-use super::source::Lines;
+use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
+use super::source::LineFormat;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
@@ -18,25 +18,25 @@ use gordon_units::Ns;
 pub(super) struct Blkparse {
     event: u8,
     unit: Ns,
-    requeues: Requeues,
+    requeues: RequeueTracker,
 }
 
-const fn letter(event: Event) -> u8 {
+const fn letter(event: RequestEvent) -> u8 {
     match event {
-        Event::Queue => b'Q',
-        Event::Issue => b'D',
-        Event::Complete => b'C',
+        RequestEvent::Queue => b'Q',
+        RequestEvent::Issue => b'D',
+        RequestEvent::Complete => b'C',
     }
 }
 
 impl Blkparse {
-    pub fn new(event: Event, unit: Ns) -> Self {
-        Self { event: letter(event), unit, requeues: Requeues::default() }
+    pub fn new(event: RequestEvent, unit: Ns) -> Self {
+        Self { event: letter(event), unit, requeues: RequeueTracker::default() }
     }
 }
 
 /// The event that counts, by the first lines.
-pub(super) fn event(head: &[u8]) -> Event {
+pub(super) fn event(head: &[u8]) -> RequestEvent {
     let mut seen = [false; 2];
     for line in head.split(|&b| b == b'\n') {
         let mut f = Fields::<BLANK>::new(line);
@@ -44,16 +44,16 @@ pub(super) fn event(head: &[u8]) -> Event {
             f.word();
         }
         match f.word() {
-            b"D" => return Event::Issue,
+            b"D" => return RequestEvent::Issue,
             b"Q" => seen[0] = true,
             b"C" => seen[1] = true,
             _ => {}
         }
     }
     match seen {
-        [true, _] => Event::Queue,
-        [false, true] => Event::Complete,
-        [false, false] => Event::Issue,
+        [true, _] => RequestEvent::Queue,
+        [false, true] => RequestEvent::Complete,
+        [false, false] => RequestEvent::Issue,
     }
 }
 
@@ -134,20 +134,20 @@ fn is_frame(line: &[u8]) -> bool {
 
 /// `major,minor` as Linux packs it.
 #[inline]
-pub(super) fn device(word: &[u8]) -> Result<u32, Bad> {
+pub(super) fn device(word: &[u8]) -> Result<u32, EntryError> {
     let mut f = Fields::<{ super::fields::COMMA }>::new(word);
     match (f.small("device"), f.small("device")) {
         (Ok(major @ ..0x1000), Ok(minor @ ..0x10_0000)) => Ok(major << 20 | minor),
-        _ => Err(Bad::field("device", word, "MAJOR,MINOR")),
+        _ => Err(EntryError::field("device", word, "MAJOR,MINOR")),
     }
 }
 
 /// Letters that say what a request does; others are malformed.
 #[inline]
-pub(super) fn letters<'a>(f: &mut Fields<'a, BLANK>) -> Result<&'a [u8], Bad> {
+pub(super) fn letters<'a>(f: &mut Fields<'a, BLANK>) -> Result<&'a [u8], EntryError> {
     let rwbs = f.word();
     if rwbs.is_empty() || !rwbs.iter().all(|letter| RWBS.contains(letter)) {
-        return Err(Bad::field("rwbs", rwbs, "letters such as R, WS or FWFSM"));
+        return Err(EntryError::field("rwbs", rwbs, "letters such as R, WS or FWFSM"));
     }
     Ok(rwbs)
 }
@@ -158,9 +158,9 @@ pub(super) fn of_len(op: BlockOp, rwbs: &[u8], len: u64) -> BlockOp {
     if len == 0 && rwbs[0] == b'F' { BlockOp::Flush } else { op }
 }
 
-impl Lines for Blkparse {
+impl LineFormat for Blkparse {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
         let mut f = Fields::<BLANK>::new(line);
         let device = match device(f.word()) {
             Ok(device) => device,
@@ -173,17 +173,17 @@ impl Lines for Blkparse {
         let _pid = f.number("pid")?;
         let action = f.word();
         if !is_action(action) {
-            return Err(Bad::field("action", action, "an action such as Q, D or C"));
+            return Err(EntryError::field("action", action, "an action such as Q, D or C"));
         }
         let step = match action {
-            [letter] if *letter == self.event => Step::Dispatch,
-            b"R" if self.event == b'D' => Step::Requeue,
+            [letter] if *letter == self.event => DispatchStep::Dispatch,
+            b"R" if self.event == b'D' => DispatchStep::Requeue,
             // The error ends the line: `[0]` is none.
             b"C" if self.event == b'D' && !self.requeues.is_empty() && !line.ends_with(b"[0]") => {
-                Step::Failure
+                DispatchStep::Failure
             }
             _ => {
-                intake.other();
+                collector.other();
                 return Ok(());
             }
         };
@@ -195,15 +195,24 @@ impl Lines for Blkparse {
             None => None,
         };
         let Some((op, offset, len)) = range else {
-            intake.other();
+            collector.other();
             return Ok(());
         };
-        let request = Dispatched { device, op, offset, len };
+        let request = DispatchKey { device, op, offset, len };
         if self.event == b'D' && !self.requeues.is_first_dispatch(step, request) {
-            intake.other();
+            collector.other();
             return Ok(());
         }
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
+        collector.take(RawRequest {
+            time,
+            op,
+            device,
+            offset,
+            len,
+            latency: None,
+            gap: None,
+            pid: None,
+        })?;
         Ok(())
     }
 }
@@ -213,7 +222,7 @@ impl Lines for Blkparse {
 ///
 /// A request without data has neither (`[process]`), or its completion the sector alone (`0 [0]`).
 #[inline]
-fn range(f: &mut Fields<'_, BLANK>, op: BlockOp) -> Result<Option<(u64, u64)>, Bad> {
+fn range(f: &mut Fields<'_, BLANK>, op: BlockOp) -> Result<Option<(u64, u64)>, EntryError> {
     if op == BlockOp::Flush || f.rest().starts_with(b"[") {
         return Ok(Some((0, 0)));
     }
@@ -228,6 +237,6 @@ fn range(f: &mut Fields<'_, BLANK>, op: BlockOp) -> Result<Option<(u64, u64)>, B
         }
         word if word.starts_with(b"[") => Ok(Some((0, 0))),
         word if word.starts_with(b"(") => Ok(None),
-        other => Err(Bad::field("sectors", other, "`+` and a number")),
+        other => Err(EntryError::field("sectors", other, "`+` and a number")),
     }
 }

@@ -9,12 +9,12 @@
 //!
 //! Not covered: version 8 events (`struct blk_io_trace2`, Linux 6.19 and later).
 
-use super::error::{Bad, FormatError, Place};
+use super::collector::{RawRequest, RequestCollector};
+use super::error::{EntryError, FilePosition, FormatError};
 use super::input::Input;
-use super::intake::{Intake, Raw};
-use super::requeue::{Dispatched, Requeues, Step};
-use super::source::Source;
-use super::{Event, Format, Skip, detect};
+use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
+use super::source::RequestSource;
+use super::{Format, RequestEvent, SkippedEntries, detect};
 use crate::model::BlockOp;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +36,7 @@ const NOTE: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct BlktraceEvent {
     time: u64,
     sector: u64,
     bytes: u32,
@@ -47,20 +47,20 @@ struct Entry {
 }
 
 /// The events of one file.
-struct Stream {
+struct CpuStream {
     input: Input,
     path: PathBuf,
     big_endian: bool,
     number: u64,
     /// The next request, with the time it goes by.
-    next: Option<Entry>,
+    next: Option<BlktraceEvent>,
 }
 
 /// Merges the files of a trace by time.
 pub(super) struct Blktrace {
-    streams: Vec<Stream>,
+    streams: Vec<CpuStream>,
     action: u32,
-    requeues: Requeues,
+    requeues: RequeueTracker,
 }
 
 /// Whether bytes start as an event does, and if so whether its byte order is the large one.
@@ -111,7 +111,7 @@ pub(super) fn is_stem(path: &Path) -> bool {
 
 impl Blktrace {
     /// Opens all files of the trace.
-    pub fn open(path: &Path, event: Option<Event>) -> Result<Self, FormatError> {
+    pub fn open(path: &Path, event: Option<RequestEvent>) -> Result<Self, FormatError> {
         if path.as_os_str() == "-" {
             let input = super::open_input(path)?;
             return Self::one(path, input, event);
@@ -124,30 +124,34 @@ impl Blktrace {
     }
 
     /// Reads one stream.
-    pub fn one(path: &Path, input: Input, event: Option<Event>) -> Result<Self, FormatError> {
+    pub fn one(
+        path: &Path,
+        input: Input,
+        event: Option<RequestEvent>,
+    ) -> Result<Self, FormatError> {
         Self::new(vec![(path.to_owned(), input)], event)
     }
 
-    fn new(files: Vec<(PathBuf, Input)>, event: Option<Event>) -> Result<Self, FormatError> {
+    fn new(files: Vec<(PathBuf, Input)>, event: Option<RequestEvent>) -> Result<Self, FormatError> {
         let mut streams = Vec::with_capacity(files.len());
         let mut seen = [false; 3];
         for (path, mut input) in files {
             input.want(detect::HEAD).map_err(|source| FormatError::Read {
                 path: path.clone(),
-                place: Place::Record(0, 0),
+                place: FilePosition::Record(0, 0),
                 source,
             })?;
             // A CPU may have had no event.
             let big_endian = byte_order(input.bytes()).unwrap_or(false);
             actions(input.bytes(), big_endian, &mut seen);
-            streams.push(Stream { input, path, big_endian, number: 0, next: None });
+            streams.push(CpuStream { input, path, big_endian, number: 0, next: None });
         }
         let action = match (event, seen) {
-            (Some(Event::Queue), _) | (None, [true, false, _]) => QUEUE,
-            (Some(Event::Complete), _) | (None, [false, false, true]) => COMPLETE,
-            (Some(Event::Issue), _) | (None, _) => ISSUE,
+            (Some(RequestEvent::Queue), _) | (None, [true, false, _]) => QUEUE,
+            (Some(RequestEvent::Complete), _) | (None, [false, false, true]) => COMPLETE,
+            (Some(RequestEvent::Issue), _) | (None, _) => ISSUE,
         };
-        Ok(Self { streams, action, requeues: Requeues::default() })
+        Ok(Self { streams, action, requeues: RequeueTracker::default() })
     }
 }
 
@@ -171,7 +175,7 @@ fn actions(mut head: &[u8], big_endian: bool, seen: &mut [bool; 3]) {
 }
 
 #[inline]
-fn entry(b: &[u8], big_endian: bool) -> Entry {
+fn entry(b: &[u8], big_endian: bool) -> BlktraceEvent {
     #[inline]
     fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
         bytes[at..at + N].try_into().expect("a slice of N bytes")
@@ -188,7 +192,7 @@ fn entry(b: &[u8], big_endian: bool) -> Entry {
         true => u16::from_be_bytes(array(b, at)),
         false => u16::from_le_bytes(array(b, at)),
     };
-    Entry {
+    BlktraceEvent {
         time: u64_at(8),
         sector: u64_at(16),
         bytes: u32_at(24),
@@ -199,7 +203,7 @@ fn entry(b: &[u8], big_endian: bool) -> Entry {
     }
 }
 
-impl Entry {
+impl BlktraceEvent {
     /// Whether it is the event that counts, or one that tells of a request dispatched again: a
     /// requeue, or a completion with an error.
     fn matters(&self, counts: u32) -> bool {
@@ -231,14 +235,14 @@ impl Entry {
     }
 }
 
-impl Stream {
-    fn place(&self) -> Place {
-        Place::Record(self.number, self.input.position())
+impl CpuStream {
+    fn place(&self) -> FilePosition {
+        FilePosition::Record(self.number, self.input.position())
     }
 
     fn bad(&self, field: &'static str, found: &[u8], expected: &'static str) -> FormatError {
-        let place = Place::Record(self.number + 1, self.input.position());
-        let bad = Bad::field(field, found, expected);
+        let place = FilePosition::Record(self.number + 1, self.input.position());
+        let bad = EntryError::field(field, found, expected);
         FormatError::Bad { path: self.path.clone(), place, format: Format::Blktrace, bad }
     }
 
@@ -247,16 +251,16 @@ impl Stream {
     fn advance(
         &mut self,
         action: u32,
-        intake: &mut Intake,
-        skip: &mut Skip,
-    ) -> Result<Option<Entry>, FormatError> {
+        collector: &mut RequestCollector,
+        skip: &mut SkippedEntries,
+    ) -> Result<Option<BlktraceEvent>, FormatError> {
         loop {
             if !self.at_hand(SIZE)? {
                 let left = self.input.bytes().len();
                 if left == 0 {
                     return Ok(None);
                 }
-                return self.cut(left, intake, skip);
+                return self.cut(left, collector, skip);
             }
             let bytes = &self.input.bytes()[..SIZE];
             if byte_order(bytes) != Some(self.big_endian) {
@@ -274,12 +278,12 @@ impl Stream {
             }
             let entry = entry(bytes, self.big_endian);
             if !self.at_hand(SIZE + usize::from(entry.own))? {
-                return self.cut(self.input.bytes().len(), intake, skip);
+                return self.cut(self.input.bytes().len(), collector, skip);
             }
             self.input.advance(SIZE + usize::from(entry.own));
             self.number += 1;
             if entry.action & NOTE != 0 || !entry.matters(action) {
-                intake.other();
+                collector.other();
                 continue;
             }
             return Ok(Some(entry));
@@ -302,29 +306,29 @@ impl Stream {
     fn cut(
         &mut self,
         left: usize,
-        intake: &mut Intake,
-        skip: &mut Skip,
-    ) -> Result<Option<Entry>, FormatError> {
-        let place = Place::Record(self.number + 1, self.input.position());
+        collector: &mut RequestCollector,
+        skip: &mut SkippedEntries,
+    ) -> Result<Option<BlktraceEvent>, FormatError> {
+        let place = FilePosition::Record(self.number + 1, self.input.position());
         let found = format!("{left} bytes at the end");
-        let bad = Bad::field("event", found.as_bytes(), "48 bytes and those it announces");
-        skip.bad(&self.path, place, Format::Blktrace, bad, intake)?;
+        let bad = EntryError::field("event", found.as_bytes(), "48 bytes and those it announces");
+        skip.bad(&self.path, place, Format::Blktrace, bad, collector)?;
         self.input.advance(left);
         Ok(None)
     }
 }
 
-impl Source for Blktrace {
+impl RequestSource for Blktrace {
     fn fill(
         &mut self,
-        intake: &mut Intake,
-        skip: &mut Skip,
+        collector: &mut RequestCollector,
+        skip: &mut SkippedEntries,
         want: usize,
     ) -> Result<bool, FormatError> {
         // The first call: an event of each.
         if self.streams.iter().all(|s| s.number == 0 && s.next.is_none()) {
             for stream in &mut self.streams {
-                stream.next = stream.advance(self.action, intake, skip)?;
+                stream.next = stream.advance(self.action, collector, skip)?;
             }
         }
         // Requests may be held back for sorting: count those taken, not those handed out.
@@ -334,9 +338,9 @@ impl Source for Blktrace {
                 return Ok(false);
             };
             let Some(entry) = stream.next.take() else { return Ok(false) };
-            stream.next = stream.advance(self.action, intake, skip)?;
+            stream.next = stream.advance(self.action, collector, skip)?;
             let Some(op) = entry.op() else {
-                intake.other();
+                collector.other();
                 continue;
             };
             let (mut offset, mut len) = (entry.sector.saturating_mul(512), u64::from(entry.bytes));
@@ -346,19 +350,20 @@ impl Source for Blktrace {
             let (time, device) = (entry.time, entry.device);
             if self.action == ISSUE {
                 let step = match entry.action & 0xffff {
-                    REQUEUE => Step::Requeue,
-                    COMPLETE => Step::Failure,
-                    _ => Step::Dispatch,
+                    REQUEUE => DispatchStep::Requeue,
+                    COMPLETE => DispatchStep::Failure,
+                    _ => DispatchStep::Dispatch,
                 };
-                let request = Dispatched { device, op, offset, len };
+                let request = DispatchKey { device, op, offset, len };
                 if !self.requeues.is_first_dispatch(step, request) {
-                    intake.other();
+                    collector.other();
                     continue;
                 }
             }
-            let raw = Raw { time, op, device, offset, len, latency: None, gap: None, pid: None };
-            if let Err(bad) = intake.take(raw) {
-                skip.bad(&stream.path, stream.place(), Format::Blktrace, bad, intake)?;
+            let raw =
+                RawRequest { time, op, device, offset, len, latency: None, gap: None, pid: None };
+            if let Err(bad) = collector.take(raw) {
+                skip.bad(&stream.path, stream.place(), Format::Blktrace, bad, collector)?;
             }
         }
         Ok(true)

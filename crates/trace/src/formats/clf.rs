@@ -11,17 +11,17 @@
 //! errors) and replies without bytes (`-`, or 0) are left out and counted. Servers write a request
 //! when its reply is sent, Apache with the time at which it came: its lines may go back in time.
 
-use super::error::Bad;
-use super::objects::{NEVER, Object};
+use super::error::EntryError;
+use super::objects::{NEVER, ObjectRequest};
 use gordon_units::Ns;
 use std::net::IpAddr;
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum LogLine {
     /// A request for an object, its time in seconds since 1970.
     Taken {
-        object: Object,
+        object: ObjectRequest,
         /// The line names the site, which is part of the object's name.
         virtual_host: bool,
     },
@@ -34,51 +34,56 @@ pub(super) enum Line {
 }
 
 /// Reads a line that is not blank, without its end.
-pub(super) fn line(line: &[u8]) -> Result<Line, Bad> {
+pub(super) fn line(line: &[u8]) -> Result<LogLine, EntryError> {
     let blank = memchr::memchr(b' ', line).unwrap_or(line.len());
     if blank == 0 || blank == line.len() {
-        return Err(Bad::field("host", line, "a host, and more fields after a blank"));
+        return Err(EntryError::field("host", line, "a host, and more fields after a blank"));
     }
     // A user's name may have blanks.
     let Some(open) = memchr::memmem::find(line, b" [") else {
-        return Err(Bad::field("time", &line[blank..], "[day/Mon/year:hour:minute:second zone]"));
+        return Err(EntryError::field(
+            "time",
+            &line[blank..],
+            "[day/Mon/year:hour:minute:second zone]",
+        ));
     };
     let rest = &line[open + 2..];
     let Some(close) = memchr::memchr(b']', rest) else {
-        return Err(Bad::field("time", rest, "[day/Mon/year:hour:minute:second zone]"));
+        return Err(EntryError::field("time", rest, "[day/Mon/year:hour:minute:second zone]"));
     };
     let time = time(&rest[..close]).ok_or_else(|| {
-        Bad::field("time", &rest[..close], "day/Mon/year:h:m:s zone from 1970 on")
+        EntryError::field("time", &rest[..close], "day/Mon/year:h:m:s zone from 1970 on")
     })?;
     let client = &line[..open];
     let rest = rest[close + 1..].strip_prefix(b" \"");
     let Some((asked, status, rest)) = rest.and_then(request) else {
         let expected = "a request in quotes and a status of three digits";
-        return Err(Bad::field("request", &line[open + close + 3..], expected));
+        return Err(EntryError::field("request", &line[open + close + 3..], expected));
     };
     let word = rest.split(|&b| b == b' ').next().unwrap_or_default();
     let size = match word {
         b"-" => 0,
         word => digits(word).ok_or_else(|| {
-            Bad::field("bytes", word, "a whole number of at most 18 digits, or -")
+            EntryError::field("bytes", word, "a whole number of at most 18 digits, or -")
         })?,
     };
     if status != 200 {
-        return Ok(Line::Status);
+        return Ok(LogLine::Status);
     }
     let mut words = asked.split(|&b| b == b' ');
     if words.next() != Some(b"GET") {
-        return Ok(Line::Method);
+        return Ok(LogLine::Method);
     }
     if size == 0 {
-        return Ok(Line::Empty);
+        return Ok(LogLine::Empty);
     }
     let target = words.next().filter(|target| !target.is_empty());
-    let target = target.ok_or_else(|| Bad::field("request", asked, "GET and what is asked for"))?;
+    let target =
+        target.ok_or_else(|| EntryError::field("request", asked, "GET and what is asked for"))?;
     let at = Ns(u64::from(time) * Ns::SECOND.0);
     let site = site_of_client(client).or_else(|| site_at_end(&rest[word.len()..]));
-    let object = Object { key: hash(site, target), next: NEVER, size, at, write: false };
-    Ok(Line::Taken { object, virtual_host: site.is_some() })
+    let object = ObjectRequest { key: hash(site, target), next: NEVER, size, at, write: false };
+    Ok(LogLine::Taken { object, virtual_host: site.is_some() })
 }
 
 /// The site in `host ident user`, before the host or in place of the ident. A user's name may have
@@ -226,7 +231,7 @@ mod tests {
 
     fn taken(text: &str) -> (u64, u64) {
         match line(text.as_bytes()) {
-            Ok(Line::Taken { object, .. }) => (object.at.0 / Ns::SECOND.0, object.size),
+            Ok(LogLine::Taken { object, .. }) => (object.at.0 / Ns::SECOND.0, object.size),
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -264,7 +269,7 @@ mod tests {
             let text =
                 format!("h - - [10/Oct/2000:13:55:36 +0000] \"GET {target} HTTP/1.1\" 200 5");
             match line(text.as_bytes()) {
-                Ok(Line::Taken { object, .. }) => object.key,
+                Ok(LogLine::Taken { object, .. }) => object.key,
                 other => panic!("{other:?}"),
             }
         };
@@ -283,7 +288,7 @@ mod tests {
     /// The site of a line, by whether its key is that of the site and the target.
     fn site(client: &str, end: &str) -> Option<String> {
         let text = format!("{client} [10/Oct/2000:13:55:36 +0000] \"GET /a HTTP/1.1\" 200 5{end}");
-        let Ok(Line::Taken { object, virtual_host }) = line(text.as_bytes()) else {
+        let Ok(LogLine::Taken { object, virtual_host }) = line(text.as_bytes()) else {
             panic!("{text}")
         };
         if !virtual_host {
@@ -335,12 +340,12 @@ mod tests {
     #[test]
     fn what_is_left_out_and_what_is_malformed() {
         let of = |rest: &str| line(format!("h - - [10/Oct/2000:13:55:36 +0000] {rest}").as_bytes());
-        assert_eq!(of(r#""HEAD /a HTTP/1.1" 200 5"#), Ok(Line::Method));
-        assert_eq!(of(r#""GET /a HTTP/1.1" 304 -"#), Ok(Line::Status));
-        assert_eq!(of(r#""GET /a HTTP/1.1" 200 -"#), Ok(Line::Empty));
-        assert_eq!(of(r#""GET /a HTTP/1.1" 200 0 "-" "-""#), Ok(Line::Empty));
-        assert_eq!(of(r#""-" 408 -"#), Ok(Line::Status));
-        assert!(matches!(of(r#""GET /a"b" HTTP/1.0" 200 7"#), Ok(Line::Taken { .. })));
+        assert_eq!(of(r#""HEAD /a HTTP/1.1" 200 5"#), Ok(LogLine::Method));
+        assert_eq!(of(r#""GET /a HTTP/1.1" 304 -"#), Ok(LogLine::Status));
+        assert_eq!(of(r#""GET /a HTTP/1.1" 200 -"#), Ok(LogLine::Empty));
+        assert_eq!(of(r#""GET /a HTTP/1.1" 200 0 "-" "-""#), Ok(LogLine::Empty));
+        assert_eq!(of(r#""-" 408 -"#), Ok(LogLine::Status));
+        assert!(matches!(of(r#""GET /a"b" HTTP/1.0" 200 7"#), Ok(LogLine::Taken { .. })));
         let told = |rest: &str| of(rest).unwrap_err().to_string();
         assert!(told(r#""GET /a HTTP/1.1" 200 x"#).starts_with("bytes: expected a whole number"));
         assert!(told(r#""GET /a HTTP/1.1" 200 4294967296000000000"#).starts_with("bytes: "));

@@ -1,12 +1,12 @@
 //! A trace from one format to another, and what is in it.
 
+use super::collector::{ReadCounts, TraceRequest};
 use super::error::FormatError;
-use super::intake::{Counts, Io};
 use super::records::OracleRecord;
-use super::write::Writer;
-use super::{Format, InputNote, Objects, Opened, Options, Reader, open_as};
+use super::write::RequestWriter;
+use super::{Format, InputNote, ObjectReader, OpenedTrace, ReadOptions, RequestReader, open_as};
 use crate::model::BlockOp;
-use crate::summary::Requests;
+use crate::summary::RequestTotals;
 use gordon_units::Ns;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a conversion read and wrote.
 #[derive(Clone, Debug, Serialize)]
-pub struct Conversion {
+pub struct ConversionReport {
     /// How the input was read: its format, how that was chosen, its units.
     pub input: InputNote,
     /// What the input was read as.
@@ -27,17 +27,17 @@ pub struct Conversion {
     /// Objects, where these are requests for objects.
     pub objects: Option<u64>,
     /// The first of them, where they are for blocks.
-    pub first: Option<Line>,
+    pub first: Option<RequestLine>,
     /// The last.
-    pub last: Option<Line>,
+    pub last: Option<RequestLine>,
     /// Reads.
-    pub read: Requests,
+    pub read: RequestTotals,
     /// Writes.
-    pub write: Requests,
+    pub write: RequestTotals,
     /// Discards.
-    pub discard: Requests,
+    pub discard: RequestTotals,
     /// Flushes.
-    pub flush: Requests,
+    pub flush: RequestTotals,
     /// Requests the output has no word for: they are not in it.
     pub not_written: u64,
     /// Malformed lines or records skipped.
@@ -66,7 +66,7 @@ pub struct Conversion {
 
 /// A request, as reports show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Line {
+pub struct RequestLine {
     /// Since the first request.
     pub at_ns: u64,
     /// What it asks for.
@@ -79,8 +79,8 @@ pub struct Line {
     pub bytes: u64,
 }
 
-impl From<&Io> for Line {
-    fn from(io: &Io) -> Self {
+impl From<&TraceRequest> for RequestLine {
+    fn from(io: &TraceRequest) -> Self {
         Self {
             at_ns: io.at.0,
             op: io.op.name(),
@@ -96,17 +96,17 @@ impl From<&Io> for Line {
 /// The end of a pipe may be that of a program which was killed: whoever knows of that can look,
 /// between the end and the name.
 #[must_use]
-pub struct Converted {
-    writer: Writer,
-    conversion: Conversion,
+pub struct PendingConversion {
+    writer: RequestWriter,
+    conversion: ConversionReport,
 }
 
-impl Converted {
+impl PendingConversion {
     /// Gives it its name, and says what is in it.
     ///
     /// # Errors
     /// Where it cannot be written to its end.
-    pub fn publish(self) -> Result<Conversion, FormatError> {
+    pub fn publish(self) -> Result<ConversionReport, FormatError> {
         self.writer.finish()?;
         Ok(self.conversion)
     }
@@ -124,9 +124,9 @@ pub fn convert(
     output: &Path,
     from: Option<Format>,
     to: Option<Format>,
-    options: &Options,
+    options: &ReadOptions,
     stop: &AtomicBool,
-) -> Result<Converted, FormatError> {
+) -> Result<PendingConversion, FormatError> {
     if let Some(to) = to
         && !to.is_written()
     {
@@ -142,15 +142,15 @@ pub fn convert(
     }
     let as_objects = to == Some(Format::OracleGeneral);
     match open_as(input, from, options, as_objects, false)? {
-        Opened::Blocks(_) if as_objects => {
+        OpenedTrace::Blocks(_) if as_objects => {
             let why = "oracleGeneral is written of objects, and this is a trace of blocks";
             let hint = "--to gordon, or another format of blocks";
             Err(FormatError::Option(format!("{}: {why}\n  try: {hint}", input.display())))
         }
-        Opened::Blocks(reader) => {
+        OpenedTrace::Blocks(reader) => {
             blocks(reader, (input, output), to.unwrap_or(Format::Gordon), stop)
         }
-        Opened::Objects(reader) => match to {
+        OpenedTrace::Objects(reader) => match to {
             None | Some(Format::OracleGeneral) => objects(reader, (input, output), stop),
             Some(to) => {
                 let why = format!("{to} is written of blocks, and this is a trace of objects");
@@ -162,17 +162,17 @@ pub fn convert(
 }
 
 fn blocks(
-    mut reader: Reader,
+    mut reader: RequestReader,
     (input, output): (&Path, &Path),
     to: Format,
     stop: &AtomicBool,
-) -> Result<Converted, FormatError> {
+) -> Result<PendingConversion, FormatError> {
     let from = reader.format();
     // The input is known to start well before anything is written.
     let mut batch = Vec::new();
     let mut more = reader.fill(&mut batch)?;
-    let mut writer = Writer::create(output, to, from, input)?;
-    let mut tally = Tally::default();
+    let mut writer = RequestWriter::create(output, to, from, input)?;
+    let mut tally = ConversionTally::default();
     let grain = to.grain().0;
     while more {
         if stop.load(Ordering::Relaxed) {
@@ -191,20 +191,20 @@ fn blocks(
         more = reader.fill(&mut batch)?;
     }
     let conversion = tally.conversion(&reader, to);
-    Ok(Converted { writer, conversion })
+    Ok(PendingConversion { writer, conversion })
 }
 
 /// Writes objects as oracleGeneral, whose records hold the number of the next request for the same
 /// object: all of them are in memory, 24 bytes each, before the first is written.
 fn objects(
-    mut reader: Objects,
+    mut reader: ObjectReader,
     (input, output): (&Path, &Path),
     stop: &AtomicBool,
-) -> Result<Converted, FormatError> {
+) -> Result<PendingConversion, FormatError> {
     let to = Format::OracleGeneral;
     let (mut batch, mut last) = (Vec::new(), HashMap::new());
     let mut records: Vec<OracleRecord> = Vec::new();
-    let (mut ops, mut base, mut finer) = ([Requests::default(); 4], None, false);
+    let (mut ops, mut base, mut finer) = ([RequestTotals::default(); 4], None, false);
     while reader.fill(&mut batch)? {
         if stop.load(Ordering::Relaxed) {
             return Err(FormatError::Stopped);
@@ -235,7 +235,7 @@ fn objects(
             of.bytes += object.size;
         }
     }
-    let mut writer = Writer::create(output, to, reader.format(), input)?;
+    let mut writer = RequestWriter::create(output, to, reader.format(), input)?;
     for record in &records {
         writer.record(&record.bytes())?;
     }
@@ -249,17 +249,18 @@ fn objects(
         warnings.push(format!("times are cut to multiples of {}: {to} has no finer", to.grain()));
     }
     let counts = reader.counts();
-    let mut conversion = Conversion::new(reader.note().clone(), to, counts, reader.first_skipped());
+    let mut conversion =
+        ConversionReport::new(reader.note().clone(), to, counts, reader.first_skipped());
     conversion.objects = Some(last.len() as u64);
     (conversion.read, conversion.write) =
         (ops[BlockOp::Read as usize], ops[BlockOp::Write as usize]);
     conversion.warnings = warnings;
-    Ok(Converted { writer, conversion })
+    Ok(PendingConversion { writer, conversion })
 }
 
-impl Conversion {
-    fn new(input: InputNote, to: Format, counts: Counts, first_skipped: Option<&str>) -> Self {
-        let none = Requests::default();
+impl ConversionReport {
+    fn new(input: InputNote, to: Format, counts: ReadCounts, first_skipped: Option<&str>) -> Self {
+        let none = RequestTotals::default();
         Self {
             from: input.format,
             input,
@@ -289,10 +290,10 @@ impl Conversion {
 }
 
 #[derive(Default)]
-struct Tally {
-    first: Option<Io>,
-    last: Option<Io>,
-    ops: [Requests; 4],
+struct ConversionTally {
+    first: Option<TraceRequest>,
+    last: Option<TraceRequest>,
+    ops: [RequestTotals; 4],
     not_written: u64,
     latencies: bool,
     /// Some have none.
@@ -303,8 +304,8 @@ struct Tally {
     processes: bool,
 }
 
-impl Tally {
-    fn add(&mut self, io: &Io) {
+impl ConversionTally {
+    fn add(&mut self, io: &TraceRequest) {
         self.first.get_or_insert(*io);
         self.last = Some(*io);
         let of = &mut self.ops[io.op as usize];
@@ -317,7 +318,7 @@ impl Tally {
         self.processes |= io.pid.is_some();
     }
 
-    fn conversion(self, reader: &Reader, to: Format) -> Conversion {
+    fn conversion(self, reader: &RequestReader, to: Format) -> ConversionReport {
         let from = reader.format();
         let mut warnings: Vec<String> =
             reader.note().doubts.iter().map(|doubt| format!("implausible: {doubt}")).collect();
@@ -346,10 +347,10 @@ impl Tally {
         }
         let counts = reader.counts();
         let mut conversion =
-            Conversion::new(reader.note().clone(), to, counts, reader.first_skipped());
+            ConversionReport::new(reader.note().clone(), to, counts, reader.first_skipped());
         let of = |op: BlockOp| self.ops[op as usize];
-        conversion.first = self.first.as_ref().map(Line::from);
-        conversion.last = self.last.as_ref().map(Line::from);
+        conversion.first = self.first.as_ref().map(RequestLine::from);
+        conversion.last = self.last.as_ref().map(RequestLine::from);
         conversion.read = of(BlockOp::Read);
         conversion.write = of(BlockOp::Write);
         conversion.discard = of(BlockOp::Discard);

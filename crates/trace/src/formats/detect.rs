@@ -9,13 +9,16 @@
 //! error lists the candidates with what each would mean.
 
 use super::blkparse;
-use super::delimited::{DelimitedLines, Detect, Plausible, Read, Role};
-use super::describe::Chosen;
-use super::error::{Bad, Candidate, FormatError, Place};
+use super::collector::{Order, RequestCollector};
+use super::delimited::{ColumnRole, DelimitedLines, DetectMode, ParsedLine, PlausibleLimits};
+use super::error::{EntryError, FilePosition, FormatCandidate, FormatError};
 use super::input::Input;
-use super::intake::{Intake, Order};
-use super::source::{Lines, trimmed};
-use super::{Delimited, Event, Format, Options, blktrace, clf, fio, ftrace, records, validate};
+use super::input_note::FormatChoice;
+use super::source::{LineFormat, trimmed};
+use super::{
+    DelimitedFormat, Format, ReadOptions, RequestEvent, blktrace, clf, disksim_validate, fio,
+    ftrace, records,
+};
 use crate::model::BlockOp;
 use crate::read::BlockReader;
 use gordon_units::{Bytes, Ns};
@@ -31,16 +34,16 @@ const SECTOR: u64 = 512;
 
 /// The format of an input, and what makes its values implausible where the user insists on it.
 #[derive(Clone, Debug)]
-pub(super) struct Detected {
+pub(super) struct DetectedFormat {
     pub format: Format,
-    pub chosen: Chosen,
+    pub chosen: FormatChoice,
     pub doubts: Vec<String>,
     /// It is text with columns, and none of them has times.
     pub untimed: bool,
 }
 
-impl Detected {
-    pub fn new(format: Format, chosen: Chosen) -> Self {
+impl DetectedFormat {
+    pub fn new(format: Format, chosen: FormatChoice) -> Self {
         Self { format, chosen, doubts: Vec::new(), untimed: false }
     }
 }
@@ -58,10 +61,10 @@ pub(super) fn by_path(path: &Path) -> Option<Format> {
 pub(super) fn by_content(
     path: &Path,
     input: &mut Input,
-    options: &Options,
-) -> Result<Detected, FormatError> {
+    options: &ReadOptions,
+) -> Result<DetectedFormat, FormatError> {
     let got = input.want(HEAD);
-    let (head, start) = (input.bytes(), Place::Line(0));
+    let (head, start) = (input.bytes(), FilePosition::Line(0));
     let got =
         got.map_err(|source| FormatError::Read { path: path.to_owned(), place: start, source });
     if head.is_empty() {
@@ -77,7 +80,7 @@ pub(super) fn by_content(
         let hint = "`iconv -f UTF-16 -t UTF-8 FILE > TRACE`, then TRACE";
         return Err(FormatError::Unsupported { path: path.to_owned(), what, hint });
     }
-    let chosen = |format| Detected::new(format, Chosen::Content);
+    let chosen = |format| DetectedFormat::new(format, FormatChoice::Content);
     if blktrace::byte_order(head).is_some() {
         return Ok(chosen(Format::Blktrace));
     }
@@ -107,7 +110,7 @@ pub(super) fn by_content(
             Err(FormatError::Unknown { path: path.to_owned(), why: why.to_owned() })
         }
         _ => {
-            let candidates = fits.iter().map(|format| Candidate {
+            let candidates = fits.iter().map(|format| FormatCandidate {
                 options: format!("--format {format}"),
                 meaning: format.about().to_owned(),
             });
@@ -122,7 +125,7 @@ pub(super) fn by_content(
 }
 
 /// Whether a text with columns has times: its header may lack them.
-pub(super) fn has_times(input: &mut Input, about: &Arc<Delimited>) -> bool {
+pub(super) fn has_times(input: &mut Input, about: &Arc<DelimitedFormat>) -> bool {
     // An error in reading comes again where the trace is read.
     let _ = input.want(HEAD);
     let mut reader = DelimitedLines::new(about, None);
@@ -136,7 +139,7 @@ pub(super) fn has_times(input: &mut Input, about: &Arc<Delimited>) -> bool {
 }
 
 /// What makes the first lines of a text trace implausible in the format that the user named.
-pub(super) fn doubts(input: &mut Input, format: Format, options: &Options) -> Vec<String> {
+pub(super) fn doubts(input: &mut Input, format: Format, options: &ReadOptions) -> Vec<String> {
     // An error in reading comes again where the trace is read.
     let whole = input.want(HEAD).is_ok() && input.bytes().len() < HEAD;
     let mut head = input.bytes();
@@ -199,7 +202,7 @@ fn lines(head: &[u8], whole: bool) -> Vec<&[u8]> {
 
 /// One request, as a format reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Seen {
+struct SampledRequest {
     at: u64,
     op: BlockOp,
     offset: u64,
@@ -210,49 +213,54 @@ struct Seen {
 
 /// What a format makes of lines.
 #[derive(Debug, Default)]
-struct Sample {
+struct LineSample {
     /// Lines but comments and headers.
     lines: usize,
     /// Those that the format's reader takes.
     taken: usize,
     empty: u64,
     clamped: u64,
-    seen: Vec<Seen>,
+    seen: Vec<SampledRequest>,
 }
 
 /// How a format reads a list of lines, if it is one of lines with columns. With `decimals`, times
 /// may have some where the format's have none, as where the user names their unit.
-fn read_as(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -> Option<Sample> {
+fn read_as(
+    format: Format,
+    lines: &[&[u8]],
+    options: &ReadOptions,
+    decimals: bool,
+) -> Option<LineSample> {
     let unit = options.time_unit.unwrap_or(format.unit());
     let all = lines;
     // A comment says nothing about a format with a reader of its own.
     let lines = &all.iter().copied().filter(|line| !is_comment(line)).collect::<Vec<_>>()[..];
     Some(match format {
-        Format::Blkparse => read(&mut blkparse::Blkparse::new(Event::Issue, unit), lines),
-        Format::Ftrace => read(&mut ftrace::Ftrace::new(Event::Issue, unit), lines),
+        Format::Blkparse => read(&mut blkparse::Blkparse::new(RequestEvent::Issue, unit), lines),
+        Format::Ftrace => read(&mut ftrace::Ftrace::new(RequestEvent::Issue, unit), lines),
         // Times with decimals are those of DiskSim's columns, unless the user says otherwise.
-        Format::DisksimValidate => read(&mut validate::Validate::new(unit), lines),
+        Format::DisksimValidate => read(&mut disksim_validate::DisksimValidate::new(unit), lines),
         Format::Described(_) | Format::Columns => {
             // The lines to skip are passed already.
-            let about = Delimited { skip_lines: 0, ..(*format.delimited(options)?).clone() };
+            let about = DelimitedFormat { skip_lines: 0, ..(*format.delimited(options)?).clone() };
             let about = Arc::new(about);
             let mut reader = DelimitedLines::with_decimals(&about, options.time_unit, decimals);
             if !about.columns.is_objects() {
-                return Some(read(&mut Rows(reader), all));
+                return Some(read(&mut RowLines(reader), all));
             }
-            let mut sample = Sample::default();
+            let mut sample = LineSample::default();
             let mut last = 0;
             for line in all {
                 sample.lines += 1;
                 match reader.row(line) {
-                    Ok(Read::NoRow) => sample.lines -= 1,
-                    Ok(Read::Other) => sample.taken += 1,
-                    Ok(Read::Row(row)) => {
+                    Ok(ParsedLine::NoRow) => sample.lines -= 1,
+                    Ok(ParsedLine::Other) => sample.taken += 1,
+                    Ok(ParsedLine::Row(row)) => {
                         sample.taken += 1;
                         sample.empty += u64::from(row.size == 0);
                         sample.clamped += u64::from(row.time < last);
                         last = row.time;
-                        sample.seen.push(Seen {
+                        sample.seen.push(SampledRequest {
                             at: row.time,
                             op: row.op,
                             offset: 0,
@@ -270,44 +278,56 @@ fn read_as(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -
 }
 
 /// Rows of blocks, where comments and headers are told from requests.
-struct Rows(DelimitedLines);
+struct RowLines(DelimitedLines);
 
-trait Counted {
+trait SampleLine {
     /// Reads a line: whether it is a row, if it can be read.
-    fn counted(&mut self, line: &[u8], intake: &mut Intake) -> Result<bool, Bad>;
+    fn sample_line(
+        &mut self,
+        line: &[u8],
+        collector: &mut RequestCollector,
+    ) -> Result<bool, EntryError>;
 }
 
-impl<L: Lines> Counted for L {
-    fn counted(&mut self, line: &[u8], intake: &mut Intake) -> Result<bool, Bad> {
-        self.line(line, intake).map(|_| true)
+impl<L: LineFormat> SampleLine for L {
+    fn sample_line(
+        &mut self,
+        line: &[u8],
+        collector: &mut RequestCollector,
+    ) -> Result<bool, EntryError> {
+        self.line(line, collector).map(|_| true)
     }
 }
 
-impl Counted for Rows {
-    fn counted(&mut self, line: &[u8], intake: &mut Intake) -> Result<bool, Bad> {
+impl SampleLine for RowLines {
+    fn sample_line(
+        &mut self,
+        line: &[u8],
+        collector: &mut RequestCollector,
+    ) -> Result<bool, EntryError> {
         Ok(match self.0.row(line)? {
-            Read::NoRow => false,
-            Read::Other => true,
-            Read::Row(row) => {
-                row.hand_out(intake)?;
+            ParsedLine::NoRow => false,
+            ParsedLine::Other => true,
+            ParsedLine::Row(row) => {
+                row.hand_out(collector)?;
                 true
             }
         })
     }
 }
 
-fn read<L: Counted>(reader: &mut L, lines: &[&[u8]]) -> Sample {
-    let mut intake = Intake::new(None, Order::Clamp, true);
-    let mut sample = Sample::default();
+fn read<L: SampleLine>(reader: &mut L, lines: &[&[u8]]) -> LineSample {
+    let mut collector = RequestCollector::new(None, Order::Clamp, true);
+    let mut sample = LineSample::default();
     for line in lines {
-        match reader.counted(line, &mut intake) {
+        match reader.sample_line(line, &mut collector) {
             Ok(true) => (sample.lines, sample.taken) = (sample.lines + 1, sample.taken + 1),
             Ok(false) => {}
             Err(_) => sample.lines += 1,
         }
     }
-    (sample.empty, sample.clamped) = (intake.counts.empty, intake.counts.clamped);
-    let seen = intake.out.iter().map(|io| Seen {
+    (sample.empty, sample.clamped) = (collector.counts.empty, collector.counts.clamped);
+    let seen = collector.out.iter().map(|io| SampledRequest {
         at: io.at.0,
         op: io.op,
         offset: io.offset.0,
@@ -318,7 +338,7 @@ fn read<L: Counted>(reader: &mut L, lines: &[&[u8]]) -> Sample {
     sample
 }
 
-impl Sample {
+impl LineSample {
     fn span(&self) -> u64 {
         match (self.seen.first(), self.seen.last()) {
             (Some(first), Some(last)) => last.at.saturating_sub(first.at),
@@ -338,7 +358,7 @@ impl Sample {
 
     /// Whether requests come at equal intervals: their times are made up, or count them.
     fn is_regular(&self) -> bool {
-        let gap = |pair: &[Seen]| pair[1].at.saturating_sub(pair[0].at);
+        let gap = |pair: &[SampledRequest]| pair[1].at.saturating_sub(pair[0].at);
         let mut gaps = self.seen.windows(2).map(gap);
         gaps.next().is_none_or(|first| gaps.all(|gap| gap == first))
     }
@@ -359,7 +379,7 @@ impl Sample {
     }
 
     /// What makes these values implausible.
-    fn doubts(&self, format: Format, options: &Options) -> Vec<String> {
+    fn doubts(&self, format: Format, options: &ReadOptions) -> Vec<String> {
         let (mut doubts, seen, count) = (Vec::new(), &self.seen, self.seen.len());
         // Their lines are those of one tool, which has no other units.
         if matches!(format, Format::Blkparse | Format::Ftrace) {
@@ -394,7 +414,7 @@ impl Sample {
                 doubts.push("most sizes are below 512 bytes, so they may be blocks".to_owned());
             }
         }
-        let is_large = |seen: &&Seen| seen.len > 1 << 30 && seen.op != BlockOp::Discard;
+        let is_large = |seen: &&SampledRequest| seen.len > 1 << 30 && seen.op != BlockOp::Discard;
         if let Some(large) = seen.iter().find(is_large) {
             doubts.push(format!("a request of {}", Bytes(large.len)));
         }
@@ -403,7 +423,7 @@ impl Sample {
         }
         let plausible = match format {
             Format::Described(described) => described.plausible(),
-            _ => Plausible::default(),
+            _ => PlausibleLimits::default(),
         };
         if let Some(most) = plausible.devices {
             let devices: BTreeSet<u64> = seen.iter().map(|s| s.of).collect();
@@ -471,14 +491,14 @@ fn span(ns: u64) -> String {
 }
 
 /// A format whose reader takes the lines.
-struct Fit {
+struct FormatFit {
     format: Format,
-    sample: Sample,
+    sample: LineSample,
     doubts: Vec<String>,
 }
 
-impl Fit {
-    fn new(format: Format, lines: &[&[u8]], options: &Options, decimals: bool) -> Option<Self> {
+impl FormatFit {
+    fn new(format: Format, lines: &[&[u8]], options: &ReadOptions, decimals: bool) -> Option<Self> {
         let sample = read_as(format, lines, options, decimals)?;
         let mut doubts = sample.doubts(format, options);
         if let Some(about) = format.delimited(options) {
@@ -489,7 +509,7 @@ impl Fit {
     }
 }
 
-fn by_lines(path: &Path, lines: &[&[u8]], options: &Options) -> Result<Format, FormatError> {
+fn by_lines(path: &Path, lines: &[&[u8]], options: &ReadOptions) -> Result<Format, FormatError> {
     let comments = lines.iter().take_while(|line| is_comment(line)).count();
     let first = &lines[..lines.len().min(comments + LINES)];
     let bare: Vec<&[u8]> = first.iter().copied().filter(|line| !is_comment(line)).collect();
@@ -524,8 +544,8 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &Options) -> Result<Format, F
         shares.map(|(_, share)| *share).fold(0.0, f64::max)
     };
     let fits = found.iter().filter(|(format, share)| *share >= most(format.is_numbers()));
-    let fits: Vec<Fit> =
-        fits.filter_map(|&(format, _)| Fit::new(format, lines, options, decimals)).collect();
+    let fits: Vec<FormatFit> =
+        fits.filter_map(|&(format, _)| FormatFit::new(format, lines, options, decimals)).collect();
     let plausible = |numbers: bool| {
         let fits = fits
             .iter()
@@ -560,13 +580,13 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &Options) -> Result<Format, F
 
 /// What each format that takes the lines would make of them in each of its [`units`]; formats that
 /// make the same of them are one candidate. The plausible ones come first.
-fn candidates(lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
-    let mut readings: Vec<(String, Fit)> = Vec::new();
+fn candidates(lines: &[&[u8]], options: &ReadOptions) -> Vec<FormatCandidate> {
+    let mut readings: Vec<(String, FormatFit)> = Vec::new();
     for format in Format::all() {
         let mut is_read = false;
         for (unit, decimals) in units(format, options) {
-            let options = Options { time_unit: unit.or(options.time_unit), ..options.clone() };
-            let Some(fit) = Fit::new(format, lines, &options, decimals) else { continue };
+            let options = ReadOptions { time_unit: unit.or(options.time_unit), ..options.clone() };
+            let Some(fit) = FormatFit::new(format, lines, &options, decimals) else { continue };
             if !fit.sample.fits() || !has_own_signs(format, lines) {
                 continue;
             }
@@ -593,7 +613,7 @@ fn candidates(lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
         }
     }
     readings.sort_by_key(|(_, fit)| !fit.doubts.is_empty());
-    let candidate = |(options, fit): (String, Fit)| Candidate {
+    let candidate = |(options, fit): (String, FormatFit)| FormatCandidate {
         options,
         meaning: fit.sample.meaning(&fit.doubts),
     };
@@ -602,7 +622,7 @@ fn candidates(lines: &[&[u8]], options: &Options) -> Vec<Candidate> {
 
 /// The units of time in which a format may read the lines, where the user names none, and whether
 /// times may have decimals then.
-fn units(format: Format, options: &Options) -> Vec<(Option<Ns>, bool)> {
+fn units(format: Format, options: &ReadOptions) -> Vec<(Option<Ns>, bool)> {
     let mut units = vec![(None, options.time_unit.is_some())];
     if let (Some(about), None) = (format.delimited(options), options.time_unit) {
         // The name of the unit allows decimals; nanoseconds may be too many for a coarser unit.
@@ -615,7 +635,7 @@ fn units(format: Format, options: &Options) -> Vec<(Option<Ns>, bool)> {
     units
 }
 
-fn same_columns(a: Format, b: Format, options: &Options) -> bool {
+fn same_columns(a: Format, b: Format, options: &ReadOptions) -> bool {
     match (a.delimited(options), b.delimited(options)) {
         (Some(a), Some(b)) => a.columns == b.columns && a.separator == b.separator,
         _ => false,
@@ -631,7 +651,7 @@ fn has_own_times(format: Format, lines: &[&[u8]]) -> bool {
     }
     let about = described.delimited();
     let point =
-        |line: &&&[u8]| about.word(Role::Time, line).is_some_and(|word| word.contains(&b'.'));
+        |line: &&&[u8]| about.word(ColumnRole::Time, line).is_some_and(|word| word.contains(&b'.'));
     let rows = lines.iter().filter(|line| !is_comment(line));
     rows.clone().filter(point).count() * 2 >= rows.count()
 }
@@ -640,7 +660,7 @@ fn has_own_times(format: Format, lines: &[&[u8]]) -> bool {
 fn has_own_signs(format: Format, lines: &[&[u8]]) -> bool {
     match format {
         Format::Described(described)
-            if described.detect() != Detect::Generic && format.is_numbers() =>
+            if described.detect() != DetectMode::Generic && format.is_numbers() =>
         {
             let number =
                 |b: &u8| b.is_ascii_digit() || matches!(b, b' ' | b'\t' | b',' | b'.' | b'*');
@@ -653,13 +673,13 @@ fn has_own_signs(format: Format, lines: &[&[u8]]) -> bool {
 }
 
 /// Flags are read as bits, of which traces use the one that marks a read.
-fn odd_flags(about: &Delimited, lines: &[&[u8]]) -> Option<String> {
+fn odd_flags(about: &DelimitedFormat, lines: &[&[u8]]) -> Option<String> {
     let read = about.read_flag?.to_string();
     let odd = |line: &&[u8]| {
         let is_odd = |word: &[u8]| {
             word != b"0" && word != read.as_bytes() && word.iter().all(u8::is_ascii_hexdigit)
         };
-        about.word(Role::Op, line).is_some_and(is_odd)
+        about.word(ColumnRole::Op, line).is_some_and(is_odd)
     };
     lines.iter().any(odd).then(|| format!("flags other than 0 and {read}"))
 }
@@ -668,16 +688,16 @@ fn odd_flags(about: &Delimited, lines: &[&[u8]]) -> Option<String> {
 /// nanosecond.
 fn odd_decimals(
     format: Format,
-    about: &Delimited,
+    about: &DelimitedFormat,
     lines: &[&[u8]],
-    options: &Options,
+    options: &ReadOptions,
 ) -> Option<String> {
     let unit = format.unit();
     if about.whole_times || options.time_unit.is_some() || unit >= Ns::SECOND {
         return None;
     }
     let fine = |line: &&[u8]| {
-        let word = about.word(Role::Time, line).unwrap_or_default();
+        let word = about.word(ColumnRole::Time, line).unwrap_or_default();
         let decimals = word.iter().rev().position(|&b| b == b'.').unwrap_or_default();
         let parts = u32::try_from(decimals).ok().and_then(|n| 10_u64.checked_pow(n));
         parts.is_none_or(|parts| parts > unit.0)

@@ -10,14 +10,14 @@ use std::path::PathBuf;
 
 /// Where in a file something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FilePosition {
     /// A line, counted from 1, of the text as it is after decompression; 0 before the first.
     Line(u64),
     /// A record, counted from 1, and the byte it starts at, after decompression.
     Record(u64, u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(0) => f.write_str("its start"),
@@ -29,7 +29,7 @@ impl fmt::Display for Place {
 
 /// What is wrong with one line or record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Bad {
+pub enum EntryError {
     /// A field is not what it should be.
     Field {
         /// Which.
@@ -50,7 +50,7 @@ pub enum Bad {
     },
 }
 
-impl Bad {
+impl EntryError {
     /// A field that is not what it should be; long content is cut.
     #[cold]
     pub(super) fn field(field: &'static str, found: &[u8], expected: &'static str) -> Self {
@@ -109,7 +109,7 @@ impl Bad {
     }
 }
 
-impl fmt::Display for Bad {
+impl fmt::Display for EntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Field { field, found, expected } if found.is_empty() => {
@@ -143,7 +143,7 @@ pub enum FormatError {
         /// The file.
         path: PathBuf,
         /// The last line or record that was whole.
-        place: Place,
+        place: FilePosition,
         /// The system's or the decompressor's answer.
         source: io::Error,
     },
@@ -157,11 +157,11 @@ pub enum FormatError {
         /// The file.
         path: PathBuf,
         /// Where.
-        place: Place,
+        place: FilePosition,
         /// As which format it was read.
         format: Format,
         /// What is wrong.
-        bad: Bad,
+        bad: EntryError,
     },
     /// The content is of no known format.
     #[error("{path} is of no known trace format: {why}\n  try: --columns \"time=1:s,op=2,lba=3,size=4:B\" to describe its columns, or --format with one of {names}", names = Format::names(), path = .path.display())]
@@ -179,7 +179,7 @@ pub enum FormatError {
         /// Why none is chosen.
         why: String,
         /// Those it fits.
-        candidates: Vec<Candidate>,
+        candidates: Vec<FormatCandidate>,
     },
     /// No format has this name.
     #[error("unknown trace format `{0}`\n  try: one of {names}", names = Format::names())]
@@ -225,14 +225,14 @@ pub enum FormatError {
 
 /// A format that a file fits, and what the file would mean in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct FormatCandidate {
     /// The options that choose it.
     pub options: String,
     /// Requests, bytes, time, and what is implausible.
     pub meaning: String,
 }
 
-fn list(candidates: &[Candidate]) -> String {
+fn list(candidates: &[FormatCandidate]) -> String {
     let lines = candidates.iter().map(|c| format!("    {}: {}", c.options, c.meaning));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -1,6 +1,6 @@
 //! Numbers out of a line of text, without copies: one pass, no allocation but in errors.
 
-use super::error::Bad;
+use super::error::EntryError;
 use gordon_units::Ns;
 
 /// Fields apart by commas; blanks around them do not count.
@@ -165,14 +165,14 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
     }
 
     #[cold]
-    fn bad(&mut self, start: usize, field: &'static str, expected: &'static str) -> Bad {
+    fn bad(&mut self, start: usize, field: &'static str, expected: &'static str) -> EntryError {
         self.at = start;
-        Bad::field(field, self.word(), expected)
+        EntryError::field(field, self.word(), expected)
     }
 
     /// A whole number.
     #[inline]
-    pub fn number(&mut self, field: &'static str) -> Result<u64, Bad> {
+    pub fn number(&mut self, field: &'static str) -> Result<u64, EntryError> {
         self.skip_blanks();
         let start = self.at;
         let (value, digits) = self.digits();
@@ -185,7 +185,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
     /// A whole number; one in any `notation` may be hexadecimal (`0x`), or end with a point and
     /// zeros, as programs that know only floating-point numbers write it.
     #[inline]
-    pub fn amount(&mut self, field: &'static str, notation: Notation) -> Result<u64, Bad> {
+    pub fn amount(&mut self, field: &'static str, notation: Notation) -> Result<u64, EntryError> {
         self.skip_blanks();
         let start = self.at;
         let (value, digits) = self.digits();
@@ -202,7 +202,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         start: usize,
         field: &'static str,
         notation: Notation,
-    ) -> Result<u64, Bad> {
+    ) -> Result<u64, EntryError> {
         self.at = start;
         let word = self.text();
         let value = str::from_utf8(word).ok().and_then(|text| match notation {
@@ -211,13 +211,13 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
                 .or_else(|| hexadecimal(text))
                 .or_else(|| decimal(text.trim_end_matches('0').strip_suffix('.')?)),
         });
-        value.ok_or_else(|| Bad::field(field, word, "a whole number below 2^64"))
+        value.ok_or_else(|| EntryError::field(field, word, "a whole number below 2^64"))
     }
 
     /// A whole number that fits in 32 bits. Inlined as [`digits`](Self::digits) is.
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub fn small(&mut self, field: &'static str) -> Result<u32, Bad> {
+    pub fn small(&mut self, field: &'static str) -> Result<u32, EntryError> {
         self.skip_blanks();
         let start = self.at;
         match self.number(field).map(u32::try_from) {
@@ -228,7 +228,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
 
     /// A whole number of sectors of 512 bytes, in bytes.
     #[inline]
-    pub fn sectors(&mut self, field: &'static str) -> Result<u64, Bad> {
+    pub fn sectors(&mut self, field: &'static str) -> Result<u64, EntryError> {
         self.skip_blanks();
         let start = self.at;
         let number = self.number(field)?;
@@ -241,7 +241,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
     /// A time of at most nine decimals (more are dropped) in units of `unit`, which is at most a
     /// second.
     #[inline]
-    pub fn time(&mut self, field: &'static str, unit: Ns) -> Result<u64, Bad> {
+    pub fn time(&mut self, field: &'static str, unit: Ns) -> Result<u64, EntryError> {
         const SCALE: [u64; 10] =
             [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
         self.skip_blanks();
@@ -275,7 +275,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
     /// A time in quotes, of more digits than 19, or with an exponent, as floating-point numbers are
     /// sometimes written.
     #[cold]
-    fn odd_time(&mut self, start: usize, field: &'static str, unit: Ns) -> Result<u64, Bad> {
+    fn odd_time(&mut self, start: usize, field: &'static str, unit: Ns) -> Result<u64, EntryError> {
         self.at = start;
         let quoted = self.line.get(start) == Some(&b'"');
         let word = self.text();
@@ -284,14 +284,15 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         }
         if let Some(units) = str::from_utf8(word).ok().and_then(decimal) {
             let time = units.checked_mul(unit.0);
-            return time.ok_or_else(|| Bad::field(field, word, "a time below 584 years"));
+            return time.ok_or_else(|| EntryError::field(field, word, "a time below 584 years"));
         }
         let value = str::from_utf8(word).ok().and_then(|t| t.parse::<f64>().ok());
         // 2^63 ns; what is beyond is not a time.
         #[allow(clippy::cast_precision_loss)]
         let ns = value.map(|v| v * unit.0 as f64).filter(|ns| (0.0..9.2e18).contains(ns));
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        ns.map(|ns| ns as u64).ok_or_else(|| Bad::field(field, word, "a time, zero or later"))
+        ns.map(|ns| ns as u64)
+            .ok_or_else(|| EntryError::field(field, word, "a time, zero or later"))
     }
 }
 

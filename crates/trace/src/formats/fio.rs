@@ -4,10 +4,10 @@
 //! 3.31 and later) has microseconds since the start on each line. As fio's HOWTO has it, "Trace
 //! file format v2" and "v3".
 
-use super::error::Bad;
+use super::collector::{RawRequest, RequestCollector};
+use super::error::EntryError;
 use super::fields::{BLANK, Fields};
-use super::intake::{Intake, Raw};
-use super::source::Lines;
+use super::source::LineFormat;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
@@ -32,7 +32,7 @@ impl Fio {
     }
 
     #[inline]
-    fn device(&mut self, name: &[u8]) -> Result<u32, Bad> {
+    fn device(&mut self, name: &[u8]) -> Result<u32, EntryError> {
         // Logs have few files, and mostly one.
         let number = match self.files.iter().position(|file| **file == *name) {
             Some(known) => known,
@@ -40,22 +40,24 @@ impl Fio {
                 self.files.push(name.into());
                 self.files.len() - 1
             }
-            None => return Err(Bad::field("file name", name, "one of at most 65,536 files")),
+            None => {
+                return Err(EntryError::field("file name", name, "one of at most 65,536 files"));
+            }
         };
         Ok(u32::try_from(number).expect("files are bounded"))
     }
 }
 
-impl Lines for Fio {
+impl LineFormat for Fio {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
         if self.version == 0 {
             self.version = match line {
                 V2 => 2,
                 V3 => 3,
                 other => {
                     let expected = "`fio version 2 iolog` or `fio version 3 iolog`";
-                    return Err(Bad::field("first line", other, expected));
+                    return Err(EntryError::field("first line", other, expected));
                 }
             };
             return Ok(());
@@ -70,7 +72,7 @@ impl Lines for Fio {
             b"sync" | b"datasync" => BlockOp::Flush,
             b"add" | b"open" | b"close" => {
                 self.device(name)?;
-                intake.other();
+                collector.other();
                 return Ok(());
             }
             b"wait" if self.version == 2 => {
@@ -81,18 +83,27 @@ impl Lines for Fio {
             other => {
                 let expected =
                     "read, write, trim, sync, datasync, add, open, close (version 2: wait)";
-                return Err(Bad::field("action", other, expected));
+                return Err(EntryError::field("action", other, expected));
             }
         };
         let device = self.device(name)?;
         let (mut offset, mut len) = (f.number("offset")?, f.number("length")?);
         if !f.is_done() {
-            return Err(Bad::field("columns", f.rest(), "the end of the line"));
+            return Err(EntryError::field("columns", f.rest(), "the end of the line"));
         }
         if op == BlockOp::Flush {
             (offset, len) = (0, 0);
         }
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
+        collector.take(RawRequest {
+            time,
+            op,
+            device,
+            offset,
+            len,
+            latency: None,
+            gap: None,
+            pid: None,
+        })?;
         Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! The formats of traces: their names, what they hold, and where each is documented.
 
-use super::delimited::{Delimited, Described, Detect, Role};
-use super::{FormatError, Options};
+use super::delimited::{ColumnRole, DelimitedFormat, DescribedFormat, DetectMode};
+use super::{FormatError, ReadOptions};
 use gordon_units::Ns;
 use std::fmt;
 use std::str::FromStr;
@@ -30,24 +30,24 @@ pub enum Format {
     /// Logs of web servers in the common or combined log format: objects, not blocks.
     Clf,
     /// Text whose columns a file that is built in describes.
-    Described(Described),
-    /// Text whose columns the user describes: [`Options::columns`].
+    Described(DescribedFormat),
+    /// Text whose columns the user describes: [`ReadOptions::columns`].
     Columns,
 }
 
 impl Format {
     /// CSV of the MSR Cambridge traces.
-    pub const MSR: Self = Self::Described(Described::named("msr"));
+    pub const MSR: Self = Self::Described(DescribedFormat::named("msr"));
     /// Text that MQSim reads.
-    pub const MQSIM: Self = Self::Described(Described::named("mqsim"));
+    pub const MQSIM: Self = Self::Described(DescribedFormat::named("mqsim"));
     /// Text that DiskSim reads by default.
-    pub const DISKSIM: Self = Self::Described(Described::named("disksim"));
+    pub const DISKSIM: Self = Self::Described(DescribedFormat::named("disksim"));
     /// CSV of the Storage Performance Council.
-    pub const SPC: Self = Self::Described(Described::named("spc"));
+    pub const SPC: Self = Self::Described(DescribedFormat::named("spc"));
     /// CSV of Alibaba's block traces.
-    pub const ALIBABA: Self = Self::Described(Described::named("alibaba"));
+    pub const ALIBABA: Self = Self::Described(DescribedFormat::named("alibaba"));
     /// CSV of Tencent's block traces.
-    pub const TENCENT: Self = Self::Described(Described::named("tencent"));
+    pub const TENCENT: Self = Self::Described(DescribedFormat::named("tencent"));
 
     /// Those with a reader of their own.
     pub const ALL: [Self; 9] = [
@@ -64,7 +64,7 @@ impl Format {
 
     /// Those with a reader of their own, and those with a description.
     pub fn all() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().chain(Described::all().map(Self::Described))
+        Self::ALL.into_iter().chain(DescribedFormat::all().map(Self::Described))
     }
 
     /// Its name, as `--format` takes it.
@@ -131,7 +131,7 @@ impl Format {
         }
     }
 
-    /// Its columns, as [`Columns::parse`](super::Columns::parse) takes them, where it has a
+    /// Its columns, as [`ColumnMap::parse`](super::ColumnMap::parse) takes them, where it has a
     /// description.
     pub fn columns(self) -> Option<String> {
         match self {
@@ -173,7 +173,7 @@ impl Format {
             Self::Fio | Self::DisksimValidate | Self::Vscsi => Ns(1_000),
             Self::Blkparse | Self::Ftrace | Self::OracleGeneral | Self::Clf => Ns::SECOND,
             Self::Described(described) => {
-                described.delimited().columns.unit(Role::Time).map_or(Ns::SECOND, Ns)
+                described.delimited().columns.unit(ColumnRole::Time).map_or(Ns::SECOND, Ns)
             }
             // The options have it.
             Self::Columns => Ns::SECOND,
@@ -185,13 +185,13 @@ impl Format {
         match self {
             Self::Gordon | Self::DisksimValidate | Self::Vscsi => true,
             Self::Described(described) => {
-                described.delimited().columns.unit(Role::Latency).is_some()
+                described.delimited().columns.unit(ColumnRole::Latency).is_some()
             }
             _ => false,
         }
     }
 
-    /// Whether [`Objects`](super::Objects) reads it.
+    /// Whether [`ObjectReader`](super::Objects) reads it.
     pub fn is_objects(self) -> bool {
         match self {
             Self::OracleGeneral | Self::Clf => true,
@@ -206,7 +206,7 @@ impl Format {
     }
 
     /// Its description, where it has one.
-    pub(crate) fn delimited(self, options: &Options) -> Option<Arc<Delimited>> {
+    pub(crate) fn delimited(self, options: &ReadOptions) -> Option<Arc<DelimitedFormat>> {
         match self {
             Self::Described(described) => Some(Arc::clone(described.delimited())),
             Self::Columns => options.columns.clone(),
@@ -216,12 +216,12 @@ impl Format {
 
     /// Whether its lines are numbers that fit other formats, too.
     pub(super) fn is_numbers(self) -> bool {
-        matches!(self, Self::Described(described) if described.detect() != Detect::Distinct)
+        matches!(self, Self::Described(described) if described.detect() != DetectMode::Distinct)
     }
 
     /// Whether it can be auto-detected.
     pub(super) fn is_detected(self) -> bool {
-        !matches!(self, Self::Described(described) if described.detect() == Detect::Never)
+        !matches!(self, Self::Described(described) if described.detect() == DetectMode::Never)
     }
 
     /// The units of the addresses and of the sizes, in bytes.

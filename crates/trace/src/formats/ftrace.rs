@@ -8,36 +8,36 @@
 //!
 //! Not covered: the latency format (times in microseconds without decimals), call chains.
 
-use super::Event;
+use super::RequestEvent;
 use super::blkparse::{device, letters, of_len, op};
-use super::error::Bad;
+use super::collector::{RawRequest, RequestCollector};
+use super::error::EntryError;
 use super::fields::{BLANK, Fields};
-use super::intake::{Intake, Raw};
-use super::requeue::{Dispatched, Requeues, Step};
-use super::source::Lines;
+use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
+use super::source::LineFormat;
 use gordon_units::Ns;
 
 /// Reads the lines.
 pub(super) struct Ftrace {
-    event: Event,
+    event: RequestEvent,
     unit: Ns,
-    requeues: Requeues,
+    requeues: RequeueTracker,
 }
 
 impl Ftrace {
-    pub fn new(event: Event, unit: Ns) -> Self {
-        Self { event, unit, requeues: Requeues::default() }
+    pub fn new(event: RequestEvent, unit: Ns) -> Self {
+        Self { event, unit, requeues: RequeueTracker::default() }
     }
 }
 
 /// The event of a request that a tracepoint is; `None` for those that are none.
 #[inline]
-fn event_of(name: &[u8]) -> Option<Event> {
+fn event_of(name: &[u8]) -> Option<RequestEvent> {
     match name {
-        b"block_bio_queue" => Some(Event::Queue),
-        b"block_rq_issue" => Some(Event::Issue),
+        b"block_bio_queue" => Some(RequestEvent::Queue),
+        b"block_rq_issue" => Some(RequestEvent::Issue),
         // A device that handles bios itself (a device mapper) completes bios, others requests.
-        b"block_rq_complete" | b"block_bio_complete" => Some(Event::Complete),
+        b"block_rq_complete" | b"block_bio_complete" => Some(RequestEvent::Complete),
         _ => None,
     }
 }
@@ -68,11 +68,11 @@ fn is_seconds(word: &[u8]) -> bool {
 }
 
 /// The event that counts, by the first lines.
-pub(super) fn event(head: &[u8]) -> Event {
+pub(super) fn event(head: &[u8]) -> RequestEvent {
     let names = head.split(|&b| b == b'\n').filter_map(|line| split(line.trim_ascii_end()));
     let events: Vec<_> = names.filter_map(|(_, name, _)| event_of(name)).collect();
-    let first = [Event::Issue, Event::Queue, Event::Complete];
-    first.into_iter().find(|event| events.contains(event)).unwrap_or(Event::Issue)
+    let first = [RequestEvent::Issue, RequestEvent::Queue, RequestEvent::Complete];
+    first.into_iter().find(|event| events.contains(event)).unwrap_or(RequestEvent::Issue)
 }
 
 /// Whether a line is one that the tools print around the events.
@@ -84,7 +84,7 @@ fn is_frame(line: &[u8]) -> bool {
 
 /// The first byte and the bytes of a request, after `rwbs`; `None` for a command of the driver's
 /// own.
-fn range(f: &mut Fields<'_, BLANK>, name: &[u8]) -> Result<Option<(u64, u64)>, Bad> {
+fn range(f: &mut Fields<'_, BLANK>, name: &[u8]) -> Result<Option<(u64, u64)>, EntryError> {
     if name == b"block_rq_issue" {
         f.number("bytes")?;
     }
@@ -93,41 +93,44 @@ fn range(f: &mut Fields<'_, BLANK>, name: &[u8]) -> Result<Option<(u64, u64)>, B
         match f.word() {
             b"()" => {}
             word if word.starts_with(b"(") => return Ok(None),
-            other => return Err(Bad::field("command", other, "`()`")),
+            other => return Err(EntryError::field("command", other, "`()`")),
         }
     }
     let sector = f.number("sector")?;
     match f.word() {
         b"+" => {}
-        other => return Err(Bad::field("sectors", other, "`+` and a number")),
+        other => return Err(EntryError::field("sectors", other, "`+` and a number")),
     }
     let len = f.sectors("sectors")?;
     if len == 0 {
         return Ok(Some((0, 0)));
     }
     let offset = sector.checked_mul(512);
-    let offset = offset
-        .ok_or_else(|| Bad::field("sector", sector.to_string().as_bytes(), "less than 2^55"))?;
+    let offset = offset.ok_or_else(|| {
+        EntryError::field("sector", sector.to_string().as_bytes(), "less than 2^55")
+    })?;
     Ok(Some((offset, len)))
 }
 
-impl Lines for Ftrace {
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+impl LineFormat for Ftrace {
+    fn line(&mut self, line: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
         let Some((time, name, fields)) = split(line) else {
             if is_frame(line) {
                 return Ok(());
             }
             let expected = "a process, its CPU, seconds with decimals and a colon, and an event";
-            return Err(Bad::field("event", line.trim_ascii_start(), expected));
+            return Err(EntryError::field("event", line.trim_ascii_start(), expected));
         };
-        let issues = self.event == Event::Issue;
+        let issues = self.event == RequestEvent::Issue;
         let step = match event_of(name) {
-            Some(event) if event == self.event => Step::Dispatch,
+            Some(event) if event == self.event => DispatchStep::Dispatch,
             // The error ends the line: `[0]` is none.
-            Some(Event::Complete) if issues && !fields.ends_with(b"[0]") => Step::Failure,
-            None if issues && name == b"block_rq_requeue" => Step::Requeue,
+            Some(RequestEvent::Complete) if issues && !fields.ends_with(b"[0]") => {
+                DispatchStep::Failure
+            }
+            None if issues && name == b"block_rq_requeue" => DispatchStep::Requeue,
             _ => {
-                intake.other();
+                collector.other();
                 return Ok(());
             }
         };
@@ -142,15 +145,24 @@ impl Lines for Ftrace {
             None => None,
         };
         let Some((op, offset, len)) = range else {
-            intake.other();
+            collector.other();
             return Ok(());
         };
-        let request = Dispatched { device, op, offset, len };
+        let request = DispatchKey { device, op, offset, len };
         if issues && !self.requeues.is_first_dispatch(step, request) {
-            intake.other();
+            collector.other();
             return Ok(());
         }
-        intake.take(Raw { time, op, device, offset, len, latency: None, gap: None, pid: None })?;
+        collector.take(RawRequest {
+            time,
+            op,
+            device,
+            offset,
+            len,
+            latency: None,
+            gap: None,
+            pid: None,
+        })?;
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
-//! Block traces in the formats people have them in, as one stream of [`Io`].
+//! Block traces in the formats people have them in, as one stream of [`TraceRequest`].
 //!
-//! [`open`] detects the format by content and hands out a [`Reader`]. Files are read as they come,
+//! [`open`] detects the format by content and hands out a [`RequestReader`]. Files are read as they come,
 //! gzip and zstd too, in bounded memory: the largest part is a buffer of at most 1 MiB a file and,
 //! where requests are put in order, [`WINDOW`] of them. What each format holds, what of it is taken
 //! and what the reader is tested on is in `docs/FORMATS.md`.
@@ -10,39 +10,39 @@
 mod blkparse;
 mod blktrace;
 mod clf;
+mod collector;
 mod convert;
 mod delimited;
-mod describe;
 mod detect;
+mod disksim_validate;
 mod error;
 mod fields;
 mod fio;
 mod format;
 mod ftrace;
+mod gordon;
 mod input;
-mod intake;
+mod input_note;
 mod objects;
-mod own;
 mod records;
 mod requeue;
 mod source;
-mod validate;
 mod write;
 
-pub use convert::{Conversion, Converted, Line, convert};
-pub use delimited::{Columns, Delimited, Described, Separator, Words};
-pub use describe::{Chosen, InputNote};
-pub use error::{Bad, Candidate, FormatError, Place};
+pub use collector::{Order, ReadCounts, TraceRequest, WINDOW};
+pub use convert::{ConversionReport, PendingConversion, RequestLine, convert};
+pub use delimited::{ColumnMap, DelimitedFormat, DescribedFormat, OpWords, Separator};
+pub use error::{EntryError, FilePosition, FormatCandidate, FormatError};
 pub use format::Format;
-pub use intake::{Counts, Io, Order, WINDOW};
-pub use objects::{NEVER, Object, Objects};
+pub use input_note::{FormatChoice, InputNote};
+pub use objects::{NEVER, ObjectReader, ObjectRequest};
 
+use collector::RequestCollector;
 use delimited::DelimitedLines;
-use detect::Detected;
+use detect::DetectedFormat;
 use gordon_units::Ns;
 use input::Input;
-use intake::Intake;
-use source::{Binary, Source, Text};
+use source::{RecordSource, RequestSource, TextSource};
 use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ const BATCH: usize = 1 << 13;
 
 /// The event of a request that counts, in `blkparse`, `blktrace` and `ftrace` traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum RequestEvent {
     /// Q: it enters the block layer.
     Queue,
     /// D: it goes to the device.
@@ -63,7 +63,7 @@ pub enum Event {
     Complete,
 }
 
-impl FromStr for Event {
+impl FromStr for RequestEvent {
     type Err = FormatError;
     fn from_str(text: &str) -> Result<Self, FormatError> {
         match text {
@@ -79,7 +79,7 @@ impl FromStr for Event {
 
 /// How to read a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+pub struct ReadOptions {
     /// Leave out what is malformed, and count it.
     pub skip_bad: bool,
     /// Only the requests of this device.
@@ -88,39 +88,39 @@ pub struct Options {
     pub order: Order,
     /// The unit of the time stamps, where it is not the format's: at most a second.
     pub time_unit: Option<Ns>,
-    /// Which event counts; else [`Event::Issue`] if the first events have one, else
-    /// [`Event::Queue`], else [`Event::Complete`].
-    pub event: Option<Event>,
+    /// Which event counts; else [`RequestEvent::Issue`] if the first events have one, else
+    /// [`RequestEvent::Queue`], else [`RequestEvent::Complete`].
+    pub event: Option<RequestEvent>,
     /// Requests keep their bytes, and are not extended to whole sectors.
     pub exact: bool,
     /// A log of a web server that goes back in time keeps its order, as with [`Order::Clamp`].
     pub clamps_logs: bool,
     /// The columns of a text trace, where no format is named.
-    pub columns: Option<Arc<Delimited>>,
+    pub columns: Option<Arc<DelimitedFormat>>,
 }
 
 /// What is done with what is malformed.
 #[derive(Debug, Default)]
-struct Skip {
+struct SkippedEntries {
     enabled: bool,
     first: Option<String>,
 }
 
-impl Skip {
+impl SkippedEntries {
     #[cold]
     fn bad(
         &mut self,
         path: &Path,
-        place: Place,
+        place: FilePosition,
         format: Format,
-        bad: Bad,
-        intake: &mut Intake,
+        bad: EntryError,
+        collector: &mut RequestCollector,
     ) -> Result<(), FormatError> {
         let error = FormatError::Bad { path: path.to_owned(), place, format, bad };
         if !self.enabled {
             return Err(error);
         }
-        intake.counts.skipped += 1;
+        collector.counts.skipped += 1;
         if self.first.is_none() {
             let text = error.to_string();
             self.first = Some(text.lines().next().unwrap_or_default().to_owned());
@@ -130,18 +130,18 @@ impl Skip {
 }
 
 /// Hands out the requests of a trace in batches.
-pub struct Reader {
+pub struct RequestReader {
     note: InputNote,
     path: PathBuf,
     format: Format,
-    options: Options,
-    source: Box<dyn Source>,
-    intake: Intake,
-    skip: Skip,
+    options: ReadOptions,
+    source: Box<dyn RequestSource>,
+    collector: RequestCollector,
+    skip: SkippedEntries,
     done: bool,
 }
 
-/// The columns that a user describes, as the options have them: [`Options::columns`].
+/// The columns that a user describes, as the options have them: [`ReadOptions::columns`].
 ///
 /// # Errors
 /// Where they are malformed, or the other options come without columns.
@@ -149,11 +149,11 @@ pub fn columns(
     columns: Option<&str>,
     separator: Option<&str>,
     skip_lines: Option<u64>,
-    words: &Words,
-) -> Result<Option<Arc<Delimited>>, FormatError> {
+    words: &OpWords,
+) -> Result<Option<Arc<DelimitedFormat>>, FormatError> {
     let separator: Option<Separator> = separator.map(str::parse).transpose()?;
     let Some(columns) = columns else {
-        let Words { reads, writes, trims } = words;
+        let OpWords { reads, writes, trims } = words;
         let none = separator.is_none() && skip_lines.is_none();
         if !none || [reads, writes, trims].iter().any(|words| !words.is_empty()) {
             let why = "--separator, --skip-lines, --reads, --writes and --trims need --columns";
@@ -162,17 +162,17 @@ pub fn columns(
         }
         return Ok(None);
     };
-    let own = Delimited::own(columns, separator, skip_lines.unwrap_or(0), words)?;
+    let own = DelimitedFormat::own(columns, separator, skip_lines.unwrap_or(0), words)?;
     Ok(Some(Arc::new(own)))
 }
 
 /// A trace as requests for blocks, or for objects.
 #[derive(Debug)]
-pub enum Opened {
+pub enum OpenedTrace {
     /// Blocks.
-    Blocks(Reader),
+    Blocks(RequestReader),
     /// Objects.
-    Objects(Objects),
+    Objects(ObjectReader),
 }
 
 /// The format that [`open_any`] detects for the trace at `path`.
@@ -184,7 +184,7 @@ pub fn detect(path: &Path) -> Result<Format, FormatError> {
         return Ok(format);
     }
     let mut input = open_input(path)?;
-    detect::by_content(path, &mut input, &Options::default()).map(|found| found.format)
+    detect::by_content(path, &mut input, &ReadOptions::default()).map(|found| found.format)
 }
 
 /// Opens the trace at `path` as requests for blocks; `-` is standard input. Without a format or
@@ -193,10 +193,14 @@ pub fn detect(path: &Path) -> Result<Format, FormatError> {
 /// # Errors
 /// Where it cannot be opened, it is of objects, its format is not clear, or the options make no
 /// sense for it.
-pub fn open(path: &Path, format: Option<Format>, options: &Options) -> Result<Reader, FormatError> {
+pub fn open(
+    path: &Path,
+    format: Option<Format>,
+    options: &ReadOptions,
+) -> Result<RequestReader, FormatError> {
     match open_as(path, format, options, false, false)? {
-        Opened::Blocks(reader) => Ok(reader),
-        Opened::Objects(objects) => {
+        OpenedTrace::Blocks(reader) => Ok(reader),
+        OpenedTrace::Objects(objects) => {
             let format = objects.format();
             let why = format!("format {format} is a trace of objects, not of blocks");
             let hint =
@@ -214,9 +218,9 @@ pub fn open(path: &Path, format: Option<Format>, options: &Options) -> Result<Re
 pub fn open_any(
     path: &Path,
     format: Option<Format>,
-    options: &Options,
+    options: &ReadOptions,
     sees_ahead: bool,
-) -> Result<Opened, FormatError> {
+) -> Result<OpenedTrace, FormatError> {
     open_as(path, format, options, true, sees_ahead)
 }
 
@@ -228,22 +232,22 @@ pub fn open_any(
 pub fn note(
     path: &Path,
     format: Option<Format>,
-    options: &Options,
+    options: &ReadOptions,
     objects: bool,
 ) -> Result<InputNote, FormatError> {
     Ok(match open_as(path, format, options, objects, false)? {
-        Opened::Blocks(reader) => reader.note,
-        Opened::Objects(objects) => objects.note().clone(),
+        OpenedTrace::Blocks(reader) => reader.note,
+        OpenedTrace::Objects(objects) => objects.note().clone(),
     })
 }
 
 fn open_as(
     path: &Path,
     format: Option<Format>,
-    options: &Options,
+    options: &ReadOptions,
     objects: bool,
     sees_ahead: bool,
-) -> Result<Opened, FormatError> {
+) -> Result<OpenedTrace, FormatError> {
     if let Some(unit) = options.time_unit
         && (unit == Ns::ZERO || unit > Ns::SECOND)
     {
@@ -255,14 +259,17 @@ fn open_as(
             let why = "--format and --columns cannot be combined\n  try: --columns alone";
             return Err(FormatError::Option(why.to_owned()));
         }
-        (Some(format), None) => Some(Detected::new(format, Chosen::Format)),
-        (None, Some(_)) => Some(Detected::new(Format::Columns, Chosen::Columns)),
-        (None, None) => detect::by_path(path).map(|format| Detected::new(format, Chosen::FileName)),
-    };
-    let (detected, source): (Detected, Box<dyn Source>) = match given {
-        Some(given) if given.format == Format::Gordon => {
-            (given, Box::new(own::Own::open(path, options.device)?) as Box<dyn Source>)
+        (Some(format), None) => Some(DetectedFormat::new(format, FormatChoice::Format)),
+        (None, Some(_)) => Some(DetectedFormat::new(Format::Columns, FormatChoice::Columns)),
+        (None, None) => {
+            detect::by_path(path).map(|format| DetectedFormat::new(format, FormatChoice::FileName))
         }
+    };
+    let (detected, source): (DetectedFormat, Box<dyn RequestSource>) = match given {
+        Some(given) if given.format == Format::Gordon => (
+            given,
+            Box::new(gordon::GordonSource::open(path, options.device)?) as Box<dyn RequestSource>,
+        ),
         Some(given) if given.format == Format::Blktrace => {
             (given, Box::new(blktrace::Blktrace::open(path, options.event)?))
         }
@@ -284,8 +291,8 @@ fn open_as(
                 None => format == Format::Clf || (format == Format::OracleGeneral && objects),
             };
             if of_objects {
-                let opened = Objects::new(path, &detected, input, options, sees_ahead)?;
-                return Ok(Opened::Objects(opened));
+                let opened = ObjectReader::new(path, &detected, input, options, sees_ahead)?;
+                return Ok(OpenedTrace::Objects(opened));
             }
             let source = source(format, input, path, options)?;
             (detected, source)
@@ -303,14 +310,14 @@ fn open_as(
     }
     let note = InputNote::new(path, &detected, options, false);
     let format = detected.format;
-    Ok(Opened::Blocks(Reader {
+    Ok(OpenedTrace::Blocks(RequestReader {
         note,
         path: path.to_owned(),
         format,
         options: options.clone(),
         source,
-        intake: Intake::new(options.device, order, options.exact),
-        skip: Skip { enabled: options.skip_bad, first: None },
+        collector: RequestCollector::new(options.device, order, options.exact),
+        skip: SkippedEntries { enabled: options.skip_bad, first: None },
         done: false,
     }))
 }
@@ -319,7 +326,7 @@ fn open_input(path: &Path) -> Result<Input, FormatError> {
     Input::open(path).map_err(|source| match source.kind() {
         // It is open, and what is compressed there is damaged.
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::Other => {
-            FormatError::Read { path: path.to_owned(), place: Place::Line(0), source }
+            FormatError::Read { path: path.to_owned(), place: FilePosition::Line(0), source }
         }
         _ => FormatError::Open { path: path.to_owned(), source },
     })
@@ -329,59 +336,63 @@ fn source(
     format: Format,
     mut input: Input,
     path: &Path,
-    options: &Options,
-) -> Result<Box<dyn Source>, FormatError> {
+    options: &ReadOptions,
+) -> Result<Box<dyn RequestSource>, FormatError> {
     let unit = options.time_unit.unwrap_or(format.unit());
-    let read = |source| FormatError::Read { path: path.to_owned(), place: Place::Line(0), source };
+    let read =
+        |source| FormatError::Read { path: path.to_owned(), place: FilePosition::Line(0), source };
     Ok(match format {
-        Format::Gordon => Box::new(own::Own::open(path, options.device)?),
+        Format::Gordon => Box::new(gordon::GordonSource::open(path, options.device)?),
         Format::Blktrace => Box::new(blktrace::Blktrace::one(path, input, options.event)?),
         Format::Blkparse => {
             input.want(detect::HEAD).map_err(read)?;
             let event = options.event.unwrap_or_else(|| blkparse::event(input.bytes()));
-            Box::new(Text::new(blkparse::Blkparse::new(event, unit), input, path, format))
+            Box::new(TextSource::new(blkparse::Blkparse::new(event, unit), input, path, format))
         }
         Format::Ftrace => {
             input.want(detect::HEAD).map_err(read)?;
             let event = options.event.unwrap_or_else(|| ftrace::event(input.bytes()));
-            Box::new(Text::new(ftrace::Ftrace::new(event, unit), input, path, format))
+            Box::new(TextSource::new(ftrace::Ftrace::new(event, unit), input, path, format))
         }
-        Format::Fio => Box::new(Text::new(fio::Fio::new(unit), input, path, format)),
-        Format::DisksimValidate => {
-            Box::new(Text::new(validate::Validate::new(unit), input, path, format))
-        }
+        Format::Fio => Box::new(TextSource::new(fio::Fio::new(unit), input, path, format)),
+        Format::DisksimValidate => Box::new(TextSource::new(
+            disksim_validate::DisksimValidate::new(unit),
+            input,
+            path,
+            format,
+        )),
         Format::OracleGeneral => {
-            Box::new(Binary::new(records::OracleGeneral(unit), input, path, format))
+            Box::new(RecordSource::new(records::OracleGeneral(unit), input, path, format))
         }
         Format::Described(_) | Format::Columns | Format::Clf => {
             let Some(about) = format.delimited(options) else {
                 unreachable!("a trace of objects is not read as one of blocks");
             };
             let reader = DelimitedLines::new(&about, options.time_unit);
-            Box::new(Text::new(reader, input, path, format))
+            Box::new(TextSource::new(reader, input, path, format))
         }
         Format::Vscsi => {
             input.want(detect::HEAD).map_err(read)?;
             match records::vscsi_version(input.bytes()) {
-                Some(2) => Box::new(Binary::new(records::Vscsi2(unit), input, path, format)),
+                Some(2) => Box::new(RecordSource::new(records::Vscsi2(unit), input, path, format)),
                 // What is neither is told by its first record.
-                _ => Box::new(Binary::new(records::Vscsi1(unit), input, path, format)),
+                _ => Box::new(RecordSource::new(records::Vscsi1(unit), input, path, format)),
             }
         }
     })
 }
 
-impl Reader {
+impl RequestReader {
     /// Replaces the content of `batch` with the next requests, in order of time; false at the end.
     /// After an error there are no more.
     ///
     /// # Errors
     /// Where the file cannot be read, is malformed, goes back in time, or holds no request at all.
-    pub fn fill(&mut self, batch: &mut Vec<Io>) -> Result<bool, FormatError> {
+    pub fn fill(&mut self, batch: &mut Vec<TraceRequest>) -> Result<bool, FormatError> {
         batch.clear();
-        std::mem::swap(batch, &mut self.intake.out);
+        std::mem::swap(batch, &mut self.collector.out);
         let result = self.next();
-        std::mem::swap(batch, &mut self.intake.out);
+        std::mem::swap(batch, &mut self.collector.out);
         if result.is_err() {
             self.done = true;
             batch.clear();
@@ -391,17 +402,17 @@ impl Reader {
     }
 
     fn next(&mut self) -> Result<(), FormatError> {
-        while !self.done && self.intake.out.is_empty() {
-            if self.source.fill(&mut self.intake, &mut self.skip, BATCH)? {
+        while !self.done && self.collector.out.is_empty() {
+            if self.source.fill(&mut self.collector, &mut self.skip, BATCH)? {
                 continue;
             }
             self.done = true;
-            if let Err(bad) = self.intake.finish() {
-                let place = Place::Record(self.intake.counts.requests + 1, 0);
+            if let Err(bad) = self.collector.finish() {
+                let place = FilePosition::Record(self.collector.counts.requests + 1, 0);
                 let (path, format) = (self.path.clone(), self.format);
                 return Err(FormatError::Bad { path, place, format, bad });
             }
-            if self.intake.counts.requests == 0 {
+            if self.collector.counts.requests == 0 {
                 return Err(self.empty());
             }
         }
@@ -410,7 +421,7 @@ impl Reader {
 
     #[cold]
     fn empty(&self) -> FormatError {
-        let counts = &self.intake.counts;
+        let counts = &self.collector.counts;
         let mut why = String::new();
         let mut hint = "check that the file is whole and of this format";
         if counts.other_kinds > 0 {
@@ -453,8 +464,8 @@ impl Reader {
     }
 
     /// What was read so far, and what was left out.
-    pub fn counts(&self) -> Counts {
-        self.intake.counts
+    pub fn counts(&self) -> ReadCounts {
+        self.collector.counts
     }
 
     /// What was left out or changed so far, a line each.
@@ -465,7 +476,7 @@ impl Reader {
 
     /// Malformed lines or records skipped so far.
     pub fn skipped(&self) -> u64 {
-        self.intake.counts.skipped
+        self.collector.counts.skipped
     }
 
     /// What was wrong with the first of those skipped.
@@ -474,15 +485,15 @@ impl Reader {
     }
 }
 
-impl fmt::Debug for Reader {
+impl fmt::Debug for RequestReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Reader").field("path", &self.path).field("format", &self.format).finish()
     }
 }
 
 /// Batches of requests.
-impl Iterator for Reader {
-    type Item = Result<Vec<Io>, FormatError>;
+impl Iterator for RequestReader {
+    type Item = Result<Vec<TraceRequest>, FormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut batch = Vec::new();

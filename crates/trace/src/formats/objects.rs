@@ -4,15 +4,15 @@
 //! These are oracleGeneral, which as a trace of blocks is read by [`open`](super::open), and logs
 //! of web servers and text with a column of keys, which do not know what comes.
 
-use super::delimited::{DelimitedLines, Read};
-use super::describe::{Chosen, InputNote};
-use super::detect::{Detected, HEAD};
-use super::error::{Bad, FormatError, Place};
+use super::collector::{Order, ReadCounts};
+use super::delimited::{DelimitedLines, ParsedLine};
+use super::detect::{DetectedFormat, HEAD};
+use super::error::{EntryError, FilePosition, FormatError};
 use super::input::Input;
-use super::intake::{Counts, Order};
+use super::input_note::{FormatChoice, InputNote};
 use super::records::{self, OracleRecord};
 use super::source::trimmed;
-use super::{Format, Options, clf, open_input};
+use super::{Format, ReadOptions, clf, open_input};
 use crate::model::BlockOp;
 use gordon_units::Ns;
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ const SIZE: usize = 24;
 /// used.
 const BATCH: usize = 1 << 10;
 
-/// [`Object::next`] of an object that is not asked for again, or of which that is not known.
+/// [`ObjectRequest::next`] of an object that is not asked for again, or of which that is not known.
 pub const NEVER: u64 = u64::MAX;
 
 /// One request for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Object {
+pub struct ObjectRequest {
     /// Which.
     pub key: u64,
     /// The number of the next request for it, or [`NEVER`].
@@ -41,23 +41,23 @@ pub struct Object {
 }
 
 /// Hands out the requests of a trace of objects in batches, in the file's order.
-pub struct Objects {
+pub struct ObjectReader {
     note: InputNote,
     path: PathBuf,
     format: Format,
     /// The columns, where it is text with columns.
     columns: Option<DelimitedLines>,
     input: Input,
-    options: Options,
+    options: ReadOptions,
     /// The numbers of next requests are looked at.
     sees_ahead: bool,
-    counts: Counts,
+    counts: ReadCounts,
     first_skipped: Option<String>,
     number: u64,
     last: Ns,
 }
 
-impl Objects {
+impl ObjectReader {
     /// Opens a trace of a format of objects ([`Format::is_objects`]); `-` is standard input. With
     /// `sees_ahead`, the number of a next request has to lie ahead.
     ///
@@ -66,7 +66,7 @@ impl Objects {
     pub fn open(
         path: &Path,
         format: Format,
-        options: &Options,
+        options: &ReadOptions,
         sees_ahead: bool,
     ) -> Result<Self, FormatError> {
         if !format.is_objects() {
@@ -77,15 +77,21 @@ impl Objects {
             return Err(FormatError::Option(why));
         }
         let input = open_input(path)?;
-        Self::new(path, &Detected::new(format, Chosen::Format), input, options, sees_ahead)
+        Self::new(
+            path,
+            &DetectedFormat::new(format, FormatChoice::Format),
+            input,
+            options,
+            sees_ahead,
+        )
     }
 
     /// Reads `input` as the format that was detected.
     pub(super) fn new(
         path: &Path,
-        detected: &Detected,
+        detected: &DetectedFormat,
         mut input: Input,
-        options: &Options,
+        options: &ReadOptions,
         sees_ahead: bool,
     ) -> Result<Self, FormatError> {
         if let Some(device @ 1..) = options.device {
@@ -116,7 +122,7 @@ impl Objects {
             input,
             options,
             sees_ahead,
-            counts: Counts::default(),
+            counts: ReadCounts::default(),
             first_skipped: None,
             number: 0,
             last: Ns::ZERO,
@@ -127,7 +133,7 @@ impl Objects {
     ///
     /// # Errors
     /// Where the file cannot be read, is malformed, goes back in time, or holds no request at all.
-    pub fn fill(&mut self, batch: &mut Vec<Object>) -> Result<bool, FormatError> {
+    pub fn fill(&mut self, batch: &mut Vec<ObjectRequest>) -> Result<bool, FormatError> {
         batch.clear();
         if self.format == Format::OracleGeneral {
             self.records(batch)?;
@@ -143,7 +149,7 @@ impl Objects {
 
     #[cold]
     fn empty(&self) -> FormatError {
-        let Counts { other_methods, other_statuses, empty, .. } = self.counts;
+        let ReadCounts { other_methods, other_statuses, empty, .. } = self.counts;
         let mut why = String::new();
         if other_methods + other_statuses > 0 {
             why = format!(
@@ -162,7 +168,7 @@ impl Objects {
 
     /// A request's time may not go back; answers with the one it has.
     #[inline]
-    fn ordered(&mut self, time: Ns) -> Result<Ns, Bad> {
+    fn ordered(&mut self, time: Ns) -> Result<Ns, EntryError> {
         if time >= self.last {
             self.last = time;
         } else if self.options.order == Order::Clamp {
@@ -173,7 +179,7 @@ impl Objects {
         Ok(self.last)
     }
 
-    fn lines(&mut self, batch: &mut Vec<Object>) -> Result<(), FormatError> {
+    fn lines(&mut self, batch: &mut Vec<ObjectRequest>) -> Result<(), FormatError> {
         while batch.len() < BATCH {
             let bytes = self.input.bytes();
             let Some(len) = memchr::memchr(b'\n', bytes) else {
@@ -194,7 +200,7 @@ impl Objects {
         Ok(())
     }
 
-    fn line(&mut self, len: usize, batch: &mut Vec<Object>) -> Result<(), FormatError> {
+    fn line(&mut self, len: usize, batch: &mut Vec<ObjectRequest>) -> Result<(), FormatError> {
         self.number += 1;
         let line = trimmed(&self.input.bytes()[..len]);
         if line.is_empty() {
@@ -205,57 +211,57 @@ impl Objects {
         }
         let read = match &mut self.columns {
             Some(columns) => match columns.row(line) {
-                Ok(Read::NoRow) => Ok(()),
-                Ok(Read::Other) => {
+                Ok(ParsedLine::NoRow) => Ok(()),
+                Ok(ParsedLine::Other) => {
                     self.counts.other_kinds += 1;
                     Ok(())
                 }
                 // What removes an object, or none, is no request for it.
-                Ok(Read::Row(row)) if !matches!(row.op, BlockOp::Read | BlockOp::Write) => {
+                Ok(ParsedLine::Row(row)) if !matches!(row.op, BlockOp::Read | BlockOp::Write) => {
                     self.counts.other_kinds += 1;
                     Ok(())
                 }
-                Ok(Read::Row(row)) if row.size == 0 => {
+                Ok(ParsedLine::Row(row)) if row.size == 0 => {
                     self.counts.empty += row.repeat;
                     Ok(())
                 }
-                Ok(Read::Row(row)) => {
+                Ok(ParsedLine::Row(row)) => {
                     self.counts.hashed_keys += row.hashed;
                     self.ordered(Ns(row.time)).map(|at| {
                         let (key, next, size) = (row.key, NEVER, row.size);
                         let object =
-                            Object { key, next, size, at, write: row.op == BlockOp::Write };
+                            ObjectRequest { key, next, size, at, write: row.op == BlockOp::Write };
                         batch.extend((0..row.repeat).map(|_| object));
                     })
                 }
                 Err(bad) => Err(bad),
             },
             None => match clf::line(line) {
-                Ok(clf::Line::Taken { object, virtual_host }) => {
+                Ok(clf::LogLine::Taken { object, virtual_host }) => {
                     self.ordered(object.at).map(|at| {
                         self.counts.virtual_hosts += u64::from(virtual_host);
-                        batch.push(Object { at, ..object });
+                        batch.push(ObjectRequest { at, ..object });
                     })
                 }
-                Ok(clf::Line::Method) => {
+                Ok(clf::LogLine::Method) => {
                     self.counts.other_methods += 1;
                     Ok(())
                 }
-                Ok(clf::Line::Status) => {
+                Ok(clf::LogLine::Status) => {
                     self.counts.other_statuses += 1;
                     Ok(())
                 }
-                Ok(clf::Line::Empty) => {
+                Ok(clf::LogLine::Empty) => {
                     self.counts.empty += 1;
                     Ok(())
                 }
                 Err(bad) => Err(bad),
             },
         };
-        read.or_else(|bad| self.bad(bad, Place::Line(self.number)))
+        read.or_else(|bad| self.bad(bad, FilePosition::Line(self.number)))
     }
 
-    fn records(&mut self, batch: &mut Vec<Object>) -> Result<(), FormatError> {
+    fn records(&mut self, batch: &mut Vec<ObjectRequest>) -> Result<(), FormatError> {
         while batch.len() < BATCH && (self.input.bytes().len() >= SIZE || self.more()?) {
             let bytes = self.input.bytes();
             let count = (bytes.len() / SIZE).min(BATCH - batch.len());
@@ -263,7 +269,7 @@ impl Objects {
             let plain = self.odd(records.clone()).unwrap_or(count);
             batch.extend(records.take(plain).map(|OracleRecord { time, object, size, next }| {
                 let (size, at) = (u64::from(size), seconds(time));
-                Object { key: object, next: following(next), size, at, write: false }
+                ObjectRequest { key: object, next: following(next), size, at, write: false }
             }));
             self.last = batch.last().map_or(self.last, |object| object.at);
             self.number += plain as u64;
@@ -275,7 +281,7 @@ impl Objects {
                 self.number += 1;
                 match taken {
                     Ok(object) => batch.extend(object),
-                    Err(bad) => self.bad(bad, Place::Record(self.number, byte))?,
+                    Err(bad) => self.bad(bad, FilePosition::Record(self.number, byte))?,
                 }
             }
         }
@@ -296,7 +302,7 @@ impl Objects {
     }
 
     /// The request of a record that is not as nearly all are; `None` if it is of no bytes.
-    fn rare(&mut self, record: OracleRecord) -> Result<Option<Object>, Bad> {
+    fn rare(&mut self, record: OracleRecord) -> Result<Option<ObjectRequest>, EntryError> {
         let OracleRecord { time, object, size, next } = record;
         if size == 0 {
             self.counts.empty += 1;
@@ -305,10 +311,10 @@ impl Objects {
         let lies_ahead = next == -1 || next > self.number.cast_signed();
         if self.sees_ahead && !lies_ahead {
             let expected = "the number of a later record, or -1";
-            return Err(Bad::field("next access", next.to_string().as_bytes(), expected));
+            return Err(EntryError::field("next access", next.to_string().as_bytes(), expected));
         }
         let (at, size) = (self.ordered(seconds(time))?, u64::from(size));
-        Ok(Some(Object { key: object, next: following(next), size, at, write: false }))
+        Ok(Some(ObjectRequest { key: object, next: following(next), size, at, write: false }))
     }
 
     /// Gets more bytes; false at the end, where no part of a record may be left.
@@ -322,8 +328,8 @@ impl Objects {
             self.input.advance(left);
             self.number += 1;
             let found = format!("{left} bytes at the end");
-            let bad = Bad::field("record", found.as_bytes(), "a record of 24 bytes");
-            self.bad(bad, Place::Record(self.number, at))?;
+            let bad = EntryError::field("record", found.as_bytes(), "a record of 24 bytes");
+            self.bad(bad, FilePosition::Record(self.number, at))?;
         }
         Ok(false)
     }
@@ -331,8 +337,8 @@ impl Objects {
     /// Gets more bytes; false at the end.
     fn more_bytes(&mut self) -> Result<bool, FormatError> {
         let place = match self.format {
-            Format::OracleGeneral => Place::Record(self.number, self.input.position()),
-            _ => Place::Line(self.number),
+            Format::OracleGeneral => FilePosition::Record(self.number, self.input.position()),
+            _ => FilePosition::Line(self.number),
         };
         let path = &self.path;
         let more = self.input.more();
@@ -341,12 +347,12 @@ impl Objects {
 
     /// The line or record there, whose number counts from 1, cannot be taken.
     #[cold]
-    fn bad(&mut self, bad: Bad, place: Place) -> Result<(), FormatError> {
+    fn bad(&mut self, bad: EntryError, place: FilePosition) -> Result<(), FormatError> {
         if self.options.skip_bad {
             self.counts.skipped += 1;
             let place = match place {
-                Place::Line(number) => format!("line {number}"),
-                Place::Record(number, _) => format!("record {number}"),
+                FilePosition::Line(number) => format!("line {number}"),
+                FilePosition::Record(number, _) => format!("record {number}"),
             };
             self.first_skipped.get_or_insert_with(|| format!("{place}: {bad}"));
             return Ok(());
@@ -365,7 +371,7 @@ impl Objects {
     }
 
     /// What was read so far, and what was left out.
-    pub fn counts(&self) -> Counts {
+    pub fn counts(&self) -> ReadCounts {
         self.counts
     }
 
@@ -388,16 +394,16 @@ impl Objects {
     }
 }
 
-impl std::fmt::Debug for Objects {
+impl std::fmt::Debug for ObjectReader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Objects").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
 #[cold]
-fn backwards(last: Ns, time: Ns) -> Bad {
+fn backwards(last: Ns, time: Ns) -> EntryError {
     let hint = "--order clamp, which keeps the file's order";
-    Bad::Backwards { by: Ns(last.0 - time.0), last, hint }
+    EntryError::Backwards { by: Ns(last.0 - time.0), last, hint }
 }
 
 #[inline]
@@ -429,8 +435,8 @@ mod tests {
         file
     }
 
-    fn all(file: &tempfile::NamedTempFile, options: Options) -> Result<Objects, String> {
-        let mut objects = Objects::open(file.path(), Format::OracleGeneral, &options, true)
+    fn all(file: &tempfile::NamedTempFile, options: ReadOptions) -> Result<ObjectReader, String> {
+        let mut objects = ObjectReader::open(file.path(), Format::OracleGeneral, &options, true)
             .map_err(|e| e.to_string())?;
         let mut batch = Vec::new();
         while objects.fill(&mut batch).map_err(|e| e.to_string())? {}
@@ -441,10 +447,11 @@ mod tests {
     fn identifiers_of_64_bits_are_read_as_they_are() {
         let file = file(&[(5, u64::MAX, 7, 1), (5, u64::MAX, 7, -1), (6, 1, 9, i64::MAX)], b"");
         let mut objects =
-            Objects::open(file.path(), Format::OracleGeneral, &Options::default(), true).unwrap();
+            ObjectReader::open(file.path(), Format::OracleGeneral, &ReadOptions::default(), true)
+                .unwrap();
         let mut batch = Vec::new();
         assert!(objects.fill(&mut batch).unwrap());
-        let object = |second: u64, key, size, next| Object {
+        let object = |second: u64, key, size, next| ObjectRequest {
             key,
             next,
             size,
@@ -468,25 +475,25 @@ mod tests {
         ];
         for (records, tail, told) in cases {
             let file = file(records, tail);
-            let error = all(&file, Options::default()).unwrap_err();
+            let error = all(&file, ReadOptions::default()).unwrap_err();
             assert!(error.contains(told), "{error}");
-            let skipping = Options { skip_bad: true, ..Options::default() };
+            let skipping = ReadOptions { skip_bad: true, ..ReadOptions::default() };
             let objects = all(&file, skipping).unwrap();
             assert_eq!((objects.counts().requests, objects.counts().skipped), (1, 1));
             assert!(objects.first_skipped().unwrap().starts_with("record 2: "));
         }
-        let clamping = || Options { order: Order::Clamp, ..Options::default() };
+        let clamping = || ReadOptions { order: Order::Clamp, ..ReadOptions::default() };
         let file = file(&[(9, 1, 5, -1), (8, 2, 5, -1)], b"");
         assert_eq!(all(&file, clamping()).unwrap().counts().clamped, 1);
-        assert!(all(&file, Options { order: Order::Sort, ..clamping() }).is_err());
-        assert!(all(&file, Options { device: Some(1), ..clamping() }).is_err());
+        assert!(all(&file, ReadOptions { order: Order::Sort, ..clamping() }).is_err());
+        assert!(all(&file, ReadOptions { device: Some(1), ..clamping() }).is_err());
     }
 
     #[test]
     fn a_file_without_requests_is_told() {
-        let error = all(&file(&[], b""), Options::default()).unwrap_err();
+        let error = all(&file(&[], b""), ReadOptions::default()).unwrap_err();
         assert!(error.contains("holds no request"), "{error}");
-        let error = all(&file(&[(1, 1, 0, -1), (1, 2, 0, -1)], b""), Options::default());
+        let error = all(&file(&[(1, 1, 0, -1), (1, 2, 0, -1)], b""), ReadOptions::default());
         assert!(error.unwrap_err().contains("holds no request: 2 are of no bytes"));
     }
 
@@ -497,9 +504,9 @@ mod tests {
         records.extend([(1, 8, 5, 3001), (1, 8, 5, -1), (2, 9, 0, -1), (3, 9, 6, -1)]);
         let file = file(&records, b"");
         assert_eq!(super::super::detect(file.path()).unwrap(), Format::OracleGeneral);
-        let objects = all(&file, Options::default()).unwrap();
+        let objects = all(&file, ReadOptions::default()).unwrap();
         assert_eq!((objects.counts().requests, objects.counts().empty), (3, 3001));
-        let mut blocks = super::super::open(file.path(), None, &Options::default()).unwrap();
+        let mut blocks = super::super::open(file.path(), None, &ReadOptions::default()).unwrap();
         let mut batch = Vec::new();
         while blocks.fill(&mut batch).unwrap() {}
         assert_eq!((blocks.counts().requests, blocks.counts().empty), (3, 3001));
@@ -508,7 +515,7 @@ mod tests {
     #[test]
     fn no_hint_names_an_option_that_a_trace_of_objects_refuses() {
         let file = file(&[(9, 1, 5, -1), (8, 2, 5, -1)], b"");
-        let error = all(&file, Options::default()).unwrap_err();
+        let error = all(&file, ReadOptions::default()).unwrap_err();
         let hint = error.lines().nth(1).unwrap();
         assert!(hint.contains("--order clamp") && !hint.contains("sort") && !hint.contains("skip"));
     }
@@ -517,7 +524,7 @@ mod tests {
     fn long_traces_come_in_batches() {
         let records: Vec<_> = (0..20_000).map(|i| (i, u64::from(i), 1, -1)).collect();
         assert_eq!(
-            all(&file(&records, b""), Options::default()).unwrap().counts().requests,
+            all(&file(&records, b""), ReadOptions::default()).unwrap().counts().requests,
             20_000
         );
     }

@@ -1,8 +1,8 @@
 //! Records of one size, little-endian: vscsi and oracleGeneral.
 
-use super::error::Bad;
-use super::intake::{Intake, Raw};
-use super::source::Records;
+use super::collector::{RawRequest, RequestCollector};
+use super::error::EntryError;
+use super::source::FixedRecordFormat;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
@@ -46,7 +46,7 @@ fn scsi(code: u16) -> Option<BlockOp> {
     }
 }
 
-struct Scsi {
+struct ScsiRecord {
     code: u16,
     version: u16,
     len: u32,
@@ -56,18 +56,31 @@ struct Scsi {
 }
 
 #[inline]
-fn take(scsi_io: &Scsi, want: u8, unit: Ns, intake: &mut Intake) -> Result<(), Bad> {
+fn take(
+    scsi_io: &ScsiRecord,
+    want: u8,
+    unit: Ns,
+    collector: &mut RequestCollector,
+) -> Result<(), EntryError> {
     // The version is in the upper byte.
     if scsi_io.version >> 8 != u16::from(want) {
         let found = format!("{:#06x}", scsi_io.version);
-        return Err(Bad::field("version", found.as_bytes(), "the version of the first record"));
+        return Err(EntryError::field(
+            "version",
+            found.as_bytes(),
+            "the version of the first record",
+        ));
     }
     let Some(op) = scsi(scsi_io.code) else {
-        intake.other();
+        collector.other();
         return Ok(());
     };
     let Some(mut offset) = scsi_io.block.checked_mul(SECTOR) else {
-        return Err(Bad::field("block", scsi_io.block.to_string().as_bytes(), "less than 2^55"));
+        return Err(EntryError::field(
+            "block",
+            scsi_io.block.to_string().as_bytes(),
+            "less than 2^55",
+        ));
     };
     let mut len = u64::from(scsi_io.len);
     if op == BlockOp::Flush {
@@ -75,19 +88,19 @@ fn take(scsi_io: &Scsi, want: u8, unit: Ns, intake: &mut Intake) -> Result<(), B
     }
     let Some(time) = scsi_io.time.checked_mul(unit.0) else {
         let found = scsi_io.time.to_string();
-        return Err(Bad::field("time", found.as_bytes(), "a time below 584 years"));
+        return Err(EntryError::field("time", found.as_bytes(), "a time below 584 years"));
     };
     let latency = scsi_io.response.and_then(|r| r.checked_mul(unit.0)).map(Ns);
-    intake.take(Raw { time, op, device: 0, offset, len, latency, gap: None, pid: None })
+    collector.take(RawRequest { time, op, device: 0, offset, len, latency, gap: None, pid: None })
 }
 
-impl Records for Vscsi1 {
+impl FixedRecordFormat for Vscsi1 {
     const SIZE: usize = 32;
     const EXPECTED: &'static str = "a record of 32 bytes";
 
     #[inline]
-    fn record(&mut self, b: &[u8], intake: &mut Intake) -> Result<(), Bad> {
-        let io = Scsi {
+    fn record(&mut self, b: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
+        let io = ScsiRecord {
             len: u32_at(b, 4),
             code: u16_at(b, 12),
             version: u16_at(b, 14),
@@ -95,17 +108,17 @@ impl Records for Vscsi1 {
             time: u64_at(b, 24),
             response: None,
         };
-        take(&io, 1, self.0, intake)
+        take(&io, 1, self.0, collector)
     }
 }
 
-impl Records for Vscsi2 {
+impl FixedRecordFormat for Vscsi2 {
     const SIZE: usize = 40;
     const EXPECTED: &'static str = "a record of 40 bytes";
 
     #[inline]
-    fn record(&mut self, b: &[u8], intake: &mut Intake) -> Result<(), Bad> {
-        let io = Scsi {
+    fn record(&mut self, b: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
+        let io = ScsiRecord {
             code: u16_at(b, 0),
             version: u16_at(b, 2),
             len: u32_at(b, 8),
@@ -113,7 +126,7 @@ impl Records for Vscsi2 {
             time: u64_at(b, 24),
             response: Some(u64_at(b, 32)),
         };
-        take(&io, 2, self.0, intake)
+        take(&io, 2, self.0, collector)
     }
 }
 
@@ -169,22 +182,31 @@ pub(super) fn oracle_record(b: &[u8]) -> OracleRecord {
     }
 }
 
-impl Records for OracleGeneral {
+impl FixedRecordFormat for OracleGeneral {
     const SIZE: usize = 24;
     const EXPECTED: &'static str = "a record of 24 bytes";
 
     #[inline]
-    fn record(&mut self, b: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+    fn record(&mut self, b: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
         let OracleRecord { time, object, size, .. } = oracle_record(b);
         // A u32 of seconds fits in 64 bits of nanoseconds.
         let time = u64::from(time) * self.0.0;
         let Some(offset) = object.checked_mul(SECTOR) else {
             let expected = "a block below 2^55; this may be a trace of objects, not of blocks";
-            return Err(Bad::field("object", object.to_string().as_bytes(), expected));
+            return Err(EntryError::field("object", object.to_string().as_bytes(), expected));
         };
         let len = u64::from(size);
         let op = BlockOp::Read;
-        intake.take(Raw { time, op, device: 0, offset, len, latency: None, gap: None, pid: None })
+        collector.take(RawRequest {
+            time,
+            op,
+            device: 0,
+            offset,
+            len,
+            latency: None,
+            gap: None,
+            pid: None,
+        })
     }
 }
 

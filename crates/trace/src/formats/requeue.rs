@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 /// What a requeue and the dispatch after it have in common. The kernel merges nothing into a
 /// requeued request, so its range stays the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Dispatched {
+pub(super) struct DispatchKey {
     pub device: u32,
     pub op: BlockOp,
     pub offset: u64,
@@ -21,7 +21,7 @@ pub(super) struct Dispatched {
 
 /// An event of a request's way to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum DispatchStep {
     Dispatch,
     Requeue,
     /// A completion with an error. A requeued request that failed is not dispatched again.
@@ -30,9 +30,9 @@ pub(super) enum Step {
 
 /// Number of requests of each range that wait for their next dispatch.
 #[derive(Default)]
-pub(super) struct Requeues(HashMap<Dispatched, u32>);
+pub(super) struct RequeueTracker(HashMap<DispatchKey, u32>);
 
-impl Requeues {
+impl RequeueTracker {
     /// Whether no request waits for its next dispatch.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -41,21 +41,21 @@ impl Requeues {
 
     /// Whether an event is the first dispatch of a request.
     #[inline]
-    pub fn is_first_dispatch(&mut self, step: Step, request: Dispatched) -> bool {
+    pub fn is_first_dispatch(&mut self, step: DispatchStep, request: DispatchKey) -> bool {
         match step {
-            Step::Dispatch => self.is_empty() || !self.take(request),
-            Step::Requeue => {
+            DispatchStep::Dispatch => self.is_empty() || !self.take(request),
+            DispatchStep::Requeue => {
                 *self.0.entry(request).or_default() += 1;
                 false
             }
-            Step::Failure => {
+            DispatchStep::Failure => {
                 self.take(request);
                 false
             }
         }
     }
 
-    fn take(&mut self, request: Dispatched) -> bool {
+    fn take(&mut self, request: DispatchKey) -> bool {
         let Entry::Occupied(mut count) = self.0.entry(request) else { return false };
         *count.get_mut() -= 1;
         if *count.get() == 0 {

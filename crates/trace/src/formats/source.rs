@@ -1,33 +1,33 @@
 //! The two shapes of a trace file: lines of text, and records of one size.
 
-use super::error::{Bad, FormatError, Place};
+use super::collector::RequestCollector;
+use super::error::{EntryError, FilePosition, FormatError};
 use super::input::Input;
-use super::intake::Intake;
-use super::{Format, Skip};
+use super::{Format, SkippedEntries};
 use std::path::{Path, PathBuf};
 
 /// Something requests come from.
-pub(super) trait Source: Send {
-    /// Reads on until some `want` requests are in `intake`, or the end; false at the end.
+pub(super) trait RequestSource: Send {
+    /// Reads on until some `want` requests are in `collector`, or the end; false at the end.
     fn fill(
         &mut self,
-        intake: &mut Intake,
-        skip: &mut Skip,
+        collector: &mut RequestCollector,
+        skip: &mut SkippedEntries,
         want: usize,
     ) -> Result<bool, FormatError>;
 }
 
 /// A format of lines.
-pub(super) trait Lines: Send {
+pub(super) trait LineFormat: Send {
     /// Reads one line that is not blank, without its end.
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad>;
+    fn line(&mut self, line: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError>;
 
     /// Passes a blank line.
     fn blank(&mut self) {}
 }
 
 /// Reads a format of lines.
-pub(super) struct Text<L> {
+pub(super) struct TextSource<L> {
     pub lines: L,
     input: Input,
     path: PathBuf,
@@ -36,7 +36,7 @@ pub(super) struct Text<L> {
     ended: bool,
 }
 
-impl<L: Lines> Text<L> {
+impl<L: LineFormat> TextSource<L> {
     pub fn new(lines: L, input: Input, path: &Path, format: Format) -> Self {
         Self { lines, input, path: path.to_owned(), format, number: 0, ended: false }
     }
@@ -46,8 +46,8 @@ impl<L: Lines> Text<L> {
     fn line(
         &mut self,
         len: usize,
-        intake: &mut Intake,
-        skip: &mut Skip,
+        collector: &mut RequestCollector,
+        skip: &mut SkippedEntries,
     ) -> Result<(), FormatError> {
         self.number += 1;
         let line = trimmed(&self.input.bytes()[..len]);
@@ -55,9 +55,9 @@ impl<L: Lines> Text<L> {
             self.lines.blank();
             return Ok(());
         }
-        let Err(bad) = self.lines.line(line, intake) else { return Ok(()) };
-        let place = Place::Line(self.number);
-        skip.bad(&self.path, place, self.format, bad, intake)
+        let Err(bad) = self.lines.line(line, collector) else { return Ok(()) };
+        let place = FilePosition::Line(self.number);
+        skip.bad(&self.path, place, self.format, bad, collector)
     }
 }
 
@@ -70,28 +70,28 @@ pub(super) fn trimmed(mut line: &[u8]) -> &[u8] {
     line
 }
 
-impl<L: Lines> Source for Text<L> {
+impl<L: LineFormat> RequestSource for TextSource<L> {
     fn fill(
         &mut self,
-        intake: &mut Intake,
-        skip: &mut Skip,
+        collector: &mut RequestCollector,
+        skip: &mut SkippedEntries,
         want: usize,
     ) -> Result<bool, FormatError> {
-        while !self.ended && intake.out.len() < want {
+        while !self.ended && collector.out.len() < want {
             if let Some(len) = memchr::memchr(b'\n', self.input.bytes()) {
-                self.line(len, intake, skip)?;
+                self.line(len, collector, skip)?;
                 self.input.advance(len + 1);
                 continue;
             }
             let more = self.input.more().map_err(|source| FormatError::Read {
                 path: self.path.clone(),
-                place: Place::Line(self.number),
+                place: FilePosition::Line(self.number),
                 source,
             })?;
             if !more {
                 // The last line may lack its end.
                 let len = self.input.bytes().len();
-                self.line(len, intake, skip)?;
+                self.line(len, collector, skip)?;
                 self.input.advance(len);
                 self.ended = true;
             }
@@ -101,7 +101,7 @@ impl<L: Lines> Source for Text<L> {
 }
 
 /// A format of records of one size.
-pub(super) trait Records: Send {
+pub(super) trait FixedRecordFormat: Send {
     /// Bytes of a record.
     const SIZE: usize;
 
@@ -109,11 +109,11 @@ pub(super) trait Records: Send {
     const EXPECTED: &'static str;
 
     /// Reads one record: `SIZE` bytes.
-    fn record(&mut self, bytes: &[u8], intake: &mut Intake) -> Result<(), Bad>;
+    fn record(&mut self, bytes: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError>;
 }
 
 /// Reads a format of records.
-pub(super) struct Binary<R> {
+pub(super) struct RecordSource<R> {
     pub records: R,
     input: Input,
     path: PathBuf,
@@ -122,37 +122,37 @@ pub(super) struct Binary<R> {
     ended: bool,
 }
 
-impl<R: Records> Binary<R> {
+impl<R: FixedRecordFormat> RecordSource<R> {
     pub fn new(records: R, input: Input, path: &Path, format: Format) -> Self {
         Self { records, input, path: path.to_owned(), format, number: 0, ended: false }
     }
 }
 
-impl<R: Records> Source for Binary<R> {
+impl<R: FixedRecordFormat> RequestSource for RecordSource<R> {
     fn fill(
         &mut self,
-        intake: &mut Intake,
-        skip: &mut Skip,
+        collector: &mut RequestCollector,
+        skip: &mut SkippedEntries,
         want: usize,
     ) -> Result<bool, FormatError> {
-        while !self.ended && intake.out.len() < want {
+        while !self.ended && collector.out.len() < want {
             let bytes = self.input.bytes();
             let whole = bytes.len() / R::SIZE;
-            let count = whole.min(want - intake.out.len());
+            let count = whole.min(want - collector.out.len());
             for i in 0..count {
                 let record = &self.input.bytes()[i * R::SIZE..][..R::SIZE];
                 self.number += 1;
-                if let Err(bad) = self.records.record(record, intake) {
+                if let Err(bad) = self.records.record(record, collector) {
                     let byte = self.input.position() + (i * R::SIZE) as u64;
-                    let place = Place::Record(self.number, byte);
-                    skip.bad(&self.path, place, self.format, bad, intake)?;
+                    let place = FilePosition::Record(self.number, byte);
+                    skip.bad(&self.path, place, self.format, bad, collector)?;
                 }
             }
             self.input.advance(count * R::SIZE);
             if count > 0 {
                 continue;
             }
-            let place = Place::Record(self.number, self.input.position());
+            let place = FilePosition::Record(self.number, self.input.position());
             let more = self.input.more();
             let more = more.map_err(|source| FormatError::Read {
                 path: self.path.clone(),
@@ -163,10 +163,10 @@ impl<R: Records> Source for Binary<R> {
                 self.ended = true;
                 let left = self.input.bytes().len();
                 if left > 0 {
-                    let place = Place::Record(self.number + 1, self.input.position());
+                    let place = FilePosition::Record(self.number + 1, self.input.position());
                     let found = format!("{left} bytes at the end");
-                    let bad = Bad::field("record", found.as_bytes(), R::EXPECTED);
-                    skip.bad(&self.path, place, self.format, bad, intake)?;
+                    let bad = EntryError::field("record", found.as_bytes(), R::EXPECTED);
+                    skip.bad(&self.path, place, self.format, bad, collector)?;
                 }
             }
         }

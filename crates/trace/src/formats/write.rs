@@ -3,11 +3,11 @@
 //! A file is written beside its place and renamed when it is whole; `.gz` and `.zst` at the end of
 //! its name compress it; `-` is standard output.
 
+use super::collector::TraceRequest;
 use super::error::FormatError;
-use super::intake::Io;
 use super::{Format, fio};
 use crate::columns::Columns;
-use crate::manifest::{Imported, Machine, Manifest, Unavailable};
+use crate::manifest::{ImportSource, MachineInfo, Manifest, Unavailable};
 use crate::model::{BlockFlags, BlockIo, BlockOp};
 use crate::write::BlockLogWriter;
 use flate2::Compression;
@@ -24,15 +24,15 @@ const CHUNK: usize = 1 << 16;
 const UNIX_AS_FILE_TIME: u64 = 116_444_736_000_000_000;
 
 /// Writes one trace.
-pub(super) enum Writer {
-    Own { log: Box<BlockLogWriter>, imported: Imported, process: u32 },
-    Text(Box<Text>),
+pub(super) enum RequestWriter {
+    Gordon { log: Box<BlockLogWriter>, imported: ImportSource, process: u32 },
+    File(Box<OutputFile>),
 }
 
 /// The file of a foreign format.
-pub(super) struct Text {
+pub(super) struct OutputFile {
     format: Format,
-    out: Out,
+    out: Compressor,
     path: PathBuf,
     /// Where it lies until it is whole; removed when dropped before that.
     partial: Option<PathBuf>,
@@ -42,13 +42,13 @@ pub(super) struct Text {
     last: Ns,
 }
 
-enum Out {
+enum Compressor {
     Plain(Box<dyn Write + Send>),
     Gzip(GzEncoder<Box<dyn Write + Send>>),
     Zstd(zstd::Encoder<'static, Box<dyn Write + Send>>),
 }
 
-impl Out {
+impl Compressor {
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Plain(out) => out.write_all(bytes),
@@ -102,7 +102,7 @@ impl Format {
     }
 }
 
-impl Writer {
+impl RequestWriter {
     pub fn create(
         path: &Path,
         format: Format,
@@ -110,22 +110,24 @@ impl Writer {
         input: &Path,
     ) -> Result<Self, FormatError> {
         if format != Format::Gordon {
-            return Text::create(path, format).map(|text| Self::Text(Box::new(text)));
+            return OutputFile::create(path, format).map(|text| Self::File(Box::new(text)));
         }
         let columns = Columns::converted(from.name(), from.has_latency());
         let mut log = BlockLogWriter::create(path, columns)?;
         let process = log.block().process("");
         let name = input.file_name().unwrap_or_default();
-        let imported =
-            Imported { format: from.name().to_owned(), file: name.to_string_lossy().into_owned() };
-        Ok(Self::Own { log: Box::new(log), imported, process })
+        let imported = ImportSource {
+            format: from.name().to_owned(),
+            file: name.to_string_lossy().into_owned(),
+        };
+        Ok(Self::Gordon { log: Box::new(log), imported, process })
     }
 
     /// Writes a request that the format has a word for.
-    pub fn push(&mut self, io: &Io) -> Result<(), FormatError> {
+    pub fn push(&mut self, io: &TraceRequest) -> Result<(), FormatError> {
         match self {
-            Self::Text(text) => text.push(io),
-            Self::Own { log, process, .. } => {
+            Self::File(text) => text.push(io),
+            Self::Gordon { log, process, .. } => {
                 let sectors = u32::try_from(io.len.0 / 512).map_err(|_| {
                     let why = "a request of 2 TiB or more does not fit in our own format\n  try: \
                                --to mqsim, or --skip-bad";
@@ -150,21 +152,21 @@ impl Writer {
     /// Writes a record of a binary format.
     pub fn record(&mut self, record: &[u8]) -> Result<(), FormatError> {
         match self {
-            Self::Text(file) => {
+            Self::File(file) => {
                 file.chunk.extend_from_slice(record);
                 if file.chunk.len() >= CHUNK { file.write() } else { Ok(()) }
             }
-            Self::Own { .. } => unreachable!("our own format is written by request"),
+            Self::Gordon { .. } => unreachable!("our own format is written by request"),
         }
     }
 
     /// Completes the trace.
     pub fn finish(self) -> Result<(), FormatError> {
         match self {
-            Self::Text(text) => text.finish(),
-            Self::Own { log, imported, .. } => {
+            Self::File(text) => text.finish(),
+            Self::Gordon { log, imported, .. } => {
                 let command = vec![format!("(converted from {})", imported.file)];
-                let mut manifest = Manifest::new(command, Ns::ZERO, Machine::default());
+                let mut manifest = Manifest::new(command, Ns::ZERO, MachineInfo::default());
                 let why =
                     format!("converted from {}, which has block requests alone", imported.format);
                 manifest.unavailable.push(Unavailable { what: "activity".to_owned(), why });
@@ -176,7 +178,7 @@ impl Writer {
     }
 }
 
-impl Text {
+impl OutputFile {
     fn create(path: &Path, format: Format) -> Result<Self, FormatError> {
         let failed = |source| FormatError::Write { path: path.to_owned(), source };
         let (raw, partial): (Box<dyn Write + Send>, _) = if path.as_os_str() == "-" {
@@ -192,9 +194,9 @@ impl Text {
             (Box::new(BufWriter::with_capacity(BUFFER, file)), Some(partial))
         };
         let out = match path.extension().and_then(|e| e.to_str()) {
-            Some("gz") => Out::Gzip(GzEncoder::new(raw, Compression::fast())),
-            Some("zst") => Out::Zstd(zstd::Encoder::new(raw, 1).map_err(failed)?),
-            _ => Out::Plain(raw),
+            Some("gz") => Compressor::Gzip(GzEncoder::new(raw, Compression::fast())),
+            Some("zst") => Compressor::Zstd(zstd::Encoder::new(raw, 1).map_err(failed)?),
+            _ => Compressor::Plain(raw),
         };
         let mut chunk = Vec::with_capacity(CHUNK + 256);
         match format {
@@ -213,7 +215,7 @@ impl Text {
         Ok(Self { format, out, path, partial, chunk, devices, last })
     }
 
-    fn push(&mut self, io: &Io) -> Result<(), FormatError> {
+    fn push(&mut self, io: &TraceRequest) -> Result<(), FormatError> {
         self.line(io);
         if self.chunk.len() >= CHUNK { self.write() } else { Ok(()) }
     }
@@ -225,7 +227,7 @@ impl Text {
     }
 
     /// Adds the line of a request.
-    fn line(&mut self, io: &Io) {
+    fn line(&mut self, io: &TraceRequest) {
         let (at, device, offset, len) = (io.at.0, io.device, io.offset.0, io.len.0);
         let (sector, sectors, read) = (offset / 512, len / 512, io.op == BlockOp::Read);
         let letter = if read { 'R' } else { 'W' };
@@ -285,7 +287,7 @@ impl Text {
             }
         }
         self.write()?;
-        let empty = Out::Plain(Box::new(io::sink()));
+        let empty = Compressor::Plain(Box::new(io::sink()));
         let finished = std::mem::replace(&mut self.out, empty).finish();
         let renamed = finished.and_then(|()| match self.partial.take() {
             Some(partial) => fs::rename(&partial, &self.path).inspect_err(|_| {
@@ -297,7 +299,7 @@ impl Text {
     }
 }
 
-impl Drop for Text {
+impl Drop for OutputFile {
     fn drop(&mut self) {
         if let Some(partial) = &self.partial {
             let _ = fs::remove_file(partial);

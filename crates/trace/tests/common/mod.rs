@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
 use gordon_trace::{
-    BlockFlags, BlockIo, BlockOp, Columns, CommandSample, DiskSample, Kind, Machine, Manifest,
-    Sample, TraceWriter,
+    BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, CommandSample, DiskSample, MachineInfo,
+    Manifest, Sample, TraceWriter,
 };
 use gordon_units::{Bytes, Ns};
 use std::path::Path;
@@ -63,7 +63,7 @@ pub fn io(i: u64, process: u32) -> BlockIo {
 
 /// A trace of `seconds` and `requests`.
 pub fn write(out: &Path, seconds: u64, requests: u64) -> Manifest {
-    let columns = Columns::all(Kind::Measured, "made up");
+    let columns = Columns::all(ColumnKind::Measured, "made up");
     let mut writer = TraceWriter::create(out, &columns).unwrap();
     for i in 0..seconds {
         writer.sample(&sample(i)).unwrap();
@@ -74,5 +74,5 @@ pub fn write(out: &Path, seconds: u64, requests: u64) -> Manifest {
         writer.block().push(io(i, process)).unwrap();
     }
     let command = vec!["sort".to_owned(), "in".to_owned()];
-    writer.finish(Manifest::new(command, Ns::SECOND, Machine::default())).unwrap()
+    writer.finish(Manifest::new(command, Ns::SECOND, MachineInfo::default())).unwrap()
 }

@@ -2,13 +2,13 @@
 //! columns are separated, what the words of the operation mean.
 //!
 //! A description is one of the files in `crates/trace/formats`, which are built in, or comes from a
-//! user ([`Columns::parse`]). One reader serves both, blocks and objects alike.
+//! user ([`ColumnMap::parse`]). One reader serves both, blocks and objects alike.
 
+mod built_in;
 mod read;
-mod shipped;
 
-pub(super) use read::{DelimitedLines, Read};
-pub use shipped::Described;
+pub use built_in::DescribedFormat;
+pub(super) use read::{DelimitedLines, ParsedLine};
 
 use super::blkparse;
 use super::error::FormatError;
@@ -21,7 +21,7 @@ use std::str::FromStr;
 
 /// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(super) enum ColumnRole {
     Time,
     Op,
     Offset,
@@ -33,7 +33,7 @@ pub(super) enum Role {
     Repeat,
 }
 
-impl Role {
+impl ColumnRole {
     const NAMES: [(&'static str, Self); 9] = [
         ("time", Self::Time),
         ("op", Self::Op),
@@ -62,7 +62,7 @@ impl Role {
 
 /// Where a column is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum At {
+enum ColumnRef {
     /// Counted from 0.
     Number(usize),
     /// By its name in the header.
@@ -71,11 +71,11 @@ enum At {
 
 /// One column that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Column {
-    role: Role,
+struct MappedColumn {
+    role: ColumnRole,
     /// Several are added up (size), or identify together (key, device); of each, the first name
     /// that the header has.
-    parts: Vec<Vec<At>>,
+    parts: Vec<Vec<ColumnRef>>,
     /// Nanoseconds of a time, bytes of an offset or a size.
     unit: u64,
     /// The header may lack it.
@@ -84,12 +84,12 @@ struct Column {
 
 /// The columns of a text format.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Columns {
-    columns: Vec<Column>,
+pub struct ColumnMap {
+    columns: Vec<MappedColumn>,
     text: String,
 }
 
-impl Columns {
+impl ColumnMap {
     /// Parses `NAME=COLUMN[:UNIT],...`: NAME is time, op, offset or lba, size, key, device, latency
     /// or repeat; COLUMN a number from 1 or a name in the header; UNIT s, ms, us, ns of a time, B,
     /// 512B, 4KiB of an offset or a size. Without a unit a time is in seconds, an lba in blocks of
@@ -103,14 +103,15 @@ impl Columns {
             let example = "time=1:s,op=2,lba=3:4KiB,size=4:B";
             FormatError::Option(format!("columns `{text}`: {why}\n  try: \"{example}\""))
         };
-        let mut columns: Vec<Column> = Vec::new();
+        let mut columns: Vec<MappedColumn> = Vec::new();
         for item in text.split(',') {
             let Some((name, place)) = item.split_once('=') else {
                 return Err(wrong(format!("`{}` is not NAME=COLUMN", item.trim())));
             };
             let (name, place) = (name.trim(), place.trim());
-            let Some(&(_, role)) = Role::NAMES.iter().find(|(known, _)| *known == name) else {
-                let names = Role::NAMES.map(|(name, _)| name).join(", ");
+            let Some(&(_, role)) = ColumnRole::NAMES.iter().find(|(known, _)| *known == name)
+            else {
+                let names = ColumnRole::NAMES.map(|(name, _)| name).join(", ");
                 return Err(wrong(format!("`{name}` is not one of {names}")));
             };
             if columns.iter().any(|column| column.role == role) {
@@ -121,13 +122,19 @@ impl Columns {
             let (place, unit) = match place.rsplit_once(':') {
                 Some((place, unit)) => match unit_of(role, unit.trim()) {
                     Some(unit) => (place.trim(), unit),
-                    None if matches!(role, Role::Op | Role::Key | Role::Device | Role::Repeat) => {
+                    None if matches!(
+                        role,
+                        ColumnRole::Op | ColumnRole::Key | ColumnRole::Device | ColumnRole::Repeat
+                    ) =>
+                    {
                         return Err(wrong(format!("{name} has no unit")));
                     }
                     None => return Err(wrong(format!("`{unit}` is not a unit of {name}"))),
                 },
                 None if name == "lba" => (place, 512),
-                None if matches!(role, Role::Time | Role::Latency) => (place, Ns::SECOND.0),
+                None if matches!(role, ColumnRole::Time | ColumnRole::Latency) => {
+                    (place, Ns::SECOND.0)
+                }
                 None => (place, 1),
             };
             let (place, optional) = match place.strip_suffix('?') {
@@ -135,22 +142,24 @@ impl Columns {
                 None => (place, false),
             };
             let parts = place.split('+').map(|part| part.split('|').map(at).collect());
-            let parts: Option<Vec<Vec<At>>> = parts.collect();
+            let parts: Option<Vec<Vec<ColumnRef>>> = parts.collect();
             let parts = parts.ok_or_else(|| {
                 wrong(format!(
                     "`{place}` is not a column: a number from 1, or a name in the header"
                 ))
             })?;
-            if parts.len() > 1 && !matches!(role, Role::Size | Role::Key | Role::Device) {
+            if parts.len() > 1
+                && !matches!(role, ColumnRole::Size | ColumnRole::Key | ColumnRole::Device)
+            {
                 return Err(wrong(format!("{name} is in one column")));
             }
-            columns.push(Column { role, parts, unit, optional });
+            columns.push(MappedColumn { role, parts, unit, optional });
         }
         let numbers = columns.iter().flat_map(|c| c.parts.iter().flatten());
         let mut numbers: Vec<usize> = numbers
             .filter_map(|at| match at {
-                At::Number(number) => Some(*number),
-                At::Name(_) => None,
+                ColumnRef::Number(number) => Some(*number),
+                ColumnRef::Name(_) => None,
             })
             .collect();
         numbers.sort_unstable();
@@ -159,7 +168,7 @@ impl Columns {
         }
         let columns = Self { columns, text: text.to_owned() };
         let has = |role| columns.find(role).is_some();
-        match (has(Role::Offset), has(Role::Key)) {
+        match (has(ColumnRole::Offset), has(ColumnRole::Key)) {
             (true, true) => {
                 let why = "a trace has blocks (offset or lba) or objects (key), not both";
                 return Err(wrong(why.to_owned()));
@@ -169,11 +178,13 @@ impl Columns {
                     "the column of the offset (of blocks) or of the key (of objects) is missing";
                 return Err(wrong(why.to_owned()));
             }
-            (true, false) if !has(Role::Size) && columns.unit(Role::Offset) < Some(512) => {
+            (true, false)
+                if !has(ColumnRole::Size) && columns.unit(ColumnRole::Offset) < Some(512) =>
+            {
                 let why = "the column of the size is missing (blocks of one size are `lba=1:4KiB`)";
                 return Err(wrong(why.to_owned()));
             }
-            (false, true) if has(Role::Device) => {
+            (false, true) if has(ColumnRole::Device) => {
                 let why = "objects have no device; `key=2+5` makes a key of two columns";
                 return Err(wrong(why.to_owned()));
             }
@@ -182,31 +193,31 @@ impl Columns {
         Ok(columns)
     }
 
-    fn find(&self, role: Role) -> Option<&Column> {
+    fn find(&self, role: ColumnRole) -> Option<&MappedColumn> {
         self.columns.iter().find(|column| column.role == role)
     }
 
     /// The unit of the column of `role`, if there is one.
-    pub(super) fn unit(&self, role: Role) -> Option<u64> {
+    pub(super) fn unit(&self, role: ColumnRole) -> Option<u64> {
         self.find(role).map(|column| column.unit)
     }
 
     /// The unit of the sizes: that of the addresses where there is no column of sizes.
     pub(super) fn size_unit(&self) -> Option<u64> {
-        self.unit(Role::Size).or(self.unit(Role::Offset))
+        self.unit(ColumnRole::Size).or(self.unit(ColumnRole::Offset))
     }
 
     /// Whether the first column is a key, which may be any text.
     fn starts_with_key(&self) -> bool {
-        let key = self.find(Role::Key).map(|column| &column.parts);
-        key.is_some_and(|parts| parts.iter().flatten().any(|at| *at == At::Number(0)))
+        let key = self.find(ColumnRole::Key).map(|column| &column.parts);
+        key.is_some_and(|parts| parts.iter().flatten().any(|at| *at == ColumnRef::Number(0)))
     }
 
     /// Columns that a line has at least.
     fn least(&self) -> usize {
         let columns = self.columns.iter().filter(|column| !column.optional);
         let least = columns.flat_map(|column| &column.parts).map(|part| match part.first() {
-            Some(At::Number(number)) => (number + 1, 0),
+            Some(ColumnRef::Number(number)) => (number + 1, 0),
             _ => (0, 1),
         });
         let (last, named) =
@@ -217,42 +228,42 @@ impl Columns {
     /// Whether a header is needed to find the columns.
     fn by_name(&self) -> bool {
         let mut parts = self.columns.iter().flat_map(|c| c.parts.iter().flatten());
-        parts.any(|at| matches!(at, At::Name(_)))
+        parts.any(|at| matches!(at, ColumnRef::Name(_)))
     }
 
     /// Whether these are requests for objects.
     pub(super) fn is_objects(&self) -> bool {
-        self.find(Role::Key).is_some()
+        self.find(ColumnRole::Key).is_some()
     }
 }
 
-impl fmt::Display for Columns {
+impl fmt::Display for ColumnMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-fn at(text: &str) -> Option<At> {
+fn at(text: &str) -> Option<ColumnRef> {
     let text = text.trim();
     if text.is_empty() {
         return None;
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
         let number: usize = text.parse().ok()?;
-        return number.checked_sub(1).filter(|&at| at < 1 << 12).map(At::Number);
+        return number.checked_sub(1).filter(|&at| at < 1 << 12).map(ColumnRef::Number);
     }
-    Some(At::Name(text.to_owned()))
+    Some(ColumnRef::Name(text.to_owned()))
 }
 
 /// `4KiB` of a size, `ms` or `100ns` of a time.
-fn unit_of(role: Role, text: &str) -> Option<u64> {
+fn unit_of(role: ColumnRole, text: &str) -> Option<u64> {
     match role {
-        Role::Time | Role::Latency => {
+        ColumnRole::Time | ColumnRole::Latency => {
             let one = if text.starts_with(|c: char| c.is_ascii_digit()) { "" } else { "1" };
             let unit = Ns::from_str(&format!("{one}{text}")).ok()?;
             (Ns::ZERO < unit && unit <= Ns::SECOND).then_some(unit.0)
         }
-        Role::Offset | Role::Size => {
+        ColumnRole::Offset | ColumnRole::Size => {
             let one = if text.starts_with(|c: char| c.is_ascii_digit()) { "" } else { "1" };
             let unit = Bytes::from_str(&format!("{one}{text}")).ok()?;
             (0 < unit.0 && unit.0 <= 1 << 30).then_some(unit.0)
@@ -308,18 +319,18 @@ impl Separator {
 
 /// What a word of the operation means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meaning {
+pub(super) enum OpMeaning {
     Op(BlockOp),
     /// It moves no data: counted, and left out.
     Other,
 }
 
-const READ: Meaning = Meaning::Op(BlockOp::Read);
-const WRITE: Meaning = Meaning::Op(BlockOp::Write);
-const DISCARD: Meaning = Meaning::Op(BlockOp::Discard);
+const READ: OpMeaning = OpMeaning::Op(BlockOp::Read);
+const WRITE: OpMeaning = OpMeaning::Op(BlockOp::Write);
+const DISCARD: OpMeaning = OpMeaning::Op(BlockOp::Discard);
 
 /// Words in any case that mean the same in nearly every trace.
-const WORDS: [(&str, Meaning); 23] = [
+const WORDS: [(&str, OpMeaning); 23] = [
     ("R", READ),
     ("W", WRITE),
     ("read", READ),
@@ -340,32 +351,32 @@ const WORDS: [(&str, Meaning); 23] = [
     ("D", DISCARD),
     ("discard", DISCARD),
     ("trim", DISCARD),
-    ("flush", Meaning::Op(BlockOp::Flush)),
-    ("delete", Meaning::Other),
-    ("head", Meaning::Other),
+    ("flush", OpMeaning::Op(BlockOp::Flush)),
+    ("delete", OpMeaning::Other),
+    ("head", OpMeaning::Other),
 ];
 
 /// Numbers: what MIDAS, Tencent and most others mean by them. MQSim and DiskSim mean the opposite,
 /// so the input's description says which is used.
-const NUMBERS: [(&str, Meaning); 3] = [("0", READ), ("1", WRITE), ("3", DISCARD)];
+const NUMBERS: [(&str, OpMeaning); 3] = [("0", READ), ("1", WRITE), ("3", DISCARD)];
 
 /// What the letters mean that blkparse prints as RWBS (`%d` of its `-f`): a flush before, the
 /// operation, and marks in the order of the kernel's `blk_fill_rwbs`.
-fn of_rwbs(word: &[u8]) -> Option<Meaning> {
+fn of_rwbs(word: &[u8]) -> Option<OpMeaning> {
     let rest = word.strip_prefix(b"F").unwrap_or(word);
     let (_, mut rest) = rest.split_first().filter(|(op, _)| b"RWDFN".contains(op))?;
     for mark in [b"F", b"A", b"S", b"M", b"U"] {
         rest = rest.strip_prefix(mark).unwrap_or(rest);
     }
     let known = rest.is_empty();
-    known.then(|| blkparse::op(word).map_or(Meaning::Other, Meaning::Op))
+    known.then(|| blkparse::op(word).map_or(OpMeaning::Other, OpMeaning::Op))
 }
 
 /// A text format whose lines are columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delimited {
+pub struct DelimitedFormat {
     /// Its columns.
-    pub columns: Columns,
+    pub columns: ColumnMap,
     /// What is between them; without it the first line tells.
     pub separator: Option<Separator>,
     /// Lines to pass over at the start.
@@ -387,14 +398,14 @@ pub struct Delimited {
     /// The operation is a hexadecimal number of flags, of which this one marks a read.
     pub(super) read_flag: Option<u32>,
     /// The words of the operation, and what each means.
-    pub(super) words: Vec<(String, Meaning)>,
+    pub(super) words: Vec<(String, OpMeaning)>,
     /// Letters as blkparse prints them are words of the operation, too.
     pub(super) takes_rwbs: bool,
 }
 
 /// The words of the operation in a user's description.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Words {
+pub struct OpWords {
     /// Reads.
     pub reads: Vec<String>,
     /// Writes.
@@ -403,8 +414,8 @@ pub struct Words {
     pub trims: Vec<String>,
 }
 
-impl Delimited {
-    /// A user's own: `columns` as [`Columns::parse`] takes them. Words of the operation that the
+impl DelimitedFormat {
+    /// A user's own: `columns` as [`ColumnMap::parse`] takes them. Words of the operation that the
     /// user names replace the known ones of their kind, and all numbers; comments start with `#`.
     ///
     /// # Errors
@@ -413,17 +424,17 @@ impl Delimited {
         columns: &str,
         separator: Option<Separator>,
         skip_lines: u64,
-        words: &Words,
+        words: &OpWords,
     ) -> Result<Self, FormatError> {
-        let columns = Columns::parse(columns)?;
+        let columns = ColumnMap::parse(columns)?;
         let named = [(&words.reads, READ), (&words.writes, WRITE), (&words.trims, DISCARD)];
         let given = named.iter().any(|(words, _)| !words.is_empty());
-        if given && columns.find(Role::Op).is_none() {
+        if given && columns.find(ColumnRole::Op).is_none() {
             let why = "--reads, --writes and --trims need a column of the operation\n  try: \
                        op=COLUMN among the columns";
             return Err(FormatError::Option(why.to_owned()));
         }
-        let mut all: Vec<(String, Meaning)> = Vec::new();
+        let mut all: Vec<(String, OpMeaning)> = Vec::new();
         for (words, meaning) in named {
             for word in words {
                 if all.iter().any(|(known, other)| known == word && *other != meaning) {
@@ -463,7 +474,7 @@ impl Delimited {
 
     /// What a word of the operation means.
     #[inline]
-    fn meaning(&self, word: &[u8]) -> Option<Meaning> {
+    fn meaning(&self, word: &[u8]) -> Option<OpMeaning> {
         let found =
             self.words.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(word));
         match found {
@@ -475,12 +486,12 @@ impl Delimited {
 
     /// Its words for numbers, as the description of the input shows them.
     pub(super) fn numbers(&self) -> Option<String> {
-        self.columns.find(Role::Op)?;
+        self.columns.find(ColumnRole::Op)?;
         let shown = self.words.iter().filter(|(word, _)| word.parse::<u64>().is_ok());
         let shown: Vec<String> = shown
             .map(|(word, meaning)| match meaning {
-                Meaning::Op(op) => format!("{word} {}", op.name()),
-                Meaning::Other => format!("{word} left out"),
+                OpMeaning::Op(op) => format!("{word} {}", op.name()),
+                OpMeaning::Other => format!("{word} left out"),
             })
             .collect();
         (!shown.is_empty()).then(|| shown.join(", "))
@@ -518,9 +529,9 @@ struct DescriptionFile {
     #[serde(default)]
     decimal_times: bool,
     #[serde(default)]
-    detect: Detect,
+    detect: DetectMode,
     #[serde(default)]
-    plausible: Plausible,
+    plausible: PlausibleLimits,
     /// Its reader has met a whole real file, or bytes of the format's own tool.
     #[serde(default)]
     proven: bool,
@@ -529,7 +540,7 @@ struct DescriptionFile {
 /// Beyond what the values of a trace are implausible.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::formats) struct Plausible {
+pub(in crate::formats) struct PlausibleLimits {
     /// Devices, where there are fewer than twice as many requests.
     pub devices: Option<usize>,
     /// The mean interval of requests.
@@ -539,7 +550,7 @@ pub(in crate::formats) struct Plausible {
 /// How far the content of a file says that it is of a format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(in crate::formats) enum Detect {
+pub(in crate::formats) enum DetectMode {
     /// Its words or its header are its own.
     #[default]
     Distinct,
@@ -552,12 +563,12 @@ pub(in crate::formats) enum Detect {
 }
 
 impl DescriptionFile {
-    fn delimited(&self) -> Result<Delimited, FormatError> {
+    fn delimited(&self) -> Result<DelimitedFormat, FormatError> {
         let named = [
             (&self.reads, READ),
             (&self.writes, WRITE),
             (&self.trims, DISCARD),
-            (&self.others, Meaning::Other),
+            (&self.others, OpMeaning::Other),
         ];
         let words =
             named.iter().flat_map(|(words, meaning)| words.iter().map(|w| (w.clone(), *meaning)));
@@ -565,8 +576,8 @@ impl DescriptionFile {
         if words.is_empty() {
             words = WORDS.map(|(word, meaning)| (word.to_owned(), meaning)).to_vec();
         }
-        Ok(Delimited {
-            columns: Columns::parse(&self.columns)?,
+        Ok(DelimitedFormat {
+            columns: ColumnMap::parse(&self.columns)?,
             separator: self.separator.as_deref().map(str::parse).transpose()?,
             skip_lines: 0,
             comment: Some(self.comment.clone().unwrap_or_else(|| "#".to_owned())),

@@ -1,11 +1,11 @@
 //! The reader of text whose lines are columns.
 
 use super::super::clf::hash_name;
-use super::super::error::Bad;
+use super::super::collector::{RawRequest, RequestCollector};
+use super::super::error::EntryError;
 use super::super::fields::{BAR, BLANK, COMMA, Fields, SEMICOLON, TAB};
-use super::super::intake::{Intake, Raw};
-use super::super::source::Lines;
-use super::{At, Delimited, Meaning, Role, Separator};
+use super::super::source::LineFormat;
+use super::{ColumnRef, ColumnRole, DelimitedFormat, OpMeaning, Separator};
 use crate::model::BlockOp;
 use gordon_units::{Bytes, Ns};
 use std::collections::HashMap;
@@ -49,13 +49,22 @@ impl Default for Row {
 impl Row {
     /// Its requests for blocks.
     #[inline]
-    pub fn hand_out(&self, intake: &mut Intake) -> Result<(), Bad> {
+    pub fn hand_out(&self, collector: &mut RequestCollector) -> Result<(), EntryError> {
         let Self { time, op, mut offset, size: mut len, device, latency, repeat, .. } = *self;
         if op == BlockOp::Flush {
             (offset, len) = (0, 0);
         }
         for _ in 0..repeat {
-            intake.take(Raw { time, op, device, offset, len, latency, gap: None, pid: None })?;
+            collector.take(RawRequest {
+                time,
+                op,
+                device,
+                offset,
+                len,
+                latency,
+                gap: None,
+                pid: None,
+            })?;
         }
         Ok(())
     }
@@ -63,7 +72,7 @@ impl Row {
 
 /// How the value of a column is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+enum ValueKind {
     /// A time, with or without decimals.
     Time,
     WholeTime,
@@ -88,9 +97,9 @@ enum Value {
 
 /// One column to read: the next after those before it.
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct ColumnStep {
     at: usize,
-    value: Value,
+    value: ValueKind,
     unit: u64,
     /// After the column that may hold blanks.
     shifted: bool,
@@ -98,7 +107,7 @@ struct Step {
 
 /// The numbers of devices.
 #[derive(Debug, Default)]
-enum Devices {
+enum DeviceNumbers {
     /// No row was read.
     #[default]
     Unknown,
@@ -108,10 +117,10 @@ enum Devices {
     Names(HashMap<Vec<u8>, u32>),
 }
 
-impl Devices {
+impl DeviceNumbers {
     /// The number of a device. The first one decides whether devices have numbers or names.
     #[inline]
-    fn number_of(&mut self, word: &[u8]) -> Result<u32, Bad> {
+    fn number_of(&mut self, word: &[u8]) -> Result<u32, EntryError> {
         let number = number(word).and_then(|number| u32::try_from(number).ok());
         match (number, &mut *self) {
             (Some(number), Self::Numbers) => Ok(number),
@@ -121,7 +130,7 @@ impl Devices {
             }
             (None, Self::Numbers) => {
                 let expected = "a whole number below 2^32, as in the lines before";
-                Err(Bad::field("device", word, expected))
+                Err(EntryError::field("device", word, expected))
             }
             (None, Self::Unknown) => {
                 *self = Self::Names(HashMap::new());
@@ -135,11 +144,11 @@ impl Devices {
     }
 }
 
-/// Reads lines as a [`Delimited`] describes them.
+/// Reads lines as a [`DelimitedFormat`] describes them.
 pub(in crate::formats) struct DelimitedLines {
-    about: Arc<Delimited>,
+    about: Arc<DelimitedFormat>,
     time_unit: Option<Ns>,
-    steps: Vec<Step>,
+    steps: Vec<ColumnStep>,
     /// Columns of the header, where one column may hold blanks.
     header: usize,
     separator: Separator,
@@ -149,20 +158,24 @@ pub(in crate::formats) struct DelimitedLines {
     /// A line that starts so is a comment; none once rows have come that may start so themselves.
     comment: Option<Box<[u8]>>,
     /// What the words of the operation of one byte mean.
-    letters: Box<[Option<Meaning>; 256]>,
-    devices: Devices,
+    letters: Box<[Option<OpMeaning>; 256]>,
+    devices: DeviceNumbers,
     whole_times: bool,
 }
 
 impl DelimitedLines {
     /// A reader; times with decimals are of another format where the description has none, unless
     /// the user names their unit.
-    pub fn new(about: &Arc<Delimited>, time_unit: Option<Ns>) -> Self {
+    pub fn new(about: &Arc<DelimitedFormat>, time_unit: Option<Ns>) -> Self {
         Self::with_decimals(about, time_unit, time_unit.is_some())
     }
 
     /// The same where `decimals` are allowed, or not.
-    pub fn with_decimals(about: &Arc<Delimited>, time_unit: Option<Ns>, decimals: bool) -> Self {
+    pub fn with_decimals(
+        about: &Arc<DelimitedFormat>,
+        time_unit: Option<Ns>,
+        decimals: bool,
+    ) -> Self {
         let letter = |byte: usize| about.meaning(&[u8::try_from(byte).ok()?]);
         Self {
             steps: Vec::new(),
@@ -172,7 +185,7 @@ impl DelimitedLines {
             started: false,
             comment: about.comment.as_ref().map(|comment| comment.as_bytes().into()),
             letters: Box::new(std::array::from_fn(letter)),
-            devices: Devices::default(),
+            devices: DeviceNumbers::default(),
             whole_times: about.whole_times && !decimals,
             time_unit,
             about: Arc::clone(about),
@@ -181,14 +194,15 @@ impl DelimitedLines {
 
     /// Whether times have no decimals, and are in seconds.
     pub fn whole_seconds(&self) -> bool {
-        self.whole_times && self.about.columns.unit(Role::Time) == Some(Ns::SECOND.0)
+        self.whole_times && self.about.columns.unit(ColumnRole::Time) == Some(Ns::SECOND.0)
     }
 
     /// Whether there is a column of times, as far as it is known.
     pub fn has_times(&self) -> bool {
-        let is_time = |step: &Step| matches!(step.value, Value::Time | Value::WholeTime);
+        let is_time =
+            |step: &ColumnStep| matches!(step.value, ValueKind::Time | ValueKind::WholeTime);
         let found = self.steps.iter().any(is_time);
-        found || (!self.started && self.about.columns.unit(Role::Time).is_some())
+        found || (!self.started && self.about.columns.unit(ColumnRole::Time).is_some())
     }
 
     /// Passes a blank line, which counts among those to skip.
@@ -198,20 +212,20 @@ impl DelimitedLines {
 
     /// Reads a line; nothing where it is a comment, a header, or an operation that moves no data.
     #[inline]
-    pub fn row(&mut self, line: &[u8]) -> Result<Read, Bad> {
+    pub fn row(&mut self, line: &[u8]) -> Result<ParsedLine, EntryError> {
         if !self.started {
             if self.skip > 0 {
                 self.skip -= 1;
-                return Ok(Read::NoRow);
+                return Ok(ParsedLine::NoRow);
             }
             if self.start(line)? {
-                return Ok(Read::NoRow);
+                return Ok(ParsedLine::NoRow);
             }
         }
         if let Some(comment) = &self.comment
             && line.starts_with(comment)
         {
-            return Ok(Read::NoRow);
+            return Ok(ParsedLine::NoRow);
         }
         match self.separator {
             Separator::Comma => self.columns::<COMMA>(line),
@@ -224,7 +238,7 @@ impl DelimitedLines {
 
     /// Looks at a line before the first row: whether it is a comment or the header.
     #[cold]
-    fn start(&mut self, line: &[u8]) -> Result<bool, Bad> {
+    fn start(&mut self, line: &[u8]) -> Result<bool, EntryError> {
         let about = Arc::clone(&self.about);
         // Where rows start with names, a comment has a blank after its sign.
         let is_comment = |sign: &&str| {
@@ -251,7 +265,7 @@ impl DelimitedLines {
             Ok(()) => {}
         }
         self.started = true;
-        let is_key = |step: &Step| matches!(step.value, Value::Key | Value::KeyPart);
+        let is_key = |step: &ColumnStep| matches!(step.value, ValueKind::Key | ValueKind::KeyPart);
         if self.steps.iter().any(|step| step.at == 0 && is_key(step)) {
             // The rows start with names, which may be anything.
             self.comment = None;
@@ -265,18 +279,18 @@ impl DelimitedLines {
     /// Whether the first line names the columns: it has no number where each row has one, and no
     /// operation.
     fn is_header(&self, words: &[&[u8]]) -> bool {
-        let word = |step: &Step| words.get(step.at).copied().unwrap_or_default();
+        let word = |step: &ColumnStep| words.get(step.at).copied().unwrap_or_default();
         let is_number =
             |word: &[u8]| word.first().is_none_or(|b| b.is_ascii_digit() || b".-+".contains(b));
         let mut numbers = self.steps.iter().filter(|step| step.is_number()).peekable();
-        let mut ops = self.steps.iter().filter(|step| step.value == Value::Word);
+        let mut ops = self.steps.iter().filter(|step| step.value == ValueKind::Word);
         numbers.peek().is_some()
             && !numbers.any(|step| is_number(word(step)))
             && !ops.any(|step| self.about.meaning(word(step)).is_some())
     }
 
     /// Finds the columns, by the names in the header where they have some.
-    fn find(&mut self, header: &[&[u8]]) -> Result<(), Bad> {
+    fn find(&mut self, header: &[&[u8]]) -> Result<(), EntryError> {
         let bare =
             |word: &[u8]| String::from_utf8_lossy(word).trim().trim_matches('"').to_lowercase();
         let names: Vec<String> = header.iter().map(|word| bare(word)).collect();
@@ -286,15 +300,15 @@ impl DelimitedLines {
         for column in &self.about.columns.columns {
             for part in &column.parts {
                 let found = part.iter().find_map(|at| match at {
-                    At::Number(number) => Some(*number),
-                    At::Name(name) => position(name),
+                    ColumnRef::Number(number) => Some(*number),
+                    ColumnRef::Name(name) => position(name),
                 });
                 let Some(at) = found else {
                     if column.optional {
                         continue;
                     }
                     let line = header.join(&b' ');
-                    return Err(Bad::named(
+                    return Err(EntryError::named(
                         "header",
                         &line,
                         format!("a column named {}", names_of(part)),
@@ -302,15 +316,15 @@ impl DelimitedLines {
                 };
                 // Times of requests are in the unit of the time stamps, unless the description has
                 // another.
-                let is_time = matches!(column.role, Role::Time | Role::Latency)
-                    && Some(column.unit) == self.about.columns.unit(Role::Time);
+                let is_time = matches!(column.role, ColumnRole::Time | ColumnRole::Latency)
+                    && Some(column.unit) == self.about.columns.unit(ColumnRole::Time);
                 let unit = match self.time_unit {
                     Some(unit) if is_time => unit.0,
                     _ => column.unit,
                 };
                 let value = self.value(column.role, column.parts.len() > 1);
                 let shifted = ragged.is_some_and(|ragged| at > ragged);
-                steps.push(Step { at, value, unit, shifted });
+                steps.push(ColumnStep { at, value, unit, shifted });
             }
         }
         steps.sort_by_key(|step| step.at);
@@ -320,26 +334,26 @@ impl DelimitedLines {
     }
 
     /// How a column of `role` is read.
-    fn value(&self, role: Role, joined: bool) -> Value {
+    fn value(&self, role: ColumnRole, joined: bool) -> ValueKind {
         match role {
-            Role::Time if self.whole_times => Value::WholeTime,
-            Role::Time => Value::Time,
-            Role::Latency if self.whole_times => Value::WholeLatency,
-            Role::Latency => Value::Latency,
-            Role::Op => self.about.read_flag.map_or(Value::Word, Value::Flags),
-            Role::Offset => Value::Offset,
-            Role::Size => Value::Size,
-            Role::Repeat => Value::Repeat,
-            Role::Key if joined => Value::KeyPart,
-            Role::Key => Value::Key,
-            Role::Device if joined => Value::DevicePart,
-            Role::Device if self.about.numbered_devices => Value::DeviceNumber,
-            Role::Device => Value::Device,
+            ColumnRole::Time if self.whole_times => ValueKind::WholeTime,
+            ColumnRole::Time => ValueKind::Time,
+            ColumnRole::Latency if self.whole_times => ValueKind::WholeLatency,
+            ColumnRole::Latency => ValueKind::Latency,
+            ColumnRole::Op => self.about.read_flag.map_or(ValueKind::Word, ValueKind::Flags),
+            ColumnRole::Offset => ValueKind::Offset,
+            ColumnRole::Size => ValueKind::Size,
+            ColumnRole::Repeat => ValueKind::Repeat,
+            ColumnRole::Key if joined => ValueKind::KeyPart,
+            ColumnRole::Key => ValueKind::Key,
+            ColumnRole::Device if joined => ValueKind::DevicePart,
+            ColumnRole::Device if self.about.numbered_devices => ValueKind::DeviceNumber,
+            ColumnRole::Device => ValueKind::Device,
         }
     }
 
     #[inline]
-    fn columns<const SEP: u8>(&mut self, line: &[u8]) -> Result<Read, Bad> {
+    fn columns<const SEP: u8>(&mut self, line: &[u8]) -> Result<ParsedLine, EntryError> {
         // Columns more than the header has: blanks within one of them.
         let shift = match self.header {
             0 => 0,
@@ -350,7 +364,7 @@ impl DelimitedLines {
         let mut next = 0;
         match self.values(&mut fields, shift, &mut next, &mut row) {
             Ok(true) => {}
-            Ok(false) => return Ok(Read::Other),
+            Ok(false) => return Ok(ParsedLine::Other),
             Err(bad) => return Err(bad.in_column(next - 1)),
         }
         if let Some((least, most)) = self.about.widths {
@@ -366,7 +380,7 @@ impl DelimitedLines {
             let latency = row.latency.unwrap_or(Ns::ZERO).0;
             row.time = row.time.saturating_sub(latency);
         }
-        Ok(Read::Row(row))
+        Ok(ParsedLine::Row(row))
     }
 
     /// Reads the values of a line; false where its operation moves no data. Counts the columns that
@@ -378,7 +392,7 @@ impl DelimitedLines {
         shift: usize,
         next: &mut usize,
         row: &mut Row,
-    ) -> Result<bool, Bad> {
+    ) -> Result<bool, EntryError> {
         let mut size = None;
         for step in &self.steps {
             let at = step.at + if step.shifted { shift } else { 0 };
@@ -388,42 +402,42 @@ impl DelimitedLines {
             }
             *next += 1;
             match step.value {
-                Value::Time => row.time = fields.time("time", Ns(step.unit))?,
-                Value::WholeTime => row.time = in_ns(fields.number("time")?, step.unit)?,
-                Value::Latency => {
+                ValueKind::Time => row.time = fields.time("time", Ns(step.unit))?,
+                ValueKind::WholeTime => row.time = in_ns(fields.number("time")?, step.unit)?,
+                ValueKind::Latency => {
                     row.latency = latency::<SEP>(fields.text(), step.unit, self.about.completed)?;
                 }
-                Value::WholeLatency => {
+                ValueKind::WholeLatency => {
                     row.latency = Some(Ns(in_ns(fields.number("latency")?, step.unit)?));
                 }
-                Value::Word => {
+                ValueKind::Word => {
                     let word = fields.text();
                     let meaning = match word {
                         [letter] => self.letters[usize::from(*letter)],
                         _ => self.about.meaning(word),
                     };
                     match meaning {
-                        Some(Meaning::Op(op)) => row.op = op,
+                        Some(OpMeaning::Op(op)) => row.op = op,
                         // Such a row may lack the columns that follow.
-                        Some(Meaning::Other) => return Ok(false),
+                        Some(OpMeaning::Other) => return Ok(false),
                         None => return Err(unknown_op(&self.about, word)),
                     }
                 }
-                Value::Flags(read) => {
+                ValueKind::Flags(read) => {
                     let is_read = flags(fields.text())? & read != 0;
                     row.op = if is_read { BlockOp::Read } else { BlockOp::Write };
                 }
-                Value::Offset => {
+                ValueKind::Offset => {
                     row.offset =
                         scaled(fields.amount("offset", self.about.notation)?, step.unit, "offset")?;
                 }
-                Value::Size => {
+                ValueKind::Size => {
                     let bytes =
                         scaled(fields.amount("size", self.about.notation)?, step.unit, "size")?;
                     size = Some(size.unwrap_or(0_u64).saturating_add(bytes));
                 }
-                Value::Repeat => row.repeat = repeat(fields)?,
-                Value::Key => {
+                ValueKind::Repeat => row.repeat = repeat(fields)?,
+                ValueKind::Key => {
                     let word = key(fields)?;
                     row.key = match number(word) {
                         Some(number) => number,
@@ -433,41 +447,41 @@ impl DelimitedLines {
                         }
                     };
                 }
-                Value::KeyPart => {
+                ValueKind::KeyPart => {
                     let word = key(fields)?;
                     row.hashed += 1;
                     row.key = hash_name(word.iter().copied())
                         ^ row.key.rotate_left(31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 }
-                Value::Device => row.device = self.devices.number_of(fields.text())?,
-                Value::DeviceNumber => row.device = fields.small("device")?,
-                Value::DevicePart => row.device = row.device << 20 | fields.small("device")?,
+                ValueKind::Device => row.device = self.devices.number_of(fields.text())?,
+                ValueKind::DeviceNumber => row.device = fields.small("device")?,
+                ValueKind::DevicePart => row.device = row.device << 20 | fields.small("device")?,
             }
         }
         // Without a column of sizes each request is one block.
         row.size = match size {
             Some(size) => size,
-            None => self.about.columns.unit(Role::Offset).unwrap_or(1),
+            None => self.about.columns.unit(ColumnRole::Offset).unwrap_or(1),
         };
         Ok(true)
     }
 }
 
-impl Step {
+impl ColumnStep {
     /// Whether its values are numbers in every row, so that a first line without any is a header.
     fn is_number(&self) -> bool {
         match self.value {
-            Value::Time
-            | Value::WholeTime
-            | Value::Latency
-            | Value::WholeLatency
-            | Value::Flags(_)
-            | Value::Offset
-            | Value::Size
-            | Value::Repeat
-            | Value::DeviceNumber
-            | Value::DevicePart => true,
-            Value::Word | Value::Key | Value::KeyPart | Value::Device => false,
+            ValueKind::Time
+            | ValueKind::WholeTime
+            | ValueKind::Latency
+            | ValueKind::WholeLatency
+            | ValueKind::Flags(_)
+            | ValueKind::Offset
+            | ValueKind::Size
+            | ValueKind::Repeat
+            | ValueKind::DeviceNumber
+            | ValueKind::DevicePart => true,
+            ValueKind::Word | ValueKind::Key | ValueKind::KeyPart | ValueKind::Device => false,
         }
     }
 }
@@ -493,10 +507,16 @@ impl Separator {
     }
 }
 
-impl Delimited {
+impl DelimitedFormat {
     /// The word of a line in the column of `role`, if that has a number.
-    pub(in crate::formats) fn word<'a>(&self, role: Role, line: &'a [u8]) -> Option<&'a [u8]> {
-        let At::Number(at) = self.columns.find(role)?.parts.first()?.first()? else { return None };
+    pub(in crate::formats) fn word<'a>(
+        &self,
+        role: ColumnRole,
+        line: &'a [u8],
+    ) -> Option<&'a [u8]> {
+        let ColumnRef::Number(at) = self.columns.find(role)?.parts.first()?.first()? else {
+            return None;
+        };
         let least = self.columns.least();
         let separator = self.separator.unwrap_or_else(|| Separator::of(line, least));
         separator.split(line).get(*at).copied()
@@ -504,7 +524,7 @@ impl Delimited {
 }
 
 /// What a line is.
-pub(in crate::formats) enum Read {
+pub(in crate::formats) enum ParsedLine {
     Row(Row),
     /// A comment or the header.
     NoRow,
@@ -533,24 +553,24 @@ fn number(word: &[u8]) -> Option<u64> {
 }
 
 #[inline]
-fn scaled(number: u64, unit: u64, field: &'static str) -> Result<u64, Bad> {
+fn scaled(number: u64, unit: u64, field: &'static str) -> Result<u64, EntryError> {
     number.checked_mul(unit).ok_or_else(|| too_large(number, unit, field))
 }
 
 #[cold]
-fn too_large(number: u64, unit: u64, field: &'static str) -> Bad {
+fn too_large(number: u64, unit: u64, field: &'static str) -> EntryError {
     let expected = format!("less than 2^64 bytes in units of {}", Bytes(unit));
-    Bad::named(field, number.to_string().as_bytes(), expected)
+    EntryError::named(field, number.to_string().as_bytes(), expected)
 }
 
 #[inline]
-fn in_ns(units: u64, unit: u64) -> Result<u64, Bad> {
-    let late = || Bad::field("time", units.to_string().as_bytes(), "a time below 584 years");
+fn in_ns(units: u64, unit: u64) -> Result<u64, EntryError> {
+    let late = || EntryError::field("time", units.to_string().as_bytes(), "a time below 584 years");
     units.checked_mul(unit).ok_or_else(late)
 }
 
 /// The time that a request took, which some rows do not have.
-fn latency<const SEP: u8>(word: &[u8], unit: u64, needed: bool) -> Result<Option<Ns>, Bad> {
+fn latency<const SEP: u8>(word: &[u8], unit: u64, needed: bool) -> Result<Option<Ns>, EntryError> {
     if !needed && (word.is_empty() || word == b"-") {
         return Ok(None);
     }
@@ -558,7 +578,7 @@ fn latency<const SEP: u8>(word: &[u8], unit: u64, needed: bool) -> Result<Option
 }
 
 #[inline]
-fn flags(word: &[u8]) -> Result<u32, Bad> {
+fn flags(word: &[u8]) -> Result<u32, EntryError> {
     let digits = word.strip_prefix(b"0x").or(word.strip_prefix(b"0X")).unwrap_or(word);
     let mut value = 0;
     for &digit in digits {
@@ -571,69 +591,69 @@ fn flags(word: &[u8]) -> Result<u32, Bad> {
 }
 
 #[cold]
-fn not_flags(word: &[u8]) -> Bad {
-    Bad::field("op", word, "flags: a hexadecimal number below 2^32")
+fn not_flags(word: &[u8]) -> EntryError {
+    EntryError::field("op", word, "flags: a hexadecimal number below 2^32")
 }
 
-fn repeat<const SEP: u8>(fields: &mut Fields<'_, SEP>) -> Result<u64, Bad> {
+fn repeat<const SEP: u8>(fields: &mut Fields<'_, SEP>) -> Result<u64, EntryError> {
     let repeat = fields.number("repeat")?;
     if repeat > MOST_REPEATS {
         let expected = "at most 2^20 requests a row";
-        return Err(Bad::field("repeat", repeat.to_string().as_bytes(), expected));
+        return Err(EntryError::field("repeat", repeat.to_string().as_bytes(), expected));
     }
     Ok(repeat)
 }
 
 #[inline]
-fn key<'a, const SEP: u8>(fields: &mut Fields<'a, SEP>) -> Result<&'a [u8], Bad> {
+fn key<'a, const SEP: u8>(fields: &mut Fields<'a, SEP>) -> Result<&'a [u8], EntryError> {
     match fields.text() {
-        [] => Err(Bad::field("key", b"", "a name or a number")),
+        [] => Err(EntryError::field("key", b"", "a name or a number")),
         word => Ok(word),
     }
 }
 
 #[cold]
-fn wrong_width(found: usize, least: usize, most: usize) -> Bad {
+fn wrong_width(found: usize, least: usize, most: usize) -> EntryError {
     let expected = match most {
         usize::MAX => format!("at least {least}"),
         most if most == least => format!("{least}"),
         most => format!("{least} to {most}"),
     };
-    Bad::named("number of columns", found.to_string().as_bytes(), expected)
+    EntryError::named("number of columns", found.to_string().as_bytes(), expected)
 }
 
 #[cold]
-fn unknown_op(about: &Delimited, word: &[u8]) -> Bad {
+fn unknown_op(about: &DelimitedFormat, word: &[u8]) -> EntryError {
     const SHOWN: usize = 8;
     let shown = about.words.iter().take(SHOWN).map(|(word, meaning)| match meaning {
         // Numbers mean different things in different formats.
-        Meaning::Op(op) if word.parse::<u64>().is_ok() => format!("{word} ({})", op.name()),
+        OpMeaning::Op(op) if word.parse::<u64>().is_ok() => format!("{word} ({})", op.name()),
         _ => word.clone(),
     });
     let shown: Vec<String> = shown.collect();
     let more = if about.words.len() > SHOWN { ", ..." } else { "" };
-    Bad::named("op", word, format!("one of {}{more}", shown.join(", ")))
+    EntryError::named("op", word, format!("one of {}{more}", shown.join(", ")))
 }
 
-fn names_of(part: &[At]) -> String {
+fn names_of(part: &[ColumnRef]) -> String {
     let names = part.iter().map(|at| match at {
-        At::Number(number) => (number + 1).to_string(),
-        At::Name(name) => format!("`{name}`"),
+        ColumnRef::Number(number) => (number + 1).to_string(),
+        ColumnRef::Name(name) => format!("`{name}`"),
     });
     names.collect::<Vec<_>>().join(" or ")
 }
 
-impl Lines for DelimitedLines {
+impl LineFormat for DelimitedLines {
     fn blank(&mut self) {
         self.pass();
     }
 
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
         match self.row(line)? {
-            Read::NoRow => {}
-            Read::Other => intake.other(),
-            Read::Row(row) => row.hand_out(intake)?,
+            ParsedLine::NoRow => {}
+            ParsedLine::Other => collector.other(),
+            ParsedLine::Row(row) => row.hand_out(collector)?,
         }
         Ok(())
     }

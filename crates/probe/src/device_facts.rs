@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// What is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum TargetKind {
     /// A regular file.
     File,
     /// A block device.
@@ -17,11 +17,11 @@ pub enum Kind {
 
 /// What a target is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Description {
+pub struct TargetDescription {
     /// Its name.
     pub path: PathBuf,
     /// A file or a device.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Bytes.
     #[serde(rename = "capacity_bytes")]
     pub capacity: u64,
@@ -40,14 +40,14 @@ pub struct Description {
 
 /// What sysfs tells of a block device.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Facts {
+pub(crate) struct DeviceFacts {
     pub device: Option<String>,
     pub rotational: Option<bool>,
     pub model: Option<String>,
     pub sector: Option<u64>,
 }
 
-impl Facts {
+impl DeviceFacts {
     /// Of the device of that number; nothing where the number is no device's (btrfs, network).
     pub fn of(number: u64) -> Self {
         Self::find(Path::new("/sys/dev/block"), number).unwrap_or_default()
@@ -96,12 +96,12 @@ mod tests {
         link("8:0", &disk);
         link("8:1", &disk.join("sda1"));
         for (minor, name) in [(0, "sda"), (1, "sda1")] {
-            let facts = Facts::find(folder.path(), makedev(8, minor)).unwrap();
+            let facts = DeviceFacts::find(folder.path(), makedev(8, minor)).unwrap();
             assert_eq!(facts.device.as_deref(), Some(name));
             assert_eq!(facts.rotational, Some(true));
             assert_eq!(facts.model.as_deref(), Some("ST1000DM003"));
             assert_eq!(facts.sector, Some(512));
         }
-        assert!(Facts::find(folder.path(), makedev(8, 2)).is_none());
+        assert!(DeviceFacts::find(folder.path(), makedev(8, 2)).is_none());
     }
 }

@@ -6,7 +6,7 @@
 //! taken before we wait for them. Not covered: children of a parent that ignores SIGCHLD, and of
 //! parents outside the tree.
 
-use crate::cgroup::Group;
+use crate::cgroup::CommandGroup;
 use gordon_units::{Bytes, Ns};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use std::fs;
 
 /// What the tree did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
+pub(crate) struct TreeTotals {
     pub(crate) cpu: Ns,
     pub(crate) read: Bytes,
     pub(crate) written: Bytes,
@@ -22,8 +22,8 @@ pub(crate) struct Totals {
 
 /// How the tree stands.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Reading {
-    pub(crate) totals: Totals,
+pub(crate) struct TreeReading {
+    pub(crate) totals: TreeTotals,
     pub(crate) resident: Bytes,
     pub(crate) processes: u32,
     /// Processes whose I/O we may not see.
@@ -31,20 +31,20 @@ pub(crate) struct Reading {
 }
 
 /// The tree below one process.
-pub(crate) struct Tree {
+pub(crate) struct ProcessTree {
     root: u32,
     /// Children we had before, which are none of the command's.
     others: BTreeSet<u32>,
     /// Of orphans we have waited for.
-    gone: Totals,
+    gone: TreeTotals,
     /// The most seen, so that a child caught between its end and its parent's wait does not make
     /// the sum run back.
-    most: Totals,
+    most: TreeTotals,
     tick: u64,
     page: u64,
 }
 
-impl Tree {
+impl ProcessTree {
     /// The children of this process now: none of the tree.
     pub(crate) fn others() -> BTreeSet<u32> {
         own_children().into_iter().collect()
@@ -54,15 +54,15 @@ impl Tree {
         Self {
             root,
             others,
-            gone: Totals::default(),
-            most: Totals::default(),
+            gone: TreeTotals::default(),
+            most: TreeTotals::default(),
             tick: 1_000_000_000 / rustix::param::clock_ticks_per_second(),
             page: rustix::param::page_size() as u64,
         }
     }
 
     /// Moves all processes into `group`: the first, and those it has started meanwhile.
-    pub(crate) fn enter(&self, group: &Group) -> std::io::Result<()> {
+    pub(crate) fn enter(&self, group: &CommandGroup) -> std::io::Result<()> {
         let mut moved = BTreeSet::new();
         loop {
             let new: Vec<u32> = self.walk().into_iter().filter(|pid| moved.insert(*pid)).collect();
@@ -75,16 +75,16 @@ impl Tree {
 
     /// Reads all processes. With `group`, it knows them; else the tree is walked. Resident pages
     /// are read where no group counts memory.
-    pub(crate) fn read(&mut self, group: Option<&Group>) -> Reading {
+    pub(crate) fn read(&mut self, group: Option<&CommandGroup>) -> TreeReading {
         self.reap();
-        let members = group.and_then(Group::members);
+        let members = group.and_then(CommandGroup::members);
         let wants_resident = group.is_none_or(|group| group.memory().is_none());
         let mut members = members.unwrap_or_else(|| self.walk());
         // As a zombie it is in no group, but still counts.
         if !members.contains(&self.root) {
             members.push(self.root);
         }
-        let mut reading = Reading { totals: self.gone, ..Reading::default() };
+        let mut reading = TreeReading { totals: self.gone, ..TreeReading::default() };
         for pid in members {
             let Some(stat) = stat(pid, self.tick) else { continue };
             reading.processes += u32::from(!stat.zombie);
@@ -183,22 +183,22 @@ fn parents() -> BTreeMap<u32, Vec<u32>> {
     parents
 }
 
-struct Stat {
+struct ProcessStat {
     zombie: bool,
     parent: u32,
     cpu: Ns,
 }
 
-fn stat(pid: u32, tick: u64) -> Option<Stat> {
+fn stat(pid: u32, tick: u64) -> Option<ProcessStat> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?, tick)
 }
 
 /// `pid (name) state parent ...`; the 12th to 15th behind the name are user and system time of the
 /// process and of the children it has waited for.
-fn parse_stat(text: &str, tick: u64) -> Option<Stat> {
+fn parse_stat(text: &str, tick: u64) -> Option<ProcessStat> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let times = fields.get(11..15)?.iter().map(|f| f.parse::<u64>().unwrap_or(0));
-    Some(Stat {
+    Some(ProcessStat {
         zombie: matches!(fields[0], "Z" | "X"),
         parent: fields[1].parse().ok()?,
         cpu: Ns(times.sum::<u64>() * tick),

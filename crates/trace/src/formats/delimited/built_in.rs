@@ -1,15 +1,15 @@
 //! The descriptions that are built in.
 
-use super::{Delimited, DescriptionFile, Detect, Plausible};
+use super::{DelimitedFormat, DescriptionFile, DetectMode, PlausibleLimits};
 use std::sync::{Arc, LazyLock};
 
 /// A format with a description of its own, by its place among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Described(u8);
+pub struct DescribedFormat(u8);
 
-struct Shipped {
+struct BuiltInFormat {
     file: DescriptionFile,
-    delimited: Arc<Delimited>,
+    delimited: Arc<DelimitedFormat>,
 }
 
 macro_rules! files {
@@ -43,20 +43,20 @@ files![
     "midas",
 ];
 
-static SHIPPED: LazyLock<Vec<Shipped>> = LazyLock::new(|| {
-    let shipped = FILES.iter().map(|text| {
+static BUILT_IN: LazyLock<Vec<BuiltInFormat>> = LazyLock::new(|| {
+    let built_in = FILES.iter().map(|text| {
         let file: DescriptionFile =
             toml::from_str(text).expect("a description that is built in is valid");
         let delimited = Arc::new(file.delimited().expect("its columns are valid"));
-        Shipped { file, delimited }
+        BuiltInFormat { file, delimited }
     });
-    shipped.collect()
+    built_in.collect()
 });
 
-impl Described {
+impl DescribedFormat {
     /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..).take(SHIPPED.len()).map(Self)
+        (0..).take(BUILT_IN.len()).map(Self)
     }
 
     /// The one of this name.
@@ -73,11 +73,11 @@ impl Described {
     }
 
     fn file(self) -> &'static DescriptionFile {
-        &SHIPPED[usize::from(self.0)].file
+        &BUILT_IN[usize::from(self.0)].file
     }
 
-    pub(in crate::formats) fn delimited(self) -> &'static Arc<Delimited> {
-        &SHIPPED[usize::from(self.0)].delimited
+    pub(in crate::formats) fn delimited(self) -> &'static Arc<DelimitedFormat> {
+        &BUILT_IN[usize::from(self.0)].delimited
     }
 
     /// Its name.
@@ -110,11 +110,11 @@ impl Described {
         self.file().decimal_times
     }
 
-    pub(in crate::formats) fn detect(self) -> Detect {
+    pub(in crate::formats) fn detect(self) -> DetectMode {
         self.file().detect
     }
 
-    pub(in crate::formats) fn plausible(self) -> Plausible {
+    pub(in crate::formats) fn plausible(self) -> PlausibleLimits {
         self.file().plausible
     }
 }
@@ -133,9 +133,9 @@ mod tests {
 
     #[test]
     fn each_file_describes_the_format_that_it_is_named_after() {
-        assert_eq!(Described::all().map(Described::name).collect::<Vec<_>>(), NAMES);
+        assert_eq!(DescribedFormat::all().map(DescribedFormat::name).collect::<Vec<_>>(), NAMES);
         for name in NAMES {
-            assert_eq!(Described::named(name).name(), *name);
+            assert_eq!(DescribedFormat::named(name).name(), *name);
         }
     }
 }

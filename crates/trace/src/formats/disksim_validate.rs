@@ -1,9 +1,9 @@
 //! DiskSim's validation traces.
 
-use super::error::Bad;
+use super::collector::{RawRequest, RequestCollector};
+use super::error::EntryError;
 use super::fields::{BLANK, Fields};
-use super::intake::{Intake, Raw};
-use super::source::Lines;
+use super::source::LineFormat;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
@@ -12,43 +12,47 @@ use gordon_units::Ns;
 /// The drive served one request at a time: each was issued its predecessor's gap after the
 /// predecessor's completion. Times of issue are therefore sums of the responses and gaps measured;
 /// a replay in closed loop uses the gaps alone.
-pub(super) struct Validate {
+pub(super) struct DisksimValidate {
     unit: Ns,
     clock: u64,
 }
 
-impl Validate {
+impl DisksimValidate {
     pub fn new(unit: Ns) -> Self {
         Self { unit, clock: 0 }
     }
 }
 
-impl Lines for Validate {
+impl LineFormat for DisksimValidate {
     #[inline]
-    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), Bad> {
+    fn line(&mut self, line: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
         let mut f = Fields::<BLANK>::new(line);
         let op = match f.word() {
             b"R" => BlockOp::Read,
             b"W" => BlockOp::Write,
-            other => return Err(Bad::field("type", other, "R or W")),
+            other => return Err(EntryError::field("type", other, "R or W")),
         };
         match f.word() {
             b"Hit" | b"Miss" => {}
-            other => return Err(Bad::field("cache", other, "Hit or Miss")),
+            other => return Err(EntryError::field("cache", other, "Hit or Miss")),
         }
         let offset = f.sectors("sector")?;
         let len = f.sectors("sectors")?;
         let response = f.time("response", self.unit)?;
         let gap = f.time("gap", self.unit)?;
         if !f.is_done() {
-            return Err(Bad::field("columns", f.rest(), "the end of the line"));
+            return Err(EntryError::field("columns", f.rest(), "the end of the line"));
         }
         let next = response.checked_add(gap).and_then(|t| self.clock.checked_add(t));
         let Some(next) = next else {
-            return Err(Bad::field("gap", b"times", "times that add up to less than 584 years"));
+            return Err(EntryError::field(
+                "gap",
+                b"times",
+                "times that add up to less than 584 years",
+            ));
         };
         let (latency, gap) = (Some(Ns(response)), Some(Ns(gap)));
-        intake.take(Raw {
+        collector.take(RawRequest {
             time: self.clock,
             op,
             device: 0,

@@ -3,7 +3,7 @@
 //! Its device is looked at, its ends are put on sectors, its time is counted from the first
 //! request's and held against the one before it.
 
-use super::error::{Bad, FormatError};
+use super::error::{EntryError, FormatError};
 use crate::model::BlockOp;
 use gordon_units::{Bytes, Ns};
 use std::cmp::{Ordering, Reverse};
@@ -19,7 +19,7 @@ const END: u64 = 1 << 62;
 
 /// One request of a block trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Io {
+pub struct TraceRequest {
     /// When it was issued, since the first request handed out.
     pub at: Ns,
     /// What it asks for.
@@ -70,10 +70,10 @@ impl FromStr for Order {
 
 /// What was read, and what was not handed out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct ReadCounts {
     /// Requests handed out.
     pub requests: u64,
-    /// Malformed lines or records that were skipped ([`Options::skip_bad`](super::Options)).
+    /// Malformed lines or records that were skipped ([`ReadOptions::skip_bad`](super::Options)).
     pub skipped: u64,
     /// Requests for other devices than the one asked for, and for virtual ones (our own format).
     pub other_devices: u64,
@@ -95,7 +95,7 @@ pub struct Counts {
     pub hashed_keys: u64,
 }
 
-impl Counts {
+impl ReadCounts {
     /// What was left out or changed, a line each, by the names of these fields. Of a format of
     /// `events`, entries of other kinds are its normal content.
     pub fn notes(&self, first_skipped: Option<&str>, events: bool) -> Vec<String> {
@@ -130,7 +130,7 @@ impl Counts {
 
 /// A request as the trace has it: bytes, and nanoseconds on a clock of the trace's own.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Raw {
+pub(super) struct RawRequest {
     pub time: u64,
     pub op: BlockOp,
     pub device: u32,
@@ -142,9 +142,9 @@ pub(super) struct Raw {
 }
 
 /// Takes requests and gathers those to hand out.
-pub(super) struct Intake {
-    pub out: Vec<Io>,
-    pub counts: Counts,
+pub(super) struct RequestCollector {
+    pub out: Vec<TraceRequest>,
+    pub counts: ReadCounts,
     device: Option<u32>,
     order: Order,
     exact: bool,
@@ -152,45 +152,45 @@ pub(super) struct Intake {
     base: Option<u64>,
     /// Time of the last one handed out.
     last: u64,
-    ahead: BinaryHeap<Reverse<Ahead>>,
+    reorder_heap: BinaryHeap<Reverse<ReorderEntry>>,
     sequence: u64,
 }
 
-struct Ahead {
+struct ReorderEntry {
     time: u64,
     sequence: u64,
-    io: Io,
+    io: TraceRequest,
 }
 
-impl Ord for Ahead {
+impl Ord for ReorderEntry {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.time, self.sequence).cmp(&(other.time, other.sequence))
     }
 }
-impl PartialOrd for Ahead {
+impl PartialOrd for ReorderEntry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
-impl PartialEq for Ahead {
+impl PartialEq for ReorderEntry {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
-impl Eq for Ahead {}
+impl Eq for ReorderEntry {}
 
-impl Intake {
+impl RequestCollector {
     /// With `exact`, requests are not extended to sectors.
     pub fn new(device: Option<u32>, order: Order, exact: bool) -> Self {
         Self {
             out: Vec::new(),
-            counts: Counts::default(),
+            counts: ReadCounts::default(),
             device,
             order,
             exact,
             base: None,
             last: 0,
-            ahead: BinaryHeap::new(),
+            reorder_heap: BinaryHeap::new(),
             sequence: 0,
         }
     }
@@ -199,7 +199,7 @@ impl Intake {
     /// 10 % of the rate (`formats_rate`).
     #[allow(clippy::inline_always)]
     #[inline(always)]
-    pub fn take(&mut self, raw: Raw) -> Result<(), Bad> {
+    pub fn take(&mut self, raw: RawRequest) -> Result<(), EntryError> {
         if self.device.is_some_and(|device| device != raw.device) {
             self.counts.other_devices += 1;
             return Ok(());
@@ -217,7 +217,7 @@ impl Intake {
             end = end.next_multiple_of(SECTOR);
             self.counts.extended += 1;
         }
-        let io = Io {
+        let io = TraceRequest {
             at: Ns::ZERO,
             op: raw.op,
             device: raw.device,
@@ -240,7 +240,7 @@ impl Intake {
     }
 
     #[inline]
-    fn hand_out(&mut self, time: u64, mut io: Io) -> Result<(), Bad> {
+    fn hand_out(&mut self, time: u64, mut io: TraceRequest) -> Result<(), EntryError> {
         let base = match self.base {
             Some(base) => base,
             None => {
@@ -262,37 +262,37 @@ impl Intake {
     }
 
     #[cold]
-    fn backwards(&self, time: u64, base: u64) -> Bad {
+    fn backwards(&self, time: u64, base: u64) -> EntryError {
         let hint = if self.order == Order::Sort {
             "--order clamp, which keeps the file's order"
         } else {
             "--order sort if only neighbours are out of order, or --order clamp, which keeps the \
              file's order"
         };
-        Bad::Backwards { by: Ns(self.last - time), last: Ns(self.last - base), hint }
+        EntryError::Backwards { by: Ns(self.last - time), last: Ns(self.last - base), hint }
     }
 
-    fn sort(&mut self, time: u64, io: Io) -> Result<(), Bad> {
+    fn sort(&mut self, time: u64, io: TraceRequest) -> Result<(), EntryError> {
         if let Some(base) = self.base
             && time < self.last
         {
             return Err(self.backwards(time, base));
         }
         self.sequence += 1;
-        self.ahead.push(Reverse(Ahead { time, sequence: self.sequence, io }));
-        if self.ahead.len() > WINDOW { self.release() } else { Ok(()) }
+        self.reorder_heap.push(Reverse(ReorderEntry { time, sequence: self.sequence, io }));
+        if self.reorder_heap.len() > WINDOW { self.release() } else { Ok(()) }
     }
 
-    fn release(&mut self) -> Result<(), Bad> {
-        match self.ahead.pop() {
+    fn release(&mut self) -> Result<(), EntryError> {
+        match self.reorder_heap.pop() {
             Some(Reverse(first)) => self.hand_out(first.time, first.io),
             None => Ok(()),
         }
     }
 
     /// Hands out what was held back for sorting.
-    pub fn finish(&mut self) -> Result<(), Bad> {
-        while !self.ahead.is_empty() {
+    pub fn finish(&mut self) -> Result<(), EntryError> {
+        while !self.reorder_heap.is_empty() {
             self.release()?;
         }
         Ok(())
@@ -300,7 +300,7 @@ impl Intake {
 }
 
 #[cold]
-fn too_far(raw: Raw) -> Bad {
+fn too_far(raw: RawRequest) -> EntryError {
     let found = format!("{} + {}", raw.offset, raw.len);
-    Bad::field("offset and length", found.as_bytes(), "an end within 2^62 bytes")
+    EntryError::field("offset and length", found.as_bytes(), "an end within 2^62 bytes")
 }

@@ -10,14 +10,14 @@ const PREFIX: &str = "gordon-";
 
 /// Process number and time of start, which together never come again, and a count within it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OwnName {
+pub(crate) struct OwnerTag {
     pid: u32,
     /// In clock ticks since boot.
     started: u64,
     serial: u32,
 }
 
-impl OwnName {
+impl OwnerTag {
     pub(crate) fn current() -> Self {
         static SERIAL: AtomicU32 = AtomicU32::new(0);
         let pid = std::process::id();
@@ -40,7 +40,7 @@ impl OwnName {
     }
 }
 
-impl fmt::Display for OwnName {
+impl fmt::Display for OwnerTag {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}-{}-{}", self.pid, self.started, self.serial)
     }
@@ -58,7 +58,7 @@ pub(crate) fn remove_stale(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        if name.to_str().and_then(OwnName::parse).is_some_and(|name| !name.is_alive()) {
+        if name.to_str().and_then(OwnerTag::parse).is_some_and(|name| !name.is_alive()) {
             let _ = fs::remove_dir(entry.path());
         }
     }
@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn only_what_the_dead_left_goes() {
         let dir = tempfile::tempdir().unwrap();
-        let alive = OwnName::current().to_string();
+        let alive = OwnerTag::current().to_string();
         let keep = [alive.as_str(), "gordon", "gordon-x-1-0", "other-1-1-0"];
         let reused = format!("gordon-{}-1-0", std::process::id());
         for name in keep.iter().copied().chain(["gordon-4194999-5-0", &reused]) {

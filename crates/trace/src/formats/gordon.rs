@@ -3,16 +3,16 @@
 //! Requests to virtual devices (loop, device mapper, RAID) show again in the devices below and are
 //! left out, unless one is asked for by its number.
 
-use super::error::{FormatError, Place};
-use super::intake::{Intake, Raw};
-use super::source::Source;
-use super::{Format, Skip};
+use super::collector::{RawRequest, RequestCollector};
+use super::error::{FilePosition, FormatError};
+use super::source::RequestSource;
+use super::{Format, SkippedEntries};
 use crate::model::BlockIo;
 use crate::read::{BlockReader, Trace};
 use std::path::{Path, PathBuf};
 
 /// Reads the block log.
-pub(super) struct Own {
+pub(super) struct GordonSource {
     reader: BlockReader,
     batch: Vec<BlockIo>,
     left_out: Vec<u32>,
@@ -20,7 +20,7 @@ pub(super) struct Own {
     number: u64,
 }
 
-impl Own {
+impl GordonSource {
     pub fn open(path: &Path, device: Option<u32>) -> Result<Self, FormatError> {
         if path.is_file() {
             let (reader, path) = (BlockReader::file(path)?, path.to_owned());
@@ -35,21 +35,21 @@ impl Own {
     }
 }
 
-impl Source for Own {
+impl RequestSource for GordonSource {
     fn fill(
         &mut self,
-        intake: &mut Intake,
-        skip: &mut Skip,
+        collector: &mut RequestCollector,
+        skip: &mut SkippedEntries,
         _want: usize,
     ) -> Result<bool, FormatError> {
         let more = self.reader.next_batch(&mut self.batch)?;
         for io in &self.batch {
             self.number += 1;
             if self.left_out.contains(&io.device) {
-                intake.counts.other_devices += 1;
+                collector.counts.other_devices += 1;
                 continue;
             }
-            let raw = Raw {
+            let raw = RawRequest {
                 time: io.at.0,
                 op: io.op,
                 device: io.device,
@@ -60,9 +60,9 @@ impl Source for Own {
                 // 0 where the trace has none.
                 pid: (io.pid != 0).then_some(io.pid),
             };
-            if let Err(bad) = intake.take(raw) {
-                let found = Place::Record(self.number, 0);
-                skip.bad(&self.path, found, Format::Gordon, bad, intake)?;
+            if let Err(bad) = collector.take(raw) {
+                let found = FilePosition::Record(self.number, 0);
+                skip.bad(&self.path, found, Format::Gordon, bad, collector)?;
             }
         }
         Ok(more)

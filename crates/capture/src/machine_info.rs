@@ -1,20 +1,20 @@
 //! What the machine is.
 
-use crate::system::Counted;
-use gordon_trace::{Disk, Interface, Machine};
+use crate::machine_counters::CountedInterfaces;
+use gordon_trace::{DiskInfo, InterfaceInfo, MachineInfo};
 use gordon_units::Bytes;
 use std::fs;
 use std::path::Path;
 
 /// Describes the machine seen under `root` (`/` but in tests). What is not told stays empty.
-pub(crate) fn machine(root: &Path) -> Machine {
+pub(crate) fn machine_info(root: &Path) -> MachineInfo {
     let read = |file: &str| fs::read_to_string(root.join(file)).unwrap_or_default();
     let cpuinfo = read("proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':'));
     let cores = read("proc/stat").lines().filter(|l| l.starts_with("cpu")).count();
     let meminfo = read("proc/meminfo");
     let kib = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
-    Machine {
+    MachineInfo {
         cpu_model: model.map_or(String::new(), |(_, name)| name.trim().to_owned()),
         // One line is the sum of all.
         cores: u32::try_from(cores.saturating_sub(1)).unwrap_or(0),
@@ -25,14 +25,14 @@ pub(crate) fn machine(root: &Path) -> Machine {
     }
 }
 
-fn disks(root: &Path) -> Vec<Disk> {
-    let mut disks: Vec<Disk> =
+fn disks(root: &Path) -> Vec<DiskInfo> {
+    let mut disks: Vec<DiskInfo> =
         names(&root.join("sys/block")).iter().filter_map(|name| disk(root, name)).collect();
     disks.sort_by_key(|d| d.device);
     disks
 }
 
-fn disk(root: &Path, name: &str) -> Option<Disk> {
+fn disk(root: &Path, name: &str) -> Option<DiskInfo> {
     let dir = root.join("sys/block").join(name);
     let read = |file: &str| fs::read_to_string(dir.join(file)).ok().map(|t| t.trim().to_owned());
     let sectors: u64 = read("size")?.parse().ok()?;
@@ -40,7 +40,7 @@ fn disk(root: &Path, name: &str) -> Option<Disk> {
     let (major, minor) = dev.split_once(':')?;
     let (major, minor): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
     let path = fs::canonicalize(&dir).ok()?;
-    (sectors > 0).then(|| Disk {
+    (sectors > 0).then(|| DiskInfo {
         name: name.replace('!', "/"),
         device: major << 20 | minor,
         major,
@@ -51,15 +51,15 @@ fn disk(root: &Path, name: &str) -> Option<Disk> {
     })
 }
 
-fn interfaces(root: &Path) -> Vec<Interface> {
+fn interfaces(root: &Path) -> Vec<InterfaceInfo> {
     let net = root.join("sys/class/net");
-    let mut counted = Counted::new(root);
+    let mut counted = CountedInterfaces::new(root);
     let interface = |name: String| {
         let speed = fs::read_to_string(net.join(&name).join("speed")).ok();
         // -1: it does not know.
         let megabits = speed.and_then(|text| text.trim().parse().ok());
         let counted = counted.is_counted(&name);
-        Interface { name, megabits, counted }
+        InterfaceInfo { name, megabits, counted }
     };
     names(&net).into_iter().filter(|name| name != "lo").map(interface).collect()
 }
@@ -103,7 +103,7 @@ mod tests {
         write("sys/class/net/eth0/speed", "1000\n");
         write("sys/class/net/tun0/speed", "-1\n");
         write("sys/class/net/lo/mtu", "65536\n");
-        let found = machine(dir.path());
+        let found = machine_info(dir.path());
         assert_eq!((found.cpu_model.as_str(), found.cores), ("Atom (TM) 330", 2));
         assert_eq!((found.memory, found.kernel.as_str()), (Bytes(2 << 20), "6.1.0"));
         let disks: Vec<_> = found.disks.iter().map(|d| (d.name.as_str(), d.is_virtual)).collect();
@@ -114,6 +114,6 @@ mod tests {
         );
         let nets: Vec<_> = found.interfaces.iter().map(|i| (i.name.as_str(), i.megabits)).collect();
         assert_eq!(nets, [("eth0", Some(1000)), ("tun0", None)]);
-        assert_eq!(machine(Path::new("/nonexistent")), Machine::default());
+        assert_eq!(machine_info(Path::new("/nonexistent")), MachineInfo::default());
     }
 }

@@ -1,8 +1,8 @@
 //! What an input is read as: its format, how that was chosen, and the units of its columns.
 
-use super::delimited::Role;
-use super::detect::Detected;
-use super::{Delimited, Options};
+use super::delimited::ColumnRole;
+use super::detect::DetectedFormat;
+use super::{DelimitedFormat, ReadOptions};
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::fmt;
@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// How the format of an input was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Chosen {
+pub enum FormatChoice {
     /// The user named it.
     #[serde(rename = "--format")]
     Format,
@@ -25,7 +25,7 @@ pub enum Chosen {
     Content,
 }
 
-impl fmt::Display for Chosen {
+impl fmt::Display for FormatChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Format => "named by --format",
@@ -44,7 +44,7 @@ pub struct InputNote {
     /// The name of its format.
     pub format: &'static str,
     /// How the format was chosen.
-    pub chosen_by: Chosen,
+    pub chosen_by: FormatChoice,
     /// The unit of its times; none where it has no times.
     pub time_unit_ns: Option<u64>,
     /// The unit of its addresses; none of objects.
@@ -62,15 +62,20 @@ pub struct InputNote {
 }
 
 impl InputNote {
-    pub(super) fn new(path: &Path, detected: &Detected, options: &Options, objects: bool) -> Self {
+    pub(super) fn new(
+        path: &Path,
+        detected: &DetectedFormat,
+        options: &ReadOptions,
+        objects: bool,
+    ) -> Self {
         let format = detected.format;
         let description = format.delimited(options);
         let delimited = description.as_deref();
-        let unit = |role| delimited.and_then(|d: &Delimited| d.columns.unit(role));
+        let unit = |role| delimited.and_then(|d: &DelimitedFormat| d.columns.unit(role));
         let (time, address, size) = match delimited {
             Some(_) => {
-                let address = unit(Role::Offset);
-                (unit(Role::Time), address, unit(Role::Size).or(address))
+                let address = unit(ColumnRole::Offset);
+                (unit(ColumnRole::Time), address, unit(ColumnRole::Size).or(address))
             }
             None => {
                 let (address, size) = format.units();
@@ -87,7 +92,7 @@ impl InputNote {
             address_unit_bytes: address.filter(|_| !objects),
             size_unit_bytes: size,
             columns: delimited.map(|d| d.columns.to_string()),
-            operations: delimited.and_then(Delimited::numbers),
+            operations: delimited.and_then(DelimitedFormat::numbers),
             doubts: detected.doubts.clone(),
             summary: String::new(),
         };

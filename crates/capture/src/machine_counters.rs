@@ -10,12 +10,12 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 /// A file read again and again.
-pub(crate) struct Reread {
+pub(crate) struct ProcFile {
     file: File,
     buffer: Vec<u8>,
 }
 
-impl Reread {
+impl ProcFile {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         Ok(Self { file: File::open(path)?, buffer: vec![0; 4096] })
     }
@@ -38,47 +38,47 @@ impl Reread {
 }
 
 /// Where core frequencies come from.
-enum Clock {
+enum FrequencySource {
     /// A file per core, in kHz.
-    Cpufreq(Vec<Reread>),
+    Cpufreq(Vec<ProcFile>),
     /// /proc/cpuinfo.
-    Cpuinfo(Reread),
+    Cpuinfo(ProcFile),
     Unknown,
 }
 
 /// The machine's counters.
-pub(crate) struct System {
+pub(crate) struct MachineCounters {
     root: PathBuf,
-    stat: Reread,
-    meminfo: Reread,
-    diskstats: Reread,
-    net: Option<Reread>,
-    clock: Clock,
+    stat: ProcFile,
+    meminfo: ProcFile,
+    diskstats: ProcFile,
+    net: Option<ProcFile>,
+    clock: FrequencySource,
     /// The last look at the clocks: they cost the most, and once a second is enough.
     clock_at: Option<Ns>,
     mhz: Vec<u32>,
     /// Whether a block device is a whole disk, by number.
     whole: BTreeMap<u32, bool>,
-    counted: Counted,
+    counted: CountedInterfaces,
     tick: u64,
     /// Totals when the trace started.
     base: Sample,
 }
 
-impl System {
+impl MachineCounters {
     /// Opens the files under `root` (`/` but in tests). Only network and clocks may be missing.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
-        let open = |file: &str| Reread::open(&root.join(file));
+        let open = |file: &str| ProcFile::open(&root.join(file));
         Ok(Self {
             stat: open("proc/stat")?,
             meminfo: open("proc/meminfo")?,
             diskstats: open("proc/diskstats")?,
             net: open("proc/self/net/dev").ok(),
-            clock: Clock::open(root),
+            clock: FrequencySource::open(root),
             clock_at: None,
             mhz: Vec::new(),
             whole: BTreeMap::new(),
-            counted: Counted::new(root),
+            counted: CountedInterfaces::new(root),
             tick: 1_000_000_000 / rustix::param::clock_ticks_per_second(),
             base: Sample::default(),
             root: root.to_owned(),
@@ -92,9 +92,9 @@ impl System {
     /// How frequencies are known, if they are.
     pub(crate) fn clock(&self) -> Option<&'static str> {
         match self.clock {
-            Clock::Cpufreq(_) => Some("cpufreq scaling_cur_freq, at most once a second"),
-            Clock::Cpuinfo(_) => Some("/proc/cpuinfo, at most once a second"),
-            Clock::Unknown => None,
+            FrequencySource::Cpufreq(_) => Some("cpufreq scaling_cur_freq, at most once a second"),
+            FrequencySource::Cpuinfo(_) => Some("/proc/cpuinfo, at most once a second"),
+            FrequencySource::Unknown => None,
         }
     }
 
@@ -137,17 +137,17 @@ impl System {
     }
 }
 
-impl Clock {
+impl FrequencySource {
     fn open(root: &Path) -> Self {
         let cores = (0..).map_while(|core| {
             let file = format!("sys/devices/system/cpu/cpu{core}/cpufreq/scaling_cur_freq");
-            Reread::open(&root.join(file)).ok()
+            ProcFile::open(&root.join(file)).ok()
         });
-        let cores: Vec<Reread> = cores.collect();
+        let cores: Vec<ProcFile> = cores.collect();
         if !cores.is_empty() {
             return Self::Cpufreq(cores);
         }
-        match Reread::open(&root.join("proc/cpuinfo")) {
+        match ProcFile::open(&root.join("proc/cpuinfo")) {
             Ok(mut file) => match file.read().map(cpuinfo_mhz) {
                 Ok(mhz) if !mhz.is_empty() => Self::Cpuinfo(file),
                 _ => Self::Unknown,
@@ -184,13 +184,13 @@ fn cpuinfo_mhz(text: &str) -> Vec<u32> {
 
 /// Which network interfaces are counted: those with a device behind them, else all but the
 /// loop-back; a bridge would count the bytes of its members again.
-pub(crate) struct Counted {
+pub(crate) struct CountedInterfaces {
     net: PathBuf,
     any_device: bool,
     known: BTreeMap<String, bool>,
 }
 
-impl Counted {
+impl CountedInterfaces {
     pub(crate) fn new(root: &Path) -> Self {
         let net = root.join("sys/class/net");
         let names = fs::read_dir(&net).into_iter().flatten().flatten();
@@ -352,7 +352,7 @@ mod tests {
         fs::create_dir_all(net.join("br0")).unwrap();
         fs::create_dir_all(net.join("eth0")).unwrap();
         let sum = |dir: &Path| {
-            let mut counted = Counted::new(dir);
+            let mut counted = CountedInterfaces::new(dir);
             network(NET, |name| counted.is_counted(name))
         };
         assert_eq!(sum(dir.path()), [502_696_571, 18_407, 1_168_332, 11_128]);
@@ -367,14 +367,17 @@ mod tests {
         let cpuinfo = "processor : 0\ncpu MHz\t\t: 2300.512\nprocessor : 1\ncpu MHz\t\t: 800.000\n";
         fs::write(dir.path().join("proc/cpuinfo"), cpuinfo).unwrap();
         let mut mhz = Vec::new();
-        Clock::open(dir.path()).read(&mut mhz);
+        FrequencySource::open(dir.path()).read(&mut mhz);
         assert_eq!(mhz, [2300, 800]);
         let cpufreq = dir.path().join("sys/devices/system/cpu/cpu0/cpufreq");
         fs::create_dir_all(&cpufreq).unwrap();
         fs::write(cpufreq.join("scaling_cur_freq"), "1900000\n").unwrap();
-        Clock::open(dir.path()).read(&mut mhz);
+        FrequencySource::open(dir.path()).read(&mut mhz);
         assert_eq!(mhz, [1900]);
-        assert!(matches!(Clock::open(Path::new("/nonexistent")), Clock::Unknown));
+        assert!(matches!(
+            FrequencySource::open(Path::new("/nonexistent")),
+            FrequencySource::Unknown
+        ));
     }
 
     #[test]
@@ -386,7 +389,7 @@ mod tests {
         write("stat", STAT);
         write("meminfo", "MemTotal: 10 kB\nMemAvailable: 4 kB\n");
         write("diskstats", DISKSTATS);
-        let mut system = System::open(dir.path()).unwrap();
+        let mut system = MachineCounters::open(dir.path()).unwrap();
         assert!(!system.has_network() && system.clock().is_none());
         system.start(Ns(5)).unwrap();
         write("stat", &STAT.replace("cpu2 5", "cpu2 6"));
