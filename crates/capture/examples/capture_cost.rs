@@ -1,8 +1,8 @@
-//! What capture costs: a job that burns CPU and does many small reads and writes past the page
-//! cache, with and without capture.
+//! Measures the cost of capture with a job that burns CPU and does many small direct reads and
+//! writes, with and without capture.
 //!
-//! `cargo run --release -p gordon-capture --example capture_cost [SECONDS]`; as root, for the block
-//! log. It works in the current folder, which should be on a real disk.
+//! Usage: `cargo run --release -p gordon-capture --example capture_cost [SECONDS]`, as root for the
+//! block log. It works in the current folder, which should be on a real disk.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
 use gordon_capture::{CaptureError, CaptureOptions, NoObserver, record};
@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// Readers of 512 bytes at a time, one CPU burner, and a writer, each for the same number of turns.
+/// The shell script of the job: two readers of 512 bytes at a time, each of which reads the file
+/// `turns` times, and a writer of blocks of 4 KiB.
 fn job(dir: &Path, turns: u32) -> String {
     format!(
         "cd {}; one() {{ i=0; while [ $i -lt {turns} ]; do \

@@ -1,11 +1,13 @@
-//! A control group of the command's own: its CPU time, memory and members without looking at each
-//! process, and a limit on its memory. Not its I/O: where `io.stat` counts at all, it charges
-//! buffered writes late, and not on every file system.
+//! A control group for the traced command. It gives the CPU time, the memory and the processes of
+//! the command without a read per process, and can limit its memory. Its I/O counters are not used:
+//! `io.stat` is not always available, charges buffered writes late, and does not cover every file
+//! system.
 //!
-//! Three file systems may be there: version 2 with all controllers, version 2 without any (CPU
-//! time and members only), and version 1 with a hierarchy per controller. Each value is taken from
-//! the first that has it. A version 2 child gets a controller only if its parent hands it on, so
-//! the nearest ancestor that hands on the memory controller is asked first.
+//! A machine may have three kinds of control groups: version 2 with all controllers, version 2
+//! without controllers (CPU time and processes only), and version 1 with a hierarchy per
+//! controller. Each value comes from the first kind that has it. A child in version 2 has a
+//! controller only if its parent delegates it, so the nearest ancestor that delegates the memory
+//! controller is tried first.
 
 use crate::owner_tag::{self, OwnerTag};
 use gordon_units::{Bytes, Ns};
@@ -14,7 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where control groups are mounted and which of them is ours.
+/// The mounted hierarchies of control groups, and the group of this process in each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hierarchies {
     v2: Option<Hierarchy>,
@@ -22,7 +24,7 @@ pub(crate) struct Hierarchies {
     memory: Option<Hierarchy>,
 }
 
-/// One hierarchy: its mount point, and our group within it.
+/// A hierarchy: its mount point, and the group of this process relative to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hierarchy {
     mount: PathBuf,
@@ -30,7 +32,7 @@ struct Hierarchy {
 }
 
 impl Hierarchies {
-    /// Of this process, as seen under `root` (`/` but in tests).
+    /// Finds the hierarchies of this process under `root`, which is `/` except in tests.
     pub(crate) fn find(root: &Path) -> Self {
         let read = |file| fs::read_to_string(root.join(file)).unwrap_or_default();
         Self::parse(&read("proc/self/mountinfo"), &read("proc/self/cgroup"), root)
@@ -39,7 +41,7 @@ impl Hierarchies {
     fn parse(mounts: &str, groups: &str, root: &Path) -> Self {
         let mut found = Self::default();
         for line in mounts.lines() {
-            // 36 35 98:0 /root /mount options - type source super-options
+            // Format: 36 35 98:0 /root /mount options - type source super-options
             let Some((left, right)) = line.split_once(" - ") else { continue };
             let left: Vec<&str> = left.split(' ').collect();
             let right: Vec<&str> = right.split(' ').collect();
@@ -56,14 +58,15 @@ impl Hierarchies {
                 if !controller.is_empty() && !has(controller) {
                     continue;
                 }
-                // 5:cpu,cpuacct:/path, of version 2 0::/path
+                // Format: 5:cpu,cpuacct:/path; in version 2: 0::/path
                 let path = groups.lines().find_map(|line| {
                     let (_, rest) = line.split_once(':')?;
                     let (controllers, path) = rest.split_once(':')?;
                     controllers.split(',').any(|c| c == controller).then_some(path)
                 });
                 let Some(path) = path else { continue };
-                // What is mounted may be a group below the root: then ours lies within it.
+                // The mount may start at a group below the root of the hierarchy. Our group is
+                // below it.
                 let own_group = Path::new(path).strip_prefix(base).unwrap_or(Path::new(""));
                 let mount = root.join(mount.trim_start_matches('/'));
                 place.get_or_insert(Hierarchy { mount, own_group: own_group.to_owned() });
@@ -74,12 +77,12 @@ impl Hierarchies {
 }
 
 impl Hierarchy {
-    /// Groups a child may be made in: ours, and those around it.
+    /// The groups in which a child may be created: ours and its ancestors.
     fn parents(&self) -> Vec<PathBuf> {
         self.own_group.ancestors().map(|path| self.mount.join(path)).collect()
     }
 
-    /// The same in the order in which a version 2 child is tried.
+    /// The same groups, in the order in which version 2 tries them.
     fn parents_v2(&self) -> Vec<PathBuf> {
         let mut parents = self.parents();
         parents.sort_by_key(|dir| {
@@ -90,7 +93,7 @@ impl Hierarchy {
     }
 }
 
-/// A folder of a control group file system, removed when dropped.
+/// A group that is removed when this value is dropped.
 #[derive(Debug)]
 struct GroupDir(PathBuf);
 
@@ -119,8 +122,8 @@ impl GroupDir {
 
 impl Drop for GroupDir {
     fn drop(&mut self) {
-        // Refused while processes are left in it; the next capture removes it then. One that has
-        // just ended keeps it busy for a moment.
+        // The kernel refuses while the group has processes; then the next capture removes it. A
+        // process that has just ended keeps the group busy for a moment.
         for _ in 0..50 {
             let left = self.read("cgroup.procs").unwrap_or_default();
             match fs::remove_dir(&self.0) {
@@ -133,7 +136,7 @@ impl Drop for GroupDir {
     }
 }
 
-/// The command's control group.
+/// The control groups of the traced command.
 #[derive(Debug, Default)]
 pub(crate) struct CommandGroup {
     v2: Option<GroupDir>,
@@ -142,7 +145,7 @@ pub(crate) struct CommandGroup {
 }
 
 impl CommandGroup {
-    /// Makes the groups that can be made. The texts say which cannot, and why.
+    /// Creates the groups that can be created. Returns the reasons for those that cannot.
     pub(crate) fn create(hierarchies: &Hierarchies) -> (Self, Vec<String>) {
         let name = OwnerTag::current().to_string();
         let mut group = Self::default();
@@ -177,11 +180,11 @@ impl CommandGroup {
         self.all().next().is_none()
     }
 
-    /// Moves a process in. Those it starts from then on are in too.
+    /// Moves a process into the groups. Processes that it starts later are in them as well.
     pub(crate) fn add(&self, pid: u32) -> io::Result<()> {
         self.all().try_for_each(|dir| {
             match fs::write(dir.0.join("cgroup.procs"), pid.to_string()) {
-                // It has ended meanwhile.
+                // The process has ended.
                 Err(e) if e.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
                     Ok(())
                 }
@@ -190,13 +193,13 @@ impl CommandGroup {
         })
     }
 
-    /// The processes in it.
+    /// The processes in the group; `None` if there is no group, or it cannot be read.
     pub(crate) fn members(&self) -> Option<Vec<u32>> {
         let text = self.all().next()?.read("cgroup.procs")?;
         Some(text.lines().filter_map(|line| line.parse().ok()).collect())
     }
 
-    /// CPU time used in it.
+    /// CPU time used by the group.
     pub(crate) fn cpu(&self) -> Option<Ns> {
         let v2 =
             |dir: &GroupDir| keyed(&dir.read("cpu.stat")?, "usage_usec").map(|us| Ns(us * 1000));
@@ -204,7 +207,7 @@ impl CommandGroup {
         self.v2.as_ref().and_then(v2).or_else(|| self.cpuacct.as_ref().and_then(v1))
     }
 
-    /// Memory charged to it.
+    /// Memory charged to the group.
     pub(crate) fn memory(&self) -> Option<Bytes> {
         let v2 = |dir: &GroupDir| dir.number("memory.current");
         let v1 = |dir: &GroupDir| dir.number("memory.usage_in_bytes");
@@ -212,20 +215,20 @@ impl CommandGroup {
         found.or_else(|| self.memory.as_ref().and_then(v1)).map(Bytes)
     }
 
-    /// Where its CPU time comes from.
+    /// Source of the CPU time, for the manifest.
     pub(crate) fn cpu_source(&self) -> Option<&'static str> {
         let file = if self.v2.is_some() { "cgroup v2 cpu.stat" } else { "cgroup v1 cpuacct.usage" };
         self.cpu().map(|_| file)
     }
 
-    /// Where its memory comes from.
+    /// Source of the memory, for the manifest.
     pub(crate) fn memory_source(&self) -> Option<&'static str> {
         let v2 = self.v2.as_ref().is_some_and(|dir| dir.number("memory.current").is_some());
         let file = if v2 { "cgroup v2 memory.current" } else { "cgroup v1 memory.usage_in_bytes" };
         self.memory().map(|_| file)
     }
 
-    /// Limits its memory, page cache included.
+    /// Limits the memory of the group, page cache included.
     pub(crate) fn limit(&self, limit: Bytes) -> Result<(), String> {
         let v2 = self.v2.as_ref().map(|dir| dir.0.join("memory.max"));
         let v1 = self.memory.as_ref().map(|dir| dir.0.join("memory.limit_in_bytes"));
@@ -233,7 +236,7 @@ impl CommandGroup {
             v2.filter(|f| f.exists()).or(v1).ok_or("no memory controller for the command")?;
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
         fs::write(&file, limit.0.to_string()).map_err(|e| format!("{name} refuses it: {e}"))?;
-        // The kernel rounds to pages, and may round much more where it counts in batches.
+        // The kernel rounds to pages, or to a larger unit if it charges memory in batches.
         let set = fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u64>().ok());
         match set {
             Some(set) if set.abs_diff(limit.0) <= 1 << 20 => Ok(()),
@@ -242,7 +245,7 @@ impl CommandGroup {
     }
 }
 
-/// The number behind `key` in lines of `key number`.
+/// The number in the line `key number`.
 fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
 }

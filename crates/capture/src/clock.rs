@@ -3,12 +3,12 @@
 use gordon_units::Ns;
 use rustix::time::{ClockId, clock_gettime};
 
-/// The kernel's clock that only goes forward; block events carry it too.
+/// The monotonic clock of the kernel, which block events use as well.
 pub(crate) fn monotonic() -> Ns {
     clock(ClockId::Monotonic)
 }
 
-/// CPU time of this process.
+/// CPU time of this process, with all its threads.
 pub(crate) fn own_cpu() -> Ns {
     clock(ClockId::ProcessCPUTime)
 }

@@ -1,4 +1,4 @@
-//! The traced command: its start, its processes, its numbers and its end.
+//! The traced command: its start, its processes, its counters and its end.
 
 use crate::cgroup::{CommandGroup, Hierarchies};
 use crate::error::CaptureError;
@@ -20,7 +20,7 @@ pub(crate) struct TracedCommand {
     others: BTreeSet<u32>,
     running: Option<RunningCommand>,
     limited: bool,
-    /// Whether we said that I/O of some processes is not seen.
+    /// Whether a process with unreadable I/O counters has been reported.
     reported_hidden: bool,
     _subreaper: Subreaper,
 }
@@ -31,7 +31,7 @@ struct RunningCommand {
     tree: ProcessTree,
 }
 
-/// Orphans come to this process while it lives.
+/// Makes this process the parent of all orphaned descendants while the value lives.
 struct Subreaper {
     was: bool,
 }
@@ -55,7 +55,7 @@ impl Drop for Subreaper {
 const COMMAND: &str = "control group of the command";
 
 impl TracedCommand {
-    /// Makes what the command will be measured with, and says so in `columns`.
+    /// Creates the control group of the command, and describes the command's columns.
     pub(crate) fn prepare(root: &Path, notes: &mut ProblemLog<'_>, columns: &mut Columns) -> Self {
         let (group, whys) = CommandGroup::create(&Hierarchies::find(root));
         let group = (!group.is_empty()).then_some(group);
@@ -77,7 +77,7 @@ impl TracedCommand {
         command
     }
 
-    /// Says in `columns` how its numbers are obtained.
+    /// Describes the source of each of the command's columns.
     fn describe(&self, columns: &mut Columns) {
         let walked = "sum over its processes";
         let source =
@@ -103,14 +103,14 @@ impl TracedCommand {
         columns.set(&["command_processes"], ColumnKind::Measured, members);
     }
 
-    /// Limits its memory.
+    /// Limits the memory of the command.
     pub(crate) fn limit(&mut self, limit: Bytes) -> Result<(), String> {
         self.group.as_ref().ok_or("no control group for the command")?.limit(limit)?;
         self.limited = true;
         Ok(())
     }
 
-    /// Starts it, with our own input and output.
+    /// Starts the command with the standard input and output of this process.
     pub(crate) fn start(&mut self, argv: &[OsString]) -> Result<(), CaptureError> {
         let name = argv[0].to_string_lossy().into_owned();
         self.others = ProcessTree::others();
@@ -123,7 +123,7 @@ impl TracedCommand {
         let pidfd =
             pid.ok_or(rustix::io::Errno::SRCH).and_then(|p| pidfd_open(p, PidfdFlags::empty()));
         let pidfd = pidfd.map_err(|e| {
-            // Its status is lost with the trace.
+            // The exit status is lost together with the trace.
             let _ = child.wait();
             let what = "watching the command (Linux 5.3 or later is needed)".to_owned();
             CaptureError::System { what, source: e.into() }
@@ -133,7 +133,8 @@ impl TracedCommand {
         Ok(())
     }
 
-    /// Moves it into its control group. It has run for some tens of microseconds by then.
+    /// Moves the command into its control group. Until then it runs outside for some tens of
+    /// microseconds.
     pub(crate) fn enter_group(&mut self, notes: &mut ProblemLog<'_>, columns: &mut Columns) {
         let Some(group) = &self.group else { return };
         let Err(error) = self.running().tree.enter(group) else { return };
@@ -146,7 +147,7 @@ impl TracedCommand {
         }
     }
 
-    /// Whether the limit on its memory is in force.
+    /// Whether the memory limit is in force.
     pub(crate) fn is_limited(&self) -> bool {
         self.limited
     }
@@ -155,7 +156,7 @@ impl TracedCommand {
         self.running().child.id()
     }
 
-    /// Readable when it has ended.
+    /// A descriptor that becomes readable when the command has ended.
     pub(crate) fn pidfd(&self) -> BorrowedFd<'_> {
         self.running().pidfd.as_fd()
     }
@@ -164,7 +165,7 @@ impl TracedCommand {
         self.running.as_ref().expect("it was started")
     }
 
-    /// Its totals; instructions and misses are left at zero.
+    /// Reads the totals of the command. Instructions and cache misses stay zero.
     pub(crate) fn sample(&mut self, notes: &mut ProblemLog<'_>) -> CommandSample {
         let group = self.group.as_ref();
         let running = self.running.as_mut().expect("it was started");
@@ -184,14 +185,14 @@ impl TracedCommand {
         }
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the command.
     pub(crate) fn wait(&mut self) -> io::Result<CommandEnd> {
         let running = self.running.as_mut().expect("it was started");
         running.child.wait().map(end)
     }
 }
 
-/// How the command's end is told.
+/// The exit status or the signal of an ended process.
 fn end(status: std::process::ExitStatus) -> CommandEnd {
     use std::os::unix::process::ExitStatusExt as _;
     match (status.code(), status.signal()) {

@@ -1,9 +1,10 @@
-//! Why a capture leaves no trace: what, where, and what to try.
+//! Errors of a capture, after which there is no trace. Each says what is wrong, where, and what to
+//! try.
 
 use gordon_trace::TraceError;
 use std::io;
 
-/// An error of this crate. The text has the hint on its own line.
+/// An error of a capture. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CaptureError {

@@ -1,9 +1,9 @@
-//! Instructions and cache misses from CPU time, where nothing counts them.
+//! Estimates instructions and cache misses from CPU time, for machines without usable counters.
 
 use gordon_trace::{Profile, Sample};
 use gordon_units::Ns;
 
-/// The rates of a profile.
+/// The rates of a profile as plain numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProfileRates {
     pub(crate) ipc: f64,
@@ -19,7 +19,7 @@ impl ProfileRates {
     }
 }
 
-/// Cycles so far: CPU time x frequency, interval by interval.
+/// Cycles since the start of the trace: CPU time times frequency, added up over the intervals.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CycleEstimate {
     rates: ProfileRates,
@@ -43,22 +43,22 @@ impl CycleEstimate {
             let then = before.cpu_per_core.get(core).copied().unwrap_or(Ns::ZERO);
             let ns = total.saturating_sub(then).0 as f64;
             busy += ns;
-            // A MHz is a thousandth of a cycle in a nanosecond.
+            // 1 MHz is one thousandth of a cycle per nanosecond.
             cycles += ns * mhz.get(core).map_or(mean, |m| f64::from(*m)) / 1000.0;
         }
         self.machine += cycles;
-        // The command ran at the frequency of the cores that were busy.
+        // The command is assumed to run at the mean frequency of the busy cores.
         let frequency = if busy > 0.0 { cycles / busy } else { mean / 1000.0 };
         let command = now.command.cpu.saturating_sub(before.command.cpu);
         self.command += command.0 as f64 * frequency;
     }
 
-    /// Instructions and misses of the machine, with the instructions `counted`, if they were.
+    /// Instructions and cache misses of the machine. Counted instructions replace the estimate.
     pub(crate) fn machine(&self, counted: Option<u64>) -> (u64, u64) {
         self.of(self.machine, counted)
     }
 
-    /// The same of the command.
+    /// Instructions and cache misses of the command. Counted instructions replace the estimate.
     pub(crate) fn command(&self, counted: Option<u64>) -> (u64, u64) {
         self.of(self.command, counted)
     }

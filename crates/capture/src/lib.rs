@@ -1,10 +1,11 @@
-//! Capture: runs a command and records what it and the machine do.
+//! Traces a running job: starts a command, and records the activity of the command and of the
+//! machine.
 //!
-//! What the machine offers is probed first and goes into the manifest: columns are measured,
-//! scaled, estimated or missing, each with its source. Then counters are read on absolute
-//! deadlines and at the command's end, and stored as totals; the block log has a thread of its
-//! own. Whatever happens to capture, the command runs to its end, and either a whole trace is left
-//! or none.
+//! [`record`] probes first which counters the machine has. The manifest states for each column
+//! whether it is measured, scaled, estimated or missing, and its source. The counters are then read
+//! at absolute deadlines and at the end of the command, and stored as totals since the start. A
+//! separate thread reads the block log. If capture fails, the command still runs to its end. A
+//! trace is either complete or not there.
 
 mod block;
 mod cgroup;

@@ -1,4 +1,4 @@
-//! Totals of the whole machine, from /proc and /sys. Files that are read for every sample stay
+//! Counters of the whole machine, from /proc and /sys. Files that are read for every sample stay
 //! open.
 
 use gordon_trace::{DiskSample, Sample};
@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-/// A file read again and again.
+/// A file of /proc or /sys that is read repeatedly.
 pub(crate) struct ProcFile {
     file: File,
     buffer: Vec<u8>,
@@ -37,16 +37,16 @@ impl ProcFile {
     }
 }
 
-/// Where core frequencies come from.
+/// Source of the core frequencies.
 enum FrequencySource {
-    /// A file per core, in kHz.
+    /// One file per core, in kHz.
     Cpufreq(Vec<ProcFile>),
-    /// /proc/cpuinfo.
+    /// `/proc/cpuinfo`.
     Cpuinfo(ProcFile),
     Unknown,
 }
 
-/// The machine's counters.
+/// Reads the counters of the machine.
 pub(crate) struct MachineCounters {
     root: PathBuf,
     stat: ProcFile,
@@ -54,19 +54,21 @@ pub(crate) struct MachineCounters {
     diskstats: ProcFile,
     net: Option<ProcFile>,
     clock: FrequencySource,
-    /// The last look at the clocks: they cost the most, and once a second is enough.
+    /// Time of the last read of the frequencies. They are the most expensive counters, so they are
+    /// read at most once a second.
     clock_at: Option<Ns>,
     mhz: Vec<u32>,
-    /// Whether a block device is a whole disk, by number.
+    /// Whether a block device is a whole disk and not a partition, by device number.
     whole: BTreeMap<u32, bool>,
     counted: CountedInterfaces,
     tick: u64,
-    /// Totals when the trace started.
+    /// Totals at the start of the trace.
     base: Sample,
 }
 
 impl MachineCounters {
-    /// Opens the files under `root` (`/` but in tests). Only network and clocks may be missing.
+    /// Opens the files under `root`, which is `/` except in tests. Only the files of network and
+    /// frequencies may be missing.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
         let open = |file: &str| ProcFile::open(&root.join(file));
         Ok(Self {
@@ -89,7 +91,7 @@ impl MachineCounters {
         self.net.is_some()
     }
 
-    /// How frequencies are known, if they are.
+    /// Source of the frequencies, for the manifest; `None` if they are unknown.
     pub(crate) fn clock(&self) -> Option<&'static str> {
         match self.clock {
             FrequencySource::Cpufreq(_) => Some("cpufreq scaling_cur_freq, at most once a second"),
@@ -98,7 +100,8 @@ impl MachineCounters {
         }
     }
 
-    /// Makes what is counted from now on the trace's; the first totals are all zero but gauges.
+    /// Starts the trace: later totals count from now on. Returns the first totals, in which only
+    /// the gauges are not zero.
     pub(crate) fn start(&mut self, now: Ns) -> io::Result<Sample> {
         self.base = Sample::default();
         self.base = self.totals(now)?;
@@ -107,8 +110,8 @@ impl MachineCounters {
         Ok(Sample { cpu_per_core, mhz_per_core, memory, ..Sample::default() })
     }
 
-    /// Totals since the start, at `now` on the same clock as the start. Instructions and misses
-    /// and the command are left at zero.
+    /// Totals since the start, read at `now`, a time on the same clock as that of the start.
+    /// Instructions, cache misses and the fields of the command stay zero.
     pub(crate) fn totals(&mut self, now: Ns) -> io::Result<Sample> {
         let mut s = Sample { span: now, ..Sample::default() };
         s.cpu_per_core = cpu(self.stat.read()?, self.tick);
@@ -116,7 +119,7 @@ impl MachineCounters {
         let (whole, root) = (&mut self.whole, &self.root);
         s.disks = disks(self.diskstats.read()?, |device, name| {
             *whole.entry(device).or_insert_with(|| {
-                // In /sys a `/` in a name is a `!`.
+                // /sys has `!` for `/` in names.
                 root.join("sys/block").join(name.replace('/', "!")).exists()
             })
         });
@@ -175,15 +178,15 @@ impl FrequencySource {
     }
 }
 
-/// `cpu MHz : 2300.000`, one line per core.
+/// Reads lines `cpu MHz : 2300.000`, one per core.
 fn cpuinfo_mhz(text: &str) -> Vec<u32> {
     let values = text.lines().filter_map(|l| l.strip_prefix("cpu MHz")?.split_once(':'));
     let whole = values.filter_map(|(_, mhz)| mhz.trim().split('.').next());
     whole.filter_map(|mhz| mhz.parse().ok()).collect()
 }
 
-/// Which network interfaces are counted: those with a device behind them, else all but the
-/// loop-back; a bridge would count the bytes of its members again.
+/// Selects the network interfaces to count: those that have a device, or all but the loopback if
+/// none has one. A bridge would count the bytes of its members a second time.
 pub(crate) struct CountedInterfaces {
     net: PathBuf,
     any_device: bool,
@@ -209,27 +212,28 @@ impl CountedInterfaces {
     }
 }
 
-/// Busy time of each core: `cpu0 user nice system idle iowait irq softirq steal ...` in ticks.
+/// Busy time of each core. Format: `cpu0 user nice system idle iowait irq softirq steal ...`, in
+/// ticks.
 fn cpu(text: &str, tick: u64) -> Vec<Ns> {
     let mut cores = Vec::new();
     for line in text.lines().take_while(|l| l.starts_with("cpu")) {
         let mut fields = line.split_ascii_whitespace();
         let core = fields.next().and_then(|name| name.strip_prefix("cpu"));
-        // The first line is the sum of all.
+        // The first line is the sum of all cores.
         let Some(core) = core.and_then(|n| n.parse::<usize>().ok()) else { continue };
         let ticks = |i: usize, f: &str| match i {
             0..=2 | 5 | 6 => f.parse::<u64>().unwrap_or(0),
             _ => 0,
         };
         let busy: u64 = fields.enumerate().map(|(i, f)| ticks(i, f)).sum();
-        // Cores that are off line have no line.
+        // Offline cores have no line.
         cores.resize(cores.len().max(core + 1), Ns::ZERO);
         cores[core] = Ns(busy * tick);
     }
     cores
 }
 
-/// Memory in use: total less available.
+/// Memory in use: total minus available.
 fn memory(text: &str) -> Bytes {
     let kib = |key| {
         let line = text.lines().find_map(|l| l.strip_prefix(key));
@@ -238,8 +242,8 @@ fn memory(text: &str) -> Bytes {
     Bytes(kib("MemTotal:").saturating_sub(kib("MemAvailable:")) << 10)
 }
 
-/// Whole disks, by number. Fields as in the kernel's `Documentation/admin-guide/iostats.rst`;
-/// sectors are of 512 bytes.
+/// Counters of the whole disks, sorted by device number. The kernel documents the fields in
+/// `Documentation/admin-guide/iostats.rst`. Sectors have 512 bytes.
 fn disks(text: &str, mut is_whole: impl FnMut(u32, &str) -> bool) -> Vec<DiskSample> {
     let mut disks = Vec::new();
     for line in text.lines() {
@@ -251,7 +255,7 @@ fn disks(text: &str, mut is_whole: impl FnMut(u32, &str) -> bool) -> Vec<DiskSam
         if !is_whole(device, name) {
             continue;
         }
-        // Older kernels have no fields for discards and flushes.
+        // Older kernels lack the fields for discards and flushes.
         let mut n = [0; 17];
         for (value, field) in n.iter_mut().zip(fields) {
             *value = field.parse::<u64>().unwrap_or(0);
@@ -272,7 +276,7 @@ fn disks(text: &str, mut is_whole: impl FnMut(u32, &str) -> bool) -> Vec<DiskSam
     disks
 }
 
-/// Received bytes and packets, sent bytes and packets, of the interfaces counted.
+/// Received bytes, received packets, sent bytes and sent packets of the counted interfaces.
 fn network(text: &str, mut is_counted: impl FnMut(&str) -> bool) -> [u64; 4] {
     let mut sum = [0; 4];
     for line in text.lines().skip(2) {

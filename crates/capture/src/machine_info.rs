@@ -1,4 +1,4 @@
-//! What the machine is.
+//! Description of the machine for the manifest.
 
 use crate::machine_counters::CountedInterfaces;
 use gordon_trace::{DiskInfo, InterfaceInfo, MachineInfo};
@@ -6,7 +6,8 @@ use gordon_units::Bytes;
 use std::fs;
 use std::path::Path;
 
-/// Describes the machine seen under `root` (`/` but in tests). What is not told stays empty.
+/// Describes the machine seen under `root`, which is `/` except in tests. Unknown fields stay
+/// empty.
 pub(crate) fn machine_info(root: &Path) -> MachineInfo {
     let read = |file: &str| fs::read_to_string(root.join(file)).unwrap_or_default();
     let cpuinfo = read("proc/cpuinfo");
@@ -16,7 +17,7 @@ pub(crate) fn machine_info(root: &Path) -> MachineInfo {
     let kib = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
     MachineInfo {
         cpu_model: model.map_or(String::new(), |(_, name)| name.trim().to_owned()),
-        // One line is the sum of all.
+        // One of the lines is the sum of all cores.
         cores: u32::try_from(cores.saturating_sub(1)).unwrap_or(0),
         memory: Bytes(kib.and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0) << 10),
         kernel: read("proc/sys/kernel/osrelease").trim().to_owned(),
@@ -56,7 +57,7 @@ fn interfaces(root: &Path) -> Vec<InterfaceInfo> {
     let mut counted = CountedInterfaces::new(root);
     let interface = |name: String| {
         let speed = fs::read_to_string(net.join(&name).join("speed")).ok();
-        // -1: it does not know.
+        // -1 means unknown.
         let megabits = speed.and_then(|text| text.trim().parse().ok());
         let counted = counted.is_counted(&name);
         InterfaceInfo { name, megabits, counted }

@@ -1,30 +1,30 @@
-//! Who follows a capture, and what is reported to it.
+//! Reports the progress and the problems of a capture to its caller.
 
 use gordon_trace::{Sample, Unavailable};
 
-/// Sees a capture go on. Every method does nothing unless it is written.
+/// Receives the events of a capture. The default methods do nothing.
 pub trait CaptureObserver {
-    /// The command runs, as process `pid`.
+    /// The command has started as process `pid`.
     fn started(&mut self, pid: u32) {
         let _ = pid;
     }
-    /// An interval has passed.
+    /// An interval has ended.
     fn sample(&mut self, interval: &Sample) {
         let _ = interval;
     }
-    /// Something is missing or went wrong; capture continues.
+    /// Something is not available or has failed. The capture continues.
     fn warning(&mut self, text: &str) {
         let _ = text;
     }
 }
 
-/// Watches nothing.
+/// An observer that ignores all events.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
 impl CaptureObserver for NoObserver {}
 
-/// What was missing and went wrong.
+/// Collects the problems of a capture, and reports each to the observer.
 pub(crate) struct ProblemLog<'a> {
     pub(crate) watch: &'a mut dyn CaptureObserver,
     pub(crate) warnings: Vec<String>,

@@ -1,5 +1,5 @@
-//! Names of things capture leaves in the kernel (a tracer instance, control groups), so that those
-//! of a process that was killed can be told and removed.
+//! Names of the objects that capture creates in the kernel (tracer instances, control groups). A
+//! name identifies its process, so that objects of a killed process are recognized and removed.
 
 use std::fmt;
 use std::fs;
@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 const PREFIX: &str = "gordon-";
 
-/// Process number and time of start, which together never come again, and a count within it.
+/// Process number and start time, which together are unique, and a serial number within the
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OwnerTag {
     pid: u32,
-    /// In clock ticks since boot.
+    /// Start time in clock ticks since boot.
     started: u64,
     serial: u32,
 }
@@ -48,12 +49,13 @@ impl fmt::Display for OwnerTag {
 
 fn started(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name in parentheses may hold anything; the state follows it, the start is 19 further.
+    // The name in parentheses may contain anything. The state is the first field after it, the
+    // start time is 19 fields further.
     stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(19)?.parse().ok()
 }
 
-/// Removes the folders of `dir` that processes now gone have made. The kernel refuses to remove
-/// one that is in use, so one made under another process numbering stays.
+/// Removes the folders in `dir` that belong to processes which have ended. A process in another PID
+/// namespace looks as if it had ended, but the kernel refuses to remove a folder in use.
 pub(crate) fn remove_stale(dir: &Path) {
     let Ok(entries) = fs::read_dir(dir) else { return };
     for entry in entries.flatten() {

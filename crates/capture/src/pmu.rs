@@ -1,9 +1,10 @@
-//! Instructions and last-level cache misses, from the processor's counters.
+//! Counters of instructions and last-level cache misses, from the performance monitoring unit of
+//! the processor.
 //!
-//! A counter is believed only after it has counted a loop of known length: under a hypervisor some
-//! open well and count nothing. Counters of the machine are opened on each CPU; the command's are
-//! opened, switched off, on the thread that starts it, handed down to every process from there and
-//! switched on by its `exec`.
+//! Counters are used only if they have counted a loop of known length correctly: under some
+//! hypervisors they open without error and count nothing. The counters of the machine are opened on
+//! each CPU. The counters of the command are opened, disabled, on the thread that starts the
+//! command. Its processes inherit them, and its `exec` enables them.
 
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter};
@@ -12,28 +13,28 @@ use std::hint::black_box;
 use std::io;
 use std::path::Path;
 
-/// Turns of the loop that a counter is checked with.
+/// Iterations of the loop that checks a counter.
 const TURNS: u64 = 200_000;
-/// A turn takes at least one instruction, and less than this even in an unoptimised build.
+/// Upper bound of the instructions per iteration, for an unoptimized build. The lower bound is one.
 const TURN: u64 = 500;
 
-/// One event: counted on all CPUs, or for the command.
+/// One event, counted on all CPUs or in the processes of the command.
 #[derive(Default)]
 pub(crate) struct Counters {
     counters: Vec<Counter>,
     scaled: bool,
 }
 
-/// What of the processor's counters can be had.
+/// The counters that are available.
 #[derive(Default)]
 pub(crate) struct Pmu {
     pub(crate) machine: CounterPair,
     pub(crate) command: CounterPair,
-    /// What cannot be had, and why.
+    /// Counters that are not available, and why.
     pub(crate) missing: Vec<(&'static str, String)>,
 }
 
-/// Instructions and misses.
+/// Counters of instructions and of cache misses; `None` if not available.
 #[derive(Default)]
 pub(crate) struct CounterPair {
     pub(crate) instructions: Option<Counters>,
@@ -41,7 +42,7 @@ pub(crate) struct CounterPair {
 }
 
 impl Pmu {
-    /// Opens what there is. Call it on the thread that will start the command.
+    /// Opens the available counters. Must be called on the thread that will start the command.
     pub(crate) fn open(root: &Path) -> Self {
         let mut pmu = Self::default();
         if let Err(why) = check() {
@@ -83,23 +84,24 @@ impl Counters {
         Ok(Self { counters, scaled: false })
     }
 
-    /// For processes that this thread will start.
+    /// Opens a counter for the processes that this thread will start.
     fn command(event: impl Event + Clone) -> io::Result<Self> {
         let open = |kernel: bool| {
             let mut builder = Builder::new(event.clone());
             builder.inherit(true).enable_on_exec(true).exclude_kernel(!kernel);
             builder.build()
         };
-        // Users may count their own programs, but not the kernel in them.
+        // Users may count in their own programs, but not in the kernel.
         let counter = open(true).or_else(|_| open(false))?;
         Ok(Self { counters: vec![counter], scaled: false })
     }
 
-    /// The count so far, scaled up where counters had to take turns.
+    /// The count since the counters were opened. Counters that shared the hardware are scaled up to
+    /// the whole time.
     pub(crate) fn read(&mut self) -> u64 {
         let mut sum = 0;
         for counter in &mut self.counters {
-            // A CPU that went off line keeps its count to itself.
+            // The counter of a CPU that has gone offline cannot be read.
             let Ok(data) = counter.read_full() else { continue };
             let time = |t: Option<std::time::Duration>| t.unwrap_or_default().as_nanos();
             let (on, ran) = (time(data.time_enabled()), time(data.time_running()));
@@ -109,7 +111,7 @@ impl Counters {
         sum
     }
 
-    /// Whether counters ever had to take turns.
+    /// Whether any counter ever shared the hardware.
     pub(crate) fn is_scaled(&self) -> bool {
         self.scaled
     }
@@ -122,7 +124,7 @@ fn scale(count: u64, on: u128, ran: u128) -> u64 {
     u64::try_from(u128::from(count) * on / ran).unwrap_or(u64::MAX)
 }
 
-/// Checks the instruction counter against a loop, and one twice as long.
+/// Checks the instruction counter with a loop, and with a loop that is twice as long.
 fn check() -> Result<(), String> {
     let failed = |e: io::Error| match e.kind() {
         io::ErrorKind::NotFound => "the machine has no hardware counters".to_owned(),
@@ -155,12 +157,12 @@ fn is_plausible(once: u64, twice: u64) -> bool {
     (TURNS..TURNS * TURN).contains(&once) && (once * 3 / 2..once * 5 / 2).contains(&twice)
 }
 
-/// The CPUs that are on line.
+/// The online CPUs.
 pub(crate) fn online(root: &Path) -> Vec<usize> {
     cpus(&fs::read_to_string(root.join("sys/devices/system/cpu/online")).unwrap_or_default())
 }
 
-/// `0-3,8` is 0, 1, 2, 3 and 8.
+/// Parses a list of ranges: `0-3,8` is 0, 1, 2, 3 and 8.
 fn cpus(list: &str) -> Vec<usize> {
     let mut cpus = Vec::new();
     for range in list.trim().split(',') {
@@ -201,8 +203,8 @@ mod tests {
         assert!(cpus("").is_empty());
     }
 
-    /// Software events are everywhere: what is handed down and switched on by `exec` is counted,
-    /// grandchildren too, and what this thread does is not.
+    /// Uses software events, which every machine has. A counter that is inherited and that `exec`
+    /// enables counts the children and grandchildren, but not this thread.
     #[test]
     fn the_command_and_its_children_are_counted() {
         let counted = |work: &str| {
@@ -222,7 +224,7 @@ mod tests {
                 "the_command_and_its_children_are_counted: perf events are not permitted here",
             );
         };
-        // A loop in grandchildren takes many times as long as to start them.
+        // A loop in the grandchildren takes many times as long as their start.
         assert!(idle > 0 && busy > 3 * idle, "{idle} and {busy} ns");
     }
 

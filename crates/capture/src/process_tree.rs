@@ -1,10 +1,10 @@
-//! The command's processes: who they are, what they read and wrote, and - where there is no control
-//! group - their CPU time and memory.
+//! The processes of the command: their number, their I/O, and, without a control group, their CPU
+//! time and memory.
 //!
-//! The kernel adds a process's counters to its parent's when the parent waits for it, so the sum
-//! over the living counts the dead too. Orphans come to us (we are a subreaper); their counters are
-//! taken before we wait for them. Not covered: children of a parent that ignores SIGCHLD, and of
-//! parents outside the tree.
+//! The kernel adds the counters of a process to those of its parent when the parent waits for it,
+//! so the sum over the living processes includes the ended ones. Orphans become children of this
+//! process, which is a subreaper; it reads their counters before it waits for them. Not covered:
+//! children of a process that ignores SIGCHLD, and of processes outside the tree.
 
 use crate::cgroup::CommandGroup;
 use gordon_units::{Bytes, Ns};
@@ -12,7 +12,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-/// What the tree did.
+/// Totals of the tree since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TreeTotals {
     pub(crate) cpu: Ns,
@@ -20,32 +20,32 @@ pub(crate) struct TreeTotals {
     pub(crate) written: Bytes,
 }
 
-/// How the tree stands.
+/// Totals and gauges of the tree at one time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TreeReading {
     pub(crate) totals: TreeTotals,
     pub(crate) resident: Bytes,
     pub(crate) processes: u32,
-    /// Processes whose I/O we may not see.
+    /// Number of processes whose I/O counters may not be read.
     pub(crate) hidden: u32,
 }
 
-/// The tree below one process.
+/// The tree of processes below one process.
 pub(crate) struct ProcessTree {
     root: u32,
-    /// Children we had before, which are none of the command's.
+    /// Children that this process had before the command started.
     others: BTreeSet<u32>,
-    /// Of orphans we have waited for.
+    /// Totals of the orphans that this process has waited for.
     gone: TreeTotals,
-    /// The most seen, so that a child caught between its end and its parent's wait does not make
-    /// the sum run back.
+    /// The largest totals returned so far. A process between its end and its parent's wait is
+    /// missing from the sum for a moment, and the totals must not decrease.
     most: TreeTotals,
     tick: u64,
     page: u64,
 }
 
 impl ProcessTree {
-    /// The children of this process now: none of the tree.
+    /// The children of this process before the command starts. They do not belong to the tree.
     pub(crate) fn others() -> BTreeSet<u32> {
         own_children().into_iter().collect()
     }
@@ -61,7 +61,7 @@ impl ProcessTree {
         }
     }
 
-    /// Moves all processes into `group`: the first, and those it has started meanwhile.
+    /// Moves all processes of the tree into `group`, including those that start during the move.
     pub(crate) fn enter(&self, group: &CommandGroup) -> std::io::Result<()> {
         let mut moved = BTreeSet::new();
         loop {
@@ -73,14 +73,14 @@ impl ProcessTree {
         }
     }
 
-    /// Reads all processes. With `group`, it knows them; else the tree is walked. Resident pages
-    /// are read where no group counts memory.
+    /// Reads all processes. The members of `group` are used if it has any, otherwise the tree is
+    /// walked. Resident memory is read only if no group counts memory.
     pub(crate) fn read(&mut self, group: Option<&CommandGroup>) -> TreeReading {
         self.reap();
         let members = group.and_then(CommandGroup::members);
         let wants_resident = group.is_none_or(|group| group.memory().is_none());
         let mut members = members.unwrap_or_else(|| self.walk());
-        // As a zombie it is in no group, but still counts.
+        // A zombie is not in the group, but its counters are still part of the sum.
         if !members.contains(&self.root) {
             members.push(self.root);
         }
@@ -109,7 +109,7 @@ impl ProcessTree {
         reading
     }
 
-    /// Takes what ended orphans did and waits for them.
+    /// Adds the counters of ended orphans to the totals, and waits for these processes.
     fn reap(&mut self) {
         for pid in self.adopted() {
             let ended = |options| {
@@ -127,7 +127,7 @@ impl ProcessTree {
         }
     }
 
-    /// Orphans of the tree that came to us.
+    /// The orphans of the tree, which have become children of this process.
     fn adopted(&self) -> Vec<u32> {
         let mut children = own_children();
         children.retain(|pid| *pid != self.root && !self.others.contains(pid));
@@ -155,12 +155,12 @@ fn own_children() -> Vec<u32> {
     if has_children_files() { children(own) } else { parents().remove(&own).unwrap_or_default() }
 }
 
-/// Whether the kernel tells children (`CONFIG_PROC_CHILDREN`).
+/// Whether the kernel lists the children of a thread (`CONFIG_PROC_CHILDREN`).
 fn has_children_files() -> bool {
     fs::exists("/proc/thread-self/children").unwrap_or(false)
 }
 
-/// Children of every thread of a process.
+/// The children of all threads of a process.
 fn children(pid: u32) -> Vec<u32> {
     let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     let mut children = Vec::new();
@@ -171,7 +171,7 @@ fn children(pid: u32) -> Vec<u32> {
     children
 }
 
-/// The children of every process of the machine.
+/// The children of every process of the machine, by parent.
 fn parents() -> BTreeMap<u32, Vec<u32>> {
     let mut parents: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -193,8 +193,8 @@ fn stat(pid: u32, tick: u64) -> Option<ProcessStat> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?, tick)
 }
 
-/// `pid (name) state parent ...`; the 12th to 15th behind the name are user and system time of the
-/// process and of the children it has waited for.
+/// Format: `pid (name) state parent ...`. The 12th to 15th fields after the name are the user and
+/// system times of the process and of the children it has waited for.
 fn parse_stat(text: &str, tick: u64) -> Option<ProcessStat> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let times = fields.get(11..15)?.iter().map(|f| f.parse::<u64>().unwrap_or(0));
@@ -205,7 +205,7 @@ fn parse_stat(text: &str, tick: u64) -> Option<ProcessStat> {
     })
 }
 
-/// Bytes read and written by a process and the children it has waited for.
+/// Bytes read and written by a process and by the children it has waited for.
 fn io(pid: u32) -> std::io::Result<(Bytes, Bytes)> {
     fs::read_to_string(format!("/proc/{pid}/io")).map(|text| parse_io(&text))
 }

@@ -1,4 +1,4 @@
-//! Runs a capture from the probing of the machine to the finished trace.
+//! Records a trace, from the probing of the machine to the finished folder.
 
 use crate::block::{self, BlockLogger};
 use crate::clock::{monotonic, own_cpu};
@@ -22,26 +22,26 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The shortest interval; reading all counters takes some tenths of a millisecond.
+/// The shortest interval. Reading all counters takes some tenths of a millisecond.
 const SHORTEST: Ns = Ns(100_000_000);
 
-/// What to capture.
+/// Options of a capture.
 #[derive(Clone, Debug)]
 pub struct CaptureOptions {
-    /// The folder the trace becomes.
+    /// Path of the trace, a folder that must not exist.
     pub out: PathBuf,
-    /// Time between samples.
+    /// Time between samples, at least 100 ms.
     pub interval: Ns,
     /// The command and its arguments.
     pub command: Vec<OsString>,
-    /// A limit on the command's memory, page cache included.
+    /// Memory limit of the command, page cache included; `None` for no limit.
     pub memory: Option<Bytes>,
-    /// Rates for what the machine does not count.
+    /// Rates that replace counters which the machine lacks.
     pub profile: Profile,
 }
 
 impl CaptureOptions {
-    /// A sample a second, no limit, the usual rates.
+    /// Options with one sample per second, no memory limit and the default rates.
     pub fn new(out: impl Into<PathBuf>, command: impl IntoIterator<Item: Into<OsString>>) -> Self {
         Self {
             out: out.into(),
@@ -53,27 +53,28 @@ impl CaptureOptions {
     }
 }
 
-/// How a capture ended.
+/// Result of a capture.
 #[derive(Clone, Debug, Serialize)]
 pub struct CaptureOutcome {
-    /// The command's status; 128 and the number of the signal that ended it.
+    /// Exit status of the command, or 128 plus the signal that ended it.
     pub exit_status: i32,
-    /// The trace's manifest.
+    /// The manifest of the trace.
     pub manifest: Manifest,
-    /// What was said to [`CaptureObserver::warning`].
+    /// The texts passed to [`CaptureObserver::warning`].
     pub warnings: Vec<String>,
 }
 
-/// Runs the command and writes its trace.
+/// Runs a command and writes its trace.
 ///
-/// SIGINT, SIGTERM, SIGHUP and SIGQUIT that reach this process meanwhile go to the command; those
-/// that it was started to ignore (by `nohup`, or in the background) stay ignored, by the command
-/// too. Orphans of the command become children of this process. Other children that this process
-/// starts meanwhile are taken for such orphans; a second capture waits for the first.
+/// While the command runs, SIGINT, SIGTERM, SIGHUP and SIGQUIT sent to this process are forwarded
+/// to the command. Signals that this process was started to ignore (by `nohup`, or in the
+/// background) stay ignored, also in the command. Orphans of the command become children of this
+/// process, and so other children that this process starts in the meantime are counted as the
+/// command's. A second capture in the same process waits for the first.
 ///
 /// # Errors
-/// Where the command cannot be started, or the trace cannot be written; then no trace is left, and
-/// a command that was started has ended.
+/// When the command cannot be started or the trace cannot be written. There is no trace then,
+/// and a command that was started has ended.
 pub fn record(
     options: &CaptureOptions,
     watch: &mut dyn CaptureObserver,
@@ -95,7 +96,7 @@ pub fn record(
     capture.finish(options, end, notes)
 }
 
-/// A capture under way.
+/// A running capture.
 struct Capture {
     recording: Option<Recording>,
     command: TracedCommand,
@@ -107,7 +108,8 @@ struct Capture {
     memory_limit: Option<Bytes>,
 }
 
-/// All that is given up when the trace cannot be written. Fields are dropped in order.
+/// The parts of a capture that are dropped when the trace cannot be written. Fields are dropped in
+/// order.
 struct Recording {
     logger: Option<BlockLogger>,
     activity: ActivityWriter,
@@ -183,8 +185,8 @@ impl Capture {
         })
     }
 
-    /// Samples until the command has ended; says when that was. In error the command has ended
-    /// too.
+    /// Takes samples until the command has ended, and returns the time of the end. After an error
+    /// the command has ended as well.
     fn run(&mut self, notes: &mut ProblemLog<'_>) -> Result<Ns, CaptureError> {
         let mut next = self.start + self.interval;
         let mut failed = None;
@@ -207,7 +209,7 @@ impl Capture {
                 if let Err(error) = sampled.and_then(|()| recording.check()) {
                     notes.warn(format!("capture stops, the command continues: {error}"));
                     failed = Some(error);
-                    // Gives the room on the disk back at once.
+                    // Frees the space on the disk at once.
                     self.recording = None;
                 }
             }
@@ -217,14 +219,15 @@ impl Capture {
             }
             if ended {
                 let Some(error) = failed else { return Ok(now) };
-                // Its status is lost with the trace.
+                // The exit status is lost together with the trace.
                 let _ = self.command.wait();
                 return Err(error);
             }
         }
     }
 
-    /// Waits for `deadline`, a signal or the end of the command; says whether it is the end.
+    /// Waits for `deadline`, a signal or the end of the command. Returns whether the command has
+    /// ended.
     fn wait(&self, deadline: Ns) -> std::io::Result<bool> {
         let left = deadline.saturating_sub(monotonic());
         let timeout = match self.recording {
@@ -313,7 +316,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Finds out whether the block log still continues.
+    /// Returns the error of the block log, if it has failed.
     fn check(&mut self) -> Result<(), CaptureError> {
         if let Some(logger) = self.logger.take_if(|logger| logger.has_failed()) {
             logger.finish()?;
@@ -347,7 +350,7 @@ impl Recording {
     }
 }
 
-/// Says in `columns` how the machine's numbers are obtained.
+/// Describes the source of each column of the machine.
 fn describe(
     columns: &mut Columns,
     system: &MachineCounters,

@@ -1,4 +1,4 @@
-//! Ctrl-C and its like are the command's: they end it, and capture after it.
+//! Forwards signals to the command. Ctrl-C ends the command, and then the capture.
 
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::process::{Signal, pidfd_send_signal};
@@ -10,14 +10,14 @@ use std::fs;
 use std::io;
 use std::os::unix::net::UnixStream;
 
-/// Signals caught while it lives.
+/// Catches signals while the value lives.
 pub(crate) struct Signals(SignalDelivery<UnixStream, WithOrigin>);
 
 impl Signals {
     pub(crate) fn catch() -> io::Result<Self> {
         let (read, write) = UnixStream::pair()?;
-        // What we were started to ignore (nohup, a background job) stays ignored, for the command
-        // too.
+        // Signals that this process was started to ignore (by `nohup`, or in the background) stay
+        // ignored, also in the command.
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = ignored(&status);
         let wanted = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
@@ -25,25 +25,26 @@ impl Signals {
         SignalDelivery::with_pipe(read, write, WithOrigin::default(), wanted).map(Self)
     }
 
-    /// Readable when signals have come.
+    /// A descriptor that becomes readable when a signal has arrived.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         self.0.get_read().as_fd()
     }
 
-    /// Passes on what has come. What the terminal sent, it has sent to the command as well.
+    /// Forwards the signals that have arrived, except those from the terminal, which has sent them
+    /// to the command as well.
     pub(crate) fn forward(&mut self, process: BorrowedFd<'_>) {
         for origin in self.0.pending() {
             if let (false, Some(signal)) =
                 (matches!(origin.cause, Cause::Kernel), Signal::from_named_raw(origin.signal))
             {
-                // It fails only where the command has ended.
+                // Fails only if the command has ended.
                 let _ = pidfd_send_signal(process, signal);
             }
         }
     }
 }
 
-/// The set of ignored signals, from /proc/self/status.
+/// The mask of ignored signals in `/proc/self/status`.
 fn ignored(status: &str) -> u64 {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! Real captures. What the machine lacks is said, by test.
+//! Real captures. A test that needs something which the machine lacks is skipped by name.
 #![allow(clippy::unwrap_used, missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
 use gordon_capture::{
@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A folder of a test that runs alone: what another test starts would be taken for an orphan of
-/// this one's command.
+/// A folder for a test that runs alone, because the children of another test would be counted as
+/// orphans of this one's command.
 struct Alone {
     dir: tempfile::TempDir,
     _guard: MutexGuard<'static, ()>,
@@ -32,12 +32,12 @@ fn alone(dir: tempfile::TempDir) -> Alone {
     Alone { dir, _guard: ALONE.lock().unwrap_or_else(PoisonError::into_inner) }
 }
 
-/// On the disk the build is on: a temporary folder may lie in memory.
+/// A folder on the disk of the build; the default temporary folder may be in memory.
 fn folder() -> Alone {
     alone(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
 }
 
-/// Counts samples in a file that the command can read, for `AWAIT`.
+/// Writes the number of samples to a file, for `AWAIT` in the command.
 struct Count {
     file: PathBuf,
     samples: u64,
@@ -50,7 +50,7 @@ impl Count {
         new
     }
 
-    /// At once, so that nobody reads a part of it.
+    /// Renames a complete file, so that the command never reads a partial one.
     fn write(&self) {
         let part = self.file.with_extension("part");
         fs::write(&part, self.samples.to_string()).unwrap();
@@ -65,11 +65,11 @@ impl CaptureObserver for Count {
     }
 }
 
-/// Waits for so many more samples, however slow this machine is.
+/// A shell function that waits for a number of samples, on a machine of any speed.
 const AWAIT: &str = "await() { n=$(cat samples); \
                      while [ $(cat samples) -lt $((n + $1)) ]; do sleep 0.02; done; };";
 
-/// Whether some device has a cache that an fsync has to flush.
+/// Whether any of the devices has a volatile cache that an fsync must flush.
 fn flushes(devices: &[u32]) -> bool {
     devices.iter().any(|device| {
         let (major, minor) = (device >> 20, device & 0xf_ffff);
@@ -169,7 +169,7 @@ fn the_status_is_the_commands() {
     }
 }
 
-/// Sends a signal to this process once the command runs.
+/// Sends a signal to this process when the command has started.
 struct Interrupt(Signal);
 
 impl CaptureObserver for Interrupt {
@@ -181,8 +181,8 @@ impl CaptureObserver for Interrupt {
 #[test]
 fn a_signal_ends_the_command_and_the_trace_is_whole() {
     for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
-        // Where these tests were started to ignore it (in the background, say), capture would too,
-        // and the command; what is caught is neither ignored nor inherited.
+        // The tests may run with the signal ignored (in the background, for example), and then the
+        // command would ignore it too. A caught signal is neither ignored nor inherited.
         signal_hook::flag::register(signal.as_raw(), Arc::default()).unwrap();
         let dir = folder();
         let mut options = sh(dir.path(), "");
@@ -200,8 +200,7 @@ fn samples_keep_to_their_deadlines() {
     options.interval = Ns(100_000_000);
     let (_, trace) = run_with(&options, &mut Count::new(dir.path()));
     let samples = trace.activity().unwrap();
-    // At most one in each interval and one at the end; some may be left out where the machine is
-    // busy.
+    // At most one sample per interval, and one at the end. A busy machine may skip some.
     let (last, regular) = samples.split_last().unwrap();
     let intervals: Vec<u64> = regular.iter().map(|s| s.end().0 / options.interval.0).collect();
     assert!(intervals.windows(2).all(|pair| pair[0] < pair[1]), "{intervals:?}");
@@ -288,9 +287,9 @@ fn a_taken_place_is_told_before_the_command_starts() {
     assert!(!dir.path().join("started").exists() && !dir.path().join("b").exists());
 }
 
-/// This test again as a program of its own, which captures what `GORDON_TEST` says.
+/// This test binary as a separate program, which captures the command in `GORDON_TEST_SCRIPT`.
 fn program(dir: &Path) -> PathBuf {
-    // Where other users can reach it.
+    // In a place that other users can reach.
     let copy = dir.join("capture");
     fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
     copy
@@ -298,7 +297,7 @@ fn program(dir: &Path) -> PathBuf {
 
 const PROGRAM: [&str; 3] = ["--exact", "the_program", "--nocapture"];
 
-/// Says on standard error what a front end would say; panics in the first sample if asked to.
+/// Prints what a front end would print. Panics at the first sample if `GORDON_TEST_PANIC` is set.
 struct Say(Count);
 
 impl CaptureObserver for Say {
@@ -328,7 +327,7 @@ fn the_program() {
     });
 }
 
-/// As `nohup` and scripts start what runs in the background.
+/// As `nohup` and shell scripts start background processes.
 #[test]
 fn a_signal_that_is_ignored_stays_so() {
     let dir = folder();
@@ -375,14 +374,14 @@ fn nothing_is_left_in_the_kernel() {
         }
         let partial = fs::read_dir(dir.path()).unwrap().flatten();
         assert!(!partial.into_iter().any(|e| e.file_name().to_string_lossy().contains("partial")));
-        // A panic leaves the command running, and it keeps its control group.
+        // After a panic the command continues to run, and keeps its control group.
         if !panics {
             assert_eq!(groups(&left), Vec::<PathBuf>::new());
         }
     }
 }
 
-/// Control groups whose names start so.
+/// Control groups whose names start with `start`.
 fn groups(start: &str) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![PathBuf::from("/sys/fs/cgroup")]);
     while let Some(folder) = folders.pop() {
@@ -420,7 +419,7 @@ fn without_root_it_goes_on_with_what_there_is() {
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(program);
         command
     };
-    // The folders above may be root's alone.
+    // The parent folders may be accessible to root only.
     let test_program = Path::new("test");
     let reached = nobody(test_program).arg("-x").arg(dir.path()).status();
     if !reached.is_ok_and(|status| status.success()) {
@@ -446,7 +445,7 @@ fn without_root_it_goes_on_with_what_there_is() {
     assert!(sum(&samples, |s| s.command.memory) > Bytes::ZERO);
 }
 
-/// tracefs can be read, but gives no instance: the events come through perf.
+/// If tracefs can be read but not written, the events come from perf.
 #[test]
 fn a_tracer_that_is_read_only() {
     let test = "a_tracer_that_is_read_only";
@@ -479,7 +478,7 @@ fn a_tracer_that_is_read_only() {
     let trace = Trace::open(&out).unwrap();
     let Some((rows, _)) = requests(&trace) else {
         let why = trace.manifest().unavailable.iter().find(|u| u.what == "block log").unwrap();
-        // Both reasons are told.
+        // The message has the reasons of both sources.
         assert!(why.why.contains("tracefs gives no instance: ") && why.why.contains("; perf "));
         return skipped(&format!("{test}: {}", why.why));
     };
@@ -488,8 +487,8 @@ fn a_tracer_that_is_read_only() {
     let writes = rows.iter().filter(|io| io.op == BlockOp::Write);
     let written: Bytes = writes.map(BlockIo::bytes).sum();
     assert!(written >= Bytes(8 << 20) || trace.manifest().lost_events() > 0, "{written}");
-    // Some kernels keep completions from perf (docs/TRACE.md); each is told to be lost. Requests
-    // of others may be under way at the end.
+    // Some kernels keep completions from perf (docs/TRACE.md); each must count as lost. Requests of
+    // other processes may still be in flight at the end.
     let disks = trace.manifest().machine.disks.iter().filter(|d| !d.is_virtual);
     let flushed = rows.iter().rposition(|io| io.op == BlockOp::Flush);
     assert!(flushed.is_some() || !flushes(&disks.map(|d| d.device).collect::<Vec<_>>()));
@@ -499,7 +498,7 @@ fn a_tracer_that_is_read_only() {
     assert!(untimed <= lost, "{untimed} without latency, {lost} lost: {}", text(&output));
 }
 
-/// Captures `command` into a file system of `size` in memory and shows what is left in it.
+/// Captures `command` into a small file system in memory, and lists what is left there.
 fn on_a_small_disk(dir: &Path, size: &str, command: &str) -> Option<Output> {
     let script = format!(
         "mkdir -p {dir}/small && mount -t tmpfs -o size={size} small {dir}/small || exit 99
@@ -533,7 +532,8 @@ fn a_disk_that_is_full_at_the_end() {
     assert!(dir.path().join("ran").exists());
 }
 
-/// The block log fills a row group, which does not fit; capture stops, the command continues.
+/// The block log fills a row group, which does not fit on the disk. The capture stops, and the
+/// command continues.
 #[test]
 fn a_disk_that_is_full_while_tracing() {
     let test = "a_disk_that_is_full_while_tracing";
@@ -552,7 +552,7 @@ fn a_disk_that_is_full_while_tracing() {
     if !is_on_a_disk(dir.path()) || !direct.stderr(Stdio::null()).status().unwrap().success() {
         return skipped(&format!("{test}: the build is not on a disk with direct I/O of sectors"));
     }
-    // Capture is told to have stopped before the command continues to its end.
+    // The command waits until the capture has stopped before it ends.
     let command = format!(
         "cd {}; sync; i=0; while [ ! -e stopped ] && [ $i -lt 100 ]; do i=$((i+1)); \
          dd if=f of=/dev/null bs=512 iflag=direct status=none; ls small/* >/dev/null 2>&1 || touch stopped; \

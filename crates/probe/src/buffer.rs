@@ -1,17 +1,17 @@
-//! Memory placed as direct I/O wants it, and content that no device makes smaller.
+//! Buffers for direct I/O: aligned memory, with content that cannot be compressed or deduplicated.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What each is aligned to: pages, which every device takes.
+/// Alignment of buffers in bytes. Every device accepts pages.
 const ALIGNMENT: usize = 4096;
 
-/// So many random bytes are drawn; more are copies, further apart than anything that compresses
-/// looks.
+/// Number of random bytes; longer buffers repeat them. The distance of the copies is larger than
+/// the window of any compression.
 const RANDOM_PERIOD: usize = 4 << 20;
 
-/// Bytes that start at a page.
+/// Bytes that start on a page boundary.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -20,14 +20,14 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// So many, all zero: memory is taken as they are used.
+    /// A buffer of zeros. Its memory is allocated when it is used.
     pub fn new(len: usize) -> Self {
         let bytes = vec![0; len + ALIGNMENT - 1];
         let start = bytes.as_ptr().align_offset(ALIGNMENT);
         Self { bytes, start, len }
     }
 
-    /// So many that neither compression nor deduplication makes fewer.
+    /// A buffer that neither compression nor deduplication makes smaller.
     pub fn random(len: usize, seed: u64) -> Self {
         let mut buffer = Self::new(len);
         let bytes = buffer.get_mut();
@@ -46,12 +46,12 @@ impl Buffer {
         &mut self.bytes[self.start..self.start + self.len]
     }
 
-    /// Makes each page of the first `len` bytes unlike all that were written before.
+    /// Makes each page of the first `len` bytes different from all pages written before.
     pub fn stamp(&mut self, len: usize) {
         static WRITES: AtomicU64 = AtomicU64::new(0);
         let write = WRITES.fetch_add(1, Ordering::Relaxed);
         for (page, part) in (0u64..).zip(self.get_mut()[..len].chunks_mut(ALIGNMENT)) {
-            // Fewer than 2^24 pages in a request.
+            // A request has fewer than 2^24 pages.
             let mark = (write << 24 ^ page).to_le_bytes();
             let count = mark.len().min(part.len());
             part[..count].copy_from_slice(&mark[..count]);

@@ -1,4 +1,4 @@
-//! Bandwidth against transfer size and queue depth.
+//! Measures bandwidth and latency by transfer size, queue depth and pattern.
 
 use crate::latency::LatencySummary;
 use crate::load::{ClosedLoopLoad, LoadLimits, Pattern, load};
@@ -8,88 +8,89 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-/// What is asked of storage.
+/// Configuration of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CharacteriseConfig {
-    /// A file, a block device, or a directory, in which a scratch file is made.
+    /// A file, a block device, or a directory in which a scratch file is created.
     pub path: PathBuf,
-    /// What exists may be written to.
+    /// Whether an existing file or device may be overwritten.
     #[serde(default)]
     pub write: bool,
-    /// Bytes that it runs over; all there is, or of a scratch file 1 GiB.
+    /// Number of bytes that the requests cover, from the first one on; `None` for the whole target,
+    /// or 1 GiB in a scratch file.
     #[serde(default)]
     pub span: Option<Bytes>,
-    /// One after the other.
+    /// The points, which are measured sequentially.
     pub points: Vec<CharacterisePoint>,
-    /// Of each.
+    /// Time limit of each point.
     pub time: Ns,
-    /// Before each.
+    /// Warm-up before each point.
     pub warm_up: Ns,
-    /// The most of each.
+    /// Maximum number of bytes of each point.
     pub bytes: Bytes,
-    /// Random places follow from it.
+    /// Random seed of the addresses.
     pub seed: u64,
 }
 
-/// One load.
+/// A point: one closed-loop load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CharacterisePoint {
-    /// In which order.
+    /// Sequential or random addresses.
     pub pattern: Pattern,
     /// Reads or writes.
     pub op: ProbeOp,
     /// Bytes of a request.
     pub size: Bytes,
-    /// Requests outstanding.
+    /// Number of outstanding requests.
     pub depth: u32,
 }
 
-/// What they came to.
+/// Result of a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct CharacteriseReport {
-    /// What was asked.
+    /// The storage that was measured.
     pub target: TargetDescription,
-    /// It was a file of our own.
+    /// Whether it was a scratch file.
     pub scratch: bool,
-    /// Bytes that it ran over.
+    /// Number of bytes that the requests covered.
     pub span_bytes: u64,
-    /// In the order of the points.
+    /// The results, in the order of the points.
     pub points: Vec<MeasuredPoint>,
 }
 
-/// What one load came to.
+/// Result of one point.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MeasuredPoint {
-    /// In which order.
+    /// Sequential or random addresses.
     pub pattern: Pattern,
     /// Reads or writes.
     pub op: ProbeOp,
     /// Bytes of a request.
     pub size_bytes: u64,
-    /// Requests outstanding.
+    /// Number of outstanding requests.
     pub queue_depth: u32,
-    /// Bytes that it ran over.
+    /// Number of bytes that the requests covered.
     pub span_bytes: u64,
-    /// Requests that count.
+    /// Number of requests measured, without the warm-up.
     pub requests: u64,
-    /// From the first issue to the last completion, with the flush after writes.
+    /// Time from the first issue to the last completion, including the flush after writes.
     pub elapsed_s: f64,
-    /// 10^6 bytes a second.
+    /// Bandwidth in 10^6 bytes per second.
     pub bandwidth_mb_s: f64,
-    /// Requests a second.
+    /// Requests per second.
     pub iops: f64,
-    /// Of each request, without the flush.
+    /// Latency of the requests, without the flush.
     pub latency_us: Option<LatencySummary>,
 }
 
-/// Carries out all points. What cannot be done is said before the first, and before anything is
-/// written; `progress` counts points.
+/// Measures all points. The configuration is checked before the first one, and before anything is
+/// written. `progress` counts points.
 ///
 /// # Errors
-/// Where there is no storage, room or leave, a point that cannot be, an answer that is an error, a
-/// stop.
+/// When the target or the scratch file cannot be used, the configuration does not fit it, a request
+/// fails, or `progress` stops the measurement.
 #[allow(clippy::cast_precision_loss)]
 pub fn characterise(
     config: &CharacteriseConfig,

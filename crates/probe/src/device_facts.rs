@@ -1,11 +1,11 @@
-//! What the system tells of storage.
+//! Facts about storage that the operating system reports.
 
 use rustix::fs::{major, minor};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is asked.
+/// Kind of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TargetKind {
@@ -15,30 +15,31 @@ pub enum TargetKind {
     BlockDevice,
 }
 
-/// What a target is.
+/// Description of a target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TargetDescription {
-    /// Its name.
+    /// Path of the target.
     pub path: PathBuf,
     /// A file or a device.
     pub kind: TargetKind,
-    /// Bytes.
+    /// Size in bytes.
     #[serde(rename = "capacity_bytes")]
     pub capacity: u64,
-    /// Bytes of a sector: offsets and lengths are multiples of it.
+    /// Sector size in bytes. Offsets and lengths are multiples of it.
     #[serde(rename = "sector_bytes")]
     pub sector: u64,
-    /// The block device, or the one under the file, if the system tells.
+    /// Name of the block device, or of the one below the file; `None` if unknown.
     pub device: Option<String>,
-    /// Whether that turns, if the system tells. Virtual ones often say so without.
+    /// Whether the device has rotating media; `None` if unknown. Virtual devices often report true
+    /// without having any.
     pub rotational: Option<bool>,
-    /// What that calls itself, if the system tells.
+    /// Model of the device; `None` if unknown.
     pub model: Option<String>,
-    /// A file that has holes, or is kept compressed: reading it may not read the device.
+    /// Whether the file has holes or is compressed, so that reads of it may not reach the device.
     pub sparse: bool,
 }
 
-/// What sysfs tells of a block device.
+/// What sysfs reports about a block device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeviceFacts {
     pub device: Option<String>,
@@ -48,7 +49,7 @@ pub(crate) struct DeviceFacts {
 }
 
 impl DeviceFacts {
-    /// Of the device of that number; nothing where the number is no device's (btrfs, network).
+    /// The facts of a device number; none if it is not that of a block device (btrfs, network).
     pub fn of(number: u64) -> Self {
         Self::find(Path::new("/sys/dev/block"), number).unwrap_or_default()
     }
@@ -56,7 +57,7 @@ impl DeviceFacts {
     fn find(devices: &Path, number: u64) -> Option<Self> {
         let name = format!("{}:{}", major(number), minor(number));
         let own = fs::canonicalize(devices.join(name)).ok()?;
-        // A partition is a folder in that of its disk, which has the queue.
+        // The folder of a partition is inside that of its disk, which has the queue.
         let disk = if own.join("partition").exists() { own.parent()? } else { &own };
         let read = |name: &str| {
             let text = fs::read_to_string(disk.join(name)).ok()?;

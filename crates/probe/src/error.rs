@@ -2,90 +2,90 @@ use gordon_units::{Bytes, Stopped};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why storage cannot be asked. The text has the hint on its own line.
+/// An error in measuring storage. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
-    /// The system's own word.
+    /// A system call failed.
     #[error("{path}: cannot {what}: {error}", path = path.display())]
     System {
-        /// Of what.
+        /// Path of the target.
         path: PathBuf,
-        /// What was to be done.
+        /// What was attempted.
         what: String,
-        /// What it said.
+        /// The error of the system call.
         error: io::Error,
     },
-    /// The system does not let us.
+    /// Permission to open the target is denied.
     #[error(
         "{path}: cannot open it: {error}\n  try: as root, or as its owner",
         path = path.display()
     )]
     Denied {
-        /// What.
+        /// Path of the target.
         path: PathBuf,
-        /// What it said.
+        /// The error of the system call.
         error: io::Error,
     },
-    /// There is none.
+    /// The path does not exist.
     #[error("{path}: no such file or device\n  try: `lsblk` lists the devices", path = .0.display())]
     Missing(PathBuf),
-    /// Neither a file nor a block device.
+    /// The path is neither a file nor a block device.
     #[error(
         "{path}: neither a regular file nor a block device\n  \
          try: a file, or a block device (`lsblk`)",
         path = .0.display()
     )]
     Kind(PathBuf),
-    /// The file system cannot go past the page cache.
+    /// The file system does not support direct I/O.
     #[error(
         "{path}: its file system does not do direct I/O{why}\n  \
          try: a path on a disk (ext4, xfs, btrfs), or a block device",
         path = path.display()
     )]
     NotDirect {
-        /// Of what.
+        /// Path of the target.
         path: PathBuf,
-        /// Why, where that is known.
+        /// The reason; empty if unknown.
         why: &'static str,
     },
-    /// A block device that something uses is not written to.
+    /// The block device is in use and is therefore not written to.
     #[error(
         "{path}: in use (mounted, or part of something): it is not written to\n  \
          try: unmount it first",
         path = .0.display()
     )]
     InUse(PathBuf),
-    /// A value that cannot be.
+    /// An option has a value that is not accepted.
     #[error("{what}: {why}\n  try: {hint}")]
     Impossible {
-        /// Which value.
+        /// Name of the value.
         what: String,
         /// What is wrong with it.
         why: String,
         /// What to try.
         hint: String,
     },
-    /// A request that is not whole sectors inside the target.
+    /// A request is not aligned to sectors, or not within the target.
     #[error(
         "{path}: request {number} (from 1): {len} bytes at {offset} are not whole sectors of \
          {sector} bytes inside {capacity}\n  try: multiples of the sector, within the capacity",
         path = path.display()
     )]
     Range {
-        /// Of what.
+        /// Path of the target.
         path: PathBuf,
-        /// Which.
+        /// Number of the request, from 1.
         number: usize,
-        /// Where it starts.
+        /// First byte.
         offset: u64,
-        /// How long it is.
+        /// Number of bytes.
         len: u64,
-        /// The unit of addressing.
+        /// Sector size in bytes.
         sector: u64,
-        /// What there is.
+        /// Size of the target.
         capacity: Bytes,
     },
-    /// What exists is not written to unless that is said.
+    /// Writing to an existing file or device was not allowed.
     #[error(
         "{path}: writing to it destroys what is there\n  \
          try: only reads (--patterns sequential-read,random-read), a directory, where a scratch file is \
@@ -93,10 +93,10 @@ pub enum ProbeError {
         path = .0.display()
     )]
     Kept(PathBuf),
-    /// Opened to be read only.
+    /// The target was opened for reading only.
     #[error("{path}: opened to read, not to write\n  try: --write, which destroys what is there", path = .0.display())]
     ReadOnly(PathBuf),
-    /// The user asked to stop.
+    /// The caller stopped the measurement.
     #[error("interrupted")]
     Interrupted,
 }
@@ -108,12 +108,12 @@ impl From<Stopped> for ProbeError {
 }
 
 impl ProbeError {
-    /// The system's word on something.
+    /// The error of a system call.
     pub(crate) fn system(path: &Path, what: &str, error: impl Into<io::Error>) -> Self {
         Self::System { path: path.into(), what: what.into(), error: error.into() }
     }
 
-    /// A value that cannot be.
+    /// A value that is not accepted.
     pub(crate) fn impossible(what: &str, why: impl ToString, hint: &str) -> Self {
         Self::Impossible { what: what.into(), why: why.to_string(), hint: hint.into() }
     }

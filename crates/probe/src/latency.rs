@@ -1,10 +1,10 @@
-//! Latencies as histograms of three significant digits (G. Tene's HdrHistogram); mean and greatest
-//! are exact.
+//! Latency histograms with three significant digits (G. Tene's HdrHistogram). Mean and maximum are
+//! exact.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Latencies of like requests.
+/// Latencies of requests of one kind.
 #[derive(Clone, Debug)]
 pub struct LatencyHistogram {
     histogram: Histogram<u64>,
@@ -20,27 +20,27 @@ impl Default for LatencyHistogram {
 }
 
 impl LatencyHistogram {
-    /// Adds one of so many nanoseconds.
+    /// Records a latency in nanoseconds.
     pub fn record(&mut self, ns: u64) {
         self.histogram.saturating_record(ns);
         self.sum += u128::from(ns);
         self.max = self.max.max(ns);
     }
 
-    /// Adds another's.
+    /// Adds the latencies of another histogram.
     pub fn add(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("their bounds are the same");
         self.sum += other.sum;
         self.max = self.max.max(other.max);
     }
 
-    /// How many there are.
+    /// Number of latencies.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The summary; none where nothing was recorded.
+    /// The summary; `None` if nothing was recorded.
     #[must_use]
     #[allow(clippy::cast_precision_loss)]
     pub fn summary(&self) -> Option<LatencySummary> {
@@ -48,7 +48,7 @@ impl LatencyHistogram {
         if count == 0 {
             return None;
         }
-        // A bucket's highest value may lie above the greatest one seen.
+        // The highest value of a bucket may be above the maximum.
         let us = |quantile| self.histogram.value_at_quantile(quantile).min(self.max) as f64 / 1e3;
         Some(LatencySummary {
             mean: self.sum as f64 / count as f64 / 1e3,
@@ -60,18 +60,18 @@ impl LatencyHistogram {
     }
 }
 
-/// Microseconds.
+/// Summary of latencies, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// The mean, exact.
+    /// Mean, exact.
     pub mean: f64,
-    /// The median.
+    /// Median.
     pub p50: f64,
-    /// 99 % are not above it.
+    /// 99th percentile.
     pub p99: f64,
-    /// 99.9 % are not above it.
+    /// 99.9th percentile.
     pub p999: f64,
-    /// The greatest, exact.
+    /// Maximum, exact.
     pub max: f64,
 }
 
@@ -90,7 +90,7 @@ mod tests {
         let found = all.summary().unwrap();
         assert_eq!((all.count(), found.mean, found.max), (1000, 500.5, 1000.0));
         for (is, expected) in [(found.p50, 500.0), (found.p99, 990.0), (found.p999, 999.0)] {
-            // Three digits.
+            // The histogram has three significant digits.
             assert!((is / expected - 1.0).abs() < 0.001, "{is}, not {expected}");
         }
         assert_eq!(LatencyHistogram::default().summary(), None);

@@ -1,10 +1,10 @@
-//! Real storage, asked directly and timed.
+//! Timed requests to real storage.
 //!
-//! A [`Target`] is a file or a block device, opened past the page cache. [`probe()`] asks it for
-//! one thing after the other and says when each was issued and done; [`load()`] keeps so many
-//! requests at it and says how much that moves; [`characterise()`] does so for many sizes, depths
-//! and patterns. What is written to is decided in one place ([`TestFile`]). Every time here is
-//! measured, on the monotonic clock.
+//! A [`Target`] is a file or a block device, opened for direct I/O. [`probe()`] sends requests
+//! sequentially and returns the times of issue and completion of each. [`load()`] keeps a number of
+//! requests outstanding and returns throughput and latency. [`characterise()`] does so for many
+//! sizes, depths and patterns. [`TestFile`] decides what may be overwritten. All times are measured
+//! with the monotonic clock.
 #![forbid(unsafe_code)]
 
 mod buffer;

@@ -1,13 +1,13 @@
-//! A constant number of requests outstanding, for a time.
+//! A closed-loop load: a constant number of outstanding requests, for a limited time.
 //!
-//! Each is a thread that issues its next request when its last has completed: what the system calls
-//! queue depth is then the device's affair. A warm-up comes before, and is over when its last
-//! request is: nothing but what counts moves in the time that counts. That begins with the first
-//! request and ends with the last completion, of writes with the flush after them: what a cache has
-//! taken is not written yet.
+//! Each outstanding request has a thread, which issues the next request when the last has
+//! completed. The queue depth of the device follows from that. A warm-up precedes the measurement,
+//! and ends when its last request has completed, so that only measured requests are in flight
+//! during the measurement. The measurement lasts from the first issue to the last completion. For
+//! writes it includes a flush, because data in a volatile cache have not been written yet.
 //!
-//! Not covered: what the host's processor could do with fewer threads (io_uring); requests past the
-//! device's own queue wait in the kernel and count as outstanding.
+//! Not covered: the lower CPU cost of fewer threads (io_uring). Requests beyond the device's queue
+//! wait in the kernel and count as outstanding.
 
 use crate::buffer::Buffer;
 use crate::latency::LatencyHistogram;
@@ -23,66 +23,66 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// In which order places come.
+/// Order of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// One after the other, round and round.
+    /// Sequential, and from the start again at the end.
     Sequential,
-    /// Uniformly at random, multiples of the size.
+    /// Uniformly random multiples of the request size.
     Random,
 }
 
-/// When it ends, whichever comes first.
+/// Limits of a load. The first one reached ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadLimits {
-    /// No request is issued later.
+    /// Time after which no request is issued.
     pub time: Ns,
-    /// No more bytes are asked for, but for one request at each place of the queue.
+    /// Number of bytes after which no request is issued. At least one request per thread is issued.
     pub bytes: u64,
-    /// So long before it counts.
+    /// Duration of the warm-up.
     pub warm_up: Ns,
 }
 
-/// What is asked, and how.
+/// A closed-loop load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClosedLoopLoad {
-    /// In which order.
+    /// Sequential or random addresses.
     pub pattern: Pattern,
     /// Reads or writes.
     pub op: ProbeOp,
     /// Bytes of a request.
     pub size: u64,
-    /// Requests outstanding.
+    /// Number of outstanding requests.
     pub depth: u32,
-    /// Bytes that it runs over, from the first on.
+    /// Number of bytes that the requests cover, from the first byte of the target on.
     pub span: u64,
-    /// Random places follow from it.
+    /// Random seed of the addresses.
     pub seed: u64,
-    /// When it ends.
+    /// When the load ends.
     pub limits: LoadLimits,
 }
 
-/// What it came to.
+/// Result of a load.
 #[derive(Clone, Debug)]
 pub struct LoadResult {
-    /// Requests that count.
+    /// Number of requests measured.
     pub requests: u64,
-    /// Bytes of them.
+    /// Bytes of these requests.
     pub bytes: u64,
-    /// From the first issue to the last completion, with the flush after writes.
+    /// Time from the first issue to the last completion, including the flush after writes.
     pub elapsed: Ns,
-    /// Of each request, without the flush.
+    /// Latency of the requests, without the flush.
     pub latency: LatencyHistogram,
 }
 
-/// The most memory that requests may take.
+/// Maximum memory of all buffers.
 const MAX_MEMORY: u64 = 4 << 30;
-/// The most requests at once: each is a thread.
+/// Maximum number of outstanding requests, each of which has a thread.
 const MAX_DEPTH: u32 = 1024;
 
 impl ClosedLoopLoad {
-    /// An error where it cannot be asked of a target.
+    /// Checks the load against the target.
     pub(crate) fn check(&self, target: &Target) -> Result<(), ProbeError> {
         let Self { op, size, depth, span, .. } = *self;
         let sector = target.sector();
@@ -117,10 +117,10 @@ impl ClosedLoopLoad {
     }
 }
 
-/// Keeps so many requests outstanding until a limit is reached.
+/// Keeps requests outstanding until a limit is reached.
 ///
 /// # Errors
-/// What cannot be asked of the target, an answer that is an error, a stop.
+/// When the load does not fit the target, a request fails, or `progress` stops the load.
 pub fn load(
     target: &Target,
     load: &ClosedLoopLoad,
@@ -152,33 +152,33 @@ pub fn load(
     Ok(LoadResult { requests, bytes: requests * load.size, elapsed, latency })
 }
 
-/// A stream of random numbers of its own.
+/// The random stream of a thread.
 fn stream(seed: u64, number: u64) -> Xoshiro256PlusPlus {
     let mut stream = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..number).for_each(|_| stream.jump());
     stream
 }
 
-/// Who has one request outstanding.
+/// State of a thread with one outstanding request.
 struct LoadThread {
     buffer: Buffer,
     random: Xoshiro256PlusPlus,
 }
 
-/// The warm-up, or what counts.
+/// The warm-up or the measurement.
 struct LoadPhase<'a> {
     target: &'a Target,
     load: &'a ClosedLoopLoad,
     progress: &'a Progress,
-    /// The number of the next request, of all phases.
+    /// Number of the next request, counted over both phases.
     cursor: &'a AtomicU64,
-    /// The first number that is too many.
+    /// First number that is not issued any more.
     last: u64,
     time: Ns,
 }
 
 impl LoadPhase<'_> {
-    /// Latencies, and the time from the first issue to the end.
+    /// Runs the phase. Returns the latencies, and the time from the first issue to the end.
     fn run(&self, users: &mut [LoadThread]) -> Result<(LatencyHistogram, Ns), ProbeError> {
         let depth = users.len();
         let signal = StartSignal::default();
@@ -216,7 +216,7 @@ impl LoadPhase<'_> {
         Ok((latency, Ns(nanoseconds(end - start))))
     }
 
-    /// One request after the other.
+    /// Issues requests sequentially until a limit is reached.
     fn user(&self, user: &mut LoadThread, failed: &AtomicBool) -> Result<ThreadResult, ProbeError> {
         let LoadThread { buffer, random } = user;
         let ClosedLoopLoad { pattern, op, size, span, .. } = *self.load;
@@ -228,8 +228,8 @@ impl LoadPhase<'_> {
         loop {
             let number = self.cursor.fetch_add(1, Ordering::Relaxed);
             let stop = self.progress.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            // Each issues one at least, if there is one: a request may take longer than there is
-            // time.
+            // Each thread issues at least one request, even if a request takes longer than the time
+            // limit.
             if stop || number >= self.last || now >= until && latency.count() > 0 {
                 return Ok(ThreadResult { latency, start, end: now });
             }
@@ -252,7 +252,7 @@ impl LoadPhase<'_> {
     }
 }
 
-/// An error where the system refuses a thread.
+/// The error if the system refuses to start a thread.
 fn too_many(depth: usize, error: &io::Error) -> ProbeError {
     let why = format!(
         "{depth} requests outstanding need as many threads, and the system refuses one: {error}"
@@ -264,7 +264,7 @@ fn too_many(depth: usize, error: &io::Error) -> ProbeError {
     )
 }
 
-/// Lets all threads of a phase begin together, or none.
+/// Starts all threads of a phase together, or none.
 #[derive(Default)]
 struct StartSignal {
     begin: Mutex<Option<bool>>,
@@ -277,7 +277,7 @@ impl StartSignal {
         self.given.notify_all();
     }
 
-    /// Waits for the signal; returns whether to begin.
+    /// Waits for the signal. Returns whether to start.
     fn wait(&self) -> bool {
         let begin = self.begin.lock().unwrap_or_else(PoisonError::into_inner);
         let given = self.given.wait_while(begin, |begin| begin.is_none());
@@ -285,14 +285,14 @@ impl StartSignal {
     }
 }
 
-/// What one user's requests came to.
+/// Result of one thread.
 struct ThreadResult {
     latency: LatencyHistogram,
     start: Instant,
     end: Instant,
 }
 
-/// Uniform in `0..bound`, by multiplication; off by less than `bound` / 2^64.
+/// Uniform in `0..bound`, by multiplication; the bias is below `bound` / 2^64.
 #[allow(clippy::cast_possible_truncation)] // the high half is below `bound`
 fn below(random: &mut Xoshiro256PlusPlus, bound: u64) -> u64 {
     ((u128::from(random.next_u64()) * u128::from(bound)) >> 64) as u64

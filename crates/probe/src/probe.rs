@@ -1,4 +1,4 @@
-//! One request after the other, each timed.
+//! Sequential requests, each of which is timed.
 
 use crate::buffer::Buffer;
 use crate::{ProbeError, Progress, Target};
@@ -8,50 +8,51 @@ use std::sync::atomic::Ordering;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What is asked.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProbeOp {
     /// Read the range.
     Read,
-    /// Write it.
+    /// Write the range.
     Write,
 }
 
-/// One request, and how long after the one before it.
+/// A request, and the time to wait before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// What is asked; without it, a flush: what was written is durable when it is answered.
+    /// The operation; `None` for a flush, which makes earlier writes durable.
     pub op: Option<ProbeOp>,
     /// First byte; zero for a flush.
     pub offset: u64,
     /// Bytes; zero for a flush.
     pub len: u64,
-    /// From the completion of the one before to its issue, in nanoseconds.
+    /// Time to wait after the completion of the previous request, in nanoseconds.
     pub think_ns: u64,
 }
 
-/// When it was issued and when it was done, in nanoseconds from the start.
+/// Times of issue and completion, in nanoseconds since the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedProbe {
-    /// Handed to the system.
+    /// Time of the system call.
     pub issued_ns: u64,
-    /// The system has answered.
+    /// Time of its return.
     pub completed_ns: u64,
 }
 
-/// The last of a wait is not slept: the system wakes us so much late.
+/// The last part of a wait is spent spinning, because sleeping threads wake up this late.
 const SPIN: Duration = Duration::from_micros(150);
-/// How long is slept without a look at whether to stop.
+/// Longest sleep between two checks for a stop.
 const SLEEP_STEP: Duration = Duration::from_millis(20);
-/// Requests between two looks at whether to stop.
+/// Number of requests between two checks for a stop.
 const STOP_CHECK_INTERVAL: usize = 64;
 
-/// Asks for one thing after the other. All are looked at before the first is asked for.
+/// Sends requests sequentially. All are checked before the first is sent.
 ///
 /// # Errors
-/// A request that is not whole sectors inside the target, writing what is opened to be read, an
-/// answer that is an error, a stop.
+/// When a request is not aligned to sectors or not within the target, a write or flush is sent to a
+/// target opened
+/// for reading only, a request fails, or `progress` stops the run.
 pub fn probe(
     target: &Target,
     probes: &[Probe],
@@ -71,7 +72,7 @@ pub fn probe(
     let mut into = Buffer::new(largest);
     let writes = probes.iter().any(|probe| probe.op == Some(ProbeOp::Write));
     let mut from = Buffer::random(if writes { largest } else { 0 }, 1);
-    // Pages that are not there yet would be the first request's time.
+    // Touches the pages, so that page faults do not count in the first request.
     into.get_mut().fill(1);
     let mut timed = Vec::with_capacity(probes.len());
     let start = Instant::now();
@@ -101,19 +102,19 @@ pub fn probe(
     Ok(timed)
 }
 
-/// A length as memory has it.
+/// Converts a length to `usize`.
 pub(crate) fn length(len: u64) -> Result<usize, ProbeError> {
     usize::try_from(len)
         .map_err(|_| ProbeError::impossible("size", "more than memory has", "a smaller size"))
 }
 
-/// 584 years fit.
+/// Nanoseconds; 584 years fit.
 #[allow(clippy::cast_possible_truncation)]
 pub(crate) fn nanoseconds(time: Duration) -> u64 {
     time.as_nanos() as u64
 }
 
-/// Returns at that time, to the microsecond, or when it is to stop.
+/// Waits until a time, to the microsecond. Returns an error if the run is stopped.
 fn wait(until: Instant, progress: &Progress) -> Result<(), ProbeError> {
     loop {
         let left = until.saturating_duration_since(Instant::now());

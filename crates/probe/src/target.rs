@@ -1,4 +1,4 @@
-//! A file or a block device, opened past the page cache.
+//! A file or a block device, opened for direct I/O.
 
 use crate::ProbeError;
 use crate::device_facts::{DeviceFacts, TargetDescription, TargetKind};
@@ -10,23 +10,24 @@ use std::io::{Error, ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// What may be done to a target.
+/// How a target may be accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It is read.
+    /// Reads only.
     ReadOnly,
-    /// It is written, too: what is there is lost.
+    /// Reads and writes. Existing data are overwritten.
     ReadWrite,
 }
 
-/// A sector where nothing tells: every device of today takes that.
+/// Sector size if the system reports none. Every current device accepts it.
 const SECTOR: u64 = 4096;
 
-/// File systems in memory: they take direct I/O, and there is no storage below (linux/magic.h).
+/// File systems in memory (linux/magic.h). They accept direct I/O, but there is no storage below
+/// them.
 const TMPFS: u64 = 0x0102_1994;
 const RAMFS: u64 = 0x8584_58f6;
 
-/// A file or a block device, opened past the page cache.
+/// A file or a block device, opened for direct I/O.
 #[derive(Debug)]
 pub struct Target {
     file: File,
@@ -35,13 +36,14 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens what is there. A block device is opened to be written only where nothing else uses it.
+    /// Opens a target. A block device is opened for writing only if nothing else uses it.
     ///
     /// # Errors
-    /// Where it is neither a file nor a block device, cannot be opened, is empty, or its file
-    /// system does not do direct I/O.
+    /// When the path is neither a file nor a block device, cannot be opened, is empty, or its file
+    /// system
+    /// does not support direct I/O.
     pub fn open(path: &Path, access: Access) -> Result<Self, ProbeError> {
-        // Before it is opened: a pipe would wait for its other end.
+        // Checked before the file is opened, because opening a pipe would block.
         let kind = fs::metadata(path).map_err(|e| refused(path, e))?.file_type();
         let (kind, exclusive) = if kind.is_block_device() {
             (TargetKind::BlockDevice, access == Access::ReadWrite)
@@ -67,13 +69,13 @@ impl Target {
         Ok(target)
     }
 
-    /// Makes a file that nobody else sees and that is gone when it is closed, however that comes.
+    /// Creates a file without a name, which disappears when it is closed, however the process ends.
     pub(crate) fn scratch(folder: &Path) -> Result<Self, ProbeError> {
         let path = folder.join(format!(".gordon-scratch-{}", std::process::id()));
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true).mode(0o600);
         let file = options.custom_flags(bits(OFlags::DIRECT)).open(&path);
-        // Where direct I/O is refused, the file may have been made all the same.
+        // If direct I/O is refused, the file may have been created nevertheless.
         let removed = fs::remove_file(&path);
         let file = file.map_err(|error| refused(folder, error))?;
         removed.map_err(|error| ProbeError::system(&path, "remove it", error))?;
@@ -114,37 +116,37 @@ impl Target {
         Ok(Self { file, access, description })
     }
 
-    /// What it is.
+    /// Description of the target.
     #[must_use]
     pub fn description(&self) -> &TargetDescription {
         &self.description
     }
 
-    /// Bytes, in whole sectors.
+    /// Size in bytes, a multiple of the sector size.
     #[must_use]
     pub fn capacity(&self) -> u64 {
         self.description.capacity
     }
 
-    /// Bytes of a sector: offsets and lengths are multiples of it.
+    /// Sector size in bytes. Offsets and lengths are multiples of it.
     #[must_use]
     pub fn sector(&self) -> u64 {
         self.description.sector
     }
 
-    /// Its name.
+    /// Path of the target.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.description.path
     }
 
-    /// Whether it may be written to.
+    /// Whether writes are allowed.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.access == Access::ReadWrite
     }
 
-    /// Changes a file's length.
+    /// Changes the length of a file.
     pub(crate) fn resize(&mut self, len: u64) -> Result<(), ProbeError> {
         let set = rustix::fs::fallocate(&self.file, rustix::fs::FallocateFlags::empty(), 0, len);
         let set = match set {
@@ -158,7 +160,7 @@ impl Target {
         Ok(())
     }
 
-    /// Whether a request is one of its own.
+    /// Checks that a request is aligned to sectors and within the target.
     pub(crate) fn check(&self, number: usize, offset: u64, len: u64) -> Result<(), ProbeError> {
         let (sector, capacity) = (self.sector(), self.capacity());
         let fits = offset.checked_add(len).is_some_and(|end| end <= capacity);
@@ -169,7 +171,7 @@ impl Target {
         Err(ProbeError::Range { path, number, offset, len, sector, capacity })
     }
 
-    /// Fills `into` from there.
+    /// Reads into the buffer `into`.
     pub(crate) fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), ProbeError> {
         let mut done = 0;
         while done < into.len() {
@@ -183,7 +185,7 @@ impl Target {
         Ok(())
     }
 
-    /// Writes `bytes` there.
+    /// Writes `bytes`.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> Result<(), ProbeError> {
         let mut done = 0;
         while done < bytes.len() {
@@ -197,7 +199,7 @@ impl Target {
         Ok(())
     }
 
-    /// Makes what was written durable.
+    /// Makes earlier writes durable.
     pub(crate) fn sync(&self) -> Result<(), ProbeError> {
         let synced = rustix::fs::fdatasync(&self.file);
         synced.map_err(|error| ProbeError::system(self.path(), "flush it", error))
@@ -214,7 +216,7 @@ fn bits(flags: OFlags) -> i32 {
     flags.bits() as i32
 }
 
-/// Why it was not opened.
+/// The error of a failed open.
 fn refused(path: &Path, error: Error) -> ProbeError {
     match Errno::from_io_error(&error) {
         Some(Errno::INVAL) => ProbeError::NotDirect { path: path.into(), why: "" },
@@ -225,7 +227,7 @@ fn refused(path: &Path, error: Error) -> ProbeError {
     }
 }
 
-/// An error where there is no storage under a file.
+/// Returns an error if the file is not on storage.
 fn check_storage(file: &File, path: &Path) -> Result<(), ProbeError> {
     let found = fstatfs(file).map_err(|e| ProbeError::system(path, "look at it", e))?;
     #[allow(clippy::cast_sign_loss, clippy::useless_conversion)] // a number of 32 bits
@@ -236,7 +238,7 @@ fn check_storage(file: &File, path: &Path) -> Result<(), ProbeError> {
     Ok(())
 }
 
-/// What offsets in a file are aligned to, where the kernel tells (Linux 6.1).
+/// Alignment of offsets in a file, if the kernel reports it (Linux 6.1).
 fn direct_alignment(file: &File, path: &Path) -> Result<Option<u64>, ProbeError> {
     match statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN) {
         Ok(found) if found.stx_mask & StatxFlags::DIOALIGN.bits() != 0 => {

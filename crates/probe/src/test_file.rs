@@ -1,7 +1,7 @@
-//! What is asked, and what may be destroyed by it.
+//! The target of a benchmark, and whether it may be overwritten.
 //!
-//! In a directory a scratch file is made, which is ours to write to. A file or a block device is
-//! read, and written to only where that was said.
+//! In a directory, a scratch file is created and may be written to. A file or a block device is
+//! only read, unless writing was allowed.
 
 use crate::buffer::Buffer;
 use crate::probe::length;
@@ -11,26 +11,28 @@ use gordon_units::Bytes;
 use rustix::fs::statvfs;
 use std::path::Path;
 
-/// Bytes of a scratch file where nothing else is said, if there is room for twice that.
+/// Default size of a scratch file, if there is space for twice as much.
 const DEFAULT_SPAN: u64 = 1 << 30;
-/// Bytes of one write that fills it.
+/// Bytes per write when a scratch file is filled.
 const FILL_SIZE: u64 = 4 << 20;
 
-/// A target, and whose it is.
+/// The target of a benchmark.
 #[derive(Debug)]
 pub struct TestFile {
-    /// What is asked.
+    /// The opened file or device.
     pub target: Target,
-    /// A file of our own: it has no name, and is gone with the last use of it, however that ends.
+    /// Whether it is a scratch file, which has no name and disappears with its last use, however
+    /// the process ends.
     pub scratch: bool,
 }
 
 impl TestFile {
-    /// Opens `path`: a file or a block device, to be written to only where `write` is said; in a
-    /// directory a scratch file of `span` bytes (1 GiB, or half of what is free).
+    /// Opens `path`. A file or a block device is opened for writing only with `write`. In a
+    /// directory, a scratch file of `span` bytes is created (default: 1 GiB, or half of the free
+    /// space).
     ///
     /// # Errors
-    /// Where `path` does not exist, where there is no storage or no room.
+    /// When `path` does not exist, is not on storage, or has not enough space.
     pub fn open(path: &Path, write: bool, span: Option<u64>) -> Result<Self, ProbeError> {
         if !path.is_dir() {
             let access = if write { Access::ReadWrite } else { Access::ReadOnly };
@@ -54,11 +56,11 @@ impl TestFile {
         Ok(Self { target, scratch: true })
     }
 
-    /// Writes all of a scratch file with what cannot be compressed: a hole is not read from a
-    /// device.
+    /// Fills a scratch file with data that cannot be compressed, because reads of a hole do not
+    /// reach the device.
     ///
     /// # Errors
-    /// Where it cannot be written, a stop.
+    /// When the file cannot be written, or `progress` stops the run.
     pub fn fill(&self, progress: &Progress) -> Result<(), ProbeError> {
         let target = &self.target;
         if !self.scratch {

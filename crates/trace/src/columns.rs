@@ -1,37 +1,37 @@
-//! The columns of each part of a trace: their names, units and types, and how each was obtained.
+//! The columns of each part of a trace: names, units and types, and how their values were obtained.
 
 use arrow_schema::{DataType, Field, Schema};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// How the numbers of a column were obtained.
+/// How the values of a column were obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
     /// Counted.
     Measured,
-    /// Counted part of the time and scaled to the whole.
+    /// Counted during a part of the time and scaled to the whole.
     Scaled,
-    /// Derived from another column with a stated rate.
+    /// Calculated from another column with a stated rate.
     Estimated,
-    /// Not known: null in the file; zero or an empty name where the column has no null.
+    /// Unknown: null in the file, or zero or an empty name if the column cannot be null.
     Missing,
 }
 
-/// One column of a part.
+/// Description of one column of a part.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Its name in the file.
     pub name: String,
     /// Its unit.
     pub unit: String,
-    /// How its numbers were obtained.
+    /// Whether they are measured, estimated or missing.
     pub kind: ColumnKind,
-    /// From where, with which rates, or why it is missing.
+    /// Source of the values, rates used, or the reason why they are missing.
     pub how: String,
 }
 
-/// The columns of the three parts.
+/// The columns of the three parts of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// Of `activity.parquet`.
@@ -42,7 +42,7 @@ pub struct Columns {
     pub block: Vec<Column>,
 }
 
-/// Name, unit, whether it may be null, and type: a number, or a list of one number per core.
+/// Name, unit and type of a column.
 pub(crate) type ColumnSpec = (&'static str, &'static str, ColumnType);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +50,13 @@ pub(crate) enum ColumnType {
     U8,
     U32,
     U64,
-    /// Null where not known.
+    /// Null if unknown.
     MaybeU32,
-    /// Null where not known.
+    /// Null if unknown.
     MaybeU64,
-    /// One per core, null as a whole where not known.
+    /// A list with one number per core; the whole list is null if unknown.
     PerCore32,
-    /// One per core.
+    /// A list with one number per core.
     PerCore64,
     Name,
 }
@@ -109,7 +109,7 @@ pub(crate) const BLOCK: &[ColumnSpec] = &[
 ];
 
 impl Columns {
-    /// All columns, of one kind, obtained in one way.
+    /// All columns with the same kind and source.
     pub fn all(kind: ColumnKind, how: &str) -> Self {
         let part = |specs: &[ColumnSpec]| {
             specs

@@ -1,39 +1,39 @@
-//! What can go wrong with a trace: what, where, and what to try.
+//! Errors of traces. Each says what is wrong, where, and what to try.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error of this crate. The text has the hint on its own line.
+/// An error of a trace. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TraceError {
-    /// Nothing lies at the path.
+    /// The path does not exist.
     #[error("no trace at {path}: it does not exist\n  try: gordon trace -o {path} -- COMMAND", path = .0.display())]
     Missing(PathBuf),
-    /// Something else lies at the path.
+    /// The path holds something else than a trace.
     #[error("{path} is not a gordon trace: {why}\n  try: a folder that `gordon trace -o` made", path = .path.display())]
     Foreign {
-        /// Where.
+        /// The path that was opened.
         path: PathBuf,
-        /// What gave it away.
+        /// The reason why it is not a trace.
         why: String,
     },
-    /// A trace of a format this version does not read.
+    /// The trace has a format version that this program does not read.
     #[error("{path} has trace format version {found}, this gordon reads version {known}\n  try: the gordon that wrote it ({gordon})", path = .path.display())]
     Version {
-        /// Where.
+        /// The folder of the trace.
         path: PathBuf,
-        /// The version it has.
+        /// The version of the trace.
         found: u64,
-        /// The version known here.
+        /// The version that this program reads.
         known: u32,
-        /// What wrote it.
+        /// The version of Gordon that wrote the trace.
         gordon: String,
     },
-    /// A file of the trace is cut short, altered or not there.
+    /// A file of the trace is missing, truncated or altered.
     #[error("{path} is damaged: {why}\n  try: a fresh copy of the trace, or trace the job again", path = .path.display())]
     Damaged {
-        /// The file.
+        /// The damaged file.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -41,53 +41,53 @@ pub enum TraceError {
     /// The trace holds no block log.
     #[error("{path} has no block log: {why}\n  try: trace the job again as root", path = .path.display())]
     NoBlockLog {
-        /// The trace.
+        /// The folder of the trace.
         path: PathBuf,
-        /// Why capture had none.
+        /// The reason that capture gave.
         why: String,
     },
-    /// The trace holds the block log alone.
+    /// The trace was converted and holds only the block log.
     #[error("{path} holds block requests alone, converted from {format}: nothing of processors, memory and network\n  try: gordon flash replay {path}, or trace the job itself with `gordon trace`", path = .path.display())]
     BlockLogOnly {
-        /// The trace.
+        /// The folder of the trace.
         path: PathBuf,
-        /// The format they come from.
+        /// The format that the requests were converted from.
         format: String,
     },
-    /// The place for a new trace is taken.
+    /// The path of a new trace exists already.
     #[error("{path} exists already\n  try: another name, or remove it first", path = .0.display())]
     Exists(PathBuf),
-    /// No room for the trace.
+    /// The file system has no space left for the trace.
     #[error("the disk is full while writing {path}; the trace was removed\n  try: -o on a disk with more room", path = .0.display())]
     DiskFull(PathBuf),
     /// A file of the trace cannot be written.
     #[error("cannot write {path}: {source}\n  try: a folder that exists and is yours", path = .path.display())]
     Write {
-        /// The file.
+        /// The file that cannot be written.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system call.
         source: io::Error,
     },
     /// A file of the trace cannot be read.
     #[error("cannot read {path}: {source}\n  try: check who may read it", path = .path.display())]
     Read {
-        /// The file.
+        /// The file that cannot be read.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system call.
         source: io::Error,
     },
-    /// An option makes no sense.
+    /// An option has a value that is not accepted.
     #[error("{option}: {why}")]
     Option {
-        /// Which.
+        /// The name of the option.
         option: &'static str,
-        /// What is wrong and what to try.
+        /// What is wrong with its value, and what to try.
         why: String,
     },
 }
 
 impl TraceError {
-    /// A failed write to `path`, told apart by whether the disk is full.
+    /// The error of a failed write to `path`: a full file system is an error of its own.
     pub(crate) fn write(path: &Path, source: io::Error) -> Self {
         let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
         if full.contains(&source.kind()) {
@@ -97,7 +97,7 @@ impl TraceError {
         }
     }
 
-    /// The same of a file that the user knows by another name.
+    /// The same error with the path under which the user knows the file.
     pub(crate) fn of(self, path: &Path) -> Self {
         match self {
             Self::Write { source, .. } => Self::Write { path: path.to_owned(), source },
@@ -119,7 +119,7 @@ impl TraceError {
     }
 }
 
-/// The system's answer inside a Parquet error, if there is one.
+/// The I/O error inside a Parquet error, if any.
 fn io_error(error: parquet::errors::ParquetError) -> io::Error {
     match error {
         parquet::errors::ParquetError::External(inner) => match inner.downcast::<io::Error>() {

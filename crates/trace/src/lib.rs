@@ -1,5 +1,5 @@
-//! Traces of real jobs: what a machine and a command did, interval by interval, and every request
-//! its block devices served.
+//! Traces of real jobs: the activity of a machine and a command in each interval, and every request
+//! to the block devices.
 //!
 //! [`TraceWriter`] writes a trace, [`Trace`] reads one; `docs/TRACE.md` specifies the files. Block
 //! traces in the formats of other programs are read and written by [`formats`].

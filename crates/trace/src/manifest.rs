@@ -1,4 +1,4 @@
-//! `manifest.json`: what a trace is, where it comes from, and what to believe of it.
+//! `manifest.json`: what a trace holds, where it comes from, and how reliable each column is.
 
 use crate::columns::Column;
 use crate::profile::Profile;
@@ -10,61 +10,61 @@ pub(crate) const ACTIVITY_FILE: &str = "activity.parquet";
 pub(crate) const DISKS_FILE: &str = "disks.parquet";
 pub(crate) const BLOCK_FILE: &str = "block.parquet";
 
-/// The name of the block log among what is unavailable.
+/// Name of the block log in [`Manifest::unavailable`].
 pub const BLOCK_LOG: &str = "block log";
 
-/// The `format` every manifest names.
+/// The value of `format` in every manifest.
 pub const FORMAT: &str = "gordon-trace";
-/// The version of the format written, and the one read.
+/// The version of the format that is written and read.
 pub const VERSION: u32 = 1;
 
-/// What a trace is.
+/// Description of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// Always [`FORMAT`].
     pub format: String,
-    /// Of the format.
+    /// Version of the format.
     pub version: u32,
-    /// The version of Gordon that wrote it.
+    /// Version of the Gordon that wrote the trace.
     pub gordon: String,
-    /// The command traced, with its arguments.
+    /// The traced command with its arguments.
     pub command: Vec<String>,
-    /// Where it ran.
+    /// Working directory of the command.
     pub cwd: String,
-    /// When it started, nanoseconds since 1970 (UTC).
+    /// Start of the trace in nanoseconds since 1970 (UTC).
     pub start_unix_ns: u64,
-    /// The time between samples that was asked for.
+    /// The requested time between samples.
     pub interval: Ns,
-    /// From the start to the end of the command.
+    /// Time from the start to the end of the command.
     pub duration: Ns,
-    /// How the command ended.
+    /// Exit status of the command, or the signal that ended it.
     pub end: CommandEnd,
-    /// The limit set on the command's memory.
+    /// Memory limit of the command; `None` if it had none.
     pub memory_limit: Option<Bytes>,
-    /// The machine it ran on.
+    /// The machine that ran the command.
     pub machine: MachineInfo,
-    /// The rates that estimated columns used.
+    /// Rates that the estimated columns were calculated with.
     pub profile: Profile,
-    /// The files.
+    /// The files of the trace.
     pub parts: Vec<TracePart>,
-    /// What could not be had, and why.
+    /// What was not available during capture, and why.
     pub unavailable: Vec<Unavailable>,
-    /// What happened to the block log, where there is one.
+    /// Counters of the block log; `None` if the trace has no block log.
     pub block: Option<BlockLog>,
-    /// CPU time that capture itself used, within the machine's.
+    /// CPU time of capture itself. The CPU time of the machine includes it.
     pub capture_cpu: Ns,
-    /// Where the requests come from, if they were not captured but converted: such a trace holds
-    /// the block log alone.
+    /// Origin of the requests of a converted trace, which holds only the block log. `None` if the
+    /// trace was captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportSource>,
 }
 
-/// Where converted requests come from.
+/// Origin of converted requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportSource {
-    /// The format.
+    /// Name of the format.
     pub format: String,
-    /// The file's name, without its folder.
+    /// Name of the file, without its folder.
     pub file: String,
 }
 
@@ -72,14 +72,14 @@ pub struct ImportSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEnd {
-    /// By itself, with this status.
+    /// The command exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// This signal ended the command.
     Signalled(i32),
 }
 
 impl CommandEnd {
-    /// As shells report it: the status, or 128 and the signal.
+    /// The status as shells report it: the exit status, or 128 plus the signal.
     pub const fn status(self) -> i32 {
         match self {
             Self::Exited(status) => status,
@@ -88,93 +88,94 @@ impl CommandEnd {
     }
 }
 
-/// The machine a trace comes from.
+/// The machine that a trace comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineInfo {
-    /// As the processor names itself.
+    /// Name of the processor, as the processor reports it.
     pub cpu_model: String,
-    /// Cores that were on line.
+    /// Number of cores that were online.
     pub cores: u32,
-    /// All of it.
+    /// Total memory.
     pub memory: Bytes,
-    /// Its release.
+    /// Kernel release.
     pub kernel: String,
-    /// Block devices with a medium.
+    /// Block devices that have a medium.
     pub disks: Vec<DiskInfo>,
-    /// Network interfaces but the loop-back.
+    /// Network interfaces except the loopback.
     pub interfaces: Vec<InterfaceInfo>,
 }
 
 /// A block device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskInfo {
-    /// Its name.
+    /// Name without `/dev/`.
     pub name: String,
-    /// Its number, `major << 20 | minor`, as the other parts give it.
+    /// Device number, `major << 20 | minor`, as in the other parts.
     pub device: u32,
-    /// Its first number.
+    /// Major device number.
     pub major: u32,
-    /// Its second number.
+    /// Minor device number.
     pub minor: u32,
     /// Its capacity.
     pub size: Bytes,
-    /// Whether it spins.
+    /// Whether the device has rotating media.
     pub rotational: bool,
-    /// Made of other devices or of memory: loop, device mapper, RAID, zram. What it does shows
-    /// again in the devices below it.
+    /// Whether the device is made of other devices or of memory: loop, device mapper, RAID, zram.
+    /// Its requests appear a second time at the devices below it.
     pub is_virtual: bool,
 }
 
 /// A network interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceInfo {
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Its speed, where it says so.
+    /// Link speed; `None` if the interface does not report it.
     pub megabits: Option<u32>,
-    /// Whether its bytes are counted in the activity.
+    /// Whether the network columns of the activity include this interface.
     pub counted: bool,
 }
 
 /// One file of a trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracePart {
-    /// Its name in the folder.
+    /// Name in the folder of the trace.
     pub file: String,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Its size.
+    /// Size of the file.
     pub bytes: u64,
-    /// The CRC-32 (IEEE) of its bytes.
+    /// CRC-32 (IEEE) of the file.
     pub crc32: u32,
-    /// Its columns.
+    /// The columns of the file.
     pub columns: Vec<Column>,
 }
 
-/// Something capture could not have.
+/// Something that capture could not record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unavailable {
-    /// What.
+    /// Its name.
     pub what: String,
-    /// Why, and what would help.
+    /// The reason, and what would help.
     pub why: String,
 }
 
-/// What happened to the block log.
+/// Counters of the block log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockLog {
-    /// Events the kernel handed over: issues, completions and requeues.
+    /// Events received from the kernel: issues, completions and requeues.
     pub events: u64,
-    /// Events the kernel threw away before they were read.
+    /// Events that the kernel dropped before they were read.
     pub lost_events: u64,
-    /// Requests whose completion was not seen; their latency is null.
+    /// Requests without a completion; their latency is null.
     pub without_latency: u64,
-    /// Requests of other kinds (zone management, drivers' own, write zeroes), not in the log.
+    /// Requests that the log leaves out: zone management, write zeroes, commands of drivers.
     pub other_requests: u64,
 }
 
 impl Manifest {
-    /// The manifest of a trace made from numbers; the writer fills in parts and duration.
+    /// A manifest for a trace that is written by a [`TraceWriter`](crate::TraceWriter), which adds
+    /// the parts and the duration.
     pub fn new(command: Vec<String>, interval: Ns, machine: MachineInfo) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -197,17 +198,17 @@ impl Manifest {
         }
     }
 
-    /// The part in `file`, if the trace has it.
+    /// The part in `file`; `None` if the trace does not have it.
     pub fn part(&self, file: &str) -> Option<&TracePart> {
         self.parts.iter().find(|p| p.file == file)
     }
 
-    /// A column of the activity part.
+    /// A column of the activity part; `None` if the trace does not have it.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.part(ACTIVITY_FILE)?.columns.iter().find(|c| c.name == name)
     }
 
-    /// Block events lost.
+    /// Block events that the kernel dropped; 0 if the trace has no block log.
     pub fn lost_events(&self) -> u64 {
         self.block.map_or(0, |b| b.lost_events)
     }

@@ -1,27 +1,27 @@
-//! What a trace says: one [`Sample`] per interval, one [`BlockIo`] per request.
+//! The content of a trace: one [`Sample`] per interval, one [`BlockIo`] per request.
 
 use gordon_units::{Bytes, Ns};
 
-/// What happened in one interval.
+/// The activity in one interval.
 ///
-/// Counters hold the interval's share; `mhz_per_core`, `memory` and the command's `memory` and
-/// `processes` are gauges, as they stood at its end. What was not measured is zero here and
-/// [`Missing`](crate::ColumnKind::Missing) in the manifest.
+/// Counters hold the difference over the interval. `mhz_per_core`, `memory`, and the command's
+/// `memory` and `processes` are gauges, read at its end. A value that was not measured is zero here
+/// and [`Missing`](crate::ColumnKind::Missing) in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// When the interval started, since the start of the trace.
+    /// Start of the interval, since the start of the trace.
     pub start: Ns,
-    /// How long it was.
+    /// Length of the interval.
     pub span: Ns,
-    /// Time each core was busy: user, nice, system and interrupts, not stolen or waiting for I/O.
+    /// Busy time of each core: user, nice, system and interrupts, without stolen time and I/O wait.
     pub cpu_per_core: Vec<Ns>,
-    /// Clock of each core.
+    /// Clock frequency of each core.
     pub mhz_per_core: Vec<u32>,
     /// Instructions of all cores.
     pub instructions: u64,
     /// Last-level cache misses of all cores.
     pub llc_misses: u64,
-    /// Memory in use: all of it but what the kernel says is available.
+    /// Memory in use: total memory minus what the kernel reports as available.
     pub memory: Bytes,
     /// Network bytes received.
     pub rx_bytes: Bytes,
@@ -31,66 +31,66 @@ pub struct Sample {
     pub tx_bytes: Bytes,
     /// Network packets sent.
     pub tx_packets: u64,
-    /// Each block device that has counted anything yet, by number.
+    /// The block devices that have had any activity since the start of the trace, sorted by number.
     pub disks: Vec<DiskSample>,
-    /// The traced command and all it started.
+    /// The traced command and its descendants.
     pub command: CommandSample,
 }
 
-/// What one block device did.
+/// The activity of one block device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskSample {
-    /// Its number, `major << 20 | minor`.
+    /// Device number, `major << 20 | minor`.
     pub device: u32,
     /// Reads completed.
     pub reads: u64,
-    /// Bytes they read.
+    /// Bytes read.
     pub read_bytes: Bytes,
     /// Writes completed.
     pub writes: u64,
-    /// Bytes they wrote.
+    /// Bytes written.
     pub write_bytes: Bytes,
     /// Discards completed.
     pub discards: u64,
-    /// Bytes they discarded.
+    /// Bytes discarded.
     pub discard_bytes: Bytes,
     /// Flushes completed.
     pub flushes: u64,
-    /// Time during which a request was in the device.
+    /// Time during which at least one request was in flight.
     pub busy: Ns,
 }
 
-/// What the traced command's process tree did.
+/// The activity of the traced command and its descendants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandSample {
     /// CPU time.
     pub cpu: Ns,
-    /// Instructions.
+    /// Instructions executed.
     pub instructions: u64,
     /// Last-level cache misses.
     pub llc_misses: u64,
-    /// Memory charged to it (gauge).
+    /// Memory charged to the command (gauge).
     pub memory: Bytes,
-    /// Bytes it had fetched from storage.
+    /// Bytes read from storage.
     pub read_bytes: Bytes,
-    /// Bytes it dirtied that are to go to storage.
+    /// Bytes that the command dirtied and that will be written to storage.
     pub write_bytes: Bytes,
     /// Processes alive (gauge).
     pub processes: u32,
 }
 
 impl Sample {
-    /// CPU time of all cores.
+    /// CPU time of all cores together.
     pub fn cpu(&self) -> Ns {
         self.cpu_per_core.iter().copied().sum()
     }
 
-    /// When the interval ended.
+    /// End of the interval, since the start of the trace.
     pub fn end(&self) -> Ns {
         self.start + self.span
     }
 
-    /// The interval between two totals, `earlier` and `self`.
+    /// The interval between the totals `earlier` and the totals `self`.
     pub fn since(&self, earlier: &Self) -> Self {
         let at = |list: &[Ns], core: usize| list.get(core).copied().unwrap_or(Ns::ZERO);
         let mut before = earlier.disks.iter().peekable();
@@ -135,7 +135,7 @@ impl Sample {
         }
     }
 
-    /// Adds an interval to totals; gauges are taken over.
+    /// Adds an interval to the totals; gauges are replaced.
     pub(crate) fn add(&mut self, interval: &Self) {
         self.span = interval.end();
         let cores = self.cpu_per_core.len().max(interval.cpu_per_core.len());
@@ -169,7 +169,7 @@ impl Sample {
 }
 
 impl DiskSample {
-    /// Whether the device never did anything.
+    /// Whether all counters are zero.
     pub fn is_idle(&self) -> bool {
         *self == Self { device: self.device, ..Self::default() }
     }
@@ -203,51 +203,51 @@ impl DiskSample {
 /// One request to a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockIo {
-    /// When it was issued to the device, since the start of the trace.
+    /// Time of issue to the device, since the start of the trace.
     pub at: Ns,
-    /// The device, `major << 20 | minor`.
+    /// Device number, `major << 20 | minor`.
     pub device: u32,
-    /// Where it starts, in sectors of 512 bytes.
+    /// First sector; sectors have 512 bytes.
     pub sector: u64,
-    /// How long it is, in sectors.
+    /// Number of sectors.
     pub sectors: u32,
-    /// What it asks for.
+    /// Read, write, discard or flush.
     pub op: BlockOp,
-    /// How it asks for it.
+    /// Flags that the kernel gave the request; none in a converted trace.
     pub flags: BlockFlags,
-    /// The process that issued it: for buffered writes a worker of the kernel.
+    /// Process that issued the request. For buffered writes this is a kernel worker.
     pub pid: u32,
-    /// Its name, as an index into the names of the reader or writer.
+    /// Name of the process, as an index into the names of the reader or writer.
     pub process: u32,
-    /// From issue to completion, if the completion was seen.
+    /// Time from issue to completion; `None` if no completion was seen.
     pub latency: Option<Ns>,
 }
 
 impl BlockIo {
-    /// Bytes read, written or discarded.
+    /// Number of bytes read, written or discarded.
     #[inline]
     pub fn bytes(&self) -> Bytes {
         Bytes(u64::from(self.sectors) * 512)
     }
 }
 
-/// What a request asks for.
+/// Operation of a block request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockOp {
     /// Read sectors.
     Read,
     /// Write sectors.
     Write,
-    /// Forget sectors.
+    /// Discard (trim) sectors.
     Discard,
-    /// Make what was written durable.
+    /// Make earlier writes durable.
     Flush,
 }
 
 impl BlockOp {
     pub(crate) const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Discard, Self::Flush];
 
-    /// Its name in the file.
+    /// Name of the operation in the file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -258,29 +258,29 @@ impl BlockOp {
     }
 }
 
-/// How a request asks: a set of marks.
+/// Flags of a block request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockFlags(pub u8);
 
 impl BlockFlags {
-    /// Someone waits for it.
+    /// A process waits for the request.
     pub const SYNC: Self = Self(1);
-    /// Durable before it completes.
+    /// Forced unit access: durable before it completes.
     pub const FUA: Self = Self(2);
-    /// A file system's own data.
+    /// Metadata of a file system.
     pub const META: Self = Self(4);
-    /// Read ahead of a wish.
+    /// Read-ahead.
     pub const READAHEAD: Self = Self(8);
-    /// A flush goes before it.
+    /// The device flushes its cache before the request.
     pub const PREFLUSH: Self = Self(16);
 
-    /// Whether all marks of `other` are set.
+    /// Whether all flags of `other` are set.
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// With the marks of `other`.
+    /// The union with the flags of `other`.
     #[inline]
     #[must_use]
     pub const fn with(self, other: Self) -> Self {

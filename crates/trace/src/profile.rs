@@ -1,9 +1,9 @@
-//! Rates for what a machine does not count.
+//! Rates that replace counters on machines that do not have them.
 
 use gordon_units::{Source, Sourced};
 use serde::{Deserialize, Serialize};
 
-/// How CPU time becomes instructions and cache misses on a machine that counts neither.
+/// Rates to estimate instructions and cache misses from CPU time, for machines that count neither.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {

@@ -1,5 +1,5 @@
-//! Reads a trace back. Every byte is checked when it is opened, the sense of the rows as they are
-//! read.
+//! Reads a trace. Opening verifies the checksum of every file; reading verifies the order of the
+//! rows.
 
 use crate::columns::{ACTIVITY, BLOCK, ColumnSpec, DISKS, schema};
 use crate::error::TraceError;
@@ -19,10 +19,10 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
-/// Rows of a batch.
+/// Rows per batch.
 const BATCH: usize = 1 << 13;
 
-/// A trace on disk.
+/// A trace on disk, opened for reading.
 #[derive(Clone, Debug)]
 pub struct Trace {
     path: PathBuf,
@@ -33,14 +33,14 @@ impl Trace {
     /// Opens the trace at `path`.
     ///
     /// # Errors
-    /// Where there is none, or it is not whole.
+    /// When there is no trace at `path`, or it is incomplete or damaged.
     pub fn open(path: &Path) -> Result<Self, TraceError> {
         let manifest = manifest(path)?;
         for (file, specs) in [(ACTIVITY_FILE, ACTIVITY), (DISKS_FILE, DISKS), (BLOCK_FILE, BLOCK)] {
             match manifest.part(file) {
                 Some(part) => check(path, part, specs)?,
                 None if file == BLOCK_FILE => {}
-                // A converted trace has the block log alone.
+                // A converted trace has only the block log.
                 None if manifest.imported.is_some() => {}
                 None => {
                     let why = format!("it lists no {file}");
@@ -51,20 +51,20 @@ impl Trace {
         Ok(Self { path: path.to_owned(), manifest })
     }
 
-    /// Its folder.
+    /// The folder of the trace.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is.
+    /// Description of the trace.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }
 
-    /// The intervals, in order.
+    /// All intervals, in order.
     ///
     /// # Errors
-    /// Where a file is damaged, or the trace was converted and holds the block log alone.
+    /// When a file is damaged, or the trace was converted and holds only the block log.
     pub fn activity(&self) -> Result<Vec<Sample>, TraceError> {
         if let Some(imported) = &self.manifest.imported
             && self.manifest.part(ACTIVITY_FILE).is_none()
@@ -77,15 +77,15 @@ impl Trace {
         Ok(totals.windows(2).map(|pair| pair[1].since(&pair[0])).collect())
     }
 
-    /// The file of its block log, if it has one.
+    /// Path of the block log, which exists only if the manifest lists it.
     pub fn block_path(&self) -> PathBuf {
         self.path.join(BLOCK_FILE)
     }
 
-    /// The requests of the block devices, in order of issue.
+    /// Opens the block log.
     ///
     /// # Errors
-    /// Where the trace has none, or the file is damaged.
+    /// When the trace has no block log, or the file is damaged.
     pub fn block(&self) -> Result<BlockReader, TraceError> {
         let Some(part) = self.manifest.part(BLOCK_FILE) else {
             let known = self.manifest.unavailable.iter().find(|u| u.what == BLOCK_LOG);
@@ -151,7 +151,7 @@ impl Trace {
         Ok(all)
     }
 
-    /// Adds the rows of each device to the totals of their time.
+    /// Adds the rows of the disks part to the totals of the same time.
     fn disks(&self, totals: &mut [Sample]) -> Result<(), TraceError> {
         let path = self.path.join(DISKS_FILE);
         let mut at = 0;
@@ -189,7 +189,8 @@ impl Trace {
     }
 }
 
-/// Reads the manifest, and tells a trace from everything else.
+/// Reads the manifest. Returns different errors for a missing path, a foreign path, another version
+/// and a damaged manifest.
 fn manifest(path: &Path) -> Result<Manifest, TraceError> {
     let kind = match fs::metadata(path) {
         Ok(kind) => kind,
@@ -235,8 +236,7 @@ fn manifest(path: &Path) -> Result<Manifest, TraceError> {
     serde_json::from_value(value).map_err(|e| TraceError::damaged(&file, e))
 }
 
-/// Checks size, bytes, rows and columns of a part against what the manifest and this version
-/// expect.
+/// Compares size, checksum, rows and columns of a part with the manifest and with this version.
 fn check(folder: &Path, part: &TracePart, specs: &[ColumnSpec]) -> Result<(), TraceError> {
     let path = folder.join(&part.file);
     let size = match fs::metadata(&path) {
@@ -263,7 +263,7 @@ fn check(folder: &Path, part: &TracePart, specs: &[ColumnSpec]) -> Result<(), Tr
     columns(&path, &builder, specs)
 }
 
-/// Checks that the columns of a part are there.
+/// Checks that a part has all columns, with the expected types.
 fn columns(
     path: &Path,
     builder: &ParquetRecordBatchReaderBuilder<File>,
@@ -288,7 +288,7 @@ fn sum(path: &Path) -> io::Result<u32> {
     Ok(sum.finalize())
 }
 
-/// Whether a block log that is one file has the check sum that it says.
+/// Whether the checksum in the header of a single-file block log is correct.
 fn is_sealed(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     let mut start = [0; SEAL.len() + 4];
@@ -301,7 +301,7 @@ fn is_sealed(path: &Path) -> io::Result<bool> {
     Ok(sum.finalize().to_le_bytes() == *said)
 }
 
-/// Adds the rest of a file to a check sum.
+/// Adds the rest of a file to a checksum.
 fn add(file: &mut File, sum: &mut crc32fast::Hasher) -> io::Result<()> {
     let mut buffer = vec![0; 1 << 18];
     loop {
@@ -322,7 +322,7 @@ fn batches(path: &Path) -> Result<ParquetRecordBatchReader, TraceError> {
     builder(path)?.with_batch_size(BATCH).build().map_err(|e| TraceError::damaged(path, e))
 }
 
-/// A column of numbers; null reads as zero.
+/// A column of numbers; null is read as zero.
 struct NumberColumn<'a, T: ArrowPrimitiveType>(&'a PrimitiveArray<T>);
 
 impl<'a, T: ArrowPrimitiveType> NumberColumn<'a, T> {
@@ -336,7 +336,7 @@ impl<'a, T: ArrowPrimitiveType> NumberColumn<'a, T> {
     }
 }
 
-/// A row of a column of lists; null reads as empty.
+/// One row of a column of lists; null is read as an empty list.
 fn list<T: ArrowPrimitiveType>(
     batch: &RecordBatch,
     name: &str,
@@ -350,7 +350,7 @@ fn list<T: ArrowPrimitiveType>(
     })
 }
 
-/// Hands out the requests of a trace in batches, in order of issue.
+/// Reads the requests of a block log in batches, in order of issue.
 pub struct BlockReader {
     path: PathBuf,
     reader: ParquetRecordBatchReader,
@@ -367,15 +367,16 @@ impl BlockReader {
         Ok(Self { path, reader, names, index, last: Ns::ZERO, rows })
     }
 
-    /// The requests of a block log that is one file, as generated ones are.
+    /// Opens a block log that is a single file, as a [`BlockFileWriter`](crate::BlockFileWriter)
+    /// writes it.
     ///
     /// # Errors
-    /// Where it is none, or is damaged.
+    /// When the file is not such a block log, or is damaged.
     pub fn file(path: &Path) -> Result<Self, TraceError> {
         if !Self::is_file(path) {
             return Err(TraceError::foreign(path, "it is a file, and no block log of ours"));
         }
-        // The Parquet reader may panic on what is not as it was written.
+        // The Parquet reader may panic on damaged files, so the checksum is verified first.
         match is_sealed(path) {
             Ok(true) => {}
             Ok(false) => {
@@ -389,7 +390,7 @@ impl BlockReader {
         Self::open(path.to_owned(), u64::try_from(rows).unwrap_or(0))
     }
 
-    /// Whether it starts as a block log that is one file.
+    /// Whether the file starts with the header of a single-file block log.
     pub(crate) fn is_file(path: &Path) -> bool {
         let mut start = [0; SEAL.len()];
         path.is_file()
@@ -397,20 +398,20 @@ impl BlockReader {
             && start == *SEAL
     }
 
-    /// Requests in the whole trace.
+    /// Number of requests in the whole log.
     pub fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// The process names met so far, by [`BlockIo::process`].
+    /// The process names read so far; [`BlockIo::process`] is an index into them.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Replaces the content of `batch` with the next requests; false at the end.
+    /// Replaces the content of `batch` with the next requests. Returns false at the end.
     ///
     /// # Errors
-    /// Where the file is damaged.
+    /// When the file is damaged.
     pub fn next_batch(&mut self, batch: &mut Vec<BlockIo>) -> Result<bool, TraceError> {
         batch.clear();
         let Some(rows) = self.reader.next() else { return Ok(false) };
@@ -477,7 +478,7 @@ impl Iterator for BlockReader {
     }
 }
 
-/// The keys of a column of names, and the names.
+/// The keys of a dictionary column, and its values.
 fn dictionary<'a>(batch: &'a RecordBatch, name: &str) -> (&'a [u32], Vec<&'a str>) {
     let column = batch.column_by_name(name).expect("opening checked the columns");
     let column = column.as_dictionary::<UInt32Type>();

@@ -1,4 +1,4 @@
-//! What a trace holds, in figures that fit on a screen: [`Trace::summary`].
+//! The summary of a trace for reports: [`Trace::summary`].
 
 use crate::columns::ColumnKind;
 use crate::error::TraceError;
@@ -9,25 +9,25 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The summary of a trace. The text of quantities is theirs; bare numbers have their unit in the
-/// key.
+/// The summary of a trace. Quantities with a unit are strings; the key of a plain number names its
+/// unit.
 #[derive(Debug, Serialize)]
 pub struct TraceSummary {
-    /// Its folder.
+    /// Folder of the trace.
     pub path: String,
-    /// Its manifest, whole.
+    /// The complete manifest.
     pub manifest: Manifest,
-    /// The job over time.
+    /// The activity over time.
     pub samples: SampleSeries,
     /// How each column of the activity was obtained.
     pub kinds: BTreeMap<String, ColumnKind>,
-    /// The block log.
+    /// The block log; `None` if the trace has none.
     pub block: Option<BlockSummary>,
-    /// What to mind when reading the figures.
+    /// Limitations of the figures, such as lost events.
     pub warnings: Vec<String>,
 }
 
-/// One entry per sample.
+/// The samples as columns, with one entry per sample.
 #[derive(Debug, Default, Serialize)]
 pub struct SampleSeries {
     start_s: Vec<f64>,
@@ -45,16 +45,16 @@ pub struct SampleSeries {
     disk_ios: Vec<u64>,
 }
 
-/// Requests of one kind.
+/// Totals of the requests of one operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RequestTotals {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes they cover.
+    /// Sum of their sizes.
     pub bytes: u64,
 }
 
-/// Times from issue to completion.
+/// Distribution of the time from issue to completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
     /// Average.
@@ -69,12 +69,12 @@ pub struct LatencySummary {
     pub max: f64,
 }
 
-/// The block log in figures.
+/// Figures of the block log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct BlockSummary {
-    /// Requests in all.
+    /// Number of requests of all operations.
     pub events: u64,
-    /// Events the kernel threw away.
+    /// Events that the kernel dropped.
     pub lost: u64,
     /// Reads.
     pub read: RequestTotals,
@@ -84,16 +84,16 @@ pub struct BlockSummary {
     pub discard: RequestTotals,
     /// Flushes.
     pub flush: RequestTotals,
-    /// Of reads and writes, in microseconds.
+    /// Latency of reads and writes, in microseconds.
     pub latency_us: LatencySummary,
 }
 
 impl Trace {
-    /// Reads the trace through and sums it up. Requests to virtual devices are left out: they show
-    /// again in the devices below.
+    /// Reads the whole trace and summarizes it. Requests to virtual devices are left out, because
+    /// they appear a second time at the devices below.
     ///
     /// # Errors
-    /// Where a file is damaged.
+    /// When a file is damaged.
     pub fn summary(&self) -> Result<TraceSummary, TraceError> {
         let manifest = self.manifest().clone();
         let block = match self.block_summary() {
@@ -136,7 +136,7 @@ impl Trace {
     fn block_summary(&self) -> Result<BlockSummary, TraceError> {
         let mut summary =
             BlockSummary { lost: self.manifest().lost_events(), ..Default::default() };
-        // Three digits from 1 ns to an hour.
+        // Three significant digits from 1 ns to an hour.
         let mut latencies =
             Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds are sane");
         for batch in self.block()? {

@@ -1,6 +1,7 @@
-//! Writes a trace: a folder beside its final place, renamed when it is whole.
+//! Writes traces. A trace is written to a folder with a temporary name, which is renamed when it is
+//! complete.
 //!
-//! Memory is bounded: each part gathers the rows of one Parquet row group and hands them on.
+//! Memory is bounded: each part buffers the rows of one Parquet row group.
 
 use crate::columns::{ACTIVITY, BLOCK, Column, ColumnKind, ColumnSpec, Columns, DISKS, schema};
 use crate::error::TraceError;
@@ -27,26 +28,28 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Rows of a row group, the most that is held in memory. A row of activity has an entry per core,
-/// so fewer of them are held.
+/// Rows of a row group, which is also the number of rows in memory. The activity part has fewer,
+/// because each of its rows has an entry per core.
 const ACTIVITY_ROWS: usize = 1 << 10;
 const DISKS_ROWS: usize = 1 << 13;
 const BLOCK_ROWS: usize = 1 << 16;
 
-/// Process names kept apart; further ones share one entry, so that names stay within bounds too.
+/// Number of distinct process names. Further names share one entry, so that the memory for names is
+/// bounded.
 const NAMES: usize = 1 << 16;
 
-/// The folder of a trace while it is made; removed when dropped before [`TraceFolder::commit`].
+/// The folder of a trace that is being written. Dropping it before [`TraceFolder::commit`] removes
+/// it.
 pub struct TraceFolder {
     partial: PathBuf,
     out: PathBuf,
 }
 
 impl TraceFolder {
-    /// Makes the folder next to `out`, under a name of its own.
+    /// Creates the folder next to `out`, under a temporary name.
     ///
     /// # Errors
-    /// Where `out` exists, or its parent cannot be written.
+    /// When `out` exists, or its parent cannot be written.
     pub fn create(out: &Path) -> Result<Self, TraceError> {
         if out.symlink_metadata().is_ok() {
             return Err(TraceError::Exists(out.to_owned()));
@@ -59,7 +62,7 @@ impl TraceFolder {
         name.push(format!(".partial-{}", std::process::id()));
         let partial = out.with_file_name(name);
         fs::create_dir(&partial).map_err(|e| match e.kind() {
-            // Of a process with our number, killed or in another container.
+            // Left by a killed process with our number, or used by a process in another container.
             io::ErrorKind::AlreadyExists => TraceError::Exists(partial.clone()),
             _ => TraceError::write(out, e),
         })?;
@@ -70,10 +73,10 @@ impl TraceFolder {
         self.partial.join(name)
     }
 
-    /// Adds the manifest and gives the folder its final name.
+    /// Writes the manifest and renames the folder to its final name.
     ///
     /// # Errors
-    /// Where the folder cannot be written, or something else took its name meanwhile.
+    /// When the folder cannot be written, or its final name was taken in the meantime.
     pub fn commit(self, manifest: &Manifest) -> Result<(), TraceError> {
         let path = self.file(MANIFEST_FILE);
         let mut text = serde_json::to_string_pretty(manifest).expect("a manifest is plain data");
@@ -85,12 +88,12 @@ impl TraceFolder {
     }
 }
 
-/// Gives what is whole its name, where nothing else has it.
+/// Renames a complete file or folder. An existing `out` is never replaced.
 fn rename(partial: &Path, out: &Path) -> Result<(), TraceError> {
     let renamed =
         renameat_with(CWD, partial, CWD, out, RenameFlags::NOREPLACE).or_else(
             |error| match error {
-                // A file system without that flag.
+                // The file system does not support the flag.
                 rustix::io::Errno::INVAL => rustix::fs::rename(partial, out),
                 other => Err(other),
             },
@@ -104,12 +107,12 @@ fn rename(partial: &Path, out: &Path) -> Result<(), TraceError> {
 
 impl Drop for TraceFolder {
     fn drop(&mut self) {
-        // After the rename there is nothing here any more.
+        // After the rename the temporary path does not exist, and nothing is removed.
         let _ = fs::remove_dir_all(&self.partial);
     }
 }
 
-/// A file, and the check sum of what went into it.
+/// A file with the checksum of the bytes written to it.
 struct ChecksummedFile {
     file: File,
     sum: crc32fast::Hasher,
@@ -127,7 +130,7 @@ impl io::Write for ChecksummedFile {
     }
 }
 
-/// One Parquet file: what a part has in common with the others.
+/// One Parquet file of a trace.
 struct PartFile {
     path: PathBuf,
     name: &'static str,
@@ -164,7 +167,7 @@ impl PartFile {
         Ok(Self { path, name, writer, schema, columns, rows: 0 })
     }
 
-    /// Writes one row group. Columns that are missing become null where they may be.
+    /// Writes one row group. Missing columns become null if they are nullable.
     fn group(&mut self, mut arrays: Vec<ArrayRef>) -> Result<(), TraceError> {
         let fields = self.schema.fields().iter();
         for ((array, column), field) in arrays.iter_mut().zip(&self.columns).zip(fields) {
@@ -195,7 +198,7 @@ impl PartFile {
     }
 }
 
-/// Writes `activity.parquet` and `disks.parquet`: totals since the start.
+/// Writes `activity.parquet` and `disks.parquet`, which hold totals since the start.
 pub struct ActivityWriter {
     activity: PartFile,
     disks: PartFile,
@@ -207,7 +210,7 @@ impl ActivityWriter {
     /// Starts both files in `folder`.
     ///
     /// # Errors
-    /// Where they cannot be written.
+    /// When they cannot be written.
     pub fn create(folder: &TraceFolder, columns: &Columns) -> Result<Self, TraceError> {
         let part = |name, specs, columns: &Vec<Column>| {
             PartFile::create(folder.file(name), name, specs, columns.clone(), &["t_ns"])
@@ -223,7 +226,7 @@ impl ActivityWriter {
     /// Adds a row of totals since the start of the trace.
     ///
     /// # Errors
-    /// Where the files cannot be written.
+    /// When the files cannot be written.
     pub fn push(&mut self, totals: Sample) -> Result<(), TraceError> {
         self.disk_rows += totals.disks.len();
         self.rows.push(totals);
@@ -283,11 +286,11 @@ impl ActivityWriter {
         ])
     }
 
-    /// Completes both files. `columns` replaces the description that [`create`](Self::create) got:
-    /// how a column was obtained may be known only at the end.
+    /// Completes both files. `columns` replaces the description given to [`create`](Self::create),
+    /// because how a column was obtained may be known only at the end.
     ///
     /// # Errors
-    /// Where the files cannot be written.
+    /// When the files cannot be written.
     pub fn finish(mut self, columns: Option<Columns>) -> Result<[TracePart; 2], TraceError> {
         if !self.rows.is_empty() {
             self.group()?;
@@ -315,7 +318,7 @@ where
     Arc::new(builder.finish())
 }
 
-/// Writes `block.parquet`, in order of issue.
+/// Writes a block log, in order of issue.
 pub struct BlockWriter {
     file: PartFile,
     rows: Vec<BlockIo>,
@@ -328,7 +331,7 @@ impl BlockWriter {
     /// Starts the file in `folder`.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// When it cannot be written.
     pub fn create(folder: &TraceFolder, columns: Vec<Column>) -> Result<Self, TraceError> {
         Self::at(folder.file(BLOCK_FILE), columns)
     }
@@ -340,7 +343,7 @@ impl BlockWriter {
         Ok(Self { file, rows, names, index, last: Ns::ZERO })
     }
 
-    /// The number of a process name, for [`BlockIo::process`].
+    /// Returns the number of a process name, for [`BlockIo::process`].
     pub fn process(&mut self, name: &str) -> u32 {
         if let Some(&known) = self.index.get(name) {
             return known;
@@ -358,10 +361,10 @@ impl BlockWriter {
     /// Adds a request.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// When the file cannot be written.
     ///
     /// # Panics
-    /// Where it was issued before the last one, or its process has no name here.
+    /// When the request was issued before the last one, or its process has no name here.
     pub fn push(&mut self, io: BlockIo) -> Result<(), TraceError> {
         assert!(io.at >= self.last, "requests are written in order of issue");
         assert!((io.process as usize) < self.names.len(), "the process has a name");
@@ -399,7 +402,7 @@ impl BlockWriter {
     /// Completes the file.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// When it cannot be written.
     pub fn finish(mut self) -> Result<TracePart, TraceError> {
         if !self.rows.is_empty() {
             self.group()?;
@@ -407,7 +410,7 @@ impl BlockWriter {
         self.file.finish()
     }
 
-    /// The same, of a file that says of itself what it is.
+    /// Completes a single-file block log: adds its description and the checksum.
     fn finish_alone(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
         if !self.rows.is_empty() {
             self.group()?;
@@ -425,7 +428,7 @@ impl BlockWriter {
     }
 }
 
-/// Writes a trace that holds a block log alone.
+/// Writes a trace that holds only a block log.
 pub(crate) struct BlockLogWriter {
     folder: TraceFolder,
     block: BlockWriter,
@@ -442,7 +445,7 @@ impl BlockLogWriter {
         &mut self.block
     }
 
-    /// Completes the trace; it lasted from its first request to its last.
+    /// Completes the trace. Its duration is the time of the last request.
     pub fn finish(self, mut manifest: Manifest) -> Result<(), TraceError> {
         manifest.duration = self.block.last;
         manifest.parts = vec![self.block.finish()?];
@@ -451,16 +454,17 @@ impl BlockLogWriter {
     }
 }
 
-/// In the metadata of a block log that is one file: what it is, JSON.
+/// Metadata key of the JSON description in a single-file block log.
 const ABOUT: &str = "gordon";
 
-/// How a block log that is one file starts, and where what is sealed by this starts: Parquet's
-/// magic, ours, and four bytes for the CRC-32 of the file, made with zeros in their place.
+/// The header of a single-file block log: Parquet's magic number and ours. The CRC-32 of the file
+/// follows in four bytes, calculated with zeros in their place.
 pub(crate) const SEAL: &[u8; 12] = b"PAR1gordonbl";
+/// Where the header and the checksum end.
 pub(crate) const SEALED_FROM: u64 = SEAL.len() as u64 + 4;
 
-/// Writes a block log as one file, without a folder, sealed by a check sum. It lies beside its
-/// place until it is whole; what is dropped before that is removed.
+/// Writes a block log as a single file with a checksum. The file has a temporary name until it is
+/// complete; dropping the writer before that removes it.
 pub struct BlockFileWriter {
     block: Option<BlockWriter>,
     partial: PathBuf,
@@ -468,10 +472,10 @@ pub struct BlockFileWriter {
 }
 
 impl BlockFileWriter {
-    /// Starts a block log that will be the file `out`.
+    /// Starts a block log that becomes the file `out`.
     ///
     /// # Errors
-    /// Where `out` exists, or its folder cannot be written.
+    /// When `out` exists, or its folder cannot be written.
     pub fn create(out: &Path, columns: Vec<Column>) -> Result<Self, TraceError> {
         if out.symlink_metadata().is_ok() {
             return Err(TraceError::Exists(out.to_owned()));
@@ -484,10 +488,10 @@ impl BlockFileWriter {
         name.push(format!(".partial-{}", std::process::id()));
         let partial = out.with_file_name(name);
         let mut new = Self { block: None, partial, out: out.to_owned() };
-        // The user gave the final name.
+        // Errors name the path that the user gave, not the temporary one.
         let block = BlockWriter::at(new.partial.clone(), columns);
         let mut block = block.map_err(|error| error.of(out))?;
-        // Parquet has written its own four bytes.
+        // Parquet has written the first four bytes of the seal, its magic number.
         let rest = [&SEAL[4..], &[0; 4]].concat();
         let written = block.file.writer.write_all(&rest);
         written.map_err(|e| TraceError::write(out, e))?;
@@ -504,7 +508,7 @@ impl BlockFileWriter {
     /// describes where the requests come from.
     ///
     /// # Errors
-    /// Where the file cannot be written, or something else took its name meanwhile.
+    /// When the file cannot be written, or its name was taken in the meantime.
     pub fn finish(mut self, about: &serde_json::Value) -> Result<(), TraceError> {
         self.block.take().expect("it is finished once").finish_alone(about)?;
         rename(&self.partial, &self.out)
@@ -513,12 +517,12 @@ impl BlockFileWriter {
 
 impl Drop for BlockFileWriter {
     fn drop(&mut self) {
-        // After the rename there is nothing here any more.
+        // After the rename the temporary path does not exist, and nothing is removed.
         let _ = fs::remove_file(&self.partial);
     }
 }
 
-/// Writes a trace from numbers: for tests, benches and generators.
+/// Writes a trace from given samples and requests, for tests, benchmarks and generators.
 pub struct TraceWriter {
     folder: TraceFolder,
     activity: ActivityWriter,
@@ -527,10 +531,10 @@ pub struct TraceWriter {
 }
 
 impl TraceWriter {
-    /// Starts a trace that will lie at `out`.
+    /// Starts a trace that becomes the folder `out`.
     ///
     /// # Errors
-    /// Where `out` exists, or its folder cannot be written.
+    /// When `out` exists, or its parent cannot be written.
     pub fn create(out: &Path, columns: &Columns) -> Result<Self, TraceError> {
         let folder = TraceFolder::create(out)?;
         let mut activity = ActivityWriter::create(&folder, columns)?;
@@ -539,28 +543,29 @@ impl TraceWriter {
         Ok(Self { folder, activity, block, totals: Sample::default() })
     }
 
-    /// Adds an interval; it starts where the last one ended.
+    /// Adds an interval, which must start where the last one ended.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// When the file cannot be written.
     ///
     /// # Panics
-    /// Where it starts elsewhere.
+    /// When the interval starts elsewhere.
     pub fn sample(&mut self, interval: &Sample) -> Result<(), TraceError> {
         assert_eq!(interval.start, self.totals.end(), "intervals follow each other");
         self.totals.add(interval);
         self.activity.push(self.totals.clone())
     }
 
-    /// Where requests go.
+    /// The writer that takes the requests.
     pub fn block(&mut self) -> &mut BlockWriter {
         &mut self.block
     }
 
-    /// Completes the trace. The duration becomes the end of the last interval, unless one is set.
+    /// Completes the trace. If the manifest has no duration, it becomes the end of the last
+    /// interval.
     ///
     /// # Errors
-    /// Where the files cannot be written.
+    /// When the files cannot be written.
     pub fn finish(self, mut manifest: Manifest) -> Result<Manifest, TraceError> {
         if manifest.duration == Ns::ZERO {
             manifest.duration = self.totals.end();

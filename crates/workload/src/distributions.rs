@@ -1,25 +1,25 @@
-//! Seeded random numbers and the laws they are drawn from, the same on every machine.
+//! The random streams of the generators, and the distributions that they draw from.
 //!
-//! Xoshiro256++ (Blackman and Vigna, 2018); the streams of one seed are 2^192 numbers apart, one
-//! for each thing that is drawn. Logarithms and powers come from `libm`.
+//! Each drawn quantity has a stream of its own. Logarithms and powers come from `libm`, so that the
+//! numbers are the same on every machine.
 
 use gordon_units::RandomStream;
 use libm::{cos, exp, log, pow, sqrt};
 
-/// What is drawn.
+/// The random quantity that a stream belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stream {
     /// Sizes of files.
     Sizes,
-    /// Which file is how popular.
+    /// Assignment of popularity ranks to files.
     Match,
-    /// Which file is asked for.
+    /// The requested file.
     Choice,
-    /// When.
+    /// Times between requests.
     Times,
-    /// How many references a page has.
+    /// Number of references of a page.
     References,
-    /// What a request is.
+    /// Kinds of requests.
     Kinds,
 }
 
@@ -58,7 +58,7 @@ impl Distributions for RandomStream {
     }
 }
 
-/// A choice among things that are not equally likely, by a table of cumulated weights.
+/// A discrete distribution, as a table of cumulative probabilities.
 #[derive(Clone, Debug)]
 pub(crate) struct WeightedChoice(Vec<f64>);
 
@@ -76,20 +76,20 @@ impl WeightedChoice {
         Self(table)
     }
 
-    /// Zipf's law: the i-th of n comes in proportion to 1/i.
+    /// Zipf's law with exponent 1: element i of n has a weight of 1/i.
     #[allow(clippy::cast_precision_loss)]
     pub fn zipf(n: usize) -> Self {
         Self::new((1..=n).map(|i| 1.0 / i as f64))
     }
 
-    /// The number of one of them, from 0.
+    /// Draws the index of an element, from 0.
     #[inline]
     pub fn draw(&self, random: &mut RandomStream) -> usize {
         let at = random.unit();
         self.0.partition_point(|until| *until <= at).min(self.0.len() - 1)
     }
 
-    /// How likely the first `n` are together.
+    /// Probability of the first `n` elements together.
     pub fn until(&self, n: usize) -> f64 {
         if n == 0 { 0.0 } else { self.0[n.min(self.0.len()) - 1] }
     }

@@ -1,8 +1,8 @@
-//! Why a workload is not generated: what, where, and what to try.
+//! Errors of a generator. Each says what is wrong, where, and what to try.
 
 use gordon_trace::TraceError;
 
-/// An error of this crate. The text has the hint on its own line.
+/// An error of a generator. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkloadError {

@@ -1,4 +1,4 @@
-//! Generated workloads: block logs of web servers, SURGE and SPECweb99.
+//! Generated workloads: block logs of web servers, after SURGE and SPECweb99.
 
 mod distributions;
 mod error;

@@ -1,8 +1,8 @@
-//! A request for a file, and who makes it.
+//! A request for a file, and the interface of the models that generate requests.
 
 use gordon_units::Ns;
 
-/// What a request is.
+/// Kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     Static,
@@ -27,7 +27,7 @@ impl RequestKind {
     }
 }
 
-/// One request of a client.
+/// One request of a client for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileRequest {
     pub(crate) at: Ns,
@@ -36,10 +36,10 @@ pub(crate) struct FileRequest {
     pub(crate) kind: RequestKind,
 }
 
-/// Something that asks for files, in order of time.
+/// Generates the requests of all clients, in order of time.
 pub(crate) trait ClientModel {
-    /// The files' sizes, by their numbers.
+    /// The sizes of the files, by file number.
     fn sizes(&self) -> &[u32];
-    /// The next request.
+    /// Generates the next request.
     fn next(&mut self) -> FileRequest;
 }

@@ -1,16 +1,17 @@
-//! SPECweb99's files and requests, after its white paper (*SPECweb99 Release 1.02*, Standard
+//! The files and requests of SPECweb99, after its white paper (*SPECweb99 Release 1.02*, Standard
 //! Performance Evaluation Corporation, 2000, "Static Workload", "Dynamic Workload", "Percentage of
 //! Requests in the Workload").
 //!
-//! A directory has nine files in each of four classes: 0.1 to 0.9 KiB, 1 to 9, 10 to 90, 100 to
-//! 900. Classes are asked for in 35, 50, 14 and 1 % of requests, files of a class by Zipf's law
-//! with the fifth before all others, directories by Zipf's law. 70 % of the requests are static;
-//! all of the dynamic ones return a file, too, and a POST adds a record to a log. The benchmark has
-//! 25 + 0.66 directories for each connection; here the set's size says how many.
+//! A directory has nine files in each of four classes: 0.1 to 0.9 KiB, 1 to 9 KiB, 10 to 90 KiB,
+//! 100 to 900 KiB. The classes get 35, 50, 14 and 1 % of the requests. The files of a class follow
+//! Zipf's law, with the fifth as the most popular, and so do the directories. 70 % of the requests
+//! are static. The dynamic ones return a file as well, and a POST adds a record to a log. The
+//! benchmark has 25 + 0.66 directories for each connection; here the size of the set gives their
+//! number.
 //!
-//! A connection has 400,000 bits a second, asks for its next file when it has the last, and never
-//! waits. Not here: the small files of the rotating advertisements, which servers keep in memory,
-//! and housekeeping.
+//! A connection transfers 400,000 bits per second. It requests the next file when the last has
+//! arrived, without a pause. Not modelled: the small files of the rotating advertisements, which
+//! servers keep in memory, and housekeeping.
 
 use crate::distributions::{Stream, WeightedChoice};
 use crate::request::{ClientModel, FileRequest, RequestKind};
@@ -21,10 +22,10 @@ use std::collections::BinaryHeap;
 pub(crate) const CLASSES: [f64; 4] = [0.35, 0.50, 0.14, 0.01];
 const IN_CLASS: u32 = 9;
 const IN_DIRECTORY: u32 = 36;
-/// How popular each file of a class is among the nine: 3.9, 5.9, 8.8, 17.7, 35.3, 11.8, 7.1, 5.0
-/// and 4.4 % of the requests are theirs.
+/// Popularity rank of each of the nine files of a class. They get 3.9, 5.9, 8.8, 17.7, 35.3, 11.8,
+/// 7.1, 5.0 and 4.4 % of the requests.
 pub(crate) const RANKS: [u32; 9] = [9, 6, 4, 2, 1, 3, 5, 7, 8];
-/// What requests are.
+/// The kinds of requests, and their shares.
 pub(crate) const MIX: [(RequestKind, f64); 5] = [
     (RequestKind::Static, 0.70),
     (RequestKind::Get, 0.1245),
@@ -32,25 +33,25 @@ pub(crate) const MIX: [(RequestKind, f64); 5] = [
     (RequestKind::Post, 0.0480),
     (RequestKind::Cgi, 0.0015),
 ];
-/// What a POST adds to the log.
+/// Bytes that a POST adds to the log.
 pub(crate) const RECORD: u64 = 139;
-/// Time of a byte on a connection's line.
+/// Nanoseconds that a connection takes to transfer a byte.
 const LINE: u64 = 1_000_000_000 * 8 / 400_000;
 
-/// The connections.
+/// The clients of the benchmark.
 pub(crate) struct Specweb99 {
     sizes: Vec<u32>,
     directories: WeightedChoice,
     classes: WeightedChoice,
     files: WeightedChoice,
     mix: WeightedChoice,
-    /// Who is next, and when.
+    /// Time of the next request of each client.
     clients: BinaryHeap<Reverse<(Ns, u32)>>,
     choice: RandomStream,
     kinds: RandomStream,
 }
 
-/// The sizes of a directory's files, class by class: tenths of a KiB are rounded.
+/// The sizes of the files of a directory, class by class. Tenths of a KiB are rounded.
 pub(crate) fn directory() -> [u32; 36] {
     std::array::from_fn(|i| {
         let (class, file) = (i / 9, i % 9 + 1);
@@ -59,7 +60,7 @@ pub(crate) fn directory() -> [u32; 36] {
     })
 }
 
-/// How many directories come closest to a set of this size.
+/// The number of directories whose size is closest to `files`.
 pub(crate) fn directories(files: Bytes) -> u64 {
     let each: u64 = directory().into_iter().map(u64::from).sum();
     (files.0 + each / 2) / each
@@ -75,7 +76,7 @@ impl Specweb99 {
             classes: WeightedChoice::new(CLASSES),
             files: WeightedChoice::new(RANKS.map(|rank| 1.0 / f64::from(rank))),
             mix: WeightedChoice::new(MIX.map(|(_, share)| share)),
-            // Each starts within the first second.
+            // Each client starts within the first second.
             clients: (1..=clients).map(|c| Reverse((within_a_second(&mut times), c))).collect(),
             choice: RandomStream::new(seed, Stream::Choice),
             kinds: RandomStream::new(seed, Stream::Kinds),

@@ -4,15 +4,21 @@
 //!
 //! | | Barford and Crovella | here |
 //! |---|---|---|
-//! | file sizes | body log-normal (9.357, 1.318) below 133,000 B, tail Pareto (133,000, 1.1) | the same; 7 % in the tail (assumed), and none above a hundredth of the set |
-//! | popularity | Zipf | a page of 16 KiB has half of the requests, Zipf (exponent 1) the others |
-//! | sizes asked for | Pareto (1,000, 1.0) | the same among the others: popular places are dealt to files so |
+//! | file sizes | [1] | the same; 7 % in the tail (assumed), at most a hundredth of the set |
+//! | popularity | Zipf | half of the requests for a page of 16 KiB, the others Zipf, exponent 1 |
+//! | requested sizes | Pareto (1,000, 1.0) | the same, without that page, by assigning the ranks |
 //! | references of a page | Pareto (1, 2.43) | the same, rounded down |
-//! | times off | within a page Weibull (1.46, 0.382), between pages Pareto (1, 1.5), seconds | the same |
-//! | temporal locality | distances in a stack log-normal (1.5, 0.80) | none but popularity's: each reference is drawn by itself |
+//! | pauses | [2] | the same |
+//! | temporal locality | [3] | only from popularity: references are independent |
 //!
-//! The last row is the FlashCache paper's: with such distances hardly a file would be asked for
-//! again after a hundred others, and a cache of any size would do.
+//! [1] Body log-normal (9.357, 1.318) below 133,000 B, tail Pareto (133,000, 1.1).
+//!
+//! [2] Within a page Weibull (1.46, 0.382), between pages Pareto (1, 1.5), in seconds.
+//!
+//! [3] Log-normal (1.5, 0.80) stack distances.
+//!
+//! The last row follows the FlashCache paper. With the original distances hardly any file would be
+//! requested again after a hundred others, and a cache of any size would have the same hit rate.
 
 use crate::distributions::{Distributions as _, Stream, WeightedChoice};
 use crate::request::{ClientModel, FileRequest, RequestKind};
@@ -22,27 +28,28 @@ use std::collections::BinaryHeap;
 
 pub(crate) const BODY: (f64, f64) = (9.357, 1.318);
 pub(crate) const TAIL: (f64, f64) = (133_000.0, 1.1);
-/// Files in the tail. Assumed: the laws of both parts leave it open (the body's own has 3.2 %
-/// there).
+/// Share of the files in the tail. This is an assumption: the distributions of the two parts do not
+/// determine it (the body alone has 3.2 % of its files above the start of the tail).
 pub(crate) const IN_TAIL: f64 = 0.07;
 pub(crate) const REQUESTED: f64 = 1_000.0;
 pub(crate) const REFERENCES: (f64, f64) = (1.0, 2.43);
 pub(crate) const WITHIN: (f64, f64) = (1.46, 0.382);
 pub(crate) const BETWEEN: (f64, f64) = (1.0, 1.5);
-/// The page that is asked for most, its number, and its part of the requests.
+/// The most popular page: its size, its number, and its share of the requests.
 pub(crate) const HOT: u32 = 16 << 10;
 pub(crate) const HOT_FILE: u32 = 0;
 pub(crate) const HOT_SHARE: f64 = 0.5;
-/// The smallest set there is: below it the tail has no room.
+/// The smallest set of files. In a smaller one the tail would not fit.
 pub(crate) const SMALLEST: Bytes = Bytes(16 << 20);
 
 /// The users.
 pub(crate) struct Surge {
     sizes: Vec<u32>,
     popularity: WeightedChoice,
-    /// The file at each place of popularity, the hot page not among them.
+    /// The file of each popularity rank, without the hot page.
     by_rank: Vec<u32>,
-    /// Who is next, when, and how many references of the page are left.
+    /// For each user, the time of the next request, the number of the user, and the references that
+    /// are left of the page.
     users: BinaryHeap<Reverse<(Ns, u32, u32)>>,
     choice: RandomStream,
     times: RandomStream,
@@ -73,13 +80,13 @@ impl Surge {
         new
     }
 
-    /// The files by popularity, but for the hot page.
+    /// The files by popularity, without the hot page.
     #[cfg(test)]
     pub fn by_rank(&self) -> &[u32] {
         &self.by_rank
     }
 
-    /// How many references a page has.
+    /// Draws the number of references of a page.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a page has not billions
     pub(crate) fn references(&mut self) -> u32 {
         self.references.pareto(REFERENCES.0, REFERENCES.1) as u32
@@ -115,13 +122,13 @@ fn later(at: Ns, seconds: f64) -> Ns {
     Ns(at.0.saturating_add((seconds * 1e9) as u64))
 }
 
-/// No file is larger.
+/// The size that no file exceeds.
 #[allow(clippy::cast_precision_loss)]
 pub(crate) fn largest(files: Bytes) -> f64 {
     ((files.0 / 100) as f64).clamp(2.0 * TAIL.0, f64::from(u32::MAX))
 }
 
-/// Files until the set is full; the last is what is left.
+/// Draws files until the set is full. The last file takes the rest.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 1 and `largest`
 fn sizes(files: Bytes, largest: f64, random: &mut RandomStream) -> Vec<u32> {
     let mut sizes = vec![HOT];
@@ -139,7 +146,7 @@ fn sizes(files: Bytes, largest: f64, random: &mut RandomStream) -> Vec<u32> {
     sizes
 }
 
-/// Draws until it is below.
+/// Draws until the result is below `below`.
 fn again(mut draw: impl FnMut() -> f64, below: f64) -> f64 {
     loop {
         let drawn = draw();
@@ -149,18 +156,19 @@ fn again(mut draw: impl FnMut() -> f64, below: f64) -> f64 {
     }
 }
 
-/// The part of requests, the hot page's apart, that is for files of at most `size`.
+/// Share of the requests, without those for the hot page, that are for files of at most `size`.
 pub(crate) fn asked_up_to(size: f64, largest: f64) -> f64 {
     let below = |size: f64| (1.0 - REQUESTED / size).max(0.0);
     below(size) / below(largest)
 }
 
-/// Deals places of popularity to files so that the sizes asked for follow their law.
+/// Assigns popularity ranks to files, so that the requested sizes follow their distribution.
 ///
-/// The files, by size, are halved by the law again and again. Each half gets places that add up to
-/// its part: the most popular ones first, each to the half that lacks more, as long as the other
-/// one can still reach its part with the places that follow. The very first goes to the lower and
-/// the upper half in turn, so that it ends up amid the sizes whose requests it takes.
+/// The files are sorted by size and halved recursively, so that both halves should get the same
+/// share of the requests. Ranks are dealt from the most popular one down, each to the half that
+/// lacks more, as long as the other half can still reach its share with the ranks that follow. The
+/// first rank goes alternately to the lower and the upper half, so that the most popular file ends
+/// up in the middle of the sizes whose requests it takes.
 fn deal(
     sizes: &[u32],
     popularity: &WeightedChoice,
@@ -203,7 +211,7 @@ impl Dealer<'_> {
         if low == files.len() {
             return self.halve(files, ranks, (from, middle), depth + 1);
         }
-        // What of these places lies before each of them, all of it together at the end.
+        // Cumulative weights of these ranks.
         let mut before = vec![0.0];
         for &rank in &ranks {
             before.push(before[before.len() - 1] + self.weight(rank));
@@ -231,7 +239,7 @@ impl Dealer<'_> {
         self.halve(&files[low..], upper, (middle, to), depth + 1);
     }
 
-    /// Deals without regard to size.
+    /// Assigns the ranks at random, regardless of size.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
     fn shuffle(&mut self, files: &[u32], mut ranks: Vec<u32>) {
         for i in (1..ranks.len()).rev() {

@@ -1,5 +1,6 @@
-//! Goodness of fit: what is drawn against the published laws, and against laws a little beside
-//! them, which must be told apart. Seeds are fixed, so a test passes always or never.
+//! Tests of goodness of fit: the drawn values must fit the published distributions, and must not
+//! fit distributions with slightly different parameters. The seeds are fixed, so the results are
+//! reproducible.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, clippy::cast_possible_truncation)]
 
 use super::*;
@@ -10,8 +11,8 @@ use gordon_trace::formats::{self, Format, ReadOptions};
 use gordon_units::RandomStream;
 use libm::{erfc, exp, log, pow, sqrt};
 
-/// The distance of Kolmogorov and Smirnov between what was drawn and a law, times the root of how
-/// much was drawn: above 1.95 in one of a thousand cases.
+/// The Kolmogorov-Smirnov distance between drawn values and a distribution, times the square root
+/// of their number. It exceeds 1.95 in one of a thousand cases.
 fn distance(drawn: &mut [f64], law: impl Fn(f64) -> f64) -> f64 {
     drawn.sort_by(f64::total_cmp);
     let n = drawn.len() as f64;
@@ -24,8 +25,8 @@ fn distance(drawn: &mut [f64], law: impl Fn(f64) -> f64) -> f64 {
 
 const KS: f64 = 1.95;
 
-/// Chi-square of counts against shares, over the value that one case of a thousand exceeds (Wilson
-/// and Hilferty): above 1, the law is another.
+/// Chi-square of counts against expected shares, divided by the value that one of a thousand cases
+/// exceeds (approximation of Wilson and Hilferty). A result above 1 means another distribution.
 fn chi_square(counts: &[u64], shares: &[f64]) -> f64 {
     assert_eq!(counts.len(), shares.len());
     let all = counts.iter().sum::<u64>() as f64;
@@ -51,7 +52,7 @@ fn lognormal(mean: f64, deviation: f64) -> impl Fn(f64) -> f64 {
     move |x| 0.5 * erfc(-(log(x) - mean) / deviation / sqrt(2.0))
 }
 
-/// Below the tail's start log-normal, above it Pareto, cut at the largest.
+/// Log-normal below the start of the tail, Pareto above it, truncated at the largest file.
 fn file_sizes(mean: f64, tail: f64, largest: f64) -> impl Fn(f64) -> f64 {
     let (body, above) = (lognormal(mean, surge::BODY.1), pareto(surge::TAIL.0, tail));
     move |x| {
@@ -85,7 +86,7 @@ fn surge_files_have_the_published_sizes_and_fill_the_set() {
     let all: u64 = users.sizes().iter().map(|&size| u64::from(size)).sum();
     assert_eq!(all, SET.0);
     assert_eq!(users.sizes()[surge::HOT_FILE as usize], 16_384);
-    // Without the hot page, and the last file, which is cut.
+    // Without the hot page and the last file, which is truncated.
     let others = 1..users.sizes().len() - 1;
     let mut sizes: Vec<f64> = users.sizes()[others].iter().map(|&size| f64::from(size)).collect();
     assert!(sizes.len() > 20_000, "{}", sizes.len());
@@ -93,7 +94,8 @@ fn surge_files_have_the_published_sizes_and_fill_the_set() {
     let mut off = |mean, tail| distance(&mut sizes, file_sizes(mean, tail, largest));
     assert!(off(surge::BODY.0, surge::TAIL.1) < KS);
     assert!(off(surge::BODY.0 + 0.05, surge::TAIL.1) > KS);
-    // A twentieth of all lies there: the exponent has to be farther off to show.
+    // Only a twentieth of the files are in the tail, so only a larger difference of the exponent is
+    // detected.
     let mut tail: Vec<f64> = sizes.iter().copied().filter(|&x| x > surge::TAIL.0 + 1.0).collect();
     let cut =
         |a: f64| move |x: f64| pareto(surge::TAIL.0, a)(x) / pareto(surge::TAIL.0, a)(largest);
@@ -101,7 +103,7 @@ fn surge_files_have_the_published_sizes_and_fill_the_set() {
     assert!(distance(&mut tail, cut(1.3)) > KS);
 }
 
-/// Requests for each file.
+/// Counts the requests for each file.
 fn asked(load: &mut dyn ClientModel, requests: u32) -> Vec<u64> {
     let mut counts = vec![0; load.sizes().len()];
     (0..requests).for_each(|_| counts[load.next().file as usize] += 1);
@@ -128,15 +130,15 @@ fn surge_asks_by_zipfs_law_and_half_the_time_for_one_page() {
     };
     assert!(chi_square(&cells(&ranked), &law(1.0)) < 1.0);
     assert!(chi_square(&cells(&ranked), &law(0.98)) > 1.0);
-    // The FlashCache paper's Figure 2(b): 90 % of requests are for 20 % of the files.
+    // Figure 2(b) of the FlashCache paper: 90 % of the requests are for 20 % of the files.
     let mut most = counts.clone();
     most.sort_unstable_by(|a, b| b.cmp(a));
     let fifth = most[..most.len() / 5].iter().sum::<u64>() as f64 / 400_000.0;
     assert!((0.88..0.97).contains(&fifth), "{fifth}");
 }
 
-/// No sum of steps comes closer to a smooth law than half its largest step, the most popular
-/// file's; here that file lies at a third or two thirds of its step.
+/// A sum of steps cannot come closer to a smooth distribution than half of its largest step, which
+/// is the share of the most popular file. Here that file is at one third or two thirds of its step.
 #[test]
 fn surge_sizes_asked_for_follow_their_law() {
     for seed in [1, 2, 3] {
@@ -184,7 +186,7 @@ fn surge_users_refer_and_rest_as_published() {
     assert!(chi_square(&counts, &shares(2.43)) < 1.0);
     assert!(chi_square(&counts, &shares(2.5)) > 1.0);
 
-    // The times off between a user's requests, of both kinds.
+    // The times between the requests of a user, of both kinds.
     let mut last = [None; 25];
     let mut offs = Vec::new();
     while offs.len() < 100_000 {
@@ -192,7 +194,7 @@ fn surge_users_refer_and_rest_as_published() {
         let before = last[asked.client as usize].replace(asked.at);
         offs.extend(before.map(|before: Ns| (asked.at.0 - before.0) as f64 / 1e9));
     }
-    // References of a page, on average: the sum of the chances that there is an n-th.
+    // Mean number of references of a page: the sum of the probabilities of an n-th reference.
     let mean: f64 = (1..100_000).map(|n| at_least(n, 2.43)).sum();
     let law = |within: f64| {
         let (rest, think) = (weibull(1.46, within), pareto(1.0, 1.5));
@@ -208,12 +210,12 @@ fn specweb99_has_the_published_files() {
     assert_eq!(sizes[..9], [102, 205, 307, 410, 512, 614, 717, 819, 922]);
     assert_eq!((sizes[9], sizes[17], sizes[18], sizes[35]), (1024, 9216, 10_240, 921_600));
     let all: u32 = sizes.iter().sum();
-    // Some 4.88 MiB a directory, and 352 of them in the FlashCache paper's set.
+    // A directory has about 4.88 MiB; the FlashCache paper's set has 352 directories.
     assert!(all.abs_diff(45 * (102_400 + 10_240 + 1024) + 45 * 1024 / 10) < 9, "{all}");
     assert_eq!(specweb99::directories(Bytes(1_800_000_000)), 352);
     let clients = Specweb99::new(Bytes(1_800_000_000), 24, 1);
     assert_eq!(clients.sizes().len(), 352 * 36);
-    // The shares of files in a class, as published.
+    // The published shares of the files of a class.
     let zipf: f64 = (1..=9).map(|i| 1.0 / f64::from(i)).sum();
     let shares = specweb99::RANKS.map(|rank| (1000.0 / f64::from(rank) / zipf).round() / 10.0);
     assert_eq!(shares, [3.9, 5.9, 8.8, 17.7, 35.3, 11.8, 7.1, 5.0, 4.4]);
@@ -247,9 +249,9 @@ fn specweb99_asks_as_published() {
     assert!(chi_square(&files, &law(0.98)) > 1.0);
     assert!(chi_square(&directories, &zipf(352, 1.0)) < 1.0);
     assert!(chi_square(&directories, &zipf(352, 0.97)) > 1.0);
-    // 70 % static; of the others 41.5 % plain, 42 % with advertisements, 16 % POST, 0.5 % CGI.
+    // 70 % static; of the rest 41.5 % plain, 42 % with advertisements, 16 % POST, 0.5 % CGI.
     assert!(chi_square(&kinds, &[0.70, 0.1245, 0.1260, 0.0480, 0.0015]) < 1.0);
-    // The mean that the benchmark's own paper computes from its shares, in bytes.
+    // The mean size in bytes that SPEC's paper calculates from its shares.
     let mean = bytes as f64 / f64::from(requests);
     assert!((mean - 14_730.0).abs() < 300.0, "{mean}");
 }
@@ -279,7 +281,7 @@ fn what_is_generated_is_read_back() {
         assert_eq!(reads.len(), 20_000);
         assert!(reads.iter().all(|io| io.offset.0.is_multiple_of(PAGE)));
         assert!(reads.iter().all(|io| (1..=24).contains(&io.pid.unwrap())));
-        // Whole files, in sectors.
+        // Whole files, rounded to sectors.
         let asked: u64 = reads.iter().map(|io| io.len.0).sum();
         assert!((made.bytes..made.bytes + 20_000 * 512).contains(&asked));
         let posts = made.kinds.iter().find(|k| k.kind == "dynamic-post").map_or(0, |k| k.requests);
@@ -288,7 +290,7 @@ fn what_is_generated_is_read_back() {
         assert!(writes.iter().all(|io| io.offset.0 >= end && io.len.0 <= 1024));
         assert!(writes.is_sorted_by_key(|io| io.offset));
         assert_eq!(workload == Workload::Specweb99, posts > 0);
-        // The same seed gives the same requests, another one others.
+        // The same seed gives the same requests, and another seed gives others.
         generate(&config(workload, 1, path("b")), |_| true).unwrap();
         generate(&config(workload, 2, path("c")), |_| true).unwrap();
         let rows = |name: &str| -> Vec<formats::TraceRequest> {
@@ -317,7 +319,7 @@ fn a_damaged_file_is_told_and_a_stopped_one_leaves_nothing() {
     std::fs::write(&path, bytes).unwrap();
     let told = formats::open(&path, None, &ReadOptions::default()).unwrap_err().to_string();
     assert!(told.contains("damaged: its bytes have changed"), "{told}");
-    // Another program's table is no block log.
+    // A Parquet file of another program is not a block log.
     let error = |config: WebConfig| generate(&config, |_| true).unwrap_err().to_string();
     let small = WebConfig { files: Bytes(1000), ..config(Workload::Surge, 1, path.clone()) };
     assert!(error(small).contains("is not between"));

@@ -1,13 +1,14 @@
-//! Block logs of generated web servers: SURGE and SPECweb99.
+//! Generates the block log of a web server under SURGE or SPECweb99.
 //!
-//! Each file starts on a page of [`PAGE`] bytes of one address space, in the order in which the
-//! files are made, and each request reads its file whole, in sectors of 512 bytes. A POST adds its
-//! record to a log behind the files, and writes the sectors that it touches. `pid` is the client,
-//! `process` what was asked for. Times are those at which clients ask, as if replies took none
-//! (SURGE), or as long as their line does (SPECweb99): a replay in closed loop has its own.
+//! The files start on pages of [`PAGE`] bytes in one address space, in the order in which they are
+//! created. A request reads a whole file, in sectors of 512 bytes. A POST also appends a record to
+//! a log after the files, and writes the sectors that the record touches. In the rows, `pid` is the
+//! client and `process` the kind of the request. Times are those at which the clients send
+//! requests. Under SURGE replies take no time, under SPECweb99 the time of the connection's
+//! bandwidth; a replay in closed loop has its own times.
 //!
-//! One client's next request follows its last, so memory is that of the files' table and of one
-//! group of rows. The same seed gives the same requests on every machine.
+//! A client has one request at a time, so memory holds only the table of files and one row group.
+//! The same seed gives the same requests on every machine.
 
 use crate::error::WorkloadError;
 use crate::request::{ClientModel, FileRequest, RequestKind};
@@ -17,81 +18,81 @@ use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// What files are aligned to.
+/// Alignment of files in bytes.
 pub const PAGE: u64 = 4096;
 const SECTOR: u64 = 512;
-/// Requests between two looks at whether to stop.
+/// Number of requests between two calls of the progress callback.
 const LOOK: u64 = 1 << 16;
 
-/// Whose requests.
+/// The model that generates the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Workload {
-    /// Barford and Crovella's users, as the FlashCache paper has them.
+    /// The users of Barford and Crovella, as the FlashCache paper changed them.
     Surge,
-    /// SPEC's benchmark of 1999.
+    /// The benchmark SPECweb99.
     Specweb99,
 }
 
-/// What to generate.
+/// Description of a load to generate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WebConfig {
-    /// Whose requests.
+    /// The model of the clients.
     pub workload: Workload,
-    /// Bytes of all files together.
+    /// Total size of all files.
     pub files: Bytes,
-    /// Requests of clients.
+    /// Number of requests.
     pub requests: u64,
-    /// Clients, each with one request at a time.
+    /// Number of clients, each with one request at a time.
     pub clients: u32,
-    /// Every random number follows from it.
+    /// Random seed.
     pub seed: u64,
-    /// Where the file will lie.
+    /// Path of the block log.
     pub output: PathBuf,
 }
 
-/// What was generated.
+/// Description of a generated load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WebReport {
-    /// The version of the program, which may change what a seed gives.
+    /// Version of the program. Another version may generate other requests from the same seed.
     pub version: &'static str,
-    /// What was asked for.
+    /// The configuration of the load.
     pub config: WebConfig,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Of these directories; none where there are none.
+    /// Number of directories; `None` for SURGE.
     pub directories: Option<u64>,
-    /// Their bytes.
+    /// Total size of the files.
     pub file_bytes: u64,
-    /// What they and the log take of the address space.
+    /// Size of the address space: the files, aligned, and the log.
     pub span_bytes: u64,
-    /// Requests of clients.
+    /// Number of requests.
     pub requests: u64,
-    /// Rows of the file: requests, and the writes of POSTs.
+    /// Rows of the block log: the requests, and the writes of POSTs.
     pub rows: u64,
-    /// Bytes of the files asked for.
+    /// Total size of the requested files.
     pub bytes: u64,
-    /// Each time.
+    /// Mean size of a request.
     pub mean_bytes: f64,
-    /// Requests of each kind.
+    /// Number of requests of each kind.
     pub kinds: Vec<KindCount>,
-    /// Files that were asked for.
+    /// Number of different files requested.
     pub files_asked: u64,
-    /// The part of requests that is for the fifth of all files that has most.
+    /// Share of the requests for the most popular fifth of all files.
     pub top_fifth: f64,
-    /// The part of requests that is for one file, the most popular.
+    /// Share of the requests for the most popular file.
     pub top_file: f64,
-    /// From the first request to the last.
+    /// Time from the first request to the last.
     pub duration_s: f64,
 }
 
-/// Requests of a kind.
+/// Number of requests of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct KindCount {
-    /// Which.
+    /// Name of the kind.
     pub kind: &'static str,
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
 }
 
@@ -102,7 +103,7 @@ fn client_model(config: &WebConfig) -> Result<Box<dyn ClientModel>, WorkloadErro
         let why = format!("{requests} of {clients} clients are no load\n  try: at least 1 of each");
         return not("requests", why);
     }
-    // Numbers of files have 32 bits, and files are hardly smaller than this on average.
+    // File numbers have 32 bits. They suffice, because the mean file is larger than 2 KiB.
     let most = Bytes(1 << 43);
     let least = match workload {
         Workload::Surge => surge::SMALLEST,
@@ -118,7 +119,7 @@ fn client_model(config: &WebConfig) -> Result<Box<dyn ClientModel>, WorkloadErro
     })
 }
 
-/// Where each file starts, and where the last one's page ends.
+/// The offset of each file, and the end of the last one, aligned.
 fn file_offsets(sizes: &[u32]) -> (Vec<u64>, u64) {
     let mut end = 0;
     let starts = sizes.iter().map(|&size| {
@@ -129,11 +130,12 @@ fn file_offsets(sizes: &[u32]) -> (Vec<u64>, u64) {
     (starts.collect(), end)
 }
 
-/// Generates `config` into a block log of one file. `report_progress` hears how many requests there are so
-/// far, and says whether to go on; nothing is left behind where not.
+/// Generates the block log that `config` describes. `report_progress` is called with the number of
+/// requests so far; if it returns false, generation stops and the file is removed.
 ///
 /// # Errors
-/// A set that cannot be, a file that cannot be written, a stop ([`WorkloadError::Stopped`]).
+/// When the configuration is not valid, the file cannot be written, or the generation was stopped
+/// ([`WorkloadError::Stopped`]).
 pub fn generate(
     config: &WebConfig,
     mut report_progress: impl FnMut(u64) -> bool,
@@ -188,13 +190,13 @@ fn create(output: &Path, workload: Workload) -> Result<BlockFileWriter, Workload
 
 #[derive(Default)]
 struct Tally {
-    /// Times that each file was asked for.
+    /// Number of requests for each file.
     asked: Vec<u32>,
     kinds: [u64; 5],
     bytes: u64,
     first: Option<Ns>,
     last: Ns,
-    /// Where the log ends.
+    /// End of the log.
     log: u64,
 }
 

@@ -1,9 +1,9 @@
-//! Where the fields of an event lie: the kernel's `format` files, and the records they describe.
+//! Layouts of the kernel's events, from their `format` files, and the decoding of records.
 
 use gordon_trace::{BlockFlags, BlockOp};
 use gordon_units::Ns;
 
-/// The layout of one kind of event, as its `format` file gives it.
+/// Layout of one kind of event, as described by its `format` file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct EventFormat {
     pub(crate) id: u16,
@@ -18,7 +18,8 @@ struct FormatField {
 }
 
 impl EventFormat {
-    /// Lines such as `field:char comm[16]; offset:44; size:16; signed:0;`, with tabs between.
+    /// Parses lines such as `field:char comm[16]; offset:44; size:16; signed:0;`, separated by
+    /// tabs.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let id = text.lines().find_map(|l| l.strip_prefix("ID:"))?.trim().parse().ok()?;
         Some(Self { id, fields: fields(text).collect() })
@@ -42,7 +43,7 @@ fn fields(text: &str) -> impl Iterator<Item = FormatField> {
     })
 }
 
-/// Sizes within a page of the ring buffer, from `events/header_page`.
+/// Layout of a page of the ring buffer, from `events/header_page`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PageFormat {
     pub(crate) commit_size: usize,
@@ -64,7 +65,7 @@ impl PageFormat {
     }
 }
 
-/// The layouts of the events of the block log.
+/// The layouts of the events that the block log uses.
 #[derive(Clone, Debug)]
 pub(crate) struct EventFormats {
     issue: EventLayout,
@@ -81,7 +82,7 @@ struct EventLayout {
     rwbs: (usize, usize),
     comm: Option<(usize, usize)>,
     pid: usize,
-    /// Where the fixed fields end.
+    /// Length of the fixed fields.
     len: usize,
 }
 
@@ -119,16 +120,16 @@ pub(crate) struct BlockEvent {
     pub(crate) device: u32,
     pub(crate) sector: u64,
     pub(crate) sectors: u32,
-    /// `None`: a request of a kind the log leaves out.
+    /// `None` for a request that the log leaves out.
     pub(crate) op: Option<BlockOp>,
     pub(crate) flags: BlockFlags,
     pub(crate) pid: u32,
-    /// Zero-padded.
+    /// Name of the process, padded with zeros.
     pub(crate) comm: [u8; 16],
 }
 
 impl EventFormats {
-    /// From the `format` files of the events; requeue may not exist.
+    /// Parses the `format` files of the events. Some kernels have no requeue event.
     pub(crate) fn parse(issue: &str, complete: &str, requeue: Option<&str>) -> Option<Self> {
         Some(Self {
             issue: EventLayout::of(issue)?,
@@ -137,13 +138,14 @@ impl EventFormats {
         })
     }
 
-    /// The numbers of the events, with the share of the buffers each needs: put back is rare.
+    /// The numbers of the events, each with the divisor of its share of the buffers. Requeues are
+    /// rare and need little.
     pub(crate) fn events(&self) -> impl Iterator<Item = (u16, usize)> {
         let requeue = self.requeue.map(|layout| (layout.id, 32));
         [(self.issue.id, 2), (self.complete.id, 2)].into_iter().chain(requeue)
     }
 
-    /// The event in `record`, if it is one of the block log and whole.
+    /// Decodes `record`; `None` if it is another event or truncated.
     pub(crate) fn event(&self, at: Ns, record: &[u8]) -> Option<BlockEvent> {
         let id = u16::from_ne_bytes(*record.first_chunk()?);
         let (kind, layout) = if id == self.issue.id {
@@ -168,7 +170,7 @@ impl EventFormats {
             at,
             kind,
             device: u32_at(record, layout.device),
-            // A flush has no place; it is issued at 0 and completed at -1.
+            // A flush has no address: it is issued at sector 0 and completed at sector -1.
             sector: if op == Some(BlockOp::Flush) { 0 } else { sector },
             sectors,
             op,
@@ -187,9 +189,10 @@ pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     u64::from_ne_bytes(*bytes[offset..].first_chunk().expect("lengths were checked"))
 }
 
-/// The kernel's letters for a request (`blk_fill_rwbs`): `F` if a flush goes before, the
-/// operation, then `F` forced unit access, `A` read-ahead, `S` sync, `M` metadata. `WZ` (write
-/// zeroes), `DE` (secure erase), `Z.` (zones) and `N` (all others) are not in the log.
+/// Decodes the letters that describe a request (`blk_fill_rwbs` of the kernel): an optional `F` for
+/// a preceding flush, the operation, then `F` forced unit access, `A` read-ahead, `S` sync, `M`
+/// metadata. The log leaves out `WZ` (write zeroes), `DE` (secure erase), `Z.` (zones) and `N` (all
+/// others).
 fn rwbs(text: &[u8]) -> (Option<BlockOp>, BlockFlags) {
     let len = text.iter().position(|&b| b == 0).unwrap_or(text.len());
     let mut text = &text[..len];

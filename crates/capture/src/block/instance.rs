@@ -1,4 +1,4 @@
-//! Events from an own instance of the kernel's tracer: pages of each CPU's buffer, in binary.
+//! Reads events from an instance of the kernel's tracer: binary pages from the buffer of each CPU.
 
 use super::format::{BlockEvent, EventFormats, PageFormat};
 use super::ring;
@@ -16,12 +16,12 @@ pub(crate) struct TracefsInstance {
     formats: EventFormats,
     page_format: PageFormat,
     page: Vec<u8>,
-    // Last: it is removed when nothing in it is open.
+    // Dropped last: the folder can be removed only when none of its files is open.
     folder: InstanceFolder,
 }
 
 impl TracefsInstance {
-    /// Turns the events on.
+    /// Creates an instance and enables the events.
     pub(crate) fn open() -> Result<Self, String> {
         let tracefs = Tracefs::find()?;
         let (formats, page_format) = (tracefs.formats()?, tracefs.page_format()?);
@@ -48,11 +48,11 @@ impl EventSource for TracefsInstance {
                 Ok(0) => return true,
                 Ok(len) => len,
                 Err(e) if e.kind() == ErrorKind::Interrupted => continue,
-                // Nothing there now, or the CPU has gone.
+                // The buffer is empty, or the CPU is offline.
                 Err(_) => return true,
             };
-            // A page that is not understood is skipped as a whole: its events come out missing
-            // against the kernel's counters, which is better than events that never were.
+            // A malformed page is skipped as a whole. Its events then count as lost, which is
+            // better than events that never happened.
             let _ = ring::entries(&self.page[..len], self.page_format, |at, record| {
                 if let Some(event) = self.formats.event(at, record) {
                     events.push(event);
@@ -69,7 +69,7 @@ impl EventSource for TracefsInstance {
         self.pipes.iter().map(File::as_fd).collect()
     }
 
-    /// What was overwritten before it was read, or never stored.
+    /// Events that were overwritten before they were read, or never stored.
     fn finish(&mut self) -> u64 {
         (0..self.pipes.len())
             .filter_map(|cpu| fs::read_to_string(self.folder.per_cpu(cpu, "stats")).ok())
@@ -78,7 +78,7 @@ impl EventSource for TracefsInstance {
     }
 }
 
-/// The instance's folder in tracefs, removed when dropped.
+/// The folder of the instance in tracefs, removed when dropped.
 struct InstanceFolder {
     dir: PathBuf,
     _tracefs: Tracefs,
@@ -102,11 +102,11 @@ impl InstanceFolder {
         Ok(cpus)
     }
 
-    /// Sets clock and buffers, and turns the events on.
+    /// Sets the clock and the buffers, and enables the events.
     fn start(&self, buffer_kb: usize) -> Result<(), String> {
         self.write("trace_clock", "mono")?;
         self.write("buffer_size_kb", &buffer_kb.to_string())?;
-        // Kernels before 5.0 do not have it; others have it at half.
+        // Kernels before 5.0 lack this file. The default of the others is one half.
         let _ = self.write("buffer_percent", &FULL_PERCENT.to_string());
         for (i, event) in EVENTS.iter().enumerate() {
             match self.write(&format!("events/block/{event}/enable"), "1") {
@@ -117,7 +117,7 @@ impl InstanceFolder {
         Ok(())
     }
 
-    /// The pages of one CPU; reading never waits.
+    /// Opens the pages of one CPU for reads that do not block.
     fn pipe(&self, cpu: usize) -> Result<File, String> {
         let path = self.per_cpu(cpu, "trace_pipe_raw");
         let open = || -> std::io::Result<File> {
@@ -152,7 +152,7 @@ fn lost(stats: &str) -> u64 {
         .sum()
 }
 
-/// Removes the instances of capture processes that are gone. One in use refuses to go.
+/// Removes the instances of captures that have ended. The kernel refuses to remove one in use.
 fn remove_stale(tracefs: &Path) {
     owner_tag::remove_stale(&tracefs.join("instances"));
 }

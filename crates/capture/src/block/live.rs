@@ -1,4 +1,4 @@
-//! Both sources on this machine's own requests, side by side.
+//! Tests both event sources at the same time, with requests of this machine.
 
 use super::{BlockLogger, EventSource, PerfEvents, TracefsInstance};
 use crate::clock::monotonic;
@@ -12,7 +12,7 @@ use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A log under way, and the trace it becomes.
+/// A running block log, and the trace that it is written to.
 struct Running {
     folder: TraceFolder,
     activity: ActivityWriter,
@@ -29,7 +29,7 @@ impl Running {
         Self { folder, activity, logger: BlockLogger::start(source, writer, start).unwrap() }
     }
 
-    /// What was logged, with the names of processes.
+    /// The logged requests with the names of their processes.
     fn finish(self, out: &Path) -> (BlockLog, Vec<(BlockIo, String)>) {
         let (part, log) = self.logger.finish().unwrap();
         let mut manifest = Manifest::new(Vec::new(), Ns::SECOND, MachineInfo::default());
@@ -45,18 +45,18 @@ impl Running {
     }
 }
 
-/// Says that a test is skipped where a source cannot be had.
+/// Reports that a test is skipped if a source is not available.
 fn had<T>(test: &str, source: Result<T, String>) -> Option<T> {
     source.inspect_err(|why| skipped(&format!("{test}: {why}"))).ok()
 }
 
-/// On the disk the build is on: a temporary folder may lie in memory.
+/// A folder on the disk of the build; the default temporary folder may be in memory.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in(std::env::current_exe().unwrap().parent().unwrap()).unwrap()
 }
 
-/// Writes `count` blocks of 4 KiB past the page cache, each a request of its own, and syncs;
-/// gives its process number.
+/// Writes `count` blocks of 4 KiB with direct I/O, each as a request of its own, and syncs. Returns
+/// the process number of the writer.
 fn job(test: &str, dir: &Path, count: u32) -> Option<u32> {
     if !is_on_a_disk(dir) {
         return had(test, Err("the build is not on a disk".to_owned()));
@@ -86,8 +86,8 @@ fn both_sources_see_the_same_requests() {
     if logs[0].lost_events > 0 {
         return skipped(&format!("{TEST}: this machine is so busy that the kernel lost events"));
     }
-    // Others' requests may fall on either side of the two ends. Times are taken one after the
-    // other, so they are not quite the same.
+    // Requests of other processes may be in only one of the logs, at its start or end. The times of
+    // the two sources differ slightly.
     let of_the_job = |rows: &Vec<(BlockIo, String)>| -> Vec<(BlockIo, String)> {
         let rows = rows.iter().filter(|(io, _)| io.pid == pid).cloned();
         rows.map(|(io, name)| (BlockIo { at: Ns::ZERO, process: 0, latency: None, ..io }, name))
@@ -99,14 +99,14 @@ fn both_sources_see_the_same_requests() {
         let writes = rows.iter().filter(|(io, _)| io.op == BlockOp::Write);
         let bytes: Bytes = writes.clone().map(|(io, _)| io.bytes()).sum();
         assert!(bytes >= Bytes(4096 * u64::from(COUNT)), "{bytes}");
-        // The job has waited for all of its own, so what has no latency was lost: some kernels
-        // keep completions from perf (docs/TRACE.md).
+        // The job has waited for all its requests, so a missing latency is a lost completion. Some
+        // kernels keep completions from perf (docs/TRACE.md).
         let own = writes.filter(|(io, _)| io.pid == pid);
         let (timed, untimed): (Vec<_>, Vec<_>) = own.partition(|(io, _)| io.latency.is_some());
         assert!(untimed.len() as u64 <= log.lost_events, "{} untimed, {log:?}", untimed.len());
         assert!(timed.iter().all(|(io, name)| io.latency > Some(Ns::ZERO) && name == "dd"));
     }
-    // Under a device mapper, workers issue them.
+    // Under a device mapper, kernel workers issue the requests.
     let own = (!ours.is_empty()).then_some(());
     had(TEST, own.ok_or_else(|| "others issued the job's requests".to_owned()));
 }
@@ -115,10 +115,10 @@ fn both_sources_see_the_same_requests() {
 fn what_a_small_ring_loses_is_counted() {
     const TEST: &str = "what_a_small_ring_loses_is_counted";
     const COUNT: u32 = 500;
-    // A page for each event: some forty records.
+    // One page per event has space for about 40 records.
     let Some(mut perf) = had(TEST, PerfEvents::with_room(|_| 8192)) else { return };
     let dir = folder();
-    // All on one processor: its ring alone has to do.
+    // Run on one processor, so that only its ring is used.
     let mut one = CpuSet::new();
     one.set(sched_getcpu());
     sched_setaffinity(None, &one).unwrap();

@@ -1,17 +1,18 @@
-//! Finds the completion of each issued request and hands requests out in order of issue.
+//! Matches each completion to its issued request, and returns the requests in order of issue.
 //!
-//! A request waits until it and all issued before it are done, were waited for long enough, or too
-//! many wait. Completions are matched by device, sector and operation, the oldest issue first; the
-//! newest first where completions are lost often, as the older ones may be waiting for a lost one.
+//! A request is returned when it and all requests issued before it have completed, have timed out,
+//! or when too many requests wait. A completion belongs to a request with the same device, sector
+//! and operation: usually to the oldest one. If the source often loses completions, it is given to
+//! the newest one, because an older request may be waiting for a completion that was lost.
 
 use super::format::{BlockEvent, EventKind};
 use gordon_trace::{BlockIo, BlockOp};
 use gordon_units::Ns;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Requests that may wait. 64 Ki are 5 MB.
+/// Limit of waiting requests. 64 Ki requests take 5 MB.
 const MAX_WAITING: usize = 1 << 16;
-/// How long a request waits for its completion: as long as the kernel's own default time-out.
+/// Time after which a missing completion counts as lost: the kernel's default timeout of a request.
 const COMPLETION_TIMEOUT: Ns = Ns(30 * Ns::SECOND.0);
 
 type MatchKey = (u32, u64, BlockOp);
@@ -20,23 +21,24 @@ type MatchKey = (u32, u64, BlockOp);
 enum RequestState {
     Pending,
     Done,
-    /// Put back into its queue: it will be issued again.
+    /// The driver returned the request, and the kernel will issue it again.
     Requeued,
 }
 
 struct PendingRequest {
     io: BlockIo,
     state: RequestState,
-    /// The number of the pending request issued before with the same key.
+    /// Number of the previous pending request with the same key.
     older: Option<u64>,
 }
 
-/// Issues and completions in order of time go in, requests in order of issue come out.
+/// Takes issues and completions in order of time, and returns requests in order of issue.
 pub(crate) struct Matcher {
     requests: VecDeque<PendingRequest>,
-    /// The number of the first row.
+    /// Number of the first element of `requests`.
     first: u64,
-    /// The latest pending request of each key. Mostly few: a tree costs less than hashing.
+    /// The latest pending request of each key. It usually has few entries, so a tree is faster than
+    /// hashing.
     newest: BTreeMap<MatchKey, u64>,
     waiting: usize,
     newest_first: bool,
@@ -65,8 +67,8 @@ impl Matcher {
         }
     }
 
-    /// A request was issued. One that comes late, because its CPU was held up before its event
-    /// was in the buffer, takes its place behind those already here.
+    /// Adds an issued request. A request that arrives late, because its CPU was delayed before the
+    /// event reached the buffer, is placed after those already here, with the time of the last one.
     pub(crate) fn issue(&mut self, mut io: BlockIo) {
         io.at = io.at.max(self.latest);
         self.latest = io.at;
@@ -74,9 +76,9 @@ impl Matcher {
         self.requests.push_back(PendingRequest { io, state: RequestState::Pending, older });
     }
 
-    /// A request was completed or put back; its operation is `op`.
+    /// Processes a completion or a requeue of a request with operation `op`.
     pub(crate) fn end(&mut self, event: &BlockEvent, op: BlockOp) {
-        // A write that asked for a flush ends once more, with nothing in it.
+        // A write with a flush before it completes a second time, with zero sectors.
         if event.sectors == 0 && op != BlockOp::Flush {
             return;
         }
@@ -107,7 +109,7 @@ impl Matcher {
         }
     }
 
-    /// The pending request with the same key issued before, if it still waits.
+    /// The previous pending request with the same key, unless it has been returned.
     fn older(&mut self, number: u64) -> Option<u64> {
         self.request(number).older.filter(|older| *older >= self.first)
     }
@@ -116,7 +118,7 @@ impl Matcher {
         &mut self.requests[usize::try_from(number - self.first).expect("rows fit in memory")]
     }
 
-    /// The next request that needs to wait no longer, at `now`.
+    /// The next request that can be returned at time `now`.
     pub(crate) fn next(&mut self, now: Ns) -> Option<BlockIo> {
         loop {
             let full = self.requests.len() > self.waiting;
@@ -186,7 +188,8 @@ mod tests {
         m.issue(io(11, 200, BlockOp::Read));
         m.end(&event(20, 200, EventKind::Completed), BlockOp::Read);
         assert_eq!(out(&mut m, 30), []);
-        // Another operation on the same sector is another request, and nothing is none.
+        // Another operation on the same sector is another request, and a completion of zero sectors
+        // is ignored.
         m.end(&BlockEvent { sectors: 0, ..event(24, 100, EventKind::Completed) }, BlockOp::Write);
         m.end(&event(25, 100, EventKind::Completed), BlockOp::Read);
         assert_eq!(out(&mut m, 30), []);
@@ -213,7 +216,8 @@ mod tests {
         for at in [1, 2, 3] {
             m.issue(io(at, 7, BlockOp::Write));
         }
-        // Of the third and the second; that of the first was lost.
+        // The completions of the third and the second request; the completion of the first was
+        // lost.
         for at in [11, 22] {
             m.end(&event(at, 7, EventKind::Completed), BlockOp::Write);
         }
@@ -249,7 +253,7 @@ mod tests {
         m.issue(io(2, 7, BlockOp::Read));
         m.issue(io(3, 8, BlockOp::Read));
         assert_eq!(out(&mut m, 10), [(1, None)]);
-        // The one handed out is forgotten, the second takes the completion.
+        // The request that was returned is forgotten, and the second one takes the completion.
         m.end(&event(12, 7, EventKind::Completed), BlockOp::Read);
         assert_eq!(out(&mut m, 20), [(2, Some(10))]);
         assert_eq!(out(&mut m, 3 + COMPLETION_TIMEOUT.0), [(3, None)]);

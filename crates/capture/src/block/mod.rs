@@ -1,7 +1,9 @@
-//! The block log: every request of the machine's block devices, from the kernel's block events.
+//! The block log: all requests to the block devices of the machine, from the block events of the
+//! kernel.
 //!
-//! The events come from the first source that the machine has, are merged by time, matched and
-//! written. All queues are bounded; what the kernel threw away before it was read is counted.
+//! A thread reads the events of the first source that is available, merges them by time, matches
+//! issues to completions, and writes the requests. All queues are bounded. Events that the kernel
+//! dropped are counted.
 
 mod format;
 mod instance;
@@ -27,14 +29,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Between looks into the buffers, at least.
+/// Shortest pause between two reads of the buffers.
 const PAUSE: Duration = Duration::from_millis(50);
-/// And at most, where the kernel says when one fills.
+/// Longest pause, for sources that report when a buffer fills.
 const LONG_PAUSE: Duration = Duration::from_secs(1);
-/// An event younger than this may still be on its way into its buffer, on a CPU that is held up.
+/// A younger event may not have reached its buffer yet, if its CPU was delayed.
 const SETTLE_TIME: Ns = Ns(10_000_000);
 
-/// Turns the events on. The text says why they cannot be had.
+/// Opens the first available source and enables the events. The error says why there is none.
 pub(crate) fn open() -> Result<Box<dyn EventSource>, String> {
     let no_instance = match TracefsInstance::open() {
         Ok(instance) => return Ok(Box::new(instance)),
@@ -47,29 +49,29 @@ pub(crate) fn open() -> Result<Box<dyn EventSource>, String> {
     }
 }
 
-/// Events of one queue of the source.
+/// The events of one queue of the source.
 #[derive(Default)]
 struct EventQueue {
-    /// Read, not yet merged; in order of time.
+    /// Events that have been read but not merged, in order of time.
     events: Vec<BlockEvent>,
     drained: bool,
 }
 
-/// Reads the block log in a thread of its own.
+/// Writes the block log in a thread of its own.
 pub(crate) struct BlockLogger {
     window: Arc<Mutex<LogWindow>>,
-    /// Closed to end the thread.
+    /// Dropping it ends the thread.
     stop: Option<PipeWriter>,
     thread: Option<JoinHandle<LogResult>>,
 }
 
 type LogResult = Result<(TracePart, BlockLog), TraceError>;
 
-/// The end of the trace is agreed on by both threads, so that no request behind it is kept.
+/// The end of the log, on which both threads agree, so that no later request is kept.
 struct LogWindow {
-    /// Later requests are left out.
+    /// Requests issued later are left out.
     end: Ns,
-    /// Requests up to here have been kept.
+    /// Requests issued up to this time have been kept.
     kept: Ns,
 }
 
@@ -78,7 +80,7 @@ fn lock(window: &Mutex<LogWindow>) -> MutexGuard<'_, LogWindow> {
 }
 
 impl BlockLogger {
-    /// Logs what is issued from `start` (on the monotonic clock) on.
+    /// Starts the log with the requests issued from `start` on, a time of the monotonic clock.
     pub(crate) fn start(
         source: Box<dyn EventSource>,
         writer: BlockWriter,
@@ -105,20 +107,20 @@ impl BlockLogger {
         Ok(Self { window, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Whether it has ended by itself, which it does only in error.
+    /// Whether the thread has ended, which before [`finish`](Self::finish) means an error.
     pub(crate) fn has_failed(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Leaves out what is issued after `now` (on the monotonic clock), or a little later where
-    /// later requests were kept already; says from when on.
+    /// Sets the end of the log to `now`, a time of the monotonic clock, or to the time up to which
+    /// requests have been kept, if that is later. Returns the end.
     pub(crate) fn end(&self, now: Ns) -> Ns {
         let mut window = lock(&self.window);
         window.end = now.max(window.kept);
         window.end
     }
 
-    /// Completes the file.
+    /// Ends the thread and completes the file.
     pub(crate) fn finish(mut self) -> LogResult {
         let ended = self.stop().expect("only finishing and dropping stop it");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -131,7 +133,7 @@ impl BlockLogger {
 }
 
 impl Drop for BlockLogger {
-    /// Ends the thread, and with it what it holds in the kernel; in a panic too.
+    /// Ends the thread, also during a panic, so that nothing stays enabled in the kernel.
     fn drop(&mut self) {
         let _ = self.stop();
     }
@@ -146,7 +148,7 @@ struct LoggerThread {
     start: Ns,
     matcher: Matcher,
     tally: BlockLog,
-    /// The process of the last request, by its name in events and in the file.
+    /// Process of the last request: its name in the event and its number in the file.
     process: ([u8; 16], u32),
     merged: Vec<BlockEvent>,
 }
@@ -159,7 +161,7 @@ impl LoggerThread {
                 break;
             }
         }
-        // Events of the last moment settle, and their completions arrive.
+        // Lets the last events and their completions arrive.
         thread::sleep(Duration::from_nanos(2 * SETTLE_TIME.0));
         while !self.turn()? {}
         while let Some(io) = self.matcher.next(Ns::MAX) {
@@ -170,16 +172,17 @@ impl LoggerThread {
         Ok((self.writer.finish()?, self.tally))
     }
 
-    /// Waits until there is enough to read, at once if more was left; says whether to stop.
+    /// Waits until there are enough events to read, or not at all if the last read left some.
+    /// Returns whether to stop.
     fn is_stopped_after(&self, drained: bool) -> bool {
         let stop = PollFd::from_borrowed_fd(self.stopped.as_fd(), PollFlags::IN);
         let mut fds = vec![stop];
         let wait = |fds: &mut [PollFd<'_>], time: Duration| {
             let timeout = Timespec::try_from(time).expect("a second fits");
             match poll(fds, Some(&timeout)) {
-                // Interrupted, it was a short nap.
+                // An interrupted wait is a short pause.
                 Ok(_) | Err(Errno::INTR) => {}
-                // Not a busy loop where the kernel lacks memory.
+                // Avoids a busy loop when the kernel is out of memory.
                 Err(_) => thread::sleep(time),
             }
             !fds[0].revents().is_empty()
@@ -187,21 +190,22 @@ impl LoggerThread {
         if wait(&mut fds, if drained { PAUSE } else { Duration::ZERO }) {
             return true;
         }
-        // Kernels before 6.1 say that a buffer fills when it is not empty, hence the nap before.
+        // Kernels before 6.1 report a buffer as filling when it is not empty, hence the pause
+        // above.
         fds.extend(
             self.source.fds().into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
         drained && fds.len() > 1 && wait(&mut fds, LONG_PAUSE)
     }
 
-    /// Reads what the queues have, up to a bound, and passes on what is in order. True if nothing
-    /// is left.
+    /// Reads the queues up to a bound, and processes the events that are in order. Returns true if
+    /// the queues are empty.
     fn turn(&mut self) -> Result<bool, TraceError> {
         let settled = monotonic().saturating_sub(SETTLE_TIME);
         for (queue, queue_) in self.queues.iter_mut().enumerate() {
             queue_.drained = self.source.read(queue, &mut queue_.events);
         }
-        // Of a queue that has more to give, only what is older than its last event is known whole.
+        // If a queue was not drained, events after its last one are still missing.
         let whole = self.queues.iter().filter(|queue_| !queue_.drained);
         let whole = whole.filter_map(|queue_| queue_.events.last()).map(|e| e.at);
         let whole = whole.fold(settled, Ns::min);
@@ -215,7 +219,7 @@ impl LoggerThread {
             window.kept = whole.min(window.end);
             window.end
         };
-        // At the same instant an issue goes before a completion.
+        // At the same time, an issue precedes a completion.
         self.merged.sort_by_key(|e| (e.at, e.kind));
         let mut merged = std::mem::take(&mut self.merged);
         for event in merged.drain(..) {
@@ -242,7 +246,7 @@ impl LoggerThread {
         if event.kind != EventKind::Issued {
             self.matcher.end(&event, op);
         } else if in_time {
-            // Requests of one process come in runs.
+            // Consecutive requests often come from the same process.
             if self.process.0 != event.comm {
                 let len = event.comm.iter().position(|&b| b == 0).unwrap_or(event.comm.len());
                 let name = String::from_utf8_lossy(&event.comm[..len]);

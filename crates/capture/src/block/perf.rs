@@ -1,6 +1,6 @@
-//! Events from perf: a ring for each CPU and tracepoint. For machines whose tracer gives no
-//! instance, but whose tracefs can be read: numbers and layouts of events are only there. The
-//! records are those of the tracer.
+//! Reads events from perf: one ring per CPU and tracepoint. This source is for machines on which no
+//! tracer instance can be created. It needs a readable tracefs, which has the numbers and layouts
+//! of the events. The records have the same format as those of the tracer.
 
 use super::format::{BlockEvent, EventFormats, u32_at, u64_at};
 use super::source::{EventSource, MAX_QUEUED, buffer_kb};
@@ -12,7 +12,7 @@ use perf_event::{Builder, Clock, SampleFlag, Sampler};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
-/// A record that holds a sample (`PERF_RECORD_SAMPLE` of `linux/perf_event.h`).
+/// Type of a record that holds a sample (`PERF_RECORD_SAMPLE` of `linux/perf_event.h`).
 const SAMPLE: u32 = 9;
 
 pub(crate) struct PerfEvents {
@@ -22,17 +22,17 @@ pub(crate) struct PerfEvents {
 
 struct PerfRing {
     sampler: Sampler,
-    /// Samples taken out of it.
+    /// Number of samples read.
     seen: u64,
 }
 
 impl PerfEvents {
-    /// Turns the events on.
+    /// Opens the rings and enables the events.
     pub(crate) fn open() -> Result<Self, String> {
         Self::with_room(|cpus| buffer_kb(cpus) << 10)
     }
 
-    /// `room` says how many bytes a CPU gets, by their number.
+    /// `room` returns the bytes of buffer per CPU for a number of CPUs.
     pub(crate) fn with_room(room: impl Fn(usize) -> usize) -> Result<Self, String> {
         let formats = Tracefs::find()?.formats()?;
         let cpus = pmu::online(Path::new("/"));
@@ -69,7 +69,7 @@ impl PerfRing {
             // The clock of all other times of a trace.
             .clockid(Clock::MONOTONIC)
             .build()?;
-        // Rings are powers of two; the next one would be beyond the bound.
+        // A ring is a power of two; this is the largest one within the bound.
         let room = (room + 1).next_power_of_two() / 2;
         Ok(Self { sampler: counter.sampled(room)?, seen: 0 })
     }
@@ -95,7 +95,7 @@ impl EventSource for PerfEvents {
             let record = record.to_contiguous();
             let event = sample(&record).and_then(|(at, data)| self.formats.event(at, data));
             let Some(event) = event else { continue };
-            // One that interrupted another on its way into the ring lies before it.
+            // An event that interrupted another one while it was stored precedes it in the ring.
             match events.last().is_some_and(|last| last.at > event.at) {
                 true => events.insert(events.partition_point(|e| e.at <= event.at), event),
                 false => events.push(event),
@@ -104,14 +104,14 @@ impl EventSource for PerfEvents {
         false
     }
 
-    /// Linux 6.18 keeps completions that interrupt an idle CPU to itself.
+    /// Linux 6.18 does not report completions that interrupt an idle CPU.
     fn is_lossy(&self) -> bool {
         true
     }
 
-    /// An event counts when it happens, whether there is room for its record or not. Records of
-    /// losses (`PERF_RECORD_LOST`) say the same, but come with the next event that finds room, so
-    /// the last are never told.
+    /// The counter of the event includes events whose record did not fit. Records of losses
+    /// (`PERF_RECORD_LOST`) are not enough: they are written with the next event that fits, so the
+    /// last losses would be missing.
     fn finish(&mut self) -> u64 {
         self.rings.iter_mut().map(PerfRing::finish).sum()
     }
@@ -119,7 +119,7 @@ impl EventSource for PerfEvents {
 
 impl PerfRing {
     fn finish(&mut self) -> u64 {
-        // That of a CPU that went off line may refuse; its count stands still.
+        // Fails if the CPU has gone offline; the counter does not change then.
         let _ = self.sampler.disable();
         while let Some(record) = self.sampler.next_record() {
             self.seen += u64::from(record.ty() == SAMPLE);
@@ -128,7 +128,7 @@ impl PerfRing {
     }
 }
 
-/// Time and data of a sample: `u64 time; u32 size; char data[size]`.
+/// Time and data of a sample. Layout: `u64 time; u32 size; char data[size]`.
 fn sample(record: &[u8]) -> Option<(Ns, &[u8])> {
     let (head, rest) = record.split_at_checked(12)?;
     Some((Ns(u64_at(head, 0)), rest.get(..u32_at(head, 8) as usize)?))

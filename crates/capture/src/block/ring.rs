@@ -1,31 +1,33 @@
-//! Pages of the kernel's ring buffer, as `trace_pipe_raw` hands them out.
+//! Decodes pages of the kernel's ring buffer, as read from `trace_pipe_raw`.
 //!
-//! A page is a time stamp, a commit word (length of its data, and two marks for events that were
-//! lost before it), and entries: 5 bits of type, 27 bits of time since the entry before, data
-//! (`include/linux/ring_buffer.h`; `events/header_page` and `events/header_event` describe both).
+//! A page holds a timestamp, a commit word (the length of its data, and two flags for events lost
+//! before it), and entries. An entry has 5 bits of type, 27 bits of time since the previous entry,
+//! and data (`include/linux/ring_buffer.h`; `events/header_page` and `events/header_event` describe
+//! both).
 
 use super::format::{PageFormat, u32_at, u64_at};
 use gordon_units::Ns;
 
-/// Events were lost before this page.
+/// Flag: events were lost before this page.
 const MISSED: u32 = 1 << 31;
-/// How many is said behind the data. The kernel's own counters say it too, so it is not read.
+/// Flag: the number of lost events follows the data. It is not read, because the kernel's counters
+/// have it too.
 const MISSED_STORED: u32 = 1 << 30;
 
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
-/// Time in an entry's own word.
+/// Bits of the time in the first word of an entry.
 const TIME_BITS: u32 = 27;
-/// An absolute stamp leaves these to the page's stamp.
+/// The bits that an absolute timestamp takes from the timestamp of the page.
 const STAMP_TOP: u64 = 0xf8 << 56;
 
-/// What was wrong with a page.
+/// A malformed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BadPage;
 
-/// Calls `each` with time and data of every entry of `page`; says whether events before it were
-/// lost.
+/// Calls `each` with the time and data of every entry of `page`. Returns whether events before it
+/// were lost.
 pub(crate) fn entries(
     page: &[u8],
     format: PageFormat,
@@ -34,7 +36,7 @@ pub(crate) fn entries(
     if page.len() < format.data {
         return Err(BadPage);
     }
-    // The length and the marks are in the low half of the commit word.
+    // The length and the flags are in the low half of the commit word.
     let low = if cfg!(target_endian = "little") { 8 } else { 8 + format.commit_size - 4 };
     let commit = u32_at(page, low);
     let len = (commit & !(MISSED | MISSED_STORED)) as usize;
@@ -60,14 +62,14 @@ pub(crate) fn entries(
                 time = (page_time & STAMP_TOP) | low;
                 at += 4;
             }
-            // Nothing more on this page.
+            // End of the entries.
             PADDING if delta == 0 => break,
-            // An entry that its writer took back; its time still counts.
+            // A discarded entry; its time still counts.
             PADDING => {
                 time = time.wrapping_add(delta);
                 at += read(data, at)? as usize;
             }
-            // The length is in the next word, and counts that word.
+            // The length is in the next word, and includes that word.
             0 => {
                 let len = (read(data, at)? as usize).checked_sub(4).ok_or(BadPage)?;
                 at += 4;
@@ -164,7 +166,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the bytes are, parsing ends and never reads beyond them.
+        /// Decoding any bytes ends, and never reads beyond them.
         #[test]
         fn any_bytes_end(bytes in prop::collection::vec(any::<u8>(), 0..300), len in 0u64..400) {
             let mut page = vec![0; 8];

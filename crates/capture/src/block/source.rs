@@ -1,39 +1,40 @@
-//! The kernel's side of the block log.
+//! The interface of event sources, and the sizes of their buffers.
 
 use super::format::BlockEvent;
 use std::os::fd::BorrowedFd;
 
-/// Kernel buffers of all CPUs together, and of one. An event takes 65 bytes of tracefs, 104 of
-/// perf; at 60,000 requests a second on one CPU, 4 MiB hold half a second and a third.
+/// Size of the kernel buffers of all CPUs together, and its limits per CPU. An event takes 65 bytes
+/// in tracefs and 104 in perf. At 60,000 requests per second on one CPU, 4 MiB hold the events of
+/// half a second and of a third of a second.
 const BUFFERS_KB: usize = 64 << 10;
 const BUFFER_KB: std::ops::RangeInclusive<usize> = 1 << 10..=4 << 10;
-/// How full a buffer is when it is said to be.
+/// Fill level at which a buffer becomes readable.
 pub(super) const FULL_PERCENT: u32 = 25;
-/// A queue that is this many events ahead of the others waits for them.
+/// A queue with this many events more than the others is not read until they catch up.
 pub(super) const MAX_QUEUED: usize = 1 << 14;
 
 pub(super) fn buffer_kb(cpus: usize) -> usize {
     (BUFFERS_KB / cpus.max(1)).clamp(*BUFFER_KB.start(), *BUFFER_KB.end())
 }
 
-/// The kernel's side of the block log: events that are on, in queues that are each in order of
-/// time.
+/// A source of block events that are enabled in the kernel. Its queues are each in order of time.
 pub(crate) trait EventSource: Send {
-    /// What the manifest calls it.
+    /// Its name in the manifest.
     fn how(&self) -> &'static str;
-    /// How many queues it has, one or more for each CPU.
+    /// Number of queues, at least one per CPU.
     fn queues(&self) -> usize;
-    /// Moves what `queue` holds to the end of `events`, without waiting, until these are about
-    /// [`MAX_QUEUED`]; true if nothing was left.
+    /// Appends the events of `queue` to `events`, until these are about [`MAX_QUEUED`]. Does not
+    /// block. Returns true if the queue is empty.
     fn read(&mut self, queue: usize, events: &mut Vec<BlockEvent>) -> bool;
-    /// What becomes readable when a buffer is [`FULL_PERCENT`] full; none: look often.
+    /// Descriptors that become readable when a buffer is [`FULL_PERCENT`] full. None if the source
+    /// has to be polled.
     fn fds(&self) -> Vec<BorrowedFd<'_>> {
         Vec::new()
     }
-    /// Whether completions get lost though there is room for them.
+    /// Whether the source loses completions even if its buffers have space.
     fn is_lossy(&self) -> bool {
         false
     }
-    /// How many events the kernel threw away; after all were read.
+    /// Number of events that the kernel dropped. Called after all events have been read.
     fn finish(&mut self) -> u64;
 }

@@ -1,4 +1,4 @@
-//! The block log on a page that a machine (x86-64, Linux 6.18) recorded, against the kernel's own
+//! Decodes a page recorded on a machine (x86-64, Linux 6.18), and compares it with the kernel's
 //! text of the same events.
 
 use super::format::{BlockEvent, EventFormats, EventKind, PageFormat};
@@ -22,8 +22,8 @@ fn recorded(formats: &EventFormats, page: &[u8]) -> Vec<BlockEvent> {
     events
 }
 
-/// `TASK-PID [CPU] flags 12.345678: block_rq_issue: 254,0 WS 512 () 8 + 1 ... [comm]` of a
-/// complete line; the time in microseconds.
+/// Parses a line of the kernel's text: `TASK-PID [CPU] flags 12.345678: block_rq_issue: 254,0 WS
+/// 512 () 8 + 1 ... [comm]`. The time is in microseconds.
 fn text(line: &str) -> (u64, EventKind, u32, u64, u32, String, u32, String) {
     let (left, right) = line.split_once(": block_rq_").unwrap();
     let time = left.rsplit(' ').next().unwrap().replace('.', "").parse().unwrap();

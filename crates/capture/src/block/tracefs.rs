@@ -1,5 +1,5 @@
-//! Where the kernel describes its events. tracefs need not be mounted: it is opened as a mount
-//! that has no place in any name space and goes away with its last file.
+//! Finds tracefs, in which the kernel describes its events. If tracefs is not mounted, a detached
+//! mount is created, which is visible to no other process and ends with its last open file.
 
 use super::format::{EventFormats, PageFormat};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
@@ -9,7 +9,7 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
 pub(crate) const EVENTS: [&str; 3] = ["block_rq_issue", "block_rq_complete", "block_rq_requeue"];
-/// The event that older kernels lack.
+/// Index of the event that older kernels lack.
 pub(crate) const REQUEUE: usize = 2;
 
 pub(crate) struct Tracefs {
@@ -18,7 +18,7 @@ pub(crate) struct Tracefs {
 }
 
 impl Tracefs {
-    /// tracefs where it is mounted, else through a mount of our own.
+    /// Opens tracefs where it is mounted, otherwise through a detached mount.
     pub(crate) fn find() -> Result<Self, String> {
         let mounted = Path::new("/sys/kernel/tracing");
         match fs::metadata(mounted.join("events/block")) {
@@ -61,7 +61,7 @@ impl Tracefs {
             .ok_or_else(|| "the kernel's trace pages have an unknown layout".to_owned())
     }
 
-    /// In one read: `header_page` has nothing to say to a second one.
+    /// Reads a file with one call: a second read of `header_page` returns nothing.
     fn read(&self, file: &str) -> Result<String, String> {
         let mut text = vec![0; 1 << 16];
         File::open(self.dir.join("events").join(file))

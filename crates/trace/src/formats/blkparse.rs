@@ -1,9 +1,9 @@
-//! Text of blkparse in its default format.
+//! Reads the text output of blkparse in its default format.
 //!
-//! `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. The lines around
-//! the events (names of input files, statistics, comments) are no part of the trace. One event of
-//! each request counts, by default D (issue). As blkparse(1) has it, "DEFAULT FORMAT", and
-//! `blkparse_fmt.c` of blktrace 1.2.
+//! A line is `major,minor cpu sequence seconds pid action rwbs sector + sectors [process]`. Other
+//! lines (names of input files, statistics, comments) are ignored. One event of each request is
+//! taken, by default D (issue). Sources: "DEFAULT FORMAT" in blkparse(1), and `blkparse_fmt.c` of
+//! blktrace 1.2.
 
 use super::RequestEvent;
 use super::collector::{RawRequest, RequestCollector};
@@ -14,7 +14,7 @@ use super::source::LineFormat;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
-/// Reads the lines.
+/// Parser of the lines.
 pub(super) struct Blkparse {
     event: u8,
     unit: Ns,
@@ -35,7 +35,7 @@ impl Blkparse {
     }
 }
 
-/// The event that counts, by the first lines.
+/// The event to take, chosen from the first lines.
 pub(super) fn event(head: &[u8]) -> RequestEvent {
     let mut seen = [false; 2];
     for line in head.split(|&b| b == b'\n') {
@@ -57,11 +57,11 @@ pub(super) fn event(head: &[u8]) -> RequestEvent {
     }
 }
 
-/// Letters of `rwbs`: those of blkparse, and of the kernel's own events (`E` erases securely, `U`
-/// is atomic; `Z` is zeroes, or with `A`, `R`, `O`, `C` and `F` what is done to zones).
+/// Letters in `rwbs`, of blkparse and of the kernel's own events. `E` is a secure erase, `U` an
+/// atomic write; `Z` is write zeroes, or with `A`, `R`, `O`, `C` or `F` a zone operation.
 const RWBS: &[u8] = b"RWDNFBSAMEUZOC";
 
-/// Whether blkparse has such an action. `m` is a message, `T` the `UT` of old.
+/// Whether blkparse has this action. `m` is a message; `UT` is the old name of `T`.
 fn is_action(action: &[u8]) -> bool {
     match action {
         [letter] => b"ABCDFGIMPQRSTUWXm".contains(letter),
@@ -69,10 +69,10 @@ fn is_action(action: &[u8]) -> bool {
     }
 }
 
-/// What `rwbs` asks for, `None` where it moves no data.
+/// The operation in `rwbs`; `None` if it moves no data.
 #[inline]
 pub(super) fn op(rwbs: &[u8]) -> Option<BlockOp> {
-    // A flush before it, then the operation, then marks.
+    // An optional flush before the request, then the operation, then flags.
     let (preflush, rest) = match rwbs {
         [b'F', rest @ ..] => (true, rest),
         rest => (false, rest),
@@ -87,9 +87,9 @@ pub(super) fn op(rwbs: &[u8]) -> Option<BlockOp> {
     }
 }
 
-/// How the lines start that blkparse and blktrace print around the events, without leading blanks:
-/// the statistics (`show_stats` of `blkparse.c`), names of input files, and diagnostics that a
-/// shell redirects to the same file. Comments start with `#`.
+/// Beginnings of the other lines that blkparse and blktrace print, without leading blanks:
+/// statistics (`show_stats` of `blkparse.c`), names of input files, and diagnostics that a shell
+/// redirected to the same file. Comments start with `#`.
 const FRAME: &[&str] = &[
     "#",
     "===",
@@ -119,8 +119,8 @@ const FRAME: &[&str] = &[
     "sector alias (",
 ];
 
-/// Whether a line is one of those around the events; `NAME (PID)` and `NAME (PID, ...)` precede the
-/// statistics of a process.
+/// Whether a line is not an event. `NAME (PID)` and `NAME (PID, ...)` precede the statistics of a
+/// process.
 fn is_frame(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let of_process = || {
@@ -132,7 +132,7 @@ fn is_frame(line: &[u8]) -> bool {
     FRAME.iter().any(|start| line.starts_with(start.as_bytes())) || of_process() == Some(true)
 }
 
-/// `major,minor` as Linux packs it.
+/// Parses `major,minor` into a device number of Linux.
 #[inline]
 pub(super) fn device(word: &[u8]) -> Result<u32, EntryError> {
     let mut f = Fields::<{ super::fields::COMMA }>::new(word);
@@ -142,7 +142,7 @@ pub(super) fn device(word: &[u8]) -> Result<u32, EntryError> {
     }
 }
 
-/// Letters that say what a request does; others are malformed.
+/// Reads the letters of `rwbs`; other characters are an error.
 #[inline]
 pub(super) fn letters<'a>(f: &mut Fields<'a, BLANK>) -> Result<&'a [u8], EntryError> {
     let rwbs = f.word();
@@ -152,7 +152,7 @@ pub(super) fn letters<'a>(f: &mut Fields<'a, BLANK>) -> Result<&'a [u8], EntryEr
     Ok(rwbs)
 }
 
-/// The operation of a request of `len` bytes: a write without data is the flush that precedes it.
+/// The operation of a request of `len` bytes. A write without data is only its preceding flush.
 #[inline]
 pub(super) fn of_len(op: BlockOp, rwbs: &[u8], len: u64) -> BlockOp {
     if len == 0 && rwbs[0] == b'F' { BlockOp::Flush } else { op }
@@ -178,7 +178,7 @@ impl LineFormat for Blkparse {
         let step = match action {
             [letter] if *letter == self.event => DispatchStep::Dispatch,
             b"R" if self.event == b'D' => DispatchStep::Requeue,
-            // The error ends the line: `[0]` is none.
+            // The line ends with the error; `[0]` is success.
             b"C" if self.event == b'D' && !self.requeues.is_empty() && !line.ends_with(b"[0]") => {
                 DispatchStep::Failure
             }
@@ -217,10 +217,10 @@ impl LineFormat for Blkparse {
     }
 }
 
-/// The first byte and the bytes of a request: `sector + sectors`; none for a command of the
-/// driver's own, which has its bytes and their content instead: `36 (12 00 ...) [process]`.
+/// Reads offset and length of a request in bytes: `sector + sectors`. Returns `None` for a command
+/// of a driver, which has its size and content instead: `36 (12 00 ...) [process]`.
 ///
-/// A request without data has neither (`[process]`), or its completion the sector alone (`0 [0]`).
+/// A request without data has no range (`[process]`), or, on completion, only the sector (`0 [0]`).
 #[inline]
 fn range(f: &mut Fields<'_, BLANK>, op: BlockOp) -> Result<Option<(u64, u64)>, EntryError> {
     if op == BlockOp::Flush || f.rest().starts_with(b"[") {

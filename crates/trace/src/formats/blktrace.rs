@@ -1,11 +1,10 @@
-//! Binary events of the kernel's block tracer.
+//! Reads the binary events of the kernel's block tracer.
 //!
-//! Events of 48 bytes (`struct blk_io_trace`, include/uapi/linux/blktrace_api.h, version 7) with as
-//! many bytes of their own behind each as it says, in the byte order of the traced machine.
-//! blktrace writes a file for each CPU, `NAME.blktrace.N`: all of them are read and merged,
-//! whichever one is named, and so are they where only `NAME` is. Each may be compressed. One stream
-//! of all CPUs (`blkparse -d`, `blktrace -o -`) is read as it is. One event of each request counts,
-//! by default D (issue).
+//! An event has 48 bytes (`struct blk_io_trace`, include/uapi/linux/blktrace_api.h, version 7) and
+//! a payload whose length it states, in the byte order of the traced machine. blktrace writes one
+//! file per CPU, `NAME.blktrace.N`. The files of all CPUs are read and merged, whether the path is
+//! one of them or `NAME`. Each may be compressed. A single stream of all CPUs (`blkparse -d`,
+//! `blktrace -o -`) is read as it is. One event of each request is taken, by default D (issue).
 //!
 //! Not covered: version 8 events (`struct blk_io_trace2`, Linux 6.19 and later).
 
@@ -23,12 +22,12 @@ const MAGIC: u32 = 0x6561_7400;
 const VERSION: u8 = 7;
 const MOST_CPUS: u32 = 1 << 14;
 
-// The lower half of an action: what happened.
+// Lower half of an action: the event.
 const QUEUE: u32 = 1;
 const REQUEUE: u32 = 6;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
-// The upper half: to what kind of request.
+// Upper half of an action: flags of the request.
 const WRITE: u32 = 1 << 17;
 const FLUSH: u32 = 1 << 18;
 const DRIVERS_OWN: u32 = 1 << 25;
@@ -52,7 +51,7 @@ struct CpuStream {
     path: PathBuf,
     big_endian: bool,
     number: u64,
-    /// The next request, with the time it goes by.
+    /// The next event, by whose time the streams are merged.
     next: Option<BlktraceEvent>,
 }
 
@@ -63,7 +62,8 @@ pub(super) struct Blktrace {
     requeues: RequeueTracker,
 }
 
-/// Whether bytes start as an event does, and if so whether its byte order is the large one.
+/// Whether `head` starts with an event in big-endian byte order; `None` if it does not start with
+/// an event.
 pub(super) fn byte_order(head: &[u8]) -> Option<bool> {
     let magic = head.first_chunk::<4>()?;
     match (u32::from_le_bytes(*magic) & !0xff, u32::from_be_bytes(*magic) & !0xff) {
@@ -73,22 +73,23 @@ pub(super) fn byte_order(head: &[u8]) -> Option<bool> {
     }
 }
 
-/// What a file's name ends with: it may be compressed.
+/// Suffixes of file names, of plain and of compressed files.
 const ENDS: [&str; 3] = ["", ".gz", ".zst"];
 
-/// What comes before `.blktrace.N`, where `path` is the file of a CPU.
+/// `NAME`, if `path` is `NAME.blktrace.N`.
 fn stem(path: &str) -> Option<&str> {
     let bare = path.strip_suffix(".gz").or(path.strip_suffix(".zst")).unwrap_or(path);
     let (stem, cpu) = bare.rsplit_once(".blktrace.")?;
     cpu.parse::<u32>().is_ok().then_some(stem)
 }
 
-/// Whether `path` is named as the file of a CPU.
+/// Whether the name of `path` is that of the file of a CPU.
 pub(super) fn is_per_cpu(path: &Path) -> bool {
     stem(&path.to_string_lossy()).is_some()
 }
 
-/// The files of a trace of which `path` is one, or the stem. A CPU has one: the first there is.
+/// All files of the trace to which `path` belongs, or of which `path` is the stem. If a CPU has
+/// several files, the first suffix is used.
 fn files(path: &Path) -> Vec<PathBuf> {
     let text = path.to_string_lossy();
     let stem = match stem(&text) {
@@ -104,7 +105,7 @@ fn files(path: &Path) -> Vec<PathBuf> {
     if found.is_empty() { vec![path.to_owned()] } else { found }
 }
 
-/// Whether `path` is no file itself but the stem of a trace's files.
+/// Whether `path` does not exist, but is the stem of the files of a trace.
 pub(super) fn is_stem(path: &Path) -> bool {
     !path.exists() && files(path).first().is_some_and(|first| first != path)
 }
@@ -123,7 +124,7 @@ impl Blktrace {
         Self::new(streams.collect::<Result<_, FormatError>>()?, event)
     }
 
-    /// Reads one stream.
+    /// Reads a single stream.
     pub fn one(
         path: &Path,
         input: Input,
@@ -141,7 +142,7 @@ impl Blktrace {
                 place: FilePosition::Record(0, 0),
                 source,
             })?;
-            // A CPU may have had no event.
+            // The file of a CPU without events is empty.
             let big_endian = byte_order(input.bytes()).unwrap_or(false);
             actions(input.bytes(), big_endian, &mut seen);
             streams.push(CpuStream { input, path, big_endian, number: 0, next: None });
@@ -155,7 +156,7 @@ impl Blktrace {
     }
 }
 
-/// Marks which of queue, issue and complete are among the first events.
+/// Records which of queue, issue and complete occur among the first events.
 fn actions(mut head: &[u8], big_endian: bool, seen: &mut [bool; 3]) {
     while let Some(bytes) = head.get(..SIZE) {
         if byte_order(bytes) != Some(big_endian) {
@@ -204,7 +205,7 @@ fn entry(b: &[u8], big_endian: bool) -> BlktraceEvent {
 }
 
 impl BlktraceEvent {
-    /// Whether it is the event that counts, or one that tells of a request dispatched again: a
+    /// Whether this is the event to take, or one that is needed to track requeued requests: a
     /// requeue, or a completion with an error.
     fn matters(&self, counts: u32) -> bool {
         match self.action & 0xffff {
@@ -215,10 +216,10 @@ impl BlktraceEvent {
         }
     }
 
-    /// What it asks for.
+    /// The operation of the event; `None` for a command of a driver.
     ///
-    /// The kernel marks discards as writes too, and flushes without data as reads; writes of zeroes
-    /// and resets of zones look like writes.
+    /// The kernel flags discards as writes too, and flushes without data as reads. Write zeroes and
+    /// zone resets look like writes.
     fn op(&self) -> Option<BlockOp> {
         if self.action & DRIVERS_OWN != 0 {
             return None;
@@ -246,8 +247,7 @@ impl CpuStream {
         FormatError::Bad { path: self.path.clone(), place, format: Format::Blktrace, bad }
     }
 
-    /// Returns the next event that counts, or that tells of a request dispatched again; `None` at
-    /// the end.
+    /// Returns the next event to take, or to track requeued requests with; `None` at the end.
     fn advance(
         &mut self,
         action: u32,
@@ -290,7 +290,7 @@ impl CpuStream {
         }
     }
 
-    /// Whether `len` bytes are at hand, or could be got.
+    /// Buffers `len` bytes. Returns false if the file has fewer.
     #[inline]
     fn at_hand(&mut self, len: usize) -> Result<bool, FormatError> {
         if self.input.bytes().len() >= len {
@@ -302,7 +302,7 @@ impl CpuStream {
         Ok(self.input.bytes().len() >= len)
     }
 
-    /// An event that the end of the file cuts.
+    /// Handles an event that is truncated by the end of the file.
     fn cut(
         &mut self,
         left: usize,
@@ -325,13 +325,14 @@ impl RequestSource for Blktrace {
         skip: &mut SkippedEntries,
         want: usize,
     ) -> Result<bool, FormatError> {
-        // The first call: an event of each.
+        // At the first call, every stream gets its first event.
         if self.streams.iter().all(|s| s.number == 0 && s.next.is_none()) {
             for stream in &mut self.streams {
                 stream.next = stream.advance(self.action, collector, skip)?;
             }
         }
-        // Requests may be held back for sorting: count those taken, not those handed out.
+        // The collector may hold requests for sorting, so taken events are counted, not returned
+        // requests.
         for _ in 0..want {
             let first = self.streams.iter_mut().filter(|s| s.next.is_some());
             let Some(stream) = first.min_by_key(|s| s.next.map(|e| e.time)) else {

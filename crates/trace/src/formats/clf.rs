@@ -1,45 +1,46 @@
-//! Logs of web servers in the common log format, NCSA's and W3C's, and in the combined one, which
-//! adds two quoted fields: `host ident user [day/Mon/year:h:m:s zone] "METHOD target PROTOCOL"
-//! status bytes`.
+//! Reads logs of web servers in the common log format of NCSA and W3C, and in the combined format,
+//! which adds two quoted fields. A line is `host ident user [day/Mon/year:h:m:s zone] "METHOD
+//! target PROTOCOL" status bytes`.
 //!
-//! A trace of objects: each target is one, its query part of its name, and as large as the reply. A
-//! log of several sites names the site of each request, and `/index.html` of two sites is two
-//! objects. The site is read where servers write it: before the host (Apache's `vhost_combined`,
-//! `%v:%p %h ...`), in place of the ident (lighttpd's default, `%h %V %u ...`), or in a field after
-//! the bytes, the referrer and the agent (nginx' `"$host"`). What is taken is a GET with status 200
-//! and a body; other methods (HEAD, POST), other statuses (a part of a file, not modified, moved,
-//! errors) and replies without bytes (`-`, or 0) are left out and counted. Servers write a request
-//! when its reply is sent, Apache with the time at which it came: its lines may go back in time.
+//! The result is a trace of objects. An object is a target including its query, and its size is
+//! that of the reply. A log of several sites names the site of each request, because `/index.html`
+//! of two sites is two objects. The site is found in the places where servers write it: before the
+//! host (Apache's `vhost_combined`, `%v:%p %h ...`), in place of the ident (lighttpd's default, `%h
+//! %V %u ...`), or in a field after bytes, referrer and agent (nginx's `"$host"`). Taken are GETs
+//! with status 200 and a body. Other methods (HEAD, POST), other statuses (partial content, not
+//! modified, moved, errors) and replies without bytes (`-` or 0) are left out and counted. Servers
+//! write a line when the reply has been sent, but Apache writes the time of arrival, so times may
+//! go backwards.
 
 use super::error::EntryError;
 use super::objects::{NEVER, ObjectRequest};
 use gordon_units::Ns;
 use std::net::IpAddr;
 
-/// What a line is.
+/// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogLine {
-    /// A request for an object, its time in seconds since 1970.
+    /// A request for an object. Its time is in seconds since 1970.
     Taken {
         object: ObjectRequest,
-        /// The line names the site, which is part of the object's name.
+        /// Whether the line names the site, which is then part of the name of the object.
         virtual_host: bool,
     },
-    /// Not a GET.
+    /// The method is not GET.
     Method,
-    /// Not answered with the whole object.
+    /// The status is not 200.
     Status,
-    /// Answered with no bytes.
+    /// The reply has no bytes.
     Empty,
 }
 
-/// Reads a line that is not blank, without its end.
+/// Parses a line that is not blank, without its line end.
 pub(super) fn line(line: &[u8]) -> Result<LogLine, EntryError> {
     let blank = memchr::memchr(b' ', line).unwrap_or(line.len());
     if blank == 0 || blank == line.len() {
         return Err(EntryError::field("host", line, "a host, and more fields after a blank"));
     }
-    // A user's name may have blanks.
+    // The name of a user may contain blanks.
     let Some(open) = memchr::memmem::find(line, b" [") else {
         return Err(EntryError::field(
             "time",
@@ -86,8 +87,8 @@ pub(super) fn line(line: &[u8]) -> Result<LogLine, EntryError> {
     Ok(LogLine::Taken { object, virtual_host: site.is_some() })
 }
 
-/// The site in `host ident user`, before the host or in place of the ident. A user's name may have
-/// blanks.
+/// The site in `host ident user`, before the host or in place of the ident. The name of a user may
+/// contain blanks.
 fn site_of_client(client: &[u8]) -> Option<&[u8]> {
     let mut words = client.split(|&b| b == b' ').filter(|word| !word.is_empty());
     let (first, second) = (words.next()?, words.next()?);
@@ -102,8 +103,8 @@ fn site_of_client(client: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The site in the fields after the bytes. The first two that are quoted are the referrer and the
-/// agent; later ones may be anything, such as the addresses of proxies.
+/// The site in the fields after the bytes. The first two quoted fields are referrer and agent.
+/// Later fields may be anything, for example addresses of proxies.
 fn site_at_end(mut rest: &[u8]) -> Option<&[u8]> {
     let mut quoted = 0;
     loop {
@@ -125,7 +126,7 @@ fn site_at_end(mut rest: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// Where a quoted field ends; quotes in it have a backslash before them.
+/// The end of a quoted field. A backslash escapes quotes in it.
 fn end_of_quoted(text: &[u8]) -> Option<usize> {
     memchr::memchr_iter(b'"', text).find(|&end| {
         text[..end].iter().rev().take_while(|&&b| b == b'\\').count().is_multiple_of(2)
@@ -136,8 +137,8 @@ fn is_address(word: &[u8]) -> bool {
     str::from_utf8(word).is_ok_and(|word| word.parse::<IpAddr>().is_ok())
 }
 
-/// Whether a word is the name of a site: labels with points between them, of which the last starts
-/// with a letter, and a port if any (RFC 1123, 2.1).
+/// Whether a word is the name of a site (RFC 1123, 2.1): labels separated by points, the last of
+/// which starts with a letter, and an optional port.
 fn is_site(word: &[u8]) -> bool {
     let (name, port) = match memchr::memrchr(b':', word) {
         Some(colon) => (&word[..colon], Some(&word[colon + 1..])),
@@ -153,8 +154,9 @@ fn is_site(word: &[u8]) -> bool {
         && port.is_none_or(|port| digits(port).is_some())
 }
 
-/// The request between the quotes, its status, and the rest of the line. Some servers do not escape
-/// quotes within the request: the closing quote is the first one that a status follows.
+/// Splits off the request between quotes and the status, and returns the rest of the line as well.
+/// Some servers do not escape quotes within the request, so the closing quote is the first one that
+/// precedes a status.
 fn request(text: &[u8]) -> Option<(&[u8], u64, &[u8])> {
     memchr::memmem::find_iter(text, b"\" ").find_map(|end| {
         let rest = &text[end + 2..];
@@ -171,7 +173,7 @@ fn digits(word: &[u8]) -> Option<u64> {
     Some(word.iter().fold(0, |value, &digit| value * 10 + u64::from(digit - b'0')))
 }
 
-/// `10/Oct/2000:13:55:36 -0700` in seconds since 1970.
+/// Parses `10/Oct/2000:13:55:36 -0700` into seconds since 1970.
 fn time(text: &[u8]) -> Option<u32> {
     const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
     let number = |from: usize, len: usize, below: u64| {
@@ -184,7 +186,7 @@ fn time(text: &[u8]) -> Option<u32> {
     }
     let month = MONTHS.chunks(3).position(|name| *name == text[3..6])?;
     let (day, year) = (number(0, 2, 32)?, number(7, 4, 10_000)?);
-    // A minute may have a leap second.
+    // 61 seconds: a minute may contain a leap second.
     let [hour, minute, second] = [number(12, 2, 24)?, number(15, 2, 60)?, number(18, 2, 61)?];
     let zone = (number(22, 2, 25)? * 60 + number(24, 2, 60)?) * 60;
     let ahead = match text[21] {
@@ -192,7 +194,7 @@ fn time(text: &[u8]) -> Option<u32> {
         b'-' => -zone,
         _ => return None,
     };
-    // Days since 1970, years beginning in March (Hinnant, "chrono-compatible low-level date
+    // Days since 1970, with years that begin in March (Hinnant, "chrono-compatible low-level date
     // algorithms").
     let month = i64::try_from(month).ok()? + 1;
     let year = if month <= 2 { year - 1 } else { year };
@@ -201,15 +203,16 @@ fn time(text: &[u8]) -> Option<u32> {
     u32::try_from(days * 86_400 + hour * 3600 + minute * 60 + second - ahead).ok()
 }
 
-/// The name is the target, after the site in small letters and a blank if the line has a site.
+/// The key of an object. Its name is the target, preceded by the site in lower case and a blank if
+/// the line names a site.
 fn hash(site: Option<&[u8]>, target: &[u8]) -> u64 {
     let site = site.map(|site| site.iter().map(u8::to_ascii_lowercase).chain([b' ']));
     let name = site.into_iter().flatten().chain(target.iter().copied());
     hash_name(name)
 }
 
-/// FNV-1a (Fowler, Noll and Vo), and its bits mixed once more (Stafford's variant 13 of
-/// `MurmurHash`3's finish): names that differ in their ends differ in all bits.
+/// FNV-1a (Fowler, Noll and Vo), followed by the finalizer of `MurmurHash`3 (Stafford's variant
+/// 13), so that names which differ only at the end differ in all bits.
 pub(super) fn hash_name(name: impl Iterator<Item = u8>) -> u64 {
     let mut hash = name.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -219,7 +222,8 @@ pub(super) fn hash_name(name: impl Iterator<Item = u8>) -> u64 {
     hash ^ (hash >> 31)
 }
 
-/// Whether these are lines of a log: more than half of them, whatever becomes of them.
+/// Whether more than half of the lines are well-formed lines of a log, including those that are
+/// left out.
 pub(super) fn is_log(lines: &[&[u8]]) -> bool {
     let good = lines.iter().filter(|text| line(text).is_ok()).count();
     good * 2 > lines.len()
@@ -236,7 +240,7 @@ mod tests {
         }
     }
 
-    /// The line that Apache's manual explains the format by.
+    /// The example in Apache's manual.
     #[test]
     fn the_manuals_line() {
         let text = r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326"#;
@@ -285,7 +289,7 @@ mod tests {
         assert_eq!(taken(text).1, 5 << 30);
     }
 
-    /// The site of a line, by whether its key is that of the site and the target.
+    /// The site of a line, found by comparing its key with that of each word as the site.
     fn site(client: &str, end: &str) -> Option<String> {
         let text = format!("{client} [10/Oct/2000:13:55:36 +0000] \"GET /a HTTP/1.1\" 200 5{end}");
         let Ok(LogLine::Taken { object, virtual_host }) = line(text.as_bytes()) else {
@@ -321,12 +325,12 @@ mod tests {
             ("10.0.0.1 a.example.org -", COMBINED, Some("a.example.org")),
             ("10.0.0.1 localhost:8080 -", COMBINED, Some("localhost:8080")),
             ("10.0.0.1 a.example.org - -", COMBINED, Some("a.example.org")),
-            // nginx, at the end.
+            // nginx: the site is at the end.
             ("10.0.0.1 - -", r#" "-" "x" "a.example.org""#, Some("a.example.org")),
             ("10.0.0.1 - -", r#" "-" "x" "10.0.0.2" "a.example.org:80""#, Some("a.example.org:80")),
             ("10.0.0.1 - -", r#" "-" "x \"y\" z" 0.003 a.example.org"#, Some("a.example.org")),
             ("10.0.0.1 - -", " a.example.org", Some("a.example.org")),
-            // Addresses of proxies, times, protocols.
+            // Addresses of proxies, times and protocols are not sites.
             ("10.0.0.1 - -", r#" "-" "x" "10.0.0.2, 10.0.0.3""#, None),
             ("10.0.0.1 - -", r#" "-" "x" "-" 0.003 TLSv1.3 HIT"#, None),
             ("10.0.0.1 - -", r#" "-" "x" "unfinished"#, None),

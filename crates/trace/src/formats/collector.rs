@@ -1,7 +1,7 @@
-//! What becomes of a request once its fields are read: the same for every format.
+//! Turns the parsed entries of any format into requests.
 //!
-//! Its device is looked at, its ends are put on sectors, its time is counted from the first
-//! request's and held against the one before it.
+//! The collector filters by device, aligns requests to sectors, makes times relative to the first
+//! request, and enforces their order.
 
 use super::error::{EntryError, FormatError};
 use crate::model::BlockOp;
@@ -10,46 +10,46 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::str::FromStr;
 
-/// Requests that are looked ahead to put them in order of time.
+/// Number of requests that are buffered for sorting by time.
 pub const WINDOW: usize = 1 << 16;
 
 const SECTOR: u64 = 512;
-/// Nothing lies beyond: no device is that large, and sums stay within 64 bits.
+/// Largest end of a request. No device is that large, and sums do not overflow 64 bits.
 const END: u64 = 1 << 62;
 
-/// One request of a block trace.
+/// A request of a block trace in any format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceRequest {
-    /// When it was issued, since the first request handed out.
+    /// Time of issue, since the first request returned.
     pub at: Ns,
-    /// What it asks for.
+    /// Read, write, discard or flush.
     pub op: BlockOp,
-    /// The device: a number of the trace's own; `major << 20 | minor` of Linux' traces.
+    /// Device number of the trace; `major << 20 | minor` in traces of Linux.
     pub device: u32,
-    /// Where it starts: a multiple of 512 bytes, unless [`exact`](super::Options::exact).
+    /// First byte, a multiple of 512 unless [`exact`](super::ReadOptions::exact).
     pub offset: Bytes,
-    /// How long it is: a multiple of 512 bytes, unless [`exact`](super::Options::exact); zero only
-    /// of a flush.
+    /// Number of bytes, a multiple of 512 unless [`exact`](super::ReadOptions::exact); zero only
+    /// for a flush.
     pub len: Bytes,
-    /// From issue to completion on the traced machine, where the format has it. Never an input of
-    /// a simulation.
+    /// Time from issue to completion on the traced machine; `None` if the format does not have it.
+    /// Simulations never use it.
     pub latency: Option<Ns>,
-    /// From its completion to the issue of the next request, where the format has it: replay in
-    /// closed loop waits so long.
+    /// Time from the completion to the issue of the next request; `None` if the format does not
+    /// have it. A replay in closed loop waits for this time.
     pub gap: Option<Ns>,
-    /// The process that asked for it, in our own traces.
+    /// Process number, in our own traces.
     pub pid: Option<u32>,
 }
 
-/// What to do with requests that are earlier than the one before them.
+/// What to do with a request that is earlier than the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// The first one is an error.
+    /// Return an error.
     #[default]
     Strict,
-    /// Keep the file's order: such a request gets the time of the one before it, and is counted.
+    /// Keep the order of the file. The request gets the time of the one before it, and is counted.
     Clamp,
-    /// Put them in order of time, looking [`WINDOW`] requests ahead; what is further out of order
+    /// Sort by time within a window of [`WINDOW`] requests. A request that is further out of order
     /// is an error.
     Sort,
 }
@@ -68,36 +68,38 @@ impl FromStr for Order {
     }
 }
 
-/// What was read, and what was not handed out.
+/// Counters of the entries read, and of those left out or changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadCounts {
-    /// Requests handed out.
+    /// Requests returned.
     pub requests: u64,
-    /// Malformed lines or records that were skipped ([`ReadOptions::skip_bad`](super::Options)).
+    /// Malformed lines or records that were skipped
+    /// ([`ReadOptions::skip_bad`](super::ReadOptions)).
     pub skipped: u64,
-    /// Requests for other devices than the one asked for, and for virtual ones (our own format).
+    /// Requests for other devices than the selected one, and, in our own format, for virtual
+    /// devices.
     pub other_devices: u64,
-    /// Entries that are no read, write, discard or flush, or not the event that is taken.
+    /// Entries that are not a read, write, discard or flush, or not the event that is taken.
     pub other_kinds: u64,
-    /// Reads, writes and discards of no bytes, and replies without, left out.
+    /// Reads, writes and discards of zero bytes, and replies without bytes. They are left out.
     pub empty: u64,
-    /// Requests of web clients for an object of a virtual host that the log names.
+    /// Requests of web clients whose line names the site.
     pub virtual_hosts: u64,
-    /// Requests of web clients that are no GET, left out.
+    /// Requests of web clients with another method than GET. They are left out.
     pub other_methods: u64,
-    /// Those that were answered otherwise than with the whole object, left out.
+    /// Requests of web clients with another status than 200. They are left out.
     pub other_statuses: u64,
-    /// Requests that did not start or end on a sector, and were extended to it.
+    /// Requests that did not start and end on a sector, and were extended.
     pub extended: u64,
     /// Requests that were given a later time ([`Order::Clamp`]).
     pub clamped: u64,
-    /// Keys of objects that are text, and were hashed to 64 bits.
+    /// Text keys of objects, which were hashed to 64 bits.
     pub hashed_keys: u64,
 }
 
 impl ReadCounts {
-    /// What was left out or changed, a line each, by the names of these fields. Of a format of
-    /// `events`, entries of other kinds are its normal content.
+    /// One line for each counter of entries left out or changed. With `events`, entries of other
+    /// kinds are a normal part of the format and not reported.
     pub fn notes(&self, first_skipped: Option<&str>, events: bool) -> Vec<String> {
         let mut notes = Vec::new();
         let mut note = |count: u64, name: &str, what: &str| {
@@ -128,7 +130,7 @@ impl ReadCounts {
     }
 }
 
-/// A request as the trace has it: bytes, and nanoseconds on a clock of the trace's own.
+/// A request as the trace states it, in bytes, and in nanoseconds on the clock of the trace.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawRequest {
     pub time: u64,
@@ -141,7 +143,7 @@ pub(super) struct RawRequest {
     pub pid: Option<u32>,
 }
 
-/// Takes requests and gathers those to hand out.
+/// Takes parsed entries and collects requests in a batch.
 pub(super) struct RequestCollector {
     pub out: Vec<TraceRequest>,
     pub counts: ReadCounts,
@@ -150,7 +152,7 @@ pub(super) struct RequestCollector {
     exact: bool,
     /// Time of the first request.
     base: Option<u64>,
-    /// Time of the last one handed out.
+    /// Time of the last request returned.
     last: u64,
     reorder_heap: BinaryHeap<Reverse<ReorderEntry>>,
     sequence: u64,
@@ -233,7 +235,7 @@ impl RequestCollector {
         self.hand_out(raw.time, io)
     }
 
-    /// An entry that moves no data.
+    /// Counts an entry that moves no data.
     #[inline]
     pub fn other(&mut self) {
         self.counts.other_kinds += 1;
@@ -290,7 +292,7 @@ impl RequestCollector {
         }
     }
 
-    /// Hands out what was held back for sorting.
+    /// Returns the requests that are still buffered for sorting.
     pub fn finish(&mut self) -> Result<(), EntryError> {
         while !self.reorder_heap.is_empty() {
             self.release()?;

@@ -1,4 +1,4 @@
-//! A trace from one format to another, and what is in it.
+//! Converts a trace to another format, and reports what it contains.
 
 use super::collector::{ReadCounts, TraceRequest};
 use super::error::FormatError;
@@ -13,22 +13,22 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a conversion read and wrote.
+/// Report of a conversion. Counters have the same meaning as in [`ReadCounts`].
 #[derive(Clone, Debug, Serialize)]
 pub struct ConversionReport {
     /// How the input was read: its format, how that was chosen, its units.
     pub input: InputNote,
-    /// What the input was read as.
+    /// Name of the input format.
     pub from: &'static str,
-    /// What was written.
+    /// Name of the output format.
     pub to: &'static str,
     /// Requests read.
     pub requests: u64,
-    /// Objects, where these are requests for objects.
+    /// Number of different objects; `None` for a trace of blocks.
     pub objects: Option<u64>,
-    /// The first of them, where they are for blocks.
+    /// The first request; `None` for a trace of objects.
     pub first: Option<RequestLine>,
-    /// The last.
+    /// The last request; `None` for a trace of objects.
     pub last: Option<RequestLine>,
     /// Reads.
     pub read: RequestTotals,
@@ -38,44 +38,44 @@ pub struct ConversionReport {
     pub discard: RequestTotals,
     /// Flushes.
     pub flush: RequestTotals,
-    /// Requests the output has no word for: they are not in it.
+    /// Requests that the output format cannot express. They are left out.
     pub not_written: u64,
-    /// Malformed lines or records skipped.
+    /// Malformed lines or records that were skipped.
     pub skipped: u64,
-    /// What was wrong with the first of them.
+    /// Error of the first skipped line or record.
     pub first_skipped: Option<String>,
-    /// Requests for other devices than those asked for.
+    /// Requests for other devices than the selected one.
     pub other_devices: u64,
     /// Entries of other kinds.
     pub other_kinds: u64,
-    /// Reads, writes and discards of no bytes, left out.
+    /// Reads, writes and discards of zero bytes. They are left out.
     pub empty: u64,
     /// Requests extended to whole sectors.
     pub extended: u64,
-    /// Requests given a later time, to go forward.
+    /// Requests that were given a later time, so that time does not go backwards.
     pub clamped: u64,
-    /// Requests of other methods than GET, left out (logs of web servers).
+    /// Requests of other methods than GET in logs of web servers. They are left out.
     pub other_methods: u64,
-    /// Requests of other statuses than 200, left out (logs of web servers).
+    /// Requests of other statuses than 200 in logs of web servers. They are left out.
     pub other_statuses: u64,
-    /// Keys that are text, hashed to 64 bits.
+    /// Text keys, which were hashed to 64 bits.
     pub hashed_keys: u64,
-    /// What to mind.
+    /// What was lost or changed, one sentence each.
     pub warnings: Vec<String>,
 }
 
-/// A request, as reports show it.
+/// A request in a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RequestLine {
-    /// Since the first request.
+    /// Time since the first request.
     pub at_ns: u64,
-    /// What it asks for.
+    /// Name of the operation.
     pub op: &'static str,
-    /// Of which device.
+    /// Device number.
     pub device: u32,
-    /// Where.
+    /// First byte.
     pub offset_bytes: u64,
-    /// How much.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
@@ -91,10 +91,10 @@ impl From<&TraceRequest> for RequestLine {
     }
 }
 
-/// A trace read to its end and written, but not under its name yet; dropped, nothing is left of it.
+/// A conversion that has been written under a temporary name. Dropping it removes the output.
 ///
-/// The end of a pipe may be that of a program which was killed: whoever knows of that can look,
-/// between the end and the name.
+/// The end of a piped input may mean that its program was killed. The caller can check that before
+/// it publishes the output.
 #[must_use]
 pub struct PendingConversion {
     writer: RequestWriter,
@@ -102,23 +102,23 @@ pub struct PendingConversion {
 }
 
 impl PendingConversion {
-    /// Gives it its name, and says what is in it.
+    /// Renames the output to its final name and returns the report.
     ///
     /// # Errors
-    /// Where it cannot be written to its end.
+    /// When the output cannot be completed.
     pub fn publish(self) -> Result<ConversionReport, FormatError> {
         self.writer.finish()?;
         Ok(self.conversion)
     }
 }
 
-/// Reads the trace at `input` and writes it as `to`, to be [published](Converted::publish) as
-/// `output`, which must not exist. Without `to`, blocks are written as our own format, objects as
-/// oracleGeneral. Times count from the first request on. `stop` ends it early; nothing is left
-/// behind then.
+/// Reads the trace at `input` and writes it in the format `to`, to be
+/// [published](PendingConversion::publish) as `output`, which must not exist. Without `to`, blocks
+/// are written in our own format and objects as oracleGeneral. Times are relative to the first
+/// request. Setting `stop` ends the conversion early and removes the output.
 ///
 /// # Errors
-/// Where the input cannot be read, or the output not written.
+/// When the input cannot be read or the output cannot be written.
 pub fn convert(
     input: &Path,
     output: &Path,
@@ -168,7 +168,8 @@ fn blocks(
     stop: &AtomicBool,
 ) -> Result<PendingConversion, FormatError> {
     let from = reader.format();
-    // The input is known to start well before anything is written.
+    // Reads the first batch before the output is created, so that a malformed input leaves no
+    // output.
     let mut batch = Vec::new();
     let mut more = reader.fill(&mut batch)?;
     let mut writer = RequestWriter::create(output, to, from, input)?;
@@ -194,8 +195,8 @@ fn blocks(
     Ok(PendingConversion { writer, conversion })
 }
 
-/// Writes objects as oracleGeneral, whose records hold the number of the next request for the same
-/// object: all of them are in memory, 24 bytes each, before the first is written.
+/// Writes objects as oracleGeneral. Its records have the number of the next request for the same
+/// object, so all records, 24 bytes each, are in memory before the first is written.
 fn objects(
     mut reader: ObjectReader,
     (input, output): (&Path, &Path),
@@ -296,9 +297,9 @@ struct ConversionTally {
     ops: [RequestTotals; 4],
     not_written: u64,
     latencies: bool,
-    /// Some have none.
+    /// Whether some requests have no latency.
     without: bool,
-    /// Times that the written format cannot tell.
+    /// Whether some times are finer than the output format can express.
     finer: bool,
     gaps: bool,
     processes: bool,
@@ -311,7 +312,7 @@ impl ConversionTally {
         let of = &mut self.ops[io.op as usize];
         of.requests += 1;
         of.bytes += io.len.0;
-        // A time of 0 is what is written where none is known.
+        // Formats that require a latency write 0 for an unknown one.
         self.latencies |= io.latency.is_some_and(|latency| latency.0 > 0);
         self.without |= io.latency.is_none();
         self.gaps |= io.gap.is_some();

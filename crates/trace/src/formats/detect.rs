@@ -1,12 +1,12 @@
-//! The format of a trace by its content: the first 64 KiB after decompression.
+//! Detects the format of a trace from its first 64 KiB after decompression.
 //!
-//! Binary formats go by their numbers; text by which format's own reader takes its first lines. A
-//! format that takes at least half of them fits, so that a malformed line among the first is
+//! Binary formats are recognized by their magic numbers. For text, the reader of each format parses
+//! the first lines. A format fits if at least half of them are valid, so that a malformed line is
 //! reported as such and does not hide the format.
 //!
-//! Numbers alone fit several formats. What a format makes of them is therefore examined too: a
-//! format whose values are implausible is never chosen, and where none or several are left, the
-//! error lists the candidates with what each would mean.
+//! Lines of numbers fit several formats. Therefore the values are checked as well. A format in
+//! which they are implausible is never chosen. If no format or several remain, the error lists the
+//! candidates and what each would mean.
 
 use super::blkparse;
 use super::collector::{Order, RequestCollector};
@@ -26,19 +26,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes that are looked at.
+/// Number of bytes examined.
 pub(super) const HEAD: usize = 1 << 16;
-/// Lines by which a format is told from others.
+/// Number of lines examined.
 const LINES: usize = 64;
 const SECTOR: u64 = 512;
 
-/// The format of an input, and what makes its values implausible where the user insists on it.
+/// The format of an input, and why its values are implausible in a format that the user named.
 #[derive(Clone, Debug)]
 pub(super) struct DetectedFormat {
     pub format: Format,
     pub chosen: FormatChoice,
     pub doubts: Vec<String>,
-    /// It is text with columns, and none of them has times.
+    /// The input is text with columns, and has no column of times.
     pub untimed: bool,
 }
 
@@ -48,8 +48,8 @@ impl DetectedFormat {
     }
 }
 
-/// What the path alone says: a folder is our own format, and its block log as a file, which is read
-/// from its end; a stem is that of blktrace.
+/// The format that the path alone determines: a folder or a single-file block log is our own
+/// format; the file of a CPU, or the stem of such files, is blktrace.
 pub(super) fn by_path(path: &Path) -> Option<Format> {
     if path.is_dir() || BlockReader::is_file(path) {
         return Some(Format::Gordon);
@@ -57,7 +57,7 @@ pub(super) fn by_path(path: &Path) -> Option<Format> {
     (blktrace::is_per_cpu(path) || blktrace::is_stem(path)).then_some(Format::Blktrace)
 }
 
-/// What the first bytes say.
+/// The format that the first bytes determine.
 pub(super) fn by_content(
     path: &Path,
     input: &mut Input,
@@ -124,9 +124,9 @@ pub(super) fn by_content(
     }
 }
 
-/// Whether a text with columns has times: its header may lack them.
+/// Whether a text with columns has times. The header may lack that column.
 pub(super) fn has_times(input: &mut Input, about: &Arc<DelimitedFormat>) -> bool {
-    // An error in reading comes again where the trace is read.
+    // A read error occurs again when the trace is read, and is reported then.
     let _ = input.want(HEAD);
     let mut reader = DelimitedLines::new(about, None);
     for line in input.bytes().split(|&b| b == b'\n').map(trimmed).take(LINES) {
@@ -138,9 +138,9 @@ pub(super) fn has_times(input: &mut Input, about: &Arc<DelimitedFormat>) -> bool
     reader.has_times()
 }
 
-/// What makes the first lines of a text trace implausible in the format that the user named.
+/// Reasons why the first lines of a text trace are implausible in the format that the user named.
 pub(super) fn doubts(input: &mut Input, format: Format, options: &ReadOptions) -> Vec<String> {
-    // An error in reading comes again where the trace is read.
+    // A read error occurs again when the trace is read, and is reported then.
     let whole = input.want(HEAD).is_ok() && input.bytes().len() < HEAD;
     let mut head = input.bytes();
     if !is_text(head) {
@@ -163,7 +163,7 @@ pub(super) fn doubts(input: &mut Input, format: Format, options: &ReadOptions) -
     }
 }
 
-/// An archive, or a compression that is not read: what it is, and how to unpack it.
+/// Description of an archive or of an unsupported compression, and how to unpack it.
 fn archive(head: &[u8]) -> Option<(&'static str, &'static str)> {
     if head.starts_with(b"PK\x03\x04") || head.starts_with(b"PK\x05\x06") {
         return Some(("it is a zip archive", "`unzip -p FILE.zip MEMBER > TRACE`, then TRACE"));
@@ -180,7 +180,7 @@ fn archive(head: &[u8]) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// Text has no zeros and no control characters but ends of lines and tabs.
+/// Text has no control characters except line ends and tabs.
 fn is_text(head: &[u8]) -> bool {
     head.iter().all(|&b| b >= b' ' || matches!(b, b'\n' | b'\r' | b'\t'))
 }
@@ -189,42 +189,43 @@ fn is_comment(line: &[u8]) -> bool {
     line.trim_ascii_start().starts_with(b"#")
 }
 
-/// The whole lines of the head that are not blank.
+/// The complete lines of `head` that are not blank.
 fn lines(head: &[u8], whole: bool) -> Vec<&[u8]> {
     let mut lines: Vec<&[u8]> =
         head.split(|&b| b == b'\n').map(trimmed).filter(|l| !l.is_empty()).collect();
-    // The last line may be cut; it is all there is of a very long one.
+    // The last line may be truncated. It is kept if it is the only one and longer than `head`.
     if !whole && (lines.len() > 1 || head.len() < HEAD) {
         lines.pop();
     }
     lines
 }
 
-/// One request, as a format reads it.
+/// A request as a format reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SampledRequest {
     at: u64,
     op: BlockOp,
     offset: u64,
     len: u64,
-    /// The device of blocks; the key of objects.
+    /// Device of a block request, key of an object.
     of: u64,
 }
 
-/// What a format makes of lines.
+/// Result of parsing lines in a format.
 #[derive(Debug, Default)]
 struct LineSample {
-    /// Lines but comments and headers.
+    /// Number of lines without comments and headers.
     lines: usize,
-    /// Those that the format's reader takes.
+    /// Number of lines that the format's reader accepts.
     taken: usize,
     empty: u64,
     clamped: u64,
     seen: Vec<SampledRequest>,
 }
 
-/// How a format reads a list of lines, if it is one of lines with columns. With `decimals`, times
-/// may have some where the format's have none, as where the user names their unit.
+/// Parses lines in a format; `None` if the format has a test of its own. With `decimals`, times may
+/// have decimals even if those of the format have none, for example because the user named the
+/// unit.
 fn read_as(
     format: Format,
     lines: &[&[u8]],
@@ -233,15 +234,15 @@ fn read_as(
 ) -> Option<LineSample> {
     let unit = options.time_unit.unwrap_or(format.unit());
     let all = lines;
-    // A comment says nothing about a format with a reader of its own.
+    // Comments are no evidence for a format with a reader of its own.
     let lines = &all.iter().copied().filter(|line| !is_comment(line)).collect::<Vec<_>>()[..];
     Some(match format {
         Format::Blkparse => read(&mut blkparse::Blkparse::new(RequestEvent::Issue, unit), lines),
         Format::Ftrace => read(&mut ftrace::Ftrace::new(RequestEvent::Issue, unit), lines),
-        // Times with decimals are those of DiskSim's columns, unless the user says otherwise.
+        // Times with decimals belong to DiskSim's columns, unless the user names the format.
         Format::DisksimValidate => read(&mut disksim_validate::DisksimValidate::new(unit), lines),
         Format::Described(_) | Format::Columns => {
-            // The lines to skip are passed already.
+            // The lines to skip have been removed already.
             let about = DelimitedFormat { skip_lines: 0, ..(*format.delimited(options)?).clone() };
             let about = Arc::new(about);
             let mut reader = DelimitedLines::with_decimals(&about, options.time_unit, decimals);
@@ -277,11 +278,11 @@ fn read_as(
     })
 }
 
-/// Rows of blocks, where comments and headers are told from requests.
+/// Rows of blocks, in which comments and headers are not counted as lines.
 struct RowLines(DelimitedLines);
 
 trait SampleLine {
-    /// Reads a line: whether it is a row, if it can be read.
+    /// Parses a line. Returns whether it is a row.
     fn sample_line(
         &mut self,
         line: &[u8],
@@ -346,24 +347,25 @@ impl LineSample {
         }
     }
 
-    /// Whether half of the lines or more are of the format.
+    /// Whether at least half of the lines are valid.
     fn fits(&self) -> bool {
         self.taken > 0 && self.taken * 2 >= self.lines
     }
 
-    /// Whether another format makes the same of the lines.
+    /// Whether two formats read the same requests from the lines.
     fn is_same(&self, other: &Self) -> bool {
         (self.taken, self.empty) == (other.taken, other.empty) && self.seen == other.seen
     }
 
-    /// Whether requests come at equal intervals: their times are made up, or count them.
+    /// Whether all requests have the same distance in time: then the times are made up, or number
+    /// the requests.
     fn is_regular(&self) -> bool {
         let gap = |pair: &[SampledRequest]| pair[1].at.saturating_sub(pair[0].at);
         let mut gaps = self.seen.windows(2).map(gap);
         gaps.next().is_none_or(|first| gaps.all(|gap| gap == first))
     }
 
-    /// What the lines would mean.
+    /// Description of the requests for the list of candidates.
     fn meaning(&self, doubts: &[String]) -> String {
         let bytes: u64 = self.seen.iter().fold(0, |sum, seen| sum.saturating_add(seen.len));
         let count = self.seen.len();
@@ -378,10 +380,10 @@ impl LineSample {
         text
     }
 
-    /// What makes these values implausible.
+    /// Reasons why the values are implausible.
     fn doubts(&self, format: Format, options: &ReadOptions) -> Vec<String> {
         let (mut doubts, seen, count) = (Vec::new(), &self.seen, self.seen.len());
-        // Their lines are those of one tool, which has no other units.
+        // Only one tool writes these lines, and it has no other units.
         if matches!(format, Format::Blkparse | Format::Ftrace) {
             return doubts;
         }
@@ -431,7 +433,7 @@ impl LineSample {
                 doubts.push(format!("{} devices in {count} requests", devices.len()));
             }
         }
-        // The times of a trace that only has an order are all the same.
+        // In a trace with only an order, all times are the same.
         if count >= 3 && self.span() > 0 {
             let gap = self.span() / (count as u64 - 1);
             if gap > 3_600 * Ns::SECOND.0 {
@@ -474,7 +476,7 @@ impl LineSample {
     }
 }
 
-/// A time to three digits, in the unit that a reader expects.
+/// A time with three digits, in a suitable unit.
 fn span(ns: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us"), (1, "ns")];
     let (unit, name) = units.into_iter().find(|(unit, _)| ns >= *unit).unwrap_or((1, "ns"));
@@ -490,7 +492,7 @@ fn span(ns: u64) -> String {
     format!("{text}{name}")
 }
 
-/// A format whose reader takes the lines.
+/// A format that accepts the lines, with what it reads.
 struct FormatFit {
     format: Format,
     sample: LineSample,
@@ -530,7 +532,7 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &ReadOptions) -> Result<Forma
         #[allow(clippy::cast_precision_loss)]
         looks.then(|| (format, sample.taken as f64 / sample.lines as f64))
     };
-    // Times with decimals are those of a format that has them, if there is one.
+    // Times with decimals belong to a format that has them, if any fits.
     let shares = |decimals| Format::all().filter_map(|format| share(format, decimals)).collect();
     let mut decimals = false;
     let mut found: Vec<(Format, f64)> = shares(decimals);
@@ -538,7 +540,7 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &ReadOptions) -> Result<Forma
         decimals = true;
         found = shares(decimals);
     }
-    // A malformed line does not hide a format behind those that take any numbers.
+    // A malformed line must not hide a format behind those that accept any numbers.
     let most = |numbers: bool| {
         let shares = found.iter().filter(|(format, _)| numbers || !format.is_numbers());
         shares.map(|(_, share)| *share).fold(0.0, f64::max)
@@ -552,7 +554,7 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &ReadOptions) -> Result<Forma
             .filter(move |fit| fit.doubts.is_empty() && fit.format.is_numbers() == numbers);
         let mut formats: Vec<Format> =
             fits.map(|fit| fit.format).filter(|f| f.is_detected()).collect();
-        // Two names of the same columns are not two meanings.
+        // Two names of the same columns do not make the format ambiguous.
         formats.dedup_by(|b, a| same_columns(*a, *b, options));
         formats
     };
@@ -578,8 +580,8 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &ReadOptions) -> Result<Forma
     Err(FormatError::Ambiguous { path: path.to_owned(), why: why.to_owned(), candidates })
 }
 
-/// What each format that takes the lines would make of them in each of its [`units`]; formats that
-/// make the same of them are one candidate. The plausible ones come first.
+/// The candidates: each format that accepts the lines, in each of its [`units`]. Formats that read
+/// the same requests are one candidate. Plausible ones come first.
 fn candidates(lines: &[&[u8]], options: &ReadOptions) -> Vec<FormatCandidate> {
     let mut readings: Vec<(String, FormatFit)> = Vec::new();
     for format in Format::all() {
@@ -620,12 +622,12 @@ fn candidates(lines: &[&[u8]], options: &ReadOptions) -> Vec<FormatCandidate> {
     readings.into_iter().map(candidate).collect()
 }
 
-/// The units of time in which a format may read the lines, where the user names none, and whether
-/// times may have decimals then.
+/// The units of time in which a format may read the lines if the user names none, and whether times
+/// may have decimals.
 fn units(format: Format, options: &ReadOptions) -> Vec<(Option<Ns>, bool)> {
     let mut units = vec![(None, options.time_unit.is_some())];
     if let (Some(about), None) = (format.delimited(options), options.time_unit) {
-        // The name of the unit allows decimals; nanoseconds may be too many for a coarser unit.
+        // Naming the unit allows decimals. In a coarser unit, nanoseconds may have too many digits.
         units.extend(about.whole_times.then_some((Some(format.unit()), true)));
         units.push((Some(Ns(1)), true));
         if format.unit() < Ns::SECOND {
@@ -642,8 +644,8 @@ fn same_columns(a: Format, b: Format, options: &ReadOptions) -> bool {
     }
 }
 
-/// Whether the times of most lines have decimals where those of the format do, which tells it from
-/// another with the same columns.
+/// Whether most times have decimals, if those of the format do. This distinguishes it from another
+/// format with the same columns.
 fn has_own_times(format: Format, lines: &[&[u8]]) -> bool {
     let Format::Described(described) = format else { return true };
     if !described.has_decimals() {
@@ -656,7 +658,7 @@ fn has_own_times(format: Format, lines: &[&[u8]]) -> bool {
     rows.clone().filter(point).count() * 2 >= rows.count()
 }
 
-/// Whether most lines of a format of numbers have nothing else.
+/// Whether most lines of a format of numbers contain only numbers.
 fn has_own_signs(format: Format, lines: &[&[u8]]) -> bool {
     match format {
         Format::Described(described)
@@ -672,7 +674,8 @@ fn has_own_signs(format: Format, lines: &[&[u8]]) -> bool {
     }
 }
 
-/// Flags are read as bits, of which traces use the one that marks a read.
+/// Flags are bits, of which traces use only the one that marks a read. Other values are a reason
+/// for doubt.
 fn odd_flags(about: &DelimitedFormat, lines: &[&[u8]]) -> Option<String> {
     let read = about.read_flag?.to_string();
     let odd = |line: &&[u8]| {
@@ -684,8 +687,8 @@ fn odd_flags(about: &DelimitedFormat, lines: &[&[u8]]) -> Option<String> {
     lines.iter().any(odd).then(|| format!("flags other than 0 and {read}"))
 }
 
-/// A unit that is finer than seconds, and times with so many decimals that they are finer than a
-/// nanosecond.
+/// Times with more decimals than a nanosecond has, in a format whose unit is finer than a second,
+/// are a reason for doubt.
 fn odd_decimals(
     format: Format,
     about: &DelimitedFormat,

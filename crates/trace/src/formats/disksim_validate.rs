@@ -1,4 +1,4 @@
-//! DiskSim's validation traces.
+//! Reads the validation traces of DiskSim.
 
 use super::collector::{RawRequest, RequestCollector};
 use super::error::EntryError;
@@ -7,11 +7,11 @@ use super::source::LineFormat;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
-/// `R|W Hit|Miss sector sectors response gap`, microseconds.
+/// A line is `R|W Hit|Miss sector sectors response gap`, with times in microseconds.
 ///
-/// The drive served one request at a time: each was issued its predecessor's gap after the
-/// predecessor's completion. Times of issue are therefore sums of the responses and gaps measured;
-/// a replay in closed loop uses the gaps alone.
+/// The drive served one request at a time, and each request was issued one gap after the completion
+/// of the previous one. Times of issue are therefore sums of the measured responses and gaps. A
+/// replay in closed loop uses only the gaps.
 pub(super) struct DisksimValidate {
     unit: Ns,
     clock: u64,

@@ -1,4 +1,4 @@
-//! What can go wrong with a block trace of any format: what, where, and what to try.
+//! Errors of block traces in any format. Each says what is wrong, where, and what to try.
 
 use super::Format;
 use crate::error::TraceError;
@@ -8,12 +8,12 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// Where in a file something is.
+/// A position in a file, after decompression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilePosition {
-    /// A line, counted from 1, of the text as it is after decompression; 0 before the first.
+    /// Number of a line, from 1; 0 for the start of the file.
     Line(u64),
-    /// A record, counted from 1, and the byte it starts at, after decompression.
+    /// Number of a record, from 1, and its first byte.
     Record(u64, u64),
 }
 
@@ -27,37 +27,37 @@ impl fmt::Display for FilePosition {
     }
 }
 
-/// What is wrong with one line or record.
+/// Error of one line or record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryError {
-    /// A field is not what it should be.
+    /// A field has an invalid value.
     Field {
-        /// Which.
+        /// Name of the field.
         field: Box<str>,
-        /// What is there.
+        /// The value.
         found: Box<str>,
-        /// What should be.
+        /// A description of valid values.
         expected: Cow<'static, str>,
     },
     /// A request is earlier than the one before it.
     Backwards {
-        /// By how much.
+        /// Difference between the two times.
         by: Ns,
-        /// When the one before it was issued, since the first request.
+        /// Time of the earlier entry, since the first request.
         last: Ns,
-        /// What helps with a trace of this kind.
+        /// What to try with such a trace.
         hint: &'static str,
     },
 }
 
 impl EntryError {
-    /// A field that is not what it should be; long content is cut.
+    /// An invalid field. A long value is truncated.
     #[cold]
     pub(super) fn field(field: &'static str, found: &[u8], expected: &'static str) -> Self {
         Self::of_field(field, found, Cow::Borrowed(expected))
     }
 
-    /// The same where what is expected depends on the trace.
+    /// An invalid field whose valid values depend on the trace.
     #[cold]
     pub(super) fn named(field: &'static str, found: &[u8], expected: String) -> Self {
         Self::of_field(field, found, Cow::Owned(expected))
@@ -74,7 +74,7 @@ impl EntryError {
         Self::Field { field: field.into(), found: text.into(), expected }
     }
 
-    /// The same with the number of the column, counted from 0, that holds the field.
+    /// Adds the number of the column, counted from 0, to the name of the field.
     #[cold]
     pub(super) fn in_column(self, at: usize) -> Self {
         match self {
@@ -125,7 +125,7 @@ impl fmt::Display for EntryError {
     }
 }
 
-/// An error in reading or writing a block trace. The text has the hint on its own line.
+/// An error in reading or writing a block trace. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormatError {
@@ -134,7 +134,7 @@ pub enum FormatError {
     Open {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system call.
         source: io::Error,
     },
     /// The file cannot be read to its end.
@@ -142,9 +142,9 @@ pub enum FormatError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The last line or record that was whole.
+        /// The last complete line or record.
         place: FilePosition,
-        /// The system's or the decompressor's answer.
+        /// The error of the system call or of the decompressor.
         source: io::Error,
     },
     /// A line or record is malformed.
@@ -156,19 +156,19 @@ pub enum FormatError {
     Bad {
         /// The file.
         path: PathBuf,
-        /// Where.
+        /// Position of the line or record.
         place: FilePosition,
-        /// As which format it was read.
+        /// The format that was read.
         format: Format,
-        /// What is wrong.
+        /// Error of the line or record.
         bad: EntryError,
     },
-    /// The content is of no known format.
+    /// The format of the content is unknown.
     #[error("{path} is of no known trace format: {why}\n  try: --columns \"time=1:s,op=2,lba=3,size=4:B\" to describe its columns, or --format with one of {names}", names = Format::names(), path = .path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
-        /// What speaks against the formats.
+        /// The reason.
         why: String,
     },
     /// The content fits several formats.
@@ -176,35 +176,35 @@ pub enum FormatError {
     Ambiguous {
         /// The file.
         path: PathBuf,
-        /// Why none is chosen.
+        /// The reason why none is chosen.
         why: String,
-        /// Those it fits.
+        /// The formats that fit.
         candidates: Vec<FormatCandidate>,
     },
-    /// No format has this name.
+    /// There is no format with this name.
     #[error("unknown trace format `{0}`\n  try: one of {names}", names = Format::names())]
     Name(String),
-    /// The file is of a version or kind that is not read.
+    /// The version or kind of the file is not supported.
     #[error("{path}: {what}\n  try: {hint}", path = .path.display())]
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Description of the file.
         what: String,
         /// What to do instead.
         hint: &'static str,
     },
-    /// The trace holds no request that was asked for.
+    /// The trace has no request, or none of the selected ones.
     #[error("{path} holds no request{why}\n  try: {hint}", path = .path.display())]
     Empty {
         /// The file.
         path: PathBuf,
-        /// Why, where something was left out.
+        /// The reason, if requests were left out.
         why: String,
         /// What to try.
         hint: &'static str,
     },
-    /// An option makes no sense.
+    /// An option has a value that is not accepted.
     #[error("{0}")]
     Option(String),
     /// The file cannot be written.
@@ -212,13 +212,13 @@ pub enum FormatError {
     Write {
         /// The file.
         path: PathBuf,
-        /// The system's answer.
+        /// The error of the system call.
         source: io::Error,
     },
-    /// It was asked to stop.
+    /// The caller stopped the conversion.
     #[error("stopped")]
     Stopped,
-    /// Our own format's.
+    /// An error of a trace in our own format.
     #[error(transparent)]
     Trace(#[from] TraceError),
 }
@@ -226,9 +226,9 @@ pub enum FormatError {
 /// A format that a file fits, and what the file would mean in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormatCandidate {
-    /// The options that choose it.
+    /// The options that select this format.
     pub options: String,
-    /// Requests, bytes, time, and what is implausible.
+    /// Number of requests, bytes and time, and what is implausible.
     pub meaning: String,
 }
 

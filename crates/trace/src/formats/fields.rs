@@ -1,20 +1,21 @@
-//! Numbers out of a line of text, without copies: one pass, no allocation but in errors.
+//! Parses the fields of a line of text in one pass, without copies, and without allocation except
+//! for errors.
 
 use super::error::EntryError;
 use gordon_units::Ns;
 
-/// Fields apart by commas; blanks around them do not count.
+/// Fields separated by commas; blanks around a field are ignored.
 pub(super) const COMMA: u8 = b',';
-/// Fields apart by blanks or tabs, any number of them.
+/// Fields separated by any number of blanks or tabs.
 pub(super) const BLANK: u8 = b' ';
-/// Fields apart by tabs.
+/// Fields separated by tabs.
 pub(super) const TAB: u8 = b'\t';
-/// Fields apart by semicolons.
+/// Fields separated by semicolons.
 pub(super) const SEMICOLON: u8 = b';';
-/// Fields apart by vertical bars.
+/// Fields separated by vertical bars.
 pub(super) const BAR: u8 = b'|';
 
-/// Walks over the fields of a line.
+/// A cursor over the fields of a line.
 pub(super) struct Fields<'a, const SEP: u8> {
     line: &'a [u8],
     at: usize,
@@ -26,7 +27,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         Self { line, at: 0 }
     }
 
-    /// A byte that does not count at the ends of a field.
+    /// Whether a byte is ignored at the ends of a field.
     #[inline]
     const fn blank(byte: u8) -> bool {
         byte == b' ' || (byte == b'\t' && SEP != TAB)
@@ -39,20 +40,20 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         }
     }
 
-    /// Whether nothing is left.
+    /// Whether there are no more fields.
     #[inline]
     pub fn is_done(&mut self) -> bool {
         self.skip_blanks();
         self.at >= self.line.len()
     }
 
-    /// What is left, fields and separators.
+    /// The rest of the line, including separators.
     pub fn rest(&mut self) -> &'a [u8] {
         self.skip_blanks();
         &self.line[self.at.min(self.line.len())..]
     }
 
-    /// The next field, empty where there is none.
+    /// The next field; empty if there is none.
     #[inline]
     pub fn word(&mut self) -> &'a [u8] {
         self.skip_blanks();
@@ -66,7 +67,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         &self.line[start..end]
     }
 
-    /// Passes a field.
+    /// Skips a field.
     #[inline]
     pub fn skip(&mut self) {
         self.skip_blanks();
@@ -78,8 +79,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.separator();
     }
 
-    /// The next field as CSV has it: without the quotes around it, within which separators are
-    /// text. Inlined as [`digits`](Self::digits) is.
+    /// The next field according to the rules of CSV: without the quotes around it, between which
+    /// separators are part of the text. Inlined like [`digits`](Self::digits).
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub fn text(&mut self) -> &'a [u8] {
@@ -90,7 +91,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         }
     }
 
-    /// A field in quotes; one whose quotes do not end where a field does is taken as it is.
+    /// A field in quotes. If the closing quote is not at the end of a field, the quotes are part of
+    /// the text.
     #[cold]
     fn quoted(&mut self) -> &'a [u8] {
         let first = self.at + 1;
@@ -111,7 +113,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.word()
     }
 
-    /// Goes to the next separator, or the end of the line.
+    /// Moves to the next separator, or to the end of the line.
     #[inline]
     fn reach_separator(&mut self) {
         let rest = &self.line[self.at.min(self.line.len())..];
@@ -123,7 +125,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         if SEP == BLANK { Self::blank(byte) } else { byte == SEP }
     }
 
-    /// Steps over the separator.
+    /// Moves past the separator.
     #[inline]
     fn separator(&mut self) {
         if SEP != BLANK && self.at < self.line.len() {
@@ -131,7 +133,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         }
     }
 
-    /// After a number: whether the field ends here; steps over the separator if so.
+    /// Returns whether the field ends here, and moves past the separator if so.
     #[inline]
     fn ends(&mut self) -> bool {
         if SEP != BLANK {
@@ -144,7 +146,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         ends
     }
 
-    /// Up to 19 digits, which always fit; the number of them.
+    /// Reads up to 19 digits, which always fit. Returns the value and the number of digits.
     ///
     /// Inlined into the reader of each separator: a call for each number costs text with described
     /// columns 5 to 10 % of its rate (`formats_rate`).
@@ -170,7 +172,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         EntryError::field(field, self.word(), expected)
     }
 
-    /// A whole number.
+    /// Reads a whole number.
     #[inline]
     pub fn number(&mut self, field: &'static str) -> Result<u64, EntryError> {
         self.skip_blanks();
@@ -182,8 +184,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.odd_number(start, field, Notation::Decimal)
     }
 
-    /// A whole number; one in any `notation` may be hexadecimal (`0x`), or end with a point and
-    /// zeros, as programs that know only floating-point numbers write it.
+    /// Reads a whole number. With [`Notation::Any`] it may be hexadecimal (`0x`), or end with a
+    /// point and zeros, as programs write it that have only floating-point numbers.
     #[inline]
     pub fn amount(&mut self, field: &'static str, notation: Notation) -> Result<u64, EntryError> {
         self.skip_blanks();
@@ -195,7 +197,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.odd_number(start, field, notation)
     }
 
-    /// A number of 20 digits, which may be too many, or in quotes, or in another notation.
+    /// Reads a number with 20 digits, which may be too large, in quotes, or in another notation.
     #[cold]
     fn odd_number(
         &mut self,
@@ -214,7 +216,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         value.ok_or_else(|| EntryError::field(field, word, "a whole number below 2^64"))
     }
 
-    /// A whole number that fits in 32 bits. Inlined as [`digits`](Self::digits) is.
+    /// Reads a whole number that fits in 32 bits. Inlined like [`digits`](Self::digits).
     #[allow(clippy::inline_always)]
     #[inline(always)]
     pub fn small(&mut self, field: &'static str) -> Result<u32, EntryError> {
@@ -226,7 +228,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         }
     }
 
-    /// A whole number of sectors of 512 bytes, in bytes.
+    /// Reads a number of sectors of 512 bytes, and returns bytes.
     #[inline]
     pub fn sectors(&mut self, field: &'static str) -> Result<u64, EntryError> {
         self.skip_blanks();
@@ -238,8 +240,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         }
     }
 
-    /// A time of at most nine decimals (more are dropped) in units of `unit`, which is at most a
-    /// second.
+    /// Reads a time in units of `unit`, which is at most a second. Of its decimals, nine are used.
     #[inline]
     pub fn time(&mut self, field: &'static str, unit: Ns) -> Result<u64, EntryError> {
         const SCALE: [u64; 10] =
@@ -272,8 +273,8 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         self.odd_time(start, field, unit)
     }
 
-    /// A time in quotes, of more digits than 19, or with an exponent, as floating-point numbers are
-    /// sometimes written.
+    /// Reads a time in quotes, with more than 19 digits, or with an exponent, as floating-point
+    /// numbers are sometimes written.
     #[cold]
     fn odd_time(&mut self, start: usize, field: &'static str, unit: Ns) -> Result<u64, EntryError> {
         self.at = start;
@@ -287,7 +288,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
             return time.ok_or_else(|| EntryError::field(field, word, "a time below 584 years"));
         }
         let value = str::from_utf8(word).ok().and_then(|t| t.parse::<f64>().ok());
-        // 2^63 ns; what is beyond is not a time.
+        // Times from 2^63 ns on are rejected.
         #[allow(clippy::cast_precision_loss)]
         let ns = value.map(|v| v * unit.0 as f64).filter(|ns| (0.0..9.2e18).contains(ns));
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -296,7 +297,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
     }
 }
 
-/// How whole numbers are written.
+/// Notation of whole numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notation {
     Decimal,
@@ -308,7 +309,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))
 }
 
-/// A whole number, if the text is nothing else.
+/// Parses a text that contains only decimal digits.
 fn decimal(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| text.bytes().all(|b| b.is_ascii_digit()))
 }

@@ -1,8 +1,8 @@
-//! fio's I/O log: what `--write_iolog` writes and `--read_iolog` reads.
+//! Reads fio's I/O log, which `--write_iolog` writes and `--read_iolog` reads.
 //!
-//! Version 2 (fio 1.17 and later) has no times but `wait` lines, in microseconds; version 3 (fio
-//! 3.31 and later) has microseconds since the start on each line. As fio's HOWTO has it, "Trace
-//! file format v2" and "v3".
+//! Version 2 (fio 1.17 and later) has no times except `wait` lines in microseconds. Version 3 (fio
+//! 3.31 and later) has microseconds since the start on each line. Source: "Trace file format v2"
+//! and "v3" in fio's HOWTO.
 
 use super::collector::{RawRequest, RequestCollector};
 use super::error::EntryError;
@@ -11,17 +11,17 @@ use super::source::LineFormat;
 use crate::model::BlockOp;
 use gordon_units::Ns;
 
-/// How a log starts.
+/// First line of version 2.
 pub(super) const V2: &[u8] = b"fio version 2 iolog";
-/// How a log starts.
+/// First line of version 3.
 pub(super) const V3: &[u8] = b"fio version 3 iolog";
 const MOST_FILES: usize = 1 << 16;
 
-/// Reads the lines; each file is a device, in order of appearance.
+/// Parser of the lines. Each file is a device, numbered in order of appearance.
 pub(super) struct Fio {
     unit: Ns,
     version: u8,
-    /// The time waited for so far (version 2).
+    /// Sum of the waits so far (version 2).
     clock: u64,
     files: Vec<Box<[u8]>>,
 }
@@ -33,7 +33,7 @@ impl Fio {
 
     #[inline]
     fn device(&mut self, name: &[u8]) -> Result<u32, EntryError> {
-        // Logs have few files, and mostly one.
+        // A log has few files, usually one.
         let number = match self.files.iter().position(|file| **file == *name) {
             Some(known) => known,
             None if self.files.len() < MOST_FILES => {

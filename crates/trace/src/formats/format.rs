@@ -1,4 +1,4 @@
-//! The formats of traces: their names, what they hold, and where each is documented.
+//! The formats of traces: their names, their content, and where they are documented.
 
 use super::delimited::{ColumnRole, DelimitedFormat, DescribedFormat, DetectMode};
 use super::{FormatError, ReadOptions};
@@ -7,13 +7,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// A format of block traces.
+/// A format of block or object traces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Format {
-    /// A trace of `gordon trace`: a folder.
+    /// Our own format: the folder of a trace, or a single-file block log.
     Gordon,
-    /// Text of blkparse, in its default format.
+    /// Text output of blkparse in its default format.
     Blkparse,
     /// Binary events of the kernel's block tracer, as blktrace stores them.
     Blktrace,
@@ -21,17 +21,17 @@ pub enum Format {
     Ftrace,
     /// fio's I/O log, versions 2 and 3.
     Fio,
-    /// The traces DiskSim's disk models were validated with: closed loop.
+    /// DiskSim's traces for the validation of its disk models, in closed loop.
     DisksimValidate,
     /// libCacheSim's binary records of 24 bytes.
     OracleGeneral,
-    /// Binary records of VMware's vscsiStats as CloudPhysics published them.
+    /// Binary records of VMware's vscsiStats, as published by CloudPhysics.
     Vscsi,
     /// Logs of web servers in the common or combined log format: objects, not blocks.
     Clf,
-    /// Text whose columns a file that is built in describes.
+    /// Text with columns, described by a built-in file.
     Described(DescribedFormat),
-    /// Text whose columns the user describes: [`ReadOptions::columns`].
+    /// Text with columns, described by the user in [`ReadOptions::columns`].
     Columns,
 }
 
@@ -49,7 +49,7 @@ impl Format {
     /// CSV of Tencent's block traces.
     pub const TENCENT: Self = Self::Described(DescribedFormat::named("tencent"));
 
-    /// Those with a reader of their own.
+    /// The formats with a reader of their own.
     pub const ALL: [Self; 9] = [
         Self::Gordon,
         Self::Blkparse,
@@ -62,12 +62,12 @@ impl Format {
         Self::Clf,
     ];
 
-    /// Those with a reader of their own, and those with a description.
+    /// The formats with a reader of their own, and those with a built-in description.
     pub fn all() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().chain(DescribedFormat::all().map(Self::Described))
     }
 
-    /// Its name, as `--format` takes it.
+    /// Its name, as in `--format`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gordon => "gordon",
@@ -84,7 +84,7 @@ impl Format {
         }
     }
 
-    /// What it is, in a line.
+    /// A description in one line.
     pub fn about(self) -> &'static str {
         match self {
             Self::Gordon => {
@@ -113,7 +113,7 @@ impl Format {
         }
     }
 
-    /// Where it is documented.
+    /// Where the format is documented.
     pub fn source(self) -> &'static str {
         match self {
             Self::Gordon => "docs/FORMATS.md",
@@ -131,8 +131,8 @@ impl Format {
         }
     }
 
-    /// Its columns, as [`ColumnMap::parse`](super::ColumnMap::parse) takes them, where it has a
-    /// description.
+    /// Its columns in the syntax of [`ColumnMap::parse`](super::ColumnMap::parse), if it has a
+    /// built-in description.
     pub fn columns(self) -> Option<String> {
         match self {
             Self::Described(described) => Some(described.delimited().columns.to_string()),
@@ -140,7 +140,7 @@ impl Format {
         }
     }
 
-    /// What its reader is tested on; `docs/FORMATS.md` has the figures.
+    /// What its reader has been tested with; `docs/FORMATS.md` has figures.
     pub fn tested_on(self) -> &'static str {
         match self {
             Self::Gordon => "its own traces",
@@ -154,8 +154,8 @@ impl Format {
         }
     }
 
-    /// Whether its reader has met a whole real file or bytes of the format's own tool; what has met
-    /// neither is read all the same.
+    /// Whether its reader has been tested with a real file, or with output of the format's own
+    /// tool. Other formats can be read all the same.
     pub fn support(self) -> &'static str {
         match self {
             Self::Described(described) if !described.is_proven() => {
@@ -166,7 +166,7 @@ impl Format {
         }
     }
 
-    /// The unit of its time stamps.
+    /// The unit of its timestamps.
     pub(crate) fn unit(self) -> Ns {
         match self {
             Self::Gordon | Self::Blktrace => Ns(1),
@@ -175,12 +175,12 @@ impl Format {
             Self::Described(described) => {
                 described.delimited().columns.unit(ColumnRole::Time).map_or(Ns::SECOND, Ns)
             }
-            // The options have it.
+            // The unit is in the options.
             Self::Columns => Ns::SECOND,
         }
     }
 
-    /// Whether its requests come with the time they took.
+    /// Whether its requests have a latency.
     pub(crate) fn has_latency(self) -> bool {
         match self {
             Self::Gordon | Self::DisksimValidate | Self::Vscsi => true,
@@ -191,7 +191,7 @@ impl Format {
         }
     }
 
-    /// Whether [`ObjectReader`](super::Objects) reads it.
+    /// Whether [`ObjectReader`](super::ObjectReader) reads it.
     pub fn is_objects(self) -> bool {
         match self {
             Self::OracleGeneral | Self::Clf => true,
@@ -200,12 +200,12 @@ impl Format {
         }
     }
 
-    /// Whether requests of the trace are for objects whatever it is read for.
+    /// Whether it can only be read as objects.
     pub(crate) fn reads_objects(self) -> bool {
         self.is_objects() && self != Self::OracleGeneral
     }
 
-    /// Its description, where it has one.
+    /// Its description as text with columns; `None` for other formats.
     pub(crate) fn delimited(self, options: &ReadOptions) -> Option<Arc<DelimitedFormat>> {
         match self {
             Self::Described(described) => Some(Arc::clone(described.delimited())),
@@ -214,17 +214,17 @@ impl Format {
         }
     }
 
-    /// Whether its lines are numbers that fit other formats, too.
+    /// Whether its lines are only numbers, which fit other formats as well.
     pub(super) fn is_numbers(self) -> bool {
         matches!(self, Self::Described(described) if described.detect() != DetectMode::Distinct)
     }
 
-    /// Whether it can be auto-detected.
+    /// Whether it can be detected automatically.
     pub(super) fn is_detected(self) -> bool {
         !matches!(self, Self::Described(described) if described.detect() == DetectMode::Never)
     }
 
-    /// The units of the addresses and of the sizes, in bytes.
+    /// The units of addresses and of sizes, in bytes.
     pub(crate) fn units(self) -> (u64, u64) {
         match self {
             Self::Fio | Self::Clf => (1, 1),

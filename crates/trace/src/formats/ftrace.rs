@@ -1,12 +1,12 @@
-//! Text of the kernel's block tracepoints.
+//! Reads the text of the kernel's block tracepoints.
 //!
-//! Read are `trace` and `trace_pipe` of tracefs, `trace-cmd report` and `perf script`: a process, a
-//! CPU and flags, the seconds with decimals and a colon, then the event. The fields of an event are
-//! those of `include/trace/events/block.h` (Linux 4 to 6): `block_rq_issue: major,minor rwbs bytes
-//! () sector + sectors ...`. One event of each request counts, by default `block_rq_issue`. Events
-//! of other tracepoints are left out.
+//! Sources are `trace` and `trace_pipe` of tracefs, `trace-cmd report` and `perf script`. A line
+//! has a process, a CPU and flags, the seconds with decimals and a colon, and then the event. The
+//! fields of an event are those of `include/trace/events/block.h` (Linux 4 to 6): `block_rq_issue:
+//! major,minor rwbs bytes () sector + sectors ...`. One event of each request is taken, by default
+//! `block_rq_issue`. Events of other tracepoints are left out.
 //!
-//! Not covered: the latency format (times in microseconds without decimals), call chains.
+//! Not covered: the latency format (times in microseconds without decimals), and call chains.
 
 use super::RequestEvent;
 use super::blkparse::{device, letters, of_len, op};
@@ -17,7 +17,7 @@ use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
 use super::source::LineFormat;
 use gordon_units::Ns;
 
-/// Reads the lines.
+/// Parser of the lines.
 pub(super) struct Ftrace {
     event: RequestEvent,
     unit: Ns,
@@ -30,19 +30,20 @@ impl Ftrace {
     }
 }
 
-/// The event of a request that a tracepoint is; `None` for those that are none.
+/// The event of a request that a tracepoint records; `None` for other tracepoints.
 #[inline]
 fn event_of(name: &[u8]) -> Option<RequestEvent> {
     match name {
         b"block_bio_queue" => Some(RequestEvent::Queue),
         b"block_rq_issue" => Some(RequestEvent::Issue),
-        // A device that handles bios itself (a device mapper) completes bios, others requests.
+        // A device that handles bios itself (a device mapper) completes bios; others complete
+        // requests.
         b"block_rq_complete" | b"block_bio_complete" => Some(RequestEvent::Complete),
         _ => None,
     }
 }
 
-/// The time of a line, the name of its event, and the event's fields.
+/// Splits a line into its time, the name of the event, and the fields of the event.
 fn split(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let mut f = Fields::<BLANK>::new(line);
     let time = loop {
@@ -53,7 +54,7 @@ fn split(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
         }
     };
     let mut name = f.word();
-    // perf prints how many events a sample stands for.
+    // perf prints the number of events in a sample.
     if !name.is_empty() && name.iter().all(u8::is_ascii_digit) {
         name = f.word();
     }
@@ -67,7 +68,7 @@ fn is_seconds(word: &[u8]) -> bool {
     digits(&word[..point]) && digits(&word[point + 1..])
 }
 
-/// The event that counts, by the first lines.
+/// The event to take, chosen from the first lines.
 pub(super) fn event(head: &[u8]) -> RequestEvent {
     let names = head.split(|&b| b == b'\n').filter_map(|line| split(line.trim_ascii_end()));
     let events: Vec<_> = names.filter_map(|(_, name, _)| event_of(name)).collect();
@@ -75,21 +76,20 @@ pub(super) fn event(head: &[u8]) -> RequestEvent {
     first.into_iter().find(|event| events.contains(event)).unwrap_or(RequestEvent::Issue)
 }
 
-/// Whether a line is one that the tools print around the events.
+/// Whether a line is not an event but other output of the tools.
 fn is_frame(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let of_cpu = line.starts_with(b"CPU ") && line.ends_with(b" is empty");
     line.starts_with(b"#") || line.starts_with(b"cpus=") || line.starts_with(b"version =") || of_cpu
 }
 
-/// The first byte and the bytes of a request, after `rwbs`; `None` for a command of the driver's
-/// own.
+/// Reads offset and length of a request in bytes, after `rwbs`; `None` for a command of a driver.
 fn range(f: &mut Fields<'_, BLANK>, name: &[u8]) -> Result<Option<(u64, u64)>, EntryError> {
     if name == b"block_rq_issue" {
         f.number("bytes")?;
     }
     if name.starts_with(b"block_rq_") {
-        // The bytes of a command: none of a read or write.
+        // The bytes of a command, empty for a read or write.
         match f.word() {
             b"()" => {}
             word if word.starts_with(b"(") => return Ok(None),
@@ -124,7 +124,7 @@ impl LineFormat for Ftrace {
         let issues = self.event == RequestEvent::Issue;
         let step = match event_of(name) {
             Some(event) if event == self.event => DispatchStep::Dispatch,
-            // The error ends the line: `[0]` is none.
+            // The line ends with the error; `[0]` is success.
             Some(RequestEvent::Complete) if issues && !fields.ends_with(b"[0]") => {
                 DispatchStep::Failure
             }

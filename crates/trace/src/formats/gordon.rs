@@ -1,7 +1,7 @@
-//! Our own traces: the block log of a `gordon trace` folder, or a log that is one file.
+//! Reads our own format: the block log of a trace folder, or a single-file block log.
 //!
-//! Requests to virtual devices (loop, device mapper, RAID) show again in the devices below and are
-//! left out, unless one is asked for by its number.
+//! Requests to virtual devices (loop, device mapper, RAID) are left out, because they appear a
+//! second time at the devices below. They are read if the device is selected by its number.
 
 use super::collector::{RawRequest, RequestCollector};
 use super::error::{FilePosition, FormatError};
@@ -11,7 +11,7 @@ use crate::model::BlockIo;
 use crate::read::{BlockReader, Trace};
 use std::path::{Path, PathBuf};
 
-/// Reads the block log.
+/// Source of the requests in a block log.
 pub(super) struct GordonSource {
     reader: BlockReader,
     batch: Vec<BlockIo>,
@@ -57,7 +57,7 @@ impl RequestSource for GordonSource {
                 len: io.bytes().0,
                 latency: io.latency,
                 gap: None,
-                // 0 where the trace has none.
+                // Zero means unknown.
                 pid: (io.pid != 0).then_some(io.pid),
             };
             if let Err(bad) = collector.take(raw) {

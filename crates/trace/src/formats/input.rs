@@ -1,8 +1,8 @@
-//! Bytes of a file or of standard input, decompressed as they come: gzip, zstd, xz and bzip2 are
-//! detected by their first bytes, and files joined of several compressed ones are read to the end.
+//! Reads the bytes of a file or of standard input, and decompresses them. gzip, zstd, xz and bzip2
+//! are recognized by their magic numbers; concatenated compressed files are read to the end.
 //!
-//! Memory is bounded: a buffer of 256 KiB and what the decompressor needs; a line that does not
-//! fit in 1 MiB is an error.
+//! Memory is bounded by a buffer of 256 KiB and the memory of the decompressor. The buffer grows
+//! for long lines, up to 1 MiB; a longer line is an error.
 
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
@@ -21,13 +21,13 @@ const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const BZIP2: &[u8] = b"BZh";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// A window on decompressed bytes that moves forward.
+/// A window over the decompressed bytes that only moves forward.
 pub(super) struct Input {
     from: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Bytes before the window.
+    /// Number of bytes before the window.
     passed: u64,
     finished: bool,
 }
@@ -41,14 +41,14 @@ impl Input {
         Self::new(Box::new(File::open(path)?))
     }
 
-    /// Looks at the first bytes of `raw`, and decompresses it if they say so.
+    /// Decompresses `raw` if it starts with the magic number of a supported compression.
     pub fn new(mut raw: Box<dyn Read + Send>) -> io::Result<Self> {
         let mut magic = Vec::with_capacity(6);
         raw.by_ref().take(6).read_to_end(&mut magic)?;
         let (gzip, zstd) = (magic.starts_with(GZIP), magic.starts_with(ZSTD));
         let (xz, bzip2) = (magic.starts_with(XZ), magic.starts_with(BZIP2));
         let raw = io::Cursor::new(magic).chain(raw);
-        // What is not compressed is read straight into the window.
+        // Uncompressed input needs no further buffer: it is read directly into the window.
         let buffered = |raw| BufReader::with_capacity(BUFFER, raw);
         let from: Box<dyn Read + Send> = if gzip {
             Box::new(MultiGzDecoder::new(buffered(raw)))
@@ -63,7 +63,7 @@ impl Input {
         };
         let buffer = vec![0; BUFFER];
         let mut input = Self { from, buffer, start: 0, end: 0, passed: 0, finished: false };
-        // What some editors put before a text is none of it.
+        // A byte order mark at the start is not part of the text.
         input.want(BYTE_ORDER_MARK.len())?;
         if input.bytes().starts_with(BYTE_ORDER_MARK) {
             input.advance(BYTE_ORDER_MARK.len());
@@ -71,25 +71,25 @@ impl Input {
         Ok(input)
     }
 
-    /// The bytes at hand.
+    /// The bytes in the window.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// The place of the first byte at hand.
+    /// Position of the first byte in the window.
     pub fn position(&self) -> u64 {
         self.passed + self.start as u64
     }
 
-    /// Leaves `len` bytes behind.
+    /// Moves the start of the window by `len` bytes.
     #[inline]
     pub fn advance(&mut self, len: usize) {
         self.start += len;
         debug_assert!(self.start <= self.end);
     }
 
-    /// Gets more bytes behind those at hand; false at the end of the file.
+    /// Reads more bytes into the window. Returns false at the end of the file.
     pub fn more(&mut self) -> io::Result<bool> {
         if self.finished {
             return Ok(false);
@@ -123,7 +123,7 @@ impl Input {
         }
     }
 
-    /// Gets up to `len` bytes at hand, fewer only where the file ends.
+    /// Reads until the window has `len` bytes, or the file ends.
     pub fn want(&mut self, len: usize) -> io::Result<()> {
         while self.end - self.start < len && self.more()? {}
         Ok(())

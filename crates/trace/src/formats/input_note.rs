@@ -1,4 +1,4 @@
-//! What an input is read as: its format, how that was chosen, and the units of its columns.
+//! Describes how an input is read: its format, how that was chosen, and the units of its columns.
 
 use super::delimited::ColumnRole;
 use super::detect::DetectedFormat;
@@ -11,16 +11,16 @@ use std::path::Path;
 /// How the format of an input was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum FormatChoice {
-    /// The user named it.
+    /// The user named the format.
     #[serde(rename = "--format")]
     Format,
-    /// The user described its columns.
+    /// The user described the columns.
     #[serde(rename = "--columns")]
     Columns,
-    /// The path is that of a folder, or of a file of blktrace.
+    /// The path is that of a folder or of a file of blktrace.
     #[serde(rename = "file name")]
     FileName,
-    /// Its first bytes fit no other format.
+    /// The content fits no other format.
     #[serde(rename = "content")]
     Content,
 }
@@ -36,28 +36,28 @@ impl fmt::Display for FormatChoice {
     }
 }
 
-/// What an input is read as.
+/// Description of how an input is read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InputNote {
-    /// Its path.
+    /// Path of the input.
     pub path: String,
-    /// The name of its format.
+    /// Name of the format.
     pub format: &'static str,
     /// How the format was chosen.
     pub chosen_by: FormatChoice,
-    /// The unit of its times; none where it has no times.
+    /// Unit of times; `None` if there are no times.
     pub time_unit_ns: Option<u64>,
-    /// The unit of its addresses; none of objects.
+    /// Unit of addresses; `None` for objects.
     pub address_unit_bytes: Option<u64>,
-    /// The unit of its sizes; none where it has no sizes.
+    /// Unit of sizes; `None` if there are no sizes.
     pub size_unit_bytes: Option<u64>,
-    /// The columns, where a description has them.
+    /// The columns; `None` if the format has no description.
     pub columns: Option<String>,
-    /// What numbers of the operation mean, where a description has some.
+    /// Meanings of numeric operation codes; `None` if the description has none.
     pub operations: Option<String>,
-    /// What makes the values implausible in a format that the user named.
+    /// Reasons why the values are implausible in the format that the user named.
     pub doubts: Vec<String>,
-    /// All of this in a line.
+    /// All of this in one line.
     pub summary: String,
 }
 
@@ -123,7 +123,7 @@ impl fmt::Display for InputNote {
     }
 }
 
-/// `ms`, `100ns`.
+/// Names of common units, and `units of 100ns` for others.
 fn time_unit(ns: u64) -> String {
     match ns {
         1_000_000_000 => "seconds".to_owned(),

@@ -1,11 +1,12 @@
-//! Block traces in the formats people have them in, as one stream of [`TraceRequest`].
+//! Reads and writes block traces in the formats of other programs, as a stream of [`TraceRequest`],
+//! and object traces as a stream of [`ObjectRequest`].
 //!
-//! [`open`] detects the format by content and hands out a [`RequestReader`]. Files are read as they come,
-//! gzip and zstd too, in bounded memory: the largest part is a buffer of at most 1 MiB a file and,
-//! where requests are put in order, [`WINDOW`] of them. What each format holds, what of it is taken
-//! and what the reader is tested on is in `docs/FORMATS.md`.
+//! [`open`] detects the format and returns a [`RequestReader`]. Compressed files are decompressed
+//! while they are read. Memory is bounded: a buffer of at most 1 MiB per file, and [`WINDOW`]
+//! requests if they have to be sorted. `docs/FORMATS.md` states for each format what it contains,
+//! what is read, and what the reader was tested with.
 //!
-//! Not covered: data, process names, and completions as events of their own.
+//! Not covered: the data of requests, names of processes, and completions as separate events.
 
 mod blkparse;
 mod blktrace;
@@ -49,17 +50,17 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-/// Requests of a batch.
+/// Requests per batch.
 const BATCH: usize = 1 << 13;
 
-/// The event of a request that counts, in `blkparse`, `blktrace` and `ftrace` traces.
+/// The event that stands for a request, in traces of `blkparse`, `blktrace` and `ftrace`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestEvent {
-    /// Q: it enters the block layer.
+    /// Q: the request enters the block layer.
     Queue,
-    /// D: it goes to the device.
+    /// D: the request is issued to the device.
     Issue,
-    /// C: the device has done it.
+    /// C: the device has completed the request.
     Complete,
 }
 
@@ -77,29 +78,29 @@ impl FromStr for RequestEvent {
     }
 }
 
-/// How to read a trace.
+/// Options for reading a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Leave out what is malformed, and count it.
+    /// Skip and count malformed lines or records, instead of returning an error.
     pub skip_bad: bool,
-    /// Only the requests of this device.
+    /// Read only the requests of this device.
     pub device: Option<u32>,
-    /// What to do where time goes backwards.
+    /// What to do when time goes backwards.
     pub order: Order,
-    /// The unit of the time stamps, where it is not the format's: at most a second.
+    /// Unit of the timestamps, at most a second; `None` for that of the format.
     pub time_unit: Option<Ns>,
-    /// Which event counts; else [`RequestEvent::Issue`] if the first events have one, else
-    /// [`RequestEvent::Queue`], else [`RequestEvent::Complete`].
+    /// The event that stands for a request. Without it, [`RequestEvent::Issue`] if the first events
+    /// contain it, else [`RequestEvent::Queue`], else [`RequestEvent::Complete`].
     pub event: Option<RequestEvent>,
-    /// Requests keep their bytes, and are not extended to whole sectors.
+    /// Do not extend requests to whole sectors.
     pub exact: bool,
-    /// A log of a web server that goes back in time keeps its order, as with [`Order::Clamp`].
+    /// Keep the order of logs of web servers if time goes backwards, as [`Order::Clamp`] does.
     pub clamps_logs: bool,
-    /// The columns of a text trace, where no format is named.
+    /// The columns of a text trace, instead of a named format.
     pub columns: Option<Arc<DelimitedFormat>>,
 }
 
-/// What is done with what is malformed.
+/// Skips malformed entries or returns their error, and remembers the first.
 #[derive(Debug, Default)]
 struct SkippedEntries {
     enabled: bool,
@@ -129,7 +130,7 @@ impl SkippedEntries {
     }
 }
 
-/// Hands out the requests of a trace in batches.
+/// Reads the requests of a block trace in batches.
 pub struct RequestReader {
     note: InputNote,
     path: PathBuf,
@@ -141,10 +142,10 @@ pub struct RequestReader {
     done: bool,
 }
 
-/// The columns that a user describes, as the options have them: [`ReadOptions::columns`].
+/// Builds [`ReadOptions::columns`] from the options of a user.
 ///
 /// # Errors
-/// Where they are malformed, or the other options come without columns.
+/// When the columns are malformed, or the other options are given without columns.
 pub fn columns(
     columns: Option<&str>,
     separator: Option<&str>,
@@ -166,19 +167,19 @@ pub fn columns(
     Ok(Some(Arc::new(own)))
 }
 
-/// A trace as requests for blocks, or for objects.
+/// An open trace of blocks or of objects.
 #[derive(Debug)]
 pub enum OpenedTrace {
-    /// Blocks.
+    /// Requests for blocks.
     Blocks(RequestReader),
-    /// Objects.
+    /// Requests for objects.
     Objects(ObjectReader),
 }
 
-/// The format that [`open_any`] detects for the trace at `path`.
+/// Detects the format of the trace at `path`, as [`open_any`] does.
 ///
 /// # Errors
-/// Where it cannot be read, or its format is not clear.
+/// When the file cannot be read, or its format is ambiguous.
 pub fn detect(path: &Path) -> Result<Format, FormatError> {
     if let Some(format) = detect::by_path(path) {
         return Ok(format);
@@ -187,12 +188,12 @@ pub fn detect(path: &Path) -> Result<Format, FormatError> {
     detect::by_content(path, &mut input, &ReadOptions::default()).map(|found| found.format)
 }
 
-/// Opens the trace at `path` as requests for blocks; `-` is standard input. Without a format or
-/// columns, its content decides.
+/// Opens a trace of blocks; `-` is standard input. Without `format` and columns, the format is
+/// detected.
 ///
 /// # Errors
-/// Where it cannot be opened, it is of objects, its format is not clear, or the options make no
-/// sense for it.
+/// When the file cannot be opened, is a trace of objects, its format is ambiguous, or the options
+/// do not fit it.
 pub fn open(
     path: &Path,
     format: Option<Format>,
@@ -210,11 +211,11 @@ pub fn open(
     }
 }
 
-/// Opens the trace at `path` as what it is: requests for objects, or for blocks. With `sees_ahead`,
-/// the number of the next request in a trace of objects has to lie ahead.
+/// Opens a trace of blocks or of objects. With `sees_ahead`, the number of the next request in a
+/// trace of objects must be that of a later request.
 ///
 /// # Errors
-/// Where it cannot be opened, its format is not clear, or the options make no sense for it.
+/// When the file cannot be opened, its format is ambiguous, or the options do not fit it.
 pub fn open_any(
     path: &Path,
     format: Option<Format>,
@@ -224,11 +225,11 @@ pub fn open_any(
     open_as(path, format, options, true, sees_ahead)
 }
 
-/// What the trace at `path` would be read as. One that may be of blocks or of objects
-/// (oracleGeneral) is one of `objects`, or not.
+/// Describes how the trace at `path` is read. `objects` selects objects for a format that can be
+/// read as blocks or as objects (oracleGeneral).
 ///
 /// # Errors
-/// Where it cannot be opened, its format is not clear, or the options make no sense for it.
+/// When the file cannot be opened, its format is ambiguous, or the options do not fit it.
 pub fn note(
     path: &Path,
     format: Option<Format>,
@@ -304,8 +305,8 @@ fn open_as(
         None => detected.format == Format::Blktrace,
     };
     if sorts && order == Order::Strict {
-        // Each CPU has its buffer, and blkparse sorts what it finds in them too; requests that are
-        // written when they complete are not in the order in which they were issued.
+        // Each CPU has its own buffer, and blkparse sorts the events of a buffer as well. Requests
+        // that are logged on completion are not in order of issue.
         order = Order::Sort;
     }
     let note = InputNote::new(path, &detected, options, false);
@@ -324,7 +325,7 @@ fn open_as(
 
 fn open_input(path: &Path) -> Result<Input, FormatError> {
     Input::open(path).map_err(|source| match source.kind() {
-        // It is open, and what is compressed there is damaged.
+        // The file is open, but its compressed data are damaged.
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::Other => {
             FormatError::Read { path: path.to_owned(), place: FilePosition::Line(0), source }
         }
@@ -375,7 +376,7 @@ fn source(
             input.want(detect::HEAD).map_err(read)?;
             match records::vscsi_version(input.bytes()) {
                 Some(2) => Box::new(RecordSource::new(records::Vscsi2(unit), input, path, format)),
-                // What is neither is told by its first record.
+                // If it is neither version, the first record is an error.
                 _ => Box::new(RecordSource::new(records::Vscsi1(unit), input, path, format)),
             }
         }
@@ -383,11 +384,11 @@ fn source(
 }
 
 impl RequestReader {
-    /// Replaces the content of `batch` with the next requests, in order of time; false at the end.
-    /// After an error there are no more.
+    /// Replaces the content of `batch` with the next requests, in order of time. Returns false at
+    /// the end and after an error.
     ///
     /// # Errors
-    /// Where the file cannot be read, is malformed, goes back in time, or holds no request at all.
+    /// When the file cannot be read, is malformed, goes back in time, or has no requests.
     pub fn fill(&mut self, batch: &mut Vec<TraceRequest>) -> Result<bool, FormatError> {
         batch.clear();
         std::mem::swap(batch, &mut self.collector.out);
@@ -448,38 +449,38 @@ impl RequestReader {
         FormatError::Empty { path: self.path.clone(), why, hint }
     }
 
-    /// What the trace was read as.
+    /// The format that is read.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// What the trace is read as: its format, how that was chosen, its units.
+    /// How the trace is read: its format, how that was chosen, its units.
     pub fn note(&self) -> &InputNote {
         &self.note
     }
 
-    /// Its path.
+    /// Path of the trace.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What was read so far, and what was left out.
+    /// Counters of the entries so far.
     pub fn counts(&self) -> ReadCounts {
         self.collector.counts
     }
 
-    /// What was left out or changed so far, a line each.
+    /// What was left out or changed so far, one line each.
     pub fn notes(&self) -> Vec<String> {
         let events = matches!(self.format, Format::Blkparse | Format::Blktrace | Format::Ftrace);
         self.counts().notes(self.first_skipped(), events)
     }
 
-    /// Malformed lines or records skipped so far.
+    /// Number of malformed lines or records skipped so far.
     pub fn skipped(&self) -> u64 {
         self.collector.counts.skipped
     }
 
-    /// What was wrong with the first of those skipped.
+    /// Error of the first skipped line or record.
     pub fn first_skipped(&self) -> Option<&str> {
         self.skip.first.as_deref()
     }
@@ -491,7 +492,7 @@ impl fmt::Debug for RequestReader {
     }
 }
 
-/// Batches of requests.
+/// Iterates over batches of requests.
 impl Iterator for RequestReader {
     type Item = Result<Vec<TraceRequest>, FormatError>;
 

@@ -1,8 +1,9 @@
-//! Traces of objects: each request has an identifier, a size and, where the trace knows it, the
-//! number of the next request for the same object.
+//! Reads traces of objects. A request has a key, a size and, if the trace knows it, the number of
+//! the next request for the same object.
 //!
-//! These are oracleGeneral, which as a trace of blocks is read by [`open`](super::open), and logs
-//! of web servers and text with a column of keys, which do not know what comes.
+//! These are oracleGeneral, which [`open`](super::open) can also read as blocks, logs of web
+//! servers, and text with a column of keys. Only oracleGeneral has the numbers of the next
+//! requests.
 
 use super::collector::{Order, ReadCounts};
 use super::delimited::{DelimitedLines, ParsedLine};
@@ -18,38 +19,37 @@ use gordon_units::Ns;
 use std::path::{Path, PathBuf};
 
 const SIZE: usize = 24;
-/// Requests of a batch: few, so that they are still in the processor's nearest cache when they are
-/// used.
+/// Requests per batch: few enough to be still in the L1 cache when they are used.
 const BATCH: usize = 1 << 10;
 
-/// [`ObjectRequest::next`] of an object that is not asked for again, or of which that is not known.
+/// [`ObjectRequest::next`] if there is no next request, or it is unknown.
 pub const NEVER: u64 = u64::MAX;
 
 /// One request for an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectRequest {
-    /// Which.
+    /// The object.
     pub key: u64,
-    /// The number of the next request for it, or [`NEVER`].
+    /// Number of the next request for the object, or [`NEVER`].
     pub next: u64,
-    /// Its bytes: never 0.
+    /// Size of the object in bytes, at least 1.
     pub size: u64,
-    /// Its time on the trace's own clock, kept in order.
+    /// Time on the clock of the trace; it never decreases.
     pub at: Ns,
     /// Whether the request writes the object.
     pub write: bool,
 }
 
-/// Hands out the requests of a trace of objects in batches, in the file's order.
+/// Reads the requests of a trace of objects in batches, in the order of the file.
 pub struct ObjectReader {
     note: InputNote,
     path: PathBuf,
     format: Format,
-    /// The columns, where it is text with columns.
+    /// The columns, for text with columns.
     columns: Option<DelimitedLines>,
     input: Input,
     options: ReadOptions,
-    /// The numbers of next requests are looked at.
+    /// Whether the numbers of next requests are checked.
     sees_ahead: bool,
     counts: ReadCounts,
     first_skipped: Option<String>,
@@ -58,11 +58,11 @@ pub struct ObjectReader {
 }
 
 impl ObjectReader {
-    /// Opens a trace of a format of objects ([`Format::is_objects`]); `-` is standard input. With
-    /// `sees_ahead`, the number of a next request has to lie ahead.
+    /// Opens a trace in a format of objects ([`Format::is_objects`]); `-` is standard input. With
+    /// `sees_ahead`, the number of a next request must be that of a later request.
     ///
     /// # Errors
-    /// Where it cannot be opened, or the options make no sense for it.
+    /// When the file cannot be opened, or the options do not fit it.
     pub fn open(
         path: &Path,
         format: Format,
@@ -86,7 +86,7 @@ impl ObjectReader {
         )
     }
 
-    /// Reads `input` as the format that was detected.
+    /// Reads `input` in the detected format.
     pub(super) fn new(
         path: &Path,
         detected: &DetectedFormat,
@@ -105,7 +105,7 @@ impl ObjectReader {
                        try: --order clamp, which keeps that order";
             return Err(FormatError::Option(why.to_owned()));
         }
-        // An error in reading comes again where its place is known.
+        // A read error occurs again when the trace is read, and is reported then with its position.
         let _ = input.want(HEAD);
         let format = detected.format;
         let mut options = options.clone();
@@ -129,10 +129,10 @@ impl ObjectReader {
         })
     }
 
-    /// Replaces the content of `batch` with the next requests; false at the end.
+    /// Replaces the content of `batch` with the next requests. Returns false at the end.
     ///
     /// # Errors
-    /// Where the file cannot be read, is malformed, goes back in time, or holds no request at all.
+    /// When the file cannot be read, is malformed, goes back in time, or has no requests.
     pub fn fill(&mut self, batch: &mut Vec<ObjectRequest>) -> Result<bool, FormatError> {
         batch.clear();
         if self.format == Format::OracleGeneral {
@@ -166,7 +166,7 @@ impl ObjectReader {
         FormatError::Empty { path: self.path.clone(), why, hint }
     }
 
-    /// A request's time may not go back; answers with the one it has.
+    /// Checks that time does not go backwards. Returns the time of the request.
     #[inline]
     fn ordered(&mut self, time: Ns) -> Result<Ns, EntryError> {
         if time >= self.last {
@@ -184,7 +184,7 @@ impl ObjectReader {
             let bytes = self.input.bytes();
             let Some(len) = memchr::memchr(b'\n', bytes) else {
                 if !self.more_bytes()? {
-                    // The last line may lack its end.
+                    // The last line may lack its line end.
                     let len = self.input.bytes().len();
                     if len > 0 {
                         self.line(len, batch)?;
@@ -216,7 +216,7 @@ impl ObjectReader {
                     self.counts.other_kinds += 1;
                     Ok(())
                 }
-                // What removes an object, or none, is no request for it.
+                // Only reads and writes are requests for an object; a discard or a flush is not.
                 Ok(ParsedLine::Row(row)) if !matches!(row.op, BlockOp::Read | BlockOp::Write) => {
                     self.counts.other_kinds += 1;
                     Ok(())
@@ -288,7 +288,8 @@ impl ObjectReader {
         Ok(())
     }
 
-    /// The first record that is not as nearly all are, if there is one.
+    /// Index of the first record that needs a check: it has no bytes, or an invalid time or next
+    /// request.
     #[inline]
     fn odd(&self, mut records: impl Iterator<Item = OracleRecord>) -> Option<usize> {
         let (mut last, mut number) = (self.last, self.number.cast_signed());
@@ -301,7 +302,7 @@ impl ObjectReader {
         })
     }
 
-    /// The request of a record that is not as nearly all are; `None` if it is of no bytes.
+    /// The request of a record that needs a check; `None` if it has no bytes.
     fn rare(&mut self, record: OracleRecord) -> Result<Option<ObjectRequest>, EntryError> {
         let OracleRecord { time, object, size, next } = record;
         if size == 0 {
@@ -317,7 +318,7 @@ impl ObjectReader {
         Ok(Some(ObjectRequest { key: object, next: following(next), size, at, write: false }))
     }
 
-    /// Gets more bytes; false at the end, where no part of a record may be left.
+    /// Reads more bytes. Returns false at the end; a partial record there is an error.
     fn more(&mut self) -> Result<bool, FormatError> {
         if self.more_bytes()? {
             return Ok(true);
@@ -334,7 +335,7 @@ impl ObjectReader {
         Ok(false)
     }
 
-    /// Gets more bytes; false at the end.
+    /// Reads more bytes. Returns false at the end.
     fn more_bytes(&mut self) -> Result<bool, FormatError> {
         let place = match self.format {
             Format::OracleGeneral => FilePosition::Record(self.number, self.input.position()),
@@ -345,7 +346,7 @@ impl ObjectReader {
         more.map_err(|source| FormatError::Read { path: path.clone(), place, source })
     }
 
-    /// The line or record there, whose number counts from 1, cannot be taken.
+    /// Skips or reports a malformed line or record at `place`.
     #[cold]
     fn bad(&mut self, bad: EntryError, place: FilePosition) -> Result<(), FormatError> {
         if self.options.skip_bad {
@@ -360,22 +361,22 @@ impl ObjectReader {
         Err(FormatError::Bad { path: self.path.clone(), place, format: self.format, bad })
     }
 
-    /// What the trace is read as: its format, how that was chosen, its units.
+    /// How the trace is read: its format, how that was chosen, its units.
     pub fn note(&self) -> &InputNote {
         &self.note
     }
 
-    /// What it is read as.
+    /// The format that is read.
     pub fn format(&self) -> Format {
         self.format
     }
 
-    /// What was read so far, and what was left out.
+    /// Counters of the entries so far.
     pub fn counts(&self) -> ReadCounts {
         self.counts
     }
 
-    /// Whether its times are whole seconds, so that requests of a second have one time.
+    /// Whether times are in whole seconds, so that the requests of a second have the same time.
     pub fn whole_seconds(&self) -> bool {
         match &self.columns {
             Some(columns) => columns.whole_seconds(),
@@ -383,12 +384,12 @@ impl ObjectReader {
         }
     }
 
-    /// What was left out or changed so far, a line each.
+    /// What was left out or changed so far, one line each.
     pub fn notes(&self) -> Vec<String> {
         self.counts.notes(self.first_skipped(), false)
     }
 
-    /// What was wrong with the first of those skipped.
+    /// Error of the first skipped line or record.
     pub fn first_skipped(&self) -> Option<&str> {
         self.first_skipped.as_deref()
     }
@@ -411,7 +412,7 @@ fn seconds(time: u32) -> Ns {
     Ns(u64::from(time) * Ns::SECOND.0)
 }
 
-/// The number of the next request: -1 is [`NEVER`], too.
+/// The number of the next request. The values -1 and `i64::MAX` are [`NEVER`].
 #[inline]
 fn following(next: i64) -> u64 {
     if next == i64::MAX { NEVER } else { next.cast_unsigned() }
@@ -497,7 +498,7 @@ mod tests {
         assert!(error.unwrap_err().contains("holds no request: 2 are of no bytes"));
     }
 
-    /// The numbers of next requests count these records too.
+    /// The numbers of next requests include the records that are left out.
     #[test]
     fn requests_of_no_bytes_are_left_out_and_counted() {
         let mut records = vec![(1, 7, 0, -1); 3000];

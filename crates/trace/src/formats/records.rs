@@ -1,4 +1,4 @@
-//! Records of one size, little-endian: vscsi and oracleGeneral.
+//! Reads records of fixed size in little-endian byte order: vscsi and oracleGeneral.
 
 use super::collector::{RawRequest, RequestCollector};
 use super::error::EntryError;
@@ -25,14 +25,14 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes[at..at + N].try_into().expect("a slice of N bytes")
 }
 
-/// Version 1, 32 bytes: number, length, scatter-gather entries (u32 each), SCSI operation code,
-/// version (u16 each), block, microseconds (u64 each).
+/// Version 1 of vscsi, 32 bytes: number, length, scatter-gather entries (u32 each), SCSI operation
+/// code, version (u16 each), block, microseconds (u64 each).
 pub(super) struct Vscsi1(pub Ns);
-/// Version 2, 40 bytes: operation code, version (u16), number, length, entries (u32), block,
-/// microseconds, response time in microseconds (u64).
+/// Version 2 of vscsi, 40 bytes: operation code, version (u16 each), number, length, entries (u32
+/// each), block, microseconds, response time in microseconds (u64 each).
 pub(super) struct Vscsi2(pub Ns);
 
-/// SCSI operation codes (SPC-4, SBC-3) that move data.
+/// The operation of a SCSI operation code (SPC-4, SBC-3); `None` for codes that move no data.
 #[inline]
 fn scsi(code: u16) -> Option<BlockOp> {
     match code {
@@ -130,7 +130,7 @@ impl FixedRecordFormat for Vscsi2 {
     }
 }
 
-/// Which version the first records are of, if they all are: at least one, at most 64 are looked at.
+/// The version that all of the first 64 records have; `None` if there is no record, or they differ.
 pub(super) fn vscsi_version(head: &[u8]) -> Option<u8> {
     let all = |size, code_at, version: u16| {
         let mut records = head.chunks_exact(size).take(64).peekable();
@@ -144,14 +144,14 @@ pub(super) fn vscsi_version(head: &[u8]) -> Option<u8> {
     }
 }
 
-/// 24 bytes: seconds (u32), object (u64), bytes (u32), number of the object's next request or -1
-/// (i64). It does not tell reads from writes: all are taken as reads. Block traces have the block's
-/// number as object.
+/// A record has 24 bytes: seconds (u32), object (u64), bytes (u32), number of the object's next
+/// request or -1 (i64). The format has no operation, so all requests are reads. In a block trace
+/// the object is the number of the block.
 ///
-/// As `oracleGeneralBin.h` of libCacheSim has it.
+/// Source: `oracleGeneralBin.h` of libCacheSim.
 pub(super) struct OracleGeneral(pub Ns);
 
-/// Its fields.
+/// The fields of a record of oracleGeneral.
 #[derive(Clone, Copy)]
 pub(super) struct OracleRecord {
     pub time: u32,
@@ -161,7 +161,7 @@ pub(super) struct OracleRecord {
 }
 
 impl OracleRecord {
-    /// As the file has it.
+    /// The bytes of the record in a file.
     pub fn bytes(&self) -> [u8; OracleGeneral::SIZE] {
         let mut bytes = [0; OracleGeneral::SIZE];
         bytes[..4].copy_from_slice(&self.time.to_le_bytes());
@@ -210,8 +210,8 @@ impl FixedRecordFormat for OracleGeneral {
     }
 }
 
-/// Whether the first records make sense as oracleGeneral: times that do not go back, sizes of at
-/// most 1 GiB, and next requests that lie ahead. Requests of no bytes occur (a HEAD, an empty
+/// Whether the first records are plausible as oracleGeneral: times do not go backwards, sizes are
+/// at most 1 GiB, and next requests are later. Requests of zero bytes occur (a HEAD, an empty
 /// value).
 pub(super) fn is_oracle_general(head: &[u8]) -> bool {
     let mut last = 0;
@@ -224,6 +224,6 @@ pub(super) fn is_oracle_general(head: &[u8]) -> bool {
         }
         (last, count) = (time, count + 1);
     }
-    // One record says too little.
+    // A single record is not enough evidence.
     count >= 2
 }

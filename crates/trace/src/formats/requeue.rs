@@ -1,16 +1,15 @@
-//! Requests that the driver gave back and that are dispatched again.
+//! Tracks requests that a driver returned and that are dispatched again.
 //!
 //! The block layer traces a dispatch (D), a requeue (R) when the driver cannot take the request,
-//! and then another dispatch of the same request. blkparse counts dispatches less requeues
-//! (`__account_requeue` of blktrace 1.2), so the request is one request. Its first dispatch is the
-//! one that is handed out.
+//! and then another dispatch of the same request. blkparse counts dispatches minus requeues
+//! (`__account_requeue` of blktrace 1.2), so this is one request. Its first dispatch is returned.
 
 use crate::model::BlockOp;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// What a requeue and the dispatch after it have in common. The kernel merges nothing into a
-/// requeued request, so its range stays the same.
+/// The fields that a requeue and the following dispatch have in common. The kernel does not merge
+/// into a requeued request, so its range stays the same.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct DispatchKey {
     pub device: u32,
@@ -19,7 +18,7 @@ pub(super) struct DispatchKey {
     pub len: u64,
 }
 
-/// An event of a request's way to the device.
+/// An event on the way of a request to the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DispatchStep {
     Dispatch,
@@ -28,12 +27,12 @@ pub(super) enum DispatchStep {
     Failure,
 }
 
-/// Number of requests of each range that wait for their next dispatch.
+/// Number of requests of each range that wait for another dispatch.
 #[derive(Default)]
 pub(super) struct RequeueTracker(HashMap<DispatchKey, u32>);
 
 impl RequeueTracker {
-    /// Whether no request waits for its next dispatch.
+    /// Whether no request waits for another dispatch.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -1,4 +1,4 @@
-//! The two shapes of a trace file: lines of text, and records of one size.
+//! Reads the two kinds of trace files: lines of text, and records of fixed size.
 
 use super::collector::RequestCollector;
 use super::error::{EntryError, FilePosition, FormatError};
@@ -6,9 +6,9 @@ use super::input::Input;
 use super::{Format, SkippedEntries};
 use std::path::{Path, PathBuf};
 
-/// Something requests come from.
+/// A source of requests.
 pub(super) trait RequestSource: Send {
-    /// Reads on until some `want` requests are in `collector`, or the end; false at the end.
+    /// Reads until about `want` requests are in `collector`. Returns false at the end of the file.
     fn fill(
         &mut self,
         collector: &mut RequestCollector,
@@ -19,10 +19,10 @@ pub(super) trait RequestSource: Send {
 
 /// A format of lines.
 pub(super) trait LineFormat: Send {
-    /// Reads one line that is not blank, without its end.
+    /// Parses a line that is not blank, without its line end.
     fn line(&mut self, line: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError>;
 
-    /// Passes a blank line.
+    /// Called for a blank line.
     fn blank(&mut self) {}
 }
 
@@ -41,7 +41,7 @@ impl<L: LineFormat> TextSource<L> {
         Self { lines, input, path: path.to_owned(), format, number: 0, ended: false }
     }
 
-    /// One line; its number is `self.number`.
+    /// Parses one line, whose number is `self.number`.
     #[inline]
     fn line(
         &mut self,
@@ -61,7 +61,7 @@ impl<L: LineFormat> TextSource<L> {
     }
 }
 
-/// A line without blanks at its end, a carriage return being one.
+/// A line without trailing blanks and carriage returns.
 #[inline]
 pub(super) fn trimmed(mut line: &[u8]) -> &[u8] {
     while let [rest @ .., b' ' | b'\t' | b'\r'] = line {
@@ -89,7 +89,7 @@ impl<L: LineFormat> RequestSource for TextSource<L> {
                 source,
             })?;
             if !more {
-                // The last line may lack its end.
+                // The last line may lack its line end.
                 let len = self.input.bytes().len();
                 self.line(len, collector, skip)?;
                 self.input.advance(len);
@@ -100,15 +100,15 @@ impl<L: LineFormat> RequestSource for TextSource<L> {
     }
 }
 
-/// A format of records of one size.
+/// A format of records of fixed size.
 pub(super) trait FixedRecordFormat: Send {
     /// Bytes of a record.
     const SIZE: usize;
 
-    /// What is expected where fewer bytes are left.
+    /// Description of a record, for the error if the last one is truncated.
     const EXPECTED: &'static str;
 
-    /// Reads one record: `SIZE` bytes.
+    /// Parses one record of `SIZE` bytes.
     fn record(&mut self, bytes: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError>;
 }
 

@@ -1,7 +1,7 @@
-//! Block traces as files of other formats, and as our own.
+//! Writes block traces in other formats, and in our own.
 //!
-//! A file is written beside its place and renamed when it is whole; `.gz` and `.zst` at the end of
-//! its name compress it; `-` is standard output.
+//! A file has a temporary name until it is complete. The suffixes `.gz` and `.zst` select
+//! compression; `-` is standard output.
 
 use super::collector::TraceRequest;
 use super::error::FormatError;
@@ -18,9 +18,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 const BUFFER: usize = 1 << 18;
-/// Lines gathered before they are written.
+/// Bytes of text that are collected before they are written.
 const CHUNK: usize = 1 << 16;
-/// 1970 as Windows counts time: units of 100 ns since 1601.
+/// 1970 in Windows file time: units of 100 ns since 1601.
 const UNIX_AS_FILE_TIME: u64 = 116_444_736_000_000_000;
 
 /// Writes one trace.
@@ -29,12 +29,12 @@ pub(super) enum RequestWriter {
     File(Box<OutputFile>),
 }
 
-/// The file of a foreign format.
+/// A file in the format of another program.
 pub(super) struct OutputFile {
     format: Format,
     out: Compressor,
     path: PathBuf,
-    /// Where it lies until it is whole; removed when dropped before that.
+    /// Temporary name, removed when dropped before the file is complete.
     partial: Option<PathBuf>,
     chunk: Vec<u8>,
     /// The devices written so far (fio).
@@ -68,7 +68,7 @@ impl Compressor {
 }
 
 impl Format {
-    /// Whether [`convert`](super::convert) writes it.
+    /// Whether [`convert`](super::convert) can write this format.
     pub const fn is_written(self) -> bool {
         matches!(
             self,
@@ -83,7 +83,7 @@ impl Format {
         )
     }
 
-    /// The finest time it can tell.
+    /// Resolution of the times in this format.
     pub(super) const fn grain(self) -> Ns {
         match self {
             Self::Fio | Self::ALIBABA => Ns(1000),
@@ -93,7 +93,7 @@ impl Format {
         }
     }
 
-    /// Whether it has a word for `op`.
+    /// Whether the format can express `op`.
     pub(super) const fn has(self, op: BlockOp) -> bool {
         match self {
             Self::Gordon | Self::Fio => true,
@@ -123,7 +123,7 @@ impl RequestWriter {
         Ok(Self::Gordon { log: Box::new(log), imported, process })
     }
 
-    /// Writes a request that the format has a word for.
+    /// Writes a request, whose operation the format must be able to express.
     pub fn push(&mut self, io: &TraceRequest) -> Result<(), FormatError> {
         match self {
             Self::File(text) => text.push(io),
@@ -226,7 +226,7 @@ impl OutputFile {
         written.map_err(|source| FormatError::Write { path: self.path.clone(), source })
     }
 
-    /// Adds the line of a request.
+    /// Appends the line of a request.
     fn line(&mut self, io: &TraceRequest) {
         let (at, device, offset, len) = (io.at.0, io.device, io.offset.0, io.len.0);
         let (sector, sectors, read) = (offset / 512, len / 512, io.op == BlockOp::Read);
@@ -268,7 +268,7 @@ impl OutputFile {
             Format::ALIBABA => {
                 self.text(format_args!("{device},{letter},{offset},{len},{}\n", at / 1000));
             }
-            // MQSim's; others are refused when the writer is made.
+            // MQSim; other formats are rejected when the writer is created.
             _ => {
                 let kind = u8::from(read);
                 self.text(format_args!("{at} {device} {sector} {sectors} {kind}\n"));
@@ -307,7 +307,7 @@ impl Drop for OutputFile {
     }
 }
 
-/// The file that stands for a device.
+/// The file name that stands for a device.
 fn fio_name(device: u32) -> String {
     format!("/dev/gordon-{device}")
 }

@@ -1,9 +1,9 @@
-//! The descriptions that are built in.
+//! The built-in descriptions.
 
 use super::{DelimitedFormat, DescriptionFile, DetectMode, PlausibleLimits};
 use std::sync::{Arc, LazyLock};
 
-/// A format with a description of its own, by its place among them.
+/// A format with a built-in description, as an index into the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DescribedFormat(u8);
 
@@ -54,12 +54,12 @@ static BUILT_IN: LazyLock<Vec<BuiltInFormat>> = LazyLock::new(|| {
 });
 
 impl DescribedFormat {
-    /// All of them.
+    /// All built-in descriptions.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..).take(BUILT_IN.len()).map(Self)
     }
 
-    /// The one of this name.
+    /// The format with this name, which must exist.
     pub(in crate::formats) const fn named(name: &str) -> Self {
         let mut place = 0;
         while place < NAMES.len() {
@@ -80,12 +80,12 @@ impl DescribedFormat {
         &BUILT_IN[usize::from(self.0)].delimited
     }
 
-    /// Its name.
+    /// The name of the format.
     pub fn name(self) -> &'static str {
         &self.file().name
     }
 
-    /// What it is, in a line.
+    /// A description in one line.
     pub fn about(self) -> &'static str {
         &self.file().about
     }
@@ -95,17 +95,18 @@ impl DescribedFormat {
         &self.file().source
     }
 
-    /// What its description is tested on.
+    /// What the description has been tested with.
     pub fn tested_on(self) -> &'static str {
         &self.file().tested_on
     }
 
-    /// Whether its reader has met a whole real file, or bytes of the format's own tool.
+    /// Whether the reader has been tested with a real file, or with output of the format's own
+    /// tool.
     pub(in crate::formats) fn is_proven(self) -> bool {
         self.file().proven
     }
 
-    /// Whether its times have decimals, which tells it from formats of whole numbers.
+    /// Whether times have decimals, which distinguishes the format from those of whole numbers.
     pub(in crate::formats) fn has_decimals(self) -> bool {
         self.file().decimal_times
     }

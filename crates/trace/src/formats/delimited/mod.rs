@@ -1,8 +1,8 @@
-//! Text whose lines are columns, described by data: which column holds what, in which unit, how
-//! columns are separated, what the words of the operation mean.
+//! Text with columns, described by data: the content and the unit of each column, the separator,
+//! and the meaning of the words for operations.
 //!
-//! A description is one of the files in `crates/trace/formats`, which are built in, or comes from a
-//! user ([`ColumnMap::parse`]). One reader serves both, blocks and objects alike.
+//! A description is one of the built-in files in `crates/trace/formats`, or comes from a user
+//! ([`ColumnMap::parse`]). The same reader serves both, for blocks and for objects.
 
 mod built_in;
 mod read;
@@ -19,7 +19,7 @@ use serde::Deserialize;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a column holds.
+/// Content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ColumnRole {
     Time,
@@ -29,7 +29,7 @@ pub(super) enum ColumnRole {
     Key,
     Device,
     Latency,
-    /// How many requests the row stands for.
+    /// Number of requests that the row stands for.
     Repeat,
 }
 
@@ -60,29 +60,29 @@ impl ColumnRole {
     }
 }
 
-/// Where a column is.
+/// Reference to a column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ColumnRef {
-    /// Counted from 0.
+    /// By number, from 0.
     Number(usize),
     /// By its name in the header.
     Name(String),
 }
 
-/// One column that is read.
+/// A column that is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MappedColumn {
     role: ColumnRole,
-    /// Several are added up (size), or identify together (key, device); of each, the first name
-    /// that the header has.
+    /// The parts of the value, which are added (size) or identify together (key, device). A part
+    /// lists alternative names, of which the first one in the header is used.
     parts: Vec<Vec<ColumnRef>>,
-    /// Nanoseconds of a time, bytes of an offset or a size.
+    /// Nanoseconds for a time, bytes for an offset or a size.
     unit: u64,
-    /// The header may lack it.
+    /// Whether the header may lack the column.
     optional: bool,
 }
 
-/// The columns of a text format.
+/// The columns that are read, and the content of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnMap {
     columns: Vec<MappedColumn>,
@@ -90,14 +90,15 @@ pub struct ColumnMap {
 }
 
 impl ColumnMap {
-    /// Parses `NAME=COLUMN[:UNIT],...`: NAME is time, op, offset or lba, size, key, device, latency
-    /// or repeat; COLUMN a number from 1 or a name in the header; UNIT s, ms, us, ns of a time, B,
-    /// 512B, 4KiB of an offset or a size. Without a unit a time is in seconds, an lba in blocks of
-    /// 512 bytes, an offset or a size in bytes. `3+4` adds up sizes, or joins the parts of a key or
-    /// a device; `a|b` is the first of the names that the header has; `a?` may be absent.
+    /// Parses `NAME=COLUMN[:UNIT],...`. NAME is time, op, offset or lba, size, key, device, latency
+    /// or repeat. COLUMN is a number from 1, or a name in the header. UNIT is s, ms, us or ns for a
+    /// time, and B, 512B or 4KiB for an offset or a size. Without a unit, a time is in seconds, an
+    /// lba in blocks of 512 bytes, and an offset or a size in bytes. `3+4` adds sizes, or joins the
+    /// parts of a key or a device. `a|b` is the first of the names that the header has. `a?` may be
+    /// missing.
     ///
     /// # Errors
-    /// Where the text is not of this form, or names neither an offset nor a key.
+    /// When the text does not have this form, or names neither an offset nor a key.
     pub fn parse(text: &str) -> Result<Self, FormatError> {
         let wrong = |why: String| {
             let example = "time=1:s,op=2,lba=3:4KiB,size=4:B";
@@ -117,8 +118,8 @@ impl ColumnMap {
             if columns.iter().any(|column| column.role == role) {
                 return Err(wrong(format!("{} is named twice", role.name())));
             }
-            // A name may hold a colon: what follows the last one is a unit only where it reads as
-            // one.
+            // A name may contain a colon, so the text after the last one is a unit only if it can
+            // be parsed as one.
             let (place, unit) = match place.rsplit_once(':') {
                 Some((place, unit)) => match unit_of(role, unit.trim()) {
                     Some(unit) => (place.trim(), unit),
@@ -197,12 +198,12 @@ impl ColumnMap {
         self.columns.iter().find(|column| column.role == role)
     }
 
-    /// The unit of the column of `role`, if there is one.
+    /// The unit of the column of `role`, if any.
     pub(super) fn unit(&self, role: ColumnRole) -> Option<u64> {
         self.find(role).map(|column| column.unit)
     }
 
-    /// The unit of the sizes: that of the addresses where there is no column of sizes.
+    /// The unit of sizes; that of addresses if there is no column of sizes.
     pub(super) fn size_unit(&self) -> Option<u64> {
         self.unit(ColumnRole::Size).or(self.unit(ColumnRole::Offset))
     }
@@ -213,7 +214,7 @@ impl ColumnMap {
         key.is_some_and(|parts| parts.iter().flatten().any(|at| *at == ColumnRef::Number(0)))
     }
 
-    /// Columns that a line has at least.
+    /// The minimum number of columns of a line.
     fn least(&self) -> usize {
         let columns = self.columns.iter().filter(|column| !column.optional);
         let least = columns.flat_map(|column| &column.parts).map(|part| match part.first() {
@@ -225,13 +226,13 @@ impl ColumnMap {
         last.max(named)
     }
 
-    /// Whether a header is needed to find the columns.
+    /// Whether the header is needed to find the columns.
     fn by_name(&self) -> bool {
         let mut parts = self.columns.iter().flat_map(|c| c.parts.iter().flatten());
         parts.any(|at| matches!(at, ColumnRef::Name(_)))
     }
 
-    /// Whether these are requests for objects.
+    /// Whether the requests are for objects.
     pub(super) fn is_objects(&self) -> bool {
         self.find(ColumnRole::Key).is_some()
     }
@@ -255,7 +256,7 @@ fn at(text: &str) -> Option<ColumnRef> {
     Some(ColumnRef::Name(text.to_owned()))
 }
 
-/// `4KiB` of a size, `ms` or `100ns` of a time.
+/// Parses `4KiB` for a size, `ms` or `100ns` for a time.
 fn unit_of(role: ColumnRole, text: &str) -> Option<u64> {
     match role {
         ColumnRole::Time | ColumnRole::Latency => {
@@ -272,12 +273,12 @@ fn unit_of(role: ColumnRole, text: &str) -> Option<u64> {
     }
 }
 
-/// What stands between two columns.
+/// Separator of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// A comma.
     Comma,
-    /// Blanks or tabs, any number of them.
+    /// Any number of blanks or tabs.
     Blank,
     /// One tab.
     Tab,
@@ -304,8 +305,8 @@ impl FromStr for Separator {
 }
 
 impl Separator {
-    /// The one that a first line has: the first of comma, tab, semicolon, bar and blanks that makes
-    /// as many columns of it as are needed, else the first that it has.
+    /// Chooses the separator from the first line: the first of comma, tab, semicolon, bar and
+    /// blanks that gives enough columns, otherwise the first that occurs.
     fn of(line: &[u8], columns: usize) -> Self {
         let marks =
             [(b',', Self::Comma), (b'\t', Self::Tab), (b';', Self::Semicolon), (b'|', Self::Bar)];
@@ -317,11 +318,11 @@ impl Separator {
     }
 }
 
-/// What a word of the operation means.
+/// Meaning of a word for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpMeaning {
     Op(BlockOp),
-    /// It moves no data: counted, and left out.
+    /// The operation moves no data. It is counted and left out.
     Other,
 }
 
@@ -329,7 +330,7 @@ const READ: OpMeaning = OpMeaning::Op(BlockOp::Read);
 const WRITE: OpMeaning = OpMeaning::Op(BlockOp::Write);
 const DISCARD: OpMeaning = OpMeaning::Op(BlockOp::Discard);
 
-/// Words in any case that mean the same in nearly every trace.
+/// Words that mean the same in nearly every trace, in upper or lower case.
 const WORDS: [(&str, OpMeaning); 23] = [
     ("R", READ),
     ("W", WRITE),
@@ -356,12 +357,12 @@ const WORDS: [(&str, OpMeaning); 23] = [
     ("head", OpMeaning::Other),
 ];
 
-/// Numbers: what MIDAS, Tencent and most others mean by them. MQSim and DiskSim mean the opposite,
-/// so the input's description says which is used.
+/// Meaning of numbers in MIDAS, Tencent and most others. MQSim and DiskSim mean the opposite, so
+/// the description of the input states which is used.
 const NUMBERS: [(&str, OpMeaning); 3] = [("0", READ), ("1", WRITE), ("3", DISCARD)];
 
-/// What the letters mean that blkparse prints as RWBS (`%d` of its `-f`): a flush before, the
-/// operation, and marks in the order of the kernel's `blk_fill_rwbs`.
+/// Meaning of the letters that blkparse prints for RWBS (`%d` of its `-f`): an optional flush, the
+/// operation, and flags in the order of the kernel's `blk_fill_rwbs`.
 fn of_rwbs(word: &[u8]) -> Option<OpMeaning> {
     let rest = word.strip_prefix(b"F").unwrap_or(word);
     let (_, mut rest) = rest.split_first().filter(|(op, _)| b"RWDFN".contains(op))?;
@@ -372,54 +373,55 @@ fn of_rwbs(word: &[u8]) -> Option<OpMeaning> {
     known.then(|| blkparse::op(word).map_or(OpMeaning::Other, OpMeaning::Op))
 }
 
-/// A text format whose lines are columns.
+/// A text format with columns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DelimitedFormat {
-    /// Its columns.
+    /// The columns that are read.
     pub columns: ColumnMap,
-    /// What is between them; without it the first line tells.
+    /// The separator; `None` to choose it from the first line.
     pub separator: Option<Separator>,
-    /// Lines to pass over at the start.
+    /// Number of lines to skip at the start.
     pub skip_lines: u64,
-    /// Lines that start with it are comments.
+    /// Prefix of comments.
     pub comment: Option<String>,
-    /// Columns that each line has: at least, at most.
+    /// Minimum and maximum number of columns of a line.
     pub(super) widths: Option<(usize, usize)>,
-    /// The name of the one column of the header whose values may hold blanks.
+    /// The one column of the header whose values may contain blanks.
     pub(super) ragged: Option<String>,
-    /// A time is that of the completion: the latency is subtracted.
+    /// Times are those of completion, and the latency is subtracted.
     pub(super) completed: bool,
-    /// Times have no decimals in the format's own unit.
+    /// Times have no decimals in the unit of the format.
     pub(super) whole_times: bool,
-    /// How addresses and sizes are written.
+    /// Notation of addresses and sizes.
     pub(super) notation: Notation,
-    /// Devices have numbers, never names.
+    /// Devices are numbers, never names.
     pub(super) numbered_devices: bool,
-    /// The operation is a hexadecimal number of flags, of which this one marks a read.
+    /// The operation is a hexadecimal number of flags; this flag marks a read.
     pub(super) read_flag: Option<u32>,
-    /// The words of the operation, and what each means.
+    /// The words for operations, with their meanings.
     pub(super) words: Vec<(String, OpMeaning)>,
-    /// Letters as blkparse prints them are words of the operation, too.
+    /// Letters in the notation of blkparse are accepted for operations as well.
     pub(super) takes_rwbs: bool,
 }
 
-/// The words of the operation in a user's description.
+/// The words for operations in a user's description.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpWords {
-    /// Reads.
+    /// Words for reads.
     pub reads: Vec<String>,
-    /// Writes.
+    /// Words for writes.
     pub writes: Vec<String>,
-    /// Discards.
+    /// Words for discards.
     pub trims: Vec<String>,
 }
 
 impl DelimitedFormat {
-    /// A user's own: `columns` as [`ColumnMap::parse`] takes them. Words of the operation that the
-    /// user names replace the known ones of their kind, and all numbers; comments start with `#`.
+    /// A user's description, with `columns` as in [`ColumnMap::parse`]. Words for operations that
+    /// the user names replace the built-in words of the same operation, and all numbers. Comments
+    /// start with `#`.
     ///
     /// # Errors
-    /// Where the columns are malformed, or a word means two things.
+    /// When the columns are malformed, or a word has two meanings.
     pub fn own(
         columns: &str,
         separator: Option<Separator>,
@@ -472,7 +474,7 @@ impl DelimitedFormat {
         })
     }
 
-    /// What a word of the operation means.
+    /// The meaning of a word for an operation.
     #[inline]
     fn meaning(&self, word: &[u8]) -> Option<OpMeaning> {
         let found =
@@ -484,7 +486,7 @@ impl DelimitedFormat {
         }
     }
 
-    /// Its words for numbers, as the description of the input shows them.
+    /// The numeric words for operations with their meanings, for the description of the input.
     pub(super) fn numbers(&self) -> Option<String> {
         self.columns.find(ColumnRole::Op)?;
         let shown = self.words.iter().filter(|(word, _)| word.parse::<u64>().is_ok());
@@ -498,7 +500,7 @@ impl DelimitedFormat {
     }
 }
 
-/// A description as its file has it.
+/// The content of a description file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DescriptionFile {
@@ -532,33 +534,34 @@ struct DescriptionFile {
     detect: DetectMode,
     #[serde(default)]
     plausible: PlausibleLimits,
-    /// Its reader has met a whole real file, or bytes of the format's own tool.
+    /// Whether the reader has been tested with a real file, or with output of the format's own
+    /// tool.
     #[serde(default)]
     proven: bool,
 }
 
-/// Beyond what the values of a trace are implausible.
+/// Limits beyond which the values of a trace are implausible.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::formats) struct PlausibleLimits {
-    /// Devices, where there are fewer than twice as many requests.
+    /// Number of devices, if there are fewer than twice as many requests.
     pub devices: Option<usize>,
-    /// The mean interval of requests.
+    /// Minimum of the mean interval between requests.
     pub least_interval: Option<Ns>,
 }
 
-/// How far the content of a file says that it is of a format.
+/// How strongly the content of a file indicates the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(in crate::formats) enum DetectMode {
-    /// Its words or its header are its own.
+    /// The words or the header are unique to the format.
     #[default]
     Distinct,
-    /// It is numbers alone, which fit other formats too: chosen only where nothing else fits.
+    /// Only numbers, which fit other formats as well. Chosen only if nothing else fits.
     Numbers,
-    /// The same, but its names may be text.
+    /// Like [`Numbers`](Self::Numbers), but names may be text.
     Generic,
-    /// Chosen by name only; listed as a candidate.
+    /// Never detected, but listed as a candidate.
     Never,
 }
 
@@ -585,7 +588,7 @@ impl DescriptionFile {
             ragged: self.ragged.clone(),
             completed: self.completed,
             whole_times: self.whole_times,
-            // What fits any number fits too many formats.
+            // Accepting any notation would make the format fit too many files.
             notation: Notation::Decimal,
             numbered_devices: self.numbered_devices,
             read_flag: self.read_flag,

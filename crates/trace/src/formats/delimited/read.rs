@@ -1,4 +1,4 @@
-//! The reader of text whose lines are columns.
+//! Reads text with columns.
 
 use super::super::clf::hash_name;
 use super::super::collector::{RawRequest, RequestCollector};
@@ -11,10 +11,11 @@ use gordon_units::{Bytes, Ns};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Requests that a row stands for, at most: they are in memory together.
+/// Maximum number of requests that a row may stand for, because they are in memory at the same
+/// time.
 const MOST_REPEATS: u64 = 1 << 20;
 
-/// What a line holds.
+/// The values of a line.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Row {
     pub time: u64,
@@ -24,9 +25,9 @@ pub(in crate::formats) struct Row {
     pub key: u64,
     pub device: u32,
     pub latency: Option<Ns>,
-    /// Parts of its key that are text, and were hashed.
+    /// Number of parts of the key that are text and were hashed.
     pub hashed: u64,
-    /// Requests that it stands for.
+    /// Number of requests that the row stands for.
     pub repeat: u64,
 }
 
@@ -47,7 +48,7 @@ impl Default for Row {
 }
 
 impl Row {
-    /// Its requests for blocks.
+    /// Passes the requests of the row to the collector.
     #[inline]
     pub fn hand_out(&self, collector: &mut RequestCollector) -> Result<(), EntryError> {
         let Self { time, op, mut offset, size: mut len, device, latency, repeat, .. } = *self;
@@ -70,55 +71,55 @@ impl Row {
     }
 }
 
-/// How the value of a column is read.
+/// How to read the value of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueKind {
-    /// A time, with or without decimals.
+    /// A time that may have decimals.
     Time,
     WholeTime,
     Latency,
     WholeLatency,
-    /// A word that names the operation.
+    /// A word for the operation.
     Word,
-    /// Hexadecimal flags: a read where this bit is set, else a write.
+    /// Hexadecimal flags: a read if this bit is set, otherwise a write.
     Flags(u32),
     Offset,
     Size,
     Repeat,
     Key,
-    /// A key that is made of several columns.
+    /// Part of a key that consists of several columns.
     KeyPart,
-    /// A number, or a name.
+    /// A number or a name.
     Device,
     DeviceNumber,
-    /// Of the two numbers of a device in Linux, the major one comes first.
+    /// The major or the minor device number; the major one comes first.
     DevicePart,
 }
 
-/// One column to read: the next after those before it.
+/// The reading of one column. Steps are sorted by column.
 #[derive(Clone, Copy, Debug)]
 struct ColumnStep {
     at: usize,
     value: ValueKind,
     unit: u64,
-    /// After the column that may hold blanks.
+    /// Whether the column is to the right of the one that may contain blanks.
     shifted: bool,
 }
 
-/// The numbers of devices.
+/// How devices are numbered.
 #[derive(Debug, Default)]
 enum DeviceNumbers {
-    /// No row was read.
+    /// No row has been read.
     #[default]
     Unknown,
-    /// Those in the trace.
+    /// By the numbers in the trace.
     Numbers,
-    /// Names, by the order in which they come.
+    /// Names, numbered in order of appearance.
     Names(HashMap<Vec<u8>, u32>),
 }
 
 impl DeviceNumbers {
-    /// The number of a device. The first one decides whether devices have numbers or names.
+    /// The number of a device. The first device decides whether devices are numbers or names.
     #[inline]
     fn number_of(&mut self, word: &[u8]) -> Result<u32, EntryError> {
         let number = number(word).and_then(|number| u32::try_from(number).ok());
@@ -144,33 +145,33 @@ impl DeviceNumbers {
     }
 }
 
-/// Reads lines as a [`DelimitedFormat`] describes them.
+/// Parser of lines that a [`DelimitedFormat`] describes.
 pub(in crate::formats) struct DelimitedLines {
     about: Arc<DelimitedFormat>,
     time_unit: Option<Ns>,
     steps: Vec<ColumnStep>,
-    /// Columns of the header, where one column may hold blanks.
+    /// Number of columns in the header, if one column may contain blanks, otherwise 0.
     header: usize,
     separator: Separator,
     skip: u64,
-    /// The columns are found, and the header is passed.
+    /// Whether the columns are known and the header has been skipped.
     started: bool,
-    /// A line that starts so is a comment; none once rows have come that may start so themselves.
+    /// Prefix of comments; `None` if rows may start with it.
     comment: Option<Box<[u8]>>,
-    /// What the words of the operation of one byte mean.
+    /// Meanings of the operation words that have one letter.
     letters: Box<[Option<OpMeaning>; 256]>,
     devices: DeviceNumbers,
     whole_times: bool,
 }
 
 impl DelimitedLines {
-    /// A reader; times with decimals are of another format where the description has none, unless
-    /// the user names their unit.
+    /// Creates a parser. If the format has no decimals in times, they are an error unless the user
+    /// names the unit.
     pub fn new(about: &Arc<DelimitedFormat>, time_unit: Option<Ns>) -> Self {
         Self::with_decimals(about, time_unit, time_unit.is_some())
     }
 
-    /// The same where `decimals` are allowed, or not.
+    /// Creates a parser that accepts or rejects `decimals` in times.
     pub fn with_decimals(
         about: &Arc<DelimitedFormat>,
         time_unit: Option<Ns>,
@@ -192,12 +193,12 @@ impl DelimitedLines {
         }
     }
 
-    /// Whether times have no decimals, and are in seconds.
+    /// Whether times are whole seconds.
     pub fn whole_seconds(&self) -> bool {
         self.whole_times && self.about.columns.unit(ColumnRole::Time) == Some(Ns::SECOND.0)
     }
 
-    /// Whether there is a column of times, as far as it is known.
+    /// Whether there is a column of times. Without a header so far, the description decides.
     pub fn has_times(&self) -> bool {
         let is_time =
             |step: &ColumnStep| matches!(step.value, ValueKind::Time | ValueKind::WholeTime);
@@ -205,12 +206,12 @@ impl DelimitedLines {
         found || (!self.started && self.about.columns.unit(ColumnRole::Time).is_some())
     }
 
-    /// Passes a blank line, which counts among those to skip.
+    /// Skips a blank line, which counts among the lines to skip.
     pub fn pass(&mut self) {
         self.skip = self.skip.saturating_sub(1);
     }
 
-    /// Reads a line; nothing where it is a comment, a header, or an operation that moves no data.
+    /// Parses a line.
     #[inline]
     pub fn row(&mut self, line: &[u8]) -> Result<ParsedLine, EntryError> {
         if !self.started {
@@ -236,11 +237,11 @@ impl DelimitedLines {
         }
     }
 
-    /// Looks at a line before the first row: whether it is a comment or the header.
+    /// Examines a line before the first row. Returns whether it is a comment or the header.
     #[cold]
     fn start(&mut self, line: &[u8]) -> Result<bool, EntryError> {
         let about = Arc::clone(&self.about);
-        // Where rows start with names, a comment has a blank after its sign.
+        // If rows start with names, a comment has a blank after its prefix.
         let is_comment = |sign: &&str| {
             let rest = line.strip_prefix(sign.as_bytes());
             rest.is_some_and(|rest| match rest.first() {
@@ -259,7 +260,7 @@ impl DelimitedLines {
         let words = self.separator.split(bare);
         let found = self.find(&words);
         match found {
-            // A comment may be the header.
+            // A comment can be the header.
             Err(_) if comment.is_some() => return Ok(true),
             Err(bad) => return Err(bad),
             Ok(()) => {}
@@ -267,7 +268,7 @@ impl DelimitedLines {
         self.started = true;
         let is_key = |step: &ColumnStep| matches!(step.value, ValueKind::Key | ValueKind::KeyPart);
         if self.steps.iter().any(|step| step.at == 0 && is_key(step)) {
-            // The rows start with names, which may be anything.
+            // Rows start with names, which may start with the prefix of comments.
             self.comment = None;
         }
         if by_name {
@@ -276,7 +277,7 @@ impl DelimitedLines {
         Ok(self.is_header(&words))
     }
 
-    /// Whether the first line names the columns: it has no number where each row has one, and no
+    /// Whether the first line is a header: it has no number in the columns of numbers, and no
     /// operation.
     fn is_header(&self, words: &[&[u8]]) -> bool {
         let word = |step: &ColumnStep| words.get(step.at).copied().unwrap_or_default();
@@ -289,7 +290,7 @@ impl DelimitedLines {
             && !ops.any(|step| self.about.meaning(word(step)).is_some())
     }
 
-    /// Finds the columns, by the names in the header where they have some.
+    /// Finds the columns, if necessary by their names in the header.
     fn find(&mut self, header: &[&[u8]]) -> Result<(), EntryError> {
         let bare =
             |word: &[u8]| String::from_utf8_lossy(word).trim().trim_matches('"').to_lowercase();
@@ -314,8 +315,7 @@ impl DelimitedLines {
                         format!("a column named {}", names_of(part)),
                     ));
                 };
-                // Times of requests are in the unit of the time stamps, unless the description has
-                // another.
+                // A user's unit applies to time stamps, and to latencies in the same unit.
                 let is_time = matches!(column.role, ColumnRole::Time | ColumnRole::Latency)
                     && Some(column.unit) == self.about.columns.unit(ColumnRole::Time);
                 let unit = match self.time_unit {
@@ -333,7 +333,7 @@ impl DelimitedLines {
         Ok(())
     }
 
-    /// How a column of `role` is read.
+    /// How to read a column of `role`.
     fn value(&self, role: ColumnRole, joined: bool) -> ValueKind {
         match role {
             ColumnRole::Time if self.whole_times => ValueKind::WholeTime,
@@ -354,7 +354,7 @@ impl DelimitedLines {
 
     #[inline]
     fn columns<const SEP: u8>(&mut self, line: &[u8]) -> Result<ParsedLine, EntryError> {
-        // Columns more than the header has: blanks within one of them.
+        // Columns beyond those of the header come from blanks within one value.
         let shift = match self.header {
             0 => 0,
             header => self.separator.split(line).len().saturating_sub(header),
@@ -383,8 +383,8 @@ impl DelimitedLines {
         Ok(ParsedLine::Row(row))
     }
 
-    /// Reads the values of a line; false where its operation moves no data. Counts the columns that
-    /// it passes in `next`.
+    /// Reads the values of a line. Returns false if its operation moves no data. `next` counts the
+    /// columns read.
     #[inline]
     fn values<const SEP: u8>(
         &mut self,
@@ -418,7 +418,7 @@ impl DelimitedLines {
                     };
                     match meaning {
                         Some(OpMeaning::Op(op)) => row.op = op,
-                        // Such a row may lack the columns that follow.
+                        // Such a row may lack the following columns.
                         Some(OpMeaning::Other) => return Ok(false),
                         None => return Err(unknown_op(&self.about, word)),
                     }
@@ -458,7 +458,7 @@ impl DelimitedLines {
                 ValueKind::DevicePart => row.device = row.device << 20 | fields.small("device")?,
             }
         }
-        // Without a column of sizes each request is one block.
+        // Without a column of sizes, a request is one block.
         row.size = match size {
             Some(size) => size,
             None => self.about.columns.unit(ColumnRole::Offset).unwrap_or(1),
@@ -468,7 +468,7 @@ impl DelimitedLines {
 }
 
 impl ColumnStep {
-    /// Whether its values are numbers in every row, so that a first line without any is a header.
+    /// Whether the values are always numbers, so that a first line without numbers is a header.
     fn is_number(&self) -> bool {
         match self.value {
             ValueKind::Time
@@ -487,7 +487,7 @@ impl ColumnStep {
 }
 
 impl Separator {
-    /// The columns of a line.
+    /// Splits a line into columns.
     pub(super) fn split(self, line: &[u8]) -> Vec<&[u8]> {
         fn all<const SEP: u8>(line: &[u8]) -> Vec<&[u8]> {
             let mut fields = Fields::<SEP>::new(line);
@@ -508,7 +508,7 @@ impl Separator {
 }
 
 impl DelimitedFormat {
-    /// The word of a line in the column of `role`, if that has a number.
+    /// The word of a line in the column of `role`, if the column is given by its number.
     pub(in crate::formats) fn word<'a>(
         &self,
         role: ColumnRole,
@@ -523,7 +523,7 @@ impl DelimitedFormat {
     }
 }
 
-/// What a line is.
+/// A parsed line.
 pub(in crate::formats) enum ParsedLine {
     Row(Row),
     /// A comment or the header.
@@ -532,7 +532,7 @@ pub(in crate::formats) enum ParsedLine {
     Other,
 }
 
-/// A whole number as it is written: without leading zeros, so that 7 and 007 remain two names.
+/// Parses a whole number without leading zeros, so that 7 and 007 remain different names.
 #[inline]
 fn number(word: &[u8]) -> Option<u64> {
     let plain = match word {
@@ -569,7 +569,7 @@ fn in_ns(units: u64, unit: u64) -> Result<u64, EntryError> {
     units.checked_mul(unit).ok_or_else(late)
 }
 
-/// The time that a request took, which some rows do not have.
+/// Parses the latency of a request, which some rows do not have.
 fn latency<const SEP: u8>(word: &[u8], unit: u64, needed: bool) -> Result<Option<Ns>, EntryError> {
     if !needed && (word.is_empty() || word == b"-") {
         return Ok(None);
@@ -626,7 +626,7 @@ fn wrong_width(found: usize, least: usize, most: usize) -> EntryError {
 fn unknown_op(about: &DelimitedFormat, word: &[u8]) -> EntryError {
     const SHOWN: usize = 8;
     let shown = about.words.iter().take(SHOWN).map(|(word, meaning)| match meaning {
-        // Numbers mean different things in different formats.
+        // Numbers have different meanings in different formats, so the meaning is shown.
         OpMeaning::Op(op) if word.parse::<u64>().is_ok() => format!("{word} ({})", op.name()),
         _ => word.clone(),
     });
