@@ -149,11 +149,11 @@ impl CommandGroup {
     pub(crate) fn create(hierarchies: &Hierarchies) -> (Self, Vec<String>) {
         let name = OwnerTag::current().to_string();
         let mut group = Self::default();
-        let mut whys = Vec::new();
+        let mut reasons = Vec::new();
         let mut make = |parents: Vec<PathBuf>, kind: &str| match GroupDir::create(&parents, &name) {
             Ok(dir) => Some(dir),
             Err(e) => {
-                whys.push(format!("no control group ({kind}): {e}"));
+                reasons.push(format!("no control group ({kind}): {e}"));
                 None
             }
         };
@@ -167,9 +167,9 @@ impl CommandGroup {
             group.memory = make(h.parents(), "memory");
         }
         if hierarchies == &Hierarchies::default() {
-            whys.push("no control groups are mounted".to_owned());
+            reasons.push("no control groups are mounted".to_owned());
         }
-        (group, whys)
+        (group, reasons)
     }
 
     fn all(&self) -> impl Iterator<Item = &GroupDir> {
@@ -337,8 +337,8 @@ mod tests {
     #[test]
     fn nothing_mounted() {
         let dir = tree(&[]);
-        let (group, whys) = CommandGroup::create(&Hierarchies::find(dir.path()));
+        let (group, reasons) = CommandGroup::create(&Hierarchies::find(dir.path()));
         assert!(group.is_empty() && group.members().is_none());
-        assert_eq!(whys, ["no control groups are mounted"]);
+        assert_eq!(reasons, ["no control groups are mounted"]);
     }
 }

@@ -17,7 +17,7 @@ use std::process::Child;
 /// The command, before and after its start.
 pub(crate) struct TracedCommand {
     group: Option<CommandGroup>,
-    others: BTreeSet<u32>,
+    earlier_children: BTreeSet<u32>,
     running: Option<RunningCommand>,
     limited: bool,
     /// Whether a process with unreadable I/O counters has been reported.
@@ -56,18 +56,22 @@ const COMMAND: &str = "control group of the command";
 
 impl TracedCommand {
     /// Creates the control group of the command, and describes the command's columns.
-    pub(crate) fn prepare(root: &Path, notes: &mut ProblemLog<'_>, columns: &mut Columns) -> Self {
-        let (group, whys) = CommandGroup::create(&Hierarchies::find(root));
+    pub(crate) fn prepare(
+        root: &Path,
+        problems: &mut ProblemLog<'_>,
+        columns: &mut Columns,
+    ) -> Self {
+        let (group, reasons) = CommandGroup::create(&Hierarchies::find(root));
         let group = (!group.is_empty()).then_some(group);
         if group.as_ref().is_none_or(|g| g.cpu().is_none()) {
-            notes.unavailable(
+            problems.unavailable(
                 COMMAND,
-                &format!("{}; its processes are read one by one", whys.join("; ")),
+                &format!("{}; its processes are read one by one", reasons.join("; ")),
             );
         }
         let command = Self {
             group,
-            others: BTreeSet::new(),
+            earlier_children: BTreeSet::new(),
             running: None,
             limited: false,
             reported_hidden: false,
@@ -113,7 +117,7 @@ impl TracedCommand {
     /// Starts the command with the standard input and output of this process.
     pub(crate) fn start(&mut self, argv: &[OsString]) -> Result<(), CaptureError> {
         let name = argv[0].to_string_lossy().into_owned();
-        self.others = ProcessTree::others();
+        self.earlier_children = ProcessTree::earlier_children();
         let mut command = std::process::Command::new(&argv[0]);
         let mut child = command.args(&argv[1..]).spawn().map_err(|source| match source.kind() {
             ErrorKind::NotFound => CaptureError::CommandNotFound(name.clone()),
@@ -128,22 +132,22 @@ impl TracedCommand {
             let what = "watching the command (Linux 5.3 or later is needed)".to_owned();
             CaptureError::System { what, source: e.into() }
         })?;
-        let tree = ProcessTree::new(child.id(), std::mem::take(&mut self.others));
+        let tree = ProcessTree::new(child.id(), std::mem::take(&mut self.earlier_children));
         self.running = Some(RunningCommand { child, pidfd, tree });
         Ok(())
     }
 
     /// Moves the command into its control group. Until then it runs outside for some tens of
     /// microseconds.
-    pub(crate) fn enter_group(&mut self, notes: &mut ProblemLog<'_>, columns: &mut Columns) {
+    pub(crate) fn enter_group(&mut self, problems: &mut ProblemLog<'_>, columns: &mut Columns) {
         let Some(group) = &self.group else { return };
         let Err(error) = self.running().tree.enter(group) else { return };
         self.group = None;
         self.describe(columns);
         let why = format!("it may not be moved: {error}; its processes are read one by one");
-        notes.unavailable(COMMAND, &why);
+        problems.unavailable(COMMAND, &why);
         if std::mem::take(&mut self.limited) {
-            notes.unavailable("memory limit", "the command is not in its control group");
+            problems.unavailable("memory limit", "the command is not in its control group");
         }
     }
 
@@ -166,14 +170,14 @@ impl TracedCommand {
     }
 
     /// Reads the totals of the command. Instructions and cache misses stay zero.
-    pub(crate) fn sample(&mut self, notes: &mut ProblemLog<'_>) -> CommandSample {
+    pub(crate) fn sample(&mut self, problems: &mut ProblemLog<'_>) -> CommandSample {
         let group = self.group.as_ref();
         let running = self.running.as_mut().expect("it was started");
         let reading = running.tree.read(group);
         if reading.hidden > 0 && !self.reported_hidden {
             self.reported_hidden = true;
             let why = "a process of the command runs as another user; root would see it";
-            notes.unavailable("I/O of all processes of the command", why);
+            problems.unavailable("I/O of all processes of the command", why);
         }
         CommandSample {
             cpu: group.and_then(CommandGroup::cpu).unwrap_or(reading.totals.cpu),

@@ -26,14 +26,14 @@ impl CaptureObserver for NoObserver {}
 
 /// Collects the problems of a capture, and reports each to the observer.
 pub(crate) struct ProblemLog<'a> {
-    pub(crate) watch: &'a mut dyn CaptureObserver,
+    pub(crate) observer: &'a mut dyn CaptureObserver,
     pub(crate) warnings: Vec<String>,
     pub(crate) unavailable: Vec<Unavailable>,
 }
 
 impl ProblemLog<'_> {
     pub(crate) fn warn(&mut self, text: String) {
-        self.watch.warning(&text);
+        self.observer.warning(&text);
         self.warnings.push(text);
     }
 

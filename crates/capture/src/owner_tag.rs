@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_the_dead_left_goes() {
+    fn only_folders_of_ended_processes_are_removed() {
         let dir = tempfile::tempdir().unwrap();
         let alive = OwnerTag::current().to_string();
         let keep = [alive.as_str(), "gordon", "gordon-x-1-0", "other-1-1-0"];

@@ -181,7 +181,7 @@ mod tests {
     use perf_event::events::Software;
 
     #[test]
-    fn counters_that_lie_are_found_out() {
+    fn wrong_counters_are_detected() {
         assert!(is_plausible(TURNS * 4, TURNS * 8 + 100));
         for (once, twice) in [(0, 0), (7, 14), (TURNS * 4, TURNS * 4), (u64::MAX / 8, u64::MAX / 4)]
         {

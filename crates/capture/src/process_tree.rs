@@ -34,28 +34,28 @@ pub(crate) struct TreeReading {
 pub(crate) struct ProcessTree {
     root: u32,
     /// Children that this process had before the command started.
-    others: BTreeSet<u32>,
+    earlier_children: BTreeSet<u32>,
     /// Totals of the orphans that this process has waited for.
-    gone: TreeTotals,
+    reaped: TreeTotals,
     /// The largest totals returned so far. A process between its end and its parent's wait is
     /// missing from the sum for a moment, and the totals must not decrease.
-    most: TreeTotals,
+    largest: TreeTotals,
     tick: u64,
     page: u64,
 }
 
 impl ProcessTree {
     /// The children of this process before the command starts. They do not belong to the tree.
-    pub(crate) fn others() -> BTreeSet<u32> {
+    pub(crate) fn earlier_children() -> BTreeSet<u32> {
         own_children().into_iter().collect()
     }
 
-    pub(crate) fn new(root: u32, others: BTreeSet<u32>) -> Self {
+    pub(crate) fn new(root: u32, earlier_children: BTreeSet<u32>) -> Self {
         Self {
             root,
-            others,
-            gone: TreeTotals::default(),
-            most: TreeTotals::default(),
+            earlier_children,
+            reaped: TreeTotals::default(),
+            largest: TreeTotals::default(),
             tick: 1_000_000_000 / rustix::param::clock_ticks_per_second(),
             page: rustix::param::page_size() as u64,
         }
@@ -84,7 +84,7 @@ impl ProcessTree {
         if !members.contains(&self.root) {
             members.push(self.root);
         }
-        let mut reading = TreeReading { totals: self.gone, ..TreeReading::default() };
+        let mut reading = TreeReading { totals: self.reaped, ..TreeReading::default() };
         for pid in members {
             let Some(stat) = stat(pid, self.tick) else { continue };
             reading.processes += u32::from(!stat.zombie);
@@ -101,11 +101,11 @@ impl ProcessTree {
                 reading.resident += resident(pid, self.page);
             }
         }
-        let (most, now) = (&mut self.most, reading.totals);
-        most.cpu = most.cpu.max(now.cpu);
-        most.read = most.read.max(now.read);
-        most.written = most.written.max(now.written);
-        reading.totals = *most;
+        let (largest, now) = (&mut self.largest, reading.totals);
+        largest.cpu = largest.cpu.max(now.cpu);
+        largest.read = largest.read.max(now.read);
+        largest.written = largest.written.max(now.written);
+        reading.totals = *largest;
         reading
     }
 
@@ -118,10 +118,10 @@ impl ProcessTree {
                 waitid(WaitId::Pid(pid), options).ok()?
             };
             if ended(WaitIdOptions::NOWAIT).is_some() {
-                self.gone.cpu += stat(pid, self.tick).map_or(Ns::ZERO, |s| s.cpu);
+                self.reaped.cpu += stat(pid, self.tick).map_or(Ns::ZERO, |s| s.cpu);
                 let (read, written) = io(pid).unwrap_or_default();
-                self.gone.read += read;
-                self.gone.written += written;
+                self.reaped.read += read;
+                self.reaped.written += written;
                 ended(WaitIdOptions::empty());
             }
         }
@@ -130,7 +130,7 @@ impl ProcessTree {
     /// The orphans of the tree, which have become children of this process.
     fn adopted(&self) -> Vec<u32> {
         let mut children = own_children();
-        children.retain(|pid| *pid != self.root && !self.others.contains(pid));
+        children.retain(|pid| *pid != self.root && !self.earlier_children.contains(pid));
         children
     }
 
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_with_parentheses() {
+    fn names_may_contain_parentheses() {
         let text = "42 (a) b) (c) S 7 1 1 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 900 1 1";
         let stat = parse_stat(text, 10_000_000).unwrap();
         assert_eq!((stat.zombie, stat.parent, stat.cpu), (false, 7, Ns(1_100_000_000)));

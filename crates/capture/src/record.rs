@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The shortest interval. Reading all counters takes some tenths of a millisecond.
-const SHORTEST: Ns = Ns(100_000_000);
+const MIN_INTERVAL: Ns = Ns(100_000_000);
 
 /// Options of a capture.
 #[derive(Clone, Debug)]
@@ -77,10 +77,10 @@ pub struct CaptureOutcome {
 /// and a command that was started has ended.
 pub fn record(
     options: &CaptureOptions,
-    watch: &mut dyn CaptureObserver,
+    observer: &mut dyn CaptureObserver,
 ) -> Result<CaptureOutcome, CaptureError> {
-    if options.interval < SHORTEST {
-        let why = format!("{} is too short; try {SHORTEST} or more", options.interval);
+    if options.interval < MIN_INTERVAL {
+        let why = format!("{} is too short; try {MIN_INTERVAL} or more", options.interval);
         return Err(CaptureError::Option { option: "interval", why });
     }
     if options.command.is_empty() {
@@ -90,10 +90,10 @@ pub fn record(
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = TraceFolder::create(&options.out)?;
-    let mut notes = ProblemLog { watch, warnings: Vec::new(), unavailable: Vec::new() };
-    let mut capture = Capture::prepare(options, folder, &mut notes)?;
-    let end = capture.run(&mut notes)?;
-    capture.finish(options, end, notes)
+    let mut problems = ProblemLog { observer, warnings: Vec::new(), unavailable: Vec::new() };
+    let mut capture = Capture::prepare(options, folder, &mut problems)?;
+    let end = capture.run(&mut problems)?;
+    capture.finish(options, end, problems)
 }
 
 /// A running capture.
@@ -126,19 +126,19 @@ impl Capture {
     fn prepare(
         options: &CaptureOptions,
         folder: TraceFolder,
-        notes: &mut ProblemLog<'_>,
+        problems: &mut ProblemLog<'_>,
     ) -> Result<Self, CaptureError> {
         let cpu_before = own_cpu();
         let root = Path::new("/");
         let refused = |what: &str, source| CaptureError::System { what: what.to_owned(), source };
         let mut system = MachineCounters::open(root).map_err(|e| refused("machine counters", e))?;
         let mut columns = Columns::all(ColumnKind::Measured, "");
-        let mut command = TracedCommand::prepare(root, notes, &mut columns);
+        let mut command = TracedCommand::prepare(root, problems, &mut columns);
         if let Some(Err(why)) = options.memory.map(|limit| command.limit(limit)) {
-            notes.unavailable("memory limit", &why);
+            problems.unavailable("memory limit", &why);
         }
         let pmu = Pmu::open(root);
-        describe(&mut columns, &system, &pmu, &options.profile, notes);
+        describe(&mut columns, &system, &pmu, &options.profile, problems);
         let source = match block::open() {
             Ok(source) => {
                 for column in &mut columns.block {
@@ -147,7 +147,7 @@ impl Capture {
                 Some(source)
             }
             Err(why) => {
-                notes.unavailable(BLOCK_LOG, &why);
+                problems.unavailable(BLOCK_LOG, &why);
                 None
             }
         };
@@ -167,9 +167,9 @@ impl Capture {
             .transpose()
             .map_err(|e| refused("the block log", e))?;
         command.start(&options.command)?;
-        command.enter_group(notes, &mut columns);
+        command.enter_group(problems, &mut columns);
         let memory_limit = options.memory.filter(|_| command.is_limited());
-        notes.watch.started(command.pid());
+        problems.observer.started(command.pid());
         let estimate = CycleEstimate::new(ProfileRates::of(&options.profile));
         let recording =
             Recording { logger, activity, columns, system, pmu, estimate, last: first, folder };
@@ -187,7 +187,7 @@ impl Capture {
 
     /// Takes samples until the command has ended, and returns the time of the end. After an error
     /// the command has ended as well.
-    fn run(&mut self, notes: &mut ProblemLog<'_>) -> Result<Ns, CaptureError> {
+    fn run(&mut self, problems: &mut ProblemLog<'_>) -> Result<Ns, CaptureError> {
         let mut next = self.start + self.interval;
         let mut failed = None;
         loop {
@@ -203,11 +203,11 @@ impl Capture {
                 }
                 let due = ended || now >= next;
                 let sampled = match due {
-                    true => recording.sample(now, self.start, &mut self.command, notes),
+                    true => recording.sample(now, self.start, &mut self.command, problems),
                     false => Ok(()),
                 };
                 if let Err(error) = sampled.and_then(|()| recording.check()) {
-                    notes.warn(format!("capture stops, the command continues: {error}"));
+                    problems.warn(format!("capture stops, the command continues: {error}"));
                     failed = Some(error);
                     // Frees the space on the disk at once.
                     self.recording = None;
@@ -248,7 +248,7 @@ impl Capture {
         mut self,
         options: &CaptureOptions,
         ended: Ns,
-        mut notes: ProblemLog<'_>,
+        mut problems: ProblemLog<'_>,
     ) -> Result<CaptureOutcome, CaptureError> {
         let end = self.command.wait().map_err(|source| CaptureError::System {
             what: "waiting for the command".to_owned(),
@@ -264,7 +264,7 @@ impl Capture {
         let folder;
         (folder, manifest.parts, manifest.block) = recording.finish()?;
         if let Some(lost) = manifest.block.map(|b| b.lost_events).filter(|lost| *lost > 0) {
-            notes.warn(format!("the kernel lost {lost} block events"));
+            problems.warn(format!("the kernel lost {lost} block events"));
         }
         let cwd = std::env::current_dir().unwrap_or_default();
         manifest.cwd = cwd.to_string_lossy().into_owned();
@@ -273,10 +273,10 @@ impl Capture {
         manifest.end = end;
         manifest.memory_limit = self.memory_limit;
         manifest.profile = options.profile.clone();
-        manifest.unavailable = notes.unavailable;
+        manifest.unavailable = problems.unavailable;
         manifest.capture_cpu = own_cpu().saturating_sub(self.cpu_before);
         folder.commit(&manifest)?;
-        Ok(CaptureOutcome { exit_status: end.status(), manifest, warnings: notes.warnings })
+        Ok(CaptureOutcome { exit_status: end.status(), manifest, warnings: problems.warnings })
     }
 }
 
@@ -287,7 +287,7 @@ impl Recording {
         now: Ns,
         start: Ns,
         command: &mut TracedCommand,
-        notes: &mut ProblemLog<'_>,
+        problems: &mut ProblemLog<'_>,
     ) -> Result<(), CaptureError> {
         let totals = self
             .system
@@ -295,7 +295,7 @@ impl Recording {
             .map_err(|source| CaptureError::System { what: "machine counters".to_owned(), source });
         let mut totals = totals?;
         debug_assert_eq!(totals.end(), now - start);
-        totals.command = command.sample(notes);
+        totals.command = command.sample(problems);
         self.estimate.add(&self.last, &totals);
         let count = |counters: &mut Option<Counters>| counters.as_mut().map(Counters::read);
         let (estimate, pmu) = (&self.estimate, &mut self.pmu);
@@ -310,7 +310,7 @@ impl Recording {
             totals.command.llc_misses = misses;
         }
         let interval = totals.since(&self.last);
-        notes.watch.sample(&interval);
+        problems.observer.sample(&interval);
         self.last = totals.clone();
         self.activity.push(totals)?;
         Ok(())
@@ -356,7 +356,7 @@ fn describe(
     system: &MachineCounters,
     pmu: &Pmu,
     profile: &Profile,
-    notes: &mut ProblemLog<'_>,
+    problems: &mut ProblemLog<'_>,
 ) {
     for column in &mut columns.disks {
         "/proc/diskstats".clone_into(&mut column.how);
@@ -373,7 +373,7 @@ fn describe(
         );
     } else {
         columns.set(&network, ColumnKind::Missing, "no /proc/net/dev");
-        notes.unavailable("network", "no /proc/net/dev");
+        problems.unavailable("network", "no /proc/net/dev");
     }
     let clock = system.clock();
     match clock {
@@ -384,11 +384,11 @@ fn describe(
                 ColumnKind::Missing,
                 "neither cpufreq nor /proc/cpuinfo reports it",
             );
-            notes.unavailable("core frequency", "neither cpufreq nor /proc/cpuinfo reports it");
+            problems.unavailable("core frequency", "neither cpufreq nor /proc/cpuinfo reports it");
         }
     }
     for (what, why) in &pmu.missing {
-        notes.unavailable(&format!("counted {what}"), why);
+        problems.unavailable(&format!("counted {what}"), why);
     }
     let rates = ProfileRates::of(profile);
     for (prefix, pair) in [("", &pmu.machine), ("command_", &pmu.command)] {

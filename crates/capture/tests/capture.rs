@@ -38,12 +38,12 @@ fn folder() -> Alone {
 }
 
 /// Writes the number of samples to a file, for `AWAIT` in the command.
-struct Count {
+struct SampleCounter {
     file: PathBuf,
     samples: u64,
 }
 
-impl Count {
+impl SampleCounter {
     fn new(dir: &Path) -> Self {
         let new = Self { file: dir.join("samples"), samples: 0 };
         new.write();
@@ -58,7 +58,7 @@ impl Count {
     }
 }
 
-impl CaptureObserver for Count {
+impl CaptureObserver for SampleCounter {
     fn sample(&mut self, _: &Sample) {
         self.samples += 1;
         self.write();
@@ -87,8 +87,11 @@ fn run(options: &CaptureOptions) -> (CaptureOutcome, Trace) {
     run_with(options, &mut NoObserver)
 }
 
-fn run_with(options: &CaptureOptions, watch: &mut dyn CaptureObserver) -> (CaptureOutcome, Trace) {
-    let outcome = record(options, watch).unwrap();
+fn run_with(
+    options: &CaptureOptions,
+    observer: &mut dyn CaptureObserver,
+) -> (CaptureOutcome, Trace) {
+    let outcome = record(options, observer).unwrap();
     let trace = Trace::open(&options.out).unwrap();
     assert_eq!(trace.manifest(), &outcome.manifest);
     let partial = options.out.parent().unwrap().read_dir().unwrap().flatten();
@@ -179,7 +182,7 @@ impl CaptureObserver for Interrupt {
 }
 
 #[test]
-fn a_signal_ends_the_command_and_the_trace_is_whole() {
+fn a_signal_ends_the_command_and_the_trace_is_complete() {
     for (signal, status) in [(Signal::INT, 130), (Signal::TERM, 143)] {
         // The tests may run with the signal ignored (in the background, for example), and then the
         // command would ignore it too. A caught signal is neither ignored nor inherited.
@@ -198,7 +201,7 @@ fn samples_keep_to_their_deadlines() {
     let dir = folder();
     let mut options = sh(dir.path(), &format!("{AWAIT} await 10; sleep 0.05"));
     options.interval = Ns(100_000_000);
-    let (_, trace) = run_with(&options, &mut Count::new(dir.path()));
+    let (_, trace) = run_with(&options, &mut SampleCounter::new(dir.path()));
     let samples = trace.activity().unwrap();
     // At most one sample per interval, and one at the end. A busy machine may skip some.
     let (last, regular) = samples.split_last().unwrap();
@@ -224,7 +227,7 @@ fn orphans_count() {
                   while [ ! -e done ]; do sleep 0.05; done; await 2; kill $(cat orphan)";
     let mut options = sh(dir.path(), &format!("{AWAIT} {script}"));
     options.interval = Ns(100_000_000);
-    let (_, trace) = run_with(&options, &mut Count::new(dir.path()));
+    let (_, trace) = run_with(&options, &mut SampleCounter::new(dir.path()));
     let samples = trace.activity().unwrap();
     assert!(sum(&samples, |s| s.command.write_bytes) >= Bytes(8 << 20));
     assert!(samples.iter().any(|s| s.command.processes >= 2), "{samples:?}");
@@ -248,7 +251,7 @@ fn memory_is_limited() {
 }
 
 #[test]
-fn what_cannot_run_leaves_nothing() {
+fn a_command_that_cannot_run_leaves_no_trace() {
     let dir = folder();
     let try_run = |command: &str| {
         let options = CaptureOptions::new(dir.path().join("a.trace"), [command]);
@@ -273,7 +276,7 @@ fn what_cannot_run_leaves_nothing() {
 }
 
 #[test]
-fn a_taken_place_is_told_before_the_command_starts() {
+fn an_existing_path_is_an_error_before_the_command_starts() {
     let dir = folder();
     let options = sh(dir.path(), "touch started");
     fs::create_dir(&options.out).unwrap();
@@ -298,9 +301,9 @@ fn program(dir: &Path) -> PathBuf {
 const PROGRAM: [&str; 3] = ["--exact", "the_program", "--nocapture"];
 
 /// Prints what a front end would print. Panics at the first sample if `GORDON_TEST_PANIC` is set.
-struct Say(Count);
+struct PrintingObserver(SampleCounter);
 
-impl CaptureObserver for Say {
+impl CaptureObserver for PrintingObserver {
     fn warning(&mut self, text: &str) {
         eprintln!("warning: {text}");
     }
@@ -318,13 +321,15 @@ fn the_program() {
     let counts = std::env::var("GORDON_TEST_COUNTS").unwrap();
     let mut options = CaptureOptions::new(out, ["sh", "-c", &script]);
     options.interval = Ns(100_000_000);
-    std::process::exit(match record(&options, &mut Say(Count::new(Path::new(&counts)))) {
-        Ok(outcome) => outcome.exit_status,
-        Err(error) => {
-            eprintln!("error: {error}");
-            125
-        }
-    });
+    std::process::exit(
+        match record(&options, &mut PrintingObserver(SampleCounter::new(Path::new(&counts)))) {
+            Ok(outcome) => outcome.exit_status,
+            Err(error) => {
+                eprintln!("error: {error}");
+                125
+            }
+        },
+    );
 }
 
 /// As `nohup` and shell scripts start background processes.
@@ -406,8 +411,8 @@ fn text(output: &Output) -> String {
 }
 
 #[test]
-fn without_root_it_goes_on_with_what_there_is() {
-    let test = "without_root_it_goes_on_with_what_there_is";
+fn without_root_capture_continues_with_the_available_counters() {
+    let test = "without_root_capture_continues_with_the_available_counters";
     if !is_root() {
         return skipped(&format!("{test}: all captures here are without root"));
     }

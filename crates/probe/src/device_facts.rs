@@ -78,7 +78,7 @@ mod tests {
     use rustix::fs::makedev;
 
     #[test]
-    fn of_a_disk_and_of_its_partition() {
+    fn a_partition_has_the_facts_of_its_disk() {
         let folder = tempfile::tempdir().unwrap();
         let disk = folder.path().join("sda");
         for (name, text) in [

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_a_known_set_in_two_halves() {
+    fn the_summary_of_two_halves_is_that_of_the_whole() {
         let mut halves = [LatencyHistogram::default(), LatencyHistogram::default()];
         for us in 1..=1000u64 {
             halves[usize::from(us % 3 == 0)].record(us * 1000);

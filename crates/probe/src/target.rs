@@ -230,7 +230,7 @@ fn refused(path: &Path, error: Error) -> ProbeError {
 /// Returns an error if the file is not on storage.
 fn check_storage(file: &File, path: &Path) -> Result<(), ProbeError> {
     let found = fstatfs(file).map_err(|e| ProbeError::system(path, "look at it", e))?;
-    #[allow(clippy::cast_sign_loss, clippy::useless_conversion)] // a number of 32 bits
+    #[allow(clippy::cast_sign_loss, clippy::useless_conversion)] // only 32 bits are used
     let magic = found.f_type as u64 & 0xffff_ffff;
     if magic == TMPFS || magic == RAMFS {
         return Err(ProbeError::NotDirect { path: path.into(), why: ": it is in memory" });

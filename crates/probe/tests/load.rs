@@ -1,4 +1,4 @@
-//! What is counted was moved, and what is not ours is left alone.
+//! Loads move the bytes that they report, and overwrite only what they are allowed to.
 
 mod common;
 
@@ -21,7 +21,7 @@ fn file(folder: &Path) -> PathBuf {
     path
 }
 
-/// Ended by its bytes, not by its time.
+/// A load that ends by its bytes, not by its time.
 fn some(pattern: Pattern, op: ProbeOp, size: u64, depth: u32, bytes: u64) -> ClosedLoopLoad {
     let limits = LoadLimits { time: DAY, bytes, warm_up: Ns::ZERO };
     ClosedLoopLoad { pattern, op, size, depth, span: MIB, seed: 3, limits }
@@ -49,11 +49,11 @@ fn survey(path: &Path, ops: &[ProbeOp]) -> CharacteriseConfig {
 }
 
 #[test]
-fn sequential_writes_reach_every_place_once_a_round() {
-    let Some(folder) = common::folder("sequential_writes_reach_every_place") else { return };
+fn sequential_writes_reach_every_address_once_per_round() {
+    let Some(folder) = common::folder("sequential_writes_reach_every_address") else { return };
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
-    // Half of the file: the other half stays.
+    // The load covers half of the file; the other half must not change.
     let mut half = some(Pattern::Sequential, ProbeOp::Write, 16 << 10, 4, MIB / 2);
     half.span = MIB / 2;
     let done = load(&target, &half, &Progress::default()).unwrap();
@@ -100,11 +100,11 @@ fn reads_change_nothing_and_end_by_their_bytes_and_by_their_time() {
             assert_eq!(done.unwrap().requests, 256);
         }
     }
-    // No time at all: one for each that is outstanding.
+    // With a time limit of zero, each thread issues one request.
     let mut short = some(Pattern::Random, ProbeOp::Read, 4096, 8, u64::MAX);
     short.limits.time = Ns::ZERO;
     assert_eq!(load(&target, &short, &Progress::default()).unwrap().requests, 8);
-    // The warm-up comes before, and does not count: it is longer.
+    // The warm-up takes longer than the measurement, but its requests do not count.
     short.limits.warm_up = Ns(10_000_000);
     assert_eq!(load(&target, &short, &Progress::default()).unwrap().requests, 8);
     short.limits = LoadLimits { time: Ns(20_000_000), bytes: u64::MAX, warm_up: Ns::ZERO };
@@ -116,8 +116,8 @@ fn reads_change_nothing_and_end_by_their_bytes_and_by_their_time() {
 }
 
 #[test]
-fn what_exists_is_only_read_unless_it_is_said() {
-    let Some(folder) = common::folder("what_exists_is_only_read") else { return };
+fn an_existing_file_is_only_read_unless_writes_are_allowed() {
+    let Some(folder) = common::folder("an_existing_file_is_only_read") else { return };
     let path = file(folder.path());
     let mut asked = survey(&path, &[ProbeOp::Read, ProbeOp::Write]);
     let error = characterise(&asked, &Progress::default()).unwrap_err();
@@ -152,7 +152,7 @@ fn a_scratch_file_is_full_and_leaves_nothing() {
     let asked = survey(folder.path(), &[ProbeOp::Read]);
     assert!(matches!(characterise(&asked, &progress), Err(ProbeError::Interrupted)));
     assert!(empty());
-    // A name that nothing has is not another place on the same device.
+    // A path that does not exist must not fall back to another place.
     for name in ["none", "no/where"] {
         let nowhere = survey(&folder.path().join(name), &[ProbeOp::Read]);
         assert!(matches!(
@@ -164,8 +164,8 @@ fn a_scratch_file_is_full_and_leaves_nothing() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_said() {
-    let Some(folder) = common::folder("what_cannot_be_asked_is_said") else { return };
+fn invalid_loads_are_errors() {
+    let Some(folder) = common::folder("invalid_loads_are_errors") else { return };
     let target = Target::open(&file(folder.path()), Access::ReadOnly).unwrap();
     let read = some(Pattern::Random, ProbeOp::Read, 4096, 1, MIB);
     for (wrong, why) in [

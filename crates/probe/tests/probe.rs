@@ -1,4 +1,4 @@
-//! What is asked for is what happens, in its order and after its pauses.
+//! Probes send the given requests in their order, after the given pauses.
 
 mod common;
 
@@ -22,8 +22,8 @@ fn at(op: ProbeOp, offset: u64, len: u64, think_ns: u64) -> Probe {
 }
 
 #[test]
-fn requests_come_one_after_the_other() {
-    let Some(folder) = common::folder("requests_come_one_after_the_other") else { return };
+fn requests_are_sequential() {
+    let Some(folder) = common::folder("requests_are_sequential") else { return };
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadOnly).unwrap();
     let about = target.description();
@@ -47,8 +47,8 @@ fn requests_come_one_after_the_other() {
 }
 
 #[test]
-fn writes_change_what_they_name_and_nothing_else() {
-    let Some(folder) = common::folder("writes_change_what_they_name") else { return };
+fn writes_change_only_their_range() {
+    let Some(folder) = common::folder("writes_change_only_their_range") else { return };
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
     let probes = [at(ProbeOp::Write, 8192, 4096, 0), at(ProbeOp::Write, 16384, 8192, 0)];
@@ -58,15 +58,15 @@ fn writes_change_what_they_name_and_nothing_else() {
     for (number, page) in pages.iter().enumerate() {
         assert_eq!([2, 4, 5].contains(&number), *page != [7; 4096], "page {number}");
     }
-    // No two alike, and none that compression makes smaller: all values come about equally often.
+    // All pages differ, and they cannot be compressed: all byte values occur about equally often.
     assert!(pages[2] != pages[4] && pages[4] != pages[5]);
     let most = (0..=255u8).map(|byte| pages[4].iter().filter(|b| **b == byte).count()).max();
     assert!(most < Some(50), "{most:?} of 4096");
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_anything_happens() {
-    let Some(folder) = common::folder("what_cannot_be_is_refused") else { return };
+fn an_invalid_request_is_refused_before_the_first_is_sent() {
+    let Some(folder) = common::folder("an_invalid_request_is_refused") else { return };
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
     let fine = at(ProbeOp::Write, 0, 4096, 0);
@@ -90,8 +90,8 @@ fn what_cannot_be_is_refused_before_anything_happens() {
 }
 
 #[test]
-fn a_flush_comes_after_what_it_makes_durable() {
-    let Some(folder) = common::folder("a_flush_comes_after") else { return };
+fn a_flush_follows_the_writes_that_it_makes_durable() {
+    let Some(folder) = common::folder("a_flush_follows_the_writes") else { return };
     let path = file(folder.path());
     let target = Target::open(&path, Access::ReadWrite).unwrap();
     let flush = Probe { op: None, offset: 0, len: 0, think_ns: 0 };
@@ -103,7 +103,7 @@ fn a_flush_comes_after_what_it_makes_durable() {
 }
 
 #[test]
-fn a_stop_ends_it_in_the_midst_of_a_pause() {
+fn a_stop_ends_the_run_during_a_pause() {
     let Some(folder) = common::folder("a_stop_ends_it") else { return };
     let target = Target::open(&file(folder.path()), Access::ReadOnly).unwrap();
     let progress = Progress::default();
@@ -120,7 +120,7 @@ fn a_stop_ends_it_in_the_midst_of_a_pause() {
 }
 
 #[test]
-fn what_is_no_storage_is_refused() {
+fn a_target_that_is_not_storage_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let open = |path: &Path| Target::open(path, Access::ReadOnly).unwrap_err();
     let error = open(folder.path()).to_string();
@@ -129,7 +129,7 @@ fn what_is_no_storage_is_refused() {
     assert!(matches!(open(&folder.path().join("none")), ProbeError::Missing(_)));
     let memory = Path::new("/dev/shm");
     if !fs::read_to_string("/proc/mounts").is_ok_and(|text| text.contains("tmpfs /dev/shm tmpfs")) {
-        gordon_testkit::skipped("what_is_no_storage_is_refused: no tmpfs at /dev/shm");
+        gordon_testkit::skipped("a_target_that_is_not_storage_is_refused: no tmpfs at /dev/shm");
         return;
     }
     let folder = tempfile::tempdir_in(memory).unwrap();

@@ -1,7 +1,8 @@
-//! How fast traces are read: `cargo run --release -p gordon-trace --example formats_rate [REQUESTS]
-//! [FORMAT]`.
+//! Measures how fast traces are read: `cargo run --release -p gordon-trace --example formats_rate
+//! [REQUESTS] [FORMAT]`.
 //!
-//! Prints requests, bytes and CPU seconds for a made-up trace of each shape of format, on one core.
+//! Prints requests, bytes and CPU seconds for a generated trace of each kind of format, on one
+//! core.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 use gordon_trace::formats::{Format, ReadOptions, open};

@@ -1,11 +1,12 @@
-//! Writes traces of made-up machines, for benchmarks of what reads them:
+//! Writes traces of invented machines, for benchmarks of programs that read traces. Usage:
 //!
 //!     synthetic FOLDER NODES SECONDS REQUESTS
 //!
-//! REQUESTS in all, spread over the machines and their seconds: per second a burst of sequential
-//! 128 KiB reads or writes with 4 KiB random ones between, four outstanding, as data-intensive jobs
-//! on a file system look (Gordon, ASPLOS'09, section 4.2.2: half of the transfers small, most bytes
-//! in large ones). The same arguments give the same traces.
+//! REQUESTS is the total number, spread over the machines and their seconds. Each second has a
+//! burst of sequential reads or writes of 128 KiB with random ones of 4 KiB in between, four
+//! outstanding, like data-intensive jobs on a file system (Gordon, ASPLOS'09, section 4.2.2: half
+//! of the transfers are small, most bytes are in large ones). The same arguments give the same
+//! traces.
 
 use gordon_trace::{
     BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, CommandSample, MachineInfo, Manifest,
@@ -23,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (nodes.parse::<u64>()?, seconds.parse::<u64>()?, requests.parse::<u64>()?);
     for node in 0..nodes {
         let path = Path::new(folder).join(format!("node-{node:02}.trace"));
-        // Shares that add up to all requests.
+        // The shares of the machines add up to the total.
         let share = requests * (node + 1) / nodes - requests * node / nodes;
         machine(&path, node, seconds, share)?;
     }

@@ -1,4 +1,4 @@
-//! What is no trace, or no longer a whole one: one clear error each.
+//! Paths that are not a trace, and damaged traces: each gives one clear error.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -20,7 +20,8 @@ fn case() -> Case {
     Case { _dir: dir, path }
 }
 
-/// The error's text names `at`, says `what`, and has a hint on its own line.
+/// Checks that the text of the error names `at`, contains `what`, and has a hint on a line of its
+/// own.
 fn refused(path: &Path, at: &Path, what: &str) -> TraceError {
     let error = Trace::open(path).expect_err(what);
     let text = error.to_string();
@@ -95,7 +96,7 @@ fn parts_cut_altered_or_gone() {
             fs::write(&file, &whole[..len]).unwrap();
             refused(&case.path, &file, &format!("it has {len} bytes where the manifest says"));
         }
-        // The right length does not help a file that is something else.
+        // The right length does not make another file a part of the trace.
         fs::write(&file, vec![b'x'; whole.len()]).unwrap();
         let error = refused(&case.path, &file, "damaged");
         assert!(matches!(error, TraceError::Damaged { .. }));
@@ -104,7 +105,7 @@ fn parts_cut_altered_or_gone() {
     }
 }
 
-/// A file and a manifest that agree, but not on what the part is.
+/// A file and a manifest that agree with each other, but not with the format.
 #[test]
 fn a_part_that_is_another_part() {
     let case = case();
@@ -123,7 +124,7 @@ fn a_part_that_is_another_part() {
     refused(&case.path, &block, "rows where the manifest says 9");
 }
 
-/// Bytes that change behind intact ends.
+/// Changed bytes between intact ends of the file.
 #[test]
 fn bytes_altered_inside() {
     let case = case();
@@ -165,7 +166,7 @@ fn a_taken_place_is_left_alone() {
     assert!(matches!(TraceWriter::create(&nowhere, &columns), Err(TraceError::Write { .. })));
 }
 
-/// One that is not finished leaves nothing.
+/// An unfinished trace leaves nothing behind.
 #[test]
 fn an_abandoned_trace_is_removed() {
     let dir = tempfile::tempdir().unwrap();

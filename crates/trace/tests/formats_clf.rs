@@ -1,6 +1,6 @@
-//! Logs that nginx 1.22.1 and Apache 2.4 wrote, of one client's requests to each: files, some
-//! again, a part, a query, what is not there, has moved, is not modified or has no bytes, HEAD and
-//! POST, a user, quotes, bytes that are no request, HTTP/0.9 and 1.0.
+//! Logs that nginx 1.22.1 and Apache 2.4 wrote when one client sent the same requests to each:
+//! files, repeated files, a range, a query, a missing file, a redirect, a file not modified, an
+//! empty file, HEAD and POST, a user, quotes, bytes that are not a request, HTTP/0.9 and 1.0.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use gordon_trace::formats::{
@@ -20,24 +20,24 @@ fn read(
     path: &Path,
     options: &ReadOptions,
 ) -> Result<(Vec<ObjectRequest>, ReadCounts, Option<String>), String> {
-    let told = |e: gordon_trace::formats::FormatError| e.to_string();
-    let mut objects = ObjectReader::open(path, Format::Clf, options, false).map_err(told)?;
+    let error_text = |e: gordon_trace::formats::FormatError| e.to_string();
+    let mut objects = ObjectReader::open(path, Format::Clf, options, false).map_err(error_text)?;
     let (mut all, mut batch) = (Vec::new(), Vec::new());
-    while objects.fill(&mut batch).map_err(told)? {
+    while objects.fill(&mut batch).map_err(error_text)? {
         all.extend_from_slice(&batch);
     }
     Ok((all, objects.counts(), objects.first_skipped().map(str::to_owned)))
 }
 
 #[test]
-fn what_servers_wrote_is_read() {
+fn logs_of_servers_are_read() {
     let mut keys = Vec::new();
     for name in LOGS {
         let path = log(name);
         assert_eq!(detect(&path).unwrap(), Format::Clf, "{name}");
         let (all, counts, _) = read(&path, &ReadOptions::default()).unwrap();
-        // nginx answers a POST for a file with status 405, Apache with the file; it counts by its
-        // status where that is not 200.
+        // nginx answers a POST for a file with status 405, Apache with the file. A status other
+        // than 200 counts before the method.
         let (methods, statuses) = if name.starts_with("nginx") { (2, 7) } else { (3, 6) };
         let expected = ReadCounts {
             requests: 26,
@@ -52,7 +52,7 @@ fn what_servers_wrote_is_read() {
         assert_eq!(all.iter().map(|o| o.key).collect::<HashSet<_>>().len(), 11, "{name}");
         keys.push(all.iter().map(|object| (object.key, object.size)).collect::<Vec<_>>());
     }
-    // The same requests, whoever logs them.
+    // Both servers logged the same requests.
     assert_eq!(keys[0], keys[1]);
     assert_eq!(keys[0], keys[2]);
 }
@@ -75,7 +75,7 @@ fn compressed_without_its_last_end_and_with_carriage_returns() {
 }
 
 #[test]
-fn what_is_malformed_is_told_with_its_line_or_left_out_and_counted() {
+fn a_malformed_line_is_an_error_with_its_number_or_left_out_and_counted() {
     let text = fs::read_to_string(log("apache-common.log")).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     let folder = tempfile::tempdir().unwrap();
@@ -84,35 +84,39 @@ fn what_is_malformed_is_told_with_its_line_or_left_out_and_counted() {
         fs::write(&path, [&lines[..2], &[third], &lines[2..]].concat().join("\n")).unwrap();
     };
     with("127.0.0.1 - - [22/Nov/2026:20:04:51 +0000] \"GET /x HTTP/1.1\" 200 many");
-    let told = read(&path, &ReadOptions::default()).unwrap_err();
-    assert!(told.contains("line 3: bytes: expected a whole number"), "{told}");
-    assert!(told.contains("(format clf)\n  try: --skip-bad"), "{told}");
+    let error_text = read(&path, &ReadOptions::default()).unwrap_err();
+    assert!(error_text.contains("line 3: bytes: expected a whole number"), "{error_text}");
+    assert!(error_text.contains("(format clf)\n  try: --skip-bad"), "{error_text}");
     let skipping = ReadOptions { skip_bad: true, ..ReadOptions::default() };
     let (all, counts, first) = read(&path, &skipping).unwrap();
     assert_eq!((all.len(), counts.skipped), (26, 1));
     assert!(first.unwrap().starts_with("line 3: bytes: "));
-    // A line as Apache has them of a reply that took long.
+    // A line as Apache writes it for a slow reply.
     with("127.0.0.1 - - [22/Nov/2026:20:04:49 +0000] \"GET /x HTTP/1.1\" 200 7");
-    let told = read(&path, &ReadOptions::default()).unwrap_err();
-    assert!(told.contains("line 3: time goes backwards by 2s"), "{told}");
+    let error_text = read(&path, &ReadOptions::default()).unwrap_err();
+    assert!(error_text.contains("line 3: time goes backwards by 2s"), "{error_text}");
     let clamping = ReadOptions { order: Order::Clamp, ..ReadOptions::default() };
     let (all, counts, _) = read(&path, &clamping).unwrap();
     assert_eq!((all.len(), counts.clamped), (27, 1));
 }
 
 #[test]
-fn a_log_without_objects_is_told_and_blocks_are_not_in_one() {
+fn a_log_without_objects_is_an_error_and_it_has_no_blocks() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("access.log");
     let line = "h - - [22/Nov/2026:20:04:49 +0000] \"HEAD / HTTP/1.1\" 200 -\n";
     fs::write(&path, line.repeat(3)).unwrap();
-    let told = read(&path, &ReadOptions::default()).unwrap_err();
-    assert!(told.contains("holds no request: 3 are of other methods than GET, 0 of"), "{told}");
-    let told = open(&log(LOGS[0]), None, &ReadOptions::default()).unwrap_err().to_string();
+    let error_text = read(&path, &ReadOptions::default()).unwrap_err();
     assert!(
-        told.contains("a trace of objects, not of blocks\n  try: gordon cache replay"),
-        "{told}"
+        error_text.contains("holds no request: 3 are of other methods than GET, 0 of"),
+        "{error_text}"
     );
-    let told = ObjectReader::open(&path, Format::MSR, &ReadOptions::default(), false).unwrap_err();
-    assert!(told.to_string().contains("a trace of blocks, not of objects"), "{told}");
+    let error_text = open(&log(LOGS[0]), None, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(
+        error_text.contains("a trace of objects, not of blocks\n  try: gordon cache replay"),
+        "{error_text}"
+    );
+    let error_text =
+        ObjectReader::open(&path, Format::MSR, &ReadOptions::default(), false).unwrap_err();
+    assert!(error_text.to_string().contains("a trace of blocks, not of objects"), "{error_text}");
 }

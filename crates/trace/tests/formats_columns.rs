@@ -1,6 +1,5 @@
-//! Text with described columns: each shipped description on lines in its documented form, columns
-//! of one's own, and files that fit several formats or whose values are implausible in the one they
-//! fit.
+//! Text with described columns: each built-in description with lines in its documented form,
+//! columns of a user, and files that fit several formats or have implausible values.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use gordon_trace::BlockOp::{self, Discard, Read, Write};
@@ -29,16 +28,16 @@ fn named(name: &str) -> Option<Format> {
     Some(name.parse().unwrap())
 }
 
-fn own(text: &str) -> ReadOptions {
+fn options_of(text: &str) -> ReadOptions {
     described(text, &OpWords::default())
 }
 
 fn described(text: &str, words: &OpWords) -> ReadOptions {
-    let own = DelimitedFormat::own(text, None, 0, words).unwrap();
+    let own = DelimitedFormat::from_options(text, None, 0, words).unwrap();
     ReadOptions { columns: Some(Arc::new(own)), ..ReadOptions::default() }
 }
 
-/// Time in ns since the first, operation, device, offset, length.
+/// Time in ns since the first request, operation, device, offset, length.
 type Brief = (u64, BlockOp, u32, u64, u64);
 
 fn blocks(
@@ -70,7 +69,7 @@ fn objects(
     (all, reader.notes())
 }
 
-/// Time in ns, size, whether it writes.
+/// Time in ns, size, and whether the request writes.
 fn brief(all: &[ObjectRequest]) -> Vec<(u64, u64, bool)> {
     all.iter().map(|one| (one.at.0, one.size, one.write)).collect()
 }
@@ -135,7 +134,7 @@ fn arc_and_lirs_are_blocks_without_times() {
     let expected =
         [(0, Read, 0, 28_672, 4096), (0, Read, 0, 12_288, 4096), (0, Read, 0, 28_672, 4096)];
     assert_eq!(blocks(&lirs.path, named("lirs"), &ReadOptions::default()).unwrap(), expected);
-    // A list of numbers may be anything.
+    // A list of numbers fits many formats.
     let error = blocks(&lirs.path, None, &ReadOptions::default()).unwrap_err();
     assert!(matches!(error, FormatError::Ambiguous { .. }), "{error}");
 }
@@ -159,7 +158,7 @@ fn webcachesim_and_lrb_are_objects_whose_further_columns_are_features() {
     let (all, _) = objects(&three.path, None, &ReadOptions::default());
     assert_eq!(brief(&all), [(0, 25, false), (S, 9001, false), (2 * S, 25, false)]);
     assert_eq!(all.iter().map(|one| one.key).collect::<Vec<_>>(), [11, 12, 11]);
-    // The columns of MQSim fit too, and half of the requests would have no bytes.
+    // The columns of MQSim fit as well, but half of the requests would have no bytes.
     let features =
         case("0 29 4334 0 1\n1 7 74649 1 0\n2 29 4334 0 1\n3 8 1003 1 1\n4 7 74649 0 0\n");
     let OpenedTrace::Objects(reader) =
@@ -179,7 +178,7 @@ fn names_of_objects_may_be_text_and_are_counted() {
     assert_eq!(brief(&all), [(0, 4941, false), (S, 1984, false), (2 * S, 4941, false)]);
     assert!(all[0].key == all[2].key && all[0].key != all[1].key);
     assert!(notes.iter().any(|note| note.starts_with("hashed_keys: 3 ")), "{notes:?}");
-    // 7 and 007 are two names.
+    // 7 and 007 are different names.
     let zeros = case("0,7,10\n1,007,10\n");
     let (all, _) = objects(&zeros.path, named("libcachesim-csv"), &ReadOptions::default());
     assert_ne!(all[0].key, all[1].key);
@@ -228,7 +227,7 @@ fn tragen_has_sizes_in_kibibytes() {
     let case = case("timestamp, object_id, object_size (Kb)\n5,1,3\n6,2,7\n");
     let (all, _) = objects(&case.path, named("tragen"), &ReadOptions::default());
     assert_eq!(brief(&all), [(5 * S, 3072, false), (6 * S, 7168, false)]);
-    // Sizes in bytes fit as well.
+    // The sizes could also be bytes.
     let error = open_any(&case.path, None, &ReadOptions::default(), false).unwrap_err();
     let FormatError::Ambiguous { candidates, .. } = error else { panic!("{error}") };
     let options: Vec<&str> = candidates.iter().map(|c| c.options.as_str()).collect();
@@ -237,7 +236,7 @@ fn tragen_has_sizes_in_kibibytes() {
 }
 
 #[test]
-fn ibm_cos_leaves_out_what_moves_no_object() {
+fn ibm_cos_leaves_out_requests_that_move_no_object() {
     let text = "0 REST.PUT.OBJECT 8d4fcda3d675bac9 1056\n\
                 1200 REST.HEAD.OBJECT 39d177fb735ac5df 528\n\
                 1300 REST.DELETE.OBJECT 39d177fb735ac5df\n\
@@ -269,37 +268,38 @@ fn baleen_names_an_object_by_block_and_offset() {
 }
 
 #[test]
-fn columns_of_ones_own_have_units_a_header_and_words() {
+fn columns_of_a_user_have_units_a_header_and_words() {
     let text = "# time (ms), op, object, bytes\n0,1,alpha,700\n40,1,beta,90\n95,1,alpha,700\n";
     let case = case(text);
     for columns in
         ["time=1:ms,op=2,key=3,size=4:B", "time=time (ms):ms,op=op,key=object,size=bytes:B"]
     {
-        let (all, _) = objects(&case.path, None, &own(columns));
+        let (all, _) = objects(&case.path, None, &options_of(columns));
         assert_eq!(brief(&all), [(0, 700, true), (40 * MS, 90, true), (95 * MS, 700, true)]);
     }
-    // `1` is a read here.
+    // Here `1` is a read.
     let words = OpWords { reads: vec!["1".into()], ..OpWords::default() };
     let (all, _) = objects(&case.path, None, &described("time=1:ms,op=2,key=3,size=4:B", &words));
     assert!(all.iter().all(|one| !one.write));
 }
 
 #[test]
-fn own_blocks_have_addresses_in_any_block() {
+fn columns_of_a_user_have_addresses_in_any_block_size() {
     let simplessd = case("5 0 16 W\n300 160 16 W\n9000 160 16 R\n");
-    let got = blocks(&simplessd.path, None, &own("time=1:us,lba=2:512B,size=3:512B,op=4")).unwrap();
+    let got = blocks(&simplessd.path, None, &options_of("time=1:us,lba=2:512B,size=3:512B,op=4"))
+        .unwrap();
     let expected = [
         (0, Write, 0, 0, 8192),
         (295_000, Write, 0, 81_920, 8192),
         (8_995_000, Read, 0, 81_920, 8192),
     ];
     assert_eq!(got, expected);
-    // Without sizes each request is one block.
+    // Without sizes, a request is one block.
     let pages = case("3\n9\n");
-    let got = blocks(&pages.path, None, &own("lba=1:16KiB")).unwrap();
+    let got = blocks(&pages.path, None, &options_of("lba=1:16KiB")).unwrap();
     assert_eq!(got, [(0, Read, 0, 49_152, 16_384), (0, Read, 0, 147_456, 16_384)]);
     let ids = case("x\n7\nx\n");
-    let (all, _) = objects(&ids.path, None, &own("key=1"));
+    let (all, _) = objects(&ids.path, None, &options_of("key=1"));
     assert_eq!(brief(&all), [(0, 1, false), (0, 1, false), (0, 1, false)]);
 }
 
@@ -327,50 +327,51 @@ fn names_in_quotes_hold_separators() {
         "when,\"name, or id\",bytes\n0,\"a,b\",10\n1,\"a,c\",20\n\"2\",\"a,b\",\"10\"\n3,\"7\",5\n";
     let case = case(text);
     for columns in ["time=1:s,key=2,size=3:B", "time=when:s,key=2,size=bytes:B"] {
-        let (all, _) = objects(&case.path, None, &own(columns));
+        let (all, _) = objects(&case.path, None, &options_of(columns));
         assert_eq!(
             brief(&all),
             [(0, 10, false), (S, 20, false), (2 * S, 10, false), (3 * S, 5, false)]
         );
         assert!(all[0].key == all[2].key && all[0].key != all[1].key && all[3].key == 7);
     }
-    // A column that is not read may be quoted, too.
+    // A skipped column may be quoted as well.
     let skipped = self::case("0,\"x,y\",R,8,4096\n1,\"z\",W,16,512\n");
-    let got = blocks(&skipped.path, None, &own("time=1:s,op=3,lba=4:512B,size=5:B")).unwrap();
+    let got =
+        blocks(&skipped.path, None, &options_of("time=1:s,op=3,lba=4:512B,size=5:B")).unwrap();
     assert_eq!(got, [(0, Read, 0, 4096, 4096), (S, Write, 0, 8192, 512)]);
 }
 
 #[test]
 fn addresses_may_be_hexadecimal_and_numbers_end_with_zeros() {
     let case = case("0 R 0x1000 4096.0\n1 W 0X2000 512\n");
-    let got = blocks(&case.path, None, &own("time=1:s,op=2,offset=3:B,size=4:B")).unwrap();
+    let got = blocks(&case.path, None, &options_of("time=1:s,op=2,offset=3:B,size=4:B")).unwrap();
     assert_eq!(got, [(0, Read, 0, 4096, 4096), (S, Write, 0, 8192, 512)]);
 }
 
 #[test]
-fn the_letters_of_blkparse_are_operations_of_own_columns() {
+fn the_letters_of_blkparse_are_operations_in_columns_of_a_user() {
     let text = "0 RA 8 512\n1 WSM 8 512\n2 FWFS 8 512\n3 FF 0 0\n4 DS 8 512\n5 N 0 0\n6 RM 8 512\n";
     let case = case(text);
     let columns = "time=1:s,op=2,lba=3,size=4:B";
     let ops: Vec<_> =
-        blocks(&case.path, None, &own(columns)).unwrap().iter().map(|io| io.1).collect();
+        blocks(&case.path, None, &options_of(columns)).unwrap().iter().map(|io| io.1).collect();
     assert_eq!(ops, [Read, Write, Write, BlockOp::Flush, Discard, Read]);
     for word in ["DONE", "COMMAND", "MODE", "ERASE", "RR", "FS"] {
         let case = self::case(&format!("0 R 8 512\n1 {word} 8 512\n"));
-        assert!(blocks(&case.path, None, &own(columns)).is_err(), "{word}");
+        assert!(blocks(&case.path, None, &options_of(columns)).is_err(), "{word}");
     }
     // A flush has no address.
     let flush = self::case("0 R 8 512\n1 flush 8 512\n");
-    let got = blocks(&flush.path, None, &own(columns)).unwrap();
+    let got = blocks(&flush.path, None, &options_of(columns)).unwrap();
     assert_eq!(got[1], (S, BlockOp::Flush, 0, 0, 0));
-    // Named words are all that are known.
+    // Words that the user names replace the built-in ones.
     let words = OpWords { reads: vec!["RA".into()], ..OpWords::default() };
     assert!(blocks(&case.path, None, &described(columns, &words)).is_err());
 }
 
 #[test]
 fn devices_have_numbers_or_names_and_never_both() {
-    let columns = own("time=1:s,device=2,lba=3,size=4");
+    let columns = options_of("time=1:s,device=2,lba=3,size=4");
     let names = case("0 sda 8 512\n1 7 8 512\n2 sda 8 512\n");
     let got = blocks(&names.path, None, &columns).unwrap();
     assert_eq!(got.iter().map(|io| io.2).collect::<Vec<_>>(), [0, 1, 0]);
@@ -380,10 +381,10 @@ fn devices_have_numbers_or_names_and_never_both() {
 }
 
 #[test]
-fn what_removes_an_object_is_left_out() {
+fn requests_that_remove_an_object_are_left_out() {
     for words in ["D", "trim", "flush", "delete"] {
         let case = case(&format!("0,get,7,10\n1,{words},7,10\n2,set,7,10\n"));
-        let (all, notes) = objects(&case.path, None, &own("time=1:s,op=2,key=3,size=4:B"));
+        let (all, notes) = objects(&case.path, None, &options_of("time=1:s,op=2,key=3,size=4:B"));
         assert_eq!(brief(&all), [(0, 10, false), (2 * S, 10, true)]);
         assert!(notes.iter().any(|note| note.starts_with("other_kinds: 1 ")), "{notes:?}");
     }
@@ -392,30 +393,31 @@ fn what_removes_an_object_is_left_out() {
 #[test]
 fn names_that_start_like_a_comment_are_names() {
     for text in ["# ids\nx\n#7\n#7\n", "#7\n#7\nx\n"] {
-        let (all, _) = objects(&case(text).path, None, &own("key=1"));
+        let (all, _) = objects(&case(text).path, None, &options_of("key=1"));
         assert_eq!(all.len(), 3);
         assert_eq!(all.iter().filter(|one| one.key == all[1].key).count(), 2);
     }
 }
 
-/// A comma in a name, or one that marks decimals, does not separate.
+/// A comma in a name, or as a decimal separator, is not a separator of columns.
 #[test]
 fn the_separator_makes_as_many_columns_as_are_needed() {
     let names = case("0 /a,b 10\n1 /a,c 20\n");
-    let (all, _) = objects(&names.path, None, &own("time=1:s,key=2,size=3:B"));
+    let (all, _) = objects(&names.path, None, &options_of("time=1:s,key=2,size=3:B"));
     assert_eq!(brief(&all), [(0, 10, false), (S, 20, false)]);
     let mixed = case("0\tR 8 4096\n1\tW 16 4096\n");
-    let got = blocks(&mixed.path, None, &own("time=1:s,op=2,lba=3,size=4:B")).unwrap();
+    let got = blocks(&mixed.path, None, &options_of("time=1:s,op=2,lba=3,size=4:B")).unwrap();
     assert_eq!(got, [(0, Read, 0, 4096, 4096), (S, Write, 0, 8192, 4096)]);
     let decimals = case("Zeit;Op;Block;Bytes\n0,5;R;8;4096\n");
-    let error = blocks(&decimals.path, None, &own("time=1:s,op=2,lba=3,size=4:B")).unwrap_err();
+    let error =
+        blocks(&decimals.path, None, &options_of("time=1:s,op=2,lba=3,size=4:B")).unwrap_err();
     assert!(error.to_string().contains("line 2: time (column 1): expected a time"), "{error}");
 }
 
 #[test]
 fn a_word_of_the_operation_that_is_not_known_has_the_hint_to_name_it() {
     let case = case("0 SCSI_READ 8 4096\n");
-    let error = blocks(&case.path, None, &own("time=1:s,op=2,lba=3,size=4")).unwrap_err();
+    let error = blocks(&case.path, None, &options_of("time=1:s,op=2,lba=3,size=4")).unwrap_err();
     assert!(error.to_string().contains("try: --reads, --writes or --trims"), "{error}");
 }
 
@@ -481,31 +483,34 @@ fn impossible_columns_are_refused() {
         assert!(ColumnMap::parse(text).is_err(), "{text}");
     }
     let twice = OpWords { reads: vec!["1".into()], writes: vec!["1".into()], trims: Vec::new() };
-    assert!(DelimitedFormat::own("op=1,key=2", None, 0, &twice).is_err());
+    assert!(DelimitedFormat::from_options("op=1,key=2", None, 0, &twice).is_err());
     assert!(
-        DelimitedFormat::own("key=2", None, 0, &OpWords { trims: Vec::new(), ..twice }).is_err()
+        DelimitedFormat::from_options("key=2", None, 0, &OpWords { trims: Vec::new(), ..twice })
+            .is_err()
     );
 }
 
 #[test]
 fn an_unknown_word_or_a_missing_column_is_an_error_with_its_place() {
     let text = case("1 R 10 4096\n2 X 10 4096\n");
-    let error =
-        blocks(&text.path, None, &own("time=1:s,op=2,lba=3,size=4")).unwrap_err().to_string();
+    let error = blocks(&text.path, None, &options_of("time=1:s,op=2,lba=3,size=4"))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("line 2: op (column 2): expected one of R, W"), "{error}");
     let short = case("1 R 10 4096\n2 W 10\n");
-    let error =
-        blocks(&short.path, None, &own("time=1:s,op=2,lba=3,size=4")).unwrap_err().to_string();
+    let error = blocks(&short.path, None, &options_of("time=1:s,op=2,lba=3,size=4"))
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("line 2: size (column 4): expected a whole number"), "{error}");
     assert!(error.contains("try: --columns and --separator that fit this line"), "{error}");
     let header = case("time,key\n1,2\n");
-    let error = open_any(&header.path, None, &own("time=time,key=id"), false).unwrap();
+    let error = open_any(&header.path, None, &options_of("time=time,key=id"), false).unwrap();
     let OpenedTrace::Objects(mut reader) = error else { panic!("these are objects") };
     let error = reader.fill(&mut Vec::new()).unwrap_err().to_string();
     assert!(error.contains("header: expected a column named `id`, found `time key`"), "{error}");
 }
 
-/// A format and what `--format` would say of each candidate.
+/// The options and the meaning of each candidate that the error lists.
 fn candidates(text: &str) -> Vec<(String, String)> {
     let case = case(text);
     match open_any(&case.path, None, &ReadOptions::default(), false) {
@@ -524,7 +529,7 @@ fn seconds_in_the_columns_of_disksim_are_not_read_as_milliseconds() {
         "0.25 0 1024 8 1\n0.30 0 2048 16 0\n0.35 0 4096 8 1\n0.40 0 8192 32 0\n",
     ] {
         let listed = candidates(text);
-        // One reading has one line, whatever its names.
+        // Formats that read the same requests are one candidate.
         let both = "--format mqsim --time-unit 1s or --format disksim --time-unit 1s";
         let seconds = listed.iter().find(|(options, _)| options == both).unwrap();
         assert!(!seconds.1.contains("implausible"), "{listed:?}");
@@ -534,7 +539,7 @@ fn seconds_in_the_columns_of_disksim_are_not_read_as_milliseconds() {
         let unit = ReadOptions { time_unit: Some(Ns::SECOND), ..ReadOptions::default() };
         let span = |format| blocks(&case.path, format, &unit).unwrap().last().unwrap().0;
         assert!(span(None) >= 150 * MS);
-        // MQSim's times have decimals where the unit is named.
+        // Naming the unit allows decimals in MQSim's times.
         assert_eq!(span(named("mqsim")), span(None));
     }
 }
@@ -547,7 +552,7 @@ fn bytes_where_sectors_belong_are_noticed() {
         listed.iter().any(|(o, m)| o == "--format mqsim" && m.contains("may be bytes")),
         "{listed:?}"
     );
-    // The user insists: read, and a warning.
+    // A format that the user names is read, with a warning.
     let case = case(text);
     let reader = open(&case.path, named("mqsim"), &ReadOptions::default()).unwrap();
     assert_eq!((reader.note().chosen_by, reader.note().doubts.len()), (FormatChoice::Format, 1));

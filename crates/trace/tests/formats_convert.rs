@@ -1,4 +1,4 @@
-//! From one format to another and back: what both have words for stays as it was.
+//! Conversions between formats and back keep everything that both formats can express.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -21,7 +21,7 @@ fn all(path: &Path) -> Vec<TraceRequest> {
     open(path, None, &ReadOptions::default()).unwrap().flat_map(Result::unwrap).collect()
 }
 
-/// How finely a format counts time.
+/// The resolution of times in a format, in nanoseconds.
 fn grain(format: Format) -> u64 {
     match format {
         Format::Fio | Format::ALIBABA => 1000,
@@ -40,7 +40,7 @@ const WRITTEN: [Format; 7] = [
     Format::ALIBABA,
 ];
 
-/// Reads and writes of one device, every one at a time of its own.
+/// Reads and writes of one device, each at a different time.
 fn original(folder: &Path) -> std::path::PathBuf {
     let path = folder.join("a.mqsim");
     let line = |i: u64| format!("{} 0 {} {} {}\n", i * 1_234_567, i * 977, 1 + i % 300, i % 3 % 2);
@@ -70,7 +70,9 @@ fn round_trips() {
                 _ => &[],
             };
             assert_eq!(made.warnings.len(), lost.len(), "{:?}", made.warnings);
-            assert!(lost.iter().zip(&made.warnings).all(|(lost, told)| told.contains(lost)));
+            assert!(
+                lost.iter().zip(&made.warnings).all(|(lost, error_text)| error_text.contains(lost))
+            );
             assert_eq!(detect(&path).unwrap(), format);
             let grain = grain(format);
             let rounded: Vec<TraceRequest> = expected
@@ -82,7 +84,7 @@ fn round_trips() {
                 })
                 .collect();
             assert_eq!(all(&path), rounded, "{format}");
-            // And back.
+            // Back to our own format.
             let back = folder.path().join(format!("{format}{ending}.back"));
             run(&path, &back, Format::MQSIM).unwrap();
             if grain == 1 {
@@ -120,7 +122,7 @@ fn captured_to_text_and_back() {
     let as_fio = |io: &TraceRequest| {
         let flush = io.op == BlockOp::Flush;
         TraceRequest {
-            // fio's log has files, not device numbers, and flushes of no place.
+            // fio's log has file names instead of device numbers, and flushes without an address.
             device: 0,
             offset: if flush { Bytes::ZERO } else { io.offset },
             latency: None,
@@ -129,7 +131,7 @@ fn captured_to_text_and_back() {
         }
     };
     assert_eq!(all(&back), expected.iter().map(as_fio).collect::<Vec<_>>());
-    // Formats without a word for them leave them out, and say so.
+    // Requests that a format cannot express are left out and reported.
     let made = run(&own, &folder.path().join("a.spc"), Format::SPC).unwrap();
     assert_eq!((made.requests, made.not_written), (10_000, 5000));
     assert!(
@@ -139,9 +141,9 @@ fn captured_to_text_and_back() {
     );
 }
 
-/// Times of 0 are what is written where none is known: nothing is lost with them.
+/// A latency of 0 stands for an unknown one, so nothing is lost.
 #[test]
-fn latencies_that_were_none_are_not_lost() {
+fn latencies_of_zero_are_not_reported_as_lost() {
     let folder = tempfile::tempdir().unwrap();
     let [path, msr, back] = ["a", "b", "c"].map(|name| folder.path().join(name));
     fs::write(&path, "5 0 8 8 1\n9 0 16 8 0\n").unwrap();
@@ -154,25 +156,25 @@ fn latencies_that_were_none_are_not_lost() {
     assert!(made.warnings[0].contains("latencies are lost"), "{:?}", made.warnings);
 }
 
-/// Where only a response time is finer than the format tells, that is said too.
+/// A warning is also given if only a response time is finer than the format can express.
 #[test]
-fn response_times_are_cut_aloud() {
+fn truncated_response_times_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
     let lines = "R Miss 8 8 10.0 20.0\nR Miss 16 8 LATENCY 20.0\n";
-    for (latency, told) in [("30.1", 0), ("30.15", 1)] {
+    for (latency, error_text) in [("30.1", 0), ("30.15", 1)] {
         fs::write(&path, lines.replace("LATENCY", latency)).unwrap();
         let out = folder.path().join(latency);
         let made = run(&path, &out, Format::MSR).unwrap();
         let cut = |warning: &&String| warning.contains("times are cut to multiples of 100ns");
-        assert_eq!(made.warnings.iter().filter(cut).count(), told, "{:?}", made.warnings);
+        assert_eq!(made.warnings.iter().filter(cut).count(), error_text, "{:?}", made.warnings);
         assert_eq!(all(&out)[1].latency, Some(Ns(30_100)));
     }
 }
 
-/// A converted trace is a whole one of our own, and says that it has requests alone.
+/// A converted trace is a complete trace of our own format, and states that it has only requests.
 #[test]
-fn converted_is_a_trace() {
+fn a_converted_trace_is_a_trace() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.trace");
     run(&original(folder.path()), &path, Format::Gordon).unwrap();

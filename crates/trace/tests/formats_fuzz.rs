@@ -1,5 +1,5 @@
-//! Whatever the bytes are: an answer or an error, never a panic, and never more than the file
-//! holds.
+//! Reading arbitrary bytes gives requests or an error, never a panic, and never more requests than
+//! the file has bytes.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -26,7 +26,7 @@ fn read(
     Ok(all)
 }
 
-/// The sizes of the objects asked for.
+/// The sizes of the requested objects.
 fn objects(path: &Path, format: Format, options: &ReadOptions) -> Result<Vec<u64>, FormatError> {
     let mut reader = ObjectReader::open(path, format, options, false)?;
     let (mut sizes, mut batch) = (Vec::new(), Vec::new());
@@ -36,7 +36,7 @@ fn objects(path: &Path, format: Format, options: &ReadOptions) -> Result<Vec<u64
     Ok(sizes)
 }
 
-/// Every way to read the bytes; what comes out is in order, and on sectors.
+/// Reads the bytes in every way. The requests must be in order and aligned to sectors.
 fn every_way(bytes: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trace");
@@ -69,14 +69,14 @@ fn every_way(bytes: &[u8]) {
     }
 }
 
-/// The formats that have a good file to damage.
+/// The formats for which there is a valid file to damage.
 fn formats() -> Vec<Format> {
     let described = ["msr", "mqsim", "disksim", "spc", "alibaba", "tencent"];
     let described = described.iter().map(|name| name.parse().unwrap());
     Format::ALL.into_iter().filter(|f| *f != Format::Gordon).chain(described).collect()
 }
 
-/// A good file of each format, to damage.
+/// A valid file of each format.
 fn good(format: Format) -> Vec<u8> {
     let text = match format {
         Format::Blkparse => "  8,0    3        8     0.000007000   697  D  WS 223490 + 8 [jbd2]\n",
@@ -190,7 +190,7 @@ proptest! {
         fs::write(&path, &bytes).unwrap();
         for format in [None, Some(Format::Gordon)] {
             match read(&path, format, &ReadOptions::default()) {
-                // Changes may undo each other.
+                // Two changes may cancel each other.
                 Ok(all) => assert!(all.len() == 300 && bytes == *LOG),
                 Err(error) => assert!(error.to_string().contains("\n  try: "), "{error}"),
             }

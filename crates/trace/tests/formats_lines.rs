@@ -1,5 +1,5 @@
-//! Each format on a few lines typed after its definition, and what is malformed: one clear error
-//! each, with file, place and field.
+//! Each format with a few lines written after its definition, and malformed lines, which must give
+//! one clear error with file, position and field.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -40,7 +40,7 @@ fn with(path: &Path, options: &ReadOptions) -> (Vec<TraceRequest>, ReadCounts) {
     (all, reader.counts())
 }
 
-/// Told by content, read whole: (ns, op, device, offset, length).
+/// Checks that the format is detected and all requests are read: (ns, op, device, offset, length).
 fn reads(format: Format, content: impl AsRef<[u8]>, expected: &[(u64, BlockOp, u32, u64, u64)]) {
     let case = case(content);
     assert_eq!(detect(&case.path).unwrap(), format);
@@ -50,7 +50,8 @@ fn reads(format: Format, content: impl AsRef<[u8]>, expected: &[(u64, BlockOp, u
     assert_eq!(brief, expected);
 }
 
-/// The error's text names the file, says all of `what`, and has a hint on its own line.
+/// Checks that the text of the error names the file, contains all of `what`, and has a hint on a
+/// line of its own.
 fn refused(format: Option<Format>, content: impl AsRef<[u8]>, what: &[&str]) -> FormatError {
     let case = case(content);
     let result = open(&case.path, format, &ReadOptions::default()).and_then(|mut r| all(&mut r));
@@ -105,7 +106,7 @@ fn msr() {
     assert_eq!(with(&case.path, &ReadOptions::default()).0[0].latency, Some(Ns(11_373_600)));
 }
 
-/// The specification's own example but for its last, misprinted line.
+/// The example of the specification, without its last, misprinted line.
 #[test]
 fn spc() {
     let text = "0,20941264,8192,W,0.551706,Alpha/NT\n0,20939840,8192,W,0.554041\n\
@@ -117,8 +118,8 @@ fn spc() {
     reads(Format::SPC, text, &[first, second, third, last]);
 }
 
-/// The shape of the UMass OLTP traces: small letters, places and sizes in single sectors, and
-/// several requests at a time.
+/// Lines like those of the UMass OLTP traces: lower-case letters, addresses and sizes in sectors,
+/// and several requests at the same time.
 #[test]
 fn spc_of_oltp() {
     let text = "0,404123,3584,w,0.000000\n1,55123,1536,w,0.000000\n23,1200345,512,r,0.065536\n";
@@ -127,7 +128,7 @@ fn spc_of_oltp() {
     reads(Format::SPC, text, &[first, (0, Write, 1, 55_123 * 512, 1536), last]);
 }
 
-/// The published file has no line of names; parts of it may have one.
+/// The published file has no header, but parts of it may have one.
 #[test]
 fn alibaba() {
     let lines = "0,R,120259084288,4096,1577808000000120\n\n998,W,5368713216,77824,1577808000000166\n\
@@ -210,7 +211,7 @@ fn blkparse() {
     assert_eq!((of.len(), counts.other_devices, counts.empty), (2, 2, 0));
 }
 
-/// What blkparse does not print is no event of another kind.
+/// Lines that blkparse does not print are errors, not events of another kind.
 #[test]
 fn garbage_in_blkparse_is_malformed() {
     let line = |action: &str, rwbs: &str| format!("8,0 1 1 0.1 5 {action} {rwbs} 8 + 8 [x]\n");
@@ -226,7 +227,7 @@ fn garbage_in_blkparse_is_malformed() {
     }
 }
 
-/// Without issues, as of a device mapper, queueing counts.
+/// Without issue events, as for a device mapper, queue events are taken.
 #[test]
 fn blkparse_without_issues() {
     let text: String = BLKPARSE
@@ -236,8 +237,8 @@ fn blkparse_without_issues() {
     reads(Format::Blkparse, text, &[(0, Write, 8 << 20, 223_490 * 512, 4096)]);
 }
 
-/// A driver that is busy gives a request back: the events of one write and of a read that continues
-/// where it was cut.
+/// Events of a write that the busy driver returned twice, and of a read that completed in part and
+/// was requeued for the rest.
 const REQUEUED: &str = "  8,0    2        1     0.000000000   920  Q  WS 4096 + 8 [dd]
   8,0    2        2     0.000030000   920  D  WS 4096 + 8 [kworker/2:1H]
   8,0    2        3     0.000040000   920  R  WS 4096 + 8 [0]
@@ -269,7 +270,7 @@ fn a_request_dispatched_again_after_a_requeue_is_one_request() {
     assert_eq!(ios.len() as u64 + counts.other_kinds, 14);
 }
 
-/// A requeued request that fails is never dispatched again.
+/// A requeued request that failed is not dispatched again.
 #[test]
 fn a_requeued_request_that_failed_does_not_hide_a_later_one() {
     let line = |seq: u32, action: &str, end: &str| {
@@ -281,7 +282,7 @@ fn a_requeued_request_that_failed_does_not_hide_a_later_one() {
     reads(Format::Blkparse, text, &[write(0), write(3_000)]);
 }
 
-/// blkparse prints no address of a flush without data.
+/// blkparse prints no address for a flush without data.
 #[test]
 fn a_flush_without_data_has_no_address() {
     let text = "253,0    3        1     0.000000000  1201  Q  WS 2048 + 8 [jbd2/dm-0-8]
@@ -305,9 +306,9 @@ fn a_flush_without_data_has_no_address() {
     assert_eq!(ops, [Write, Flush]);
 }
 
-/// What blkparse 1.2.0 prints before and after the events, with `-s` statistics of processes too.
+/// Output of blkparse 1.2.0 before and after the events, with `-s` also statistics of processes.
 #[test]
-fn statistics_of_blkparse_are_no_events() {
+fn statistics_of_blkparse_are_not_events() {
     let events = "  8,0    0        1     0.000000000   920  D  WS 4096 + 8 [dd]\n  \
                   8,0    1        1     0.000005000   921  D   R 8192 + 16 [unknown]\n";
     let of_cpu = " Reads Queued:           0,        0KiB\t Writes Queued:           2,        4KiB
@@ -338,7 +339,7 @@ fn statistics_of_blkparse_are_no_events() {
     let comment = "# fsync of every write\n";
     let middle = events.replace('\n', &format!("\n{}", comment.repeat(80)));
     reads(Format::Blkparse, format!("{}{middle}{after}", comment.repeat(80)), &expected);
-    // What only looks like it is malformed.
+    // Lines that only resemble this output are malformed.
     for other in ["dd (x)", "(920)", "Reads 12", "8,0 1 1 0.1 5 D R 36 (12)x"] {
         let text = format!("{events}{other}\n{after}");
         if other.starts_with('8') {
@@ -349,7 +350,7 @@ fn statistics_of_blkparse_are_no_events() {
     }
 }
 
-/// An idle disk, transfers of megabytes and discards of gigabytes are not another unit.
+/// An idle disk, transfers of megabytes and discards of gigabytes do not suggest another unit.
 #[test]
 fn a_trace_of_blkparse_is_never_implausible() {
     let line = |n: u64, seconds: u64, op: &str, sectors: u64| {
@@ -365,7 +366,7 @@ fn a_trace_of_blkparse_is_never_implausible() {
     }
 }
 
-/// What Linux 6.18 prints of a `dd conv=fsync` and a `fstrim`, and a requeue.
+/// Output of Linux 6.18 for a `dd conv=fsync` and a `fstrim`, with a requeue.
 const FTRACE: &str = "# tracer: nop
 #
 # entries-in-buffer/entries-written: 486/486   #P:2
@@ -403,7 +404,8 @@ fn ftrace() {
     assert_eq!((counts.requests, counts.other_kinds, counts.empty), (3, 8, 0));
 }
 
-/// Without the fields of older kernels, as trace-cmd and perf print them, and of a device mapper.
+/// Lines without the fields that older kernels lack, as printed by trace-cmd and perf, and of a
+/// device mapper.
 #[test]
 fn ftrace_of_other_tools() {
     let old = "     job-12 [000] .... 5.000000: block_rq_issue: 8,0 R 8192 () 512 + 16 [job]\n     \
@@ -423,7 +425,7 @@ fn ftrace_of_other_tools() {
 }
 
 #[test]
-fn what_is_malformed_in_ftrace_is_reported() {
+fn malformed_lines_of_ftrace_are_errors() {
     let lost = format!("{FTRACE}CPU:1 [LOST 93 EVENTS]\n");
     refused(None, &lost, &["line 17: event: expected a process", "CPU:1 [LOST 93 EVENTS]"]);
     let case = case(&lost);
@@ -486,7 +488,7 @@ fn blktrace() {
     }
 }
 
-/// The same in binary, where the dispatches of a request lie in the files of two CPUs.
+/// The same in binary, with the dispatches of a request in the files of two CPUs.
 #[test]
 fn a_requeue_on_another_cpu_is_seen() {
     let dir = tempfile::tempdir().unwrap();
@@ -506,14 +508,14 @@ fn a_requeue_on_another_cpu_is_seen() {
     assert_eq!(counts.other_kinds, 5);
 }
 
-/// A file for each CPU: all are read, whichever is named, and also where only the stem is.
+/// The files of all CPUs are read, whether the path is one of them or their stem.
 #[test]
 fn blktrace_per_cpu() {
     let dir = tempfile::tempdir().unwrap();
     let issue = |time, sector| event(time, sector, 512, 1 << 16 | 7, &[], false);
     fs::write(dir.path().join("sda.blktrace.0"), [issue(10, 1), issue(40, 4)].concat()).unwrap();
     fs::write(dir.path().join("sda.blktrace.1"), b"").unwrap();
-    // Events of one CPU may be a little out of order.
+    // Events of a CPU may be slightly out of order.
     fs::write(dir.path().join("sda.blktrace.12"), [issue(30, 3), issue(20, 2)].concat()).unwrap();
     let read_whole = |names: [&str; 3]| {
         for path in names.map(|name| dir.path().join(name)) {
@@ -524,7 +526,7 @@ fn blktrace_per_cpu() {
         }
     };
     read_whole(["sda.blktrace.0", "sda.blktrace.12", "sda"]);
-    // The same where they are compressed, some or all.
+    // The same with some or all files compressed.
     let pack = |name: &str, end: &str, pack: fn(&[u8]) -> Vec<u8>| {
         let path = dir.path().join(name);
         fs::write(dir.path().join(format!("{name}{end}")), pack(&fs::read(&path).unwrap()))
@@ -745,7 +747,7 @@ fn compressed() {
         (from..from + 20_000).map(|i| format!("{i} 0 {} 8 {}\n", i * 8, i % 2)).collect()
     };
     let (first, second) = (part(0), part(20_000));
-    // Files joined of several compressed ones, too.
+    // Concatenated compressed files are read to the end.
     let zipped = [gzip(first.as_bytes()), gzip(second.as_bytes())].concat();
     let zstd = |text: &str| zstd::encode_all(text.as_bytes(), 1).unwrap();
     let packed = [zstd(&first), zstd(&second)].concat();
@@ -762,7 +764,7 @@ fn compressed() {
 }
 
 #[test]
-fn a_byte_order_mark_is_no_part_of_the_text() {
+fn a_byte_order_mark_is_not_part_of_the_text() {
     let text = "\u{feff}10 0 8 8 1\n20 0 8 8 1\n";
     for bytes in [text.as_bytes().to_vec(), gzip(text.as_bytes())] {
         assert_eq!(with(&case(bytes).path, &ReadOptions::default()).0[1].at, Ns(10));

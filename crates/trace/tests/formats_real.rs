@@ -1,7 +1,8 @@
-//! Each reader on real public files: count, first and last request, total bytes.
+//! Each reader with real public files: number of requests, first and last request, total bytes.
 //!
-//! The files are not ours to copy. Those in the folder that `GORDON_TRACES` names, or else in the
-//! one beside the repository, are read if they are there; a test that cannot run says so by name.
+//! The files are not part of the repository for legal reasons. They are read from the folder in
+//! `GORDON_TRACES`, by default one next to the repository. A test without its file is skipped by
+//! name.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use gordon_testkit::skipped;
@@ -28,7 +29,7 @@ struct Read {
     counts: ReadCounts,
 }
 
-/// Reads a file with its format told by content; nothing may be left out.
+/// Reads a file and detects its format; nothing may be left out.
 fn read(path: &Path, format: Format) -> Read {
     let read = read_with(path, format, &ReadOptions::default());
     let requests = read.counts.requests;
@@ -73,10 +74,9 @@ fn mqsim_web_search() {
     assert_eq!(bytes(&all, BlockOp::Write), 32_768);
 }
 
-/// The same requests in the form they were published in: MQSim's file is the head of
-/// `WebSearch1.spc` of the UMass repository. What another reader of that file counts in each ten
-/// seconds agrees: `umass-spc-websearch1-workload-shape.json` of DjangoAILab/pve-storage-guard
-/// (commit 0d29d5f), which has requests and MiB a second, reads and writes.
+/// The same requests in their published form: MQSim's file is the beginning of `WebSearch1.spc` of
+/// the UMass repository. Requests and MiB per ten seconds agree with those of another reader:
+/// `umass-spc-websearch1-workload-shape.json` of DjangoAILab/pve-storage-guard (commit 0d29d5f).
 #[test]
 fn spc_web_search() {
     let Some(path) = file("spc_web_search", "block/wsrch-small.mqsim.trace.gz") else { return };
@@ -85,7 +85,7 @@ fn spc_web_search() {
     let path = folder.path().join("head.spc");
     let mut text = String::new();
     for io in &mqsim {
-        // The first request of the file is at 0.011413 s; its times are whole microseconds.
+        // The first request of the file is at 0.011413 s, and its times are whole microseconds.
         let us = io.at.0 / 1000 + 11_413;
         let letter = if io.op == BlockOp::Read { 'R' } else { 'W' };
         let (sector, s, us) = (io.offset.0 / 512, us / 1_000_000, us % 1_000_000);
@@ -107,7 +107,7 @@ fn spc_web_search() {
         let ten = all.iter().filter(|io| io.at.0 / 10_000_000_000 == i);
         let bytes: u64 = ten.clone().map(|io| io.len.0).sum();
         assert_eq!(ten.count() as u64, requests);
-        // Two figures of six decimals each, times ten seconds of MiB.
+        // Two figures with six decimals each, times ten seconds of MiB.
         let off = (bytes * 1_000_000).abs_diff(mib * 10 * (1 << 20));
         assert!(off <= 10 << 20, "{bytes} bytes in ten seconds {i}");
     }
@@ -138,7 +138,7 @@ fn validation(
     assert_eq!((all[0], *all.last().unwrap()), (first, last));
     assert_eq!(bytes(&all, BlockOp::Read), read_bytes);
     assert_eq!(bytes(&all, BlockOp::Write), write_bytes);
-    // Closed loop: each is issued its predecessor's gap after the predecessor's completion.
+    // In closed loop, a request is issued one gap after the completion of the previous one.
     for pair in all.windows(2) {
         assert_eq!(pair[1].at, pair[0].at + pair[0].latency.unwrap() + pair[0].gap.unwrap());
     }
@@ -166,7 +166,7 @@ fn disksim_validate_barracuda() {
     validation(&path, first, timed(last, 10_793_000, 37_120_000), 21_032_960, 11_390_976);
 }
 
-/// 1,000 lines of hm_0 that the repository ben-manes/caffeine had (commit b479ff7).
+/// 1,000 lines of hm_0, from the repository ben-manes/caffeine (commit b479ff7).
 #[test]
 fn msr_sample() {
     let Some(path) = file("msr_sample", "block/msr-cambridge1-sample.csv") else { return };
@@ -182,7 +182,7 @@ fn msr_sample() {
     assert_eq!(bytes(&all, BlockOp::Write), 3_580_928);
 }
 
-/// 50,000 lines that the same repository had, unpacked. Their times are not in order.
+/// 50,000 lines from the same repository, unpacked. Their times are not in order.
 #[test]
 fn tencent_sample() {
     let Some(path) = file("tencent_sample", "block/cloud_storage-sample.csv") else { return };
@@ -200,7 +200,7 @@ fn tencent_sample() {
     assert_eq!(bytes(&all, BlockOp::Write), 871_636_992);
 }
 
-/// DiskSim 4.0's `valid/ascii.trace`.
+/// `valid/ascii.trace` of DiskSim 4.0.
 #[test]
 fn disksim_ascii() {
     let Some(path) = file("disksim_ascii", "disk/ascii.trace") else { return };

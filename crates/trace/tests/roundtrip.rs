@@ -1,4 +1,4 @@
-//! What is written is what is read.
+//! A trace that was written is read back unchanged.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -24,7 +24,7 @@ fn all(trace: &Trace) -> (Vec<BlockIo>, Vec<String>) {
 fn samples_and_requests_come_back() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("a.trace");
-    // More requests than a row group holds, and more samples.
+    // More requests and samples than a row group holds.
     let (seconds, requests) = (1500, 150_000);
     let manifest = common::write(&out, seconds, requests);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
@@ -80,7 +80,7 @@ fn missing_columns_are_null_and_read_as_zero() {
 }
 
 #[test]
-fn an_end_is_told_as_shells_tell_it() {
+fn an_end_has_the_status_that_shells_report() {
     assert_eq!((CommandEnd::Exited(3).status(), CommandEnd::Signalled(2).status()), (3, 130));
     assert_eq!(serde_json::to_string(&CommandEnd::Signalled(2)).unwrap(), r#"{"signalled":2}"#);
 }
@@ -111,8 +111,8 @@ fn disks() -> impl Strategy<Value = Vec<DiskSample>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
-    /// Intervals of any lengths, devices coming and going: each counter comes back, and a device
-    /// once seen stays, with nothing done.
+    /// Intervals of different lengths, with devices that appear and disappear: all counters are
+    /// read back, and a device that was present once remains, with counters of zero.
     #[test]
     fn any_intervals_come_back(spans in prop::collection::vec((1u64..1 << 40, 0u64..1 << 30, disks()), 0..20)) {
         let dir = tempfile::tempdir().unwrap();

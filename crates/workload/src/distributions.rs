@@ -90,7 +90,7 @@ impl WeightedChoice {
     }
 
     /// Probability of the first `n` elements together.
-    pub fn until(&self, n: usize) -> f64 {
+    pub fn cumulative(&self, n: usize) -> f64 {
         if n == 0 { 0.0 } else { self.0[n.min(self.0.len()) - 1] }
     }
 }

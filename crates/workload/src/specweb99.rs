@@ -36,7 +36,7 @@ pub(crate) const MIX: [(RequestKind, f64); 5] = [
 /// Bytes that a POST adds to the log.
 pub(crate) const RECORD: u64 = 139;
 /// Nanoseconds that a connection takes to transfer a byte.
-const LINE: u64 = 1_000_000_000 * 8 / 400_000;
+const NS_PER_BYTE: u64 = 1_000_000_000 * 8 / 400_000;
 
 /// The clients of the benchmark.
 pub(crate) struct Specweb99 {
@@ -100,7 +100,7 @@ impl ClientModel for Specweb99 {
             .map(|law| u32::try_from(law.draw(&mut self.choice)).expect("files are few"));
         let file = directory * IN_DIRECTORY + class * IN_CLASS + file;
         let (kind, _) = MIX[self.mix.draw(&mut self.kinds)];
-        let line = u64::from(self.sizes[file as usize]) * LINE;
+        let line = u64::from(self.sizes[file as usize]) * NS_PER_BYTE;
         self.clients.push(Reverse((Ns(at.0.saturating_add(line)), client)));
         FileRequest { at, client, file, kind }
     }

@@ -31,12 +31,12 @@ pub(crate) const TAIL: (f64, f64) = (133_000.0, 1.1);
 /// Share of the files in the tail. This is an assumption: the distributions of the two parts do not
 /// determine it (the body alone has 3.2 % of its files above the start of the tail).
 pub(crate) const IN_TAIL: f64 = 0.07;
-pub(crate) const REQUESTED: f64 = 1_000.0;
+pub(crate) const REQUESTED_MIN: f64 = 1_000.0;
 pub(crate) const REFERENCES: (f64, f64) = (1.0, 2.43);
 pub(crate) const WITHIN: (f64, f64) = (1.46, 0.382);
 pub(crate) const BETWEEN: (f64, f64) = (1.0, 1.5);
 /// The most popular page: its size, its number, and its share of the requests.
-pub(crate) const HOT: u32 = 16 << 10;
+pub(crate) const HOT_SIZE: u32 = 16 << 10;
 pub(crate) const HOT_FILE: u32 = 0;
 pub(crate) const HOT_SHARE: f64 = 0.5;
 /// The smallest set of files. In a smaller one the tail would not fit.
@@ -73,7 +73,7 @@ impl Surge {
             references: RandomStream::new(seed, Stream::References),
         };
         for user in 1..=clients {
-            let start = later(Ns::ZERO, new.times.pareto(BETWEEN.0, BETWEEN.1));
+            let start = add_seconds(Ns::ZERO, new.times.pareto(BETWEEN.0, BETWEEN.1));
             let references = new.references();
             new.users.push(Reverse((start, user, references)));
         }
@@ -87,7 +87,7 @@ impl Surge {
     }
 
     /// Draws the number of references of a page.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // a page has not billions
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // far below 2^32
     pub(crate) fn references(&mut self) -> u32 {
         self.references.pareto(REFERENCES.0, REFERENCES.1) as u32
     }
@@ -107,18 +107,18 @@ impl ClientModel for Surge {
         };
         let next = if left > 0 {
             let off = self.times.weibull(WITHIN.0, WITHIN.1);
-            (later(at, off), client, left - 1)
+            (add_seconds(at, off), client, left - 1)
         } else {
             let off = self.times.pareto(BETWEEN.0, BETWEEN.1);
-            (later(at, off), client, self.references())
+            (add_seconds(at, off), client, self.references())
         };
         self.users.push(Reverse(next));
         FileRequest { at, client, file, kind: RequestKind::Static }
     }
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // what is too long becomes longest
-fn later(at: Ns, seconds: f64) -> Ns {
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // saturates
+fn add_seconds(at: Ns, seconds: f64) -> Ns {
     Ns(at.0.saturating_add((seconds * 1e9) as u64))
 }
 
@@ -131,13 +131,13 @@ pub(crate) fn largest(files: Bytes) -> f64 {
 /// Draws files until the set is full. The last file takes the rest.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 1 and `largest`
 fn sizes(files: Bytes, largest: f64, random: &mut RandomStream) -> Vec<u32> {
-    let mut sizes = vec![HOT];
-    let mut left = files.0 - u64::from(HOT);
+    let mut sizes = vec![HOT_SIZE];
+    let mut left = files.0 - u64::from(HOT_SIZE);
     while left > 0 {
         let size = if random.unit() < IN_TAIL {
-            again(|| random.pareto(TAIL.0, TAIL.1), largest)
+            redraw(|| random.pareto(TAIL.0, TAIL.1), largest)
         } else {
-            again(|| random.lognormal(BODY.0, BODY.1), TAIL.0)
+            redraw(|| random.lognormal(BODY.0, BODY.1), TAIL.0)
         };
         let size = (size.ceil() as u32).min(u32::try_from(left).unwrap_or(u32::MAX));
         left -= u64::from(size);
@@ -147,7 +147,7 @@ fn sizes(files: Bytes, largest: f64, random: &mut RandomStream) -> Vec<u32> {
 }
 
 /// Draws until the result is below `below`.
-fn again(mut draw: impl FnMut() -> f64, below: f64) -> f64 {
+fn redraw(mut draw: impl FnMut() -> f64, below: f64) -> f64 {
     loop {
         let drawn = draw();
         if drawn < below {
@@ -157,8 +157,8 @@ fn again(mut draw: impl FnMut() -> f64, below: f64) -> f64 {
 }
 
 /// Share of the requests, without those for the hot page, that are for files of at most `size`.
-pub(crate) fn asked_up_to(size: f64, largest: f64) -> f64 {
-    let below = |size: f64| (1.0 - REQUESTED / size).max(0.0);
+pub(crate) fn requested_up_to(size: f64, largest: f64) -> f64 {
+    let below = |size: f64| (1.0 - REQUESTED_MIN / size).max(0.0);
     below(size) / below(largest)
 }
 
@@ -194,13 +194,13 @@ struct Dealer<'a> {
 
 impl Dealer<'_> {
     fn weight(&self, rank: u32) -> f64 {
-        self.popularity.until(rank as usize + 1) - self.popularity.until(rank as usize)
+        self.popularity.cumulative(rank as usize + 1) - self.popularity.cumulative(rank as usize)
     }
 
     fn halve(&mut self, files: &[u32], ranks: Vec<u32>, (from, to): (f64, f64), depth: u32) {
         let middle = f64::midpoint(from, to);
         let low = files.partition_point(|&file| {
-            asked_up_to(f64::from(self.sizes[file as usize]), self.largest) < middle
+            requested_up_to(f64::from(self.sizes[file as usize]), self.largest) < middle
         });
         if files.len() < 4 || to - from < 1e-4 {
             return self.shuffle(files, ranks);

@@ -104,16 +104,16 @@ fn surge_files_have_the_published_sizes_and_fill_the_set() {
 }
 
 /// Counts the requests for each file.
-fn asked(load: &mut dyn ClientModel, requests: u32) -> Vec<u64> {
+fn requests_per_file(load: &mut dyn ClientModel, requests: u32) -> Vec<u64> {
     let mut counts = vec![0; load.sizes().len()];
     (0..requests).for_each(|_| counts[load.next().file as usize] += 1);
     counts
 }
 
 #[test]
-fn surge_asks_by_zipfs_law_and_half_the_time_for_one_page() {
+fn surge_requests_follow_zipfs_law_and_half_are_for_one_page() {
     let mut users = Surge::new(SET, 24, 2);
-    let counts = asked(&mut users, 400_000);
+    let counts = requests_per_file(&mut users, 400_000);
     assert!(chi_square(&[counts[0], 400_000 - counts[0]], &[0.5, 0.5]) < 1.0);
     let ranked: Vec<u64> = users.by_rank().iter().map(|&file| counts[file as usize]).collect();
     let cells = |ranked: &[u64]| {
@@ -140,31 +140,31 @@ fn surge_asks_by_zipfs_law_and_half_the_time_for_one_page() {
 /// A sum of steps cannot come closer to a smooth distribution than half of its largest step, which
 /// is the share of the most popular file. Here that file is at one third or two thirds of its step.
 #[test]
-fn surge_sizes_asked_for_follow_their_law() {
+fn surge_requested_sizes_follow_their_distribution() {
     for seed in [1, 2, 3] {
         let users = Surge::new(SET, 24, seed);
         let popularity = WeightedChoice::zipf(users.by_rank().len());
         let mut files: Vec<(f64, f64)> = (0..users.by_rank().len())
             .map(|rank| {
                 let size = users.sizes()[users.by_rank()[rank] as usize];
-                (f64::from(size), popularity.until(rank + 1) - popularity.until(rank))
+                (f64::from(size), popularity.cumulative(rank + 1) - popularity.cumulative(rank))
             })
             .collect();
         files.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (mut sum, mut off) = (0.0, 0.0_f64);
         for (size, weight) in files {
-            let law = surge::asked_up_to(size, surge::largest(SET));
+            let law = surge::requested_up_to(size, surge::largest(SET));
             off = off.max((law - sum).abs());
             sum += weight;
             off = off.max((law - sum).abs());
         }
-        let step = popularity.until(1);
+        let step = popularity.cumulative(1);
         assert!(off < step * 2.0 / 3.0 + 0.01, "seed {seed}: {off}, of {step} at once");
     }
 }
 
 #[test]
-fn every_file_has_one_place_of_popularity() {
+fn every_file_has_one_popularity_rank() {
     let users = Surge::new(Bytes(40_000_000), 24, 5);
     let mut files = users.by_rank().to_vec();
     files.sort_unstable();
@@ -172,7 +172,7 @@ fn every_file_has_one_place_of_popularity() {
 }
 
 #[test]
-fn surge_users_refer_and_rest_as_published() {
+fn surge_references_and_pauses_are_as_published() {
     let mut users = Surge::new(SET, 24, 4);
     let pages: Vec<u32> = (0..100_000).map(|_| users.references()).collect();
     let count = |n: u32| pages.iter().filter(|&&found| found == n).count() as u64;
@@ -190,9 +190,9 @@ fn surge_users_refer_and_rest_as_published() {
     let mut last = [None; 25];
     let mut offs = Vec::new();
     while offs.len() < 100_000 {
-        let asked = users.next();
-        let before = last[asked.client as usize].replace(asked.at);
-        offs.extend(before.map(|before: Ns| (asked.at.0 - before.0) as f64 / 1e9));
+        let request = users.next();
+        let before = last[request.client as usize].replace(request.at);
+        offs.extend(before.map(|before: Ns| (request.at.0 - before.0) as f64 / 1e9));
     }
     // Mean number of references of a page: the sum of the probabilities of an n-th reference.
     let mean: f64 = (1..100_000).map(|n| at_least(n, 2.43)).sum();
@@ -222,20 +222,20 @@ fn specweb99_has_the_published_files() {
 }
 
 #[test]
-fn specweb99_asks_as_published() {
+fn specweb99_requests_are_as_published() {
     let mut clients = Specweb99::new(Bytes(1_800_000_000), 24, 6);
     let requests = 400_000;
     let (mut classes, mut files, mut kinds) = ([0; 4], [0; 9], [0; 5]);
     let mut directories = vec![0; 352];
     let mut bytes = 0;
     for _ in 0..requests {
-        let asked = clients.next();
-        let in_directory = asked.file as usize % 36;
-        directories[asked.file as usize / 36] += 1;
+        let request = clients.next();
+        let in_directory = request.file as usize % 36;
+        directories[request.file as usize / 36] += 1;
         classes[in_directory / 9] += 1;
         files[in_directory % 9] += 1;
-        kinds[asked.kind as usize] += 1;
-        bytes += u64::from(clients.sizes()[asked.file as usize]);
+        kinds[request.kind as usize] += 1;
+        bytes += u64::from(clients.sizes()[request.file as usize]);
     }
     assert!(chi_square(&classes, &[0.35, 0.50, 0.14, 0.01]) < 1.0);
     assert!(chi_square(&classes, &[0.345, 0.505, 0.14, 0.01]) > 1.0);
@@ -261,7 +261,7 @@ fn config(workload: Workload, seed: u64, output: PathBuf) -> WebConfig {
 }
 
 #[test]
-fn what_is_generated_is_read_back() {
+fn a_generated_load_is_read_back() {
     let folder = tempfile::tempdir().unwrap();
     for workload in [Workload::Surge, Workload::Specweb99] {
         let path = |name: &str| folder.path().join(format!("{workload:?}-{name}.parquet"));
@@ -282,8 +282,8 @@ fn what_is_generated_is_read_back() {
         assert!(reads.iter().all(|io| io.offset.0.is_multiple_of(PAGE)));
         assert!(reads.iter().all(|io| (1..=24).contains(&io.pid.unwrap())));
         // Whole files, rounded to sectors.
-        let asked: u64 = reads.iter().map(|io| io.len.0).sum();
-        assert!((made.bytes..made.bytes + 20_000 * 512).contains(&asked));
+        let request: u64 = reads.iter().map(|io| io.len.0).sum();
+        assert!((made.bytes..made.bytes + 20_000 * 512).contains(&request));
         let posts = made.kinds.iter().find(|k| k.kind == "dynamic-post").map_or(0, |k| k.requests);
         assert_eq!(writes.len() as u64, posts);
         let end = reads.iter().map(|io| io.offset.0 + io.len.0).max().unwrap();
@@ -305,7 +305,7 @@ fn what_is_generated_is_read_back() {
 }
 
 #[test]
-fn a_damaged_file_is_told_and_a_stopped_one_leaves_nothing() {
+fn a_damaged_file_is_an_error_and_a_stopped_generation_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("web.parquet");
     let stopped = generate(&config(Workload::Surge, 1, path.clone()), |_| false);
@@ -317,8 +317,8 @@ fn a_damaged_file_is_told_and_a_stopped_one_leaves_nothing() {
     let mut bytes = std::fs::read(&path).unwrap();
     bytes[5000] ^= 1;
     std::fs::write(&path, bytes).unwrap();
-    let told = formats::open(&path, None, &ReadOptions::default()).unwrap_err().to_string();
-    assert!(told.contains("damaged: its bytes have changed"), "{told}");
+    let error_text = formats::open(&path, None, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error_text.contains("damaged: its bytes have changed"), "{error_text}");
     // A Parquet file of another program is not a block log.
     let error = |config: WebConfig| generate(&config, |_| true).unwrap_err().to_string();
     let small = WebConfig { files: Bytes(1000), ..config(Workload::Surge, 1, path.clone()) };

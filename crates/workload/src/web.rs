@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub const PAGE: u64 = 4096;
 const SECTOR: u64 = 512;
 /// Number of requests between two calls of the progress callback.
-const LOOK: u64 = 1 << 16;
+const PROGRESS_INTERVAL: u64 = 1 << 16;
 
 /// The model that generates the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,29 +144,29 @@ pub fn generate(
     let mut writer = create(&config.output, config.workload)?;
     let processes = RequestKind::ALL.map(|kind| writer.block().process(kind.name()));
     let (starts, end) = file_offsets(load.sizes());
-    let mut tally = Tally { asked: vec![0; starts.len()], log: end, ..Tally::default() };
+    let mut tally = Tally { per_file: vec![0; starts.len()], log: end, ..Tally::default() };
     for number in 0..config.requests {
-        if number % LOOK == 0 && !report_progress(number) {
+        if number % PROGRESS_INTERVAL == 0 && !report_progress(number) {
             return Err(WorkloadError::Stopped);
         }
-        let asked = load.next();
-        let size = u64::from(load.sizes()[asked.file as usize]);
-        tally.add(&asked, size);
+        let request = load.next();
+        let size = u64::from(load.sizes()[request.file as usize]);
+        tally.add(&request, size);
         let row = |op, from: u64, to: u64| BlockIo {
-            at: asked.at,
+            at: request.at,
             device: 0,
             sector: from / SECTOR,
             sectors: u32::try_from(to.div_ceil(SECTOR) - from / SECTOR)
                 .expect("sizes have 32 bits"),
             op,
             flags: BlockFlags::default(),
-            pid: asked.client,
-            process: processes[asked.kind as usize],
+            pid: request.client,
+            process: processes[request.kind as usize],
             latency: None,
         };
-        let start = starts[asked.file as usize];
+        let start = starts[request.file as usize];
         writer.block().push(row(BlockOp::Read, start, start + size))?;
-        if asked.kind == RequestKind::Post {
+        if request.kind == RequestKind::Post {
             let from = tally.log;
             tally.log += specweb99::RECORD;
             writer.block().push(row(BlockOp::Write, from, tally.log))?;
@@ -191,7 +191,7 @@ fn create(output: &Path, workload: Workload) -> Result<BlockFileWriter, Workload
 #[derive(Default)]
 struct Tally {
     /// Number of requests for each file.
-    asked: Vec<u32>,
+    per_file: Vec<u32>,
     kinds: [u64; 5],
     bytes: u64,
     first: Option<Ns>,
@@ -201,20 +201,20 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, asked: &FileRequest, size: u64) {
-        let of = &mut self.asked[asked.file as usize];
+    fn add(&mut self, request: &FileRequest, size: u64) {
+        let of = &mut self.per_file[request.file as usize];
         *of = of.saturating_add(1);
-        self.kinds[asked.kind as usize] += 1;
+        self.kinds[request.kind as usize] += 1;
         self.bytes += size;
-        self.first.get_or_insert(asked.at);
-        self.last = asked.at;
+        self.first.get_or_insert(request.at);
+        self.last = request.at;
     }
 
     #[allow(clippy::cast_precision_loss)] // ratios
     fn report(mut self, config: &WebConfig, sizes: &[u32]) -> WebReport {
         let requests: u64 = self.kinds.iter().sum();
-        self.asked.sort_unstable_by(|a, b| b.cmp(a));
-        let top = |files: usize| self.asked[..files].iter().map(|&n| u64::from(n)).sum::<u64>();
+        self.per_file.sort_unstable_by(|a, b| b.cmp(a));
+        let top = |files: usize| self.per_file[..files].iter().map(|&n| u64::from(n)).sum::<u64>();
         let of_all = |part: u64| part as f64 / requests as f64;
         let kinds =
             RequestKind::ALL.into_iter().zip(self.kinds).filter(|(_, requests)| *requests > 0);
@@ -233,7 +233,7 @@ impl Tally {
             kinds: kinds
                 .map(|(kind, requests)| KindCount { kind: kind.name(), requests })
                 .collect(),
-            files_asked: self.asked.iter().filter(|&&n| n > 0).count() as u64,
+            files_asked: self.per_file.iter().filter(|&&n| n > 0).count() as u64,
             top_fifth: of_all(top(sizes.len() / 5)),
             top_file: of_all(top(1)),
             duration_s: (self.last.0 - self.first.unwrap_or(self.last).0) as f64 / 1e9,

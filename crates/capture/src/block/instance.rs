@@ -160,7 +160,7 @@ fn remove_stale(tracefs: &Path) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_was_lost() {
+    fn all_kinds_of_lost_events_are_added() {
         let stats = "entries: 3\noverrun: 20\ncommit overrun: 1\nbytes: 9\noldest event ts: 1.0\n\
                      dropped events: 300\nread events: 7\n";
         assert_eq!(super::lost(stats), 321);

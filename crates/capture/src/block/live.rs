@@ -46,7 +46,7 @@ impl Running {
 }
 
 /// Reports that a test is skipped if a source is not available.
-fn had<T>(test: &str, source: Result<T, String>) -> Option<T> {
+fn available<T>(test: &str, source: Result<T, String>) -> Option<T> {
     source.inspect_err(|why| skipped(&format!("{test}: {why}"))).ok()
 }
 
@@ -59,22 +59,22 @@ fn folder() -> tempfile::TempDir {
 /// the process number of the writer.
 fn job(test: &str, dir: &Path, count: u32) -> Option<u32> {
     if !is_on_a_disk(dir) {
-        return had(test, Err("the build is not on a disk".to_owned()));
+        return available(test, Err("the build is not on a disk".to_owned()));
     }
     let mut dd = Command::new("dd");
     dd.args(["if=/dev/zero", "of=f", "bs=4k", "oflag=direct", "conv=fsync"]);
     dd.arg(format!("count={count}")).current_dir(dir).stderr(Stdio::null());
     let mut child = dd.spawn().unwrap();
     let done = child.wait().unwrap().success().then_some(child.id());
-    had(test, done.ok_or_else(|| "the disk takes no direct writes".to_owned()))
+    available(test, done.ok_or_else(|| "the disk takes no direct writes".to_owned()))
 }
 
 #[test]
 fn both_sources_see_the_same_requests() {
     const TEST: &str = "both_sources_see_the_same_requests";
     const COUNT: u32 = 500;
-    let Some(instance) = had(TEST, TracefsInstance::open()) else { return };
-    let Some(perf) = had(TEST, PerfEvents::open()) else { return };
+    let Some(instance) = available(TEST, TracefsInstance::open()) else { return };
+    let Some(perf) = available(TEST, PerfEvents::open()) else { return };
     let dir = folder();
     let outs = ["tracefs", "perf"].map(|name| dir.path().join(name));
     let start = monotonic();
@@ -108,15 +108,15 @@ fn both_sources_see_the_same_requests() {
     }
     // Under a device mapper, kernel workers issue the requests.
     let own = (!ours.is_empty()).then_some(());
-    had(TEST, own.ok_or_else(|| "others issued the job's requests".to_owned()));
+    available(TEST, own.ok_or_else(|| "others issued the job's requests".to_owned()));
 }
 
 #[test]
-fn what_a_small_ring_loses_is_counted() {
-    const TEST: &str = "what_a_small_ring_loses_is_counted";
+fn events_lost_by_a_small_ring_are_counted() {
+    const TEST: &str = "events_lost_by_a_small_ring_are_counted";
     const COUNT: u32 = 500;
     // One page per event has space for about 40 records.
-    let Some(mut perf) = had(TEST, PerfEvents::with_room(|_| 8192)) else { return };
+    let Some(mut perf) = available(TEST, PerfEvents::with_room(|_| 8192)) else { return };
     let dir = folder();
     // Run on one processor, so that only its ring is used.
     let mut one = CpuSet::new();

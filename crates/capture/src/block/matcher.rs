@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn out_in_order_of_issue_though_done_in_another() {
+    fn requests_are_returned_in_order_of_issue() {
         let mut m = Matcher::new(false);
         m.issue(io(10, 100, BlockOp::Write));
         m.issue(io(11, 200, BlockOp::Read));
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn same_place_twice_completes_oldest_first() {
+    fn requests_to_the_same_sector_complete_oldest_first() {
         let mut m = Matcher::new(false);
         for at in [1, 2, 3] {
             m.issue(io(at, 0, BlockOp::Flush));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn where_completions_are_lost_the_newest_takes_one() {
+    fn if_completions_are_lost_the_newest_request_takes_one() {
         let mut m = Matcher::new(true);
         for at in [1, 2, 3] {
             m.issue(io(at, 7, BlockOp::Write));
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_put_back_counts_when_issued_again() {
+    fn a_requeued_request_counts_when_issued_again() {
         let mut m = Matcher::new(false);
         m.issue(io(1, 7, BlockOp::Read));
         m.end(&event(2, 7, EventKind::Requeued), BlockOp::Read);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_comes_late_is_not_out_of_order() {
+    fn a_late_request_keeps_the_order() {
         let mut m = Matcher::new(false);
         m.issue(io(10, 1, BlockOp::Read));
         m.issue(io(8, 2, BlockOp::Read));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_in_number_and_in_time() {
+    fn waiting_is_bounded_in_number_and_in_time() {
         let mut m = Matcher::with_room_for(2);
         m.issue(io(1, 7, BlockOp::Read));
         m.issue(io(2, 7, BlockOp::Read));

@@ -156,14 +156,14 @@ struct LoggerThread {
 impl LoggerThread {
     fn run(mut self) -> LogResult {
         loop {
-            let drained = self.turn()?;
+            let drained = self.read_queues()?;
             if self.is_stopped_after(drained) {
                 break;
             }
         }
         // Lets the last events and their completions arrive.
         thread::sleep(Duration::from_nanos(2 * SETTLE_TIME.0));
-        while !self.turn()? {}
+        while !self.read_queues()? {}
         while let Some(io) = self.matcher.next(Ns::MAX) {
             self.writer.push(io)?;
         }
@@ -200,39 +200,39 @@ impl LoggerThread {
 
     /// Reads the queues up to a bound, and processes the events that are in order. Returns true if
     /// the queues are empty.
-    fn turn(&mut self) -> Result<bool, TraceError> {
+    fn read_queues(&mut self) -> Result<bool, TraceError> {
         let settled = monotonic().saturating_sub(SETTLE_TIME);
-        for (queue, queue_) in self.queues.iter_mut().enumerate() {
-            queue_.drained = self.source.read(queue, &mut queue_.events);
+        for (number, queue) in self.queues.iter_mut().enumerate() {
+            queue.drained = self.source.read(number, &mut queue.events);
         }
         // If a queue was not drained, events after its last one are still missing.
-        let whole = self.queues.iter().filter(|queue_| !queue_.drained);
-        let whole = whole.filter_map(|queue_| queue_.events.last()).map(|e| e.at);
-        let whole = whole.fold(settled, Ns::min);
-        for queue_ in &mut self.queues {
-            let ready = queue_.events.partition_point(|e| e.at <= whole);
-            self.merged.extend_from_slice(&queue_.events[..ready]);
-            queue_.events.drain(..ready);
+        let complete_until = self.queues.iter().filter(|queue| !queue.drained);
+        let complete_until = complete_until.filter_map(|queue| queue.events.last()).map(|e| e.at);
+        let complete_until = complete_until.fold(settled, Ns::min);
+        for queue in &mut self.queues {
+            let ready = queue.events.partition_point(|e| e.at <= complete_until);
+            self.merged.extend_from_slice(&queue.events[..ready]);
+            queue.events.drain(..ready);
         }
         let end = {
             let mut window = lock(&self.window);
-            window.kept = whole.min(window.end);
+            window.kept = complete_until.min(window.end);
             window.end
         };
         // At the same time, an issue precedes a completion.
         self.merged.sort_by_key(|e| (e.at, e.kind));
         let mut merged = std::mem::take(&mut self.merged);
         for event in merged.drain(..) {
-            self.take(&event, end);
+            self.process_event(&event, end);
         }
         self.merged = merged;
         while let Some(io) = self.matcher.next(settled.saturating_sub(self.start)) {
             self.writer.push(io)?;
         }
-        Ok(self.queues.iter().all(|queue_| queue_.drained))
+        Ok(self.queues.iter().all(|queue| queue.drained))
     }
 
-    fn take(&mut self, event: &BlockEvent, end: Ns) {
+    fn process_event(&mut self, event: &BlockEvent, end: Ns) {
         self.tally.events += 1;
         if event.at < self.start {
             return;

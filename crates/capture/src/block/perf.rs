@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_sample_is_none() {
+    fn a_truncated_sample_is_not_an_event() {
         let mut record = 7u64.to_ne_bytes().to_vec();
         record.extend(3u32.to_ne_bytes());
         record.extend(b"abc and padding");

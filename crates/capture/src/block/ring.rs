@@ -125,9 +125,9 @@ mod tests {
             1 << 60 | 1000,
             MISSED,
             &[
-                word(1, 5), // four bytes of data
+                word(1, 5), // 4 bytes of data
                 0x1111_1111,
-                word(PADDING, 7), // taken back: 8 bytes of it behind the word
+                word(PADDING, 7), // discarded: 8 bytes follow the word
                 8,
                 0,
                 word(0, 2), // length in the next word: 6 bytes of data

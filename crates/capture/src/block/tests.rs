@@ -74,7 +74,7 @@ fn a_recorded_page_is_read_as_the_kernel_reads_it() {
 }
 
 #[test]
-fn a_cut_record_is_no_event() {
+fn a_truncated_record_is_not_an_event() {
     let formats = EventFormats::parse(ISSUE, COMPLETE, None).unwrap();
     let mut whole = 0;
     let _ = ring::entries(PAGE, PageFormat::parse(HEADER).unwrap(), |at, record| {

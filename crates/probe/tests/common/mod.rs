@@ -1,12 +1,12 @@
-//! A folder on storage.
+//! A folder on real storage.
 
 use gordon_probe::{Access, Target};
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
 
-/// A folder whose file system does direct I/O of 4 KiB; none on a machine that has none. The
-/// build's own first: the system's for temporary files is often in memory.
+/// A folder on a file system with direct I/O of 4 KiB; `None` if the machine has none. The folder
+/// of the build is tried first, because the folder for temporary files is often in memory.
 pub fn folder(test: &str) -> Option<TempDir> {
     let places = [PathBuf::from(env!("CARGO_TARGET_TMPDIR")), std::env::temp_dir()];
     for place in places {

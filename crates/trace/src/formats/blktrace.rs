@@ -30,8 +30,8 @@ const COMPLETE: u32 = 8;
 // Upper half of an action: flags of the request.
 const WRITE: u32 = 1 << 17;
 const FLUSH: u32 = 1 << 18;
-const DRIVERS_OWN: u32 = 1 << 25;
-const NOTE: u32 = 1 << 26;
+const DRIVER_COMMAND: u32 = 1 << 25;
+const MESSAGE: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ struct BlktraceEvent {
     action: u32,
     device: u32,
     error: u16,
-    own: u16,
+    payload_len: u16,
 }
 
 /// The events of one file.
@@ -163,7 +163,7 @@ fn actions(mut head: &[u8], big_endian: bool, seen: &mut [bool; 3]) {
             return;
         }
         let entry = entry(bytes, big_endian);
-        if entry.action & (NOTE | DRIVERS_OWN) == 0 {
+        if entry.action & (MESSAGE | DRIVER_COMMAND) == 0 {
             match entry.action & 0xffff {
                 QUEUE => seen[0] = true,
                 ISSUE => seen[1] = true,
@@ -171,7 +171,7 @@ fn actions(mut head: &[u8], big_endian: bool, seen: &mut [bool; 3]) {
                 _ => {}
             }
         }
-        head = head.get(SIZE + usize::from(entry.own)..).unwrap_or_default();
+        head = head.get(SIZE + usize::from(entry.payload_len)..).unwrap_or_default();
     }
 }
 
@@ -200,14 +200,14 @@ fn entry(b: &[u8], big_endian: bool) -> BlktraceEvent {
         action: u32_at(28),
         device: u32_at(36),
         error: u16_at(44),
-        own: u16_at(46),
+        payload_len: u16_at(46),
     }
 }
 
 impl BlktraceEvent {
     /// Whether this is the event to take, or one that is needed to track requeued requests: a
     /// requeue, or a completion with an error.
-    fn matters(&self, counts: u32) -> bool {
+    fn is_relevant(&self, counts: u32) -> bool {
         match self.action & 0xffff {
             action if action == counts => true,
             REQUEUE => counts == ISSUE,
@@ -221,7 +221,7 @@ impl BlktraceEvent {
     /// The kernel flags discards as writes too, and flushes without data as reads. Write zeroes and
     /// zone resets look like writes.
     fn op(&self) -> Option<BlockOp> {
-        if self.action & DRIVERS_OWN != 0 {
+        if self.action & DRIVER_COMMAND != 0 {
             return None;
         }
         Some(if self.action & DISCARD != 0 {
@@ -277,12 +277,12 @@ impl CpuStream {
                 });
             }
             let entry = entry(bytes, self.big_endian);
-            if !self.at_hand(SIZE + usize::from(entry.own))? {
+            if !self.at_hand(SIZE + usize::from(entry.payload_len))? {
                 return self.cut(self.input.bytes().len(), collector, skip);
             }
-            self.input.advance(SIZE + usize::from(entry.own));
+            self.input.advance(SIZE + usize::from(entry.payload_len));
             self.number += 1;
-            if entry.action & NOTE != 0 || !entry.matters(action) {
+            if entry.action & MESSAGE != 0 || !entry.is_relevant(action) {
                 collector.other();
                 continue;
             }

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_told_apart_by_their_whole_target() {
+    fn objects_differ_by_their_whole_target() {
         let key = |target: &str| {
             let text =
                 format!("h - - [10/Oct/2000:13:55:36 +0000] \"GET {target} HTTP/1.1\" 200 5");
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_and_what_is_malformed() {
+    fn some_lines_are_left_out_and_others_malformed() {
         let of = |rest: &str| line(format!("h - - [10/Oct/2000:13:55:36 +0000] {rest}").as_bytes());
         assert_eq!(of(r#""HEAD /a HTTP/1.1" 200 5"#), Ok(LogLine::Method));
         assert_eq!(of(r#""GET /a HTTP/1.1" 304 -"#), Ok(LogLine::Status));
@@ -350,12 +350,16 @@ mod tests {
         assert_eq!(of(r#""GET /a HTTP/1.1" 200 0 "-" "-""#), Ok(LogLine::Empty));
         assert_eq!(of(r#""-" 408 -"#), Ok(LogLine::Status));
         assert!(matches!(of(r#""GET /a"b" HTTP/1.0" 200 7"#), Ok(LogLine::Taken { .. })));
-        let told = |rest: &str| of(rest).unwrap_err().to_string();
-        assert!(told(r#""GET /a HTTP/1.1" 200 x"#).starts_with("bytes: expected a whole number"));
-        assert!(told(r#""GET /a HTTP/1.1" 200 4294967296000000000"#).starts_with("bytes: "));
-        assert!(told(r#""GET" 200 5"#).starts_with("request: expected GET and what"));
-        assert!(told(r#""GET /a HTTP/1.1" abc 5"#).starts_with("request: expected a request in"));
-        assert!(told(r#"GET /a HTTP/1.1 200 5"#).starts_with("request: "));
+        let error_text = |rest: &str| of(rest).unwrap_err().to_string();
+        assert!(
+            error_text(r#""GET /a HTTP/1.1" 200 x"#).starts_with("bytes: expected a whole number")
+        );
+        assert!(error_text(r#""GET /a HTTP/1.1" 200 4294967296000000000"#).starts_with("bytes: "));
+        assert!(error_text(r#""GET" 200 5"#).starts_with("request: expected GET and what"));
+        assert!(
+            error_text(r#""GET /a HTTP/1.1" abc 5"#).starts_with("request: expected a request in")
+        );
+        assert!(error_text(r#"GET /a HTTP/1.1 200 5"#).starts_with("request: "));
         assert!(
             line(b"h - - 10/Oct/2000 \"GET /a\" 200 5")
                 .unwrap_err()

@@ -174,7 +174,7 @@ fn blocks(
     let mut more = reader.fill(&mut batch)?;
     let mut writer = RequestWriter::create(output, to, from, input)?;
     let mut tally = ConversionTally::default();
-    let grain = to.grain().0;
+    let resolution = to.resolution().0;
     while more {
         if stop.load(Ordering::Relaxed) {
             return Err(FormatError::Stopped);
@@ -182,8 +182,9 @@ fn blocks(
         for io in &batch {
             tally.add(io);
             let latency = io.latency.filter(|_| to == Format::MSR).map_or(0, |latency| latency.0);
-            tally.finer |= !(io.at.0.is_multiple_of(grain) && latency.is_multiple_of(grain));
-            if to.has(io.op) {
+            tally.has_finer_times |=
+                !(io.at.0.is_multiple_of(resolution) && latency.is_multiple_of(resolution));
+            if to.can_express(io.op) {
                 writer.push(io)?;
             } else {
                 tally.not_written += 1;
@@ -205,7 +206,7 @@ fn objects(
     let to = Format::OracleGeneral;
     let (mut batch, mut last) = (Vec::new(), HashMap::new());
     let mut records: Vec<OracleRecord> = Vec::new();
-    let (mut ops, mut base, mut finer) = ([RequestTotals::default(); 4], None, false);
+    let (mut ops, mut base, mut has_finer_times) = ([RequestTotals::default(); 4], None, false);
     while reader.fill(&mut batch)? {
         if stop.load(Ordering::Relaxed) {
             return Err(FormatError::Stopped);
@@ -221,7 +222,7 @@ fn objects(
                 ))
             };
             let since = object.at - *base.get_or_insert(object.at);
-            finer |= !since.0.is_multiple_of(Ns::SECOND.0);
+            has_finer_times |= !since.0.is_multiple_of(Ns::SECOND.0);
             let second = since.0 / Ns::SECOND.0;
             let time = u32::try_from(second).map_err(|_| too_large("its second", second))?;
             let size =
@@ -246,8 +247,9 @@ fn objects(
     if ops[BlockOp::Write as usize].requests > 0 {
         warnings.push(format!("writes are written as reads: {to} has reads alone"));
     }
-    if finer {
-        warnings.push(format!("times are cut to multiples of {}: {to} has no finer", to.grain()));
+    if has_finer_times {
+        warnings
+            .push(format!("times are cut to multiples of {}: {to} has no finer", to.resolution()));
     }
     let counts = reader.counts();
     let mut conversion =
@@ -296,13 +298,13 @@ struct ConversionTally {
     last: Option<TraceRequest>,
     ops: [RequestTotals; 4],
     not_written: u64,
-    latencies: bool,
+    has_latencies: bool,
     /// Whether some requests have no latency.
-    without: bool,
+    has_unknown_latency: bool,
     /// Whether some times are finer than the output format can express.
-    finer: bool,
-    gaps: bool,
-    processes: bool,
+    has_finer_times: bool,
+    has_gaps: bool,
+    has_processes: bool,
 }
 
 impl ConversionTally {
@@ -313,10 +315,10 @@ impl ConversionTally {
         of.requests += 1;
         of.bytes += io.len.0;
         // Formats that require a latency write 0 for an unknown one.
-        self.latencies |= io.latency.is_some_and(|latency| latency.0 > 0);
-        self.without |= io.latency.is_none();
-        self.gaps |= io.gap.is_some();
-        self.processes |= io.pid.is_some();
+        self.has_latencies |= io.latency.is_some_and(|latency| latency.0 > 0);
+        self.has_unknown_latency |= io.latency.is_none();
+        self.has_gaps |= io.gap.is_some();
+        self.has_processes |= io.pid.is_some();
     }
 
     fn conversion(self, reader: &RequestReader, to: Format) -> ConversionReport {
@@ -328,23 +330,27 @@ impl ConversionTally {
             warnings.push(format!("not_written: {count} {what}: {to} has no word for them"));
         }
         warnings.extend(reader.notes());
-        if self.gaps {
+        if self.has_gaps {
             warnings.push(format!("the gaps of closed loop are lost: {to} has open loop only"));
         }
-        if self.latencies && !to.has_latency() {
+        if self.has_latencies && !to.has_latency() {
             warnings.push(format!("the measured latencies are lost: {to} has none"));
         }
-        if self.processes || matches!(from, Format::Blkparse | Format::Blktrace | Format::Ftrace) {
+        if self.has_processes
+            || matches!(from, Format::Blkparse | Format::Blktrace | Format::Ftrace)
+        {
             let what = "the numbers of the processes and the flags of the requests are lost";
             warnings.push(format!("{what}: a conversion keeps none"));
         }
-        if self.without && to == Format::MSR {
+        if self.has_unknown_latency && to == Format::MSR {
             let why = "requests whose latency is not known have a response time of 0";
             warnings.push(format!("{why}: {to} must have one"));
         }
-        if self.finer {
-            warnings
-                .push(format!("times are cut to multiples of {}: {to} has no finer", to.grain()));
+        if self.has_finer_times {
+            warnings.push(format!(
+                "times are cut to multiples of {}: {to} has no finer",
+                to.resolution()
+            ));
         }
         let counts = reader.counts();
         let mut conversion =

@@ -125,10 +125,10 @@ pub(super) fn by_content(
 }
 
 /// Whether a text with columns has times. The header may lack that column.
-pub(super) fn has_times(input: &mut Input, about: &Arc<DelimitedFormat>) -> bool {
+pub(super) fn has_times(input: &mut Input, description: &Arc<DelimitedFormat>) -> bool {
     // A read error occurs again when the trace is read, and is reported then.
     let _ = input.want(HEAD);
-    let mut reader = DelimitedLines::new(about, None);
+    let mut reader = DelimitedLines::new(description, None);
     for line in input.bytes().split(|&b| b == b'\n').map(trimmed).take(LINES) {
         match line {
             [] => reader.pass(),
@@ -146,16 +146,16 @@ pub(super) fn doubts(input: &mut Input, format: Format, options: &ReadOptions) -
     if !is_text(head) {
         return Vec::new();
     }
-    let skip = options.columns.as_ref().map_or(0, |about| about.skip_lines);
+    let skip = options.columns.as_ref().map_or(0, |description| description.skip_lines);
     for _ in 0..skip {
         let end = memchr::memchr(b'\n', head).map_or(head.len(), |end| end + 1);
         head = &head[end..];
     }
     match read_as(format, &lines(head, whole), options, options.time_unit.is_some()) {
-        Some(sample) if sample.taken > 0 => {
+        Some(sample) if sample.accepted > 0 => {
             let mut doubts = sample.doubts(format, options);
-            if let Some(about) = format.delimited(options) {
-                doubts.extend(odd_flags(&about, &lines(head, whole)));
+            if let Some(description) = format.delimited(options) {
+                doubts.extend(unusual_flags(&description, &lines(head, whole)));
             }
             doubts
         }
@@ -208,7 +208,7 @@ struct SampledRequest {
     offset: u64,
     len: u64,
     /// Device of a block request, key of an object.
-    of: u64,
+    device_or_key: u64,
 }
 
 /// Result of parsing lines in a format.
@@ -217,7 +217,7 @@ struct LineSample {
     /// Number of lines without comments and headers.
     lines: usize,
     /// Number of lines that the format's reader accepts.
-    taken: usize,
+    accepted: usize,
     empty: u64,
     clamped: u64,
     seen: Vec<SampledRequest>,
@@ -243,10 +243,12 @@ fn read_as(
         Format::DisksimValidate => read(&mut disksim_validate::DisksimValidate::new(unit), lines),
         Format::Described(_) | Format::Columns => {
             // The lines to skip have been removed already.
-            let about = DelimitedFormat { skip_lines: 0, ..(*format.delimited(options)?).clone() };
-            let about = Arc::new(about);
-            let mut reader = DelimitedLines::with_decimals(&about, options.time_unit, decimals);
-            if !about.columns.is_objects() {
+            let description =
+                DelimitedFormat { skip_lines: 0, ..(*format.delimited(options)?).clone() };
+            let description = Arc::new(description);
+            let mut reader =
+                DelimitedLines::with_decimals(&description, options.time_unit, decimals);
+            if !description.columns.is_objects() {
                 return Some(read(&mut RowLines(reader), all));
             }
             let mut sample = LineSample::default();
@@ -255,9 +257,9 @@ fn read_as(
                 sample.lines += 1;
                 match reader.row(line) {
                     Ok(ParsedLine::NoRow) => sample.lines -= 1,
-                    Ok(ParsedLine::Other) => sample.taken += 1,
+                    Ok(ParsedLine::Other) => sample.accepted += 1,
                     Ok(ParsedLine::Row(row)) => {
-                        sample.taken += 1;
+                        sample.accepted += 1;
                         sample.empty += u64::from(row.size == 0);
                         sample.clamped += u64::from(row.time < last);
                         last = row.time;
@@ -266,7 +268,7 @@ fn read_as(
                             op: row.op,
                             offset: 0,
                             len: row.size,
-                            of: row.key,
+                            device_or_key: row.key,
                         });
                     }
                     Err(_) => {}
@@ -322,7 +324,7 @@ fn read<L: SampleLine>(reader: &mut L, lines: &[&[u8]]) -> LineSample {
     let mut sample = LineSample::default();
     for line in lines {
         match reader.sample_line(line, &mut collector) {
-            Ok(true) => (sample.lines, sample.taken) = (sample.lines + 1, sample.taken + 1),
+            Ok(true) => (sample.lines, sample.accepted) = (sample.lines + 1, sample.accepted + 1),
             Ok(false) => {}
             Err(_) => sample.lines += 1,
         }
@@ -333,7 +335,7 @@ fn read<L: SampleLine>(reader: &mut L, lines: &[&[u8]]) -> LineSample {
         op: io.op,
         offset: io.offset.0,
         len: io.len.0,
-        of: u64::from(io.device),
+        device_or_key: u64::from(io.device),
     });
     sample.seen = seen.collect();
     sample
@@ -349,12 +351,12 @@ impl LineSample {
 
     /// Whether at least half of the lines are valid.
     fn fits(&self) -> bool {
-        self.taken > 0 && self.taken * 2 >= self.lines
+        self.accepted > 0 && self.accepted * 2 >= self.lines
     }
 
     /// Whether two formats read the same requests from the lines.
     fn is_same(&self, other: &Self) -> bool {
-        (self.taken, self.empty) == (other.taken, other.empty) && self.seen == other.seen
+        (self.accepted, self.empty) == (other.accepted, other.empty) && self.seen == other.seen
     }
 
     /// Whether all requests have the same distance in time: then the times are made up, or number
@@ -392,14 +394,15 @@ impl LineSample {
             doubts.push(format!("{} of {rows} requests have no bytes", self.empty));
         }
         if format.reads_objects() {
-            let about = format.delimited(options);
-            let unit = about.and_then(|about| about.columns.size_unit()).unwrap_or(1);
+            let description = format.delimited(options);
+            let unit =
+                description.and_then(|description| description.columns.size_unit()).unwrap_or(1);
             self.object_doubts(format, unit, &mut doubts);
             return doubts;
         }
         let delimited = format.delimited(options);
         let size_unit = match &delimited {
-            Some(about) => about.columns.size_unit().unwrap_or(SECTOR),
+            Some(description) => description.columns.size_unit().unwrap_or(SECTOR),
             None => format.units().1,
         };
         if size_unit >= SECTOR
@@ -428,7 +431,7 @@ impl LineSample {
             _ => PlausibleLimits::default(),
         };
         if let Some(most) = plausible.devices {
-            let devices: BTreeSet<u64> = seen.iter().map(|s| s.of).collect();
+            let devices: BTreeSet<u64> = seen.iter().map(|s| s.device_or_key).collect();
             if devices.len() > most && devices.len() * 2 > count {
                 doubts.push(format!("{} devices in {count} requests", devices.len()));
             }
@@ -468,7 +471,7 @@ impl LineSample {
         if count >= 2 && self.seen.iter().all(|s| s.len % (8 * unit) == 0) {
             doubts.push("all sizes are multiples of 8, so they may be blocks".to_owned());
         }
-        let keys: BTreeSet<u64> = self.seen.iter().map(|s| s.of).collect();
+        let keys: BTreeSet<u64> = self.seen.iter().map(|s| s.device_or_key).collect();
         if count >= 2 && keys.len() == 1 {
             doubts
                 .push("all requests are for one object, so the column may be a device".to_owned());
@@ -503,9 +506,9 @@ impl FormatFit {
     fn new(format: Format, lines: &[&[u8]], options: &ReadOptions, decimals: bool) -> Option<Self> {
         let sample = read_as(format, lines, options, decimals)?;
         let mut doubts = sample.doubts(format, options);
-        if let Some(about) = format.delimited(options) {
-            doubts.extend(odd_flags(&about, lines));
-            doubts.extend(odd_decimals(format, &about, lines, options));
+        if let Some(description) = format.delimited(options) {
+            doubts.extend(unusual_flags(&description, lines));
+            doubts.extend(too_many_decimals(format, &description, lines, options));
         }
         Some(Self { format, sample, doubts })
     }
@@ -514,23 +517,26 @@ impl FormatFit {
 fn by_lines(path: &Path, lines: &[&[u8]], options: &ReadOptions) -> Result<Format, FormatError> {
     let comments = lines.iter().take_while(|line| is_comment(line)).count();
     let first = &lines[..lines.len().min(comments + LINES)];
-    let bare: Vec<&[u8]> = first.iter().copied().filter(|line| !is_comment(line)).collect();
-    if bare.is_empty() {
+    let without_comments: Vec<&[u8]> =
+        first.iter().copied().filter(|line| !is_comment(line)).collect();
+    if without_comments.is_empty() {
         let why = ": its lines are blank or comments".to_owned();
         let hint = "check that the file is whole";
         return Err(FormatError::Empty { path: path.to_owned(), why, hint });
     }
-    if bare.first().is_some_and(|l| *l == fio::V2 || *l == fio::V3) {
+    if without_comments.first().is_some_and(|l| *l == fio::V2 || *l == fio::V3) {
         return Ok(Format::Fio);
     }
-    if clf::is_log(&bare) {
+    if clf::is_log(&without_comments) {
         return Ok(Format::Clf);
     }
     let share = |format, decimals| {
         let sample = read_as(format, first, options, decimals)?;
-        let looks = sample.fits() && has_own_times(format, first) && has_own_signs(format, first);
+        let looks = sample.fits()
+            && has_expected_decimals(format, first)
+            && has_only_numbers(format, first);
         #[allow(clippy::cast_precision_loss)]
-        looks.then(|| (format, sample.taken as f64 / sample.lines as f64))
+        looks.then(|| (format, sample.accepted as f64 / sample.lines as f64))
     };
     // Times with decimals belong to a format that has them, if any fits.
     let shares = |decimals| Format::all().filter_map(|format| share(format, decimals)).collect();
@@ -589,7 +595,7 @@ fn candidates(lines: &[&[u8]], options: &ReadOptions) -> Vec<FormatCandidate> {
         for (unit, decimals) in units(format, options) {
             let options = ReadOptions { time_unit: unit.or(options.time_unit), ..options.clone() };
             let Some(fit) = FormatFit::new(format, lines, &options, decimals) else { continue };
-            if !fit.sample.fits() || !has_own_signs(format, lines) {
+            if !fit.sample.fits() || !has_only_numbers(format, lines) {
                 continue;
             }
             let is_seconds = unit == Some(Ns::SECOND) && format.unit() < Ns::SECOND;
@@ -626,9 +632,9 @@ fn candidates(lines: &[&[u8]], options: &ReadOptions) -> Vec<FormatCandidate> {
 /// may have decimals.
 fn units(format: Format, options: &ReadOptions) -> Vec<(Option<Ns>, bool)> {
     let mut units = vec![(None, options.time_unit.is_some())];
-    if let (Some(about), None) = (format.delimited(options), options.time_unit) {
+    if let (Some(description), None) = (format.delimited(options), options.time_unit) {
         // Naming the unit allows decimals. In a coarser unit, nanoseconds may have too many digits.
-        units.extend(about.whole_times.then_some((Some(format.unit()), true)));
+        units.extend(description.whole_times.then_some((Some(format.unit()), true)));
         units.push((Some(Ns(1)), true));
         if format.unit() < Ns::SECOND {
             units.push((Some(Ns::SECOND), true));
@@ -646,20 +652,21 @@ fn same_columns(a: Format, b: Format, options: &ReadOptions) -> bool {
 
 /// Whether most times have decimals, if those of the format do. This distinguishes it from another
 /// format with the same columns.
-fn has_own_times(format: Format, lines: &[&[u8]]) -> bool {
+fn has_expected_decimals(format: Format, lines: &[&[u8]]) -> bool {
     let Format::Described(described) = format else { return true };
     if !described.has_decimals() {
         return true;
     }
-    let about = described.delimited();
-    let point =
-        |line: &&&[u8]| about.word(ColumnRole::Time, line).is_some_and(|word| word.contains(&b'.'));
+    let description = described.delimited();
+    let point = |line: &&&[u8]| {
+        description.word(ColumnRole::Time, line).is_some_and(|word| word.contains(&b'.'))
+    };
     let rows = lines.iter().filter(|line| !is_comment(line));
     rows.clone().filter(point).count() * 2 >= rows.count()
 }
 
 /// Whether most lines of a format of numbers contain only numbers.
-fn has_own_signs(format: Format, lines: &[&[u8]]) -> bool {
+fn has_only_numbers(format: Format, lines: &[&[u8]]) -> bool {
     match format {
         Format::Described(described)
             if described.detect() != DetectMode::Generic && format.is_numbers() =>
@@ -676,31 +683,31 @@ fn has_own_signs(format: Format, lines: &[&[u8]]) -> bool {
 
 /// Flags are bits, of which traces use only the one that marks a read. Other values are a reason
 /// for doubt.
-fn odd_flags(about: &DelimitedFormat, lines: &[&[u8]]) -> Option<String> {
-    let read = about.read_flag?.to_string();
+fn unusual_flags(description: &DelimitedFormat, lines: &[&[u8]]) -> Option<String> {
+    let read = description.read_flag?.to_string();
     let odd = |line: &&[u8]| {
         let is_odd = |word: &[u8]| {
             word != b"0" && word != read.as_bytes() && word.iter().all(u8::is_ascii_hexdigit)
         };
-        about.word(ColumnRole::Op, line).is_some_and(is_odd)
+        description.word(ColumnRole::Op, line).is_some_and(is_odd)
     };
     lines.iter().any(odd).then(|| format!("flags other than 0 and {read}"))
 }
 
 /// Times with more decimals than a nanosecond has, in a format whose unit is finer than a second,
 /// are a reason for doubt.
-fn odd_decimals(
+fn too_many_decimals(
     format: Format,
-    about: &DelimitedFormat,
+    description: &DelimitedFormat,
     lines: &[&[u8]],
     options: &ReadOptions,
 ) -> Option<String> {
     let unit = format.unit();
-    if about.whole_times || options.time_unit.is_some() || unit >= Ns::SECOND {
+    if description.whole_times || options.time_unit.is_some() || unit >= Ns::SECOND {
         return None;
     }
     let fine = |line: &&[u8]| {
-        let word = about.word(ColumnRole::Time, line).unwrap_or_default();
+        let word = description.word(ColumnRole::Time, line).unwrap_or_default();
         let decimals = word.iter().rev().position(|&b| b == b'.').unwrap_or_default();
         let parts = u32::try_from(decimals).ok().and_then(|n| 10_u64.checked_pow(n));
         parts.is_none_or(|parts| parts > unit.0)

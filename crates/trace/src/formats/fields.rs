@@ -181,7 +181,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         if digits > 0 && self.ends() {
             return Ok(value);
         }
-        self.odd_number(start, field, Notation::Decimal)
+        self.unusual_number(start, field, Notation::Decimal)
     }
 
     /// Reads a whole number. With [`Notation::Any`] it may be hexadecimal (`0x`), or end with a
@@ -194,12 +194,12 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         if digits > 0 && self.ends() {
             return Ok(value);
         }
-        self.odd_number(start, field, notation)
+        self.unusual_number(start, field, notation)
     }
 
     /// Reads a number with 20 digits, which may be too large, in quotes, or in another notation.
     #[cold]
-    fn odd_number(
+    fn unusual_number(
         &mut self,
         start: usize,
         field: &'static str,
@@ -270,13 +270,18 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
             }
             return Err(self.bad(start, field, "a time below 584 years"));
         }
-        self.odd_time(start, field, unit)
+        self.unusual_time(start, field, unit)
     }
 
     /// Reads a time in quotes, with more than 19 digits, or with an exponent, as floating-point
     /// numbers are sometimes written.
     #[cold]
-    fn odd_time(&mut self, start: usize, field: &'static str, unit: Ns) -> Result<u64, EntryError> {
+    fn unusual_time(
+        &mut self,
+        start: usize,
+        field: &'static str,
+        unit: Ns,
+    ) -> Result<u64, EntryError> {
         self.at = start;
         let quoted = self.line.get(start) == Some(&b'"');
         let word = self.text();

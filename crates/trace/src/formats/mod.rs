@@ -163,8 +163,8 @@ pub fn columns(
         }
         return Ok(None);
     };
-    let own = DelimitedFormat::own(columns, separator, skip_lines.unwrap_or(0), words)?;
-    Ok(Some(Arc::new(own)))
+    let format = DelimitedFormat::from_options(columns, separator, skip_lines.unwrap_or(0), words)?;
+    Ok(Some(Arc::new(format)))
 }
 
 /// An open trace of blocks or of objects.
@@ -285,9 +285,9 @@ fn open_as(
             };
             let format = detected.format;
             let of_objects = match format.delimited(options) {
-                Some(about) => {
-                    detected.untimed = !detect::has_times(&mut input, &about);
-                    about.columns.is_objects()
+                Some(description) => {
+                    detected.untimed = !detect::has_times(&mut input, &description);
+                    description.columns.is_objects()
                 }
                 None => format == Format::Clf || (format == Format::OracleGeneral && objects),
             };
@@ -301,7 +301,7 @@ fn open_as(
     };
     let mut order = options.order;
     let sorts = match detected.format.delimited(options) {
-        Some(about) => about.completed,
+        Some(description) => description.completed,
         None => detected.format == Format::Blktrace,
     };
     if sorts && order == Order::Strict {
@@ -366,10 +366,10 @@ fn source(
             Box::new(RecordSource::new(records::OracleGeneral(unit), input, path, format))
         }
         Format::Described(_) | Format::Columns | Format::Clf => {
-            let Some(about) = format.delimited(options) else {
+            let Some(description) = format.delimited(options) else {
                 unreachable!("a trace of objects is not read as one of blocks");
             };
-            let reader = DelimitedLines::new(&about, options.time_unit);
+            let reader = DelimitedLines::new(&description, options.time_unit);
             Box::new(TextSource::new(reader, input, path, format))
         }
         Format::Vscsi => {

@@ -112,8 +112,9 @@ impl ObjectReader {
         if options.clamps_logs && format == Format::Clf {
             options.order = Order::Clamp;
         }
-        let about = format.delimited(&options);
-        let columns = about.map(|about| DelimitedLines::new(&about, options.time_unit));
+        let description = format.delimited(&options);
+        let columns =
+            description.map(|description| DelimitedLines::new(&description, options.time_unit));
         Ok(Self {
             note: InputNote::new(path, detected, &options, true),
             path: path.to_owned(),
@@ -266,7 +267,7 @@ impl ObjectReader {
             let bytes = self.input.bytes();
             let count = (bytes.len() / SIZE).min(BATCH - batch.len());
             let records = bytes[..count * SIZE].chunks_exact(SIZE).map(records::oracle_record);
-            let plain = self.odd(records.clone()).unwrap_or(count);
+            let plain = self.first_to_check(records.clone()).unwrap_or(count);
             batch.extend(records.take(plain).map(|OracleRecord { time, object, size, next }| {
                 let (size, at) = (u64::from(size), seconds(time));
                 ObjectRequest { key: object, next: following(next), size, at, write: false }
@@ -276,7 +277,7 @@ impl ObjectReader {
             self.input.advance(plain * SIZE);
             if plain < count {
                 let (byte, record) = (self.input.position(), &self.input.bytes()[..SIZE]);
-                let taken = self.rare(records::oracle_record(record));
+                let taken = self.checked_request(records::oracle_record(record));
                 self.input.advance(SIZE);
                 self.number += 1;
                 match taken {
@@ -291,7 +292,7 @@ impl ObjectReader {
     /// Index of the first record that needs a check: it has no bytes, or an invalid time or next
     /// request.
     #[inline]
-    fn odd(&self, mut records: impl Iterator<Item = OracleRecord>) -> Option<usize> {
+    fn first_to_check(&self, mut records: impl Iterator<Item = OracleRecord>) -> Option<usize> {
         let (mut last, mut number) = (self.last, self.number.cast_signed());
         records.position(|OracleRecord { time, size, next, .. }| {
             let known = !self.sees_ahead || next > number || next == -1;
@@ -303,7 +304,10 @@ impl ObjectReader {
     }
 
     /// The request of a record that needs a check; `None` if it has no bytes.
-    fn rare(&mut self, record: OracleRecord) -> Result<Option<ObjectRequest>, EntryError> {
+    fn checked_request(
+        &mut self,
+        record: OracleRecord,
+    ) -> Result<Option<ObjectRequest>, EntryError> {
         let OracleRecord { time, object, size, next } = record;
         if size == 0 {
             self.counts.empty += 1;
@@ -466,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told_with_its_place_or_left_out_and_counted() {
+    fn a_malformed_record_is_an_error_with_its_position_or_left_out_and_counted() {
         type Records<'a> = &'a [(u32, u64, u32, i64)];
         let cases: [(Records<'_>, &[u8], &str); 4] = [
             (&[(9, 1, 5, -1), (8, 2, 5, -1)], b"", "record 2 (byte 24): time goes backwards by 1s"),
@@ -474,10 +478,10 @@ mod tests {
             (&[(9, 1, 5, -1), (9, 2, 5, -2)], b"", "record 2 (byte 24): next access: expected"),
             (&[(9, 1, 5, -1)], b"end", "record 2 (byte 24): record: expected a record of 24"),
         ];
-        for (records, tail, told) in cases {
+        for (records, tail, error_text) in cases {
             let file = file(records, tail);
             let error = all(&file, ReadOptions::default()).unwrap_err();
-            assert!(error.contains(told), "{error}");
+            assert!(error.contains(error_text), "{error}");
             let skipping = ReadOptions { skip_bad: true, ..ReadOptions::default() };
             let objects = all(&file, skipping).unwrap();
             assert_eq!((objects.counts().requests, objects.counts().skipped), (1, 1));
@@ -491,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_requests_is_told() {
+    fn a_file_without_requests_is_an_error() {
         let error = all(&file(&[], b""), ReadOptions::default()).unwrap_err();
         assert!(error.contains("holds no request"), "{error}");
         let error = all(&file(&[(1, 1, 0, -1), (1, 2, 0, -1)], b""), ReadOptions::default());

@@ -84,7 +84,7 @@ impl Format {
     }
 
     /// Resolution of the times in this format.
-    pub(super) const fn grain(self) -> Ns {
+    pub(super) const fn resolution(self) -> Ns {
         match self {
             Self::Fio | Self::ALIBABA => Ns(1000),
             Self::MSR => Ns(100),
@@ -94,7 +94,7 @@ impl Format {
     }
 
     /// Whether the format can express `op`.
-    pub(super) const fn has(self, op: BlockOp) -> bool {
+    pub(super) const fn can_express(self, op: BlockOp) -> bool {
         match self {
             Self::Gordon | Self::Fio => true,
             _ => matches!(op, BlockOp::Read | BlockOp::Write),

@@ -1,4 +1,4 @@
-//! Traces made from numbers.
+//! Generated traces.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
 use gordon_trace::{
@@ -32,7 +32,7 @@ pub fn sample(i: u64) -> Sample {
         rx_packets: 1,
         tx_bytes: Bytes(2 * i),
         tx_packets: 2,
-        // The second device comes later, as a disk plugged in would.
+        // The second device appears later, like a disk that is plugged in.
         disks: if i < 2 { vec![disk(8 << 20)] } else { vec![disk(8 << 20), disk(254 << 20)] },
         command: CommandSample {
             cpu: Ns(i * 5),
@@ -61,7 +61,7 @@ pub fn io(i: u64, process: u32) -> BlockIo {
     }
 }
 
-/// A trace of `seconds` and `requests`.
+/// Writes a trace of `seconds` samples and `requests` requests.
 pub fn write(out: &Path, seconds: u64, requests: u64) -> Manifest {
     let columns = Columns::all(ColumnKind::Measured, "made up");
     let mut writer = TraceWriter::create(out, &columns).unwrap();

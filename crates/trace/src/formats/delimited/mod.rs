@@ -422,7 +422,7 @@ impl DelimitedFormat {
     ///
     /// # Errors
     /// When the columns are malformed, or a word has two meanings.
-    pub fn own(
+    pub fn from_options(
         columns: &str,
         separator: Option<Separator>,
         skip_lines: u64,

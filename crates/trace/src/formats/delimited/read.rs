@@ -147,7 +147,7 @@ impl DeviceNumbers {
 
 /// Parser of lines that a [`DelimitedFormat`] describes.
 pub(in crate::formats) struct DelimitedLines {
-    about: Arc<DelimitedFormat>,
+    description: Arc<DelimitedFormat>,
     time_unit: Option<Ns>,
     steps: Vec<ColumnStep>,
     /// Number of columns in the header, if one column may contain blanks, otherwise 0.
@@ -167,35 +167,35 @@ pub(in crate::formats) struct DelimitedLines {
 impl DelimitedLines {
     /// Creates a parser. If the format has no decimals in times, they are an error unless the user
     /// names the unit.
-    pub fn new(about: &Arc<DelimitedFormat>, time_unit: Option<Ns>) -> Self {
-        Self::with_decimals(about, time_unit, time_unit.is_some())
+    pub fn new(description: &Arc<DelimitedFormat>, time_unit: Option<Ns>) -> Self {
+        Self::with_decimals(description, time_unit, time_unit.is_some())
     }
 
     /// Creates a parser that accepts or rejects `decimals` in times.
     pub fn with_decimals(
-        about: &Arc<DelimitedFormat>,
+        description: &Arc<DelimitedFormat>,
         time_unit: Option<Ns>,
         decimals: bool,
     ) -> Self {
-        let letter = |byte: usize| about.meaning(&[u8::try_from(byte).ok()?]);
+        let letter = |byte: usize| description.meaning(&[u8::try_from(byte).ok()?]);
         Self {
             steps: Vec::new(),
             header: 0,
-            separator: about.separator.unwrap_or(Separator::Blank),
-            skip: about.skip_lines,
+            separator: description.separator.unwrap_or(Separator::Blank),
+            skip: description.skip_lines,
             started: false,
-            comment: about.comment.as_ref().map(|comment| comment.as_bytes().into()),
+            comment: description.comment.as_ref().map(|comment| comment.as_bytes().into()),
             letters: Box::new(std::array::from_fn(letter)),
             devices: DeviceNumbers::default(),
-            whole_times: about.whole_times && !decimals,
+            whole_times: description.whole_times && !decimals,
             time_unit,
-            about: Arc::clone(about),
+            description: Arc::clone(description),
         }
     }
 
     /// Whether times are whole seconds.
     pub fn whole_seconds(&self) -> bool {
-        self.whole_times && self.about.columns.unit(ColumnRole::Time) == Some(Ns::SECOND.0)
+        self.whole_times && self.description.columns.unit(ColumnRole::Time) == Some(Ns::SECOND.0)
     }
 
     /// Whether there is a column of times. Without a header so far, the description decides.
@@ -203,7 +203,7 @@ impl DelimitedLines {
         let is_time =
             |step: &ColumnStep| matches!(step.value, ValueKind::Time | ValueKind::WholeTime);
         let found = self.steps.iter().any(is_time);
-        found || (!self.started && self.about.columns.unit(ColumnRole::Time).is_some())
+        found || (!self.started && self.description.columns.unit(ColumnRole::Time).is_some())
     }
 
     /// Skips a blank line, which counts among the lines to skip.
@@ -240,23 +240,24 @@ impl DelimitedLines {
     /// Examines a line before the first row. Returns whether it is a comment or the header.
     #[cold]
     fn start(&mut self, line: &[u8]) -> Result<bool, EntryError> {
-        let about = Arc::clone(&self.about);
+        let description = Arc::clone(&self.description);
         // If rows start with names, a comment has a blank after its prefix.
         let is_comment = |sign: &&str| {
             let rest = line.strip_prefix(sign.as_bytes());
             rest.is_some_and(|rest| match rest.first() {
                 Some(b' ' | b'\t') | None => true,
-                Some(_) => !about.columns.starts_with_key(),
+                Some(_) => !description.columns.starts_with_key(),
             })
         };
-        let comment = about.comment.as_deref().filter(is_comment);
-        let by_name = about.columns.by_name();
+        let comment = description.comment.as_deref().filter(is_comment);
+        let by_name = description.columns.by_name();
         if comment.is_some() && !by_name {
             return Ok(true);
         }
         let bare = comment.map_or(line, |c| &line[c.len()..]);
-        self.separator =
-            about.separator.unwrap_or_else(|| Separator::of(bare, about.columns.least()));
+        self.separator = description
+            .separator
+            .unwrap_or_else(|| Separator::of(bare, description.columns.least()));
         let words = self.separator.split(bare);
         let found = self.find(&words);
         match found {
@@ -287,7 +288,7 @@ impl DelimitedLines {
         let mut ops = self.steps.iter().filter(|step| step.value == ValueKind::Word);
         numbers.peek().is_some()
             && !numbers.any(|step| is_number(word(step)))
-            && !ops.any(|step| self.about.meaning(word(step)).is_some())
+            && !ops.any(|step| self.description.meaning(word(step)).is_some())
     }
 
     /// Finds the columns, if necessary by their names in the header.
@@ -296,9 +297,9 @@ impl DelimitedLines {
             |word: &[u8]| String::from_utf8_lossy(word).trim().trim_matches('"').to_lowercase();
         let names: Vec<String> = header.iter().map(|word| bare(word)).collect();
         let position = |name: &str| names.iter().position(|n| *n == name.to_lowercase());
-        let ragged = self.about.ragged.as_deref().and_then(position);
+        let ragged = self.description.ragged.as_deref().and_then(position);
         let mut steps = Vec::new();
-        for column in &self.about.columns.columns {
+        for column in &self.description.columns.columns {
             for part in &column.parts {
                 let found = part.iter().find_map(|at| match at {
                     ColumnRef::Number(number) => Some(*number),
@@ -317,7 +318,7 @@ impl DelimitedLines {
                 };
                 // A user's unit applies to time stamps, and to latencies in the same unit.
                 let is_time = matches!(column.role, ColumnRole::Time | ColumnRole::Latency)
-                    && Some(column.unit) == self.about.columns.unit(ColumnRole::Time);
+                    && Some(column.unit) == self.description.columns.unit(ColumnRole::Time);
                 let unit = match self.time_unit {
                     Some(unit) if is_time => unit.0,
                     _ => column.unit,
@@ -340,14 +341,14 @@ impl DelimitedLines {
             ColumnRole::Time => ValueKind::Time,
             ColumnRole::Latency if self.whole_times => ValueKind::WholeLatency,
             ColumnRole::Latency => ValueKind::Latency,
-            ColumnRole::Op => self.about.read_flag.map_or(ValueKind::Word, ValueKind::Flags),
+            ColumnRole::Op => self.description.read_flag.map_or(ValueKind::Word, ValueKind::Flags),
             ColumnRole::Offset => ValueKind::Offset,
             ColumnRole::Size => ValueKind::Size,
             ColumnRole::Repeat => ValueKind::Repeat,
             ColumnRole::Key if joined => ValueKind::KeyPart,
             ColumnRole::Key => ValueKind::Key,
             ColumnRole::Device if joined => ValueKind::DevicePart,
-            ColumnRole::Device if self.about.numbered_devices => ValueKind::DeviceNumber,
+            ColumnRole::Device if self.description.numbered_devices => ValueKind::DeviceNumber,
             ColumnRole::Device => ValueKind::Device,
         }
     }
@@ -367,7 +368,7 @@ impl DelimitedLines {
             Ok(false) => return Ok(ParsedLine::Other),
             Err(bad) => return Err(bad.in_column(next - 1)),
         }
-        if let Some((least, most)) = self.about.widths {
+        if let Some((least, most)) = self.description.widths {
             while !fields.is_done() {
                 fields.skip();
                 next += 1;
@@ -376,7 +377,7 @@ impl DelimitedLines {
                 return Err(wrong_width(next, least, most));
             }
         }
-        if self.about.completed {
+        if self.description.completed {
             let latency = row.latency.unwrap_or(Ns::ZERO).0;
             row.time = row.time.saturating_sub(latency);
         }
@@ -405,7 +406,8 @@ impl DelimitedLines {
                 ValueKind::Time => row.time = fields.time("time", Ns(step.unit))?,
                 ValueKind::WholeTime => row.time = in_ns(fields.number("time")?, step.unit)?,
                 ValueKind::Latency => {
-                    row.latency = latency::<SEP>(fields.text(), step.unit, self.about.completed)?;
+                    row.latency =
+                        latency::<SEP>(fields.text(), step.unit, self.description.completed)?;
                 }
                 ValueKind::WholeLatency => {
                     row.latency = Some(Ns(in_ns(fields.number("latency")?, step.unit)?));
@@ -414,13 +416,13 @@ impl DelimitedLines {
                     let word = fields.text();
                     let meaning = match word {
                         [letter] => self.letters[usize::from(*letter)],
-                        _ => self.about.meaning(word),
+                        _ => self.description.meaning(word),
                     };
                     match meaning {
                         Some(OpMeaning::Op(op)) => row.op = op,
                         // Such a row may lack the following columns.
                         Some(OpMeaning::Other) => return Ok(false),
-                        None => return Err(unknown_op(&self.about, word)),
+                        None => return Err(unknown_op(&self.description, word)),
                     }
                 }
                 ValueKind::Flags(read) => {
@@ -428,12 +430,18 @@ impl DelimitedLines {
                     row.op = if is_read { BlockOp::Read } else { BlockOp::Write };
                 }
                 ValueKind::Offset => {
-                    row.offset =
-                        scaled(fields.amount("offset", self.about.notation)?, step.unit, "offset")?;
+                    row.offset = scaled(
+                        fields.amount("offset", self.description.notation)?,
+                        step.unit,
+                        "offset",
+                    )?;
                 }
                 ValueKind::Size => {
-                    let bytes =
-                        scaled(fields.amount("size", self.about.notation)?, step.unit, "size")?;
+                    let bytes = scaled(
+                        fields.amount("size", self.description.notation)?,
+                        step.unit,
+                        "size",
+                    )?;
                     size = Some(size.unwrap_or(0_u64).saturating_add(bytes));
                 }
                 ValueKind::Repeat => row.repeat = repeat(fields)?,
@@ -461,7 +469,7 @@ impl DelimitedLines {
         // Without a column of sizes, a request is one block.
         row.size = match size {
             Some(size) => size,
-            None => self.about.columns.unit(ColumnRole::Offset).unwrap_or(1),
+            None => self.description.columns.unit(ColumnRole::Offset).unwrap_or(1),
         };
         Ok(true)
     }
@@ -623,15 +631,15 @@ fn wrong_width(found: usize, least: usize, most: usize) -> EntryError {
 }
 
 #[cold]
-fn unknown_op(about: &DelimitedFormat, word: &[u8]) -> EntryError {
+fn unknown_op(description: &DelimitedFormat, word: &[u8]) -> EntryError {
     const SHOWN: usize = 8;
-    let shown = about.words.iter().take(SHOWN).map(|(word, meaning)| match meaning {
+    let shown = description.words.iter().take(SHOWN).map(|(word, meaning)| match meaning {
         // Numbers have different meanings in different formats, so the meaning is shown.
         OpMeaning::Op(op) if word.parse::<u64>().is_ok() => format!("{word} ({})", op.name()),
         _ => word.clone(),
     });
     let shown: Vec<String> = shown.collect();
-    let more = if about.words.len() > SHOWN { ", ..." } else { "" };
+    let more = if description.words.len() > SHOWN { ", ..." } else { "" };
     EntryError::named("op", word, format!("one of {}{more}", shown.join(", ")))
 }
 
