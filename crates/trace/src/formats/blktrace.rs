@@ -9,11 +9,13 @@
 //! Not covered: version 8 events (`struct blk_io_trace2`, Linux 6.19 and later).
 
 use super::collector::{RawRequest, RequestCollector};
-use super::error::{EntryError, FilePosition, FormatError};
-use super::input::Input;
+use super::entry_error::{EntryError, FilePosition};
+use super::error::FormatError;
+use super::format::Format;
+use super::input::{HEAD, Input, open_input};
+use super::options::RequestEvent;
 use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
-use super::source::RequestSource;
-use super::{Format, RequestEvent, SkippedEntries, detect};
+use super::source::{RequestSource, SkippedEntries};
 use crate::model::BlockOp;
 use std::path::{Path, PathBuf};
 
@@ -114,11 +116,11 @@ impl Blktrace {
     /// Opens all files of the trace.
     pub fn open(path: &Path, event: Option<RequestEvent>) -> Result<Self, FormatError> {
         if path.as_os_str() == "-" {
-            let input = super::open_input(path)?;
+            let input = open_input(path)?;
             return Self::one(path, input, event);
         }
         let streams = files(path).into_iter().map(|path| {
-            let source = super::open_input(&path)?;
+            let source = open_input(&path)?;
             Ok((path, source))
         });
         Self::new(streams.collect::<Result<_, FormatError>>()?, event)
@@ -137,7 +139,7 @@ impl Blktrace {
         let mut streams = Vec::with_capacity(files.len());
         let mut seen = [false; 3];
         for (path, mut input) in files {
-            input.want(detect::HEAD).map_err(|source| FormatError::Read {
+            input.want(HEAD).map_err(|source| FormatError::Read {
                 path: path.clone(),
                 place: FilePosition::Record(0, 0),
                 source,

@@ -12,8 +12,8 @@
 //! write a line when the reply has been sent, but Apache writes the time of arrival, so times may
 //! go backwards.
 
-use super::error::EntryError;
-use super::objects::{NEVER, ObjectRequest};
+use super::entry_error::EntryError;
+use super::request::{NEVER, ObjectRequest};
 use gordon_units::Ns;
 use std::net::IpAddr;
 

@@ -3,12 +3,12 @@
 //! The collector filters by device, aligns requests to sectors, makes times relative to the first
 //! request, and enforces their order.
 
-use super::error::{EntryError, FormatError};
+use super::entry_error::EntryError;
+use super::request::TraceRequest;
 use crate::model::BlockOp;
 use gordon_units::{Bytes, Ns};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
-use std::str::FromStr;
 
 /// Number of requests that are buffered for sorting by time.
 pub const WINDOW: usize = 1 << 16;
@@ -16,30 +16,6 @@ pub const WINDOW: usize = 1 << 16;
 const SECTOR: u64 = 512;
 /// Largest end of a request. No device is that large, and sums do not overflow 64 bits.
 const END: u64 = 1 << 62;
-
-/// A request of a block trace in any format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceRequest {
-    /// Time of issue, since the first request returned.
-    pub at: Ns,
-    /// Read, write, discard or flush.
-    pub op: BlockOp,
-    /// Device number of the trace; `major << 20 | minor` in traces of Linux.
-    pub device: u32,
-    /// First byte, a multiple of 512 unless [`exact`](super::ReadOptions::exact).
-    pub offset: Bytes,
-    /// Number of bytes, a multiple of 512 unless [`exact`](super::ReadOptions::exact); zero only
-    /// for a flush.
-    pub len: Bytes,
-    /// Time from issue to completion on the traced machine; `None` if the format does not have it.
-    /// Simulations never use it.
-    pub latency: Option<Ns>,
-    /// Time from the completion to the issue of the next request; `None` if the format does not
-    /// have it. A replay in closed loop waits for this time.
-    pub gap: Option<Ns>,
-    /// Process number, in our own traces.
-    pub pid: Option<u32>,
-}
 
 /// What to do with a request that is earlier than the one before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,20 +28,6 @@ pub enum Order {
     /// Sort by time within a window of [`WINDOW`] requests. A request that is further out of order
     /// is an error.
     Sort,
-}
-
-impl FromStr for Order {
-    type Err = FormatError;
-    fn from_str(text: &str) -> Result<Self, FormatError> {
-        match text {
-            "strict" => Ok(Self::Strict),
-            "clamp" => Ok(Self::Clamp),
-            "sort" => Ok(Self::Sort),
-            _ => Err(FormatError::Option(format!(
-                "unknown order `{text}`\n  try: strict, clamp or sort"
-            ))),
-        }
-    }
 }
 
 /// Counters of the entries read, and of those left out or changed.

@@ -1,10 +1,15 @@
 //! Converts a trace to another format, and reports what it contains.
 
-use super::collector::{ReadCounts, TraceRequest};
+use super::collector::ReadCounts;
 use super::error::FormatError;
+use super::format::Format;
+use super::input_note::InputNote;
+use super::objects::ObjectReader;
+use super::options::ReadOptions;
+use super::reader::{OpenedTrace, RequestReader, open_as};
 use super::records::OracleRecord;
+use super::request::TraceRequest;
 use super::write::RequestWriter;
-use super::{Format, InputNote, ObjectReader, OpenedTrace, ReadOptions, RequestReader, open_as};
 use crate::model::BlockOp;
 use crate::summary::RequestTotals;
 use gordon_units::Ns;

@@ -1,7 +1,7 @@
 //! Reads the validation traces of DiskSim.
 
 use super::collector::{RawRequest, RequestCollector};
-use super::error::EntryError;
+use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
 use super::source::LineFormat;
 use crate::model::BlockOp;

@@ -1,129 +1,10 @@
 //! Errors of block traces in any format. Each says what is wrong, where, and what to try.
 
-use super::Format;
+use super::entry_error::{EntryError, FilePosition};
+use super::format::Format;
 use crate::error::TraceError;
-use gordon_units::Ns;
-use std::borrow::Cow;
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
-
-/// A position in a file, after decompression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FilePosition {
-    /// Number of a line, from 1; 0 for the start of the file.
-    Line(u64),
-    /// Number of a record, from 1, and its first byte.
-    Record(u64, u64),
-}
-
-impl fmt::Display for FilePosition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line(0) => f.write_str("its start"),
-            Self::Line(line) => write!(f, "line {line}"),
-            Self::Record(record, byte) => write!(f, "record {record} (byte {byte})"),
-        }
-    }
-}
-
-/// Error of one line or record.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum EntryError {
-    /// A field has an invalid value.
-    Field {
-        /// Name of the field.
-        field: Box<str>,
-        /// The value.
-        found: Box<str>,
-        /// A description of valid values.
-        expected: Cow<'static, str>,
-    },
-    /// A request is earlier than the one before it.
-    Backwards {
-        /// Difference between the two times.
-        by: Ns,
-        /// Time of the earlier entry, since the first request.
-        last: Ns,
-        /// What to try with such a trace.
-        hint: &'static str,
-    },
-}
-
-impl EntryError {
-    /// An invalid field. A long value is truncated.
-    #[cold]
-    pub(super) fn field(field: &'static str, found: &[u8], expected: &'static str) -> Self {
-        Self::of_field(field, found, Cow::Borrowed(expected))
-    }
-
-    /// An invalid field whose valid values depend on the trace.
-    #[cold]
-    pub(super) fn named(field: &'static str, found: &[u8], expected: String) -> Self {
-        Self::of_field(field, found, Cow::Owned(expected))
-    }
-
-    fn of_field(field: &'static str, found: &[u8], expected: Cow<'static, str>) -> Self {
-        const SHOWN: usize = 40;
-        let cut = &found[..found.len().min(SHOWN)];
-        let mut text: String =
-            String::from_utf8_lossy(cut).chars().flat_map(char::escape_debug).collect();
-        if found.len() > SHOWN {
-            text.push_str("...");
-        }
-        Self::Field { field: field.into(), found: text.into(), expected }
-    }
-
-    /// Adds the number of the column, counted from 0, to the name of the field.
-    #[cold]
-    pub(super) fn in_column(self, at: usize) -> Self {
-        match self {
-            Self::Field { field, found, expected } => {
-                let field = format!("{field} (column {})", at + 1).into();
-                Self::Field { field, found, expected }
-            }
-            other => other,
-        }
-    }
-
-    /// What to try.
-    fn hint(&self, format: Format) -> &'static str {
-        match self {
-            Self::Field { field, .. } if format == Format::Columns && field.starts_with("op ") => {
-                "--reads, --writes or --trims with this word, or --skip-bad to leave such lines \
-                 out and count them"
-            }
-            Self::Field { .. } if format == Format::Columns => {
-                "--columns and --separator that fit this line, or --skip-bad to leave out what is \
-                 malformed and count it"
-            }
-            Self::Field { field, .. } if **field == *"next access" => {
-                "a policy that does not need the next accesses, such as --policy lru"
-            }
-            Self::Field { field, .. } if **field == *"object" => {
-                "gordon cache replay, which reads objects"
-            }
-            Self::Field { .. } => "--skip-bad to leave out what is malformed and count it",
-            Self::Backwards { hint, .. } => hint,
-        }
-    }
-}
-
-impl fmt::Display for EntryError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Field { field, found, expected } if found.is_empty() => {
-                write!(f, "{field}: expected {expected}, found nothing")
-            }
-            Self::Field { field, found, expected } => {
-                write!(f, "{field}: expected {expected}, found `{found}`")
-            }
-            Self::Backwards { by, last, .. } => {
-                write!(f, "time goes backwards by {by}, {last} into the trace")
-            }
-        }
-    }
-}
 
 /// An error in reading or writing a block trace. The hint is on a line of its own in the text.
 #[derive(Debug, thiserror::Error)]
@@ -151,7 +32,7 @@ pub enum FormatError {
     #[error(
         "{path}, {place}: {bad} (format {format})\n  try: {hint}",
         path = .path.display(),
-        hint = .bad.hint(*.format)
+        hint = entry_hint(.bad, *.format)
     )]
     Bad {
         /// The file.
@@ -235,4 +116,28 @@ pub struct FormatCandidate {
 fn list(candidates: &[FormatCandidate]) -> String {
     let lines = candidates.iter().map(|c| format!("    {}: {}", c.options, c.meaning));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What to try after an error of a line or record.
+fn entry_hint(error: &EntryError, format: Format) -> &'static str {
+    match error {
+        EntryError::Field { field, .. }
+            if format == Format::Columns && field.starts_with("op ") =>
+        {
+            "--reads, --writes or --trims with this word, or --skip-bad to leave such lines \
+             out and count them"
+        }
+        EntryError::Field { .. } if format == Format::Columns => {
+            "--columns and --separator that fit this line, or --skip-bad to leave out what is \
+             malformed and count it"
+        }
+        EntryError::Field { field, .. } if **field == *"next access" => {
+            "a policy that does not need the next accesses, such as --policy lru"
+        }
+        EntryError::Field { field, .. } if **field == *"object" => {
+            "gordon cache replay, which reads objects"
+        }
+        EntryError::Field { .. } => "--skip-bad to leave out what is malformed and count it",
+        EntryError::Backwards { hint, .. } => hint,
+    }
 }

@@ -1,7 +1,7 @@
 //! Parses the fields of a line of text in one pass, without copies, and without allocation except
 //! for errors.
 
-use super::error::EntryError;
+use super::entry_error::EntryError;
 use gordon_units::Ns;
 
 /// Fields separated by commas; blanks around a field are ignored.

@@ -5,7 +5,7 @@
 //! and "v3" in fio's HOWTO.
 
 use super::collector::{RawRequest, RequestCollector};
-use super::error::EntryError;
+use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
 use super::source::LineFormat;
 use crate::model::BlockOp;

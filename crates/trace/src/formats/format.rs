@@ -1,7 +1,8 @@
 //! The formats of traces: their names, their content, and where they are documented.
 
 use super::delimited::{ColumnRole, DelimitedFormat, DescribedFormat, DetectMode};
-use super::{FormatError, ReadOptions};
+use super::error::FormatError;
+use super::options::ReadOptions;
 use gordon_units::Ns;
 use std::fmt;
 use std::str::FromStr;

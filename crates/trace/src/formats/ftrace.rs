@@ -8,12 +8,12 @@
 //!
 //! Not covered: the latency format (times in microseconds without decimals), and call chains.
 
-use super::RequestEvent;
-use super::blkparse::{device, letters, of_len, op};
 use super::collector::{RawRequest, RequestCollector};
-use super::error::EntryError;
+use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
+use super::options::RequestEvent;
 use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
+use super::rwbs::{device, letters, of_len, op};
 use super::source::LineFormat;
 use gordon_units::Ns;
 

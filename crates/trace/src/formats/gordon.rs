@@ -4,9 +4,10 @@
 //! second time at the devices below. They are read if the device is selected by its number.
 
 use super::collector::{RawRequest, RequestCollector};
-use super::error::{FilePosition, FormatError};
-use super::source::RequestSource;
-use super::{Format, SkippedEntries};
+use super::entry_error::FilePosition;
+use super::error::FormatError;
+use super::format::Format;
+use super::source::{RequestSource, SkippedEntries};
 use crate::model::BlockIo;
 use crate::read::{BlockReader, Trace};
 use std::path::{Path, PathBuf};

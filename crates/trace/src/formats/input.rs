@@ -4,12 +4,18 @@
 //! Memory is bounded by a buffer of 256 KiB and the memory of the decompressor. The buffer grows
 //! for long lines, up to 1 MiB; a longer line is an error.
 
+use super::entry_error::FilePosition;
+use super::error::FormatError;
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
+
+/// Number of bytes from which a format is detected.
+pub(super) const HEAD: usize = 1 << 16;
 
 const BUFFER: usize = 1 << 18;
 /// The longest line.
@@ -128,4 +134,15 @@ impl Input {
         while self.end - self.start < len && self.more()? {}
         Ok(())
     }
+}
+
+/// Opens a trace file; `-` is standard input.
+pub(super) fn open_input(path: &Path) -> Result<Input, FormatError> {
+    Input::open(path).map_err(|source| match source.kind() {
+        // The file is open, but its compressed data are damaged.
+        ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::Other => {
+            FormatError::Read { path: path.to_owned(), place: FilePosition::Line(0), source }
+        }
+        _ => FormatError::Open { path: path.to_owned(), source },
+    })
 }

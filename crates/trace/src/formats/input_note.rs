@@ -1,8 +1,8 @@
 //! Describes how an input is read: its format, how that was chosen, and the units of its columns.
 
-use super::delimited::ColumnRole;
-use super::detect::DetectedFormat;
-use super::{DelimitedFormat, ReadOptions};
+use super::delimited::{ColumnRole, DelimitedFormat};
+use super::format::Format;
+use super::options::ReadOptions;
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::fmt;
@@ -33,6 +33,22 @@ impl fmt::Display for FormatChoice {
             Self::FileName => "detected by its file name",
             Self::Content => "auto-detected",
         })
+    }
+}
+
+/// The format of an input, and why its values are implausible in a format that the user named.
+#[derive(Clone, Debug)]
+pub(super) struct DetectedFormat {
+    pub format: Format,
+    pub chosen: FormatChoice,
+    pub doubts: Vec<String>,
+    /// The input is text with columns, and has no column of times.
+    pub untimed: bool,
+}
+
+impl DetectedFormat {
+    pub fn new(format: Format, chosen: FormatChoice) -> Self {
+        Self { format, chosen, doubts: Vec::new(), untimed: false }
     }
 }
 

@@ -7,13 +7,16 @@
 
 use super::collector::{Order, ReadCounts};
 use super::delimited::{DelimitedLines, ParsedLine};
-use super::detect::{DetectedFormat, HEAD};
-use super::error::{EntryError, FilePosition, FormatError};
-use super::input::Input;
-use super::input_note::{FormatChoice, InputNote};
-use super::records::{self, OracleRecord};
+use super::entry_error::{EntryError, FilePosition};
+use super::error::FormatError;
+use super::format::Format;
+use super::input::{HEAD, Input, open_input};
+use super::input_note::{DetectedFormat, FormatChoice, InputNote};
+use super::options::ReadOptions;
+use super::records::OracleRecord;
+use super::request::{NEVER, ObjectRequest};
 use super::source::trimmed;
-use super::{Format, ReadOptions, clf, open_input};
+use super::{clf, records};
 use crate::model::BlockOp;
 use gordon_units::Ns;
 use std::path::{Path, PathBuf};
@@ -21,24 +24,6 @@ use std::path::{Path, PathBuf};
 const SIZE: usize = 24;
 /// Requests per batch: few enough to be still in the L1 cache when they are used.
 const BATCH: usize = 1 << 10;
-
-/// [`ObjectRequest::next`] if there is no next request, or it is unknown.
-pub const NEVER: u64 = u64::MAX;
-
-/// One request for an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ObjectRequest {
-    /// The object.
-    pub key: u64,
-    /// Number of the next request for the object, or [`NEVER`].
-    pub next: u64,
-    /// Size of the object in bytes, at least 1.
-    pub size: u64,
-    /// Time on the clock of the trace; it never decreases.
-    pub at: Ns,
-    /// Whether the request writes the object.
-    pub write: bool,
-}
 
 /// Reads the requests of a trace of objects in batches, in the order of the file.
 pub struct ObjectReader {

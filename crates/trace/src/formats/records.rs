@@ -1,7 +1,7 @@
 //! Reads records of fixed size in little-endian byte order: vscsi and oracleGeneral.
 
 use super::collector::{RawRequest, RequestCollector};
-use super::error::EntryError;
+use super::entry_error::EntryError;
 use super::source::FixedRecordFormat;
 use crate::model::BlockOp;
 use gordon_units::Ns;

@@ -1,9 +1,10 @@
 //! Reads the two kinds of trace files: lines of text, and records of fixed size.
 
 use super::collector::RequestCollector;
-use super::error::{EntryError, FilePosition, FormatError};
+use super::entry_error::{EntryError, FilePosition};
+use super::error::FormatError;
+use super::format::Format;
 use super::input::Input;
-use super::{Format, SkippedEntries};
 use std::path::{Path, PathBuf};
 
 /// A source of requests.
@@ -171,5 +172,35 @@ impl<R: FixedRecordFormat> RequestSource for RecordSource<R> {
             }
         }
         Ok(!self.ended)
+    }
+}
+
+/// Skips malformed entries or returns their error, and remembers the first.
+#[derive(Debug, Default)]
+pub(super) struct SkippedEntries {
+    pub enabled: bool,
+    pub first: Option<String>,
+}
+
+impl SkippedEntries {
+    #[cold]
+    pub fn bad(
+        &mut self,
+        path: &Path,
+        place: FilePosition,
+        format: Format,
+        bad: EntryError,
+        collector: &mut RequestCollector,
+    ) -> Result<(), FormatError> {
+        let error = FormatError::Bad { path: path.to_owned(), place, format, bad };
+        if !self.enabled {
+            return Err(error);
+        }
+        collector.counts.skipped += 1;
+        if self.first.is_none() {
+            let text = error.to_string();
+            self.first = Some(text.lines().next().unwrap_or_default().to_owned());
+        }
+        Ok(())
     }
 }

@@ -3,9 +3,10 @@
 //! A file has a temporary name until it is complete. The suffixes `.gz` and `.zst` select
 //! compression; `-` is standard output.
 
-use super::collector::TraceRequest;
 use super::error::FormatError;
-use super::{Format, fio};
+use super::fio;
+use super::format::Format;
+use super::request::TraceRequest;
 use crate::columns::Columns;
 use crate::manifest::{ImportSource, MachineInfo, Manifest, Unavailable};
 use crate::model::{BlockFlags, BlockIo, BlockOp};

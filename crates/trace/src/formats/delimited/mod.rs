@@ -10,9 +10,9 @@ mod read;
 pub use built_in::DescribedFormat;
 pub(super) use read::{DelimitedLines, ParsedLine};
 
-use super::blkparse;
 use super::error::FormatError;
 use super::fields::Notation;
+use super::rwbs;
 use crate::model::BlockOp;
 use gordon_units::{Bytes, Ns};
 use serde::Deserialize;
@@ -370,7 +370,7 @@ fn of_rwbs(word: &[u8]) -> Option<OpMeaning> {
         rest = rest.strip_prefix(mark).unwrap_or(rest);
     }
     let known = rest.is_empty();
-    known.then(|| blkparse::op(word).map_or(OpMeaning::Other, OpMeaning::Op))
+    known.then(|| rwbs::op(word).map_or(OpMeaning::Other, OpMeaning::Op))
 }
 
 /// A text format with columns.

@@ -2,7 +2,7 @@
 
 use super::super::clf::hash_name;
 use super::super::collector::{RawRequest, RequestCollector};
-use super::super::error::EntryError;
+use super::super::entry_error::EntryError;
 use super::super::fields::{BAR, BLANK, COMMA, Fields, SEMICOLON, TAB};
 use super::super::source::LineFormat;
 use super::{ColumnRef, ColumnRole, DelimitedFormat, OpMeaning, Separator};
