@@ -68,15 +68,11 @@ COMMENTS_LEFT: frozenset[str] = frozenset(
     {
         "crates/blockio/",
         "crates/cachesim/",
-        "crates/capture/",
         "crates/config/",
         "crates/hdd/",
-        "crates/io/",
         "crates/replay/",
         "crates/sim/",
         "crates/ssd/",
-        "crates/trace/",
-        "crates/workload/",
     }
 )
 

@@ -13,8 +13,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-/// The shell script of the job: two readers of 512 bytes at a time, each of which reads the file
-/// `turns` times, and a writer of blocks of 4 KiB.
+/// The shell script of the job: two readers of 512 bytes at a time, which read the file `turns`
+/// times each, and a writer of blocks of 4 KiB.
 fn job(dir: &Path, turns: u32) -> String {
     format!(
         "cd {}; one() {{ i=0; while [ $i -lt {turns} ]; do \

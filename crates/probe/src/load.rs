@@ -78,7 +78,7 @@ pub struct LoadResult {
 
 /// Maximum memory of all buffers.
 const MAX_MEMORY: u64 = 4 << 30;
-/// Maximum number of outstanding requests, each of which has a thread.
+/// Maximum number of outstanding requests. Each has a thread.
 const MAX_DEPTH: u32 = 1024;
 
 impl ClosedLoopLoad {

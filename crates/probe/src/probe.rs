@@ -1,4 +1,4 @@
-//! Sequential requests, each of which is timed.
+//! Sends requests sequentially, and times each.
 
 use crate::buffer::Buffer;
 use crate::{ProbeError, Progress, Target};

@@ -3,8 +3,9 @@
 //! A [`source::RequestSource`] returns requests: of a trace ([`trace`]) or of a pattern ([`load`]).
 //! The [`host`] submits them to a device, and [`results`] records each completion. [`flash`] and
 //! [`disk`] run a config and return a report with its tables; [`run`] is what they share.
-//! [`characterise`] measures a simulated device as `gordon-probe` measures a real one, and [`probe`]
-//! times single requests. [`wa`] drives the translation layer alone, for its write amplification.
+//! [`characterise`] measures a simulated device as `gordon-probe` measures a real one, and
+//! [`probe`] times single requests. [`wa`] drives the translation layer alone, for its write
+//! amplification.
 
 pub mod characterise;
 pub mod checkpoint;

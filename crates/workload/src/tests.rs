@@ -324,5 +324,5 @@ fn a_damaged_file_is_an_error_and_a_stopped_generation_leaves_nothing() {
     let small = WebConfig { files: Bytes(1000), ..config(Workload::Surge, 1, path.clone()) };
     assert!(error(small).contains("is not between"));
     let none = WebConfig { requests: 0, ..config(Workload::Surge, 1, path) };
-    assert!(error(none).contains("no load"));
+    assert!(error(none).contains("not a load"));
 }

@@ -100,7 +100,9 @@ fn client_model(config: &WebConfig) -> Result<Box<dyn ClientModel>, WorkloadErro
     let &WebConfig { workload, files, clients, seed, requests, .. } = config;
     let not = |option, why: String| Err(WorkloadError::Option { option, why });
     if clients == 0 || requests == 0 {
-        let why = format!("{requests} of {clients} clients are no load\n  try: at least 1 of each");
+        let why = format!(
+            "{requests} requests of {clients} clients are not a load\n  try: at least 1 of each"
+        );
         return not("requests", why);
     }
     // File numbers have 32 bits. They suffice, because the mean file is larger than 2 KiB.

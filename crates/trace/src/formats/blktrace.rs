@@ -90,7 +90,7 @@ pub(super) fn is_per_cpu(path: &Path) -> bool {
     stem(&path.to_string_lossy()).is_some()
 }
 
-/// All files of the trace to which `path` belongs, or of which `path` is the stem. If a CPU has
+/// All files of the trace whose stem is `path`, or to which the file `path` belongs. If a CPU has
 /// several files, the first suffix is used.
 fn files(path: &Path) -> Vec<PathBuf> {
     let text = path.to_string_lossy();

@@ -137,8 +137,8 @@ fn is_address(word: &[u8]) -> bool {
     str::from_utf8(word).is_ok_and(|word| word.parse::<IpAddr>().is_ok())
 }
 
-/// Whether a word is the name of a site (RFC 1123, 2.1): labels separated by points, the last of
-/// which starts with a letter, and an optional port.
+/// Whether a word is the name of a site (RFC 1123, 2.1): labels separated by points, where the last
+/// one starts with a letter, and an optional port.
 fn is_site(word: &[u8]) -> bool {
     let (name, port) = match memchr::memrchr(b':', word) {
         Some(colon) => (&word[..colon], Some(&word[colon + 1..])),

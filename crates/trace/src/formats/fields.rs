@@ -40,7 +40,7 @@ impl<'a, const SEP: u8> Fields<'a, SEP> {
         }
     }
 
-    /// Whether there are no more fields.
+    /// Whether all fields have been read.
     #[inline]
     pub fn is_done(&mut self) -> bool {
         self.skip_blanks();

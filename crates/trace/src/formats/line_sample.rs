@@ -53,7 +53,7 @@ pub(super) fn read_as(
 ) -> Option<LineSample> {
     let unit = options.time_unit.unwrap_or(format.unit());
     let all = lines;
-    // Comments are no evidence for a format with a reader of its own.
+    // Comments are not evidence for a format with a reader of its own.
     let lines = &all.iter().copied().filter(|line| !is_comment(line)).collect::<Vec<_>>()[..];
     Some(match format {
         Format::Blkparse => read(&mut blkparse::Blkparse::new(RequestEvent::Issue, unit), lines),
@@ -314,7 +314,7 @@ fn span(ns: u64) -> String {
     format!("{text}{name}")
 }
 
-/// Flags are bits, of which traces use only the one that marks a read. Other values are a reason
+/// Flags are bits; traces use only the one that marks a read. Other values are a reason
 /// for doubt.
 pub(super) fn unusual_flags(description: &DelimitedFormat, lines: &[&[u8]]) -> Option<String> {
     let read = description.read_flag?.to_string();

@@ -74,7 +74,7 @@ enum ColumnRef {
 struct MappedColumn {
     role: ColumnRole,
     /// The parts of the value, which are added (size) or identify together (key, device). A part
-    /// lists alternative names, of which the first one in the header is used.
+    /// lists alternative names; the first one in the header is used.
     parts: Vec<Vec<ColumnRef>>,
     /// Nanoseconds for a time, bytes for an offset or a size.
     unit: u64,
