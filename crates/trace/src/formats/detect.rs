@@ -1,8 +1,8 @@
 //! Detects the format of a trace from its first 64 KiB after decompression.
 //!
-//! Binary formats are recognized by their magic numbers. For text, the reader of each format parses
-//! the first lines. A format fits if at least half of them are valid, so that a malformed line is
-//! reported as such and does not hide the format.
+//! Binary formats are recognized by magic numbers, or by plausible values in the first records. For
+//! text, the reader of each format parses the first lines. A format fits if at least half of them
+//! are valid, so that a malformed line is reported as such and does not hide the format.
 //!
 //! Lines of numbers fit several formats. Therefore the values are checked as well. A format in
 //! which they are implausible is never chosen. If no format or several remain, the error lists the

@@ -58,13 +58,14 @@ pub(super) fn read_as(
     Some(match format {
         Format::Blkparse => read(&mut blkparse::Blkparse::new(RequestEvent::Issue, unit), lines),
         Format::Ftrace => read(&mut ftrace::Ftrace::new(RequestEvent::Issue, unit), lines),
-        // Times with decimals belong to DiskSim's columns, unless the user names the format.
         Format::DisksimValidate => read(&mut disksim_validate::DisksimValidate::new(unit), lines),
         Format::Described(_) | Format::Columns => {
             // The lines to skip have been removed already.
             let description =
                 DelimitedFormat { skip_lines: 0, ..(*format.delimited(options)?).clone() };
             let description = Arc::new(description);
+            // Times with decimals belong to DiskSim and not to MQSim, which has the same columns,
+            // unless the user names their unit.
             let mut reader =
                 DelimitedLines::with_decimals(&description, options.time_unit, decimals);
             if !description.columns.is_objects() {
