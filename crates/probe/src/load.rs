@@ -38,7 +38,8 @@ pub enum Pattern {
 pub struct LoadLimits {
     /// Time after which no request is issued.
     pub time: Ns,
-    /// Number of bytes after which no request is issued. At least one request per thread is issued.
+    /// Number of bytes after which no request is issued. At least [`depth`](ClosedLoopLoad::depth)
+    /// requests are issued.
     pub bytes: u64,
     /// Duration of the warm-up.
     pub warm_up: Ns,
@@ -132,22 +133,22 @@ pub fn load(
         ProbeOp::Read => Buffer::new(size),
         ProbeOp::Write => Buffer::random(size, load.seed.wrapping_add(number)),
     };
-    let mut users: Vec<LoadThread> = (0..u64::from(load.depth))
+    let mut states: Vec<LoadThread> = (0..u64::from(load.depth))
         .map(|number| LoadThread { buffer: make(number), random: stream(load.seed, number) })
         .collect();
     let cursor = AtomicU64::new(0);
     let LoadLimits { time, bytes, warm_up } = load.limits;
     let run =
-        |users: &mut Vec<LoadThread>, time: Ns| -> Result<(LatencyHistogram, Ns), ProbeError> {
+        |states: &mut Vec<LoadThread>, time: Ns| -> Result<(LatencyHistogram, Ns), ProbeError> {
             let first = cursor.load(Ordering::Relaxed);
             let last = first + (bytes / load.size).max(load.depth.into());
             let phase = LoadPhase { target, load, progress, cursor: &cursor, last, time };
-            phase.run(users)
+            phase.run(states)
         };
     if warm_up > Ns::ZERO {
-        run(&mut users, warm_up)?;
+        run(&mut states, warm_up)?;
     }
-    let (latency, elapsed) = run(&mut users, time)?;
+    let (latency, elapsed) = run(&mut states, time)?;
     let requests = latency.count();
     Ok(LoadResult { requests, bytes: requests * load.size, elapsed, latency })
 }
@@ -179,23 +180,23 @@ struct LoadPhase<'a> {
 
 impl LoadPhase<'_> {
     /// Runs the phase. Returns the latencies, and the time from the first issue to the end.
-    fn run(&self, users: &mut [LoadThread]) -> Result<(LatencyHistogram, Ns), ProbeError> {
-        let depth = users.len();
+    fn run(&self, states: &mut [LoadThread]) -> Result<(LatencyHistogram, Ns), ProbeError> {
+        let depth = states.len();
         let signal = StartSignal::default();
         let failed = AtomicBool::new(false);
         let ended = thread::scope(|scope| {
-            let start = |user| {
+            let start = |state| {
                 let (signal, failed) = (&signal, &failed);
                 thread::Builder::new().spawn_scoped(scope, move || {
                     if !signal.wait() {
                         return None;
                     }
-                    let ended = self.user(user, failed);
+                    let ended = self.issue_requests(state, failed);
                     failed.fetch_or(ended.is_err(), Ordering::Relaxed);
                     Some(ended)
                 })
             };
-            let threads = users.iter_mut().map(start).collect::<io::Result<Vec<_>>>();
+            let threads = states.iter_mut().map(start).collect::<io::Result<Vec<_>>>();
             signal.give(threads.is_ok());
             let join = |thread: thread::ScopedJoinHandle<'_, _>| match thread.join() {
                 Ok(ended) => ended,
@@ -217,8 +218,12 @@ impl LoadPhase<'_> {
     }
 
     /// Issues requests sequentially until a limit is reached.
-    fn user(&self, user: &mut LoadThread, failed: &AtomicBool) -> Result<ThreadResult, ProbeError> {
-        let LoadThread { buffer, random } = user;
+    fn issue_requests(
+        &self,
+        state: &mut LoadThread,
+        failed: &AtomicBool,
+    ) -> Result<ThreadResult, ProbeError> {
+        let LoadThread { buffer, random } = state;
         let ClosedLoopLoad { pattern, op, size, span, .. } = *self.load;
         let slots = span / size;
         let mut latency = LatencyHistogram::default();
@@ -226,11 +231,14 @@ impl LoadPhase<'_> {
         let until = start + Duration::from_nanos(self.time.0);
         let mut now = start;
         loop {
-            let number = self.cursor.fetch_add(1, Ordering::Relaxed);
             let stop = self.progress.stop.load(Ordering::Relaxed) || failed.load(Ordering::Relaxed);
-            // Each thread issues at least one request, even if a request takes longer than the time
-            // limit.
-            if stop || number >= self.last || now >= until && latency.count() > 0 {
+            // The time limit ends a thread only after its first request. It must not take a number
+            // then: the number would be missing for a thread that has not issued any.
+            if stop || now >= until && latency.count() > 0 {
+                return Ok(ThreadResult { latency, start, end: now });
+            }
+            let number = self.cursor.fetch_add(1, Ordering::Relaxed);
+            if number >= self.last {
                 return Ok(ThreadResult { latency, start, end: now });
             }
             let slot = match pattern {
