@@ -29,10 +29,10 @@ def _table() -> dict[str, set[str]]:
 
 ALLOWED = _table()
 #: Crates without files, sockets, clocks and threads: they build where there is no standard library.
-PURE = {"units", "blockio", "nand", "ftl", "cache"}
+PURE = {"units", "nand", "ftl", "cache"}
 BARE = "x86_64-unknown-none"
 #: Crates that still have circles of imports between modules. No crate is added here.
-CYCLES_LEFT = {"ftl", "nbd", "trace"}
+CYCLES_LEFT = {"trace"}
 
 
 @pytest.fixture(scope="module")

@@ -1,24 +1,10 @@
 //! Operations, requests and the contract of simulated devices.
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
+use crate::IoOp;
 use gordon_units::{Bytes, Ns};
 
 /// The unit of addressing: every offset and length is a multiple of it.
 pub const SECTOR: Bytes = Bytes(512);
-
-/// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum IoOp {
-    /// Read the range.
-    Read,
-    /// Write the range.
-    Write,
-    /// Discard the range: its content is no longer needed.
-    Discard,
-    /// Make every write acknowledged before durable. Has no range.
-    Flush,
-}
 
 /// One request to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,12 +4,12 @@
 //! Offsets and lengths are bytes, multiples of [`SECTOR`]. Times are nanoseconds on a virtual
 //! clock.
 
-#![no_std]
-
-extern crate alloc;
-
 mod check;
 mod device;
+mod latency;
+mod op;
 
 pub use check::check_range;
-pub use device::{Cause, Completion, Device, IoOp, PREFETCH_STAGES, Request, SECTOR, Usage};
+pub use device::{Cause, Completion, Device, PREFETCH_STAGES, Request, SECTOR, Usage};
+pub use latency::{LatencyHistogram, LatencySummary};
+pub use op::IoOp;

@@ -1,13 +1,13 @@
 //! A trace as requests for objects.
 
 use super::{CacheTrace, PAGE};
+use gordon_blockio::IoOp;
 use gordon_blockio::SECTOR;
 use gordon_cache::{NEVER, NextAccess, NextAccessBuilder, Request};
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
 use gordon_replay::numbers::Numbers;
 use gordon_replay::results::report::LeftOut;
-use gordon_trace::BlockOp;
 use gordon_trace::formats::{
     self, Format, InputNote, ObjectReader, ObjectRequest, OpenedTrace, Order, ReadCounts,
     ReadOptions, RequestReader, TraceRequest,
@@ -299,7 +299,7 @@ impl Blocks {
             }
             let io = self.ios[self.at];
             let (before, begun) = (batch.len(), self.rest.is_some());
-            if matches!(io.op, BlockOp::Flush | BlockOp::Discard) {
+            if matches!(io.op, IoOp::Flush | IoOp::Discard) {
                 self.without_data += 1;
                 self.at += 1;
             } else if self.whole {
@@ -309,7 +309,7 @@ impl Blocks {
                 self.pages(&io, batch, full);
             }
             if let Some(stamps) = &mut stamps {
-                let rest = Stamp { at: io.at, write: io.op == BlockOp::Write, first: false };
+                let rest = Stamp { at: io.at, write: io.op == IoOp::Write, first: false };
                 stamps.resize(batch.len(), rest);
                 if let Some(stamp) = stamps.get_mut(before) {
                     stamp.first = !begun;

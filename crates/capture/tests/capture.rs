@@ -1,11 +1,12 @@
 //! Real captures. A test that needs something which the machine lacks is skipped by name.
 #![allow(clippy::unwrap_used, missing_docs, clippy::print_stdout, clippy::print_stderr)]
 
+use gordon_blockio::IoOp;
 use gordon_capture::{
     CaptureError, CaptureObserver, CaptureOptions, CaptureOutcome, NoObserver, record,
 };
 use gordon_testkit::{is_on_a_disk, skipped};
-use gordon_trace::{BlockIo, BlockOp, ColumnKind, Sample, Trace, TraceError};
+use gordon_trace::{BlockIo, ColumnKind, Sample, Trace, TraceError};
 use gordon_units::{Bytes, Ns};
 use rustix::process::{Signal, getpid, kill_process};
 use std::fs;
@@ -152,10 +153,10 @@ fn a_written_file_shows_everywhere() {
     if manifest.lost_events() > 0 {
         return skipped(&format!("{test} (block log): {} events lost", manifest.lost_events()));
     }
-    let writes = rows.iter().filter(|io| io.op == BlockOp::Write && physical.contains(&io.device));
+    let writes = rows.iter().filter(|io| io.op == IoOp::Write && physical.contains(&io.device));
     let logged: Bytes = writes.clone().map(BlockIo::bytes).sum();
     assert!(logged >= size, "{logged}");
-    let flushed = rows.iter().any(|io| io.op == BlockOp::Flush);
+    let flushed = rows.iter().any(|io| io.op == IoOp::Flush);
     assert!(flushed || !flushes(&physical), "fsync flushes");
     assert!(rows.iter().all(|io| io.at <= manifest.duration));
     let timed = writes.clone().filter(|io| io.latency.is_some_and(|l| l > Ns::ZERO)).count();
@@ -489,13 +490,13 @@ fn a_tracer_that_is_read_only() {
     };
     let part = trace.manifest().part("block.parquet").unwrap();
     assert!(part.columns.iter().all(|c| c.how.contains(" of perf")), "{:?}", part.columns);
-    let writes = rows.iter().filter(|io| io.op == BlockOp::Write);
+    let writes = rows.iter().filter(|io| io.op == IoOp::Write);
     let written: Bytes = writes.map(BlockIo::bytes).sum();
     assert!(written >= Bytes(8 << 20) || trace.manifest().lost_events() > 0, "{written}");
     // Some kernels keep completions from perf (docs/TRACE.md); each must count as lost. Requests of
     // other processes may still be in flight at the end.
     let disks = trace.manifest().machine.disks.iter().filter(|d| !d.is_virtual);
-    let flushed = rows.iter().rposition(|io| io.op == BlockOp::Flush);
+    let flushed = rows.iter().rposition(|io| io.op == IoOp::Flush);
     assert!(flushed.is_some() || !flushes(&disks.map(|d| d.device).collect::<Vec<_>>()));
     let ended = flushed.unwrap_or(0);
     let untimed = rows[..ended].iter().filter(|io| io.latency.is_none()).count() as u64;

@@ -15,7 +15,7 @@ use crate::demand::sample_at;
 use crate::error::ClusterError;
 use crate::requests::Requests;
 use gordon_blockio::{Completion, Device, IoOp, Request, SECTOR, Usage};
-use gordon_trace::{BlockIo, BlockOp};
+use gordon_trace::BlockIo;
 use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -84,7 +84,7 @@ impl StorageFootprint {
 
     fn add(&mut self, io: &BlockIo) {
         self.requests += 1;
-        if io.sectors == 0 || !matches!(io.op, BlockOp::Read | BlockOp::Write) {
+        if io.sectors == 0 || !matches!(io.op, IoOp::Read | IoOp::Write) {
             return;
         }
         let (start, end) = range(io);
@@ -92,12 +92,12 @@ impl StorageFootprint {
         *top = end.max(*top);
         for extent in start / EXTENT..end.div_ceil(EXTENT) {
             self.touched.insert((io.device, extent));
-            if io.op == BlockOp::Read {
+            if io.op == IoOp::Read {
                 self.read.insert((io.device, extent));
             }
         }
         match io.op {
-            BlockOp::Read => self.read_bytes += Bytes(end - start),
+            IoOp::Read => self.read_bytes += Bytes(end - start),
             _ => self.write_bytes += Bytes(end - start),
         }
     }
@@ -211,14 +211,10 @@ impl TracePlayer<'_> {
 /// The simulated requests for `io`: one, except for a discard on moved extents. That is split into
 /// one request for each extent, without extents that hold no data.
 fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> {
-    let op = match io.op {
-        BlockOp::Read => IoOp::Read,
-        BlockOp::Write => IoOp::Write,
-        BlockOp::Discard => IoOp::Discard,
-        BlockOp::Flush => {
-            return vec![Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO }];
-        }
-    };
+    let op = io.op;
+    if op == IoOp::Flush {
+        return vec![Request { op, offset: Bytes::ZERO, len: Bytes::ZERO }];
+    }
     let (start, end) = range(io);
     let piece = |start: u64, end: u64| {
         let offset = map.place(io.device, start)?;
@@ -228,7 +224,7 @@ fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> 
         (len > 0).then_some(Request { op, offset: Bytes(offset), len: Bytes(len) })
     };
     match (io.op, map) {
-        (BlockOp::Discard, AddressMap::Compact(ranks)) => ranks
+        (IoOp::Discard, AddressMap::Compact(ranks)) => ranks
             .range((io.device, start / EXTENT)..(io.device, end.div_ceil(EXTENT)))
             .filter_map(|(&(_, extent), _)| {
                 piece(start.max(extent * EXTENT), end.min((extent + 1) * EXTENT))

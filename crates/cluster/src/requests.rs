@@ -7,8 +7,9 @@
 //! disk's time, which the report states.
 
 use crate::error::ClusterError;
+use gordon_blockio::IoOp;
 use gordon_blockio::SECTOR;
-use gordon_trace::{BlockFlags, BlockIo, BlockOp, DiskSample, Sample, Trace, TraceError};
+use gordon_trace::{BlockFlags, BlockIo, DiskSample, Sample, Trace, TraceError};
 use gordon_units::Ns;
 
 /// Start of synthetic writes, in sectors; reads start at 0.
@@ -86,7 +87,7 @@ impl<'a> Requests<'a> {
 /// Why a row of the log cannot be a request to a real device, if it cannot. A flush has no range.
 fn out_of_range(io: &BlockIo) -> Option<String> {
     let end = io.sector.checked_add(io.sectors.into()).and_then(|end| end.checked_mul(SECTOR.0));
-    if io.op != BlockOp::Flush && end.is_none_or(|end| end > END) {
+    if io.op != IoOp::Flush && end.is_none_or(|end| end > END) {
         let BlockIo { sector, sectors, .. } = io;
         return Some(format!("{sectors} sectors from sector {sector} on end past 2^62 bytes"));
     }
@@ -117,8 +118,8 @@ fn made_up<'a>(
     let mut requests = Vec::new();
     for disk in disks {
         for (which, op, count, bytes) in [
-            (0, BlockOp::Read, disk.reads, disk.read_bytes),
-            (1, BlockOp::Write, disk.writes, disk.write_bytes),
+            (0, IoOp::Read, disk.reads, disk.read_bytes),
+            (1, IoOp::Write, disk.writes, disk.write_bytes),
         ] {
             let sectors = bytes.0 / SECTOR.0;
             for nth in 0..count.min(sectors) {
@@ -133,7 +134,7 @@ fn made_up<'a>(
                 ends[which] += size;
             }
         }
-        requests.extend((0..disk.flushes).map(|_| request(BlockOp::Flush, 0, 0)));
+        requests.extend((0..disk.flushes).map(|_| request(IoOp::Flush, 0, 0)));
     }
     requests
 }
@@ -157,11 +158,11 @@ mod tests {
         let requests = made_up(Ns(7), [disk, disk].iter(), &mut ends);
         let of = |op| requests.iter().filter(move |io| io.op == op);
         assert_eq!(
-            of(BlockOp::Read).map(|io| io.sectors).collect::<Vec<_>>(),
+            of(IoOp::Read).map(|io| io.sectors).collect::<Vec<_>>(),
             [33, 33, 34, 33, 33, 34]
         );
-        assert_eq!(of(BlockOp::Write).map(|io| u64::from(io.sectors)).sum::<u64>(), 14);
-        assert_eq!(of(BlockOp::Flush).count(), 2);
+        assert_eq!(of(IoOp::Write).map(|io| u64::from(io.sectors)).sum::<u64>(), 14);
+        assert_eq!(of(IoOp::Flush).count(), 2);
         assert_eq!(ends, [200, WRITES + 14]);
         assert!(requests.iter().all(|io| io.at == Ns(7)));
     }

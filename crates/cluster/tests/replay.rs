@@ -8,7 +8,7 @@ use gordon_blockio::{Cause, Completion, Device, IoOp, Request, Usage};
 use gordon_cluster::ClusterError;
 use gordon_cluster::replay::{AddressMap, Replay, StorageFootprint, replay};
 use gordon_cluster::requests::Requests;
-use gordon_trace::{BlockIo, BlockOp, Trace, TraceError};
+use gordon_trace::{BlockIo, Trace, TraceError};
 use gordon_units::{Bytes, Ns, Progress};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -103,9 +103,9 @@ fn run(requests: &[BlockIo], seconds: u64, device: &mut Toy) -> Result<Replay, C
 fn a_sample_costs_its_own_requests_without_think_time() {
     let at = |ms| MS * ms;
     let requests = [
-        io(at(0), BlockOp::Read, 0, 8, Some(Ns(5))),
-        io(at(900), BlockOp::Read, 8, 8, Some(Ns(5))),
-        io(at(2500), BlockOp::Write, 16, 8, Some(Ns(5))),
+        io(at(0), IoOp::Read, 0, 8, Some(Ns(5))),
+        io(at(900), IoOp::Read, 8, 8, Some(Ns(5))),
+        io(at(2500), IoOp::Write, 16, 8, Some(Ns(5))),
     ];
     let result = run(&requests, 4, &mut Toy::new(1)).unwrap();
     let times: Vec<_> = result.costs.iter().map(|c| c.time).collect();
@@ -117,8 +117,7 @@ fn a_sample_costs_its_own_requests_without_think_time() {
 #[test]
 fn the_concurrency_of_the_trace_is_preserved() {
     let four = |latency| {
-        let requests: Vec<_> =
-            (0..4).map(|i| io(MS * i, BlockOp::Read, i * 8, 8, latency)).collect();
+        let requests: Vec<_> = (0..4).map(|i| io(MS * i, IoOp::Read, i * 8, 8, latency)).collect();
         let mut toy = Toy::new(8);
         (run(&requests, 1, &mut toy).unwrap().simulated, toy.deepest)
     };
@@ -131,10 +130,10 @@ fn the_concurrency_of_the_trace_is_preserved() {
 #[test]
 fn data_read_are_preloaded_and_flushes_have_no_range() {
     let requests = [
-        io(Ns(0), BlockOp::Flush, 0, 0, Some(Ns(1))),
-        io(Ns(1), BlockOp::Read, 4096, 8, Some(Ns(1))),
-        io(Ns(2), BlockOp::Write, 8192, 8, Some(Ns(1))),
-        io(Ns(3), BlockOp::Discard, 8192, 8, Some(Ns(1))),
+        io(Ns(0), IoOp::Flush, 0, 0, Some(Ns(1))),
+        io(Ns(1), IoOp::Read, 4096, 8, Some(Ns(1))),
+        io(Ns(2), IoOp::Write, 8192, 8, Some(Ns(1))),
+        io(Ns(3), IoOp::Discard, 8192, 8, Some(Ns(1))),
     ];
     let mut toy = Toy::new(1);
     run(&requests, 1, &mut toy).unwrap();
@@ -156,13 +155,13 @@ fn data_read_are_preloaded_and_flushes_have_no_range() {
 fn extents_past_the_end_are_moved_together_in_order() {
     let far = 10u64 << 30 >> 9; // 10 GiB, in sectors, on a device of 1 GiB
     let requests = [
-        io(Ns(0), BlockOp::Write, far + 4096, 8, None),
-        io(Ns(1), BlockOp::Write, far, 8, None),
-        io(Ns(2), BlockOp::Write, 8, 8, None),
-        io(Ns(3), BlockOp::Discard, far / 2, 8, None), // no data there
-        io(Ns(4), BlockOp::Write, far + 2040, 16, None), // crosses the edge of an extent
+        io(Ns(0), IoOp::Write, far + 4096, 8, None),
+        io(Ns(1), IoOp::Write, far, 8, None),
+        io(Ns(2), IoOp::Write, 8, 8, None),
+        io(Ns(3), IoOp::Discard, far / 2, 8, None), // no data there
+        io(Ns(4), IoOp::Write, far + 2040, 16, None), // crosses the edge of an extent
         // from after the first extent on
-        io(Ns(5), BlockOp::Discard, 2048, (far + 4096) as u32, None),
+        io(Ns(5), IoOp::Discard, 2048, (far + 4096) as u32, None),
     ];
     let mut toy = Toy::new(1);
     run(&requests, 1, &mut toy).unwrap();
@@ -179,20 +178,20 @@ fn extents_past_the_end_are_moved_together_in_order() {
 #[test]
 fn a_trace_larger_than_the_device_is_refused() {
     let requests: Vec<_> =
-        (0..1025).map(|i| io(Ns(i), BlockOp::Write, (i * 2) << 11, 8, None)).collect();
+        (0..1025).map(|i| io(Ns(i), IoOp::Write, (i * 2) << 11, 8, None)).collect();
     let error = run(&requests, 1, &mut Toy::new(1)).unwrap_err();
     assert!(error.to_string().contains("touches 1025MiB, more than the 1GiB of toy"), "{error}");
 }
 
 #[test]
 fn a_request_out_of_range_is_an_error_that_names_its_row() {
-    let good = io(Ns(5), BlockOp::Read, 0, 8, Some(Ns(1)));
+    let good = io(Ns(5), IoOp::Read, 0, 8, Some(Ns(1)));
     let last = (1 << 53) - 8;
     for bad in [
-        io(Ns(5), BlockOp::Write, 1 << 55, 8, None),
-        io(Ns(5), BlockOp::Read, u64::MAX, u32::MAX, None),
-        io(Ns(5), BlockOp::Discard, last + 1, 8, None),
-        io(Ns(5), BlockOp::Read, 0, 8, Some(Ns(u64::MAX - 4))),
+        io(Ns(5), IoOp::Write, 1 << 55, 8, None),
+        io(Ns(5), IoOp::Read, u64::MAX, u32::MAX, None),
+        io(Ns(5), IoOp::Discard, last + 1, 8, None),
+        io(Ns(5), IoOp::Read, 0, 8, Some(Ns(u64::MAX - 4))),
     ] {
         let error = run(&[good, bad, bad], 1, &mut Toy::new(1)).unwrap_err();
         let ClusterError::Trace(TraceError::Damaged { path, why }) = &error else {
@@ -202,9 +201,9 @@ fn a_request_out_of_range_is_an_error_that_names_its_row() {
     }
     let latest = Ns(u64::MAX - 1);
     let good = [
-        io(Ns(0), BlockOp::Discard, last, 8, None),
-        io(Ns(0), BlockOp::Flush, u64::MAX, 8, None), // a flush has no range
-        io(latest, BlockOp::Read, 0, 8, Some(Ns(1))),
+        io(Ns(0), IoOp::Discard, last, 8, None),
+        io(Ns(0), IoOp::Flush, u64::MAX, 8, None), // a flush has no range
+        io(latest, IoOp::Read, 0, 8, Some(Ns(1))),
     ];
     run(&good, 1, &mut Toy::new(1)).unwrap();
 }

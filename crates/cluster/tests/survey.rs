@@ -4,12 +4,12 @@
 mod common;
 
 use common::{design, io, sample, survey, write};
+use gordon_blockio::IoOp;
 use gordon_cluster::config::{Charge, Reference, SurveyConfig};
 use gordon_cluster::report::SurveyReport;
 use gordon_cluster::survey::run;
 use gordon_trace::{
-    BlockIo, BlockOp, ColumnKind, Columns, CommandSample, MachineInfo, Manifest, Sample,
-    TraceWriter,
+    BlockIo, ColumnKind, Columns, CommandSample, MachineInfo, Manifest, Sample, TraceWriter,
 };
 use gordon_units::{Ns, Progress};
 use std::sync::atomic::Ordering;
@@ -24,11 +24,11 @@ fn job(folder: &std::path::Path, name: &str, seed: u64) -> String {
     for i in 0..3000u64 {
         let second = if i < 1500 { i / 500 } else { 7 + (i - 1500) / 500 };
         let at = Ns(second * 1_000_000_000 + i % 500 * 1_000_000);
-        let op = if i < 1500 { BlockOp::Read } else { BlockOp::Write };
+        let op = if i < 1500 { IoOp::Read } else { IoOp::Write };
         let place = (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed) % 1000 * 2048 + i % 7 * 256;
         requests.push(io(at, op, place, 256, Some(Ns(4_000_000))));
     }
-    requests.push(io(Ns(9_900_000_000), BlockOp::Flush, 0, 0, Some(Ns(1000))));
+    requests.push(io(Ns(9_900_000_000), IoOp::Flush, 0, 0, Some(Ns(1000))));
     write(&path, &samples, &requests);
     path.display().to_string()
 }

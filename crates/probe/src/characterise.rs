@@ -1,8 +1,8 @@
 //! Measures bandwidth and latency by transfer size, queue depth and pattern.
 
-use crate::latency::LatencySummary;
 use crate::load::{ClosedLoopLoad, LoadLimits, Pattern, load};
 use crate::{ProbeError, ProbeOp, Progress, TargetDescription, TestFile};
+use gordon_blockio::LatencySummary;
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub struct MeasuredPoint {
     /// Requests per second.
     pub iops: f64,
     /// Latency of the requests, without the flush.
-    pub latency_us: Option<LatencySummary>,
+    pub latency_us: LatencySummary,
 }
 
 /// Measures all points. The configuration is checked before the first one, and before anything is

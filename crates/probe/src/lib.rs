@@ -11,7 +11,6 @@ mod buffer;
 mod characterise;
 mod device_facts;
 mod error;
-mod latency;
 mod load;
 mod probe;
 mod target;
@@ -23,7 +22,6 @@ pub use characterise::{
 pub use device_facts::{TargetDescription, TargetKind};
 pub use error::ProbeError;
 pub use gordon_units::Progress;
-pub use latency::{LatencyHistogram, LatencySummary};
 pub use load::{ClosedLoopLoad, LoadLimits, LoadResult, Pattern, load};
 pub use probe::{Probe, ProbeOp, TimedProbe, probe};
 pub use target::{Access, Target};

@@ -10,9 +10,9 @@
 //! wait in the kernel and count as outstanding.
 
 use crate::buffer::Buffer;
-use crate::latency::LatencyHistogram;
 use crate::probe::{length, nanoseconds};
 use crate::{ProbeError, ProbeOp, Progress, Target};
+use gordon_blockio::LatencyHistogram;
 use gordon_units::{Bytes, Ns};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -255,7 +255,7 @@ impl LoadPhase<'_> {
                 ProbeOp::Write => self.target.write(slot * size, buffer.get())?,
             }
             now = Instant::now();
-            latency.record(nanoseconds(now - issued));
+            latency.record(Ns(nanoseconds(now - issued)));
         }
     }
 }

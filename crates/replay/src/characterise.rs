@@ -8,10 +8,10 @@ use crate::ReplayError;
 use crate::disk::DiskDevice;
 use crate::host::{CompletedRequest, HostPolicy, Observer, Pacing, drive};
 use crate::load::{AccessKind, AccessOrder, Pattern, SyntheticConfig, SyntheticLoad};
-use crate::results::latency::{Latency, LatencySummary};
 use crate::results::ratio;
 use crate::threads::on_all_cores;
 use gordon_blockio::{Device, IoOp, Request, SECTOR};
+use gordon_blockio::{LatencyHistogram, LatencySummary};
 use gordon_hdd::SchedulingPolicy;
 use gordon_hdd::drive::StripeConfig;
 use gordon_sim::stripe::Stripe;
@@ -366,7 +366,7 @@ fn flushed(device: &mut impl Device, at: Ns) -> Ns {
 
 /// Nothing but latencies.
 #[derive(Default)]
-struct LatencyObserver(Latency);
+struct LatencyObserver(LatencyHistogram);
 
 impl<D> Observer<D> for LatencyObserver {
     fn arrived(&mut self, _: &D, _: Ns) {}

@@ -10,7 +10,6 @@ use crate::footprint::Footprint;
 use crate::numbers::Numbers;
 use crate::source::{RequestSource, TimedRequest};
 use gordon_blockio::IoOp;
-use gordon_trace::BlockOp;
 use gordon_trace::formats::{
     self, Format, InputNote, Order, ReadCounts, RequestReader, TraceRequest,
 };
@@ -104,18 +103,12 @@ impl RequestSource for TraceSource {
                     self.queues.of(io.pid.unwrap_or(0))
                 }
             };
-            let op = match io.op {
-                BlockOp::Read => IoOp::Read,
-                BlockOp::Write => IoOp::Write,
-                BlockOp::Discard => IoOp::Discard,
-                BlockOp::Flush => IoOp::Flush,
-            };
             batch.push(TimedRequest {
                 at: io.at,
                 gap: io.gap.unwrap_or(Ns::ZERO),
                 offset: io.offset.0,
                 len: io.len.0,
-                op,
+                op: io.op,
                 queue,
             });
         }

@@ -4,15 +4,14 @@
 use arrow_array::RecordBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt64Type};
+use gordon_blockio::IoOp;
 use gordon_config::{from_json, from_toml};
 use gordon_replay::ReplayError;
 use gordon_replay::config::RunConfig;
 use gordon_replay::flash::{PreparedRun, RunResult, run};
 use gordon_replay::run::all;
 use gordon_ssd::SsdConfig;
-use gordon_trace::{
-    BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, MachineInfo, Manifest, TraceWriter,
-};
+use gordon_trace::{BlockFlags, BlockIo, ColumnKind, Columns, MachineInfo, Manifest, TraceWriter};
 use gordon_units::{Bytes, Ns, Progress};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
@@ -230,12 +229,12 @@ fn none_runs_where_one_cannot() {
 }
 
 /// A trace on disk of these requests: time in ns, op, sector, sectors, device.
-fn trace(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)]) -> PathBuf {
+fn trace(folder: &Path, requests: &[(u64, IoOp, u64, u32, u32)]) -> PathBuf {
     trace_of(folder, requests, Ns::ZERO)
 }
 
 /// The same, of a command that ran for so long.
-fn trace_of(folder: &Path, requests: &[(u64, BlockOp, u64, u32, u32)], duration: Ns) -> PathBuf {
+fn trace_of(folder: &Path, requests: &[(u64, IoOp, u64, u32, u32)], duration: Ns) -> PathBuf {
     let path = folder.join("made.trace");
     let columns = Columns::all(ColumnKind::Measured, "made up");
     let mut writer = TraceWriter::create(&path, &columns).unwrap();
@@ -261,7 +260,7 @@ fn parquet(path: &Path) -> Vec<RecordBatch> {
 #[test]
 fn a_lifetime_is_that_of_the_job_and_not_of_a_burst() {
     let folder = tempfile::tempdir().unwrap();
-    let writes: Vec<_> = (0..9).map(|i| (i * 800_000, BlockOp::Write, i * 128, 128, 0)).collect();
+    let writes: Vec<_> = (0..9).map(|i| (i * 800_000, IoOp::Write, i * 128, 128, 0)).collect();
     for (seconds, lasts) in [(100, true), (59, false)] {
         let folder = folder.path().join(seconds.to_string());
         std::fs::create_dir(&folder).unwrap();
@@ -286,7 +285,7 @@ fn what_a_trace_reads_is_mapped_and_repetitions_follow() {
     let folder = tempfile::tempdir().unwrap();
     let requests: Vec<_> = (0..2000u64)
         .map(|i| {
-            let op = [BlockOp::Read, BlockOp::Write, BlockOp::Discard][(i % 3) as usize];
+            let op = [IoOp::Read, IoOp::Write, IoOp::Discard][(i % 3) as usize];
             (i * 1_000_000, op, i * 37 % 3000 * 8, 8, 5)
         })
         .collect();
@@ -330,11 +329,7 @@ fn a_trace_past_the_end_wraps_or_fails_and_devices_can_be_picked() {
     let end = 192 << 11;
     let path = trace(
         folder.path(),
-        &[
-            (0, BlockOp::Write, 0, 8, 1),
-            (5, BlockOp::Read, end + 16, 8, 2),
-            (9, BlockOp::Write, 8, 8, 1),
-        ],
+        &[(0, IoOp::Write, 0, 8, 1), (5, IoOp::Read, end + 16, 8, 2), (9, IoOp::Write, 8, 8, 1)],
     );
     let with = |device: Option<u32>, host: Value| {
         let mut load = json!({"trace": {"path": path}});

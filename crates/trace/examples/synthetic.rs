@@ -8,9 +8,10 @@
 //! of the transfers are small, most bytes are in large ones). The same arguments give the same
 //! traces.
 
+use gordon_blockio::IoOp;
 use gordon_trace::{
-    BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, CommandSample, MachineInfo, Manifest,
-    Sample, TraceError, TraceWriter,
+    BlockFlags, BlockIo, ColumnKind, Columns, CommandSample, MachineInfo, Manifest, Sample,
+    TraceError, TraceWriter,
 };
 use gordon_units::{Bytes, Ns, SplitMix64};
 use std::path::Path;
@@ -53,7 +54,7 @@ fn machine(path: &Path, seed: u64, seconds: u64, requests: u64) -> Result<(), Tr
             command: CommandSample { cpu: Ns(busy * 1_000_000), ..CommandSample::default() },
             ..Sample::default()
         })?;
-        let op = if random.below(3) < 2 { BlockOp::Write } else { BlockOp::Read };
+        let op = if random.below(3) < 2 { IoOp::Write } else { IoOp::Read };
         let count = requests * (second + 1) / seconds - requests * second / seconds;
         for nth in 0..count {
             let small = nth % 2 == 1;

@@ -20,8 +20,8 @@ pub use manifest::{
     BLOCK_LOG, BlockLog, CommandEnd, DiskInfo, FORMAT, ImportSource, InterfaceInfo, MachineInfo,
     Manifest, TracePart, Unavailable, VERSION,
 };
-pub use model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
+pub use model::{BlockFlags, BlockIo, CommandSample, DiskSample, Sample};
 pub use profile::Profile;
 pub use read::{BlockReader, Trace};
-pub use summary::{BlockSummary, LatencySummary, RequestTotals, SampleSeries, TraceSummary};
+pub use summary::{BlockSummary, RequestTotals, SampleSeries, TraceSummary};
 pub use write::{ActivityWriter, BlockFileWriter, BlockWriter, TraceFolder, TraceWriter};

@@ -1,5 +1,6 @@
 //! The content of a trace: one [`Sample`] per interval, one [`BlockIo`] per request.
 
+use gordon_blockio::IoOp;
 use gordon_units::{Bytes, Ns};
 
 /// The activity in one interval.
@@ -212,7 +213,7 @@ pub struct BlockIo {
     /// Number of sectors.
     pub sectors: u32,
     /// Read, write, discard or flush.
-    pub op: BlockOp,
+    pub op: IoOp,
     /// Flags that the kernel gave the request; none in a converted trace.
     pub flags: BlockFlags,
     /// Process that issued the request. For buffered writes this is a kernel worker.
@@ -228,33 +229,6 @@ impl BlockIo {
     #[inline]
     pub fn bytes(&self) -> Bytes {
         Bytes(u64::from(self.sectors) * 512)
-    }
-}
-
-/// Operation of a block request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BlockOp {
-    /// Read sectors.
-    Read,
-    /// Write sectors.
-    Write,
-    /// Discard (trim) sectors.
-    Discard,
-    /// Make earlier writes durable.
-    Flush,
-}
-
-impl BlockOp {
-    pub(crate) const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Discard, Self::Flush];
-
-    /// Name of the operation in the file.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Discard => "discard",
-            Self::Flush => "flush",
-        }
     }
 }
 

@@ -7,11 +7,12 @@ use crate::manifest::{
     ACTIVITY_FILE, BLOCK_FILE, BLOCK_LOG, DISKS_FILE, FORMAT, MANIFEST_FILE, Manifest, TracePart,
     VERSION,
 };
-use crate::model::{BlockFlags, BlockIo, BlockOp, CommandSample, DiskSample, Sample};
+use crate::model::{BlockFlags, BlockIo, CommandSample, DiskSample, Sample};
 use crate::write::SEAL;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{ArrowPrimitiveType, UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, PrimitiveArray, RecordBatch};
+use gordon_blockio::IoOp;
 use gordon_units::{Bytes, Ns};
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use std::collections::HashMap;
@@ -424,9 +425,8 @@ impl BlockReader {
         let latency = NumberColumn::<UInt64Type>::of(&rows, "latency_ns").0;
         let (op_keys, op_names) = dictionary(&rows, "op");
         let (process_keys, process_names) = dictionary(&rows, "process");
-        let ops =
-            op_names.iter().map(|name| BlockOp::ALL.into_iter().find(|op| op.name() == *name));
-        let ops: Vec<Option<BlockOp>> = ops.collect();
+        let ops = op_names.iter().map(|name| IoOp::ALL.into_iter().find(|op| op.name() == *name));
+        let ops: Vec<Option<IoOp>> = ops.collect();
         let processes: Vec<u32> = process_names.iter().map(|name| self.intern(name)).collect();
         batch.reserve(rows.num_rows());
         for row in 0..rows.num_rows() {

@@ -3,9 +3,9 @@
 use crate::columns::ColumnKind;
 use crate::error::TraceError;
 use crate::manifest::{ACTIVITY_FILE, Manifest};
-use crate::model::{BlockOp, Sample};
+use crate::model::Sample;
 use crate::read::Trace;
-use hdrhistogram::Histogram;
+use gordon_blockio::{IoOp, LatencyHistogram, LatencySummary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -54,21 +54,6 @@ pub struct RequestTotals {
     pub bytes: u64,
 }
 
-/// Distribution of the time from issue to completion.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct LatencySummary {
-    /// Average.
-    pub mean: f64,
-    /// Median.
-    pub p50: f64,
-    /// 99th percentile.
-    pub p99: f64,
-    /// 99.9th percentile.
-    pub p999: f64,
-    /// Longest.
-    pub max: f64,
-}
-
 /// Figures of the block log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct BlockSummary {
@@ -84,7 +69,7 @@ pub struct BlockSummary {
     pub discard: RequestTotals,
     /// Flushes.
     pub flush: RequestTotals,
-    /// Latency of reads and writes, in microseconds.
+    /// Latency of reads and writes.
     pub latency_us: LatencySummary,
 }
 
@@ -136,9 +121,7 @@ impl Trace {
     fn block_summary(&self) -> Result<BlockSummary, TraceError> {
         let mut summary =
             BlockSummary { lost: self.manifest().lost_events(), ..Default::default() };
-        // Three significant digits from 1 ns to an hour.
-        let mut latencies =
-            Histogram::<u64>::new_with_bounds(1, 3_600_000_000_000, 3).expect("bounds are sane");
+        let mut latencies = LatencyHistogram::default();
         for batch in self.block()? {
             for io in batch? {
                 if self.is_virtual(io.device) {
@@ -146,30 +129,19 @@ impl Trace {
                 }
                 summary.events += 1;
                 let of = match io.op {
-                    BlockOp::Read => &mut summary.read,
-                    BlockOp::Write => &mut summary.write,
-                    BlockOp::Discard => &mut summary.discard,
-                    BlockOp::Flush => &mut summary.flush,
+                    IoOp::Read => &mut summary.read,
+                    IoOp::Write => &mut summary.write,
+                    IoOp::Discard => &mut summary.discard,
+                    IoOp::Flush => &mut summary.flush,
                 };
                 of.requests += 1;
                 of.bytes += io.bytes().0;
-                if let (BlockOp::Read | BlockOp::Write, Some(latency)) = (io.op, io.latency) {
-                    latencies.saturating_record(latency.0);
+                if let (IoOp::Read | IoOp::Write, Some(latency)) = (io.op, io.latency) {
+                    latencies.record(latency);
                 }
             }
         }
-        #[allow(clippy::cast_precision_loss)]
-        let us = |ns: u64| ns as f64 / 1e3;
-        let at = |q| us(latencies.value_at_quantile(q));
-        if !latencies.is_empty() {
-            summary.latency_us = LatencySummary {
-                mean: latencies.mean() / 1e3,
-                p50: at(0.5),
-                p99: at(0.99),
-                p999: at(0.999),
-                max: us(latencies.max()),
-            };
-        }
+        summary.latency_us = latencies.summary();
         Ok(summary)
     }
 }

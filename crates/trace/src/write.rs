@@ -6,7 +6,7 @@
 use crate::columns::{ACTIVITY, BLOCK, Column, ColumnKind, ColumnSpec, Columns, DISKS, schema};
 use crate::error::TraceError;
 use crate::manifest::{ACTIVITY_FILE, BLOCK_FILE, DISKS_FILE, MANIFEST_FILE, Manifest, TracePart};
-use crate::model::{BlockIo, BlockOp, DiskSample, Sample};
+use crate::model::{BlockIo, DiskSample, Sample};
 use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
 use arrow_array::types::{ArrowPrimitiveType, UInt32Type, UInt64Type};
 use arrow_array::{
@@ -14,6 +14,7 @@ use arrow_array::{
     new_null_array,
 };
 use arrow_schema::{Field, Schema};
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
@@ -375,7 +376,7 @@ impl BlockWriter {
 
     fn group(&mut self) -> Result<(), TraceError> {
         let rows = &self.rows;
-        let ops = StringArray::from_iter_values(BlockOp::ALL.iter().map(|op| op.name()));
+        let ops = StringArray::from_iter_values(IoOp::ALL.iter().map(|op| op.name()));
         let names = StringArray::from_iter_values(&self.names);
         let named = |keys: UInt32Array, values: StringArray| -> ArrayRef {
             let array = DictionaryArray::<UInt32Type>::try_new(keys, Arc::new(values));

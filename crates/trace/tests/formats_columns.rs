@@ -2,7 +2,7 @@
 //! columns of a user, and files that fit several formats or have implausible values.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use gordon_trace::BlockOp::{self, Discard, Read, Write};
+use gordon_blockio::IoOp::{self, Discard, Read, Write};
 use gordon_trace::formats::{
     ColumnMap, DelimitedFormat, Format, FormatChoice, FormatError, ObjectRequest, OpWords,
     OpenedTrace, ReadOptions, TraceRequest, columns, open, open_any,
@@ -38,7 +38,7 @@ fn described(text: &str, words: &OpWords) -> ReadOptions {
 }
 
 /// Time in ns since the first request, operation, device, offset, length.
-type Brief = (u64, BlockOp, u32, u64, u64);
+type Brief = (u64, IoOp, u32, u64, u64);
 
 fn blocks(
     path: &Path,
@@ -355,7 +355,7 @@ fn the_letters_of_blkparse_are_operations_in_columns_of_a_user() {
     let columns = "time=1:s,op=2,lba=3,size=4:B";
     let ops: Vec<_> =
         blocks(&case.path, None, &options_of(columns)).unwrap().iter().map(|io| io.1).collect();
-    assert_eq!(ops, [Read, Write, Write, BlockOp::Flush, Discard, Read]);
+    assert_eq!(ops, [Read, Write, Write, IoOp::Flush, Discard, Read]);
     for word in ["DONE", "COMMAND", "MODE", "ERASE", "RR", "FS"] {
         let case = self::case(&format!("0 R 8 512\n1 {word} 8 512\n"));
         assert!(blocks(&case.path, None, &options_of(columns)).is_err(), "{word}");
@@ -363,7 +363,7 @@ fn the_letters_of_blkparse_are_operations_in_columns_of_a_user() {
     // A flush has no address.
     let flush = self::case("0 R 8 512\n1 flush 8 512\n");
     let got = blocks(&flush.path, None, &options_of(columns)).unwrap();
-    assert_eq!(got[1], (S, BlockOp::Flush, 0, 0, 0));
+    assert_eq!(got[1], (S, IoOp::Flush, 0, 0, 0));
     // Words that the user names replace the built-in ones.
     let words = OpWords { reads: vec!["RA".into()], ..OpWords::default() };
     assert!(blocks(&case.path, None, &described(columns, &words)).is_err());

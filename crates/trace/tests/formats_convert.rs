@@ -3,10 +3,11 @@
 
 mod common;
 
+use gordon_blockio::IoOp;
 use gordon_trace::formats::{
     ConversionReport, Format, FormatError, ReadOptions, TraceRequest, convert, detect, open,
 };
-use gordon_trace::{BlockOp, ColumnKind, Trace, TraceError};
+use gordon_trace::{ColumnKind, Trace, TraceError};
 use gordon_units::{Bytes, Ns};
 use std::fs;
 use std::path::Path;
@@ -120,7 +121,7 @@ fn captured_to_text_and_back() {
     assert!(made.warnings[1].contains("processes and the flags"), "{:?}", made.warnings);
     assert_eq!(run(&text, &back, Format::Gordon).unwrap().requests, 10_000);
     let as_fio = |io: &TraceRequest| {
-        let flush = io.op == BlockOp::Flush;
+        let flush = io.op == IoOp::Flush;
         TraceRequest {
             // fio's log has file names instead of device numbers, and flushes without an address.
             device: 0,

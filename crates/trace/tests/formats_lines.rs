@@ -4,7 +4,7 @@
 
 mod common;
 
-use gordon_trace::BlockOp::{self, Discard, Flush, Read, Write};
+use gordon_blockio::IoOp::{self, Discard, Flush, Read, Write};
 use gordon_trace::formats::{
     Format, FormatError, Order, ReadCounts, ReadOptions, RequestEvent, RequestReader, TraceRequest,
     detect, open,
@@ -41,7 +41,7 @@ fn with(path: &Path, options: &ReadOptions) -> (Vec<TraceRequest>, ReadCounts) {
 }
 
 /// Checks that the format is detected and all requests are read: (ns, op, device, offset, length).
-fn reads(format: Format, content: impl AsRef<[u8]>, expected: &[(u64, BlockOp, u32, u64, u64)]) {
+fn reads(format: Format, content: impl AsRef<[u8]>, expected: &[(u64, IoOp, u32, u64, u64)]) {
     let case = case(content);
     assert_eq!(detect(&case.path).unwrap(), format);
     let (all, _) = with(&case.path, &ReadOptions::default());

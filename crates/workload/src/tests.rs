@@ -277,7 +277,7 @@ fn a_generated_load_is_read_back() {
         assert_eq!(ios.len() as u64, made.rows);
         assert_eq!(reader.counts().requests, made.rows);
         let (reads, writes): (Vec<formats::TraceRequest>, Vec<formats::TraceRequest>) =
-            ios.iter().copied().partition(|io: &formats::TraceRequest| io.op == BlockOp::Read);
+            ios.iter().copied().partition(|io: &formats::TraceRequest| io.op == IoOp::Read);
         assert_eq!(reads.len(), 20_000);
         assert!(reads.iter().all(|io| io.offset.0.is_multiple_of(PAGE)));
         assert!(reads.iter().all(|io| (1..=24).contains(&io.pid.unwrap())));

@@ -13,7 +13,8 @@
 use crate::error::WorkloadError;
 use crate::request::{ClientModel, FileRequest, RequestKind};
 use crate::{specweb99, surge};
-use gordon_trace::{BlockFileWriter, BlockFlags, BlockIo, BlockOp, ColumnKind, Columns};
+use gordon_blockio::IoOp;
+use gordon_trace::{BlockFileWriter, BlockFlags, BlockIo, ColumnKind, Columns};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -167,11 +168,11 @@ pub fn generate(
             latency: None,
         };
         let start = starts[request.file as usize];
-        writer.block().push(row(BlockOp::Read, start, start + size))?;
+        writer.block().push(row(IoOp::Read, start, start + size))?;
         if request.kind == RequestKind::Post {
             let from = tally.log;
             tally.log += specweb99::RECORD;
-            writer.block().push(row(BlockOp::Write, from, tally.log))?;
+            writer.block().push(row(IoOp::Write, from, tally.log))?;
         }
     }
     let report = tally.report(config, load.sizes());

@@ -4,9 +4,9 @@ use super::HeadReport;
 use super::backend::{Asked, Backend, Part};
 use super::chip::{Chip, Did, Steps};
 use super::config::Design;
+use gordon_blockio::LatencyHistogram;
 use gordon_cache::flashcache::{Fill, FlashCache, FlashCounts, PageLookup, Piece, Served};
 use gordon_cache::{NOT_ADMITTED, Request};
-use gordon_replay::results::latency::Latency;
 use gordon_units::Divisor;
 use gordon_units::{Bytes, Ns};
 use std::hint::black_box;
@@ -123,7 +123,7 @@ pub(super) struct Machine {
     /// The same of what came to each slot of flash, by way of the buffer.
     in_buffer: Vec<Ns>,
     pub(super) tallies: [Tally; SOURCES],
-    pub(super) latencies: [Latency; SOURCES],
+    pub(super) latencies: [LatencyHistogram; SOURCES],
     /// Where the last request was found.
     pub(super) source: Source,
     /// When the last request was answered.
@@ -184,7 +184,7 @@ impl Machine {
             in_dram: Vec::new(),
             in_buffer: vec![Ns::ZERO; slots],
             tallies: [Tally::default(); SOURCES],
-            latencies: std::array::from_fn(|_| Latency::default()),
+            latencies: std::array::from_fn(|_| LatencyHistogram::default()),
             source: Source::Dram,
             end: Ns::ZERO,
             waited: 0,
@@ -200,7 +200,7 @@ impl Machine {
         self.chip.advance(&mut self.cache, at);
         self.backend.advance(at);
         self.tallies = [Tally::default(); SOURCES];
-        self.latencies = std::array::from_fn(|_| Latency::default());
+        self.latencies = std::array::from_fn(|_| LatencyHistogram::default());
         self.waited = 0;
         self.end = at;
         self.before = Before {

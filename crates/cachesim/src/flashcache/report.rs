@@ -5,7 +5,7 @@ use super::power::{Cost, DieArea, Power};
 use super::simulated::HeadReport;
 use super::wear::{RoadmapReport, WearReport};
 use crate::{Answers, CacheTrace, WarmUpReport};
-use gordon_replay::results::latency::LatencySummary;
+use gordon_blockio::LatencySummary;
 use gordon_trace::formats::InputNote;
 use serde::Serialize;
 

@@ -11,8 +11,8 @@ use super::report::{
 use super::wear::{Fills, Worn, each_second, mb_s, part, roadmap, wear};
 use super::{BackendKind, FlashCacheConfig, Run};
 use crate::Answers;
+use gordon_blockio::LatencyHistogram;
 use gordon_cache::flashcache::Fill;
-use gordon_replay::results::latency::Latency;
 use gordon_replay::results::share;
 use gordon_units::{Bytes, Ns};
 
@@ -38,7 +38,7 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
         requests: sum.requests + one.requests,
         bytes: sum.bytes + one.bytes,
     });
-    let mut latency = Latency::default();
+    let mut latency = LatencyHistogram::default();
     machine.latencies.iter().for_each(|one| latency.add(one));
     let of = |source| level(machine, source, all);
     let levels = Levels {

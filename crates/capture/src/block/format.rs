@@ -1,6 +1,7 @@
 //! Layouts of the kernel's events, from their `format` files, and the decoding of records.
 
-use gordon_trace::{BlockFlags, BlockOp};
+use gordon_blockio::IoOp;
+use gordon_trace::BlockFlags;
 use gordon_units::Ns;
 
 /// Layout of one kind of event, as described by its `format` file.
@@ -121,7 +122,7 @@ pub(crate) struct BlockEvent {
     pub(crate) sector: u64,
     pub(crate) sectors: u32,
     /// `None` for a request that the log leaves out.
-    pub(crate) op: Option<BlockOp>,
+    pub(crate) op: Option<IoOp>,
     pub(crate) flags: BlockFlags,
     pub(crate) pid: u32,
     /// Name of the process, padded with zeros.
@@ -171,7 +172,7 @@ impl EventFormats {
             kind,
             device: u32_at(record, layout.device),
             // A flush has no address: it is issued at sector 0 and completed at sector -1.
-            sector: if op == Some(BlockOp::Flush) { 0 } else { sector },
+            sector: if op == Some(IoOp::Flush) { 0 } else { sector },
             sectors,
             op,
             flags,
@@ -193,7 +194,7 @@ pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
 /// a preceding flush, the operation, then `F` forced unit access, `A` read-ahead, `S` sync, `M`
 /// metadata. The log leaves out `WZ` (write zeroes), `DE` (secure erase), `Z.` (zones) and `N` (all
 /// others).
-fn rwbs(text: &[u8]) -> (Option<BlockOp>, BlockFlags) {
+fn rwbs(text: &[u8]) -> (Option<IoOp>, BlockFlags) {
     let len = text.iter().position(|&b| b == 0).unwrap_or(text.len());
     let mut text = &text[..len];
     let mut flags = BlockFlags::default();
@@ -202,11 +203,11 @@ fn rwbs(text: &[u8]) -> (Option<BlockOp>, BlockFlags) {
         text = &text[1..];
     }
     let op = match text {
-        [b'F', ..] => return (Some(BlockOp::Flush), BlockFlags::default()),
+        [b'F', ..] => return (Some(IoOp::Flush), BlockFlags::default()),
         [b'W', b'Z', ..] | [b'D', b'E', ..] => None,
-        [b'R', ..] => Some(BlockOp::Read),
-        [b'W', ..] => Some(BlockOp::Write),
-        [b'D', ..] => Some(BlockOp::Discard),
+        [b'R', ..] => Some(IoOp::Read),
+        [b'W', ..] => Some(IoOp::Write),
+        [b'D', ..] => Some(IoOp::Discard),
         _ => None,
     };
     for letter in text.iter().skip(1) {
@@ -230,15 +231,15 @@ mod tests {
         let set = |flags: &[BlockFlags]| flags.iter().fold(BlockFlags(0), |a, b| a.with(*b));
         use BlockFlags as F;
         for (text, op, flags) in [
-            ("R", Some(BlockOp::Read), set(&[])),
-            ("RA", Some(BlockOp::Read), set(&[F::READAHEAD])),
-            ("RSM", Some(BlockOp::Read), set(&[F::SYNC, F::META])),
-            ("WS", Some(BlockOp::Write), set(&[F::SYNC])),
-            ("WFSM", Some(BlockOp::Write), set(&[F::FUA, F::SYNC, F::META])),
-            ("FWFS", Some(BlockOp::Write), set(&[F::PREFLUSH, F::FUA, F::SYNC])),
-            ("FF", Some(BlockOp::Flush), set(&[])),
-            ("F", Some(BlockOp::Flush), set(&[])),
-            ("DS", Some(BlockOp::Discard), set(&[F::SYNC])),
+            ("R", Some(IoOp::Read), set(&[])),
+            ("RA", Some(IoOp::Read), set(&[F::READAHEAD])),
+            ("RSM", Some(IoOp::Read), set(&[F::SYNC, F::META])),
+            ("WS", Some(IoOp::Write), set(&[F::SYNC])),
+            ("WFSM", Some(IoOp::Write), set(&[F::FUA, F::SYNC, F::META])),
+            ("FWFS", Some(IoOp::Write), set(&[F::PREFLUSH, F::FUA, F::SYNC])),
+            ("FF", Some(IoOp::Flush), set(&[])),
+            ("F", Some(IoOp::Flush), set(&[])),
+            ("DS", Some(IoOp::Discard), set(&[F::SYNC])),
             ("DE", None, set(&[])),
             ("WZ", None, set(&[])),
             ("N", None, set(&[])),

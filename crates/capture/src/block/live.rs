@@ -2,10 +2,11 @@
 
 use super::{BlockLogger, EventSource, PerfEvents, TracefsInstance};
 use crate::clock::monotonic;
+use gordon_blockio::IoOp;
 use gordon_testkit::{is_on_a_disk, skipped};
 use gordon_trace::{
-    ActivityWriter, BlockIo, BlockLog, BlockOp, BlockWriter, ColumnKind, Columns, MachineInfo,
-    Manifest, Sample, Trace, TraceFolder,
+    ActivityWriter, BlockIo, BlockLog, BlockWriter, ColumnKind, Columns, MachineInfo, Manifest,
+    Sample, Trace, TraceFolder,
 };
 use gordon_units::{Bytes, Ns};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
@@ -96,7 +97,7 @@ fn both_sources_see_the_same_requests() {
     let (ours, theirs) = (of_the_job(&rows[0]), of_the_job(&rows[1]));
     assert_eq!(ours, theirs);
     for (log, rows) in logs.iter().zip(rows) {
-        let writes = rows.iter().filter(|(io, _)| io.op == BlockOp::Write);
+        let writes = rows.iter().filter(|(io, _)| io.op == IoOp::Write);
         let bytes: Bytes = writes.clone().map(|(io, _)| io.bytes()).sum();
         assert!(bytes >= Bytes(4096 * u64::from(COUNT)), "{bytes}");
         // The job has waited for all its requests, so a missing latency is a lost completion. Some

@@ -6,7 +6,8 @@
 //! the newest one, because an older request may be waiting for a completion that was lost.
 
 use super::format::{BlockEvent, EventKind};
-use gordon_trace::{BlockIo, BlockOp};
+use gordon_blockio::IoOp;
+use gordon_trace::BlockIo;
 use gordon_units::Ns;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -15,7 +16,7 @@ const MAX_WAITING: usize = 1 << 16;
 /// Time after which a missing completion counts as lost: the kernel's default timeout of a request.
 const COMPLETION_TIMEOUT: Ns = Ns(30 * Ns::SECOND.0);
 
-type MatchKey = (u32, u64, BlockOp);
+type MatchKey = (u32, u64, IoOp);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RequestState {
@@ -77,9 +78,9 @@ impl Matcher {
     }
 
     /// Processes a completion or a requeue of a request with operation `op`.
-    pub(crate) fn end(&mut self, event: &BlockEvent, op: BlockOp) {
+    pub(crate) fn end(&mut self, event: &BlockEvent, op: IoOp) {
         // A write with a flush before it completes a second time, with zero sectors.
-        if event.sectors == 0 && op != BlockOp::Flush {
+        if event.sectors == 0 && op != IoOp::Flush {
             return;
         }
         let key = (event.device, event.sector, op);
@@ -146,7 +147,7 @@ mod tests {
     use super::*;
     use gordon_trace::BlockFlags;
 
-    fn io(at: u64, sector: u64, op: BlockOp) -> BlockIo {
+    fn io(at: u64, sector: u64, op: IoOp) -> BlockIo {
         let flags = BlockFlags::default();
         BlockIo {
             at: Ns(at),
@@ -184,16 +185,16 @@ mod tests {
     #[test]
     fn requests_are_returned_in_order_of_issue() {
         let mut m = Matcher::new(false);
-        m.issue(io(10, 100, BlockOp::Write));
-        m.issue(io(11, 200, BlockOp::Read));
-        m.end(&event(20, 200, EventKind::Completed), BlockOp::Read);
+        m.issue(io(10, 100, IoOp::Write));
+        m.issue(io(11, 200, IoOp::Read));
+        m.end(&event(20, 200, EventKind::Completed), IoOp::Read);
         assert_eq!(out(&mut m, 30), []);
         // Another operation on the same sector is another request, and a completion of zero sectors
         // is ignored.
-        m.end(&BlockEvent { sectors: 0, ..event(24, 100, EventKind::Completed) }, BlockOp::Write);
-        m.end(&event(25, 100, EventKind::Completed), BlockOp::Read);
+        m.end(&BlockEvent { sectors: 0, ..event(24, 100, EventKind::Completed) }, IoOp::Write);
+        m.end(&event(25, 100, EventKind::Completed), IoOp::Read);
         assert_eq!(out(&mut m, 30), []);
-        m.end(&event(40, 100, EventKind::Completed), BlockOp::Write);
+        m.end(&event(40, 100, EventKind::Completed), IoOp::Write);
         assert_eq!(out(&mut m, 50), [(10, Some(30)), (11, Some(9))]);
     }
 
@@ -201,10 +202,10 @@ mod tests {
     fn requests_to_the_same_sector_complete_oldest_first() {
         let mut m = Matcher::new(false);
         for at in [1, 2, 3] {
-            m.issue(io(at, 0, BlockOp::Flush));
+            m.issue(io(at, 0, IoOp::Flush));
         }
         for at in [11, 22, 33, 44] {
-            m.end(&event(at, 0, EventKind::Completed), BlockOp::Flush);
+            m.end(&event(at, 0, EventKind::Completed), IoOp::Flush);
         }
         assert_eq!(out(&mut m, 50), [(1, Some(10)), (2, Some(20)), (3, Some(30))]);
         assert!(m.newest.is_empty());
@@ -214,12 +215,12 @@ mod tests {
     fn if_completions_are_lost_the_newest_request_takes_one() {
         let mut m = Matcher::new(true);
         for at in [1, 2, 3] {
-            m.issue(io(at, 7, BlockOp::Write));
+            m.issue(io(at, 7, IoOp::Write));
         }
         // The completions of the third and the second request; the completion of the first was
         // lost.
         for at in [11, 22] {
-            m.end(&event(at, 7, EventKind::Completed), BlockOp::Write);
+            m.end(&event(at, 7, EventKind::Completed), IoOp::Write);
         }
         let late = 1 + COMPLETION_TIMEOUT.0;
         assert_eq!(out(&mut m, late), [(1, None), (2, Some(20)), (3, Some(8))]);
@@ -229,36 +230,36 @@ mod tests {
     #[test]
     fn a_requeued_request_counts_when_issued_again() {
         let mut m = Matcher::new(false);
-        m.issue(io(1, 7, BlockOp::Read));
-        m.end(&event(2, 7, EventKind::Requeued), BlockOp::Read);
-        m.issue(io(3, 7, BlockOp::Read));
-        m.end(&event(9, 7, EventKind::Completed), BlockOp::Read);
+        m.issue(io(1, 7, IoOp::Read));
+        m.end(&event(2, 7, EventKind::Requeued), IoOp::Read);
+        m.issue(io(3, 7, IoOp::Read));
+        m.end(&event(9, 7, EventKind::Completed), IoOp::Read);
         assert_eq!(out(&mut m, 10), [(3, Some(6))]);
     }
 
     #[test]
     fn a_late_request_keeps_the_order() {
         let mut m = Matcher::new(false);
-        m.issue(io(10, 1, BlockOp::Read));
-        m.issue(io(8, 2, BlockOp::Read));
-        m.end(&event(20, 1, EventKind::Completed), BlockOp::Read);
-        m.end(&event(9, 2, EventKind::Completed), BlockOp::Read);
+        m.issue(io(10, 1, IoOp::Read));
+        m.issue(io(8, 2, IoOp::Read));
+        m.end(&event(20, 1, EventKind::Completed), IoOp::Read);
+        m.end(&event(9, 2, EventKind::Completed), IoOp::Read);
         assert_eq!(out(&mut m, 30), [(10, Some(10)), (10, Some(0))]);
     }
 
     #[test]
     fn waiting_is_bounded_in_number_and_in_time() {
         let mut m = Matcher::with_room_for(2);
-        m.issue(io(1, 7, BlockOp::Read));
-        m.issue(io(2, 7, BlockOp::Read));
-        m.issue(io(3, 8, BlockOp::Read));
+        m.issue(io(1, 7, IoOp::Read));
+        m.issue(io(2, 7, IoOp::Read));
+        m.issue(io(3, 8, IoOp::Read));
         assert_eq!(out(&mut m, 10), [(1, None)]);
         // The request that was returned is forgotten, and the second one takes the completion.
-        m.end(&event(12, 7, EventKind::Completed), BlockOp::Read);
+        m.end(&event(12, 7, EventKind::Completed), IoOp::Read);
         assert_eq!(out(&mut m, 20), [(2, Some(10))]);
         assert_eq!(out(&mut m, 3 + COMPLETION_TIMEOUT.0), [(3, None)]);
         assert_eq!(m.without_latency, 2);
         assert!(m.newest.is_empty());
-        m.end(&event(COMPLETION_TIMEOUT.0 + 9, 8, EventKind::Completed), BlockOp::Read);
+        m.end(&event(COMPLETION_TIMEOUT.0 + 9, 8, EventKind::Completed), IoOp::Read);
     }
 }

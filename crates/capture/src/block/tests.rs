@@ -3,7 +3,7 @@
 
 use super::format::{BlockEvent, EventFormats, EventKind, PageFormat};
 use super::ring;
-use gordon_trace::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 
 const HEADER: &str = include_str!("../../tests/data/header_page");
@@ -56,19 +56,19 @@ fn a_recorded_page_is_read_as_the_kernel_reads_it() {
             (kind, device, sectors, pid)
         );
         let op = match rwbs.as_bytes()[0] {
-            b'R' => BlockOp::Read,
-            b'W' => BlockOp::Write,
-            b'D' => BlockOp::Discard,
-            b'F' => BlockOp::Flush,
+            b'R' => IoOp::Read,
+            b'W' => IoOp::Write,
+            b'D' => IoOp::Discard,
+            b'F' => IoOp::Flush,
             other => panic!("{other}"),
         };
         assert_eq!(event.op, Some(op), "{line}");
-        let place = if op == BlockOp::Flush { 0 } else { sector };
+        let place = if op == IoOp::Flush { 0 } else { sector };
         assert_eq!(event.sector, place, "{line}");
         let name = event.comm.split(|b| *b == 0).next().unwrap();
         assert_eq!(std::str::from_utf8(name), Ok(comm.as_str()), "{line}");
     }
-    for op in [BlockOp::Write, BlockOp::Discard, BlockOp::Flush] {
+    for op in [IoOp::Write, IoOp::Discard, IoOp::Flush] {
         assert!(events.iter().any(|e| e.op == Some(op)), "{op:?}");
     }
 }

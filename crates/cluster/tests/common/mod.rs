@@ -1,11 +1,12 @@
 //! The catalogue of parts, and small traces.
 #![allow(dead_code, clippy::unwrap_used)]
 
+use gordon_blockio::IoOp;
 use gordon_cluster::config::{
     Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, SurveyConfig,
 };
 use gordon_trace::{
-    BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, MachineInfo, Manifest, Sample, TraceWriter,
+    BlockFlags, BlockIo, ColumnKind, Columns, MachineInfo, Manifest, Sample, TraceWriter,
 };
 use gordon_units::{Bytes, Ns, Sourced};
 use serde::de::DeserializeOwned;
@@ -68,7 +69,7 @@ pub fn survey(traces: Vec<String>, nodes: u32, designs: Vec<Design>) -> SurveyCo
 }
 
 /// A request of `sectors` sectors.
-pub fn io(at: Ns, op: BlockOp, sector: u64, sectors: u32, latency: Option<Ns>) -> BlockIo {
+pub fn io(at: Ns, op: IoOp, sector: u64, sectors: u32, latency: Option<Ns>) -> BlockIo {
     let flags = BlockFlags::default();
     BlockIo { at, device: 8 << 20, sector, sectors, op, flags, pid: 1, process: 0, latency }
 }

@@ -8,7 +8,6 @@ use gordon_replay::host::{CompletedRequest, HostPolicy, Observer, Pacing, drive}
 use gordon_replay::load::SyntheticConfig;
 use gordon_replay::source::{RequestSource, TimedRequest};
 use gordon_ssd::{CommandKind, Ssd, SsdConfig};
-use gordon_trace::BlockOp;
 use gordon_trace::formats::{FormatError, ReadOptions, TraceRequest, open};
 use gordon_units::{Bytes, Ns, Progress};
 use serde_json::Value;
@@ -205,10 +204,10 @@ fn trace(path: &Path) -> Result<Requests, FormatError> {
         more = reader.fill(&mut ios)?;
         all.extend(ios.iter().map(|&TraceRequest { at, op, offset, len, .. }| {
             let op = match op {
-                BlockOp::Read => IoOp::Read,
-                BlockOp::Write => IoOp::Write,
-                BlockOp::Discard => IoOp::Discard,
-                BlockOp::Flush => IoOp::Flush,
+                IoOp::Read => IoOp::Read,
+                IoOp::Write => IoOp::Write,
+                IoOp::Discard => IoOp::Discard,
+                IoOp::Flush => IoOp::Flush,
             };
             TimedRequest { at, gap: Ns::ZERO, offset: offset.0, len: len.0, op, queue: 0 }
         }));

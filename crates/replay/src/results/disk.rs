@@ -1,9 +1,10 @@
 //! What a hard disk did.
 
-use super::latency::{Latency, LatencySummary, OPS};
+use super::latency::OPS;
 use super::recorder::Recorded;
 use super::{ratio, share};
 use gordon_blockio::Usage;
+use gordon_blockio::{LatencyHistogram, LatencySummary};
 use gordon_hdd::{DiskStats, EnergyUse, PowerConfig, PowerState};
 use gordon_units::Ns;
 use serde::Serialize;
@@ -114,7 +115,7 @@ impl DiskReport {
         let sum = |of: fn(&DiskStats) -> u64| stats.iter().map(of).sum::<u64>();
         let positionings = sum(|stats| stats.positionings);
         let time = simulated.0 * stats.len() as u64;
-        let mut all = Latency::default();
+        let mut all = LatencyHistogram::default();
         OPS.iter().for_each(|&(op, _)| all.add(&recorded.latencies.of(op)));
         let moves = |time: u64| Moves {
             mean: share(time, positionings).map(|ns| ns / 1e6),

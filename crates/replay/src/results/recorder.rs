@@ -1,12 +1,13 @@
 //! Watches a run.
 
-use super::latency::{Latencies, Latency};
+use super::latency::Latencies;
 use super::log::RequestLog;
 use super::responses::Responses;
 use super::series::{RunSeries, SampledDevice, Series};
 use crate::ReplayError;
 use crate::host::{CompletedRequest, Observer};
 use gordon_blockio::IoOp;
+use gordon_blockio::LatencyHistogram;
 use gordon_units::Ns;
 
 /// Everything about a run that is kept: bounded in memory, whatever the number of requests.
@@ -108,7 +109,7 @@ impl Recorder {
 #[derive(Clone, Debug, Default)]
 pub struct QueueRecord {
     /// From arrival to completion.
-    pub latency: Latency,
+    pub latency: LatencyHistogram,
     /// Bytes read and written.
     pub bytes: u64,
     /// When the last one completed.

@@ -1,11 +1,12 @@
 //! The summary of a run: one JSON object, keys in snake_case with their units. MB are 10^6 bytes.
 
-use super::latency::{CAUSES, LatencySummary, OPS};
+use super::latency::{CAUSES, OPS};
 use super::recorder::{QueueRecord, Recorded};
 use super::series::RunSeries;
 use super::{ratio, share};
 use crate::host::Outcome;
 use gordon_blockio::IoOp;
+use gordon_blockio::LatencySummary;
 use gordon_trace::formats::{InputNote, ReadCounts};
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -12,7 +12,7 @@ use super::options::RequestEvent;
 use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
 use super::rwbs::{device, letters, of_len, op};
 use super::source::LineFormat;
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 
 /// Parser of the lines.
@@ -175,8 +175,8 @@ impl LineFormat for Blkparse {
 ///
 /// A request without data has no range (`[process]`), or, on completion, only the sector (`0 [0]`).
 #[inline]
-fn range(f: &mut Fields<'_, BLANK>, op: BlockOp) -> Result<Option<(u64, u64)>, EntryError> {
-    if op == BlockOp::Flush || f.rest().starts_with(b"[") {
+fn range(f: &mut Fields<'_, BLANK>, op: IoOp) -> Result<Option<(u64, u64)>, EntryError> {
+    if op == IoOp::Flush || f.rest().starts_with(b"[") {
         return Ok(Some((0, 0)));
     }
     if f.rest().starts_with(b"(") {

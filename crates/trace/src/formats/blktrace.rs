@@ -16,7 +16,7 @@ use super::input::{HEAD, Input, open_input};
 use super::options::RequestEvent;
 use super::requeue::{DispatchKey, DispatchStep, RequeueTracker};
 use super::source::{RequestSource, SkippedEntries};
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use std::path::{Path, PathBuf};
 
 const SIZE: usize = 48;
@@ -222,18 +222,18 @@ impl BlktraceEvent {
     ///
     /// The kernel flags discards as writes too, and flushes without data as reads. Write zeroes and
     /// zone resets look like writes.
-    fn op(&self) -> Option<BlockOp> {
+    fn op(&self) -> Option<IoOp> {
         if self.action & DRIVER_COMMAND != 0 {
             return None;
         }
         Some(if self.action & DISCARD != 0 {
-            BlockOp::Discard
+            IoOp::Discard
         } else if self.bytes == 0 && self.action & FLUSH != 0 {
-            BlockOp::Flush
+            IoOp::Flush
         } else if self.action & WRITE != 0 {
-            BlockOp::Write
+            IoOp::Write
         } else {
-            BlockOp::Read
+            IoOp::Read
         })
     }
 }
@@ -347,7 +347,7 @@ impl RequestSource for Blktrace {
                 continue;
             };
             let (mut offset, mut len) = (entry.sector.saturating_mul(512), u64::from(entry.bytes));
-            if op == BlockOp::Flush {
+            if op == IoOp::Flush {
                 (offset, len) = (0, 0);
             }
             let (time, device) = (entry.time, entry.device);

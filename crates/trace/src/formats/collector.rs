@@ -5,7 +5,7 @@
 
 use super::entry_error::EntryError;
 use super::request::TraceRequest;
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::{Bytes, Ns};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -96,7 +96,7 @@ impl ReadCounts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RawRequest {
     pub time: u64,
-    pub op: BlockOp,
+    pub op: IoOp,
     pub device: u32,
     pub offset: u64,
     pub len: u64,
@@ -168,7 +168,7 @@ impl RequestCollector {
             self.counts.other_devices += 1;
             return Ok(());
         }
-        if raw.len == 0 && raw.op != BlockOp::Flush {
+        if raw.len == 0 && raw.op != IoOp::Flush {
             self.counts.empty += 1;
             return Ok(());
         }

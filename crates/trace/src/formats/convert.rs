@@ -10,8 +10,8 @@ use super::reader::{OpenedTrace, RequestReader, open_as};
 use super::records::OracleRecord;
 use super::request::TraceRequest;
 use super::write::RequestWriter;
-use crate::model::BlockOp;
 use crate::summary::RequestTotals;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 use serde::Serialize;
 use std::collections::HashMap;
@@ -236,7 +236,7 @@ fn objects(
                 records[before].next = number as i64;
             }
             records.push(OracleRecord { time, object: object.key, size, next: -1 });
-            let op = if object.write { BlockOp::Write } else { BlockOp::Read };
+            let op = if object.write { IoOp::Write } else { IoOp::Read };
             let of = &mut ops[op as usize];
             of.requests += 1;
             of.bytes += object.size;
@@ -249,7 +249,7 @@ fn objects(
     let mut warnings =
         reader.note().doubts.iter().map(|d| format!("implausible: {d}")).collect::<Vec<_>>();
     warnings.extend(reader.notes());
-    if ops[BlockOp::Write as usize].requests > 0 {
+    if ops[IoOp::Write as usize].requests > 0 {
         warnings.push(format!("writes are written as reads: {to} has reads alone"));
     }
     if has_finer_times {
@@ -260,8 +260,7 @@ fn objects(
     let mut conversion =
         ConversionReport::new(reader.note().clone(), to, counts, reader.first_skipped());
     conversion.objects = Some(last.len() as u64);
-    (conversion.read, conversion.write) =
-        (ops[BlockOp::Read as usize], ops[BlockOp::Write as usize]);
+    (conversion.read, conversion.write) = (ops[IoOp::Read as usize], ops[IoOp::Write as usize]);
     conversion.warnings = warnings;
     Ok(PendingConversion { writer, conversion })
 }
@@ -360,13 +359,13 @@ impl ConversionTally {
         let counts = reader.counts();
         let mut conversion =
             ConversionReport::new(reader.note().clone(), to, counts, reader.first_skipped());
-        let of = |op: BlockOp| self.ops[op as usize];
+        let of = |op: IoOp| self.ops[op as usize];
         conversion.first = self.first.as_ref().map(RequestLine::from);
         conversion.last = self.last.as_ref().map(RequestLine::from);
-        conversion.read = of(BlockOp::Read);
-        conversion.write = of(BlockOp::Write);
-        conversion.discard = of(BlockOp::Discard);
-        conversion.flush = of(BlockOp::Flush);
+        conversion.read = of(IoOp::Read);
+        conversion.write = of(IoOp::Write);
+        conversion.discard = of(IoOp::Discard);
+        conversion.flush = of(IoOp::Flush);
         conversion.not_written = self.not_written;
         conversion.warnings = warnings;
         conversion

@@ -4,7 +4,7 @@ use super::collector::{RawRequest, RequestCollector};
 use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
 use super::source::LineFormat;
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 
 /// A line is `R|W Hit|Miss sector sectors response gap`, with times in microseconds.
@@ -28,8 +28,8 @@ impl LineFormat for DisksimValidate {
     fn line(&mut self, line: &[u8], collector: &mut RequestCollector) -> Result<(), EntryError> {
         let mut f = Fields::<BLANK>::new(line);
         let op = match f.word() {
-            b"R" => BlockOp::Read,
-            b"W" => BlockOp::Write,
+            b"R" => IoOp::Read,
+            b"W" => IoOp::Write,
             other => return Err(EntryError::field("type", other, "R or W")),
         };
         match f.word() {

@@ -8,7 +8,7 @@ use super::collector::{RawRequest, RequestCollector};
 use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
 use super::source::LineFormat;
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 
 /// First line of version 2.
@@ -66,10 +66,10 @@ impl LineFormat for Fio {
         let time = if self.version == 3 { f.time("timestamp", self.unit)? } else { self.clock };
         let name = f.word();
         let op = match f.word() {
-            b"read" => BlockOp::Read,
-            b"write" => BlockOp::Write,
-            b"trim" => BlockOp::Discard,
-            b"sync" | b"datasync" => BlockOp::Flush,
+            b"read" => IoOp::Read,
+            b"write" => IoOp::Write,
+            b"trim" => IoOp::Discard,
+            b"sync" | b"datasync" => IoOp::Flush,
             b"add" | b"open" | b"close" => {
                 self.device(name)?;
                 collector.other();
@@ -91,7 +91,7 @@ impl LineFormat for Fio {
         if !f.is_done() {
             return Err(EntryError::field("columns", f.rest(), "the end of the line"));
         }
-        if op == BlockOp::Flush {
+        if op == IoOp::Flush {
             (offset, len) = (0, 0);
         }
         collector.take(RawRequest {

@@ -7,7 +7,7 @@ use super::format::Format;
 use super::options::{ReadOptions, RequestEvent};
 use super::source::LineFormat;
 use super::{blkparse, disksim_validate, ftrace};
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::{Bytes, Ns};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) fn is_comment(line: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SampledRequest {
     pub at: u64,
-    pub op: BlockOp,
+    pub op: IoOp,
     pub offset: u64,
     pub len: u64,
     /// Device of a block request, key of an object.
@@ -239,7 +239,7 @@ impl LineSample {
                 doubts.push("most sizes are below 512 bytes, so they may be blocks".to_owned());
             }
         }
-        let is_large = |seen: &&SampledRequest| seen.len > 1 << 30 && seen.op != BlockOp::Discard;
+        let is_large = |seen: &&SampledRequest| seen.len > 1 << 30 && seen.op != IoOp::Discard;
         if let Some(large) = seen.iter().find(is_large) {
             doubts.push(format!("a request of {}", Bytes(large.len)));
         }

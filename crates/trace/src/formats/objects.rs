@@ -17,7 +17,7 @@ use super::records::OracleRecord;
 use super::request::{NEVER, ObjectRequest};
 use super::source::trimmed;
 use super::{clf, records};
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 use std::path::{Path, PathBuf};
 
@@ -203,7 +203,7 @@ impl ObjectReader {
                     Ok(())
                 }
                 // Only reads and writes are requests for an object; a discard or a flush is not.
-                Ok(ParsedLine::Row(row)) if !matches!(row.op, BlockOp::Read | BlockOp::Write) => {
+                Ok(ParsedLine::Row(row)) if !matches!(row.op, IoOp::Read | IoOp::Write) => {
                     self.counts.other_kinds += 1;
                     Ok(())
                 }
@@ -216,7 +216,7 @@ impl ObjectReader {
                     self.ordered(Ns(row.time)).map(|at| {
                         let (key, next, size) = (row.key, NEVER, row.size);
                         let object =
-                            ObjectRequest { key, next, size, at, write: row.op == BlockOp::Write };
+                            ObjectRequest { key, next, size, at, write: row.op == IoOp::Write };
                         batch.extend((0..row.repeat).map(|_| object));
                     })
                 }

@@ -3,7 +3,7 @@
 use super::collector::{RawRequest, RequestCollector};
 use super::entry_error::EntryError;
 use super::source::FixedRecordFormat;
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 
 const SECTOR: u64 = 512;
@@ -34,14 +34,14 @@ pub(super) struct Vscsi2(pub Ns);
 
 /// The operation of a SCSI operation code (SPC-4, SBC-3); `None` for codes that move no data.
 #[inline]
-fn scsi(code: u16) -> Option<BlockOp> {
+fn scsi(code: u16) -> Option<IoOp> {
     match code {
         // READ (6), (10), (12), (16).
-        0x08 | 0x28 | 0xa8 | 0x88 => Some(BlockOp::Read),
+        0x08 | 0x28 | 0xa8 | 0x88 => Some(IoOp::Read),
         // WRITE (6), (10), (12), (16); WRITE AND VERIFY (10), (12), (16).
-        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Some(BlockOp::Write),
+        0x0a | 0x2a | 0xaa | 0x8a | 0x2e | 0xae | 0x8e => Some(IoOp::Write),
         // SYNCHRONIZE CACHE (10), (16).
-        0x35 | 0x91 => Some(BlockOp::Flush),
+        0x35 | 0x91 => Some(IoOp::Flush),
         _ => None,
     }
 }
@@ -83,7 +83,7 @@ fn take(
         ));
     };
     let mut len = u64::from(scsi_io.len);
-    if op == BlockOp::Flush {
+    if op == IoOp::Flush {
         (offset, len) = (0, 0);
     }
     let Some(time) = scsi_io.time.checked_mul(unit.0) else {
@@ -196,7 +196,7 @@ impl FixedRecordFormat for OracleGeneral {
             return Err(EntryError::field("object", object.to_string().as_bytes(), expected));
         };
         let len = u64::from(size);
-        let op = BlockOp::Read;
+        let op = IoOp::Read;
         collector.take(RawRequest {
             time,
             op,

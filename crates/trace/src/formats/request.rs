@@ -1,6 +1,6 @@
 //! The requests of a trace, for blocks or for objects.
 
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::{Bytes, Ns};
 
 /// A request of a block trace in any format.
@@ -9,7 +9,7 @@ pub struct TraceRequest {
     /// Time of issue, since the first request returned.
     pub at: Ns,
     /// Read, write, discard or flush.
-    pub op: BlockOp,
+    pub op: IoOp,
     /// Device number of the trace; `major << 20 | minor` in traces of Linux.
     pub device: u32,
     /// First byte, a multiple of 512 unless [`exact`](super::ReadOptions::exact).

@@ -4,7 +4,7 @@
 //! and then another dispatch of the same request. blkparse counts dispatches minus requeues
 //! (`__account_requeue` of blktrace 1.2), so this is one request. Its first dispatch is returned.
 
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -13,7 +13,7 @@ use std::collections::hash_map::Entry;
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct DispatchKey {
     pub device: u32,
-    pub op: BlockOp,
+    pub op: IoOp,
     pub offset: u64,
     pub len: u64,
 }

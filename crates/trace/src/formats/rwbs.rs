@@ -2,7 +2,7 @@
 
 use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 
 /// Letters in `rwbs`, of blkparse and of the kernel's own events. `E` is a secure erase, `U` an
 /// atomic write; `Z` is write zeroes, or with `A`, `R`, `O`, `C` or `F` a zone operation.
@@ -10,18 +10,18 @@ const RWBS: &[u8] = b"RWDNFBSAMEUZOC";
 
 /// The operation in `rwbs`; `None` if it moves no data.
 #[inline]
-pub(super) fn op(rwbs: &[u8]) -> Option<BlockOp> {
+pub(super) fn op(rwbs: &[u8]) -> Option<IoOp> {
     // An optional flush before the request, then the operation, then flags.
     let (preflush, rest) = match rwbs {
         [b'F', rest @ ..] => (true, rest),
         rest => (false, rest),
     };
     match rest.first() {
-        Some(b'R') => Some(BlockOp::Read),
-        Some(b'W') if rest.get(1) != Some(&b'Z') => Some(BlockOp::Write),
-        Some(b'D') => Some(BlockOp::Discard),
-        Some(b'F') => Some(BlockOp::Flush),
-        _ if preflush => Some(BlockOp::Flush),
+        Some(b'R') => Some(IoOp::Read),
+        Some(b'W') if rest.get(1) != Some(&b'Z') => Some(IoOp::Write),
+        Some(b'D') => Some(IoOp::Discard),
+        Some(b'F') => Some(IoOp::Flush),
+        _ if preflush => Some(IoOp::Flush),
         _ => None,
     }
 }
@@ -48,6 +48,6 @@ pub(super) fn letters<'a>(f: &mut Fields<'a, BLANK>) -> Result<&'a [u8], EntryEr
 
 /// The operation of a request of `len` bytes. A write without data is only its preceding flush.
 #[inline]
-pub(super) fn of_len(op: BlockOp, rwbs: &[u8], len: u64) -> BlockOp {
-    if len == 0 && rwbs[0] == b'F' { BlockOp::Flush } else { op }
+pub(super) fn of_len(op: IoOp, rwbs: &[u8], len: u64) -> IoOp {
+    if len == 0 && rwbs[0] == b'F' { IoOp::Flush } else { op }
 }

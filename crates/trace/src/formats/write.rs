@@ -9,10 +9,11 @@ use super::format::Format;
 use super::request::TraceRequest;
 use crate::columns::Columns;
 use crate::manifest::{ImportSource, MachineInfo, Manifest, Unavailable};
-use crate::model::{BlockFlags, BlockIo, BlockOp};
+use crate::model::{BlockFlags, BlockIo};
 use crate::write::BlockLogWriter;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use gordon_blockio::IoOp;
 use gordon_units::Ns;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -95,10 +96,10 @@ impl Format {
     }
 
     /// Whether the format can express `op`.
-    pub(super) const fn can_express(self, op: BlockOp) -> bool {
+    pub(super) const fn can_express(self, op: IoOp) -> bool {
         match self {
             Self::Gordon | Self::Fio => true,
-            _ => matches!(op, BlockOp::Read | BlockOp::Write),
+            _ => matches!(op, IoOp::Read | IoOp::Write),
         }
     }
 }
@@ -230,7 +231,7 @@ impl OutputFile {
     /// Appends the line of a request.
     fn line(&mut self, io: &TraceRequest) {
         let (at, device, offset, len) = (io.at.0, io.device, io.offset.0, io.len.0);
-        let (sector, sectors, read) = (offset / 512, len / 512, io.op == BlockOp::Read);
+        let (sector, sectors, read) = (offset / 512, len / 512, io.op == IoOp::Read);
         let letter = if read { 'R' } else { 'W' };
         if self.format == Format::Fio && !self.devices.contains(&device) {
             self.devices.push(device);
@@ -242,10 +243,10 @@ impl OutputFile {
         match self.format {
             Format::Fio => {
                 let action = match io.op {
-                    BlockOp::Read => "read",
-                    BlockOp::Write => "write",
-                    BlockOp::Discard => "trim",
-                    BlockOp::Flush => "sync",
+                    IoOp::Read => "read",
+                    IoOp::Write => "write",
+                    IoOp::Discard => "trim",
+                    IoOp::Flush => "sync",
                 };
                 let name = fio_name(device);
                 self.text(format_args!("{} {name} {action} {offset} {len}\n", at / 1000));

@@ -1,9 +1,10 @@
 //! Generated traces.
 #![allow(clippy::unwrap_used, dead_code, missing_docs)]
 
+use gordon_blockio::IoOp;
 use gordon_trace::{
-    BlockFlags, BlockIo, BlockOp, ColumnKind, Columns, CommandSample, DiskSample, MachineInfo,
-    Manifest, Sample, TraceWriter,
+    BlockFlags, BlockIo, ColumnKind, Columns, CommandSample, DiskSample, MachineInfo, Manifest,
+    Sample, TraceWriter,
 };
 use gordon_units::{Bytes, Ns};
 use std::path::Path;
@@ -47,12 +48,12 @@ pub fn sample(i: u64) -> Sample {
 }
 
 pub fn io(i: u64, process: u32) -> BlockIo {
-    let op = [BlockOp::Read, BlockOp::Write, BlockOp::Discard, BlockOp::Flush][i as usize % 4];
+    let op = [IoOp::Read, IoOp::Write, IoOp::Discard, IoOp::Flush][i as usize % 4];
     BlockIo {
         at: Ns(i * 1000),
         device: 254 << 20,
         sector: i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30,
-        sectors: if op == BlockOp::Flush { 0 } else { 8 },
+        sectors: if op == IoOp::Flush { 0 } else { 8 },
         op,
         flags: BlockFlags((i % 32) as u8),
         pid: i as u32,

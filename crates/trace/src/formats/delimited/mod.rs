@@ -13,7 +13,7 @@ pub(super) use read::{DelimitedLines, ParsedLine};
 use super::error::FormatError;
 use super::fields::Notation;
 use super::rwbs;
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::{Bytes, Ns};
 use serde::Deserialize;
 use std::fmt;
@@ -321,14 +321,14 @@ impl Separator {
 /// Meaning of a word for an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpMeaning {
-    Op(BlockOp),
+    Op(IoOp),
     /// The operation moves no data. It is counted and left out.
     Other,
 }
 
-const READ: OpMeaning = OpMeaning::Op(BlockOp::Read);
-const WRITE: OpMeaning = OpMeaning::Op(BlockOp::Write);
-const DISCARD: OpMeaning = OpMeaning::Op(BlockOp::Discard);
+const READ: OpMeaning = OpMeaning::Op(IoOp::Read);
+const WRITE: OpMeaning = OpMeaning::Op(IoOp::Write);
+const DISCARD: OpMeaning = OpMeaning::Op(IoOp::Discard);
 
 /// Words that mean the same in nearly every trace, in upper or lower case.
 const WORDS: [(&str, OpMeaning); 23] = [
@@ -352,7 +352,7 @@ const WORDS: [(&str, OpMeaning); 23] = [
     ("D", DISCARD),
     ("discard", DISCARD),
     ("trim", DISCARD),
-    ("flush", OpMeaning::Op(BlockOp::Flush)),
+    ("flush", OpMeaning::Op(IoOp::Flush)),
     ("delete", OpMeaning::Other),
     ("head", OpMeaning::Other),
 ];

@@ -6,7 +6,7 @@ use super::super::entry_error::EntryError;
 use super::super::fields::{BAR, BLANK, COMMA, Fields, SEMICOLON, TAB};
 use super::super::source::LineFormat;
 use super::{ColumnRef, ColumnRole, DelimitedFormat, OpMeaning, Separator};
-use crate::model::BlockOp;
+use gordon_blockio::IoOp;
 use gordon_units::{Bytes, Ns};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const MOST_REPEATS: u64 = 1 << 20;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::formats) struct Row {
     pub time: u64,
-    pub op: BlockOp,
+    pub op: IoOp,
     pub offset: u64,
     pub size: u64,
     pub key: u64,
@@ -35,7 +35,7 @@ impl Default for Row {
     fn default() -> Self {
         Self {
             time: 0,
-            op: BlockOp::Read,
+            op: IoOp::Read,
             offset: 0,
             size: 0,
             key: 0,
@@ -52,7 +52,7 @@ impl Row {
     #[inline]
     pub fn hand_out(&self, collector: &mut RequestCollector) -> Result<(), EntryError> {
         let Self { time, op, mut offset, size: mut len, device, latency, repeat, .. } = *self;
-        if op == BlockOp::Flush {
+        if op == IoOp::Flush {
             (offset, len) = (0, 0);
         }
         for _ in 0..repeat {
@@ -427,7 +427,7 @@ impl DelimitedLines {
                 }
                 ValueKind::Flags(read) => {
                     let is_read = flags(fields.text())? & read != 0;
-                    row.op = if is_read { BlockOp::Read } else { BlockOp::Write };
+                    row.op = if is_read { IoOp::Read } else { IoOp::Write };
                 }
                 ValueKind::Offset => {
                     row.offset = scaled(

@@ -1,0 +1,33 @@
+//! The operation of a block request.
+
+use serde::{Deserialize, Serialize};
+
+/// Operation of a block request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IoOp {
+    /// Read the range.
+    Read,
+    /// Write the range.
+    Write,
+    /// Discard (trim) the range: its content is no longer needed.
+    Discard,
+    /// Make every write acknowledged before durable. Has no range.
+    Flush,
+}
+
+impl IoOp {
+    /// All operations.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Discard, Self::Flush];
+
+    /// Its name in trace files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Discard => "discard",
+            Self::Flush => "flush",
+        }
+    }
+}
