@@ -31,8 +31,6 @@ ALLOWED = _table()
 #: Crates without files, sockets, clocks and threads: they build where there is no standard library.
 PURE = {"units", "nand", "ftl", "cache"}
 BARE = "x86_64-unknown-none"
-#: Crates that still have circles of imports between modules. No crate is added here.
-CYCLES_LEFT = {"trace"}
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +87,7 @@ def test_the_table_has_no_cycle() -> None:
 @pytest.mark.parametrize("crate", sorted(ALLOWED))
 def test_modules_of_a_crate_do_not_import_each_other_in_a_circle(crate: str) -> None:
     found = circle(ROOT / "crates" / crate)
-    if crate in CYCLES_LEFT:
-        assert found, f"{crate} has no circle left; remove it from CYCLES_LEFT"
-    else:
-        assert not found, found
+    assert not found, found
 
 
 def test_a_circle_through_a_re_export_is_found_and_test_modules_are_left_out(

@@ -246,7 +246,7 @@ impl CpuStream {
     fn bad(&self, field: &'static str, found: &[u8], expected: &'static str) -> FormatError {
         let place = FilePosition::Record(self.number + 1, self.input.position());
         let bad = EntryError::field(field, found, expected);
-        FormatError::Bad { path: self.path.clone(), place, format: Format::Blktrace, bad }
+        FormatError::Bad { path: self.path.clone(), place, format: Format::Blktrace.name(), bad }
     }
 
     /// Returns the next event to take, or to track requeued requests with; `None` at the end.
@@ -314,7 +314,7 @@ impl CpuStream {
         let place = FilePosition::Record(self.number + 1, self.input.position());
         let found = format!("{left} bytes at the end");
         let bad = EntryError::field("event", found.as_bytes(), "48 bytes and those it announces");
-        skip.bad(&self.path, place, Format::Blktrace, bad, collector)?;
+        skip.bad(&self.path, place, Format::Blktrace.name(), bad, collector)?;
         self.input.advance(left);
         Ok(None)
     }
@@ -366,7 +366,7 @@ impl RequestSource for Blktrace {
             let raw =
                 RawRequest { time, op, device, offset, len, latency: None, gap: None, pid: None };
             if let Err(bad) = collector.take(raw) {
-                skip.bad(&stream.path, stream.place(), Format::Blktrace, bad, collector)?;
+                skip.bad(&stream.path, stream.place(), Format::Blktrace.name(), bad, collector)?;
             }
         }
         Ok(true)

@@ -85,7 +85,8 @@ pub(super) fn by_content(
             } else {
                 "its first records make no sense in any binary one"
             };
-            Err(FormatError::Unknown { path: path.to_owned(), why: why.to_owned() })
+            let known = Format::names();
+            Err(FormatError::Unknown { path: path.to_owned(), why: why.to_owned(), known })
         }
         _ => {
             let candidates = fits.iter().map(|format| FormatCandidate {
@@ -253,7 +254,8 @@ fn by_lines(path: &Path, lines: &[&[u8]], options: &ReadOptions) -> Result<Forma
         let line = String::from_utf8_lossy(first.first().copied().unwrap_or_default());
         let shown: String = line.chars().take(60).flat_map(char::escape_debug).collect();
         let why = format!("its first line is `{shown}`");
-        return Err(FormatError::Unknown { path: path.to_owned(), why });
+        let known = Format::names();
+        return Err(FormatError::Unknown { path: path.to_owned(), why, known });
     }
     let why = if own.len() > 1 || numbers.len() > 1 {
         "its lines fit several formats"

@@ -1,7 +1,6 @@
 //! Errors of block traces in any format. Each says what is wrong, where, and what to try.
 
 use super::entry_error::{EntryError, FilePosition};
-use super::format::Format;
 use crate::error::TraceError;
 use std::io;
 use std::path::PathBuf;
@@ -32,25 +31,27 @@ pub enum FormatError {
     #[error(
         "{path}, {place}: {bad} (format {format})\n  try: {hint}",
         path = .path.display(),
-        hint = entry_hint(.bad, *.format)
+        hint = entry_hint(.bad, .format)
     )]
     Bad {
         /// The file.
         path: PathBuf,
         /// Position of the line or record.
         place: FilePosition,
-        /// The format that was read.
-        format: Format,
+        /// Name of the format that was read.
+        format: &'static str,
         /// Error of the line or record.
         bad: EntryError,
     },
     /// The format of the content is unknown.
-    #[error("{path} is of no known trace format: {why}\n  try: --columns \"time=1:s,op=2,lba=3,size=4:B\" to describe its columns, or --format with one of {names}", names = Format::names(), path = .path.display())]
+    #[error("{path} is of no known trace format: {why}\n  try: --columns \"time=1:s,op=2,lba=3,size=4:B\" to describe its columns, or --format with one of {known}", path = .path.display())]
     Unknown {
         /// The file.
         path: PathBuf,
         /// The reason.
         why: String,
+        /// The names of all formats.
+        known: String,
     },
     /// The content fits several formats.
     #[error("{path}: the format is not clear: {why}\n{candidates}\n  try: the right one of these options, or --columns to describe the columns", candidates = list(.candidates), path = .path.display())]
@@ -63,8 +64,13 @@ pub enum FormatError {
         candidates: Vec<FormatCandidate>,
     },
     /// There is no format with this name.
-    #[error("unknown trace format `{0}`\n  try: one of {names}", names = Format::names())]
-    Name(String),
+    #[error("unknown trace format `{name}`\n  try: one of {known}")]
+    Name {
+        /// The name.
+        name: String,
+        /// The names of all formats.
+        known: String,
+    },
     /// The version or kind of the file is not supported.
     #[error("{path}: {what}\n  try: {hint}", path = .path.display())]
     Unsupported {
@@ -119,15 +125,13 @@ fn list(candidates: &[FormatCandidate]) -> String {
 }
 
 /// What to try after an error of a line or record.
-fn entry_hint(error: &EntryError, format: Format) -> &'static str {
+fn entry_hint(error: &EntryError, format: &str) -> &'static str {
     match error {
-        EntryError::Field { field, .. }
-            if format == Format::Columns && field.starts_with("op ") =>
-        {
+        EntryError::Field { field, .. } if format == "columns" && field.starts_with("op ") => {
             "--reads, --writes or --trims with this word, or --skip-bad to leave such lines \
              out and count them"
         }
-        EntryError::Field { .. } if format == Format::Columns => {
+        EntryError::Field { .. } if format == "columns" => {
             "--columns and --separator that fit this line, or --skip-bad to leave out what is \
              malformed and count it"
         }

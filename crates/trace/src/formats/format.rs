@@ -249,6 +249,6 @@ impl FromStr for Format {
     type Err = FormatError;
     fn from_str(text: &str) -> Result<Self, FormatError> {
         let found = Self::all().find(|f| f.name().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| FormatError::Name(text.to_owned()))
+        found.ok_or_else(|| FormatError::Name { name: text.to_owned(), known: Self::names() })
     }
 }

@@ -63,7 +63,7 @@ impl RequestSource for GordonSource {
             };
             if let Err(bad) = collector.take(raw) {
                 let found = FilePosition::Record(self.number, 0);
-                skip.bad(&self.path, found, Format::Gordon, bad, collector)?;
+                skip.bad(&self.path, found, Format::Gordon.name(), bad, collector)?;
             }
         }
         Ok(more)

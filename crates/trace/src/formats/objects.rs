@@ -347,7 +347,7 @@ impl ObjectReader {
             self.first_skipped.get_or_insert_with(|| format!("{place}: {bad}"));
             return Ok(());
         }
-        Err(FormatError::Bad { path: self.path.clone(), place, format: self.format, bad })
+        Err(FormatError::Bad { path: self.path.clone(), place, format: self.format.name(), bad })
     }
 
     /// How the trace is read: its format, how that was chosen, its units.

@@ -197,42 +197,43 @@ fn source(
     let unit = options.time_unit.unwrap_or(format.unit());
     let read =
         |source| FormatError::Read { path: path.to_owned(), place: FilePosition::Line(0), source };
+    let name = format.name();
     Ok(match format {
         Format::Gordon => Box::new(gordon::GordonSource::open(path, options.device)?),
         Format::Blktrace => Box::new(blktrace::Blktrace::one(path, input, options.event)?),
         Format::Blkparse => {
             input.want(HEAD).map_err(read)?;
             let event = options.event.unwrap_or_else(|| blkparse::event(input.bytes()));
-            Box::new(TextSource::new(blkparse::Blkparse::new(event, unit), input, path, format))
+            Box::new(TextSource::new(blkparse::Blkparse::new(event, unit), input, path, name))
         }
         Format::Ftrace => {
             input.want(HEAD).map_err(read)?;
             let event = options.event.unwrap_or_else(|| ftrace::event(input.bytes()));
-            Box::new(TextSource::new(ftrace::Ftrace::new(event, unit), input, path, format))
+            Box::new(TextSource::new(ftrace::Ftrace::new(event, unit), input, path, name))
         }
-        Format::Fio => Box::new(TextSource::new(fio::Fio::new(unit), input, path, format)),
+        Format::Fio => Box::new(TextSource::new(fio::Fio::new(unit), input, path, name)),
         Format::DisksimValidate => Box::new(TextSource::new(
             disksim_validate::DisksimValidate::new(unit),
             input,
             path,
-            format,
+            name,
         )),
         Format::OracleGeneral => {
-            Box::new(RecordSource::new(records::OracleGeneral(unit), input, path, format))
+            Box::new(RecordSource::new(records::OracleGeneral(unit), input, path, name))
         }
         Format::Described(_) | Format::Columns | Format::Clf => {
             let Some(description) = format.delimited(options) else {
                 unreachable!("a trace of objects is not read as one of blocks");
             };
             let reader = DelimitedLines::new(&description, options.time_unit);
-            Box::new(TextSource::new(reader, input, path, format))
+            Box::new(TextSource::new(reader, input, path, name))
         }
         Format::Vscsi => {
             input.want(HEAD).map_err(read)?;
             match records::vscsi_version(input.bytes()) {
-                Some(2) => Box::new(RecordSource::new(records::Vscsi2(unit), input, path, format)),
+                Some(2) => Box::new(RecordSource::new(records::Vscsi2(unit), input, path, name)),
                 // If it is neither version, the first record is an error.
-                _ => Box::new(RecordSource::new(records::Vscsi1(unit), input, path, format)),
+                _ => Box::new(RecordSource::new(records::Vscsi1(unit), input, path, name)),
             }
         }
     })
@@ -266,7 +267,7 @@ impl RequestReader {
             if let Err(bad) = self.collector.finish() {
                 let place = FilePosition::Record(self.collector.counts.requests + 1, 0);
                 let (path, format) = (self.path.clone(), self.format);
-                return Err(FormatError::Bad { path, place, format, bad });
+                return Err(FormatError::Bad { path, place, format: format.name(), bad });
             }
             if self.collector.counts.requests == 0 {
                 return Err(self.empty());

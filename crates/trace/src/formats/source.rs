@@ -3,7 +3,6 @@
 use super::collector::RequestCollector;
 use super::entry_error::{EntryError, FilePosition};
 use super::error::FormatError;
-use super::format::Format;
 use super::input::Input;
 use std::path::{Path, PathBuf};
 
@@ -32,13 +31,13 @@ pub(super) struct TextSource<L> {
     pub lines: L,
     input: Input,
     path: PathBuf,
-    format: Format,
+    format: &'static str,
     number: u64,
     ended: bool,
 }
 
 impl<L: LineFormat> TextSource<L> {
-    pub fn new(lines: L, input: Input, path: &Path, format: Format) -> Self {
+    pub fn new(lines: L, input: Input, path: &Path, format: &'static str) -> Self {
         Self { lines, input, path: path.to_owned(), format, number: 0, ended: false }
     }
 
@@ -118,13 +117,13 @@ pub(super) struct RecordSource<R> {
     pub records: R,
     input: Input,
     path: PathBuf,
-    format: Format,
+    format: &'static str,
     number: u64,
     ended: bool,
 }
 
 impl<R: FixedRecordFormat> RecordSource<R> {
-    pub fn new(records: R, input: Input, path: &Path, format: Format) -> Self {
+    pub fn new(records: R, input: Input, path: &Path, format: &'static str) -> Self {
         Self { records, input, path: path.to_owned(), format, number: 0, ended: false }
     }
 }
@@ -188,7 +187,7 @@ impl SkippedEntries {
         &mut self,
         path: &Path,
         place: FilePosition,
-        format: Format,
+        format: &'static str,
         bad: EntryError,
         collector: &mut RequestCollector,
     ) -> Result<(), FormatError> {
