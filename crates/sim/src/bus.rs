@@ -1,58 +1,59 @@
-//! Devices on one bus, or behind one host adapter: the data of all of them cross it one request at
-//! a time, in the order in which they are ready to (FIFO). Commands, flushes and trims take none of
-//! it.
+//! A bus or host adapter that several devices share. It carries the data of one request at a time,
+//! in the order in which the data become ready (FIFO). Commands, flushes and trims take no bus
+//! time.
 //!
-//! - **A read** has its data in the device's hands as fast as the device's own link gives them, up
-//!   to its completion; they cross at the slower of the two rates, and the last sector not before
-//!   the device is done.
-//! - **A write** crosses when it comes, and reaches the device so that its own link, if that is the
-//!   faster, never waits for data.
+//! - **A read**: the device's own link delivers the data up to the completion of the read. They
+//!   cross the bus at the slower of the two rates, and the last sector crosses after the device is
+//!   done.
+//! - **A write** crosses the bus when it is submitted. The device receives it at the latest time at
+//!   which its own link, if that is faster, never waits for data.
 //!
-//! Reads and writes share it (half duplex), as on a parallel SCSI bus or a SATA port multiplier.
-//! One reservation a request: nothing is simulated for each sector.
+//! Reads and writes share the bus (half duplex), as on a parallel SCSI bus or a SATA port
+//! multiplier. Each request makes one reservation; sectors are not simulated individually.
 //!
-//! Not covered: arbitration and other costs of each command (a device has overheads of its own);
-//! the interleaving of large transfers in packets; data of a medium slower than the link that could
-//! cross while they come off it, where the bus is slower still.
+//! Not covered: arbitration and other costs of each command (devices have overheads of their own),
+//! interleaving of large transfers in packets, and, if the bus is slower than a medium that is
+//! slower than the link, data that could cross the bus while they come off the medium.
 
 use crate::Timeline;
 use gordon_blockio::{Completion, Device, IoOp, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 use std::collections::VecDeque;
 
-/// A bus and what hangs on it.
+/// A bus and the links of the devices on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedBus {
-    /// Bytes a second that cross it.
+    /// Bandwidth of the bus, in bytes per second.
     pub rate: Bytes,
-    /// Bytes a second of each device's own link.
+    /// Bandwidth of each device's own link, in bytes per second.
     pub link: Bytes,
 }
 
-/// Devices, with a bus or without.
+/// Devices, with or without a shared bus.
 #[derive(Clone, Debug)]
 pub(crate) struct BusMembers<D> {
     devices: Vec<D>,
     bus: Option<BusTransfers>,
 }
 
-/// The bus at work.
+/// State of a shared bus.
 #[derive(Clone, Debug)]
 struct BusTransfers {
     bus: SharedBus,
     line: Timeline,
-    /// Requests under way; the devices know them by their place here.
+    /// Requests in flight. Devices know a request by its index in this list.
     parts: Vec<(u64, Request)>,
     unused: Vec<usize>,
-    /// Writes until they reach their device: when, which, and the place.
+    /// Writes that have not reached their device: time of arrival, device, index in `parts`.
     out: VecDeque<(Ns, usize, usize)>,
-    /// Reads whose data cross, and whose they are.
+    /// Reads whose data are on the bus: device, completion.
     back: VecDeque<(usize, Completion)>,
-    /// What a device has just completed; kept for its memory.
+    /// Completions of one device step; kept to reuse its memory.
     done: Vec<Completion>,
 }
 
-/// What comes next. Of one instant a write that has crossed goes first: no device may be past it.
+/// Kind of the next event. At one instant a write that has crossed the bus comes first, since no
+/// device may step past its submission.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Written,
@@ -70,14 +71,15 @@ impl BusTransfers {
         self.parts.len() - 1
     }
 
-    /// The data of a write come: when their device gets it.
+    /// Transfers the data of a write. Returns when the device gets it.
     fn write(&mut self, at: Ns, len: Bytes) -> Ns {
         let takes = len.time_at(self.bus.rate);
         let over = self.line.reserve(at, takes);
         (over - takes).max(over.saturating_sub(len.time_at(self.bus.link)))
     }
 
-    /// A device is done with a read: when its data are over.
+    /// Transfers the data of a read that the device completed at `done`. Returns when the data have
+    /// crossed the bus.
     fn read(&mut self, done: Ns, len: Bytes) -> Ns {
         let takes = len.time_at(self.bus.rate);
         let there = done.saturating_sub(len.time_at(self.bus.link));
@@ -85,7 +87,7 @@ impl BusTransfers {
         self.line.reserve(there.max(last), takes)
     }
 
-    /// What device `member` completed.
+    /// Handles the completions of device `member`.
     fn complete(&mut self, member: usize, completed: &mut Vec<Completion>) {
         let mut done = std::mem::take(&mut self.done);
         for one in done.drain(..) {
@@ -108,7 +110,7 @@ impl<D: Device> BusMembers<D> {
         Self { devices, bus: None }
     }
 
-    /// The same on a bus, before their first request.
+    /// Attaches the devices to a bus. Must precede the first request.
     pub(crate) fn on(self, bus: SharedBus) -> Self {
         let bus = BusTransfers {
             bus,
@@ -159,7 +161,7 @@ impl<D: Device> BusMembers<D> {
         }
     }
 
-    /// Carries out the next event; says of which device what it completed is.
+    /// Carries out the next event. Returns the device that the completions belong to.
     pub(crate) fn step(&mut self, completed: &mut Vec<Completion>) -> usize {
         let Some((at, event)) = self.next() else { return 0 };
         match (event, &mut self.bus) {

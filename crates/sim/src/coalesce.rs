@@ -1,35 +1,37 @@
-//! The host's queue before a device: requests that wait there and lie side by side become one, as
-//! the block layers of operating systems have it.
+//! A queue of the host in front of a device that merges adjacent waiting requests, as the block
+//! layers of operating systems do.
 //!
-//! A request that comes is joined to a waiting one of the same kind that ends where it begins (a
-//! back merge) or begins where it ends (a front merge), up to a size. The device carries out one
-//! request, each of them is completed when that is. The joined one keeps its place in the queue.
-//! Nothing is held back for a neighbour that may come: only what has to wait anyway grows
-//! ([`Device::enlarge`]). Requests before a flush are not joined to any after it.
+//! A new request is merged with a waiting one of the same kind that ends where it begins (back
+//! merge) or begins where it ends (front merge), up to a maximum size. The device carries out one
+//! request; when it completes, all requests merged in it complete. The merged request keeps its
+//! place in the queue. No request is delayed in the hope of a neighbour: only requests that have to
+//! wait anyway grow ([`Device::enlarge`]). Requests before a flush are not merged with requests
+//! after it.
 //!
-//! Not covered: two waiting requests that become neighbours through a third stay two.
+//! Not covered: two waiting requests that become adjacent through a third are not merged.
 
 use gordon_blockio::{Completion, Device, IoOp, Request, Usage};
 use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
 
-/// A device with such a queue.
+/// A device behind a queue that merges requests.
 #[derive(Clone, Debug)]
 pub struct Coalescer<D> {
     device: D,
     most: Bytes,
-    /// What the device has been asked, by the number that it knows it under.
+    /// Requests at the device. The device knows a request by its index in this list.
     open: Vec<JoinedRequest>,
     unused: Vec<usize>,
-    /// Where such requests start, and where they end: those that wait, and some that did.
+    /// Index in `open` by start and by end of the request. Entries may be out of date: a device
+    /// refuses to enlarge a request that has started.
     starts: BTreeMap<(IoOp, u64), usize>,
     ends: BTreeMap<(IoOp, u64), usize>,
     joined: u64,
-    /// What the device has just completed; kept for its memory.
+    /// Completions of one device step; kept to reuse its memory.
     done: Vec<Completion>,
 }
 
-/// Requests that are one to the device.
+/// Requests that were merged into one request to the device.
 #[derive(Clone, Debug)]
 struct JoinedRequest {
     all: Request,
@@ -37,7 +39,7 @@ struct JoinedRequest {
 }
 
 impl<D: Device> Coalescer<D> {
-    /// `device`, with requests of up to `most` bytes.
+    /// Wraps `device`. Merged requests have at most `most` bytes.
     pub fn new(device: D, most: Bytes) -> Self {
         Self {
             device,
@@ -51,12 +53,12 @@ impl<D: Device> Coalescer<D> {
         }
     }
 
-    /// The device.
+    /// The device behind the queue.
     pub fn device(&self) -> &D {
         &self.device
     }
 
-    /// Requests that were joined to another.
+    /// Number of requests that were merged into an earlier one.
     pub fn joined(&self) -> u64 {
         self.joined
     }
@@ -67,7 +69,7 @@ impl<D: Device> Coalescer<D> {
         self.ends.insert((op, (offset + len).0), place);
     }
 
-    /// Nothing more is joined to it.
+    /// Excludes a request from further merges.
     fn forget(&mut self, place: usize) {
         let Request { op, offset, len } = self.open[place].all;
         for (by, at) in [(&mut self.starts, offset), (&mut self.ends, offset + len)] {
@@ -77,7 +79,7 @@ impl<D: Device> Coalescer<D> {
         }
     }
 
-    /// Joins a request to a waiting one that ends where it begins, or begins where it ends.
+    /// Merges a request with an adjacent waiting one. Returns whether that succeeded.
     fn join(&mut self, id: u64, request: Request) -> bool {
         let Request { op, offset, len } = request;
         let before = self.ends.get(&(op, offset.0));

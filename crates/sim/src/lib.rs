@@ -1,12 +1,13 @@
-//! What simulators of devices share: an event queue, resource timelines, and several devices as one.
+//! Shared parts of device simulators: an event queue, resource timelines, and several devices as
+//! one.
 //!
 //! [`SlotScheduler`] returns events ordered by (time, slot); each slot has at most one pending
 //! event. [`Timeline`] is a resource that serves one user at a time, first come, first served, such
 //! as a bus or a host link. Time is `Ns`, whole nanoseconds on a virtual clock, and the order of
 //! events depends on the inputs alone.
 //!
-//! [`stripe`] makes one device of several (RAID-0, RAID-1, RAID-10), [`bus`] lets them share an
-//! adapter, and [`coalesce`] is a host that joins requests that wait. All are generic over
+//! [`stripe`] combines several devices into one (RAID-0, RAID-1, RAID-10), [`bus`] lets them share
+//! an adapter, and [`coalesce`] is a host queue that merges waiting requests. All are generic over
 //! [`Device`](gordon_blockio::Device).
 
 pub mod bus;

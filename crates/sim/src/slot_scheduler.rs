@@ -23,7 +23,7 @@ const NEVER: u64 = u64::MAX;
 /// Pending events, at most one for each slot, ordered by time and then by slot.
 #[derive(Clone, Debug)]
 pub struct SlotScheduler {
-    /// Group 0 is the root; the child of place `i` of group `g` is group `WIDTH * g + i + 1`. The
+    /// Group 0 is the root; the child of entry `i` of group `g` is group `WIDTH * g + i + 1`. The
     /// last level holds the slots.
     groups: Vec<[u64; WIDTH]>,
     /// Index of the first group of the last level.

@@ -1,58 +1,60 @@
-//! Several devices as one: RAID-0, its addresses dealt out in chunks; with copies RAID-1 and
-//! RAID-10.
+//! Several devices as one: RAID-0, and with mirrored copies RAID-1 and RAID-10.
 //!
-//! Chunk k of a stripe of n is chunk k / n of member k mod n. The chunks of a request that fall on
-//! one member are neighbours there, so a member gets at most one request for each of the stripe's.
-//! A request is done when its last part is; a flush or a trim goes to the members like a write.
+//! The address space is divided into chunks. In a stripe of n members, chunk k is chunk k / n of
+//! member k mod n. The chunks of a request that fall on one member are contiguous there, so each
+//! request sends at most one request to a member. A request is done when its last part is done.
+//! Flushes and trims go to the members like writes.
 //!
-//! With copies ([`mirrored`](Stripe::mirrored)) the members of the stripe are groups of so many
-//! devices that hold the same: N devices in c copies are a stripe of N / c, the copies side by
-//! side, as the near layout of Linux's md raid10 has them. A write, a trim and a flush go to every
-//! copy; a read to the one with the fewest requests outstanding, in turn where several have.
+//! With mirrored copies ([`mirrored`](Stripe::mirrored)) each member of the stripe (a column) is a
+//! group of c devices with the same data: N devices in c copies are a stripe of N / c columns, and
+//! the copies are adjacent devices, as in the near layout of Linux's md raid10. Writes, trims and
+//! flushes go to every copy. A read goes to the copy with the fewest outstanding requests; ties are
+//! broken round-robin.
 //!
 //! The devices may share a [bus](crate::bus).
 //!
-//! Not covered: parity; failures, and the rebuilding after them; bytes of a member beyond the
-//! smallest one's whole chunks are unused.
+//! Not covered: parity, failures and rebuilds. Bytes of a member beyond the whole chunks of the
+//! smallest member are unused.
 
 use crate::bus::{BusMembers, SharedBus};
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 
-/// The chunk size that most striping software starts with.
+/// Default chunk size: that of most striping software.
 pub const CHUNK: Bytes = Bytes(64 << 10);
 
-/// Members at most.
+/// Maximum number of members.
 pub const MEMBERS: u32 = 1024;
 
-/// Several devices as one.
+/// A stripe of devices.
 #[derive(Clone, Debug)]
 pub struct Stripe<D> {
     members: BusMembers<D>,
     chunk: u64,
-    /// Groups of copies that the chunks are dealt out to.
+    /// Number of columns: groups of copies that chunks are distributed over.
     columns: u64,
     copies: Mirrors,
     capacity: Bytes,
-    /// Requests under way; the members know them by their place here.
+    /// Requests in flight. Members know a request by its index in this list.
     requests: Vec<SplitRequest>,
     unused: Vec<usize>,
-    /// What a member has just completed; kept for its memory.
+    /// Completions of one member step; kept to reuse its memory.
     parts: Vec<Completion>,
 }
 
-/// Devices that hold the same.
+/// State of groups of devices with the same data.
 #[derive(Clone, Debug)]
 struct Mirrors {
-    /// How many of each.
+    /// Devices in each group; 1 without mirroring.
     count: usize,
-    /// Requests at each device, and the copy of each group whose turn it is. Empty without copies.
+    /// Outstanding requests of each device, and next copy of each group in the round-robin order.
+    /// Both are empty without mirroring.
     outstanding: Vec<u32>,
     turns: Vec<usize>,
 }
 
 impl Mirrors {
-    /// Which devices get the part of a request for `column`.
+    /// Devices that get the part of a request that falls on `column`.
     fn of(&mut self, column: usize, op: IoOp) -> std::ops::Range<usize> {
         let first = column * self.count;
         if self.count == 1 {
@@ -70,7 +72,7 @@ impl Mirrors {
         devices
     }
 
-    /// A device is done with so many.
+    /// Counts `parts` requests of `device` as done.
     fn done(&mut self, device: usize, parts: usize) {
         if let Some(outstanding) = self.outstanding.get_mut(device) {
             *outstanding -= u32::try_from(parts).expect("as many as it was given");
@@ -78,35 +80,35 @@ impl Mirrors {
     }
 }
 
-/// A request under way.
+/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 struct SplitRequest {
     id: u64,
     left: usize,
-    /// The last of what its parts waited for.
+    /// The highest cause among the completed parts.
     cause: Cause,
     failed: bool,
 }
 
-/// Devices that cannot be striped.
+/// Reason why devices cannot be striped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StripeError {
-    /// None to stripe.
+    /// There are no members.
     #[error("a stripe of no devices\n  try: give it at least one member")]
     NoMembers,
-    /// A chunk size that cannot be.
+    /// The chunk size is not a positive multiple of the sector, or exceeds the smallest member.
     #[error(
         "a stripe with chunks of {0}\n  try: a multiple of {SECTOR} and at most the smallest \
          member"
     )]
     Chunk(Bytes),
-    /// More than any shelf has.
+    /// More than [`MEMBERS`] devices.
     #[error("a stripe of {0} devices, more than {MEMBERS}\n  try: fewer")]
     Many(u32),
-    /// So many cannot all be held as often.
+    /// The number of devices is not a multiple of the number of copies: devices, copies.
     #[error("a stripe of {0} devices with {1} copies of everything\n  try: {hint}", hint = multiple(*.1))]
     Copies(usize, u32),
-    /// Nothing ever crosses it.
+    /// The bandwidth of the bus is zero.
     #[error("a bus of {0} a second\n  try: more than none")]
     Bus(Bytes),
 }
@@ -116,10 +118,11 @@ fn multiple(copies: u32) -> String {
 }
 
 impl<D: Device> Stripe<D> {
-    /// Stripes `members` in chunks of `chunk` bytes ([`CHUNK`] where nothing speaks for another).
+    /// Stripes `members` in chunks of `chunk` bytes (see [`CHUNK`]).
     ///
     /// # Errors
-    /// Where there is no member, or the chunk does not fit them.
+    /// Returns [`StripeError::NoMembers`] if there is no member, and [`StripeError::Chunk`] if the
+    /// chunk size is invalid.
     pub fn new(members: Vec<D>, chunk: Bytes) -> Result<Self, StripeError> {
         let smallest = members.iter().map(D::capacity).min().ok_or(StripeError::NoMembers)?;
         if chunk == Bytes::ZERO || !chunk.0.is_multiple_of(SECTOR.0) || chunk > smallest {
@@ -138,10 +141,11 @@ impl<D: Device> Stripe<D> {
         })
     }
 
-    /// So many like `one` ([`MEMBERS`] at most) in chunks of `chunk` bytes.
+    /// Stripes `members` copies of the device `one` in chunks of `chunk` bytes.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and where they are too many.
+    /// Returns [`StripeError::Many`] if there are more than [`MEMBERS`], or an error of
+    /// [`new`](Self::new).
     pub fn of(one: D, members: u32, chunk: Bytes) -> Result<Self, StripeError>
     where
         D: Clone,
@@ -152,10 +156,10 @@ impl<D: Device> Stripe<D> {
         Self::new(vec![one; members as usize], chunk)
     }
 
-    /// The same devices with everything on so many of them; before the first request.
+    /// Keeps `copies` copies of all data on different devices. Must precede the first request.
     ///
     /// # Errors
-    /// Where their number is no multiple of that.
+    /// Returns [`StripeError::Copies`] if the number of devices is not a multiple of `copies`.
     pub fn mirrored(mut self, copies: u32) -> Result<Self, StripeError> {
         let devices = self.members.all().len();
         let count = copies as usize;
@@ -171,10 +175,10 @@ impl<D: Device> Stripe<D> {
         Ok(self)
     }
 
-    /// The same devices on a bus that they share; before the first request.
+    /// Attaches the devices to a shared bus. Must precede the first request.
     ///
     /// # Errors
-    /// Where it carries nothing.
+    /// Returns [`StripeError::Bus`] if the bus or the links have no bandwidth.
     pub fn on(self, bus: SharedBus) -> Result<Self, StripeError> {
         let slower = bus.rate.min(bus.link);
         if slower == Bytes::ZERO {
@@ -183,12 +187,12 @@ impl<D: Device> Stripe<D> {
         Ok(Self { members: self.members.on(bus), ..self })
     }
 
-    /// The devices it is made of; copies of the same side by side.
+    /// The devices; those with the same data are adjacent.
     pub fn members(&self) -> &[D] {
         self.members.all()
     }
 
-    /// Where in a column the addresses of the stripe below `at` end.
+    /// End in a column of the part of the addresses below `at` that falls on it.
     fn end_in(&self, column: u64, at: u64) -> u64 {
         let (chunk, within) = (at / self.chunk, at % self.chunk);
         let (row, last) = (chunk / self.columns, chunk % self.columns);
@@ -221,7 +225,7 @@ impl<D: Device> Device for Stripe<D> {
             if end > start || request.op == IoOp::Flush {
                 let part =
                     Request { op: request.op, offset: Bytes(start), len: Bytes(end - start) };
-                #[allow(clippy::cast_possible_truncation)] // fewer than devices
+                #[allow(clippy::cast_possible_truncation)] // less than the number of devices
                 for device in self.copies.of(column as usize, request.op) {
                     self.members.submit(device, at, place as u64, part);
                     left += 1;
@@ -259,7 +263,7 @@ impl<D: Device> Device for Stripe<D> {
             request.left -= 1;
             request.cause = request.cause.max(part.cause);
             request.failed |= part.failed;
-            // Members step in the order of time: the last part is the latest.
+            // Members step in time order, so the last part is the latest.
             if request.left == 0 {
                 let SplitRequest { id, cause, failed, .. } = *request;
                 completed.push(Completion { id, at: part.at, cause, failed });
