@@ -1,12 +1,12 @@
-//! The check that every device makes of a request.
+//! The range check that every device makes on a request.
 
 use crate::{IoOp, Request, SECTOR};
 use gordon_units::Bytes;
 
-/// Checks that request `id` is one that a device of `capacity` can carry out.
+/// Checks that a device of `capacity` bytes can carry out request `id`.
 ///
 /// # Panics
-/// If the range is empty, not aligned to [`SECTOR`] or ends beyond `capacity`.
+/// Panics if the range is empty, not aligned to [`SECTOR`] or ends beyond `capacity`.
 #[track_caller]
 pub fn check_range(capacity: Bytes, id: u64, request: &Request) {
     let Request { op, offset, len } = *request;

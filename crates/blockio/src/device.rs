@@ -3,95 +3,98 @@
 use crate::IoOp;
 use gordon_units::{Bytes, Ns};
 
-/// The unit of addressing: every offset and length is a multiple of it.
+/// Unit of addressing: every offset and length is a multiple of it.
 pub const SECTOR: Bytes = Bytes(512);
 
-/// One request to a device.
+/// A request to a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Request {
-    /// What to do.
+    /// Operation to carry out.
     pub op: IoOp,
-    /// Where it starts.
+    /// Start of the range, in bytes.
     pub offset: Bytes,
-    /// How long it is; more than zero, but for a flush.
+    /// Length of the range in bytes; zero for a flush, positive otherwise.
     pub len: Bytes,
 }
 
-/// What a request had to wait for; of several, the last here.
+/// The operation that a request waited for. If there were several, the last variant in this order
+/// counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// No operation of the medium: a cache, a buffer, or nothing to do.
+    /// No operation of the medium: a cache or buffer served the request, or there was nothing to
+    /// do.
     Buffer,
     /// Operations of the medium for the request itself.
     #[default]
     Medium,
-    /// A page that had to be read because the request writes part of it.
+    /// Reading the rest of a page that the request overwrites in part.
     Merge,
     /// Garbage collection.
     Collection,
 }
 
-/// A request is done.
+/// End of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Completion {
-    /// The number the request was submitted under.
+    /// The number under which the request was submitted.
     pub id: u64,
-    /// When it was acknowledged.
+    /// Time of the acknowledgement.
     pub at: Ns,
-    /// What it waited for.
+    /// The operation that the request waited for.
     pub cause: Cause,
-    /// It was not done: the device is worn out, or the data cannot be read.
+    /// Whether the request failed: the device is worn out, or the data cannot be read.
     pub failed: bool,
 }
 
-/// How long the power-drawing parts of a device were at work since it was made, summed over like
-/// parts (two disks busy for a second: two seconds). Reads and writes are apart because a disk
-/// draws different power for them.
+/// Time for which the power-drawing parts of a device have been active since its creation, summed
+/// over parts of the same kind (two disks active for a second: two seconds). Reads and writes are
+/// separate because a disk draws different power for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Storage parts (disk drives, flash dies) reading: positioning and transfer from the medium.
+    /// Storage parts (disk drives, flash dies) that read: positioning and transfer from the medium.
     pub read: Ns,
-    /// Storage parts writing, or erasing.
+    /// Storage parts that write or erase.
     pub write: Ns,
-    /// The controller and its memory at work, where they are parts of their own (flash).
+    /// The controller and its memory, if they are separate parts (flash).
     pub controller: Ns,
 }
 
-/// How often a device prefetches for a request before it comes.
+/// Number of calls of [`Device::prefetch`] for each request.
 pub const PREFETCH_STAGES: usize = 2;
 
 /// A storage device on a virtual clock.
 ///
-/// The device moves only when it is asked to: [`next_event`](Self::next_event) says when it will
-/// next do something by itself, [`step`](Self::step) lets it. A user that owns several devices, or
-/// has requests of its own to send, always takes the earliest.
+/// The clock of a device advances only in [`step`](Self::step); [`next_event`](Self::next_event)
+/// returns the time of its next event. A driver of several devices, or one with requests of its own
+/// to submit, always handles the earliest event first.
 pub trait Device {
-    /// Bytes it exports, a multiple of [`SECTOR`].
+    /// Exported capacity in bytes, a multiple of [`SECTOR`].
     fn capacity(&self) -> Bytes;
 
-    /// Hands in `request` at `at` under the number `id`, which comes back in its [`Completion`].
+    /// Submits `request` at time `at`. Its [`Completion`] carries the number `id`.
     ///
     /// # Panics
-    /// Where `at` lies before a time already stepped to or past the next event, the range is
-    /// empty, not aligned to [`SECTOR`] or ends beyond the capacity: callers check their input.
+    /// Panics if `at` lies before a time already stepped to or after the next event, or if the
+    /// range is empty, not aligned to [`SECTOR`] or ends beyond the capacity. Callers check their
+    /// input.
     fn submit(&mut self, at: Ns, id: u64, request: Request);
 
-    /// Makes a request that waits as it was submitted larger: it becomes `request`. False where it
-    /// has begun, or where the device keeps no requests waiting: then nothing changes.
+    /// Enlarges a request that waits unchanged since its submission: it becomes `request`. Returns
+    /// false, and changes nothing, if it has started or if the device keeps no queue.
     fn enlarge(&mut self, id: u64, request: Request) -> bool {
         let _ = (id, request);
         false
     }
 
-    /// Says that the range holds data from before the simulation starts. Only a device with a map
-    /// cares. Comes before the first request.
+    /// Declares that the range holds data from before the simulation. Must precede the first
+    /// request. Devices without a map ignore it.
     fn preload(&mut self, offset: Bytes, len: Bytes) {
         let _ = (offset, len);
     }
 
-    /// Prefetches into the CPU cache what a request will need that is submitted a few requests from
-    /// now. It changes nothing in the simulation. The driver calls it [`PREFETCH_STAGES`] times for
-    /// each request, closer each time: a stage uses what the stage before has fetched.
+    /// Prefetches into the CPU cache what a request submitted soon will need. It does not change
+    /// the simulation. The driver calls it [`PREFETCH_STAGES`] times for each request, each time
+    /// closer to its submission; each stage may use what the previous stage fetched.
     ///
     /// The benchmark `replay_rate` with 400 GB of `nvme-slc-800g` simulates 4.71 M random reads a
     /// second with it and 3.08 M without, and 3.73 M and 2.36 M random writes.
@@ -99,22 +102,22 @@ pub trait Device {
         let _ = (request, stage);
     }
 
-    /// When the device next does something by itself, be it a completion or work in the
-    /// background (write-back, garbage collection). `None`: it is quiescent.
+    /// Time of the next event, either a completion or background work (write-back, garbage
+    /// collection). `None` if the device is quiescent.
     fn next_event(&self) -> Option<Ns>;
 
-    /// Carries out the next event (one, or all of its instant) and appends what it completed.
+    /// Carries out the next event, or all events of that instant, and appends the completions.
     fn step(&mut self, completed: &mut Vec<Completion>);
 
-    /// Carries out events up to the time `until`, as long as nothing is completed. For users that
-    /// would [`step`](Self::step) that far anyway.
+    /// Carries out events up to the time `until`, but stops after the first completion. It replaces
+    /// a loop of [`step`](Self::step).
     fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
         while completed.is_empty() && self.next_event().is_some_and(|next| next <= until) {
             self.step(completed);
         }
     }
 
-    /// What its parts have done so far.
+    /// Activity of the parts so far.
     fn usage(&self) -> Usage;
 }
 
