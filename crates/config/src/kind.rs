@@ -1,20 +1,20 @@
-//! Kinds of config, by the names that users give them.
+//! Kinds of config and their names.
 
 use crate::parse::{ConfigError, from_toml, nearest, to_json};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// A kind of config, such as `disk`.
+/// A kind of config, such as `disk`: its name and its type.
 pub struct Kind {
-    /// Its name.
+    /// The name that users write.
     pub name: &'static str,
     to_json: fn(&str, &str) -> Result<String, ConfigError>,
     schema: fn() -> Result<String, ConfigError>,
 }
 
 impl Kind {
-    /// The kind `name`, whose configs are a `T`.
+    /// A kind with this name, whose configs have the type `T`.
     #[must_use]
     pub const fn of<T: DeserializeOwned + Serialize + JsonSchema>(name: &'static str) -> Self {
         Self { name, to_json: toml_to_json::<T>, schema: schema::<T> }
@@ -24,7 +24,7 @@ impl Kind {
     /// file in errors.
     ///
     /// # Errors
-    /// The text is not TOML, or not of this kind.
+    /// Returns an error if the text is not TOML or not a config of this kind.
     pub fn to_json(&self, text: &str, origin: &str) -> Result<String, ConfigError> {
         (self.to_json)(text, origin)
     }
@@ -32,7 +32,7 @@ impl Kind {
     /// The JSON Schema of this kind.
     ///
     /// # Errors
-    /// The schema cannot be written as JSON.
+    /// Returns an error if the schema cannot be serialised as JSON.
     pub fn schema(&self) -> Result<String, ConfigError> {
         (self.schema)()
     }
@@ -49,10 +49,10 @@ fn schema<T: JsonSchema>() -> Result<String, ConfigError> {
     to_json(&schema_for!(T), "schema")
 }
 
-/// The kind called `name`.
+/// Finds a kind by name.
 ///
 /// # Errors
-/// There is none; the error lists all kinds.
+/// Returns an error that lists all kinds if no kind has this name.
 pub fn find<'a>(kinds: &'a [Kind], name: &str) -> Result<&'a Kind, ConfigError> {
     let names = || kinds.iter().map(|kind| kind.name);
     kinds.iter().find(|kind| kind.name == name).ok_or_else(|| ConfigError {

@@ -1,8 +1,8 @@
-//! Configs that users write: TOML or JSON to a checked type, with errors that name the place, the
-//! nearest known key, and what to try; and the table of kinds behind `gordon schema`.
+//! Parsing of configs that users write: TOML or JSON to a checked type, with errors that name the
+//! line or key, the nearest known key, and a hint; and the table of kinds behind `gordon schema`.
 //!
-//! The types themselves are defined where they are used. A config is a [`serde`] type; a quantity
-//! in it parses from text with its unit.
+//! The config types are defined in the crates that use them. A config is a [`serde`] type; a
+//! quantity in it parses from text with its unit.
 
 mod kind;
 mod parse;

@@ -1,10 +1,10 @@
-//! Config text to config, with errors that say where and what to try.
+//! Parsing of config text, with errors that name the place and give a hint.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt::Write;
 
-/// Why a config is refused. The text has the hint, where there is one, on its own line.
+/// Reason why a config is refused. The message ends with the hint, if any, on its own line.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{origin}{at}: {what}{try}",
@@ -12,20 +12,20 @@ use std::fmt::Write;
     try = if hint.is_empty() { String::new() } else { format!("\n  try: {hint}") }
 )]
 pub struct ConfigError {
-    /// The file, or what stands for it.
+    /// The file, or a description of the source if it is not a file.
     pub origin: String,
-    /// Line in it, from 1.
+    /// Line in the file, from 1; `None` if unknown.
     pub line: Option<usize>,
     /// What is wrong.
     pub what: String,
-    /// What to try.
+    /// What to try; empty if there is no hint.
     pub hint: String,
 }
 
 /// Parses TOML `text`.
 ///
 /// # Errors
-/// Where it is not TOML, or not a `T`: says at which line, and the nearest key that is known.
+/// Returns an error with the line and the nearest known key if the text is not TOML or not a `T`.
 pub fn from_toml<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, ConfigError> {
     toml::from_str(text).map_err(|e| toml_error(&e, text, origin))
 }
@@ -33,13 +33,13 @@ pub fn from_toml<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, Con
 /// Parses JSON `text`, built by a program from parsed configs and overrides.
 ///
 /// # Errors
-/// Where it is not a `T`: says at which key.
+/// Returns an error with the key path if the text is not a `T`.
 pub fn from_json<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, ConfigError> {
     let mut json = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let key = error.path().to_string();
         let full = error.into_inner().to_string();
-        // The place in the JSON says nothing to a user, who never saw it: the key does.
+        // The position in the JSON means nothing to a user, who never saw that JSON; the key does.
         let what = full.rsplit_once(" at line ").map_or(full.as_str(), |(what, _)| what);
         ConfigError {
             origin: origin.into(),
@@ -50,10 +50,10 @@ pub fn from_json<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, Con
     })
 }
 
-/// Any value as JSON.
+/// Serialises a value as JSON.
 ///
 /// # Errors
-/// Where it cannot be said in JSON.
+/// Returns an error if the value cannot be represented in JSON.
 pub fn to_json<T: Serialize>(value: &T, origin: &str) -> Result<String, ConfigError> {
     serde_json::to_string(value).map_err(|e| ConfigError {
         origin: origin.into(),
@@ -71,7 +71,7 @@ fn toml_error(error: &toml::de::Error, text: &str, origin: &str) -> ConfigError 
     ConfigError { origin: origin.into(), line, hint: hint(&what), what }
 }
 
-/// What to try after a message of serde's: the nearest known key, and all of them.
+/// The hint for an error message of serde: the nearest known key, and all known keys.
 fn hint(message: &str) -> String {
     let mut quoted = message.split('`').skip(1).step_by(2);
     let (Some(wrong), known) = (quoted.next(), quoted.collect::<Vec<_>>()) else {
@@ -88,7 +88,7 @@ fn hint(message: &str) -> String {
     hint
 }
 
-/// The one of `known` most like `wrong`, if it is like it at all.
+/// The entry of `known` most similar to `wrong`; `None` if none is similar enough.
 pub fn nearest<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     known
         .into_iter()
