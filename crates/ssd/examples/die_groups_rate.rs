@@ -1,5 +1,5 @@
-//! How fast the array is simulated: operations for each second of processor time, events included,
-//! with nothing above the die groups.
+//! Simulation speed of the array: operations per second of CPU time, events included, with die
+//! groups alone.
 //!
 //!     cargo run --release -p gordon-ssd --example die_groups_rate [OPERATIONS [LOAD]]
 #![allow(clippy::print_stdout)]
@@ -32,7 +32,7 @@ fn timing(modes: Modes) -> Timing {
     }
 }
 
-/// Processor time of this process, in seconds: user, as the kernel counts it in hundredths.
+/// User CPU time of this process in seconds, which the kernel counts in hundredths.
 fn cpu() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("this is Linux");
     let after = text.rsplit_once(") ").expect("the command is in brackets").1;
@@ -46,15 +46,15 @@ struct Load {
     erases: u64,
 }
 
-/// A closed loop: `depth` operations outstanding, at random places. Of 100, so many are reads and
-/// so many erases.
+/// Runs a closed loop of random operations with `depth` outstanding. The load gives the percentages
+/// of reads and erases.
 fn run(array: Geometry, modes: Modes, load: &Load, depth: u32, operations: u64) {
     let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 1 };
     let layout = Layout::new(array, shape).expect("the shape divides the array");
     let mut die_groups = DieGroups::new(layout, &timing(modes), 2);
     let (mut state, blocks) = (1u64, u64::from(layout.blocks()));
     let mut draw = |tag| {
-        // A linear congruential generator (Knuth's MMIX): its high bits are good enough here.
+        // A linear congruential generator (Knuth's MMIX); its high bits are random enough here.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let (high, low) = (state >> 32, (state >> 16) & 0xffff);
         let kind = match (low * 100) >> 16 {

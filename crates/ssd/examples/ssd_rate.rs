@@ -1,4 +1,4 @@
-//! What the paper's array delivers, and how fast it is simulated: closed loop, queue depth 32.
+//! Bandwidth of the paper's array, and its simulation speed: closed loop, queue depth 32.
 //!
 //!     cargo run --release -p gordon-ssd --example ssd_rate
 #![allow(clippy::print_stdout)]
@@ -20,7 +20,7 @@ struct Pattern {
     op: IoOp,
     size: u64,
     random: bool,
-    /// Bytes it runs over.
+    /// Size of the address range in bytes.
     over: u64,
     requests: u64,
 }
@@ -34,7 +34,7 @@ fn run(name: &str, config: &SsdConfig, loaded: bool, pattern: &Pattern) {
     let places = pattern.over / pattern.size;
     let (mut state, mut sent, mut finished) = (1u64, 0u64, 0u64);
     let mut next = || {
-        // A linear congruential generator (Knuth's MMIX): its high bits are good enough here.
+        // A linear congruential generator (Knuth's MMIX); its high bits are random enough here.
         state =
             state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let place = if pattern.random { (state >> 33) % places } else { sent % places };

@@ -1,4 +1,4 @@
-//! A flash device on paper: what its TOML says, and whether it can exist.
+//! Configuration of a flash device: its TOML format, and checks of its consistency.
 
 use super::startup::startup;
 use super::timing::{LONGEST, TimingConfig};
@@ -170,7 +170,8 @@ pub enum VictimPolicy {
 }
 
 impl VictimPolicy {
-    /// The policy; `choices` is how many blocks the fourth looks at.
+    /// The policy as the translation layer has it; `choices` is the parameter of
+    /// [`Self::DChoices`].
     pub fn victim(self, choices: u32) -> Victim {
         match self {
             Self::Greedy => Victim::Greedy,
@@ -234,7 +235,8 @@ pub struct Power {
     pub dram_active: Sourced<Watts>,
 }
 
-/// How garbage collection gets room. An array may be too small to export anything.
+/// Advice for a device without room for garbage collection. `most` is 0 if the array is too small
+/// to export anything.
 fn room_hint(most: Bytes) -> String {
     if most.0 == 0 {
         "use more blocks, fewer write points or a smaller reserve".into()
@@ -243,102 +245,102 @@ fn room_hint(most: Bytes) -> String {
     }
 }
 
-/// Why a flash device cannot exist.
+/// Reason why a flash device is invalid.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum SsdError {
-    /// The array or its super-pages.
+    /// The array or its super-pages are invalid.
     #[error("flash array: {0}")]
     Geometry(#[from] GeometryError),
-    /// The translation layer.
+    /// The translation layer is configured inconsistently.
     #[error("flash translation layer: {0}")]
     Ftl(#[from] FtlConfigError),
-    /// What is exported leaves too little.
+    /// The exported capacity leaves too little for garbage collection.
     #[error(
         "capacity: exporting {exported} of {raw} leaves garbage collection no room; {}",
         room_hint(*most)
     )]
     Room {
-        /// Bytes to be exported, in whole mapping units.
+        /// Exported capacity, in whole mapping units.
         exported: Bytes,
-        /// Bytes of data there are.
+        /// Raw data capacity of the array.
         raw: Bytes,
-        /// The most that can be exported.
+        /// Largest capacity that can be exported.
         most: Bytes,
     },
-    /// A capacity smaller than such a device can have.
+    /// The capacity is too small for the write points and free blocks.
     #[error(
         "capacity: {capacity} leaves no room for write points and free blocks; give at least {least}, \
          or a smaller ftl.write_points"
     )]
     Small {
-        /// Bytes to be exported.
+        /// Requested capacity.
         capacity: Bytes,
-        /// The least there can be.
+        /// Least possible capacity.
         least: Bytes,
     },
-    /// A write buffer that holds nothing.
+    /// The write buffer is smaller than a logical page.
     #[error(
         "ftl.write_buffer: {buffer} hold no page of {unit}; give at least that, or 0B for none"
     )]
     Buffer {
-        /// Its bytes.
+        /// Size of the buffer.
         buffer: Bytes,
-        /// Those of a page of the map.
+        /// Size of a logical page.
         unit: Bytes,
     },
     /// The capacity is not a positive multiple of the sector.
     #[error("capacity: {0} is not a positive multiple of {SECTOR}; round it")]
     Capacity(Bytes),
-    /// More is exported than there is.
+    /// The exported capacity exceeds the raw capacity.
     #[error("capacity: {exported} exceed the array's {raw}; export less, for garbage needs room")]
     Raw {
-        /// Bytes to be exported.
+        /// Exported capacity.
         exported: Bytes,
-        /// Bytes there are.
+        /// Raw capacity of the array.
         raw: Bytes,
     },
-    /// The shape of the super-page has another size.
+    /// The shape of the super-page does not match its size.
     #[error("super_page: a shape of {shape} is not its size, {size}; leave one out or correct it")]
     Shape {
-        /// Size of the shape.
+        /// Size that follows from the shape.
         shape: Bytes,
-        /// Size given.
+        /// Size in the configuration.
         size: Bytes,
     },
-    /// A page is larger than any.
+    /// A page or its out-of-band area exceeds 512 KiB: the key.
     #[error("geometry.{0}: more than 512KiB; give the size of one page")]
     Page(&'static str),
-    /// The erase budgets cannot be.
+    /// The endurance parameters are invalid.
     #[error("endurance: {0}")]
     Endurance(#[from] EnduranceError),
-    /// Not a part of the blocks.
+    /// The fraction of factory-bad blocks is not in 0..1.
     #[error("endurance.factory_bad: {0} is not a part of the blocks; give 0.02 for 2 %")]
     FactoryBad(String),
-    /// The mapping unit does not divide the super-page.
+    /// The mapping unit does not divide the super-page into whole sectors.
     #[error(
         "super_page.unit: {unit} does not divide super-pages of {size} into whole sectors; give \
          a divisor that is a multiple of {SECTOR}"
     )]
     Unit {
-        /// The unit.
+        /// Size of the mapping unit.
         unit: Bytes,
-        /// The super-page.
+        /// Size of the super-page.
         size: Bytes,
     },
-    /// Bytes that are no checkpoint of the device.
+    /// The bytes are not a checkpoint of this device.
     #[error("{0}")]
     Checkpoint(#[from] CheckpointError),
-    /// The host link carries next to nothing.
+    /// The bandwidth of the host link is below 1000 bytes per second.
     #[error(
         "host.link: fewer than 1000 bytes a second; leave it out for a link that takes no time"
     )]
     Link,
-    /// An operation takes longer than any.
+    /// The time of an operation exceeds an hour: the key.
     #[error("{0}: more than an hour; give the time of one operation, such as 25us")]
     Time(&'static str),
 }
 
-/// What the parts of a device are made from.
+/// Checked parameters from which the parts of a device are built.
 #[derive(Clone, Debug)]
 pub(super) struct Resolved {
     pub layout: Layout,
@@ -349,12 +351,12 @@ pub(super) struct Resolved {
 }
 
 impl SsdError {
-    /// Whether more blocks would do.
+    /// Whether the device only needs more blocks.
     pub fn wants_room(&self) -> bool {
         matches!(self, Self::Room { .. })
     }
 
-    /// Why a layer with pages of `unit` cannot be made, in bytes where it is about room.
+    /// Converts an error of a layer with logical pages of `unit` bytes; page counts become bytes.
     pub(super) fn of(error: FtlConfigError, unit: Bytes) -> Self {
         match error {
             FtlConfigError::NoRoom { exported, raw, most } => {
@@ -366,18 +368,18 @@ impl SsdError {
 }
 
 impl SsdConfig {
-    /// Checks that the device can exist.
+    /// Checks that the device is valid.
     pub fn validate(&self) -> Result<(), SsdError> {
         self.resolve(0).map(|_| ())
     }
 
-    /// Dies of the array: the parts that draw [`Power::die_idle`].
+    /// Number of dies in the array; each draws [`Power::die_idle`].
     pub fn dies(&self) -> u32 {
         let g = &self.geometry;
         *g.buses * *g.packages_per_bus * *g.dies_per_package
     }
 
-    /// The array.
+    /// The geometry of the array, checked.
     fn array(&self) -> Result<Geometry, SsdError> {
         let g = &self.geometry;
         let bytes = |size: &Sourced<Bytes>, what| {
@@ -398,7 +400,7 @@ impl SsdConfig {
         Ok(geometry)
     }
 
-    /// The array with its super-pages.
+    /// The layout of super-pages on the array.
     pub fn layout(&self) -> Result<Layout, SsdError> {
         let geometry = self.array()?;
         let size = *self.super_page.size;
@@ -413,8 +415,8 @@ impl SsdConfig {
         if shape == size { Ok(layout) } else { Err(SsdError::Shape { shape, size }) }
     }
 
-    /// The same device with another capacity: its planes get as many blocks as keep the part that
-    /// is over-provisioned.
+    /// Changes the capacity. The number of blocks per plane scales with it, so the fraction of
+    /// over-provisioning is kept.
     pub fn with_capacity(mut self, capacity: Bytes) -> Self {
         let (old, blocks) = (self.capacity.0, *self.geometry.blocks_per_plane);
         let kept = Provision { exported: old, raw: blocks.into(), row: 1 };
@@ -427,12 +429,12 @@ impl SsdConfig {
         self.capacity = capacity.into();
     }
 
-    /// The same device with the over-provisioning of `base`, of which it is a changed copy. Without
-    /// a `capacity` it exports the part of its raw capacity that `base` exports of its own; with
-    /// one, its planes get as many blocks as that takes, rounded up to whole blocks.
+    /// Applies the over-provisioning of `base` to this device, which is a changed copy of `base`.
+    /// Without a `capacity`, the device exports the same fraction of its raw capacity as `base`.
+    /// With a `capacity`, the number of blocks per plane is set for that fraction, rounded up.
     ///
     /// # Errors
-    /// An array that cannot exist.
+    /// Returns an error if the array is invalid.
     pub fn provisioned_as(
         mut self,
         base: &Self,
@@ -459,29 +461,29 @@ impl SsdConfig {
         Ok(Provision { exported: base.capacity.0, raw: base.array()?.capacity().0, row })
     }
 
-    /// Checks that the device, [provisioned](Self::provisioned_as) as `base`, can exist.
+    /// Checks that the device, [provisioned](Self::provisioned_as) as `base`, is valid.
     ///
     /// # Errors
-    /// What is wrong with it; where it is only too small, [`SsdError::Small`] with the least
-    /// capacity that it can have.
+    /// Returns the first error found. If the device is only too small, returns [`SsdError::Small`]
+    /// with the least possible capacity.
     pub fn check_room(&self, base: &Self) -> Result<(), SsdError> {
         let Err(room @ SsdError::Room { .. }) = self.validate() else { return self.validate() };
         let (capacity, least) = (*self.capacity, self.least(&self.provision_of(base)?));
         Err(least.map_or(room, |least| SsdError::Small { capacity, least }))
     }
 
-    /// [`Self::provisioned_as`] the device itself, with another capacity.
+    /// Changes the capacity with [`Self::with_capacity`] and checks the result.
     ///
     /// # Errors
-    /// Those of [`Self::check_room`].
+    /// Returns an error of [`Self::check_room`].
     pub fn resized(&self, capacity: Bytes) -> Result<Self, SsdError> {
         let resized = self.clone().with_capacity(capacity);
         resized.check_room(self)?;
         Ok(resized)
     }
 
-    /// The least capacity, in steps of a block a plane: what write points and free blocks take does
-    /// not shrink with the device.
+    /// The least capacity, in steps of one block per plane. It exists because the space for write
+    /// points and free blocks does not shrink with the device.
     fn least(&self, kept: &Provision) -> Option<Bytes> {
         let part = |rows: u32| {
             let bytes = kept.exported(kept.row.saturating_mul(rows.into()));
@@ -493,7 +495,8 @@ impl SsdConfig {
             device.validate().is_ok()
         };
         let (mut small, mut enough) = (0, *self.geometry.blocks_per_plane);
-        // There may be more of the layer's own blocks than there are.
+        // The layer's own blocks may outnumber the present blocks, so the upper bound is searched
+        // first.
         while !can_be(part(enough)) {
             (small, enough) = (enough, enough.checked_mul(2)?);
         }
@@ -501,26 +504,27 @@ impl SsdConfig {
             let middle = small.midpoint(enough);
             *if can_be(part(middle)) { &mut enough } else { &mut small } = middle;
         }
-        // Easier to read, of as many blocks.
+        // Prefer a multiple of 1 MiB that needs the same number of blocks.
         let round = Bytes(part(enough).0 >> 20 << 20);
         Some(if can_be(round) { round } else { part(enough) })
     }
 
-    /// The array, the knobs of its layer and its timing, for whoever drives these parts alone.
+    /// The layout, the parameters of the translation layer and the timing, for programs that drive
+    /// these parts without a device.
     pub fn parts(&self, seed: u64) -> Result<(Layout, Config, Timing), SsdError> {
         self.resolve(seed).map(|parts| (parts.layout, parts.ftl, parts.timing))
     }
 
-    /// The time from power on until the map is rebuilt, by the part's own timing.
+    /// The time from power on until the map is rebuilt, computed from the part's timing.
     ///
     /// # Errors
-    /// Where the device cannot exist.
+    /// Returns an error if the device is invalid.
     pub fn startup(&self) -> Result<Ns, SsdError> {
         self.resolve(0).map(|parts| startup(&parts.layout, &parts.ftl, &parts.timing))
     }
 
-    /// Checks the numbers, and makes of them what the parts of the device are made from. Bad
-    /// blocks and random choices follow from the seed.
+    /// Checks the configuration and computes the parameters of all parts. Factory-bad blocks and
+    /// random choices follow from the seed.
     pub(super) fn resolve(&self, seed: u64) -> Result<Resolved, SsdError> {
         let capacity = *self.capacity;
         if capacity == Bytes::ZERO || !capacity.0.is_multiple_of(SECTOR.0) {
@@ -555,7 +559,7 @@ impl SsdConfig {
         }
         let timing = self.timing.resolve();
         timing.validate()?;
-        // At most 2^19 bytes a physical page, and 2^36 of these in a super-page.
+        // A physical page has at most 2^19 bytes, and a super-page at most 2^36 physical pages.
         let sectors = u32::try_from(unit.0 / SECTOR.0).map_err(|_| SsdError::Page("page"))?;
         let mut ftl = Config::new(&layout, exported, sectors);
         ftl.slots = u32::try_from(size.0 / unit.0).map_err(|_| SsdError::Page("page"))?;
@@ -587,8 +591,8 @@ impl SsdConfig {
     }
 }
 
-/// The part of its raw capacity that a device exports, and what one block in each plane adds to the
-/// raw capacity of a device that is to export the same part.
+/// The ratio of exported to raw capacity, and the raw capacity of one row of blocks (one block in
+/// each plane).
 struct Provision {
     exported: u64,
     raw: u64,
@@ -596,13 +600,13 @@ struct Provision {
 }
 
 impl Provision {
-    /// What a device of that raw capacity exports, rounded down.
+    /// Capacity exported by a device with this raw capacity, rounded down.
     fn exported(&self, raw: u64) -> u64 {
         let bytes = u128::from(raw) * u128::from(self.exported) / u128::from(self.raw.max(1));
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
-    /// The blocks a plane that exporting `capacity` takes, rounded up.
+    /// Blocks per plane needed to export `capacity`, rounded up.
     fn rows(&self, capacity: Bytes) -> u32 {
         let all = u128::from(capacity.0) * u128::from(self.raw);
         let each = u128::from(self.exported) * u128::from(self.row);

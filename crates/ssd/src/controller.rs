@@ -1,5 +1,5 @@
-//! What carries out what the translation layer wants: operations go to the die groups,
-//! acknowledgements are counted off against the requests that wait for them.
+//! The controller of a flash device, which carries out the actions of the translation layer: it
+//! issues operations to the die groups and counts acknowledgements of requests.
 
 use super::die_groups::{CommandKind, DieGroups, FlashCommand};
 use gordon_blockio::{Cause, IoOp, Request};
@@ -7,18 +7,18 @@ use gordon_ftl::{AckSource, Action, ActionSink, RequestId};
 use gordon_nand::{FlashOp, Layout};
 use gordon_units::{Bytes, Ns};
 
-/// A request not yet complete.
+/// A request that is not complete.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenRequest {
     pub id: u64,
     pub request: Request,
-    /// Acknowledgements to come.
+    /// Outstanding acknowledgements.
     pub left: u32,
     pub cause: Cause,
     pub failed: bool,
 }
 
-/// What carries out what the translation layer wants.
+/// Executes the actions of the translation layer.
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
     pub now: Ns,
@@ -26,18 +26,18 @@ pub(super) struct Controller {
     pub slots: u32,
     pub die_groups: DieGroups,
     pub open_requests: Vec<OpenRequest>,
-    /// Places of `open` to be used again.
+    /// Free entries of `open_requests`.
     pub free: Vec<u32>,
-    /// Requests completed at this instant, still in `open`.
+    /// Requests completed at this instant that are still in `open_requests`.
     pub completed: Vec<RequestId>,
-    /// What is acknowledged now had to wait for garbage collection.
+    /// Whether acknowledgements of the current input waited for garbage collection.
     pub behind: bool,
-    /// Operations handed to the die groups and not done, since when there have been any, and how
-    /// long there were before.
+    /// Operations issued to the die groups and not done; time since which there have been any; and
+    /// total time with any before that.
     pub in_flight: u32,
     pub active_since: Ns,
     pub active: Ns,
-    /// Operations issued, where a test wants to know.
+    /// All operations issued, recorded for tests; `None` if not requested.
     pub issued: Option<Vec<FlashOp>>,
 }
 
@@ -124,7 +124,7 @@ impl Controller {
         self.die_groups.issue(self.now, command);
     }
 
-    /// The time with any operation in flight.
+    /// Total time with at least one operation in flight.
     pub fn active(&self, now: Ns) -> Ns {
         match self.in_flight {
             0 => self.active,
@@ -132,7 +132,7 @@ impl Controller {
         }
     }
 
-    /// Whether nothing is asked of it or under way.
+    /// Whether there are no requests and no operations in flight.
     pub fn is_idle(&self) -> bool {
         self.in_flight == 0 && self.open_requests.len() == self.free.len()
     }
@@ -155,7 +155,7 @@ impl ActionSink for Controller {
                 self.acknowledge(request, cause, false);
             }
             Action::Refuse(request) => self.acknowledge(request, Cause::Buffer, true),
-            // There are no contents here.
+            // The simulated device holds no data.
             Action::Zero(_)
             | Action::Fill(..)
             | Action::Summarize(..)

@@ -1,19 +1,20 @@
-//! A flash device: Gordon's translation layer over simulated NAND.
+//! A simulated flash device: Gordon's translation layer over simulated NAND.
 //!
-//! A request is handed to [`gordon_ftl::Ftl`]; the operations that it issues take bus and die time
-//! ([`DieGroups`]); when they are done the layer is told, and when all sub-requests of a request
-//! are acknowledged it completes. Without a write buffer an acknowledged write is programmed.
+//! Requests go to [`gordon_ftl::Ftl`], which issues flash operations. [`DieGroups`] computes when
+//! they are done, from the bus and die time that they take. The layer handles each completed
+//! operation, and a request completes when all of its sub-requests are acknowledged. Without a
+//! write buffer, a write is acknowledged after it was programmed.
 //!
-//! - The link to the host, where its speed is given, carries the data of one request after the
-//!   other, those of a write before it starts and those of a read when it is done; where a latency
-//!   is given, each completion comes that much later.
-//! - A block fails to be erased when its budget ([`Endurance`]) is used up, and is bad from then
-//!   on; with too few good blocks left the device refuses writes.
-//! - When nothing has been asked of it for [`IDLE_AFTER`], it collects garbage in the background
-//!   and writes its write buffer out.
+//! - The host link, if its bandwidth is configured, transfers the data of one request at a time:
+//!   those of a write before the write starts, those of a read after it is done. A configured
+//!   latency delays each completion.
+//! - An erase fails if it exceeds the budget of a block ([`Endurance`]); the block is bad from then
+//!   on. When too few good blocks are left, the device refuses writes.
+//! - After [`IDLE_AFTER`] without a request, the device collects garbage in the background and
+//!   writes its write buffer to flash.
 //!
-//! Not modelled: the controller's own work, read errors, failing programs (a block wears out at an
-//! erase).
+//! Not modelled: processing time of the controller, read errors, and failing programs (blocks wear
+//! out at an erase).
 
 mod config;
 mod controller;
@@ -45,7 +46,7 @@ use gordon_units::{BlockId, Bytes, Lpn, Ns, Progress, Stopped};
 use link::{Link, LinkEvent};
 use std::sync::atomic::Ordering;
 
-/// How long nothing is asked of a device until it works in the background.
+/// Idle time after which a device starts background work.
 pub const IDLE_AFTER: Ns = Ns(1_000_000);
 
 /// A simulated flash device.
@@ -56,29 +57,30 @@ pub struct Ssd {
     sectors_per_page: u32,
     endurance: Endurance,
     seed: u64,
-    /// Physical blocks of a super-block.
+    /// Number of physical blocks in a super-block.
     planes: u32,
     ftl: Ftl<Controller>,
     link: Link,
     now: Ns,
-    /// When it starts to work in the background, if nothing comes.
+    /// Time at which background work starts unless a request arrives before.
     idle_at: Option<Ns>,
     in_background: bool,
-    /// Pages to be mapped before the first request: a bit each.
+    /// Bitmap of the logical pages to be mapped before the first request.
     prefill_bitmap: Vec<u64>,
-    /// Whether blocks are being emptied, since when, and how long there were before.
+    /// Whether blocks are being collected; since when; and total time of collection before that.
     collecting: bool,
     collecting_since: Ns,
     collected: Ns,
 }
 
 impl Ssd {
-    /// A device as new: erased, nothing mapped.
+    /// Creates a device with erased blocks and an empty map, with seed 0.
     pub fn new(config: &SsdConfig) -> Result<Self, SsdError> {
         Self::with_seed(config, 0)
     }
 
-    /// A device as new, whose bad blocks, erase budgets and random choices follow from a seed.
+    /// Creates a device whose factory-bad blocks, erase budgets and random choices follow from a
+    /// seed.
     pub fn with_seed(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
         let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
         let slots = ftl.slots;
@@ -123,12 +125,12 @@ impl Ssd {
         })
     }
 
-    /// The seed that it was made with.
+    /// The seed with which the device was created.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// What it counted.
+    /// Counters and derived statistics.
     pub fn stats(&self) -> SsdStats {
         let (layout, die_groups) = (self.ftl.layout(), self.ftl.sink().die_groups.stats());
         SsdStats {
@@ -148,21 +150,20 @@ impl Ssd {
         }
     }
 
-    /// How often each super-block was erased, but for those that are bad from the start.
+    /// Number of erases of each super-block, without factory-bad ones.
     pub fn erases(&self) -> impl Iterator<Item = u32> + Clone {
         let blocks = (0..self.ftl.layout().blocks()).map(BlockId);
         let served = blocks.filter(|&block| !self.ftl.is_bad_from_the_start(block));
         served.map(|block| self.ftl.erases(block))
     }
 
-    /// The part of the super-blocks that last for the rated erases.
+    /// Expected fraction of super-blocks that reach the rated number of erases.
     pub fn survival(&self) -> f64 {
         self.endurance.survival(self.planes, self.endurance.rated())
     }
 
-    /// For tests: the operations issued since this was last asked, in order. The first answer is
-    /// empty: from then on they are kept, where debug assertions are on. Elsewhere it stays empty,
-    /// and costs nothing.
+    /// Returns the operations issued since the last call, for tests. Recording starts with the
+    /// first call, which returns nothing. Without debug assertions, nothing is recorded.
     pub fn issued(&mut self) -> Vec<FlashOp> {
         self.ftl.sink_mut().issued.replace(Vec::new()).unwrap_or_default()
     }
@@ -172,27 +173,27 @@ impl Ssd {
         &self.ftl
     }
 
-    /// Data of one logical page.
+    /// Size of a logical page in bytes.
     pub fn page_bytes(&self) -> Bytes {
         self.page
     }
 
-    /// Maps the first `fraction` of the exported pages, and those to be
+    /// Maps the first `fraction` of the logical pages, and those to be
     /// [preloaded](Device::preload), in the steady state of uniform random overwrites: see
     /// [`Ftl::precondition`].
     ///
     /// # Errors
-    /// Where `progress` stops it: the device is then of no use.
+    /// Returns [`Stopped`] if `progress` stops it; the device is then unusable.
     ///
     /// # Panics
-    /// Where `fraction` is not between 0 and 1, or the device was used before.
+    /// Panics if `fraction` is not between 0 and 1, or if the device was used before.
     pub fn precondition(&mut self, fraction: f64, progress: &Progress) -> Result<(), Stopped> {
         assert!((0.0..=1.0).contains(&fraction), "{fraction} of the capacity");
         let exported = self.ftl.config().exported;
-        // At most `exported`.
+        // The product is at most `exported`.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let first = (f64::from(exported) * fraction).round() as u32;
-        // The bits are given back before memory of the tables is used.
+        // Frees the bitmap before the tables touch their memory.
         let more: Vec<_> = bits(&std::mem::take(&mut self.prefill_bitmap))
             .filter(|lpn| *lpn >= first)
             .map(Lpn)
@@ -200,10 +201,10 @@ impl Ssd {
         self.ftl.precondition(first, &more, self.seed, progress)
     }
 
-    /// Maps the pages to be preloaded now, rather than with the first request.
+    /// Maps the pages to be preloaded now, instead of with the first request.
     ///
     /// # Errors
-    /// Where `progress` stops it: the device is then of no use.
+    /// Returns [`Stopped`] if `progress` stops it; the device is then unusable.
     pub fn load(&mut self, progress: &Progress) -> Result<(), Stopped> {
         let wanted = std::mem::take(&mut self.prefill_bitmap);
         if wanted.is_empty() {
@@ -220,18 +221,19 @@ impl Ssd {
         }
     }
 
-    /// The same, where nobody watches.
+    /// Maps the pages to be preloaded, without progress reports.
     fn load_unwatched(&mut self) {
         self.load(&Progress::default()).expect("nobody stops it");
     }
 
-    /// Gives up what the write buffer holds, where the array is worn out: [`Ftl::give_up_buffer`].
+    /// Discards the content of the write buffer when the array is worn out:
+    /// [`Ftl::give_up_buffer`].
     pub fn give_up_buffer(&mut self) -> u64 {
         self.ftl.give_up_buffer()
     }
 
-    /// Hands out what the device has become, piece by piece: [`Ftl::checkpoint`]. False where work
-    /// is under way.
+    /// Writes the state of the device to `out` in pieces: [`Ftl::checkpoint`]. Returns false if
+    /// requests or operations are in flight.
     pub fn checkpoint(&mut self, out: &mut dyn FnMut(&[u8])) -> bool {
         if self.ftl.sink().is_idle() && !self.ftl.is_busy() {
             self.load_unwatched();
@@ -241,11 +243,11 @@ impl Ssd {
         false
     }
 
-    /// A device as it was at its checkpoint, at time zero; its counts start again.
+    /// Restores a device from its checkpoint. Time and counters start at zero.
     ///
     /// # Errors
-    /// Where the device cannot exist, the bytes are not those of such a device, or `progress` stops
-    /// it.
+    /// Returns an error if the configuration is invalid, if the bytes are not a checkpoint of such
+    /// a device, or if `progress` stops it.
     pub fn restore(
         config: &SsdConfig,
         seed: u64,
@@ -260,8 +262,8 @@ impl Ssd {
         Ok(ssd)
     }
 
-    /// Hands one input to the layer, which has the controller carry out what it wants. `behind`:
-    /// what is acknowledged had to wait for garbage collection.
+    /// Passes one input to the layer, which pushes its actions to the controller. `behind`: the
+    /// requests acknowledged by it waited for garbage collection.
     #[inline(always)]
     fn dispatch(&mut self, input: Input, behind: bool) {
         let now = self.now;
@@ -276,7 +278,7 @@ impl Ssd {
         }
     }
 
-    /// How long blocks were being emptied, by garbage collection or wear levelling.
+    /// Total time during which blocks were collected by garbage collection or wear levelling.
     pub fn collecting(&self) -> Ns {
         match self.collecting {
             true => self.collected + (self.now - self.collecting_since),
@@ -284,12 +286,12 @@ impl Ssd {
         }
     }
 
-    /// How long each group of buses carried something, reservations to come included.
+    /// Busy time of each group of buses, including reservations in the future.
     pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
         self.ftl.sink().die_groups.bus_busy()
     }
 
-    /// An operation is over.
+    /// Handles a completed command.
     #[inline(always)]
     fn done(&mut self, done: CommandDone) {
         let CommandDone { command, behind_background: behind } = done;
@@ -319,15 +321,15 @@ impl Ssd {
         self.dispatch(if worn { Input::Failed(op) } else { Input::Done(op) }, behind);
     }
 
-    /// Whether a block's erases are used up. No budget lies below a quarter of the rating: of
-    /// 10^13 blocks none would.
+    /// Whether this erase exceeds the block's budget. The budget is not computed below a quarter of
+    /// the rated erases: fewer than one block in 10^13 has such a budget.
     fn is_worn(&self, block: BlockId) -> bool {
         let erases = self.ftl.erases(block) + 1;
         u64::from(erases) * 4 > self.endurance.rated()
             && erases > self.endurance.budget_of_block(self.seed, block.0, self.planes)
     }
 
-    /// Hands a request, its data being here, to the layer.
+    /// Passes a request to the layer; data of a write have arrived.
     #[inline(always)]
     fn start(&mut self, tag: RequestId, request: Request) {
         let Request { op, offset, len } = request;
@@ -352,7 +354,8 @@ impl Ssd {
         }
     }
 
-    /// A trim takes whole pages, be the last one exported in part; what is left over is kept.
+    /// The whole logical pages in a range of sectors; only these are trimmed. The last page of the
+    /// device counts as whole even if it is exported in part.
     fn whole_pages(&self, first: u64, sectors: u64) -> (u64, u64) {
         let (page, end) = (u64::from(self.sectors_per_page), self.capacity.0 / SECTOR.0);
         match first + sectors {
@@ -361,7 +364,8 @@ impl Ssd {
         }
     }
 
-    /// Answers what has been acknowledged; what the host has at once is handed out, if that can be.
+    /// Completes the acknowledged requests. Completions without delay go to `out`; if `out` is
+    /// `None`, they become events of the link.
     fn complete(&mut self, mut out: Option<&mut Vec<Completion>>) {
         let controller = self.ftl.sink_mut();
         for &tag in &controller.completed {
@@ -378,7 +382,8 @@ impl Ssd {
         controller.completed.clear();
     }
 
-    /// The next event but for background work, which a request may forestall.
+    /// Time of the next event other than the start of background work, which a request would
+    /// cancel.
     #[inline]
     fn under_way(&self) -> Option<Ns> {
         match (self.ftl.sink().die_groups.next_at(), self.link.next_at()) {
@@ -387,14 +392,15 @@ impl Ssd {
         }
     }
 
-    /// Simulates so many events, up to a time, until one completes a request.
+    /// Simulates at most `events` events up to the time `until`, and stops after a completion.
     fn run(&mut self, until: Ns, events: u64, completed: &mut Vec<Completion>) {
         let until = until.min(Ns(u64::MAX - 1));
         for _ in 0..events {
             let (die_groups, link) = (self.ftl.sink().die_groups.next_at(), self.link.next_at());
             let (die_groups, link) = (die_groups.unwrap_or(Ns::MAX), link.unwrap_or(Ns::MAX));
             let next = die_groups.min(link);
-            // At one instant the die groups come first, background work last.
+            // At one instant, events of die groups come before those of the link, and background
+            // work is last.
             if let Some(idle) = self.idle_at
                 && idle < next
             {
@@ -436,7 +442,7 @@ impl Ssd {
         }
     }
 
-    /// Nothing is under way: a time for work in the background, soon or, where that has begun, now.
+    /// Nothing is in flight: continues background work, or schedules its start.
     fn schedule_idle(&mut self) {
         if self.in_background {
             self.dispatch(Input::Idle, false);
@@ -446,7 +452,7 @@ impl Ssd {
     }
 }
 
-/// The numbers of the bits that are set.
+/// Indices of the set bits.
 fn bits(words: &[u64]) -> impl Iterator<Item = u32> {
     (0..).step_by(64).zip(words).flat_map(|(first, &word)| {
         let mut word = word;
@@ -497,14 +503,14 @@ impl Device for Ssd {
         } else if self.link.transfer_in(at, tag, request) {
             self.start(tag, request);
         }
-        // Completions come out of `step`.
+        // Completions may only be returned by `step`.
         if !self.ftl.sink().completed.is_empty() {
             self.complete(None);
         }
     }
 
-    /// Maps the pages of the range that are not mapped yet, which takes no time: with the first
-    /// request, with [`load`](Ssd::load), or with [`precondition`](Ssd::precondition).
+    /// Maps the pages of the range that are not mapped yet; that takes no simulated time. It
+    /// happens with the first request, [`load`](Ssd::load) or [`precondition`](Ssd::precondition).
     fn preload(&mut self, offset: Bytes, len: Bytes) {
         assert!(offset + len <= self.capacity, "{len} at {offset} end beyond {}", self.capacity);
         if len == Bytes::ZERO {

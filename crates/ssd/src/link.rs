@@ -1,8 +1,8 @@
-//! The way between the host and the controller: what is on it, and when it gets there.
+//! The link between host and controller: transfers in flight and completions on their way.
 //!
-//! Each direction and kind of traffic keeps its order: data of writes on their way in and data of
-//! reads on their way out follow each other on the link, and other completions leave a fixed time
-//! after they are made. So each is a queue, and the next event is at the head of one of them.
+//! There are three kinds of traffic, and each stays in order: write data to the controller, read
+//! data to the host, and other completions, which are delayed by a fixed time. Each kind is
+//! therefore a queue, and the next event is at the head of one of them.
 
 use gordon_blockio::{Completion, IoOp, Request};
 use gordon_ftl::RequestId;
@@ -10,15 +10,15 @@ use gordon_sim::Timeline;
 use gordon_units::{Bytes, Ns};
 use std::collections::VecDeque;
 
-/// What gets there.
+/// An event of the link.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LinkEvent {
-    /// The data of a write are in the controller.
+    /// The data of a write have arrived at the controller.
     Start(RequestId),
     Completed(Completion),
 }
 
-/// The queues.
+/// Indices of the queues: write data, read data, other completions.
 const IN: usize = 0;
 const OUT: usize = 1;
 const OTHER: usize = 2;
@@ -26,13 +26,14 @@ const OTHER: usize = 2;
 #[derive(Clone, Debug)]
 pub(super) struct Link {
     rate: Option<Bytes>,
-    /// How long the bytes last asked for take: most requests are of one size.
+    /// The last length transferred and its transfer time, cached because most requests have the
+    /// same size.
     span: (Bytes, Ns),
     latency: Ns,
     wire: Timeline,
-    /// When, after how many others it was sent, and what.
+    /// Time of arrival, sequence number, and event.
     queues: [VecDeque<(Ns, u64, LinkEvent)>; 3],
-    /// When the next of them gets there, and in which queue it is.
+    /// Time of the next event, and the queue whose head it is.
     next: Option<(Ns, usize)>,
     sent: u64,
 }
@@ -50,7 +51,8 @@ impl Link {
         }
     }
 
-    /// Carries so many bytes, at this time or as soon after as it can; when they are there.
+    /// Transfers `len` bytes, from `now` or as soon as the link is free. Returns the time of
+    /// arrival.
     #[inline(always)]
     fn carry(&mut self, now: Ns, len: Bytes, rate: Bytes) -> Ns {
         if self.span.0 != len {
@@ -59,13 +61,13 @@ impl Link {
         self.wire.reserve(now, self.span.1)
     }
 
-    /// When the next event happens.
+    /// Time of the next event.
     #[inline]
     pub fn next_at(&self) -> Option<Ns> {
         self.next.map(|(at, _)| at)
     }
 
-    /// How many events there were, and are to come.
+    /// Number of events sent so far, including pending ones.
     pub fn events(&self) -> u64 {
         self.sent
     }
@@ -74,13 +76,13 @@ impl Link {
     fn send(&mut self, queue: usize, at: Ns, event: LinkEvent) {
         self.queues[queue].push_back((at, self.sent, event));
         self.sent += 1;
-        // Of one instant, the first sent is the first there.
+        // At one instant, events happen in the order in which they were sent.
         if self.next.is_none_or(|(next, _)| at < next) {
             self.next = Some((at, queue));
         }
     }
 
-    /// Takes the next event.
+    /// Removes and returns the next event.
     #[inline(always)]
     pub fn pop(&mut self) -> Option<(Ns, LinkEvent)> {
         let (_, queue) = self.next?;
@@ -93,7 +95,8 @@ impl Link {
         Some((at, event))
     }
 
-    /// A request comes to the device; true if it is there at once.
+    /// A request arrives. Returns true if it can start at once, false if its data must be
+    /// transferred first.
     #[inline(always)]
     pub fn transfer_in(&mut self, now: Ns, tag: RequestId, request: Request) -> bool {
         let Some(rate) = self.rate.filter(|_| request.op == IoOp::Write) else { return true };
@@ -102,8 +105,8 @@ impl Link {
         false
     }
 
-    /// A request is answered; given back if the host has the answer at once. An answer that is to
-    /// be `sent` is an event in any case.
+    /// A request completes. Returns the completion if it reaches the host without delay, unless
+    /// `sent` forces it to become an event.
     #[inline(always)]
     pub fn transfer_out(
         &mut self,

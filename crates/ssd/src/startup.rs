@@ -1,12 +1,13 @@
-//! How long a device takes to rebuild its map when it is switched on.
+//! The time that a device takes to rebuild its map after power on.
 
 use gordon_ftl::Config;
 use gordon_nand::{Layout, Timing};
 use gordon_units::{Bytes, Ns};
 
-/// The time to read what the map follows from: the summary page of each block (section 4.2.2 of the
-/// Gordon paper), or without summaries the out-of-band data of each page. All buses and dies read
-/// at the same time; the slower of the two counts. The controller's own work takes no time.
+/// The time to read the sources of the map: the summary page of each block (section 4.2.2 of the
+/// Gordon paper) or, without summary pages, the out-of-band data of each page. All buses and dies
+/// read in parallel; the slower of the two determines the time. The controller's processing takes
+/// no time.
 pub(super) fn startup(layout: &Layout, ftl: &Config, timing: &Timing) -> Ns {
     let (geometry, shape) = (layout.geometry(), layout.shape());
     let oob = Bytes(geometry.oob_bytes.into());

@@ -1,30 +1,31 @@
-//! What a flash device counts.
+//! Statistics of a flash device.
 
 use super::DieGroupStats;
 use gordon_units::{Bytes, Ns};
 
-/// Counts since the device was made.
+/// Statistics since the creation of the device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SsdStats {
-    /// Of the translation layer: sub-requests, pages read and programmed by cause, erases, hits.
+    /// Counters of the translation layer: sub-requests, page reads and programs by cause, erases,
+    /// hits.
     pub ftl: gordon_ftl::Stats,
-    /// Events simulated.
+    /// Number of simulated events.
     pub events: u64,
-    /// Operations by kind, how they waited, how long buses and die groups were busy.
+    /// Commands by kind, their waiting times, and busy times of buses and die groups.
     pub die_groups: DieGroupStats,
-    /// Erases of the blocks.
+    /// Numbers of erases of the blocks.
     pub wear: Wear,
-    /// What the lifetime follows from.
+    /// Inputs of the estimated lifetime.
     pub lifetime: Lifetime,
-    /// Memory of the translation layer's tables.
+    /// Memory of the translation layer's tables, in bytes.
     pub ftl_memory: Bytes,
-    /// How long blocks were being emptied, by garbage collection or wear levelling.
+    /// Total time during which blocks were collected by garbage collection or wear levelling.
     pub collecting: Ns,
 }
 
 impl SsdStats {
-    /// Pages programmed for each page of host data programmed: what garbage collection and
-    /// summaries add. `None` before the first.
+    /// Pages programmed per page of host data programmed, including garbage collection and summary
+    /// pages. `None` before the first program.
     pub fn write_amplification(&self) -> Option<f64> {
         let host = self.ftl.host_programs;
         (host > 0).then(|| ratio(self.ftl.programs(), host))
@@ -32,7 +33,7 @@ impl SsdStats {
 }
 
 impl SsdStats {
-    /// The layer's counters with their names.
+    /// Counters with the names that reports use.
     pub fn counters(&self) -> [(&'static str, u64); 14] {
         let f = &self.ftl;
         [
@@ -54,14 +55,14 @@ impl SsdStats {
     }
 }
 
-/// How often the blocks were erased; those that are bad from the start do not count.
+/// Numbers of erases per super-block; factory-bad blocks do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wear {
-    /// The least worn block.
+    /// Erases of the least worn block.
     pub min: u32,
-    /// The most worn block.
+    /// Erases of the most worn block.
     pub max: u32,
-    /// The mean.
+    /// Mean number of erases.
     pub mean: f64,
 }
 
@@ -76,41 +77,40 @@ impl Wear {
     }
 }
 
-/// What the lifetime of the device follows from. A run is shorter than it takes to fill and erase
-/// the array once, so wear is reckoned from pages programmed: a block's worth of them costs an
-/// erase, sooner or later.
+/// Inputs of the estimated lifetime. Most runs are too short to fill and erase the array once, so
+/// wear is computed from pages programmed: each block's worth of pages eventually costs an erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// Erases that a block lasts for.
+    /// Rated erases of a block.
     pub erase_budget: u64,
-    /// Super-blocks, but for those that are bad from the start.
+    /// Number of super-blocks, without factory-bad ones.
     pub blocks: u64,
-    /// Super-pages of one.
+    /// Super-pages in a super-block.
     pub pages_per_block: u64,
-    /// Raw data bytes of one.
+    /// Raw data capacity of a super-block, in bytes.
     pub block_bytes: Bytes,
     /// Super-pages programmed, for any cause.
     pub programs: u64,
 }
 
 impl Lifetime {
-    /// Erases of super-blocks that the pages programmed cost.
+    /// Erases of super-blocks to which the programmed pages amount.
     pub fn erase_equivalents(&self) -> f64 {
         ratio(self.programs, self.pages_per_block)
     }
 
-    /// The part of the rated endurance that is used up: [`gordon_nand::endurance_used`].
+    /// The fraction of the rated endurance that is used up: [`gordon_nand::endurance_used`].
     pub fn used(&self) -> f64 {
         let raw = ratio(self.block_bytes.0, 1) * ratio(self.blocks, 1);
         let programmed = self.erase_equivalents() * ratio(self.block_bytes.0, 1);
         gordon_nand::endurance_used(programmed, raw, self.erase_budget)
     }
 
-    /// Bytes that can be programmed before all erases are used up, with perfect wear levelling:
-    /// 25.6 PB in section 4.1 of the Gordon paper.
+    /// Bytes that can be programmed until all erases are used up, with perfect wear levelling: 25.6
+    /// PB in section 4.1 of the Gordon paper.
     pub fn writable(&self) -> Bytes {
         let all = u128::from(self.block_bytes.0) * u128::from(self.blocks);
-        // Beyond 18 EB what is left is of no account.
+        // The result saturates at 18 EB.
         Bytes(u64::try_from(all.saturating_mul(self.erase_budget.into())).unwrap_or(u64::MAX))
     }
 

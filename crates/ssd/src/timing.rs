@@ -1,4 +1,4 @@
-//! The `[timing]` of a flash device.
+//! The `[timing]` section of a flash device.
 
 use gordon_nand::{Modes, Times, Timing};
 use gordon_units::{Hertz, Ns, Sourced};
@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
 
-/// No operation takes longer: what does is a slip, and sums of such times would not fit.
+/// Upper limit of the time of an operation. A longer time is a typing error, and sums of such times
+/// would overflow.
 pub(super) const LONGEST: Ns = Ns(3_600_000_000_000);
 
 /// Timing of flash operations and buses.
@@ -57,7 +58,7 @@ pub struct TimingConfig {
 }
 
 impl TimingConfig {
-    /// Whether each time is that of an operation; else the key of one that is not.
+    /// Checks that no time exceeds [`LONGEST`]. Returns the key of the first that does.
     pub(super) fn check(&self) -> Result<(), &'static str> {
         let times = [
             ("timing.read", self.read.longest()),
@@ -89,12 +90,12 @@ impl TimingConfig {
     }
 }
 
-/// The time of an operation by type of page, in text one time or a list of them.
+/// Times of an operation by type of page; in text, a single time or a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageTimes(pub Times);
 
 impl PageTimes {
-    /// The longest of them.
+    /// The longest time of any page type.
     pub fn longest(&self) -> Ns {
         self.0.types().iter().copied().max().unwrap_or_default()
     }

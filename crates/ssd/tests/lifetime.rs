@@ -1,6 +1,6 @@
-//! How long the paper's array lasts, beside what section 4.1 of the Gordon paper says: "it is
-//! possible to write 25.6PB"; "the peak program bandwidth for a node is 900MB/s, so wear out could,
-//! in theory, occur in one year".
+//! Lifetime of the paper's array compared with section 4.1 of the Gordon paper: "it is possible to
+//! write 25.6PB"; "the peak program bandwidth for a node is 900MB/s, so wear out could, in theory,
+//! occur in one year".
 
 use gordon_blockio::{Completion, Device, IoOp, Request};
 use gordon_ssd::{Lifetime, Ssd, SsdConfig};
@@ -28,7 +28,7 @@ fn the_papers_25_6_petabytes_are_the_exported_bytes_times_the_erases() {
 #[test]
 fn at_900_mb_a_second_it_lasts_about_a_year() {
     const PAGE: u64 = 64 << 10;
-    // A thousand seconds of it.
+    // Programs of a thousand seconds.
     let programs = 900_000_000 * 1000 / PAGE;
     let years = Lifetime { programs, ..lifetime() }.years(Ns(1_000_000_000_000));
     let years = years.expect("something was programmed");
@@ -57,8 +57,8 @@ fn a_rating_beyond_any_lasts_and_does_not_overflow() {
     assert!(years.is_finite() && years > 1e15, "{years}");
 }
 
-/// What is bad from the start is never programmed: it makes nothing last longer, and wear no
-/// smaller. What goes bad later has been worn out, and counts.
+/// Factory-bad blocks are never programmed, so they neither extend the lifetime nor lower the mean
+/// wear. Blocks that go bad later have been worn out, and count.
 #[test]
 fn blocks_that_are_bad_from_the_start_do_not_count() {
     let mut config = slc().with_capacity(Bytes(1 << 30));
@@ -89,9 +89,9 @@ fn blocks_that_are_bad_from_the_start_do_not_count() {
     assert!((stats.wear.mean - mean).abs() < 1e-9, "{:?}, {mean}", stats.wear);
 }
 
-/// Of 1 GiB all is mapped, and only the first 32 MiB are written to: without static levelling the
-/// blocks of the rest are never erased, with it none lags behind by much more than twice what it
-/// may.
+/// 1 GiB is mapped, and only the first 32 MiB are overwritten. Without static wear levelling the
+/// blocks of the rest are never erased; with it, the difference in erases is at most 2.5 times the
+/// configured spread.
 #[test]
 fn static_levelling_uses_blocks_of_data_that_never_change() {
     let wear = |spread: u32| {

@@ -1,5 +1,5 @@
-//! The catalogue's flash arrays: can each be made, does each number have an address, and do the
-//! numbers fit together?
+//! The flash presets of the catalogue: each is valid, each number has a source, and the numbers are
+//! consistent.
 
 use gordon_ssd::{SsdConfig, SsdError};
 use gordon_units::Bytes;
@@ -61,7 +61,7 @@ fn every_preset_can_be_made_and_written_out() {
         config.validate().expect(&name);
         let text = toml::to_string(&config).expect(&name);
         assert_eq!(toml::from_str::<SsdConfig>(&text).expect(&name), config, "{name}");
-        // Shrunk it is the same device with fewer blocks.
+        // A smaller capacity gives the same device with fewer blocks.
         let small = config.clone().with_capacity(Bytes((config.capacity.0 / (16 << 20)) << 20));
         small.validate().expect(&name);
         let part = |config: &SsdConfig| {
@@ -78,19 +78,19 @@ fn a_device_too_small_is_told_the_least_it_can_be() {
     for (name, preset) in presets() {
         let config: SsdConfig = toml::from_str(&preset.to_string()).expect(&name);
         let least = match config.resized(Bytes(512)).map(|_| ()) {
-            // One block a plane is enough.
+            // One block per plane is enough for this preset.
             Ok(()) => continue,
             Err(SsdError::Small { least, .. }) => least,
             Err(other) => panic!("{name}: {other}"),
         };
         let blocks = *config.resized(least).expect(&name).geometry.blocks_per_plane;
         assert!(blocks > 1, "{name}");
-        // A block a plane less does not do.
+        // One block per plane less is refused.
         let whole = u128::from(*config.geometry.blocks_per_plane);
         let less = u128::from(config.capacity.0) * u128::from(blocks - 1) / whole / 512 * 512;
         let less = Bytes(u64::try_from(less).expect("less than the device"));
         assert!(matches!(config.resized(less), Err(SsdError::Small { .. })), "{name}: {less}");
-        // With more write points than it has blocks, a larger one is told.
+        // With more write points than blocks, the least capacity exceeds that of the preset.
         let mut many = config.clone();
         many.ftl.write_points = Some(config.layout().expect(&name).blocks().into());
         match many.resized(Bytes(512)) {
@@ -98,7 +98,7 @@ fn a_device_too_small_is_told_the_least_it_can_be() {
                 told += 1;
                 assert!(least > *config.capacity && many.resized(least).is_ok(), "{name}: {least}");
             }
-            // One so large cannot be numbered.
+            // The least capacity is too large for 32-bit block numbers.
             Err(SsdError::Room { .. }) => beyond += 1,
             other => panic!("{name}: {other:?}"),
         }
@@ -136,7 +136,8 @@ fn the_numbers_fit_together() {
         let raw = blocks * count("pages_per_block") * page;
         let exported = bytes(&preset["capacity"]["value"]);
         assert!(exported < raw && exported * 2 > raw, "{name}: {exported} of {raw}");
-        // The arithmetic stands beside the capacity; the paper's arrays are 256 and 512 GiB.
+        // The source or assumption of the capacity shows the arithmetic; the paper's arrays have
+        // 256 and 512 GiB.
         let text = preset["capacity"].get("source").or(preset["capacity"].get("assumed"));
         let text = text.and_then(Value::as_str).expect("an address");
         assert!(name.starts_with("gordon-") || text.contains(&grouped(raw)), "{name}: {raw}");
@@ -152,9 +153,9 @@ fn the_numbers_fit_together() {
     }
 }
 
-/// The paper's array has 65,536 super-blocks, of which each summary page crosses 4 buses in 8
-/// transfers of 2,080 bytes: 8 x (1.1 us + 1,040 / 133 MHz) = 71.4 us, 4.7 s in all; 4 die groups
-/// share the buses.
+/// The paper's array has 65,536 super-blocks with a summary page each. A summary page crosses 4
+/// buses in 8 transfers of 2,080 bytes: 8 x (1.1 us + 1,040 / 133 MHz) = 71.4 us, 4.7 s in all. 4
+/// die groups share the buses.
 #[test]
 fn the_papers_map_is_rebuilt_in_4_7_seconds() {
     for (name, preset) in presets() {
@@ -162,8 +163,9 @@ fn the_papers_map_is_rebuilt_in_4_7_seconds() {
         let startup = config.startup().expect(&name).as_secs();
         match name.as_str() {
             "gordon-slc-256g" => assert!((startup - 65_536.0 * 71.36e-6).abs() < 0.01, "{startup}"),
-            // Without summaries the out-of-band data of 2048 x 2 x 256 pages of a die are sensed,
-            // 75 us each, and cross the bus of 8 dies: 8 x (361 ns + 448 B / 333 MB/s) = 13.7 us.
+            // Without summary pages the out-of-band data of all 2048 x 2 x 256 pages of a die are
+            // sensed, 75 us each, and cross the bus of 8 dies: 8 x (361 ns + 448 B / 333 MB/s) =
+            // 13.7 us.
             "mqsim-mlc-512g" => {
                 let die = 2048.0 * 2.0 * 256.0 * (75e-6 + 361e-9 + 448.0 / 333.333_333e6);
                 assert!((startup / die - 1.0).abs() < 0.01, "{startup}, not {die}");

@@ -1,5 +1,5 @@
-//! A device as small as they come. It is also run by an interpreter that misses nothing, which is
-//! slow: `make miri`.
+//! A device of minimum size. `make miri` runs this test, too; Miri checks memory accesses and is
+//! slow.
 
 use gordon_blockio::{Device, IoOp, Request};
 use gordon_ssd::{Ssd, SsdConfig};
@@ -7,7 +7,7 @@ use gordon_units::{Bytes, Ns};
 
 const PAGE: u64 = 2048;
 
-/// One die of 16 blocks of 8 pages; 48 are exported.
+/// One die with 16 blocks of 8 pages; 48 pages are exported.
 fn config() -> SsdConfig {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/gordon/parts/flash/");
     let path = format!("{root}gordon-slc-256g.toml");

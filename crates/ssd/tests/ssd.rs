@@ -1,7 +1,8 @@
-//! The flash device through its contract, with times computed by hand.
+//! The flash device through the [`Device`] contract, with times computed by hand.
 //!
-//! The preset without command cycles: 2080 bytes take 7,820 ns on a bus (2080 / 266 MB/s), a
-//! super-page's share of 8 pages 62,560 ns. A read senses for 25,000 ns, a program takes 200,000.
+//! The configuration is the preset without command cycles: 2080 bytes take 7,820 ns on a bus (2080
+//! / 266 MB/s), and the 8 pages of a super-page on each bus 62,560 ns. A read senses for 25,000 ns,
+//! a program takes 200,000.
 
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, Usage};
 use gordon_ssd::{PageTimes, Ssd, SsdConfig, VictimPolicy};
@@ -29,12 +30,12 @@ fn request(op: IoOp, page: u64, offset: u64, len: u64) -> Request {
     Request { op, offset: Bytes(page * 64 * KIB + offset * KIB), len: Bytes(len * KIB) }
 }
 
-/// Submits all at 0; completion times by request.
+/// Submits all requests at 0. Returns the completion times by request.
 fn times(ssd: &mut Ssd, requests: &[Request]) -> Vec<u64> {
     times_from(ssd, Ns(0), requests)
 }
 
-/// Submits all at `start`; how long each took, by request.
+/// Submits all requests at `start`. Returns the response times by request.
 fn times_from(ssd: &mut Ssd, start: Ns, requests: &[Request]) -> Vec<u64> {
     for (id, &request) in (0..).zip(requests) {
         ssd.submit(start, id, request);
@@ -45,8 +46,8 @@ fn times_from(ssd: &mut Ssd, start: Ns, requests: &[Request]) -> Vec<u64> {
     done.into_iter().map(|c| (c.at - start).0).collect()
 }
 
-/// When nothing is under way for certain: a device that rests works in the background after a
-/// millisecond, and that moves its clock.
+/// A time at which nothing is in flight. An idle device starts background work after a millisecond,
+/// which advances its clock.
 const LATER: Ns = Ns(10_000_000);
 
 fn finish(ssd: &mut Ssd) -> Vec<Completion> {
@@ -75,10 +76,10 @@ fn writes_take_turns_on_the_bus_and_work_in_four_die_groups() {
 
 #[test]
 fn reads_sense_together_and_take_turns_on_the_bus() {
-    // Pages loaded before lie on the die groups in turn: 0 and 4 on the same.
+    // Preloaded pages are distributed round-robin over the die groups: 0 and 4 are on the same.
     let reads = [0, 1, 2, 4].map(|page| request(IoOp::Read, page, 0, 64));
-    // The fourth senses when the first is done, at 87,560; sensed at 112,560 it asks for a bus that
-    // is taken until 25,000 + 3 * 62,560 = 212,680.
+    // The fourth senses when the first is done, at 87,560. It is sensed at 112,560, and the bus is
+    // taken until 25,000 + 3 * 62,560 = 212,680.
     let first = READ + STREAM;
     let expected = [first, first + STREAM, first + 2 * STREAM, first + 3 * STREAM];
     assert_eq!(times(&mut device(&plain()), &reads), expected);
@@ -91,7 +92,7 @@ fn a_read_waits_for_a_program_on_the_bus_and_not_for_one_in_the_cells() {
     // The write goes to die group 0, the read to die group 1; it has sensed at 25,000 and waits
     // until 62,560.
     assert_eq!(times(&mut device(&plain()), &both), [STREAM + PROGRAM, 2 * STREAM]);
-    // On the die group that programs, it waits for the end.
+    // On the die group that programs, the read waits for the end of the program.
     let both = [request(IoOp::Write, 100, 0, 64), request(IoOp::Read, 0, 0, 64)];
     let write = STREAM + PROGRAM;
     assert_eq!(times(&mut device(&plain()), &both), [write, write + READ + STREAM]);
@@ -100,14 +101,15 @@ fn a_read_waits_for_a_program_on_the_bus_and_not_for_one_in_the_cells() {
 #[test]
 fn part_of_a_page_costs_the_whole() {
     let mut ssd = device(&plain());
-    // Read whole for 8 KiB; read, then program, for a write of 8 KiB; no read where nothing is.
+    // A read of 8 KiB costs a whole page; a write of 8 KiB costs a read and a program, but no read
+    // if the page is unmapped.
     assert_eq!(times(&mut ssd, &[request(IoOp::Read, 0, 8, 8)]), [READ + STREAM]);
     let mut ssd = device(&plain());
     let write = request(IoOp::Write, 1, 8, 8);
     assert_eq!(times(&mut ssd, &[write]), [READ + STREAM + STREAM + PROGRAM]);
     let mut ssd = device(&plain());
     assert_eq!(times(&mut ssd, &[request(IoOp::Write, 200, 8, 8)]), [STREAM + PROGRAM]);
-    // Across a page border: both pages.
+    // A write across a page boundary writes both pages.
     let mut ssd = device(&plain());
     let across = request(IoOp::Write, 200, 60, 8);
     assert_eq!(times(&mut ssd, &[across]), [2 * STREAM + PROGRAM]);
@@ -128,7 +130,7 @@ fn the_papers_pattern_is_bypassed_and_combined() {
     let mut ssd = device(&config);
     times(&mut ssd, &pattern(IoOp::Read, 0));
     assert_eq!((ssd.stats().ftl.host_page_reads, ssd.stats().ftl.bypassed), (3, 0));
-    // Written over old data, the second write joins the first while that reads the page.
+    // If the page holds data, the second write joins the first while that reads the page.
     let mut ssd = device(&plain());
     times(&mut ssd, &pattern(IoOp::Write, 0));
     let stats = ssd.stats().ftl;
@@ -148,13 +150,13 @@ fn what_needs_no_flash_completes_at_once() {
     let flush = Request { op: IoOp::Flush, offset: Bytes(0), len: Bytes(0) };
     assert_eq!(times(&mut ssd, &[unmapped, part, flush]), [0, 0, 0]);
     assert_eq!((ssd.stats().ftl.unmapped_reads, ssd.stats().ftl.trims), (1, 0));
-    // The last page read stays at hand.
+    // The last page read is kept in a buffer.
     let again = [request(IoOp::Read, 5, 0, 8)];
     assert_eq!(times_from(&mut ssd, LATER, &again), [READ + STREAM]);
     let at = LATER * 2;
     ssd.submit(at, 9, again[0]);
     assert_eq!(finish(&mut ssd), [Completion { id: 9, at, cause: Cause::Buffer, failed: false }]);
-    // A trim of 1.5 pages takes one; then it reads as zeros, at once.
+    // A trim of 1.5 pages trims one, which then reads as zeros without delay.
     let gone = [request(IoOp::Discard, 5, 0, 96), request(IoOp::Read, 5, 0, 64)];
     assert_eq!(times_from(&mut ssd, LATER * 3, &gone), [0, 0]);
     assert_eq!((ssd.stats().ftl.unmapped_reads, ssd.stats().ftl.trims), (2, 1));
@@ -174,7 +176,7 @@ fn usage_is_die_time_and_time_with_work() {
     let mut ssd = device(&plain());
     let done =
         times(&mut ssd, &[request(IoOp::Write, 100, 0, 64), request(IoOp::Write, 101, 0, 64)]);
-    // 16 dies a die group; each takes 2 pages of 7,820 ns and programs.
+    // Each of the 16 dies of a die group receives 2 pages of 7,820 ns and programs.
     let write = Ns(2 * 16 * (2 * 7_820 + PROGRAM));
     assert_eq!(ssd.usage(), Usage { read: Ns(0), write, controller: Ns(done[1]) });
     ssd.submit(Ns(10_000_000), 2, request(IoOp::Read, 3, 0, 64));
@@ -191,17 +193,17 @@ fn the_presets_are_the_papers() {
     let layout = *slc.ftl().layout();
     assert_eq!(layout.geometry().capacity(), "256GiB".parse().unwrap());
     assert_eq!((layout.die_groups(), slc.ftl().config().write_points), (4, 4));
-    // "it is possible to write 25.6PB to the storage array" (4.1): 256 GB x 100,000; ours counts
-    // the raw 256 GiB.
+    // "it is possible to write 25.6PB to the storage array" (4.1): 256 GB x 100,000. Here the raw
+    // 256 GiB count.
     let writable = slc.stats().lifetime.writable();
     assert_eq!(writable, Bytes((256 << 30) * 100_000));
-    // At most 6 bytes a page, and the block table.
+    // At most 6 bytes per page, and the block table.
     let per_page = slc.stats().ftl_memory.0 as f64 / f64::from(layout.pages());
     assert!(per_page < 6.3, "{per_page} bytes a page");
     let mlc = Ssd::new(&preset("gordon-mlc-512g")).unwrap();
     assert_eq!(mlc.capacity(), Bytes(512_000_000_000));
     assert_eq!(mlc.ftl().layout().geometry().capacity(), "512GiB".parse().unwrap());
-    // A config written out reads back.
+    // A serialised config parses to the same config.
     let text = toml::to_string(&preset("gordon-mlc-512g")).unwrap();
     assert_eq!(toml::from_str::<SsdConfig>(&text).unwrap(), preset("gordon-mlc-512g"));
 }
@@ -250,12 +252,12 @@ fn impossible_devices_are_refused() {
     assert!(toml::from_str::<SsdConfig>(&text).unwrap_err().to_string().contains("obb"));
 }
 
-/// The preset with so few blocks that garbage is collected soon.
+/// The preset with few blocks, so that garbage collection starts soon.
 fn small(blocks_per_plane: u32) -> SsdConfig {
     let mut config = plain();
     config.geometry.blocks_per_plane = blocks_per_plane.into();
-    // 4 die groups of that many super-blocks of 63 data pages of 64 KiB; a tenth is left for
-    // garbage.
+    // 4 die groups with this many super-blocks of 63 data pages of 64 KiB; a tenth is
+    // over-provisioning.
     config.capacity = Bytes(u64::from(blocks_per_plane * 4 * 63 * 9 / 10) * 64 * KIB).into();
     config
 }
@@ -263,7 +265,8 @@ fn small(blocks_per_plane: u32) -> SsdConfig {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() })]
 
-    /// Whatever comes, each request completes once, not before it came, in the same way each time.
+    /// For any sequence of requests, each completes once, not before its arrival, and
+    /// deterministically.
     #[test]
     fn everything_completes_once(
         drafts in proptest::collection::vec((0u8..20, any::<u16>(), 1u64..300, 0u64..400_000), 1..400)

@@ -1,5 +1,4 @@
-//! What lies between host and array: link, latency, write buffer; blocks that are bad from the
-//! start.
+//! Link, latency and write buffer between host and array, and factory-bad blocks.
 
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request};
 use gordon_ssd::{Ssd, SsdConfig};
@@ -13,7 +12,7 @@ fn preset() -> SsdConfig {
     toml::from_str(&text).expect("the preset is valid")
 }
 
-/// The completion of one request to a device that holds data.
+/// The completion of a single request to a device with preloaded data.
 fn one(config: &SsdConfig, op: IoOp) -> Completion {
     let mut ssd = Ssd::new(config).expect("possible");
     ssd.preload(Bytes(0), PAGE);
@@ -52,7 +51,7 @@ fn blocks_may_be_bad_from_the_start() {
     let all = Ssd::new(&config).expect("possible").ftl().good_blocks();
     config.endurance.factory_bad = Some(0.0001.into());
     let good = |seed| Ssd::with_seed(&config, seed).expect("possible").ftl().good_blocks();
-    // A super-block of 32 blocks is good with 0.9999^32 = 0.9968.
+    // A super-block of 32 blocks is good with probability 0.9999^32 = 0.9968.
     let expected = f64::from(all) * 0.9999f64.powi(32);
     let off = (f64::from(good(1)) - expected).abs();
     assert!(good(1) < all && off < 60.0, "{} of {all}, {expected} expected", good(1));

@@ -1,4 +1,4 @@
-//! The `[timing]` of a flash device in TOML.
+//! Parsing of the `[timing]` section of a flash device.
 
 use gordon_ssd::{PageTimes, TimingConfig};
 use gordon_units::{Ns, Source};
@@ -38,7 +38,7 @@ fn a_time_is_one_or_a_list_with_an_address_or_without() {
     // Page i has type i mod 3.
     let table = timing.resolve();
     assert_eq!([0, 4, 8].map(|page| table.read.of(page).0), [50_000, 70_000, 90_000]);
-    // Written and read again.
+    // The config round-trips through TOML.
     assert_eq!(toml::from_str::<TimingConfig>(&toml::to_string(&timing).unwrap()).unwrap(), timing);
 }
 

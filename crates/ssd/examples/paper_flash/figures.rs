@@ -1,55 +1,55 @@
 //! The Gordon paper's figures of chips and arrays, simulated.
 //!
-//! What one die delivers is simulated on die groups alone; what the array delivers, on the presets
-//! with the translation layer. Sections and tables are of Gordon, ASPLOS 2009.
+//! The rates of one die are simulated on die groups alone, those of the array on the presets with
+//! the translation layer. Sections and tables are those of Gordon, ASPLOS 2009.
 
 use gordon_blockio::{Device, IoOp, Request};
 use gordon_nand::{Geometry, Layout, Modes, SuperPageShape, Timing};
 use gordon_ssd::{CommandKind, DieGroups, FlashCommand, Ssd, SsdConfig};
 use gordon_units::{BlockId, Bytes, Hertz, Ns};
 
-/// A figure of the paper beside ours.
+/// A figure of the paper and the simulated one.
 pub struct Figure {
-    /// What.
+    /// What is measured.
     pub what: String,
-    /// In what.
+    /// Unit of both figures.
     pub unit: &'static str,
-    /// The paper's.
+    /// Figure in the paper.
     pub paper: f64,
-    /// Ours.
+    /// Simulated figure.
     pub ours: f64,
-    /// Where the paper's comes from, or why they differ.
+    /// Source of the paper's figure, or reason for a difference.
     pub why: &'static str,
 }
 
 const MIB: f64 = (1 << 20) as f64;
 
-/// One die alone on its bus.
+/// A single die on its bus.
 pub struct Die {
-    /// Planes, all in one super-page.
+    /// Number of planes, all in one super-page.
     pub planes: u32,
-    /// Bytes of a page, all counted as data.
+    /// Size of a page in bytes; all bytes count as data.
     pub page: u32,
     /// Pages of a block.
     pub pages: u32,
-    /// Lines of the bus.
+    /// Data lines of the bus.
     pub bits: u32,
-    /// Clock of the bus, a transfer in each.
+    /// Bus clock in hertz, with one transfer per clock.
     pub clock: f64,
-    /// Clocks of commands and addresses, all planes together.
+    /// Bus clocks of commands and addresses, for all planes together.
     pub command: f64,
     /// t_PROG.
     pub program: Ns,
     /// t_BERS.
     pub erase: Ns,
-    /// With a cache register.
+    /// Whether the die has a cache register.
     pub cache: bool,
 }
 
 impl Die {
-    /// Bytes a second of one kind of command, with three outstanding.
+    /// Bytes per second of one kind of command, with three outstanding.
     pub fn rate(&self, kind: CommandKind) -> f64 {
-        // All bytes are counted: as out-of-band bytes those that do not make 512.
+        // All bytes count; those beyond a multiple of 512 are declared as out-of-band bytes.
         let data = self.page / 512 * 512;
         let geometry = Geometry {
             buses: 1,
@@ -91,7 +91,7 @@ impl Die {
         }
         let pages = if kind == CommandKind::Erase { self.pages } else { 1 };
         let bytes = f64::from(self.planes * self.page * pages);
-        // Between two commands done, the pipeline full.
+        // Measured between two completed commands, when the pipeline is full.
         bytes * (commands - 11) as f64 / (times[commands - 1] - times[10]).as_secs()
     }
 }
@@ -99,7 +99,7 @@ impl Die {
 /// Table 1, peak bandwidth: read and program at 40, 133 and 400 MHz.
 pub fn table_1() -> Vec<Figure> {
     // "133Mhz (66Mhz DDR)", "400Mhz (200Mhz DDR)": the printed rates follow from the clock in
-    // brackets with one transfer in each, as the 40 MHz bus has.
+    // brackets with one transfer per clock, as on the 40 MHz bus.
     let buses = [("40 MHz", 40e6, 75.8), ("133 MHz", 2e8 / 3.0, 126.4), ("400 MHz", 200e6, 161.1)];
     let mut all = vec![];
     for (name, clock, read) in buses {
@@ -181,7 +181,7 @@ pub fn preset(name: &str) -> SsdConfig {
     toml::from_str(&text).expect("the preset is valid")
 }
 
-/// Bytes a second of `requests` super-pages of 64 KiB in order, 32 outstanding.
+/// Bytes per second of `requests` sequential super-pages of 64 KiB, with 32 outstanding.
 pub fn array_rate(config: &SsdConfig, op: IoOp, requests: u64) -> f64 {
     let mut ssd = Ssd::new(config).expect("possible");
     let page = 64 << 10;
@@ -200,7 +200,7 @@ pub fn array_rate(config: &SsdConfig, op: IoOp, requests: u64) -> f64 {
         }
     }
     let end = times[requests as usize - 1];
-    // Without the first, while the die groups fill.
+    // The first 100 requests, while the die groups fill, do not count.
     ((requests - 101) * page) as f64 / (end - times[100]).as_secs()
 }
 

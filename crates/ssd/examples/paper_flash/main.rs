@@ -1,4 +1,5 @@
-//! The Gordon paper's figures of flash chips and arrays beside ours, as a table in Markdown.
+//! The Gordon paper's figures of flash chips and arrays next to simulated ones, as a Markdown
+//! table.
 //!
 //!     cargo run --release -p gordon-ssd --example paper_flash
 #![allow(clippy::print_stdout)]

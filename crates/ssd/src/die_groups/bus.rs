@@ -1,46 +1,47 @@
-//! Buses, each given to die groups in the order of the times at which they ask for it.
+//! A group of buses, which die groups use in the order in which they request it.
 //!
-//! A read asks when it is sensed. That time is known when it starts, so it needs no event: the read
-//! stands among those that will ask, and its end follows from those before it. What asks meanwhile,
-//! a program or an erase, may put that end off. At one instant reads ask first.
+//! A read requests the bus when its data are sensed. That time is known when the read starts, so
+//! the request needs no event: pending reads are kept in the order of their requests, and the end
+//! of each follows from its predecessors. A program or erase that requests the bus in the meantime
+//! may postpone that end. At one instant, reads come first.
 
 use gordon_sim::Timeline;
 use gordon_units::Ns;
 
-/// Reads that are being sensed, of one die group.
+/// Reads of one die group that are being sensed.
 #[derive(Clone, Copy, Debug)]
 struct PendingBusRead {
     die_group: u32,
-    /// When they are sensed, and ask.
+    /// Time at which the data are sensed and the bus is requested.
     sensed: Ns,
-    /// When the bus is theirs, as far as is known.
+    /// Time at which the bus is granted, as known so far.
     start: Ns,
-    /// How long the data of the first take, and those of all.
+    /// Transfer time of the first read, and of all reads together.
     first: Ns,
     all: Ns,
 }
 
-/// A die group's next event is at another time than was said.
+/// Die groups whose next event was postponed, with its new time.
 pub(super) type PostponedEvents = Vec<(u32, Ns)>;
 
-/// Reads that have asked are forgotten so many at a time.
+/// Number of settled reads that are removed from the list at once.
 const FORGET: usize = 16;
 
 /// One group of buses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct BusGroup {
-    /// What is certain.
+    /// Reservations that are final.
     line: Timeline,
-    /// By the time at which they ask. Of so many that is counted in what is certain, of others
-    /// maybe not yet.
+    /// Pending reads in the order of their bus requests. The first `settled_reads` are included in
+    /// `line`.
     reads: Vec<PendingBusRead>,
     settled_reads: usize,
-    /// When all that is known of is over.
+    /// End of the last known reservation.
     end: Ns,
 }
 
 impl BusGroup {
-    /// Takes the bus from now, or as soon as it is free; when it is free again.
+    /// Reserves the bus from `now`, or as soon as it is free. Returns the end of the reservation.
     #[inline(always)]
     pub fn reserve(&mut self, now: Ns, span: Ns, moved: &mut PostponedEvents) -> Ns {
         if self.settled_reads < self.reads.len() {
@@ -50,7 +51,7 @@ impl BusGroup {
         self.end
     }
 
-    /// As [`reserve`](Self::reserve), where there are reads.
+    /// [`reserve`](Self::reserve) with pending reads.
     #[inline(never)]
     fn reserve_before(&mut self, now: Ns, span: Ns, moved: &mut PostponedEvents) -> Ns {
         self.settle(now);
@@ -59,8 +60,8 @@ impl BusGroup {
         end
     }
 
-    /// Reads of a die group start, and will ask when they are `sensed`; when the first are over, if
-    /// nothing else comes between.
+    /// Reads of a die group start; they will request the bus at `sensed`. Returns the end of the
+    /// first transfer, which later requests may still postpone.
     #[inline]
     pub fn read(
         &mut self,
@@ -70,7 +71,7 @@ impl BusGroup {
         [first, all]: [Ns; 2],
         moved: &mut PostponedEvents,
     ) -> Ns {
-        // Mostly as many ask as start.
+        // On average as many reads are settled as start, so one at a time is enough.
         self.settle_one(now);
         if self.settled_reads >= FORGET {
             self.reads.drain(..self.settled_reads);
@@ -86,11 +87,11 @@ impl BusGroup {
         start + first
     }
 
-    /// Reads start that are sensed before others that started earlier.
+    /// Inserts reads that are sensed before others that started earlier.
     #[cold]
     fn push_in(&mut self, read: PendingBusRead, moved: &mut PostponedEvents) -> Ns {
         let at = self.reads.partition_point(|other| other.sensed <= read.sensed);
-        // Where all before it have asked, a program may have, too.
+        // If all reads before it are settled, a program may have reserved the bus after them.
         let free = match &self.reads[self.settled_reads..at] {
             [.., last] => last.start + last.all,
             [] => self.line.free_at(),
@@ -101,7 +102,7 @@ impl BusGroup {
         start + read.first
     }
 
-    /// Those that have asked by now have the bus for certain.
+    /// Makes the reservations of all reads sensed by `now` final.
     #[inline]
     fn settle(&mut self, now: Ns) {
         while self.settle_one(now) {}
@@ -118,13 +119,13 @@ impl BusGroup {
         true
     }
 
-    /// The bus is not free before `end` for the reads from one on.
+    /// Recomputes the pending reads from index `from` on; the bus is busy until `end`.
     #[inline]
     fn postpone(&mut self, from: usize, mut end: Ns, moved: &mut PostponedEvents) {
         for read in &mut self.reads[from..] {
             let start = end.max(read.sensed);
             if start == read.start {
-                // So it is with those after it.
+                // All later reads are unchanged, too.
                 return;
             }
             read.start = start;
@@ -134,7 +135,7 @@ impl BusGroup {
         self.end = end;
     }
 
-    /// How long it carried something, reservations to come included.
+    /// Total busy time, including reservations in the future.
     pub fn busy(&self, now: Ns) -> Ns {
         let asked = self.reads[self.settled_reads..].iter().take_while(|read| read.sensed <= now);
         self.line.busy() + asked.map(|read| read.all).sum()
@@ -153,7 +154,7 @@ mod tests {
         assert_eq!(bus.reserve(Ns(15), Ns(55), &mut moved), Ns(75));
         assert_eq!(bus.read(Ns(16), 2, Ns(100), [ten; 2], &mut moved), Ns(110));
         assert_eq!(bus.read(Ns(17), 3, Ns(27), [ten; 2], &mut moved), Ns(85));
-        // And what comes then is deferred by nobody.
+        // A later read is not postponed further.
         assert_eq!(bus.read(Ns(18), 4, Ns(28), [ten; 2], &mut moved), Ns(95));
         assert!(moved.is_empty(), "{moved:?}");
     }

@@ -1,48 +1,48 @@
-//! What die groups are asked to do, and what they report.
+//! Commands to die groups, their completion, and their statistics.
 
 use gordon_units::{BlockId, Ns};
 
-/// What is done to a super-page or super-block.
+/// Operation on a super-page or super-block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CommandKind {
-    /// Cells to controller.
+    /// Read slots of a super-page from the cells to the controller.
     Read,
-    /// Controller to cells.
+    /// Program a super-page.
     Program,
-    /// A whole block.
+    /// Erase a super-block.
     Erase,
 }
 
 impl CommandKind {
-    /// All of them, in the order of [`DieGroupStats::kinds`].
+    /// All kinds, in the order of [`DieGroupStats::kinds`].
     pub const ALL: [Self; 3] = [Self::Read, Self::Program, Self::Erase];
 
-    /// Its place in [`DieGroupStats::kinds`].
+    /// Index in [`DieGroupStats::kinds`].
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }
 }
 
-/// One operation on a super-page or super-block.
+/// An operation on a super-page or super-block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FlashCommand {
-    /// Where: the super-block.
+    /// The super-block.
     pub block: BlockId,
-    /// Where in it; of no account for an erase.
+    /// The page in the block; ignored for an erase.
     pub page: u32,
-    /// How many of the super-page's slots a read brings over the bus: neighbours, the first at a
-    /// page border. Programs bring all.
+    /// Number of contiguous slots that a read transfers over the bus; the first one starts at a
+    /// page boundary. Programs transfer all slots.
     pub transfer_slots: u32,
-    /// The owner's own mark, handed back with the command.
+    /// Value chosen by the owner, returned with the command.
     pub tag: u32,
-    /// What.
+    /// The operation.
     pub kind: CommandKind,
-    /// Not for the host: a garbage collector's, a wear leveller's.
+    /// Whether the command is background work: garbage collection or wear levelling.
     pub background: bool,
 }
 
-/// What stands where there is no command.
+/// Placeholder for unused entries.
 pub(super) const NO_COMMAND: FlashCommand = FlashCommand {
     block: BlockId(0),
     page: 0,
@@ -52,17 +52,17 @@ pub(super) const NO_COMMAND: FlashCommand = FlashCommand {
     background: false,
 };
 
-/// A command carried out.
+/// A completed command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandDone {
     /// The command as it was issued.
     pub command: FlashCommand,
-    /// While it waited for its die group, the die group served background work or an erase.
-    /// (Waiting for a bus behind another die group's background work does not count.)
+    /// Whether the die group served background work or an erase while the command waited for it.
+    /// Waiting for a bus that another die group's background work occupies does not count.
     pub behind_background: bool,
 }
 
-/// What was counted for one kind of command.
+/// Counters of one kind of command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CommandStats {
     /// Commands issued.
@@ -75,28 +75,29 @@ pub struct CommandStats {
     pub behind_background: u64,
     /// Commands carried out together with another one of their die group.
     pub joined: u64,
-    /// Waiting for a die group, summed over commands, up to the last event.
+    /// Total time that commands waited for a die group, up to the last event.
     pub waited: Ns,
-    /// On a die group, waiting for a bus included, summed over commands done.
+    /// Total time on a die group, including waiting for a bus, of completed commands.
     pub served: Ns,
 }
 
-/// What die groups count.
+/// Counters of die groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DieGroupStats {
     /// By [`CommandKind::index`].
     pub kinds: [CommandStats; 3],
-    /// How long each group of buses carried something, reservations to come included.
+    /// Busy time of each group of buses, including reservations in the future.
     pub bus_busy: Vec<Ns>,
-    /// How long each die group had an operation, up to the last one done.
+    /// Busy time of each die group, up to its last completed command.
     pub group_busy: Vec<Ns>,
-    /// Summed over dies, for all commands started: sensing and sending. Waiting for the bus is not
-    /// command.
+    /// Die time of reads (sensing and sending), summed over dies, for all commands started. Waiting
+    /// for the bus does not count.
     pub die_read: Ns,
-    /// Summed over dies, for all commands started: receiving, programming and erasing.
+    /// Die time of programs and erases (receiving, programming, erasing), summed over dies, for all
+    /// commands started.
     pub die_write: Ns,
-    /// Commands that wait now.
+    /// Commands waiting now.
     pub waiting: u64,
-    /// Events simulated.
+    /// Number of simulated events.
     pub events: u64,
 }

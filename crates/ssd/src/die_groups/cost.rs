@@ -1,25 +1,25 @@
-//! What operations cost: bus time and die time, from the timing table and the shape of a
+//! Costs of operations in bus time and die time, from the timing table and the shape of a
 //! super-page.
 
 use gordon_nand::{Layout, Times, Timing};
 use gordon_units::{Bytes, Ns};
 
-/// What it costs to move part of a super-page.
+/// Cost of the transfer of part of a super-page.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TransferCost {
-    /// Time on the bus that carries the most.
+    /// Time on the busiest bus of the group.
     pub bus: Ns,
-    /// Dies that hold any of it.
+    /// Number of dies that hold any of the data.
     pub dies: u64,
-    /// Time on the buses, summed over dies.
+    /// Transfer time, summed over dies.
     pub dies_on_bus: Ns,
 }
 
-/// [`Times`], found without a division.
+/// Cell times by page type, like [`Times`] but looked up without a division.
 #[derive(Clone, Debug)]
 pub(super) struct CellTimes {
     types: Vec<Ns>,
-    /// 2^64 / types, rounded up; 0 for one type.
+    /// 2^64 / number of types, rounded up; 0 for one type.
     factor: u64,
 }
 
@@ -31,12 +31,13 @@ impl CellTimes {
         Self { types: types.to_vec(), factor }
     }
 
-    /// The time for page `page` of a block. The low word of `factor * page` is the fraction of
-    /// `page / types`; `types` times that is the rest (Lemire, Kaser and Kurz, 2019).
+    /// The time of page `page` of a block. The low word of `factor * page` is the fractional part
+    /// of `page / types`; multiplied by `types`, it is the remainder (Lemire, Kaser and Kurz,
+    /// 2019).
     #[inline]
     pub fn of(&self, page: u32) -> Ns {
         let part = u128::from(self.factor.wrapping_mul(u64::from(page)));
-        // Fewer types than pages have numbers.
+        // The result is less than the number of types.
         #[allow(clippy::cast_possible_truncation)]
         let kind = ((part * self.types.len() as u128) >> 64) as usize;
         self.types[kind]
@@ -49,10 +50,10 @@ pub(super) struct Costs {
     pub read: CellTimes,
     pub program: CellTimes,
     pub erase: Ns,
-    /// By slots moved, and for all of them.
+    /// Cost of a transfer by number of slots, and of all slots.
     pub transfers: Vec<TransferCost>,
     pub full_transfer: TransferCost,
-    /// Command cycles of one erase; they take a die no time.
+    /// Command cycles of one erase; they take bus time but no die time.
     pub commands: TransferCost,
 }
 
@@ -77,22 +78,22 @@ impl Costs {
 }
 
 impl TransferCost {
-    /// Die time where the dies work for `cells` each, and then send or receive.
+    /// Die time if each die works for `cells` and then sends or receives its data.
     #[inline]
     pub fn die_time(&self, cells: Ns) -> u64 {
-        // 2^64 ns are never reached.
+        // The time stays far below 2^64 ns.
         cells.0.wrapping_mul(self.dies).wrapping_add(self.dies_on_bus.0)
     }
 
-    /// Slots lie one after the other in the super-page, and its physical pages go over the buses
-    /// first, then over the planes of a die, then over the dies of a bus. Each page that is touched
-    /// costs its command cycles; of the last one only what is asked for crosses, with its part of
-    /// the out-of-band bytes.
+    /// Slots are contiguous in the super-page. Its physical pages are distributed over the buses
+    /// first, then over the planes of a die, then over the dies of a bus. Each page touched costs
+    /// its command cycles. Of the last page only the requested part is transferred, with the
+    /// corresponding share of the out-of-band bytes.
     fn of(share: u32, slots: u32, layout: &Layout, timing: &Timing) -> Self {
         let (geometry, shape) = (layout.geometry(), layout.shape());
         let page = u64::from(geometry.page_bytes);
         let with_oob = page + u64::from(geometry.oob_bytes);
-        // Bytes of data, rounded up where slots do not divide the super-page.
+        // Bytes of data, rounded up if the slots do not divide the super-page.
         let bytes = (layout.page_bytes().0 * u64::from(share)).div_ceil(u64::from(slots));
         let (pages, rest) = (bytes / page, bytes % page);
         let whole = timing.transfer(Bytes(with_oob));
@@ -101,7 +102,8 @@ impl TransferCost {
             _ => timing.transfer(Bytes((rest * with_oob).div_ceil(page))),
         };
         let buses = u64::from(shape.buses);
-        // Whole pages take turns over the buses, and the part goes to the bus after the last one.
+        // Whole pages are distributed round-robin over the buses; the partial page goes to the next
+        // bus.
         let bus = match pages % buses {
             0 => whole * (pages / buses) + part,
             _ => whole * (pages / buses + 1),

@@ -1,35 +1,36 @@
-//! One die group: what it serves, what waits for it, and what its next event means.
+//! One die group: the batch that it serves, the commands that wait, and the handling of its events.
 
 use super::command::{CommandDone, CommandKind, FlashCommand, NO_COMMAND};
 use super::queue::{CommandQueue, NONE, Node};
 use super::{MAX_READ_BYPASSES, SharedState, add, count};
 use gordon_units::Ns;
 
-/// What a die group's event to come ends.
+/// Stage of the front batch. The die group's next event ends this stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GroupStage {
-    /// There is none.
+    /// There is no batch and no event.
     Idle,
-    /// Reads, with a cache register: cells to registers.
+    /// Cache reads: the dies sense.
     Sensing,
-    /// Reads: a command's data on the bus; without a cache register, their sensing too.
+    /// Reads: the data of one command are on the bus. Without cache reads, the stage includes
+    /// sensing.
     Sending,
-    /// Programs, with a cache register: the data on the bus.
+    /// Cache programs: the data are on the bus.
     Loading,
-    /// Programs and erases.
+    /// Programs and erases: the dies work. Without cache programs, the stage includes the bus.
     Working,
 }
 
-/// Commands carried out together; mostly one.
+/// Commands that are carried out together, usually one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
-    /// The first of those not done, and the list of the others.
+    /// The first command that is not done, and the head of the list of the others.
     pub command: FlashCommand,
     pub rest: u32,
     started: Ns,
-    /// While the first waited, background work was served.
+    /// Whether background work was served while the first command waited.
     behind_background: bool,
-    /// One of them is background work or an erase.
+    /// Whether any command is background work or an erase.
     background: bool,
 }
 
@@ -43,29 +44,30 @@ impl Batch {
     };
 }
 
-/// What every command touches comes first: two lines of the processor's cache.
+/// The fields that every command uses come first: two cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct DieGroup {
     number: u32,
     bus: u32,
     stage: GroupStage,
-    /// Is there a batch behind the front?
+    /// Whether `back` holds a batch.
     has_back: bool,
-    /// What is served.
+    /// The batch being served.
     front: Batch,
-    /// What waits: all in the first, or where reads go first, these there and others in the second.
+    /// Waiting commands. With `read_first`, queue 0 holds reads and queue 1 the other commands;
+    /// otherwise queue 0 holds all.
     queues: [CommandQueue; 2],
-    /// Batches of background work started, and those served to the end.
+    /// Batches with background work started, and completed.
     background: u32,
     background_done: u32,
-    /// Up to when `busy` counts.
+    /// Time up to which `busy` has been counted.
     since: Ns,
     busy: Ns,
-    /// Reads that overtook, since something else was served or nothing else waited.
+    /// Number of reads started in a row while other commands waited.
     reads_bypassed: u32,
     tickets: u32,
-    /// With a cache register: what is served behind the front, and when it is sensed or loaded.
+    /// With a cache register: the batch behind the front, and the time when it is sensed or loaded.
     back: Batch,
     back_at: Ns,
 }
@@ -94,7 +96,7 @@ impl DieGroup {
         self.busy
     }
 
-    /// Takes a command; the time of the die group's next event where there was none.
+    /// Accepts a command. Returns the time of the die group's next event if the group was idle.
     #[inline(always)]
     pub fn accept(&mut self, s: &mut SharedState, now: Ns, command: FlashCommand) -> Option<Ns> {
         debug_assert!(
@@ -110,7 +112,7 @@ impl DieGroup {
         Some(self.begin(s, now, command, false))
     }
 
-    /// The die group is busy.
+    /// Queues a command; the die group is busy.
     #[inline(never)]
     fn queue(&mut self, s: &mut SharedState, now: Ns, command: FlashCommand) {
         let kind = command.kind.index();
@@ -128,11 +130,11 @@ impl DieGroup {
         if s.modes.cache_read || s.modes.cache_program {
             self.try_start_back_batch(s, now);
         }
-        // Still the last that waits?
+        // The command counts as queued unless the back batch has just taken it.
         count(&mut s.kinds[kind].queued, self.queues[queue].is_last(at));
     }
 
-    /// With a cache register, what has come may be for the next batch.
+    /// With a cache register, a new command may start as the back batch.
     #[cold]
     fn try_start_back_batch(&mut self, s: &mut SharedState, now: Ns) {
         let ahead = match self.stage {
@@ -147,7 +149,8 @@ impl DieGroup {
         }
     }
 
-    /// The die group's event happens, and ends no command: when the next one is.
+    /// Handles an event that completes no command. Returns the time of the next event, or `None` if
+    /// the event completes a command.
     #[inline(always)]
     pub fn advance(&mut self, s: &mut SharedState, now: Ns) -> Option<Ns> {
         match self.stage {
@@ -157,7 +160,8 @@ impl DieGroup {
         }
     }
 
-    /// The die group's event happens, and ends a command: which, and when the next one is.
+    /// Handles an event that completes a command. Returns it, and the time of the next event if
+    /// any.
     #[inline(always)]
     pub fn finish(&mut self, s: &mut SharedState, now: Ns) -> (CommandDone, Option<Ns>) {
         let Batch { command, rest, started, behind_background: behind, background } = self.front;
@@ -190,7 +194,7 @@ impl DieGroup {
         (done, Some(self.begin(s, now, command, behind)))
     }
 
-    /// The first of a batch is done, and the next is to come.
+    /// The first command of a batch is done; moves on to the next one.
     #[cold]
     fn shift(&mut self, s: &mut SharedState, now: Ns) -> Ns {
         let Node { command, next, background, .. } = s.pool.take(self.front.rest);
@@ -202,7 +206,7 @@ impl DieGroup {
         }
     }
 
-    /// The batch behind comes to the front; when its next event happens.
+    /// Moves the back batch to the front. Returns the time of its next event.
     #[cold]
     fn promote(&mut self, s: &mut SharedState, now: Ns) -> Ns {
         self.front = self.back;
@@ -222,7 +226,7 @@ impl DieGroup {
         }
     }
 
-    /// Serves a command from its start; when its first event happens.
+    /// Starts a single command. Returns the time of its first event.
     #[inline(always)]
     fn begin(&mut self, s: &mut SharedState, now: Ns, command: FlashCommand, behind: bool) -> Ns {
         let bus = &mut s.buses[self.bus as usize];
@@ -262,7 +266,7 @@ impl DieGroup {
         next
     }
 
-    /// Serves commands that were gathered from their start; when their first event happens.
+    /// Starts commands gathered into a batch. Returns the time of their first event.
     #[cold]
     fn begin_many(
         &mut self,
@@ -296,7 +300,8 @@ impl DieGroup {
         }
     }
 
-    /// The front is sensed, and its data are to cross the bus; when the first have.
+    /// The front batch is sensed and requests the bus. Returns the time when the first command's
+    /// data have crossed.
     #[cold]
     fn transfer_out(&mut self, s: &mut SharedState, now: Ns) -> Ns {
         let (first, all) = (s.transfer_cost(&self.front.command).bus, s.on_bus(&self.front));
@@ -306,17 +311,17 @@ impl DieGroup {
         end - all + first
     }
 
-    /// The front's data are in the dies, which program; when they have.
+    /// The dies hold the front batch's data and program them. Returns the time when they are done.
     #[cold]
     fn program_cells(&mut self, s: &mut SharedState, now: Ns) -> Ns {
         self.stage = GroupStage::Working;
-        // A batch of programs is of one page number.
+        // All programs of a batch have the same page number.
         let done = now + s.costs.program.of(self.front.command.page);
         self.start_back_batch(s, now);
         done
     }
 
-    /// With a cache register, starts the next batch behind the front, if it is of its kind.
+    /// With a cache register, starts the next batch behind the front if it is of the same kind.
     #[cold]
     fn start_back_batch(&mut self, s: &mut SharedState, now: Ns) {
         if self.has_back {
@@ -336,7 +341,7 @@ impl DieGroup {
         };
     }
 
-    /// The queue whose first is next, if anything waits.
+    /// The queue whose head is to be served next; `None` if nothing waits.
     #[inline]
     fn choose(&self, s: &SharedState) -> Option<usize> {
         let (first, second) = (self.queues[0].head, self.queues[1].head);
@@ -347,14 +352,15 @@ impl DieGroup {
             (NONE, _) => Some(1),
             (_, _) if self.reads_bypassed < MAX_READ_BYPASSES => Some(0),
             (read, other) => {
-                // Fewer than 2^31 wait, so the difference tells which came first.
+                // Fewer than 2^31 commands wait, so the wrapped difference shows which came first.
                 let age = s.pool.at(read).ticket.wrapping_sub(s.pool.at(other).ticket);
                 Some(usize::from(age < 1 << 31))
             }
         }
     }
 
-    /// Takes the first of a queue, which starts; was background work served while it waited?
+    /// Takes the head of a queue to start it. Returns whether background work was served while it
+    /// waited.
     #[inline(always)]
     fn pop(&mut self, s: &mut SharedState, now: Ns, queue: usize) -> (FlashCommand, bool) {
         let others = self.queues[1].head != NONE;
@@ -368,7 +374,7 @@ impl DieGroup {
         (command, behind)
     }
 
-    /// The list of the commands of a queue that can join `first`.
+    /// Removes the commands that can join `first` from a queue, and returns the list of them.
     #[inline(never)]
     fn gather(&mut self, s: &mut SharedState, now: Ns, first: FlashCommand, queue: usize) -> u32 {
         let (mut seen, mut list, mut before) = (s.set(first.block), CommandQueue::EMPTY, NONE);
@@ -376,13 +382,13 @@ impl DieGroup {
         let CommandQueue { head: mut at, sets, .. } = self.queues[queue];
         while sets & !seen != 0 {
             if at == NONE {
-                // There are no others.
+                // The whole queue has been searched, so `seen` holds exactly the sets in it.
                 self.queues[queue].sets = seen;
                 break;
             }
             let Node { command, next, background, .. } = *s.pool.at(at);
             let set = s.set(command.block);
-            // Only the first of each set of planes may come before others.
+            // Only the first waiting command of each set of planes may overtake others.
             if (seen & set == 0) & (s.batch_key(command) == alike) {
                 self.queues[queue].unlink(&mut s.pool, before);
                 self.queues[queue].uncount_key(s.key_bucket(command));
@@ -399,7 +405,7 @@ impl DieGroup {
         list.head
     }
 
-    /// A batch that starts now.
+    /// Creates a batch that starts now, and counts its die time.
     #[cold]
     fn batch(
         &mut self,
@@ -424,7 +430,7 @@ impl DieGroup {
         Batch { command, rest, started: now, behind_background: behind, background }
     }
 
-    /// A batch starts; background work is counted.
+    /// Counts the start of a batch if it is background work.
     #[inline]
     fn serve(&mut self, background: bool) {
         self.background = self.background.wrapping_add(u32::from(background));

@@ -1,44 +1,43 @@
-//! Bus and die time: when operations on die groups are done.
+//! Die groups and buses: computes when flash commands are done.
 //!
 //! A die group is a rectangle of dies that carry a super-page together. It serves its commands in
-//! the order they are issued: first come first served starves nobody, and it is what the paper's
-//! controller, with one ready line a die, can do without a scheduler of its own. Die groups work in
-//! parallel, but those that hang on the same buses take turns there, in the order of the times at
-//! which they ask:
+//! the order of issue: first come, first served never starves a command, and the paper's
+//! controller, with one ready line per die, can do it without a scheduler. Die groups work in
+//! parallel, but those on the same buses share them in the order of their requests:
 //!
-//! - program: the bus is asked for at the start, and carries the pages of the die group's dies one
-//!   after the other, without a gap (section 4.2.2: "stream out the data without interruption");
-//!   done t_PROG after the last.
-//! - read: the dies sense together, t_R; then the bus is asked for, and carries what is wanted of
-//!   the super-page; done with the last.
+//! - program: the bus is requested at the start, and transfers the pages of the die group's dies
+//!   sequentially without a gap (section 4.2.2: "stream out the data without interruption"); the
+//!   program is done t_PROG after the last page.
+//! - read: the dies sense together for t_R; then the bus is requested, and transfers the slots
+//!   requested; the read is done after the last slot.
 //! - erase: the command cycles on the bus, then t_BERS.
 //!
-//! At one instant reads ask first, each by the time of its start; other events of one instant
-//! happen in the order of die groups. All buses of a die group carry the same share at the same
-//! time, so one stands for them. The command cycles of a read are counted with its data.
+//! At one instant, bus requests of reads come first, in the order of their starts; other events are
+//! ordered by die group. All buses of a die group carry the same share at the same time, so one
+//! represents them. The command cycles of a read are counted with its data.
 //!
-//! [`Modes`](gordon_nand::Modes) change that:
+//! [`Modes`](gordon_nand::Modes) change this:
 //!
-//! - multi-plane, where a super-page has fewer planes than the die: when a command starts, those
-//!   waiting for the same die group join it that are of its kind, each the first that waits for its
-//!   set of planes, and (not for erases, nor for reads where these are independent) of its page
-//!   number. So nothing overtakes within a set of planes. The bus carries their data in one go, in
-//!   the order of the queue; sensing, programming or erasing takes place once. Reads are done one
-//!   by one as their data have crossed.
-//! - cache read: while data cross the bus the dies sense for the next command, if that is a read;
-//!   it asks for the bus when it is sensed and the data before it have crossed.
-//! - cache program: while the dies program, the bus is asked for the data of the next command, if
-//!   that is a program; programming continues when both are done.
-//! - read first: reads overtake waiting programs and erases, never each other; when that has
-//!   happened [`MAX_READ_BYPASSES`] times to those of a die group, its next command is again the
-//!   one that came first. The owner must not issue a read of what a waiting program is to bring.
+//! - multi-plane, if a super-page has fewer planes than the die: when a command starts, other
+//!   waiting commands of the die group join it. Each must be of the same kind, the first that waits
+//!   for its set of planes, and have the same page number (except for erases and independent
+//!   reads). So nothing overtakes within a set of planes. The bus transfers the data of all of them
+//!   in the order of the queue; sensing, programming or erasing takes place once. Reads complete
+//!   one by one, as soon as their data have crossed.
+//! - cache read: while data cross the bus, the dies sense for the next command if it is a read; it
+//!   requests the bus when it is sensed and the data before it have crossed.
+//! - cache program: while the dies program, the data of the next command cross the bus if it is a
+//!   program; its programming starts when both are done.
+//! - read first: reads overtake waiting programs and erases, but not other reads. After
+//!   [`MAX_READ_BYPASSES`] such reads in a row, the die group's next command is again the oldest.
+//!   The owner must not issue a read of a page that a waiting program will write.
 //!
 //! Not covered: the short busy times between multi-plane and cache commands (t_DBSY, t_CBSY, below
-//! 3 us), transfers cut short for others, suspending programs and erases, slots of one read that
-//! are no neighbours.
+//! 3 us), preemption of bus transfers, suspension of programs and erases, and reads of slots that
+//! are not contiguous.
 //!
-//! Cost: each die group has one event to come at most. A command takes one, with a cache register
-//! some take two; the rest is lists in a pool.
+//! Cost: each die group has at most one pending event. A command takes one event, or up to two with
+//! a cache register; the rest is lists in a pool.
 
 mod bus;
 mod command;
@@ -56,7 +55,7 @@ use gordon_sim::SlotScheduler;
 use gordon_units::{BlockId, Ns};
 use queue::{KeyBucket, NONE, Pool};
 
-/// How often in a row reads overtake what waits for their die group.
+/// Maximum number of reads in a row that overtake other commands of their die group.
 pub const MAX_READ_BYPASSES: u32 = 16;
 
 /// All die groups and their buses.
@@ -68,22 +67,22 @@ pub struct DieGroups {
     now: Ns,
 }
 
-/// What all die groups use.
+/// State shared by all die groups.
 #[derive(Clone, Debug)]
 struct SharedState {
     layout: Layout,
     pool: Pool,
-    /// By group of buses.
+    /// Indexed by group of buses.
     buses: Vec<BusGroup>,
-    /// Die groups whose next event is deferred.
+    /// Die groups whose next event was postponed.
     postponed: PostponedEvents,
     costs: Costs,
     modes: Modes,
-    /// By kind: the bits of a page number that have to be the same for commands to be carried out
-    /// together.
+    /// By kind: bits of the page number that must be equal in commands carried out together.
     page_match_mask: [u32; 3],
     kinds: [CommandStats; 3],
-    /// By kind: the sum of the times of start less those of issue, modulo 2^64; and how many wait.
+    /// By kind: the sum of start times minus the sum of issue times, modulo 2^64; and the number of
+    /// waiting commands.
     waited: [u64; 3],
     waiting: [u64; 3],
     die_read: Ns,
@@ -91,20 +90,21 @@ struct SharedState {
 }
 
 impl SharedState {
-    /// The set of planes of a block, as a bit. Of more than 32 some share a bit, and do not join.
+    /// The set of planes of a block, as a bit. If there are more than 32 sets, some share a bit and
+    /// do not join.
     #[inline]
     fn set(&self, block: BlockId) -> u32 {
         1 << (self.layout.plane_set_of(block) % 32)
     }
 
-    /// What commands have in common that are carried out together, on different sets of planes: the
-    /// kind, and the page where that has to be the same.
+    /// Commands with equal keys, on different sets of planes, can be carried out together. The key
+    /// is the kind and, if it matters, the page number.
     #[inline]
     fn batch_key(&self, command: FlashCommand) -> (CommandKind, u32) {
         (command.kind, command.page & self.page_match_mask[command.kind.index()])
     }
 
-    /// The class of commands that may have that in common with one.
+    /// The counter for commands with the same batch key; other keys may share it.
     #[inline]
     fn key_bucket(&self, command: FlashCommand) -> KeyBucket {
         let (kind, page) = self.batch_key(command);
@@ -133,7 +133,7 @@ impl SharedState {
         })
     }
 
-    /// How long the dies work at a command alone.
+    /// Time that the dies work for a single command.
     #[inline]
     fn cells(&self, command: &FlashCommand) -> Ns {
         match command.kind {
@@ -143,7 +143,7 @@ impl SharedState {
         }
     }
 
-    /// What a command moves; an erase takes all dies.
+    /// Cost of the transfer of a command; an erase involves all dies.
     #[inline]
     fn transfer_cost(&self, command: &FlashCommand) -> TransferCost {
         match command.kind {
@@ -153,7 +153,7 @@ impl SharedState {
         }
     }
 
-    /// How long the dies sense for a batch of reads.
+    /// Time that the dies sense for a batch of reads.
     #[inline]
     fn sensing(&self, batch: &Batch) -> Ns {
         let mut longest = self.costs.read.of(batch.command.page);
@@ -164,7 +164,7 @@ impl SharedState {
         longest
     }
 
-    /// How long a batch takes the bus.
+    /// Bus time of a batch.
     #[inline]
     fn on_bus(&self, batch: &Batch) -> Ns {
         let mut all = self.transfer_cost(&batch.command).bus;
@@ -174,14 +174,14 @@ impl SharedState {
         all
     }
 
-    /// The bus for all of a batch, asked for now; when it is free again.
+    /// Reserves the bus for a whole batch from now on. Returns when it is free again.
     #[inline]
     fn reserve(&mut self, now: Ns, batch: &Batch, bus: u32) -> Ns {
         let span = self.on_bus(batch);
         self.buses[bus as usize].reserve(now, span, &mut self.postponed)
     }
 
-    /// Counts die time.
+    /// Adds to the die time.
     #[inline]
     fn charge(&mut self, command: &FlashCommand, cells: Ns, on_bus: Ns) {
         if command.kind == CommandKind::Read {
@@ -192,28 +192,28 @@ impl SharedState {
     }
 }
 
-/// Counts. (2^64 are never reached.)
+/// Adds to a counter, which never reaches 2^64.
 #[inline]
 fn add(counter: &mut u64, more: u64) {
     *counter = counter.wrapping_add(more);
 }
 
-/// Counts up where `yes`.
+/// Adds 1 to a counter if `yes`.
 #[inline]
 fn count(counter: &mut u64, yes: bool) {
     add(counter, u64::from(yes));
 }
 
 impl DieGroups {
-    /// Idle die groups. A super-page has `slots` parts that can be read alone.
+    /// Creates idle die groups. A super-page has `slots` parts that can be read individually.
     ///
     /// # Panics
-    /// Where `slots` is 0.
+    /// Panics if `slots` is 0.
     pub fn new(layout: Layout, timing: &Timing, slots: u32) -> Self {
         assert!(slots > 0, "a super-page has at least one slot");
         let sets = layout.geometry().planes_per_die / layout.shape().planes;
         let modes = Modes { multi_plane: timing.modes.multi_plane && sets > 1, ..timing.modes };
-        // Fewer groups than die groups.
+        // There are at most as many groups of buses as die groups.
         #[allow(clippy::cast_possible_truncation)]
         let bus = |die_group| layout.bus_group(DieGroupId(die_group)) as u32;
         let die_groups =
@@ -239,10 +239,8 @@ impl DieGroups {
         }
     }
 
-    /// Starts a command, or queues it.
-    ///
-    /// Events before `now` have been simulated, none after it. A command asks for no more slots
-    /// than there are.
+    /// Starts a command, or queues it. All events before `now` must have been simulated, and none
+    /// after it. A command must not transfer more slots than a super-page has.
     #[inline(always)]
     pub fn issue(&mut self, now: Ns, command: FlashCommand) {
         debug_assert!(now >= self.now, "a command of {now}, when it is {} already", self.now);
@@ -258,7 +256,7 @@ impl DieGroups {
         self.postpone_moved();
     }
 
-    /// Puts off events, where what was begun came between.
+    /// Reschedules events that other reservations postponed.
     #[inline(always)]
     fn postpone_moved(&mut self) {
         while let Some((die_group, at)) = self.shared.postponed.pop() {
@@ -266,17 +264,17 @@ impl DieGroups {
         }
     }
 
-    /// When the next event happens.
+    /// Time of the next event.
     #[inline]
     pub fn next_at(&self) -> Option<Ns> {
         self.scheduler.next_at()
     }
 
-    /// Simulates the next event; says when that is, and what it ends. At most one command ends:
-    /// where several end together there is an event for each.
+    /// Simulates the next event. Returns its time, and the command that it completes, if any.
+    /// Commands that end at the same time have an event each.
     ///
     /// # Panics
-    /// Where there is none.
+    /// Panics if there is no event.
     #[inline(always)]
     pub fn step(&mut self) -> (Ns, Option<CommandDone>) {
         let (now, die_group) = self.scheduler.next().expect("there is an event");
@@ -293,36 +291,36 @@ impl DieGroups {
             None => self.scheduler.remove(die_group),
         }
         self.postpone_moved();
-        // The die group of the next event, while the owner deals with this one.
+        // Prefetches the die group of the next event while the owner handles this one.
         gordon_sys::memory::prefetch(
             self.groups.get(self.scheduler.next_slot()..).unwrap_or_default(),
         );
         (now, Some(done))
     }
 
-    /// The time of the last command issued or event simulated.
+    /// Time of the last command issued or event simulated.
     #[inline]
     pub fn now(&self) -> Ns {
         self.now
     }
 
-    /// Summed over dies, for all commands started: reading, and writing or erasing. Waiting for the
-    /// bus is not work.
+    /// Die time summed over dies, for all commands started: of reads, and of programs and erases.
+    /// Waiting for the bus does not count.
     pub fn die_time(&self) -> (Ns, Ns) {
         (self.shared.die_read, self.shared.die_write)
     }
 
-    /// How long each group of buses carried something, reservations to come included.
+    /// Busy time of each group of buses, including reservations in the future.
     pub fn bus_busy(&self) -> impl ExactSizeIterator<Item = Ns> {
         self.shared.buses.iter().map(|bus| bus.busy(self.now))
     }
 
-    /// What was counted.
+    /// A copy of all counters.
     pub fn stats(&self) -> DieGroupStats {
         let s = &self.shared;
         let mut kinds = s.kinds;
         for (kind, stats) in kinds.iter_mut().enumerate() {
-            // Those that wait have waited until now.
+            // Commands that still wait have waited until now.
             let until_now = s.waiting[kind].wrapping_mul(self.now.0);
             stats.waited = Ns(s.waited[kind].wrapping_add(until_now));
         }

@@ -1,25 +1,26 @@
-//! Commands that wait or are served: lists in one pool, so that issuing allocates nothing.
+//! Lists of waiting and active commands, in one pool so that issuing a command does not allocate.
 
 use super::command::{FlashCommand, NO_COMMAND};
 use core::hint::select_unpredictable;
 
-/// The end of a list.
+/// Marks the end of a list.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// A command and what is known of it.
+/// A command in a list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub command: FlashCommand,
-    /// The next in its list.
+    /// The next node in its list.
     pub next: u32,
-    /// The order of issue, to be compared within a die group.
+    /// Order of issue within a die group, modulo 2^32.
     pub ticket: u32,
-    /// While it waits: how many batches of background work its die group had served to the end when
-    /// it came. When it has started: 1 where one was served while it waited, 0 otherwise.
+    /// Before the start: number of background batches that the die group had completed when the
+    /// command was issued. After the start: 1 if a background batch was served while the command
+    /// waited, else 0.
     pub background: u32,
 }
 
-/// Places for nodes; those given back are used again first.
+/// Storage for nodes; free nodes are reused first.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     nodes: Vec<Node>,
@@ -43,8 +44,8 @@ impl Pool {
         at
     }
 
-    /// Another place. (The node is not handed in: it would have to be put together in memory
-    /// first.)
+    /// Adds a free node. The content is not a parameter, since it would have to be assembled in
+    /// memory before the call.
     #[cold]
     fn grow(&mut self) {
         let at = u32::try_from(self.nodes.len()).ok().filter(|&at| at != NONE);
@@ -52,7 +53,7 @@ impl Pool {
         self.nodes.push(Node { command: NO_COMMAND, next: NONE, ticket: 0, background: 0 });
     }
 
-    /// Takes a node out and gives its place back.
+    /// Takes a node out and frees its entry.
     #[inline]
     pub fn take(&mut self, at: u32) -> Node {
         let free = self.free;
@@ -74,26 +75,26 @@ impl Pool {
     }
 }
 
-/// A list, first in first out.
+/// A first-in, first-out list.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CommandQueue {
     pub head: u32,
-    /// The last; of no account where there is none.
+    /// The last node; meaningless if the list is empty.
     tail: u32,
-    /// Where commands are carried out together: the sets of planes of those in it, as bits, and
-    /// maybe of some that no longer are.
+    /// For multi-plane mode: the sets of planes of the commands in the queue, as bits. It may
+    /// include sets of commands that have left.
     pub sets: u32,
-    /// And how many of them are of each of eight classes, four bits each; 15 stands for more, until
-    /// all are gone.
+    /// Number of commands in each of eight key buckets, in 4-bit counters. A counter at 15 is
+    /// saturated, and stays so until the queue is empty.
     key_counts: u32,
 }
 
-/// Where the count of a class is.
+/// Bit position of a key bucket's counter.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KeyBucket(u32);
 
 impl KeyBucket {
-    /// Of commands that are alike in this, and of others.
+    /// The bucket of a batch key; different keys may share it.
     #[inline]
     pub fn of(number: u32) -> Self {
         Self(number % 8 * 4)
@@ -113,7 +114,7 @@ impl CommandQueue {
         self.tail = at;
     }
 
-    /// A command of a set of planes and a class was pushed.
+    /// Counts a pushed command with this set of planes and key bucket.
     #[inline]
     pub fn count_key(&mut self, set: u32, KeyBucket(shift): KeyBucket) {
         self.sets |= set;
@@ -121,31 +122,31 @@ impl CommandQueue {
         self.key_counts += u32::from(few) << shift;
     }
 
-    /// One was taken out.
+    /// Counts the removal of a command.
     #[inline]
     pub fn uncount_key(&mut self, KeyBucket(shift): KeyBucket) {
         let few = self.key_counts >> shift & 15 < 15;
         self.key_counts -= u32::from(few) << shift;
-        // Not a jump: nobody can tell whether more wait.
+        // Branchless, since the condition is unpredictable.
         let any = u32::from(self.head == NONE).wrapping_sub(1);
         self.sets &= any;
         self.key_counts &= any;
     }
 
-    /// Whether there may be a command of this class in it, of another set of planes.
+    /// Whether the queue may hold a command of this bucket on a set of planes other than `but`.
     #[inline]
     pub fn may_contain(&self, but: u32, KeyBucket(shift): KeyBucket) -> bool {
-        // One jump, not two.
+        // One branch instead of two.
         u64::from(self.key_counts >> shift & 15) * u64::from(self.sets & !but) != 0
     }
 
-    /// Whether this node was pushed last, and still waits.
+    /// Whether this node was pushed last and still waits.
     #[inline]
     pub fn is_last(&self, at: u32) -> bool {
         (self.head != NONE) & (self.tail == at)
     }
 
-    /// Takes out the node after `before`, or the first where that is [`NONE`].
+    /// Removes the node after `before`, or the head if `before` is [`NONE`].
     #[inline]
     pub fn unlink(&mut self, pool: &mut Pool, before: u32) -> u32 {
         if before == NONE {
@@ -167,7 +168,8 @@ impl CommandQueue {
 mod tests {
     use super::*;
 
-    /// What waits is never denied, be it more than can be counted; what is gone is, at last.
+    /// A waiting command is always found, even if the counter is saturated; and an empty queue is
+    /// exact again.
     #[test]
     fn a_queue_knows_what_it_may_have() {
         let (mut pool, mut queue) = (Pool::new(), CommandQueue::EMPTY);

@@ -1,10 +1,10 @@
-//! The second of two commands is done at t and not at t - 1; each t by hand.
+//! Pairs of commands: the second is done at time t and not at t - 1, with each t computed by hand.
 //!
-//! A super-page is two of the four planes of a die, so die groups 0 and 1 are on bus 0, die groups
-//! 2 and 3 on bus 1, and each die group has two sets of planes: blocks 0 to 15 are in the first, 16
-//! to 31 in the second, block b on die group b mod 4. A page crosses in 110 ns, a super-page in
-//! 220; commands of an erase take 20. Alone: a read 1,000 + 220, a program 220 + 5,000, an erase 20
-//! + 30,000.
+//! A super-page covers two of the four planes of a die, so die groups 0 and 1 are on bus 0, die
+//! groups 2 and 3 on bus 1, and each die group has two sets of planes: blocks 0 to 15 are in the
+//! first, 16 to 31 in the second, and block b is on die group b mod 4. A page crosses in 110 ns, a
+//! super-page in 220; the command cycles of an erase take 20. A single read takes 1,000 + 220, a
+//! program 220 + 5,000, an erase 20 + 30,000.
 
 use super::{command, finish, layout, timing};
 use gordon_nand::{Modes, SuperPageShape};
@@ -33,7 +33,7 @@ fn die_groups(modes: Modes) -> DieGroups {
     DieGroups::new(layout(SHAPE), &timing(modes), 1)
 }
 
-/// All commands come at 0; the last of them is done at `t`, and not before.
+/// All commands are issued at 0; the last of them is done at `t`, and not before.
 fn gate(die_groups: &mut DieGroups, commands: &[FlashCommand], t: u64) {
     for &command in commands {
         die_groups.issue(Ns(0), command);
@@ -50,7 +50,7 @@ fn gate(die_groups: &mut DieGroups, commands: &[FlashCommand], t: u64) {
     assert!(done_by(t), "{commands:?} not at {t}");
 }
 
-/// Rows: what comes first (read, program, erase); columns: what comes second.
+/// Rows: the first command (read, program, erase); columns: the second command.
 fn pairs(modes: Modes, second_block: u32, table: [[u64; 3]; 3]) {
     for (first, row) in CommandKind::ALL.into_iter().zip(table) {
         for (second, t) in CommandKind::ALL.into_iter().zip(row) {
@@ -72,17 +72,17 @@ const ON_ONE_LANE: [[u64; 3]; 3] = [
 #[test]
 fn on_one_lane_one_after_the_other() {
     pairs(NONE, 4, ON_ONE_LANE);
-    // The first starts at once and alone, so multi-plane changes nothing for two commands.
+    // The first command starts at once and alone, so multi-plane changes nothing for two commands.
     pairs(MULTI, 16, ON_ONE_LANE);
 }
 
 const ON_ONE_BUS: [[u64; 3]; 3] = [
-    // Both sensed at 1,000, the bus is free at 1,220; programs and erases ask at 0, before the
-    // read.
+    // Both reads are sensed at 1,000, and the bus is free at 1,220; programs and erases request it
+    // at 0, before the read.
     [1_440, 5_220, 30_020],
-    // The bus is taken until 220, long before a read asks.
+    // The bus is busy until 220, long before a read requests it.
     [1_220, 5_440, 30_240],
-    // The bus is taken until 20.
+    // The bus is busy until 20.
     [1_220, 5_240, 30_040],
 ];
 
@@ -101,27 +101,28 @@ fn another_bus_is_another_world() {
 
 #[test]
 fn with_cache_reads_the_die_senses_while_data_cross() {
-    // The second senses from 1,000 to 2,000, and crosses.
+    // The second senses from 1,000 to 2,000; then it crosses.
     let modes = Modes { cache_read: true, ..NONE };
     let mut table = ON_ONE_LANE;
     table[0][0] = 2_220;
     pairs(modes, 4, table);
     let reads = [0, 4, 8].map(|block| command(Read, block, 0, block));
     gate(&mut die_groups(modes), &reads, 3_220);
-    // A slow bus, 2 x (100 + 1,000): crossed at 3,200; the second, sensed at 2,000, asks then, and
-    // has crossed at 5,400; the third, sensed from 3,200 to 4,200, at 7,600.
+    // A slow bus, 2 x (100 + 1,000): the first has crossed at 3,200; the second, sensed at 2,000,
+    // requests the bus then and has crossed at 5,400; the third, sensed from 3,200 to 4,200, at
+    // 7,600.
     let mut slow = timing(modes);
     slow.command = Ns(1_000);
     gate(&mut DieGroups::new(layout(SHAPE), &slow, 1), &reads, 7_600);
-    // Another die group's read, sensed at 1,000 too, asked before the second: it crosses at 5,400,
-    // the second at 7,600, the third at 9,800.
+    // Another die group's read, also sensed at 1,000, requested the bus before the second: it has
+    // crossed at 5,400, the second at 7,600, the third at 9,800.
     let with_other = [reads[0], command(Read, 1, 0, 99), reads[1], reads[2]];
     gate(&mut DieGroups::new(layout(SHAPE), &slow, 1), &with_other, 9_800);
 }
 
 #[test]
 fn with_cache_programs_data_cross_while_the_die_programs() {
-    // The second crosses from 220 to 440, and programs from 5,220.
+    // The second crosses from 220 to 440 and programs from 5,220 on.
     let modes = Modes { cache_program: true, ..NONE };
     let mut table = ON_ONE_LANE;
     table[1][1] = 10_220;
@@ -129,8 +130,8 @@ fn with_cache_programs_data_cross_while_the_die_programs() {
     let programs = [0, 4, 8].map(|block| command(Program, block, 0, block));
     gate(&mut die_groups(modes), &programs, 15_220);
     // A slow bus, 2 x (100 + 2,900): the first programs from 6,000 to 11,000; the second has
-    // crossed at 12,000, programs until 17,000; the third crosses from 12,000 to 18,000, programs
-    // to 23,000.
+    // crossed at 12,000 and programs until 17,000; the third crosses from 12,000 to 18,000 and
+    // programs until 23,000.
     let mut slow = timing(modes);
     slow.command = Ns(2_900);
     gate(&mut DieGroups::new(layout(SHAPE), &slow, 1), &programs[..2], 17_000);
@@ -139,7 +140,7 @@ fn with_cache_programs_data_cross_while_the_die_programs() {
 
 #[test]
 fn on_other_planes_of_the_same_dies_work_goes_together() {
-    // An erase until 30,020 makes the others wait.
+    // An erase until 30,020 makes the other commands wait.
     let after = |modes, commands: [(CommandKind, u32, u32); 2], times: [u64; 2]| {
         let commands = commands.map(|(kind, block, page)| command(kind, block, page, 2 + block));
         let erase = command(Erase, 0, 0, 1);
@@ -153,13 +154,14 @@ fn on_other_planes_of_the_same_dies_work_goes_together() {
             finish(&mut die_groups).iter().map(|d| (d.0.0, d.1.command.tag)).collect();
         assert_eq!(done[1..], [(times[0], commands[0].tag), (times[1], commands[1].tag)]);
     };
-    // Sensed together at 31,020; one after the other over the bus.
+    // Sensed together at 31,020; transferred sequentially.
     after(MULTI, [(Read, 4, 0), (Read, 16, 0)], [31_240, 31_460]);
-    // Over the bus in one go, 440; programmed together.
+    // Transferred without a gap, 440; programmed together.
     after(MULTI, [(Program, 4, 0), (Program, 16, 0)], [35_460, 35_460]);
-    // Erased together, after 40 of commands.
+    // Erased together, after 40 of command cycles.
     after(MULTI, [(Erase, 4, 0), (Erase, 16, 3)], [60_060, 60_060]);
-    // Off; of one set of planes; of another page; of another kind: one after the other.
+    // With the mode off, on the same set of planes, on another page, or of another kind:
+    // sequential.
     after(NONE, [(Read, 4, 0), (Read, 16, 0)], [31_240, 32_460]);
     after(NONE, [(Program, 4, 0), (Program, 16, 0)], [35_240, 40_460]);
     after(NONE, [(Erase, 4, 0), (Erase, 16, 0)], [60_040, 90_060]);
@@ -167,7 +169,7 @@ fn on_other_planes_of_the_same_dies_work_goes_together() {
     after(MULTI, [(Read, 4, 0), (Read, 16, 2)], [31_240, 32_460]);
     after(MULTI, [(Read, 4, 0), (Program, 16, 0)], [31_240, 36_460]);
     after(MULTI, [(Program, 4, 0), (Program, 16, 2)], [35_240, 40_460]);
-    // Reads that are independent: the longer of 1,000 and 1,500, then the bus.
+    // Independent reads: the longer of 1,000 and 1,500, then the bus.
     let independent = Modes { independent_reads: true, ..MULTI };
     after(independent, [(Read, 4, 0), (Read, 16, 1)], [31_740, 31_960]);
     after(independent, [(Program, 4, 0), (Program, 16, 2)], [35_240, 40_460]);
@@ -181,11 +183,11 @@ fn nothing_overtakes_within_a_set_of_planes() {
         finish(&mut die_groups).iter().map(|d| (d.0.0, d.1.command.tag)).collect::<Vec<_>>()
     };
     let erase = command(Erase, 0, 0, 0);
-    // The program is on the first set: the read of the second passes it.
+    // The program is on the first set of planes, so the read of the second set passes it.
     let passes =
         [erase, command(Read, 4, 0, 1), command(Program, 8, 0, 2), command(Read, 16, 0, 3)];
     assert_eq!(done(&passes), [(30_020, 0), (31_240, 1), (31_460, 3), (36_680, 2)]);
-    // Here it is on the second set too.
+    // The program is on the second set, too, so the read waits.
     let waits =
         [erase, command(Read, 4, 0, 1), command(Program, 20, 0, 2), command(Read, 16, 0, 3)];
     assert_eq!(done(&waits), [(30_020, 0), (31_240, 1), (36_460, 2), (37_680, 3)]);
@@ -198,7 +200,7 @@ fn reads_go_first_but_not_for_ever() {
     gate(&mut die_groups(modes), &[erase, program, command(Read, 8, 0, 3)], 31_240);
     gate(&mut die_groups(NONE), &[erase, program, command(Read, 8, 0, 3)], 36_460);
     gate(&mut die_groups(modes), &[erase, command(Read, 8, 0, 3), program], 36_460);
-    // The program waits for 16 reads, not for the last.
+    // The program waits for 16 reads, but not for the last one.
     let reads = (0..=MAX_READ_BYPASSES).map(|n| command(Read, 8, 0, 10 + n));
     let commands: Vec<_> = [erase, program].into_iter().chain(reads).collect();
     gate(&mut die_groups(modes), &commands, 30_020 + 16 * 1_220 + 5_220 + 1_220);
@@ -212,7 +214,7 @@ fn reads_go_first_but_not_for_ever() {
 fn a_read_asks_for_the_bus_when_it_has_sensed() {
     let mut die_groups = die_groups(NONE);
     die_groups.issue(Ns(0), command(Read, 0, 0, 1));
-    // The bus is free while die group 0 senses, and carries this until 900 + 220.
+    // The bus is free while die group 0 senses; this program occupies it until 900 + 220.
     die_groups.issue(Ns(900), command(Program, 1, 0, 2));
     assert_eq!(die_groups.next_at(), Some(Ns(1_120 + 220)), "put off by the program");
     let times: Vec<_> = finish(&mut die_groups).iter().map(|d| (d.0.0, d.1.command.tag)).collect();
@@ -221,8 +223,8 @@ fn a_read_asks_for_the_bus_when_it_has_sensed() {
 
 #[test]
 fn the_bus_is_given_in_the_order_of_asking() {
-    // Die group 1 starts its read first, of a slow page; die group 0's, of a fast one, is sensed
-    // first.
+    // Die group 1 starts the read of a slow page first, but the read of a fast page on die group 0
+    // is sensed first.
     let mut die_groups = die_groups(NONE);
     die_groups.issue(Ns(0), command(Read, 1, 1, 1));
     die_groups.issue(Ns(450), command(Read, 0, 0, 2));
@@ -246,10 +248,11 @@ fn a_read_brings_what_is_asked_for() {
         let done = finish(&mut die_groups);
         (done[0].0.0 - 1_000, die_groups.die_time().0.0)
     };
-    // A die with 2 pages of 2 slots: 525 bytes take 50, and 10 for the command.
+    // A die with 2 pages of 2 slots: 525 bytes take 50, and the command 10.
     let one_die = [0, 60, 110, 170, 220].map(|bus| (bus, if bus > 0 { 1_000 + bus } else { 0 }));
     assert_eq!([0, 1, 2, 3, 4].map(|share| read(SHAPE, 4, share)), one_die);
-    // 2 buses with 1 die each, 2 pages in each, a page a slot: pages go over the buses first.
+    // 2 buses with 1 die each and 2 pages in each die, one page per slot: pages alternate over the
+    // buses first.
     let wide = SuperPageShape { buses: 2, ..SHAPE };
     let shares = [1, 2, 3, 4].map(|share| read(wide, 4, share));
     assert_eq!(shares, [(110, 1_110), (110, 2_220), (220, 2_330), (220, 2_440)]);
@@ -273,10 +276,10 @@ fn who_waited_behind_background_work_is_told() {
     assert_eq!(behind(&[host, read]), [false, false]);
     assert_eq!(behind(&[command(Erase, 0, 0, 0), read]), [false, true]);
     assert_eq!(behind(&[collector, read]), [false, true]);
-    // The collector's comes in between, or after.
+    // The collector's command is issued between the two, or after them.
     assert_eq!(behind(&[host, collector, read]), [false, false, true]);
     assert_eq!(behind(&[host, read, FlashCommand { tag: 9, ..collector }]), [false, false, false]);
-    // On another die group, the bus of which it waits for.
+    // Background work of another die group on the same bus does not count.
     let other = command(Program, 1, 0, 3);
     assert_eq!(behind(&[collector, other]), [false, false]);
 }
@@ -305,7 +308,7 @@ fn what_is_counted() {
     assert_eq!(stats.group_busy, [36_460, 0, 1_220, 0].map(Ns));
     assert_eq!(stats.bus_busy, [20 + 220 + 220, 220].map(Ns));
     assert_eq!((stats.die_read, stats.die_write), (Ns(2 * 1_220), Ns(30_000 + 5_220)));
-    // 1 event each.
+    // One event per command.
     assert_eq!(stats.events, 4);
 }
 

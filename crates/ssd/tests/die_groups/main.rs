@@ -1,4 +1,5 @@
-//! When operations on die groups are done: gate by gate, by hand, and at random against a model.
+//! Completion times of operations on die groups: computed by hand for pairs, and compared with a
+//! model for random sequences.
 
 mod gate;
 mod model;
@@ -8,7 +9,7 @@ use gordon_nand::{Geometry, Layout, Modes, SuperPageShape, Times, Timing};
 use gordon_ssd::{CommandDone, CommandKind, DieGroups, FlashCommand};
 use gordon_units::{BlockId, Hertz, Ns};
 
-/// 2 buses, 2 dies on each, 4 planes; blocks of 4 pages of 1,024 + 26 bytes.
+/// 2 buses with 2 dies each, 4 planes per die; blocks of 4 pages of 1,024 + 26 bytes.
 const GEOMETRY: Geometry = Geometry {
     buses: 2,
     packages_per_bus: 1,
@@ -20,7 +21,7 @@ const GEOMETRY: Geometry = Geometry {
     oob_bytes: 26,
 };
 
-/// A page takes 100 ns on an 8-bit bus at 10.5 GT/s, and 10 for its command.
+/// A page takes 100 ns on an 8-bit bus at 10.5 GT/s, and its command 10.
 fn timing(modes: Modes) -> Timing {
     Timing {
         read: Times::new([1_000, 1_500].map(Ns)).expect("there are two"),
@@ -41,7 +42,7 @@ fn command(kind: CommandKind, block: u32, page: u32, tag: u32) -> FlashCommand {
     FlashCommand { block: BlockId(block), page, transfer_slots: 1, tag, kind, background: false }
 }
 
-/// Everything that is done, in order.
+/// All completed commands, in order.
 fn finish(die_groups: &mut DieGroups) -> Vec<(Ns, CommandDone)> {
     let mut all = vec![];
     while die_groups.next_at().is_some() {

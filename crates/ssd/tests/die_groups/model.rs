@@ -1,4 +1,4 @@
-//! The slow way: the same rules on lists that are searched, one event after the other.
+//! A simple, slow model: the same rules on lists with linear search, one event at a time.
 
 use gordon_nand::{Layout, Timing};
 use gordon_ssd::{CommandDone, CommandKind, FlashCommand};
@@ -22,9 +22,9 @@ struct Waits {
 struct Batch {
     commands: Vec<Waits>,
     started: Ns,
-    /// When sensed or loaded.
+    /// Time when the batch is sensed or loaded.
     ready: Ns,
-    /// Any of them, done or not.
+    /// Whether any command of the batch, done or not, is background work or an erase.
     background: bool,
 }
 
@@ -45,9 +45,9 @@ pub struct Model {
     die_groups: Vec<Lane>,
     bus_free: Vec<Ns>,
     pub bus_busy: Vec<Ns>,
-    /// When, the order of planning, which die group, what ends. At one instant they happen by die
-    /// group; but without a cache register reads first ask for the bus, in the order of their
-    /// starts.
+    /// Time, order of planning, die group, and phase that ends. Events of one instant are ordered
+    /// by die group; but without a cache register, bus requests of reads come first, in the order
+    /// of their starts.
     events: Vec<(Ns, u64, usize, Phase)>,
     planned: u64,
     pub die_read: Ns,
@@ -79,7 +79,7 @@ impl Model {
         self.die_groups.iter().map(|die_group| die_group.busy).collect()
     }
 
-    /// The events, each with what decides when it happens.
+    /// The events, each with its sort key.
     fn in_order(&self) -> impl Iterator<Item = ((Ns, bool, u64), usize)> {
         let first = |phase| phase == Phase::Sense && !self.timing.modes.cache_read;
         self.events.iter().zip(0..).map(move |(&(at, planned, die_group, phase), number)| {
@@ -97,8 +97,8 @@ impl Model {
         self.planned += 1;
     }
 
-    /// Bus time, dies touched, and bus time summed over pages, of what a command moves. Page by
-    /// page.
+    /// Bus time, dies touched, and bus time summed over pages, of the data that a command
+    /// transfers, computed page by page.
     fn moves(&self, command: &FlashCommand) -> (Ns, u64, Ns) {
         let (shape, geometry) = (self.layout.shape(), self.layout.geometry());
         let all_dies = u64::from(self.layout.dies_per_group());
@@ -140,7 +140,7 @@ impl Model {
         batch.commands.iter().map(|w| self.cells(&w.command)).max().expect("not empty")
     }
 
-    /// Reads that are sensed by now ask for the bus before anything else does.
+    /// Reads that are sensed by now request the bus before anything else.
     fn sensed(&mut self, now: Ns, die_group: usize) {
         let layout = self.layout;
         let bus = |die_group: usize| layout.bus_group(gordon_nand::DieGroupId(die_group as u32));
@@ -182,7 +182,7 @@ impl Model {
         }
     }
 
-    /// Which of the queue is next.
+    /// Index of the queued command that is next.
     fn choose(&self, id: usize) -> Option<usize> {
         let die_group = &self.die_groups[id];
         let read = die_group.queue.iter().position(|w| w.command.kind == CommandKind::Read);
@@ -210,7 +210,7 @@ impl Model {
             while at < self.die_groups[id].queue.len() {
                 let other = self.die_groups[id].queue[at].command;
                 let reads = (command.kind == CommandKind::Read, other.kind == CommandKind::Read);
-                // Reads that go first are a queue of their own.
+                // With `read_first`, reads have a queue of their own.
                 let same_queue = !modes.read_first || reads.0 == reads.1;
                 if !same_queue || !seen.insert(self.set(&other)) {
                     at += 1;
@@ -263,7 +263,7 @@ impl Model {
         self.die_groups[id].front = Some(batch);
     }
 
-    /// The cache register takes the next batch, if it may.
+    /// Starts the next batch in the cache register, if possible.
     fn ahead(&mut self, now: Ns, id: usize, phase: Phase) {
         let kind = self.die_groups[id].front.as_ref().expect("it is busy").commands[0].command.kind;
         let may = match phase {
@@ -289,7 +289,7 @@ impl Model {
         let spans: Vec<_> = front.commands.iter().map(|w| self.moves(&w.command).0).collect();
         let first = end - spans.iter().copied().sum() + spans[0];
         self.die_groups[id].front = Some(front);
-        // What may start behind it does so before the end is planned.
+        // The batch behind it starts before the end of the transfer is planned.
         self.ahead(now, id, Phase::Send);
         self.plan(first, id, Phase::Send);
     }

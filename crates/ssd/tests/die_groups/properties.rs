@@ -1,4 +1,4 @@
-//! Random commands, against the model.
+//! Random commands, compared with the model.
 
 use super::model::Model;
 use super::{GEOMETRY, layout, timing};
@@ -24,8 +24,8 @@ fn modes(bits: u8) -> Modes {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..Default::default() })]
 
-    /// All is done when the model says, in the model's order; and counted the same. Times are short
-    /// and round, so that much happens at one instant.
+    /// Commands complete at the times and in the order of the model, with the same counters. Times
+    /// are short and round, so that many events share an instant.
     #[test]
     fn die_groups_do_what_the_model_does(
         (shape, bits, slots, rate) in (0..SHAPES.len(), 0u8..32, 1u32..7, 1usize..4),
@@ -39,15 +39,15 @@ proptest! {
         timing.read = Times::new([10, 20, 30].map(Ns)).unwrap();
         timing.program = Times::new([30, 70].map(Ns)).unwrap();
         timing.erase = Ns(90);
-        // 1,050 bytes in 10, 20 or 30 ns, and 5 for the command.
+        // 1,050 bytes take 10, 20 or 30 ns, and the command 5.
         timing.bus_rate = Hertz(1.05e11 / rate as f64);
         timing.command = Ns(5);
-        // Slots that divide the super-page.
+        // The number of slots divides the super-page.
         let slots = 1 << slots;
         let mut die_groups = DieGroups::new(layout, &timing, slots);
         let mut model = Model::new(layout, timing, slots);
         let (mut now, mut counts) = (Ns(0), [[0u64; 3]; 2]);
-        // All that is done up to a time.
+        // Compares all commands completed up to a time.
         let mut same = |die_groups: &mut DieGroups, model: &mut Model, to: Ns| -> Result<(), TestCaseError> {
             let (mut here, mut there) = (vec![], vec![]);
             while die_groups.next_at().is_some_and(|next| next <= to) {
@@ -67,7 +67,7 @@ proptest! {
         };
         for (tag, &(kind, block, page, share, background, wait)) in (0..).zip(&drafts) {
             now += Ns(wait);
-            // Mostly what happens at this instant too; else what is issued comes before it.
+            // In most cases the events of this instant come before the new command, else after it.
             same(&mut die_groups, &mut model, if wait % 8 == 7 { Ns(now.0 - 1) } else { now })?;
             let kind = match kind {
                 0..9 => CommandKind::Read,
@@ -94,8 +94,8 @@ proptest! {
         prop_assert_eq!(stats.waiting, 0);
     }
 
-    /// Within a die group, and without modes, commands are done in the order of issue; a bus is
-    /// never used by two, so what crosses it takes at least the sum.
+    /// Without modes, commands of a die group complete in the order of issue. A bus never serves
+    /// two transfers at once, so its busy time does not exceed the elapsed time.
     #[test]
     fn first_come_first_served(drafts in proptest::collection::vec((0u8..20, 0u32..64, 0u64..3_000), 1..200)) {
         let shape = SuperPageShape { buses: 1, dies_per_bus: 1, planes: 2 };
