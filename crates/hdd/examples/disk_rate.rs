@@ -1,4 +1,4 @@
-//! How many requests of a simulated disk one CPU second carries, with counts of what was simulated.
+//! Simulation speed of a disk in requests per CPU second, with counts of the simulated operations.
 //!
 //!     cargo run --release -p gordon-hdd --example disk_rate [REQUESTS]
 
@@ -15,7 +15,8 @@ fn cpu() -> Ns {
     Ns(text.split(' ').next().and_then(|ns| ns.parse().ok()).expect("nanoseconds on CPU first"))
 }
 
-/// Keeps `depth` requests of `next` in the disk until `count` are done; returns steps and requests.
+/// Keeps `depth` requests of `next` in the disk until `count` are done. Returns the number of steps
+/// and the simulated time.
 fn closed_loop(
     disk: &mut Disk,
     depth: u64,

@@ -1,4 +1,4 @@
-//! A hard disk of either kind, or several as one.
+//! A hard disk of either kind, or several disks as one.
 
 use crate::classic::{ClassicConfig, ClassicDisk};
 use crate::disk::{
@@ -12,18 +12,18 @@ use gordon_sim::stripe::{CHUNK, Stripe, StripeError};
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 
-/// A disk of either kind, as a config describes it.
+/// Configuration of a disk of either kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DriveConfig {
-    /// One with a queue of its own.
+    /// A disk with a command queue.
     Config(Box<DiskConfig>),
-    /// One that carries out one command at a time.
+    /// A disk that carries out one command at a time.
     Classic(Box<ClassicConfig>),
 }
 
 impl DriveConfig {
-    /// What it is, in a line.
+    /// One-line description.
     pub fn summary(&self) -> &str {
         match self {
             Self::Config(config) => &config.summary,
@@ -31,7 +31,7 @@ impl DriveConfig {
         }
     }
 
-    /// What it draws, if that is known.
+    /// Power parameters; `None` if unknown.
     pub fn power(&self) -> Option<&PowerConfig> {
         match self {
             Self::Config(config) => Some(&config.power),
@@ -40,21 +40,20 @@ impl DriveConfig {
     }
 }
 
-/// Several disks as one (RAID-0; with copies, RAID-1 and RAID-10), and what lies before them.
+/// A stripe of disks (RAID-0; with copies, RAID-1 and RAID-10), with a shared bus and a host queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct StripeConfig {
-    /// How many in all.
+    /// Total number of disks, including copies.
     pub disks: u32,
-    /// What lies on one before the next has its turn.
+    /// Stripe unit in bytes.
     pub unit: Bytes,
-    /// On so many of them lies the same.
+    /// Number of copies of all data.
     pub copies: u32,
-    /// Bytes a second that cross the bus, or the host adapter, that all of them share; without it,
-    /// they share none.
+    /// Bandwidth of the bus or host adapter that the disks share, in bytes per second; `None` if
+    /// they do not share one.
     pub bus_rate_per_s: Option<Bytes>,
-    /// Requests that wait for a disk are joined with their neighbours up to this size; without it,
-    /// none are.
+    /// Maximum size of a request that results from merging waiting requests; `None` to merge none.
     pub coalesce: Option<Bytes>,
 }
 
@@ -67,21 +66,21 @@ impl Default for StripeConfig {
 /// A disk of either kind, or several.
 #[derive(Clone, Debug)]
 pub enum Drive {
-    /// With a queue of its own.
+    /// A disk with a command queue.
     Queued(Box<PowerManagedDisk<Disk>>),
-    /// One command at a time.
+    /// A disk that carries out one command at a time.
     Classic(Box<PowerManagedDisk<ClassicDisk>>),
-    /// One with requests joined before it.
+    /// A disk behind a host queue that merges requests.
     Coalesced(Box<Coalescer<Drive>>),
-    /// Several as one.
+    /// Several disks as one.
     Striped(Box<Stripe<Drive>>),
 }
 
 impl Drive {
-    /// Builds one; `scheduler` in place of its own policy.
+    /// Builds a single disk; `scheduler` overrides the configured policy.
     ///
     /// # Errors
-    /// Where the config contradicts itself.
+    /// Returns an error if the config is inconsistent.
     pub fn new(
         config: &DriveConfig,
         scheduler: Option<SchedulingPolicy>,
@@ -106,10 +105,10 @@ impl Drive {
         }
     }
 
-    /// So many of it as one.
+    /// Builds a stripe of copies of this disk.
     ///
     /// # Errors
-    /// Where they cannot be striped.
+    /// Returns an error if the disks cannot be striped.
     pub fn striped(self, stripe: StripeConfig) -> Result<Self, StripeError> {
         let StripeConfig { disks, unit, copies, bus_rate_per_s, coalesce } = stripe;
         let link = self.link_rate();
@@ -127,7 +126,7 @@ impl Drive {
         Ok(Self::Striped(Box::new(members)))
     }
 
-    /// Bytes a second of a single one's link.
+    /// Bandwidth of a single disk's link, in bytes per second.
     fn link_rate(&self) -> Bytes {
         match self {
             Self::Queued(disk) => disk.disk().link_rate(),
@@ -137,7 +136,7 @@ impl Drive {
         }
     }
 
-    /// The disks that it is made of.
+    /// The disks in the drive.
     pub fn disks(&self) -> &[Self] {
         match self {
             Self::Striped(stripe) => stripe.members(),
@@ -145,7 +144,7 @@ impl Drive {
         }
     }
 
-    /// What a single one did.
+    /// Counters of a single disk; zero for a stripe.
     pub fn stats(&self) -> DiskStats {
         match self {
             Self::Queued(disk) => disk.disk().stats(),
@@ -155,7 +154,7 @@ impl Drive {
         }
     }
 
-    /// Requests that were joined to others before a single one.
+    /// Number of requests that were merged into others before a single disk.
     pub fn joined(&self) -> u64 {
         match self {
             Self::Coalesced(drive) => drive.joined(),
@@ -163,8 +162,8 @@ impl Drive {
         }
     }
 
-    /// What a single one saved until `now`, and the joules of a run that took `run`; not of
-    /// several.
+    /// Low-power statistics of a single disk up to `now`, and the energy of a run of length `run`;
+    /// `None` for a stripe.
     pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<EnergyUse> {
         match self {
             Self::Queued(disk) => Some(disk.drawn(power, now, run)),

@@ -1,9 +1,10 @@
 //! Simulated hard disks.
 //!
-//! - [`Disk`]: a drive with a queue of its own, as SATA drives are.
-//! - [`classic::ClassicDisk`]: a drive that carries out one command at a time, as DiskSim's are.
-//! - [`diskspecs`]: reads the descriptions of drives that DiskSim 4.0 reads.
-//! - [`drive::Drive`]: either of them, or several as one.
+//! - [`Disk`]: a drive with a command queue, such as a SATA drive.
+//! - [`classic::ClassicDisk`]: a drive that carries out one command at a time, like those of
+//!   DiskSim.
+//! - [`diskspecs`]: a reader of DiskSim 4.0's descriptions of drives.
+//! - [`drive::Drive`]: a drive of either kind, or several as one.
 
 pub mod classic;
 mod disk;

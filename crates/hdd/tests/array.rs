@@ -1,4 +1,5 @@
-//! Copies (RAID-1, RAID-10) and a shared bus: who gets what, and when it is over.
+//! Mirrored copies (RAID-1, RAID-10) and a shared bus: distribution of requests, and completion
+//! times.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -10,7 +11,8 @@ use gordon_sim::stripe::{CHUNK, Stripe, StripeError};
 use gordon_units::{Bytes, Ns};
 use proptest::prelude::*;
 
-/// 100 us for each request, and a microsecond for each sector on its link; any number at once.
+/// A device that takes 100 us for each request and 1 us for each sector on its link, with any
+/// number in parallel.
 #[derive(Clone, Debug, Default)]
 struct Fixed {
     asked: Vec<(Ns, Request)>,
@@ -44,18 +46,18 @@ fn array(devices: usize, copies: u32) -> Stripe<Fixed> {
     Stripe::new(all, SECTOR * 10).unwrap().mirrored(copies).unwrap()
 }
 
-/// How many requests each device had.
+/// Number of requests that each device received.
 fn counts(array: &Stripe<Fixed>) -> Vec<usize> {
     array.members().iter().map(|one| one.asked.len()).collect()
 }
 
-/// The same with a bus that takes so many nanoseconds for a sector.
+/// An array on a bus that takes `sector_ns` nanoseconds per sector.
 fn on_bus(devices: usize, copies: u32, sector_ns: u64) -> Stripe<Fixed> {
     let (rate, link) = (Bytes(512_000_000_000 / sector_ns), Bytes(512_000_000));
     array(devices, copies).on(SharedBus { rate, link }).unwrap()
 }
 
-/// When each of these is done, in nanoseconds, all of them asked at time 0.
+/// Completion times in nanoseconds of requests that are all submitted at time 0.
 fn done(array: &mut Stripe<Fixed>, requests: &[Request]) -> Vec<u64> {
     for (id, request) in requests.iter().enumerate() {
         array.submit(Ns::ZERO, id as u64, *request);
@@ -75,14 +77,14 @@ fn writes_go_to_every_copy_and_reads_to_the_least_busy_in_turn() {
     mirror.submit(Ns::ZERO, 1, FLUSH);
     mirror.submit(Ns::ZERO, 2, sectors(IoOp::Discard, 0, 4));
     assert_eq!(counts(&mirror), [3, 3, 3]);
-    // All have as many outstanding: in turn.
+    // All copies have the same number of outstanding requests, so they take turns.
     for (id, least) in [(3, [4, 3, 3]), (4, [4, 4, 3]), (5, [4, 4, 4]), (6, [5, 4, 4])] {
         mirror.submit(Ns::ZERO, id, sectors(IoOp::Read, 0, 4 * id));
         assert_eq!(counts(&mirror), least);
     }
     assert_eq!(drain(&mut mirror).len(), 7);
-    // The turn is the second's, the third's, and the first's; the second is then the first to be
-    // idle.
+    // The next three reads go to the second, the third and the first copy; the second is then the
+    // first to be idle.
     let at = Ns(1_000_000);
     for (id, len) in [(7, 1), (8, 400), (9, 300)] {
         mirror.submit(at, id, sectors(IoOp::Read, 0, len));
@@ -92,7 +94,7 @@ fn writes_go_to_every_copy_and_reads_to_the_least_busy_in_turn() {
     for id in [10, 11] {
         mirror.submit(Ns(1_101_000), id, sectors(IoOp::Read, 0, 1));
     }
-    // One then has each; the second was asked last, the turn is the third's.
+    // Each copy then has one request. The second one received the last read, so the third is next.
     let after = counts(&mirror);
     assert_eq!([after[0] - before[0], after[1] - before[1], after[2] - before[2]], [0, 1, 1]);
     assert_eq!(mirror.usage(), Usage { read: Ns(3), write: Ns(6), controller: Ns(9) });
@@ -118,25 +120,25 @@ fn of_four_devices_in_two_copies_two_are_striped() {
 #[test]
 fn a_bus_carries_one_request_at_a_time() {
     let read = |start| sectors(IoOp::Read, start, 10);
-    // Two microseconds a sector on the bus, one on the link: the first is done at 110 us, its data
-    // came from 100 on and cross until 120, those of the second until 140.
+    // Two microseconds per sector on the bus, one on the link. The first read is done at 110 us;
+    // its data are available from 100 us on and cross until 120, those of the second until 140.
     assert_eq!(done(&mut on_bus(2, 1, 2000), &[read(0), read(10)]), [120_000, 140_000]);
-    // Both asked of one device, the same. Half a microsecond: the last sector's crossing is left;
-    // the second's data are behind it.
+    // Two reads of one device give the same times. With half a microsecond per sector, only the
+    // last sector is left to cross; the second read's data cross after it.
     assert_eq!(done(&mut on_bus(2, 1, 2000), &[read(0), read(20)]), [120_000, 140_000]);
     assert_eq!(done(&mut on_bus(2, 1, 500), &[read(0), read(10)]), [110_500, 115_500]);
-    // Writes cross before: 0 to 20 and 20 to 40 us; the devices have them from 10, and from 30 on.
+    // Writes cross first: 0 to 20 and 20 to 40 us; the devices receive them at 10 and at 30.
     let write = |start| sectors(IoOp::Write, start, 10);
     let mut two = on_bus(2, 1, 2000);
     assert_eq!(done(&mut two, &[write(0), write(10)]), [120_000, 140_000]);
     let reached: Vec<Ns> = two.members().iter().map(|one| one.asked[0].0).collect();
     assert_eq!(reached, [Ns(10_000), Ns(30_000)]);
-    // Faster than the links: at once, and when the first is over, at 5 us.
+    // On a bus faster than the links: at once, and when the first has crossed, at 5 us.
     assert_eq!(done(&mut on_bus(2, 1, 500), &[write(0), write(10)]), [110_000, 115_000]);
-    // A read among writes waits for no data of theirs that are over; flushes and trims have none.
+    // A read among writes does not wait for data that have crossed; flushes and trims have no data.
     let mixed = [write(0), read(10), FLUSH, sectors(IoOp::Discard, 0, 10)];
     assert_eq!(done(&mut on_bus(2, 1, 2000), &mixed), [120_000, 120_000, 100_000, 110_000]);
-    // Each copy of a write crosses.
+    // Each copy of a write crosses the bus.
     assert_eq!(done(&mut on_bus(2, 2, 2000), &[write(0)]), [140_000]);
     let none = SharedBus { rate: Bytes(0), link: Bytes(1) };
     assert_eq!(array(1, 1).on(none).unwrap_err(), StripeError::Bus(Bytes(0)));
@@ -148,7 +150,7 @@ fn streams_saturate_at_the_rate_of_the_bus() {
         let bus = SharedBus { rate: Bytes(bus), link: Bytes(300_000_000) };
         let mut four = Stripe::new(vec![disk(); 4], Bytes(1 << 20)).unwrap().on(bus).unwrap();
         let count = 1600;
-        // A stream for each disk.
+        // One stream per disk.
         let done = closed_loop(&mut four, 16, count + 1, |i| match i {
             1600 => FLUSH,
             _ => sectors(op, i * 2048, 2048),
@@ -175,7 +177,7 @@ fn copies_double_reads_and_not_writes() {
         4000.0 / done[3999].at.as_secs()
     };
     near("reads of two copies", rate(2, IoOp::Read), 2.0 * rate(1, IoOp::Read), 0.03);
-    // Both write the same; one waits for the other a little.
+    // Both copies write the same; one waits for the other a little.
     near("writes of two copies", rate(2, IoOp::Write), rate(1, IoOp::Write), 0.03);
 }
 
@@ -198,7 +200,7 @@ proptest! {
             array.submit(Ns::ZERO, id as u64, sectors(op, start, len));
             let places = (start..start + len).map(|s| (op, s / 10 % groups as u64, s / 10 / groups as u64 * 10 + s % 10));
             for (op, group, at) in places {
-                // Every copy of a write, one of a read.
+                // Every copy of a write, one copy of a read.
                 all.extend(vec![(op, group, at); if read { 1 } else { copies as usize }]);
             }
         }

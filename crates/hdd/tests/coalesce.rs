@@ -1,4 +1,4 @@
-//! What waits beside each other is carried out as one, and each has its answer.
+//! Merging of adjacent waiting requests; each request completes by itself.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -13,7 +13,7 @@ use gordon_units::{Bytes, Ns, Watts};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 
-/// One request at a time, 100 us each and one for each sector; the others wait before it.
+/// A device that carries out one request at a time, 100 us each and 1 us per sector; others wait.
 #[derive(Clone, Debug, Default)]
 struct OneByOne {
     clock: Ns,
@@ -62,7 +62,8 @@ impl Device for OneByOne {
     }
 }
 
-/// When each was done, in microseconds, all of them asked at time 0; and what was carried out.
+/// Submits all requests at time 0. Returns the completion times in microseconds, the requests
+/// carried out, and the number of merged requests.
 fn run(most: u64, requests: &[Request]) -> (Vec<u64>, Vec<Request>, u64) {
     let mut device = Coalescer::new(OneByOne::default(), SECTOR * most);
     for (id, request) in requests.iter().enumerate() {
@@ -78,26 +79,27 @@ fn run(most: u64, requests: &[Request]) -> (Vec<u64>, Vec<Request>, u64) {
 #[test]
 fn what_waits_grows_at_both_ends() {
     let read = |start, len| sectors(IoOp::Read, start, len);
-    // The first is under way. The second grows at its end, then at its start.
+    // The first request is in progress. The second grows at its end, the third at its start.
     let (done, carried, joined) =
         run(64, &[read(0, 8), read(8, 8), read(100, 8), read(16, 8), read(92, 8)]);
     assert_eq!(carried, [read(0, 8), read(8, 16), read(92, 16)]);
     assert_eq!((done, joined), (vec![108, 224, 340, 224, 340], 2));
-    // Up to a size: 8 and 8, but no 8 more. Those form the next.
+    // Up to the maximum size: 8 and 8, but not 8 more. Those start the next request.
     let (done, carried, _) =
         run(16, &[read(0, 8), read(8, 8), read(16, 8), read(24, 8), read(32, 8)]);
     assert_eq!(carried, [read(0, 8), read(8, 16), read(24, 16)]);
     assert_eq!(done, [108, 224, 224, 340, 340]);
-    // Only of one kind, and not over a flush.
+    // Only requests of one kind are merged, and none over a flush.
     let write = |start| sectors(IoOp::Write, start, 8);
     let (_, carried, joined) = run(64, &[read(0, 8), read(8, 8), write(16), FLUSH, write(24)]);
     assert_eq!((carried.len(), joined), (5, 0));
-    // Not what overlaps, and not what has begun.
+    // Overlapping requests and requests in progress are not merged.
     let (_, carried, _) = run(64, &[read(0, 8), read(8, 8), read(12, 8)]);
     assert_eq!(carried, [read(0, 8), read(8, 8), read(12, 8)]);
 }
 
-/// How many requests such a drive carried out of sequential reads of 4 KiB, 64 of them at once.
+/// Requests that a drive carries out for 64 simultaneous sequential reads of 4 KiB, and the
+/// completion time.
 fn carried(drive: Drive, coalesce: Option<Bytes>) -> (u64, Ns) {
     let mut drive = drive.striped(StripeConfig { coalesce, ..StripeConfig::default() }).unwrap();
     for id in 0..64 {
@@ -114,11 +116,11 @@ fn carried(drive: Drive, coalesce: Option<Bytes>) -> (u64, Ns) {
 #[test]
 fn drives_of_both_kinds_keep_what_can_grow() {
     let size = Some(Bytes(128 << 10));
-    // 32 are in the drive; of those that wait as many as come to 128 KiB are one.
+    // 32 are in the drive; the waiting ones are merged into one request of 128 KiB.
     let queued = || Drive::new(&DriveConfig::Config(Box::new(preset())), None).unwrap();
     assert_eq!(carried(queued(), None).0, 64);
     assert_eq!(carried(queued(), size).0, 32 + 1);
-    // One is under way; 63 more are 32 and 31, chosen by a policy as ever.
+    // One is in progress; the other 63 are merged into requests of 32 and 31.
     let text = include_str!("../../../python/gordon/parts/drive/seagate-cheetah-9lp.toml");
     let config: ClassicConfig = toml::from_str(text).unwrap();
     let classic = || {

@@ -1,4 +1,4 @@
-//! Does the preset behave as its data sheet and closed forms say?
+//! The preset compared with its data sheet and with closed forms.
 
 mod common;
 
@@ -8,10 +8,10 @@ use gordon_hdd::{Disk, DiskStats};
 use gordon_units::Ns;
 use proptest::prelude::*;
 
-/// Bytes a second of `count` requests of `each` sectors from `start` on.
+/// Bytes per second of `count` sequential requests of `each` sectors from `start` on.
 fn sequential(disk: &mut Disk, op: IoOp, depth: usize, start: u64, each: u64, count: usize) -> f64 {
     let done = closed_loop(disk, depth, count, |i| sectors(op, start + i * each, each));
-    // From the first completion on: positioning is not part of the rate.
+    // From the first completion on, since positioning is not part of the rate.
     let span = done[count - 1].at - done[0].at;
     (count as f64 - 1.0) * each as f64 * 512.0 / span.as_secs()
 }
@@ -39,7 +39,7 @@ fn the_average_seek_is_the_data_sheets() {
 fn sequential_transfers_run_at_the_rate_of_the_medium() {
     let end = disk().mechanics().geometry().sectors();
     let size = 300 * 2048;
-    // Outer 105 MB/s; inner 0.55 of it.
+    // 105 MB/s in the outermost zone, 0.55 of it in the innermost.
     for (start, rate) in [(0, 105e6), (end - size, 0.55 * 105e6)] {
         for depth in [1, 4] {
             for each in [128, 2048] {
@@ -48,7 +48,7 @@ fn sequential_transfers_run_at_the_rate_of_the_medium() {
                 near(&format!("read at {start}, depth {depth}, by {each}"), read, rate, 0.015);
             }
         }
-        // Writes: acknowledged early, so with the flush at the end.
+        // Writes are acknowledged early, so the time includes a flush at the end.
         let mut disk = disk();
         let done = closed_loop(&mut disk, 4, 301, |i| match i {
             300 => FLUSH,
@@ -67,8 +67,8 @@ fn a_random_read_takes_overhead_seek_rotation_and_transfer() {
     let end = disk.mechanics().geometry().sectors() / 8;
     let done = closed_loop(&mut disk, 1, count, |_| sectors(IoOp::Read, random.below(end) * 8, 8));
     let each = done[count - 1].at.as_secs() * 1e3 / count as f64;
-    // 0.1 + 8.5 + 4.167 + 8 sectors of 5.5 us. More of the sectors lie outside: the mean over
-    // them is a little under that over cylinders.
+    // 0.1 + 8.5 + 4.167 + 8 sectors of 5.5 us. Outer cylinders hold more sectors, so the mean seek
+    // over sectors is a little shorter than that over cylinders.
     near("random read, ms,", each, 0.1 + 8.5 + 4.167 + 0.044, 0.015);
     let DiskStats { seek_time, rotation_time, .. } = disk.stats();
     near("rotation, ms,", rotation_time.as_secs() * 1e3 / count as f64, 4.167, 0.01);
@@ -106,8 +106,8 @@ fn a_queue_shortens_positioning_and_serves_everyone() {
         (rate_and_worst(1), rate_and_worst(4), rate_and_worst(32));
     assert!(four > 1.2 * one, "{four} a second at depth 4, {one} at 1");
     assert!(many > 2.0 * one, "{many} a second at depth 32, {one} at 1");
-    // A wait of w makes up for w / 100 of positioning, which never exceeds 14.7 + 8.3 ms: after
-    // 2.3 s of waiting nothing new goes first.
+    // A wait of w offsets w / 100 of positioning, which never exceeds 14.7 + 8.3 ms: after 2.3 s of
+    // waiting no new request is preferred.
     assert!(worst < Ns(2_600_000_000), "{worst}");
 }
 
@@ -116,13 +116,13 @@ fn a_burst_that_fits_the_cache_is_taken_at_interface_rate() {
     let mut disk = disk();
     let mut random = Random(4);
     let end = disk.mechanics().geometry().sectors() / 128;
-    // 100 x 64 KiB, in 100 places.
+    // 100 writes of 64 KiB in 100 places.
     let done =
         closed_loop(&mut disk, 32, 100, |_| sectors(IoOp::Write, random.below(end) * 128, 128));
     let rate = 100.0 * 65_536.0 / done[99].at.as_secs();
     near("burst", rate, 300e6, 0.01);
     assert!(disk.stats().destages < 10);
-    // Then the flush has the medium write them all.
+    // The flush then writes all of them to the medium.
     disk.submit(done[99].at, 100, FLUSH);
     let flushed = drain(&mut disk);
     assert_eq!((disk.stats().sectors_destaged, flushed.len()), (12_800, 1));
@@ -134,7 +134,7 @@ fn reads_go_before_destages() {
     let mut disk = disk();
     let mut random = Random(5);
     let end = disk.mechanics().geometry().sectors() / 8;
-    // 60 scattered writes fit the cache; the reads behind them take as long as without.
+    // 60 scattered writes fit in the cache; the reads after them take as long as without them.
     let done = closed_loop(&mut disk, 1, 160, |i| {
         let op = if i < 60 { IoOp::Write } else { IoOp::Read };
         sectors(op, random.below(end) * 8, 8)
@@ -151,7 +151,7 @@ fn a_slow_sequential_reader_finds_everything_in_memory() {
     let mut disk = disk();
     let mut completed = Vec::new();
     let count = 200;
-    // 64 KiB every 2 ms: a third of the medium's rate.
+    // 64 KiB every 2 ms, a third of the medium's rate.
     for i in 0..count {
         let at = Ns(i * 2_000_000);
         while disk.next_event().is_some_and(|next| next < at) {
@@ -161,9 +161,9 @@ fn a_slow_sequential_reader_finds_everything_in_memory() {
     }
     drain(&mut disk);
     let stats = disk.stats();
-    // But for the first, which waits for the disk to come round, and those that come meanwhile.
+    // All reads hit except the first, which waits for the disk, and those that arrive meanwhile.
     assert!(stats.cache_hits >= count - 8, "{stats:?}");
-    // It reads on before it runs dry, in few operations.
+    // Read-ahead continues before its data are used up, in few operations.
     assert!(stats.rotation_time < Ns(30 * 8_333_333), "{stats:?}");
 }
 
@@ -179,7 +179,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let op = prop_oneof![
         4 => Just(IoOp::Read), 4 => Just(IoOp::Write), 1 => Just(IoOp::Discard), 1 => Just(IoOp::Flush)
     ];
-    // Close together, so that ranges meet; anywhere; now and then larger than all memory.
+    // Starts close together, so that ranges meet, or anywhere; a few lengths exceed the cache.
     let start = prop_oneof![3 => 0u64..5000, 1 => 0u64..1_953_000_000];
     let len = prop_oneof![6 => 1u64..300, 1 => 1u64..80_000];
     let gap = prop_oneof![2 => Just(0u64), 2 => 0u64..300_000, 1 => 0u64..50_000_000];
@@ -187,7 +187,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..120)
 }
 
-/// Open loop; what completed, then what the disk had done when it was quiescent.
+/// Replays an open loop. Returns the completions, and usage and counters when the disk is
+/// quiescent.
 fn replay(steps: &[Step]) -> (Vec<Completion>, Usage, DiskStats, Ns) {
     let mut disk = disk();
     let mut done = Vec::new();
@@ -226,11 +227,12 @@ proptest! {
         let sent: Vec<u64> = steps.iter().map(|s| { at += s.gap; at }).collect();
         for c in &done {
             let i = usize::try_from(c.id).unwrap();
-            // Nothing is faster than its overhead and, with data, the link.
+            // No request is faster than its overhead and, with data, the link.
             let link = if matches!(steps[i].op, IoOp::Read | IoOp::Write) { steps[i].len * 1706 } else { 0 };
             prop_assert!(c.at.0 >= sent[i] + 100_000 + link, "{:?} {:?}", c, steps[i]);
         }
-        // All that was written reaches the medium, overwritten sectors at most as often as written.
+        // All written data reach the medium; a sector is destaged at most as often as it was
+        // written.
         let written: u64 = steps.iter().filter(|s| s.op == IoOp::Write).map(|s| s.len).sum();
         let mut covered: Vec<(u64, u64)> = steps.iter().filter(|s| s.op == IoOp::Write)
             .map(|s| (s.start, s.start + s.len)).collect();
@@ -241,7 +243,8 @@ proptest! {
             to = to.max(end);
         }
         prop_assert!((distinct..=written).contains(&stats.sectors_destaged), "{:?}", stats);
-        // One mechanism: never more than a second of work a second, and no work unaccounted for.
+        // The mechanism is never busy for longer than the elapsed time, and its busy time is fully
+        // explained.
         let busy = usage.read + usage.write;
         prop_assert!(busy <= end);
         prop_assert!(busy <= stats.seek_time + stats.rotation_time + stats.transfer_time);

@@ -1,11 +1,11 @@
-//! Does a config that no disk can be built from say what is wrong, where, and what to try?
+//! Errors for configs from which no disk can be built: the value, the key, and what to try.
 
 mod common;
 
 use common::PRESET;
 use gordon_hdd::{DiskConfig, DiskConfigError};
 
-/// The error of the preset with one value replaced.
+/// The error for the preset with one value replaced.
 #[track_caller]
 fn error(key_and_value: &str, replacement: &str) -> String {
     let text = PRESET.replacen(key_and_value, replacement, 1);
@@ -70,7 +70,7 @@ fn contradictions_are_named() {
     // Slower on average than over the full stroke.
     let text = error("average = { value = \"8.5ms\"", "average = { value = \"18.5ms\"");
     assert!(text.contains("three times of seek.read falls"), "{text}");
-    // Zones for another capacity.
+    // Zones for a different capacity.
     let (before, rest) = PRESET.split_once("[geometry.zones.linear]").unwrap();
     let after = &rest[rest.find("[seek]").unwrap()..];
     let table = "[[geometry.zones.table]]\ncylinders = 1000\nsectors_per_track = 1000\n";

@@ -1,4 +1,4 @@
-//! Drives in DiskSim's files: what is read, and what is told where it cannot be.
+//! Reading of drives in DiskSim's files, and errors for invalid ones.
 #![allow(clippy::unwrap_used)]
 
 use gordon_blockio::{Device, SECTOR};
@@ -70,7 +70,7 @@ dm_disk SOME_MODEL {
 
 const SEEK: &str = "Seek distances measured: 2\n1,\t1.00000\n20,  2.5\n";
 
-/// The files of a drive, one of them changed.
+/// The files of a drive, with one text replaced.
 fn files(name: &str, from: &str, to: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     for (file, text) in [("some.diskspecs", SPECS), ("some.model", MODEL), ("some.seek", SEEK)] {
@@ -122,7 +122,7 @@ fn a_drive_is_read_from_its_three_files() {
         (&[17, 40][..], &[(5, 77)][..])
     );
     assert_eq!((zones[0].first_angle, zones[0].empty, zones[1].gap), (Some(3), 10, 2));
-    // 10 cylinders of 100 sectors, 4 of each two spare, 10 empty; 18 of 80, 4 of each two spare.
+    // 10 cylinders of 100 sectors, 4 spares in each two, 10 empty; 18 of 80, 4 spares in each two.
     let drive = ClassicDisk::new(&config).unwrap();
     assert_eq!(drive.capacity(), SECTOR * (1000 - 20 - 10 + 1440 - 36));
 }
@@ -198,7 +198,7 @@ fn a_third_column_of_a_seek_curve_changes_nothing() {
 #[test]
 fn a_skew_too_short_for_a_write_is_a_warning() {
     let of = |path: PathBuf| ClassicDisk::new(&read(&path).unwrap().0).unwrap().warnings();
-    // 50 sectors in 10 ms: 7 of them are 1.4 ms, a head switch takes 0.5 ms.
+    // 50 sectors in 10 ms: a skew of 7 is 1.4 ms; a head switch takes 0.5 ms.
     let (_folder, path) = files("", "", "");
     assert!(of(path).is_empty());
     let (_folder, path) = files("some.model", "settling delay = -0.25", "settling delay = 1.0");
@@ -215,7 +215,7 @@ fn a_skew_too_short_for_a_write_is_a_warning() {
     assert!(warnings.len() == 1 && warnings[0].contains("reads and writes"), "{warnings:?}");
 }
 
-/// [`MODEL`] with another layout, of `sectors` sectors, and one more file.
+/// [`MODEL`] with another layout of `sectors` sectors, and a map file.
 fn laid_out(layout: &str, sectors: u32, map: &str) -> (TempDir, PathBuf) {
     let (folder, path) = files("", "", "");
     let (head, rest) = MODEL.split_once("Layout Model").unwrap();
@@ -227,10 +227,10 @@ fn laid_out(layout: &str, sectors: u32, map: &str) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// Cylinder, head, sector and sectors per track, and when the sector begins in a revolution.
+/// Cylinder, head, sector and sectors per track, and the angle at which the sector begins, in ns.
 type Lies = ((u32, u32, u32, u32), u64);
 
-/// Where each sector lies.
+/// The location of each sector.
 fn places(path: &Path) -> Vec<Lies> {
     let geometry = DiskGeometry::of(&read(path).unwrap().0.geometry).unwrap();
     let turn = geometry.revolution().0;
@@ -264,7 +264,7 @@ fn assert_same(these: &[Lies], those: &[Lies]) {
     assert_eq!(these.len(), those.len());
     for (lba, (this, that)) in these.iter().zip(those).enumerate() {
         assert_eq!(this.0, that.0, "sector {lba}");
-        // Angles of listed layouts are kept in 2^-32 revolutions.
+        // Angles of listed layouts have a resolution of 2^-32 revolutions.
         let apart = this.1.abs_diff(that.1);
         assert!(apart <= 2 || 10_000_000 - apart <= 2, "sector {lba}: {} and {}", this.1, that.1);
     }
@@ -279,7 +279,7 @@ fn a_g2_layout_is_the_same_drive_as_its_g1() {
         let begin = lba;
         for at in first..=last {
             for head in 0..2 {
-                // Some in two pieces, and with a count instead of those that follow.
+                // Some tracks are in two pieces, the second with `cnt` in place of `seqcnt`.
                 let split = if at == 3 { 20 } else { per_track };
                 map +=
                     &format!("lbn {lba} --> cyl {at}, head {head}, sect 0, seqcnt {}\n", split - 1);
@@ -303,20 +303,20 @@ fn a_g2_layout_is_the_same_drive_as_its_g1() {
     let zones = zones.join(", ");
     let layout = format!("dm_layout_g2 {{ Layout Map File = some.map, Zones = [ {zones} ] }}");
     let (_other, listed) = laid_out(&layout, SECTORS, &map);
-    // The second zone begins where the first leaves off in g1, at its own skew in g2.
+    // In g1 the second zone begins where the first ends, in g2 at its own skew.
     let (mut these, those) = (places(&listed), places(&path));
     let turn = 10_000_000;
     let shift = those[1000].1;
     these[1000..].iter_mut().for_each(|one| one.1 = (one.1 + shift) % turn);
     assert_same(&these, &those);
-    // In revolutions.
+    // Skews in revolutions.
     let turns = layout
         .replacen("Zone Skew = 0", "Skew units = revolutions, Zone Skew = 0.5", 1)
         .replacen("switch = 7", "switch = 0.14", 1)
         .replacen("switch = 13", "switch = 0.26", 1);
     let (_folder, path) = laid_out(&turns, SECTORS, &map);
     let begins: Vec<_> = [0, 50, 100, 900].map(|lba| places(&path)[lba].1).into();
-    // Half a revolution; 0.14 more; 0.4 a cylinder.
+    // Half a revolution; 0.14 more; 0.4 per cylinder.
     for (found, right) in begins.into_iter().zip([5_000_000, 6_400_000, 9_000_000, 1_000_000]) {
         assert!(u64::abs_diff(found, right) <= 4, "{found} for {right}");
     }
@@ -325,9 +325,8 @@ fn a_g2_layout_is_the_same_drive_as_its_g1() {
 #[test]
 fn a_g4_layout_is_the_same_drive_as_its_g1() {
     let (_folder, path) = laid_out(&g1(), SECTORS, "");
-    // A cylinder of each zone; the zones. A track is 1 revolution, and 7 of 50 sectors; a cylinder
-    // 20 of
-    // 50. The second zone begins at 10 x 20 of 50 sectors: at angle 0.
+    // A cylinder of each zone, then the zones. A track is 1 revolution and 7 of 50 sectors, a
+    // cylinder 20 of 50. The second zone begins at 10 x 20 of 50 sectors: at angle 0.
     let layout = "dm_layout_g4 {
         TP = [ 0, 49, 50, 0, 39, 40 ],
         IDX = [
@@ -342,7 +341,7 @@ fn a_g4_layout_is_the_same_drive_as_its_g1() {
 
 #[test]
 fn a_g4_layout_by_hand() {
-    // Surface after surface: down cylinders 2, 1, 0 on surface 0, up 0, 1, 2 on surface 1.
+    // By surface: cylinders 2, 1, 0 on surface 0, then cylinders 0, 1, 2 on surface 1.
     let layout = "dm_layout_g4 { TP = [ 0, 9, 10 ], IDX = [ [
           0, 2, 0.0, 10, 1, 0.25, 30, -3, TRACK, 0, 0,
           30, 0, 0.5, 10, 1, 0.25, 30, 3, TRACK, 0, 1 ] ],
@@ -351,14 +350,15 @@ fn a_g4_layout_by_hand() {
     let places = places(&path);
     let at = |lba: usize| (places[lba].0.0, places[lba].0.1, places[lba].0.2);
     assert_eq!([0, 3, 4].map(at), [(2, 0, 0), (2, 0, 3), (2, 0, 5)]);
-    // The second slip is at what would be 17, and is sector 16 with the first one.
+    // The second slip is at what would be sector 17, and is sector 16 after the first slip.
     assert_eq!([15, 16].map(at), [(1, 0, 6), (1, 0, 9)]);
     assert_eq!([19, 20, 21, 22].map(at), [(0, 0, 2), (1, 1, 3), (1, 1, 4), (0, 0, 5)]);
     assert_eq!([27, 37, 56].map(at), [(0, 1, 0), (1, 1, 0), (2, 1, 9)]);
     let begins = |lba: usize, right: u64| {
         assert!(places[lba].1.abs_diff(right) <= 4, "sector {lba}: {}", places[lba].1);
     };
-    // 1 ms a sector; a quarter of a revolution from a track to the next, half to the other surface.
+    // 1 ms per sector; a quarter of a revolution from a track to the next, half to the other
+    // surface.
     begins(0, 0);
     begins(17, 5_000_000);
     begins(27, 5_000_000);

@@ -1,4 +1,4 @@
-//! Is a stripe its members, each with its share?
+//! A stripe distributes requests to its members, and multiplies their rate.
 
 mod common;
 
@@ -8,7 +8,7 @@ use gordon_sim::stripe::{CHUNK, Stripe, StripeError};
 use gordon_units::{Bytes, Ns};
 use proptest::prelude::*;
 
-/// Does everything in a microsecond and keeps a record.
+/// A device that completes each request after 1 us and records it.
 #[derive(Clone, Debug)]
 struct Recorder {
     capacity: Bytes,
@@ -57,7 +57,7 @@ fn members_multiply_the_sequential_rate() {
     for (op, count) in [(IoOp::Read, 400), (IoOp::Write, 400)] {
         let rate = |members: usize| {
             let mut stripe = disks(members);
-            // 1 MiB requests, deep enough to keep every member at work, and all of it written.
+            // 1 MiB requests, enough of them to keep every member busy, and a flush at the end.
             let done = closed_loop(&mut stripe, 4 * members, count * members + 1, |i| {
                 if i == (count * members) as u64 { FLUSH } else { sectors(op, i * 2048, 2048) }
             });
@@ -90,8 +90,8 @@ fn a_stripe_of_one_is_its_member() {
 fn neighbouring_chunks_become_one_request_a_member() {
     let members = vec![Recorder::new(Bytes(1 << 20)); 2];
     let mut stripe = Stripe::new(members, Bytes(4096)).unwrap();
-    // Chunks 1 (its second half), 2, 3, 4, 5 (its first half): 1, 3, 5 lie on member 1 as its
-    // chunks 0, 1, 2; 2 and 4 on member 0 as 1 and 2.
+    // Chunks 1 (second half), 2, 3, 4, 5 (first half): chunks 1, 3 and 5 are chunks 0, 1 and 2 of
+    // member 1; chunks 2 and 4 are chunks 1 and 2 of member 0.
     let request =
         Request { op: IoOp::Write, offset: Bytes(4096 + 2048), len: Bytes(2048 + 3 * 4096 + 2048) };
     stripe.submit(Ns(5), 77, request);
@@ -115,7 +115,7 @@ fn what_cannot_be_striped_is_refused() {
         let error = Stripe::new(vec![small()], Bytes(chunk)).unwrap_err();
         assert_eq!(error, StripeError::Chunk(Bytes(chunk)));
     }
-    // The smallest member counts, in whole chunks.
+    // Each member counts as its smallest, in whole chunks.
     let members = vec![small(), Recorder::new(Bytes(1 << 20))];
     assert_eq!(Stripe::new(members, Bytes(3 * 4096)).unwrap().capacity(), Bytes(2 * 9 * 4096));
 }
@@ -141,7 +141,8 @@ proptest! {
             let before: Vec<usize> = stripe.members().iter().map(|m| m.requests.len()).collect();
             let at = Ns(i as u64 * 2000);
             stripe.submit(at, i as u64, sectors(IoOp::Read, *start, *len));
-            // One by one: sector s is in chunk s / chunk, which is chunk k / n of member k % n.
+            // Sector by sector: sector s is in chunk k = s / chunk, which is chunk k / n of member
+            // k % n.
             let mut expected = vec![Vec::new(); n];
             for s in *start..start + len {
                 let k = s / chunk;

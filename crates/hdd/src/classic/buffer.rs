@@ -1,22 +1,22 @@
-//! The memory on board: segments, least recently used first.
+//! The buffer of a classic drive: segments with LRU replacement.
 
 use super::config::BufferConfig;
 
-/// One run of sectors.
+/// A segment, which holds one run of sectors.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BufferSegment {
     pub start: u64,
     pub end: u64,
-    /// It holds something.
+    /// Whether the segment holds data.
     pub valid: bool,
-    /// It was last used by a write; neither, while it is new.
+    /// Whether a write, or a read, used the segment last; both are false in a new segment.
     pub written: bool,
     pub read: bool,
-    /// Up to where it is read ahead.
+    /// End of the sectors to be read ahead.
     pub limit: u64,
-    /// For writes alone.
+    /// Whether the segment is reserved for writes.
     pub reserved: bool,
-    /// Which one it is, wherever it stands.
+    /// Identity of the segment, independent of its position in the LRU order.
     pub id: u32,
 }
 
@@ -32,7 +32,7 @@ impl BufferSegment {
 
 #[derive(Clone, Debug)]
 pub(super) struct BufferSegments {
-    /// Least recently used first.
+    /// In LRU order, the least recently used first.
     order: Vec<BufferSegment>,
     capacity: u64,
     hits_written: bool,
@@ -56,7 +56,7 @@ impl BufferSegments {
         self.order.iter_mut().find(|segment| segment.id == id).expect("segments stay")
     }
 
-    /// A segment was used.
+    /// Makes a segment the most recently used one.
     pub fn mark_used(&mut self, id: u32) {
         let at = self.order.iter().position(|segment| segment.id == id);
         self.order[at.expect("segments stay")..].rotate_left(1);
@@ -66,8 +66,8 @@ impl BufferSegments {
         self.order.last().is_some_and(|segment| segment.id == id)
     }
 
-    /// The segment that has the first sector of a read; best if it has all, then if it is
-    /// `running`.
+    /// The segment that holds the first sector of a read. Segments that hold the whole range are
+    /// preferred, then the `running` one.
     pub fn find(&self, start: u64, end: u64, running: Option<u32>) -> Option<BufferSegment> {
         let hits = self.order.iter().filter(|segment| {
             !segment.reserved && segment.holds(start) && (self.hits_written || segment.read)
@@ -77,7 +77,7 @@ impl BufferSegments {
         hits.rev().max_by_key(|segment| rank(segment)).copied()
     }
 
-    /// The one to read into.
+    /// The segment to read into.
     pub fn to_read(&self, running: Option<u32>) -> u32 {
         let free = || self.order.iter().filter(|segment| !segment.reserved);
         let empty = free().find(|segment| !segment.valid);
@@ -85,7 +85,7 @@ impl BufferSegments {
         empty.or_else(idle).or_else(|| free().next()).expect("there is one for reads").id
     }
 
-    /// The one to write into.
+    /// The segment to write into.
     pub fn to_write(&self, start: u64, end: u64, running: Option<u32>) -> u32 {
         if let Some(reserved) = self.order.iter().find(|segment| segment.reserved) {
             return reserved.id;
@@ -99,7 +99,7 @@ impl BufferSegments {
         self.order.iter().rev().max_by_key(|s| rank(s)).expect("there is at least one").id
     }
 
-    /// Forgets what others hold of a range that was written.
+    /// Invalidates all other segments that overlap a written range.
     pub fn forget(&mut self, start: u64, end: u64, but: u32, running: Option<u32>) {
         for segment in &mut self.order {
             let stays = segment.id == but || Some(segment.id) == running;
@@ -109,7 +109,7 @@ impl BufferSegments {
         }
     }
 
-    /// A segment now reaches to `end`.
+    /// Extends a segment to `end`, and drops sectors at its start that no longer fit.
     pub fn fill(&mut self, id: u32, end: u64) {
         let capacity = self.capacity;
         let segment = self.get(id);

@@ -1,4 +1,4 @@
-//! What a drive of the 1990s is made of.
+//! Configuration of a drive that carries out one command at a time.
 
 use crate::disk::config::{DiskGeometryConfig, SchedulerConfig, SeekConfig, is_default};
 use crate::disk::error::{DiskConfigError, at_least, at_most, wrong};
@@ -164,10 +164,10 @@ pub struct BufferConfig {
 }
 
 impl ClassicConfig {
-    /// Works out its mechanics.
+    /// Checks the config and computes the mechanics.
     ///
     /// # Errors
-    /// The first contradiction found.
+    /// Returns the first inconsistency found.
     pub(super) fn check(&self) -> Result<Mechanics, DiskConfigError> {
         let buffer = &self.buffer;
         at_least("buffer.segments", buffer.segments, 1 + u32::from(buffer.write_segment))?;

@@ -1,36 +1,36 @@
-//! The head over the medium, a track at a time: everything in closed form.
+//! Movement of the head over the medium, track by track, in closed form.
 
 use crate::disk::mechanics::{Head, Mechanics};
 use gordon_units::Divisor;
 use gordon_units::Ns;
 
-/// One pass over one track.
+/// A pass over one track.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MediaPass {
-    /// When the arm starts.
+    /// Time when the arm starts.
     pub lead: Ns,
-    /// When it is there.
+    /// Time when the arm has arrived.
     pub there: Ns,
-    /// When the first sector begins to pass.
+    /// Time when the first sector begins to pass.
     pub begins: Ns,
-    /// Its sectors: from the first to the last of the track.
+    /// Sectors of the pass: from the first one to the end of the track.
     pub first: u64,
     pub end: u64,
-    /// Sectors that the track holds.
+    /// Number of sectors that the track holds.
     pub held: u64,
-    /// Of which track.
+    /// The track.
     pub track: Head,
     per_track: Divisor,
     revolution: Divisor,
 }
 
 impl MediaPass {
-    /// So many sectors.
+    /// Time in which this number of sectors passes.
     pub fn time(&self, sectors: u64) -> Ns {
         Ns(self.per_track.floor(sectors * self.revolution.get()))
     }
 
-    /// When a sector has passed.
+    /// Time when a sector has passed.
     pub fn done(&self, lba: u64) -> Ns {
         self.begins + self.time(lba - self.first + 1)
     }
@@ -42,12 +42,12 @@ impl MediaPass {
     }
 }
 
-/// Arm and heads.
+/// The arm with its heads.
 #[derive(Clone, Debug)]
 pub(super) struct Actuator {
     pub mechanics: Mechanics,
     pub head: Head,
-    /// Time in moves, waits and transfers, and how many moves there were.
+    /// Total seek time and rotational wait; number of passes, and of arm movements.
     pub seek: Ns,
     pub rotation: Ns,
     pub passes: u64,
@@ -55,13 +55,13 @@ pub(super) struct Actuator {
 }
 
 impl Actuator {
-    /// Sends the head to a sector, to pass over the rest of its track.
+    /// Positions the head on a sector for a pass over the rest of its track.
     pub fn pass(&mut self, at: Ns, lba: u64, write: bool, least_seek: Ns) -> MediaPass {
         let geometry = self.mechanics.geometry();
         let place = geometry.location(lba);
         let (mut first, mut end) = geometry.run(place);
         if !(first..end).contains(&lba) {
-            // It was remapped: those beside it are others.
+            // The sector was remapped, so its neighbours on the track have other addresses.
             (first, end) = (lba, lba + 1);
         }
         let target = self.mechanics.target(place);
@@ -87,37 +87,37 @@ impl Actuator {
     }
 }
 
-/// Reading from a sector on, over as many tracks as it takes.
+/// A read of consecutive sectors, over as many tracks as necessary.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MediaStream {
     pub passes: Vec<MediaPass>,
-    /// The first sector of the next pass, and when the arm may start for it.
+    /// First sector of the next pass, and when the arm may start for it.
     next: u64,
     at: Ns,
-    /// Before that all is asked for; from there on it is read ahead.
+    /// End of the requested sectors; the sectors beyond are read ahead.
     wanted: u64,
-    /// It goes no further.
+    /// Whether the stream has ended.
     over: bool,
 }
 
-/// What a stream is at.
+/// Position of a stream at some time.
 pub(super) struct StreamPosition {
-    /// The first sector that is not there yet.
+    /// The first sector that has not been read.
     pub reached: u64,
-    /// If it continues: when what it is at now ends, and whether that is a move of the arm.
+    /// If the stream continues: the end of its current step, and whether that step is a seek.
     pub step: Option<(Ns, bool)>,
 }
 
 impl MediaStream {
-    /// Starts again.
+    /// Restarts the stream at a sector.
     pub fn start(&mut self, at: Ns, lba: u64) {
         self.passes.clear();
         (self.next, self.at, self.wanted, self.over) = (lba, at, lba, false);
     }
 
-    /// Passes over one more track.
+    /// Adds a pass over the next track.
     fn grow(&mut self, arm: &mut Actuator) {
-        // Where it stood may have been asked meanwhile.
+        // A query for an earlier time may have moved `arm.head` since.
         arm.head = self.passes.last().map_or(arm.head, |last| last.track);
         let pass = arm.pass(self.at, self.next, false, Ns::ZERO);
         self.at = pass.done(pass.end - 1);
@@ -125,7 +125,7 @@ impl MediaStream {
         self.passes.push(pass);
     }
 
-    /// Passes over everything before a sector.
+    /// Adds passes until all sectors before `end` are covered.
     pub fn reach(&mut self, end: u64, arm: &mut Actuator) {
         self.wanted = self.wanted.max(end);
         while self.next < end {
@@ -133,15 +133,15 @@ impl MediaStream {
         }
     }
 
-    /// When a sector is there.
+    /// Time when a sector has been read.
     pub fn done(&mut self, lba: u64, arm: &mut Actuator) -> Ns {
         self.reach(lba + 1, arm);
         let pass = self.passes.iter().find(|pass| (pass.first..pass.end).contains(&lba));
         pass.map_or(Ns::ZERO, |pass| pass.done(lba))
     }
 
-    /// Where it is at a time, if it reads up to `limit`; the arm is then there. `goes_on` says
-    /// whether it may go from one track to another to read ahead.
+    /// Position of the stream at a time if it reads up to `limit`; also moves the arm there.
+    /// `goes_on` decides whether read-ahead may cross from one track to another.
     pub fn position(
         &mut self,
         at: Ns,

@@ -1,19 +1,19 @@
-//! A drive that carries out one command at a time, out of a segmented buffer: those of the 1990s.
+//! A drive of the 1990s, which carries out one command at a time and has a segmented buffer.
 //!
 //! It has the parameters by which DiskSim 4.0 (Bucy, Schindler, Schlosser, Ganger, CMU-PDL-08-101)
-//! describes such drives, several of which were measured. Everything is in closed form, a track at
-//! a time: when a command starts, its end is known.
+//! describes such drives; several of these were measured. All times are in closed form, track by
+//! track: when a command starts, its end is known.
 //!
-//! - **Overheads** differ by what is asked, whether it is in the buffer, and what was asked before.
-//!   The arm does not start before they are over.
-//! - **Reads** go over the bus as they come off the medium, never faster than the bus. After a miss
-//!   the head reads on, up to a limit, over tracks and cylinders.
-//! - **Writes** are acknowledged when they are in the buffer, if the drive does that, and go to the
-//!   medium at once: a command that comes meanwhile waits for them.
-//! - **A command while the head reads ahead** continues with that, if it asks for what comes; else
-//!   it stops it, at the end of what the head is at.
-//! - **The host** holds all but the command under way, and chooses the next by a
-//!   [policy](crate::SchedulingPolicy): nothing passes a flush.
+//! - **Overheads** depend on the operation, on whether its data are in the buffer, and on the
+//!   previous operation. The arm does not start before they are over.
+//! - **Reads** cross the bus as they come off the medium, at most at the rate of the bus. After a
+//!   miss the head reads ahead, up to a limit, over tracks and cylinders.
+//! - **Writes** are acknowledged when they are in the buffer, if the drive supports that, and go to
+//!   the medium at once; a later command waits for them.
+//! - **A command during read-ahead** continues the read-ahead if it requests the sectors being
+//!   read. Otherwise it stops the read-ahead at the end of the current sector or seek.
+//! - **The host** queues all commands except the one in progress, and selects the next one by a
+//!   [policy](crate::SchedulingPolicy). No command passes a flush.
 //!
 //! A trim is acknowledged and changes nothing. A flush waits for the medium.
 
@@ -36,7 +36,7 @@ use gordon_units::{Bytes, Ns};
 use media::{Actuator, MediaPass, MediaStream};
 use std::collections::VecDeque;
 
-/// A command at the host.
+/// A command that waits at the host.
 #[derive(Clone, Copy, Debug)]
 struct WaitingCommand {
     id: u64,
@@ -50,7 +50,7 @@ impl AsRef<Candidate> for WaitingCommand {
     }
 }
 
-/// A simulated drive.
+/// A simulated drive that carries out one command at a time.
 #[derive(Clone, Debug)]
 pub struct ClassicDisk {
     overheads: Overheads,
@@ -60,26 +60,26 @@ pub struct ClassicDisk {
     clock: Ns,
     waiting: VecDeque<WaitingCommand>,
     scheduler: Scheduler,
-    /// The command being carried out, and when it is done.
+    /// The command in progress, with the time of its completion.
     current: Option<Completion>,
     segments: BufferSegments,
-    /// Reading into a segment, ahead perhaps.
+    /// The stream that reads into segment `running`, possibly ahead.
     stream: MediaStream,
     running: Option<u32>,
-    /// The segment that goes to the medium, its end, and when that is over.
+    /// Segment that is being written to the medium, its end, and when the write is done.
     writing: (u32, u64, Ns),
     last_read: bool,
-    /// From when on the mechanism's reading is not accounted for.
+    /// Time up to which the mechanism's reading has been counted.
     since: Ns,
     usage: Usage,
     stats: DiskStats,
 }
 
 impl ClassicDisk {
-    /// A drive at time zero, its buffer empty, its head on the outermost track.
+    /// Creates a drive at time zero with an empty buffer and its head on the outermost track.
     ///
     /// # Errors
-    /// Where the config contradicts itself.
+    /// Returns an error if the config is inconsistent.
     pub fn new(config: &ClassicConfig) -> Result<Self, DiskConfigError> {
         let mechanics = config.check()?;
         let (seek, rotation) = (Ns::ZERO, Ns::ZERO);
@@ -103,7 +103,7 @@ impl ClassicDisk {
         })
     }
 
-    /// What the reader of its results should know: where a transfer loses a revolution.
+    /// Warnings for the results: skews at which a transfer loses a revolution.
     pub fn warnings(&self) -> Vec<String> {
         let short = self.arm.mechanics.short_skews().into_iter().map(|short| {
             let ShortSkew { key, skew, read, write } = short;
@@ -116,7 +116,7 @@ impl ClassicDisk {
         short.collect()
     }
 
-    /// What it has done so far.
+    /// Counters since the creation of the drive.
     pub fn stats(&self) -> DiskStats {
         DiskStats {
             positionings: self.arm.passes,
@@ -127,7 +127,7 @@ impl ClassicDisk {
         }
     }
 
-    /// Bytes a second of its bus, of reads.
+    /// Bandwidth of the bus for reads, in bytes per second.
     pub fn link_rate(&self) -> Bytes {
         Bytes((SECTOR.0 * 1_000_000_000).div_ceil(self.bus.read_sector.0.max(1)))
     }
@@ -136,13 +136,13 @@ impl ClassicDisk {
         self.arm.mechanics.geometry().sectors()
     }
 
-    /// A command, to those who choose.
+    /// The scheduling candidate of a request.
     fn candidate(&self, request: &Request, since: Ns) -> Candidate {
         let lba = (request.offset.0 / SECTOR.0).min(self.sectors() - 1);
         Candidate { lba, target: self.arm.mechanics.aim(lba), since }
     }
 
-    /// Takes the command that comes next.
+    /// Removes and returns the next command.
     fn next(&mut self) -> Option<WaitingCommand> {
         let passable = self.waiting.iter().take_while(|one| one.request.op != IoOp::Flush).count();
         if passable < 2 {
@@ -151,7 +151,7 @@ impl ClassicDisk {
         let (all, none) = (self.waiting.make_contiguous(), &[] as &[WaitingCommand]);
         let choice = self.scheduler.choose(&SchedulerInput {
             mechanics: &self.arm.mechanics,
-            // The arm does not start before that.
+            // The arm does not start before the overhead has passed.
             at: self.clock + self.overheads.read_miss.get(self.last_read),
             head: self.arm.head,
             next: None,
@@ -165,7 +165,7 @@ impl ClassicDisk {
         }
     }
 
-    /// Starts a command; none is under way.
+    /// Starts a command; none may be in progress.
     fn start(&mut self, id: u64, request: Request) {
         let start = request.offset.0 / SECTOR.0;
         let end = start + request.len.0 / SECTOR.0;
@@ -181,8 +181,8 @@ impl ClassicDisk {
         self.current = Some(Completion { id, at, cause, failed: false });
     }
 
-    /// Updates the segment that the read-ahead fills. Returns when the sector or arm movement under
-    /// way ends, if the read-ahead continues.
+    /// Updates the segment that read-ahead fills. If read-ahead continues, returns when the current
+    /// sector or seek ends, and whether it is a seek.
     fn look(&mut self, at: Ns) -> Option<(Ns, bool)> {
         let id = self.running?;
         let limit = self.segments.get(id).limit;
@@ -200,7 +200,7 @@ impl ClassicDisk {
         standing.step
     }
 
-    /// Reading is over, or stopped.
+    /// Counts the reading time of a stream that has ended or was stopped.
     fn account(&mut self, at: Ns) {
         if let Some(id) = self.running.take() {
             let limit = self.segments.get(id).limit;
@@ -212,13 +212,13 @@ impl ClassicDisk {
         }
     }
 
-    /// Stops reading ahead: how long the arm is still bound.
+    /// Stops read-ahead. Returns for how long the arm is still occupied.
     fn halt(&mut self, at: Ns, (ends, seeks): (Ns, bool)) -> Ns {
         self.account(at);
         if seeks || !self.buffer.stops_at_once { ends.saturating_sub(at) } else { Ns::ZERO }
     }
 
-    /// Up to where to read, for a read of that range.
+    /// End of the sectors to read for a read of this range, including read-ahead.
     fn limit(&self, segment_start: u64, start: u64, end: u64) -> u64 {
         let geometry = self.arm.mechanics.geometry();
         let limit = match self.buffer.read_ahead {
@@ -284,8 +284,8 @@ impl ClassicDisk {
             let overhead = if hit.is_some() { o.read_hit } else { o.read_miss };
             now + overhead.get(after) + o.prepare
         };
-        // No sector goes over the bus before it is there; it is enough to look at the ends of
-        // passes.
+        // No sector crosses the bus before it has been read; checking the first and last sector of
+        // each pass suffices.
         let mut done = from + Ns(sector.0 * (end - start));
         if whole {
             self.stats.cache_hits += 1;
@@ -349,7 +349,7 @@ impl ClassicDisk {
         (medium.max(bus + sectors + leave) + back + o.write_completion, Cause::Medium)
     }
 
-    /// A write that continues where the one that is being written to the medium ends.
+    /// Appends a write to the one in progress on the medium, which it directly follows.
     fn join(&mut self, id: u32, end: u64, bus: Ns) -> Ns {
         let start = self.writing.1;
         self.segments.mark_used(id);
@@ -359,11 +359,12 @@ impl ClassicDisk {
         bus + Ns(self.bus.write_sector.0 * (end - start)) + self.overheads.write_completion
     }
 
-    /// Writes a range to the medium: the arm may start at `ready`, the first sector is on the bus
-    /// from `bus` on. Says when it is done. A sector that is late costs a revolution.
+    /// Writes a range to the medium and returns when it is done. The arm may start at `ready`, and
+    /// the first sector is on the bus from `bus` on. A sector whose data arrive too late costs a
+    /// revolution.
     fn onto_medium(&mut self, ready: Ns, bus: Ns, start: u64, end: u64) -> Ns {
         let sector = self.bus.write_sector.0;
-        // Drives that leave the bus meanwhile want some before they begin.
+        // Drives that disconnect from the bus in between need some sectors before they begin.
         let count = end - start;
         let wanted = match self.overheads.extra {
             Some(_) if count >= 45 => 15,
@@ -383,7 +384,7 @@ impl ClassicDisk {
                     begins += turn * (came - begins).0.div_ceil(turn.0.max(1));
                     continue;
                 }
-                // How many are there when the head comes to them.
+                // Number of sectors whose data arrive before the head does.
                 let mut pass_over = last - lba;
                 let each = pass.time(1).0;
                 if sector > each {
@@ -413,7 +414,7 @@ impl Device for ClassicDisk {
         gordon_blockio::check_range(self.capacity(), id, &request);
         self.clock = at;
         if self.current.is_none() {
-            // Nothing waits.
+            // No command waits.
             self.start(id, request);
         } else {
             let candidate = self.candidate(&request, at);

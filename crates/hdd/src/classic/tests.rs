@@ -1,7 +1,7 @@
-//! Times by hand. The drive: 6000 rpm, 10 ms a revolution; 100 sectors a track, 100 us each; 2
-//! surfaces; track skew 20 sectors, cylinder skew 30; head switch 1 ms; seek 2 ms and 0.1 ms a
-//! cylinder; a write settles 0.5 ms. The bus takes 10 us a sector. Overheads: hit 50 us, miss 100
-//! us, write 200 us.
+//! Times computed by hand. The drive: 6000 rpm, 10 ms per revolution; 100 sectors per track, 100 us
+//! each; 2 surfaces; track skew 20 sectors, cylinder skew 30; head switch 1 ms; a seek takes 2 ms
+//! and 0.1 ms per cylinder; a write settles for 0.5 ms. The bus takes 10 us per sector. Overheads:
+//! hit 50 us, miss 100 us, write 200 us.
 
 use super::*;
 use crate::disk::config::{
@@ -74,7 +74,7 @@ fn drive(config: &ClassicConfig) -> ClassicDisk {
     ClassicDisk::new(config).unwrap()
 }
 
-/// When a request that comes at `at` is done, in microseconds after that.
+/// Response time in microseconds of a request submitted at `at`.
 fn ask(drive: &mut ClassicDisk, at: u64, op: IoOp, start: u64, sectors: u64) -> u64 {
     let request = Request { op, offset: SECTOR * start, len: SECTOR * sectors };
     drive.submit(us(at), 1, request);
@@ -86,27 +86,27 @@ fn ask(drive: &mut ClassicDisk, at: u64, op: IoOp, start: u64, sectors: u64) -> 
 #[test]
 fn a_read_waits_for_arm_and_platter_and_the_next_is_there() {
     let mut drive = drive(&config());
-    // Sector 40 begins at 4 ms; the arm stands there at 0.1 ms. Four sectors, 10 us for the last on
-    // the bus.
+    // Sector 40 begins at 4 ms; the arm is on its track at 0.1 ms. Four sectors, and 10 us for the
+    // last one on the bus.
     assert_eq!(ask(&mut drive, 0, IoOp::Read, 40, 4), 4000 + 400 + 10);
-    // It reads ahead to 76, which is there at 7.6 ms: then all is a hit, of four times 10 us.
+    // Read-ahead to sector 76 ends at 7.6 ms; afterwards a read is a hit of four times 10 us.
     assert_eq!(ask(&mut drive, 10_000, IoOp::Read, 44, 4), 50 + 40);
-    // Partly: 74 and 75 are there; from 76 on the arm starts 0.1 ms after the command, at 20.1 ms;
-    // sector 76 comes by at 27.6.
+    // A partial hit: 74 and 75 are in the buffer; for 76 the arm starts 0.1 ms after the command,
+    // at 20.1 ms; sector 76 passes at 27.6.
     assert_eq!(ask(&mut drive, 20_000, IoOp::Read, 74, 4), 7600 + 200 + 10);
-    // Cylinder 10, sector 0 of it: 3 ms from 30.1 ms on. It starts (20 + 30) x 10 sectors on, at a
-    // whole revolution.
+    // Cylinder 10, sector 0: a seek of 3 ms from 30.1 ms on. The sector is (20 + 30) x 10 sectors
+    // further, at a whole revolution.
     assert_eq!(ask(&mut drive, 30_000, IoOp::Read, 2000, 1), 10_000 + 100 + 10);
     let stats = drive.stats();
     assert_eq!((stats.requests, stats.cache_hits, stats.read_ahead_hits), (4, 1, 1));
-    // One more for reading ahead on the next track.
+    // One more positioning for read-ahead on the next track.
     assert_eq!((stats.positionings, stats.seeks, stats.seek_time), (4, 1, us(4000)));
 }
 
 #[test]
 fn a_read_goes_on_over_a_track_at_the_cost_of_its_skew() {
     let mut drive = drive(&config());
-    // 98 and 99, then 2 ms of skew, 1 ms of it for the switch, then two more.
+    // 98 and 99, then 2 ms of skew, which hide the head switch of 1 ms, then two more.
     assert_eq!(ask(&mut drive, 0, IoOp::Read, 98, 4), 9800 + 200 + 2000 + 200 + 10);
 }
 
@@ -118,7 +118,7 @@ fn a_write_over_a_skew_too_short_for_it_loses_a_revolution() {
     short.seek.head_switch = us(800).into();
     short.seek.write_settle_ms = Some(1.0.into());
     short.buffer.immediate_report = false;
-    // 0.9 ms of skew are enough for the switch of a read, and not for the 1.8 ms of a write.
+    // A skew of 0.9 ms is enough for the head switch of a read, but not for the 1.8 ms of a write.
     let read = ask(&mut ClassicDisk::new(&short).unwrap(), 0, IoOp::Read, 98, 4);
     assert_eq!(read, 9800 + 200 + 900 + 200 + 10);
     let mut drive = ClassicDisk::new(&short).unwrap();
@@ -130,10 +130,11 @@ fn a_write_over_a_skew_too_short_for_it_loses_a_revolution() {
 fn a_command_waits_for_what_the_head_is_at() {
     let mut drive = drive(&config());
     ask(&mut drive, 0, IoOp::Read, 40, 4);
-    // At 5.05 ms it is at sector 50, until 5.1: that is 50 us more. The arm is at cylinder 1 at
-    // 5.05 + 0.1 + 0.05 + 2.1 = 7.3 ms. Sector 0 there starts 50 sectors on: at 5 ms, next at 15.
+    // At 5.05 ms the head is in sector 50, which ends 50 us later. The arm is at cylinder 1 at 5.05
+    // + 0.1 + 0.05 + 2.1 = 7.3 ms. Sector 0 there starts 50 sectors further, at 5 ms and next at
+    // 15.
     assert_eq!(ask(&mut drive, 5050, IoOp::Read, 200, 1), 15_000 - 5050 + 100 + 10);
-    // What was read ahead until then is there.
+    // The sectors read ahead until then are in the buffer.
     assert_eq!(ask(&mut drive, 30_000, IoOp::Read, 48, 2), 50 + 20);
 }
 
@@ -141,16 +142,16 @@ fn a_command_waits_for_what_the_head_is_at() {
 fn writes_are_acknowledged_before_they_are_on_the_medium() {
     let mut drive = drive(&config());
     assert_eq!(ask(&mut drive, 0, IoOp::Write, 40, 4), 200 + 40);
-    // They are on it at 4.4 ms: a read of sector 60 of the track is ready before its arm is free;
-    // it passes at 6 ms.
+    // The data are on the medium at 4.4 ms, so a read of sector 60 of the track is ready before the
+    // arm is free; sector 60 passes at 6 ms.
     assert_eq!(ask(&mut drive, 1000, IoOp::Read, 60, 1), 5000 + 100 + 10);
-    // Hits what was written.
+    // A read of the written sectors is a hit.
     assert_eq!(ask(&mut drive, 20_000, IoOp::Read, 40, 4), 50 + 40);
     let mut slow = config();
     slow.buffer.immediate_report = false;
     let mut drive = ClassicDisk::new(&slow).unwrap();
     assert_eq!(ask(&mut drive, 0, IoOp::Write, 40, 4), 4000 + 400);
-    // Cylinder 1, from 10.2 ms on: 2.1 ms and 0.5 to settle. Sector 0 at 15 ms.
+    // Cylinder 1, from 10.2 ms on: 2.1 ms and 0.5 to settle. Sector 0 passes at 15 ms.
     assert_eq!(ask(&mut drive, 10_000, IoOp::Write, 200, 1), 5000 + 100);
     assert_eq!(drive.usage().write, us(4200 + 4900));
 }
@@ -161,8 +162,8 @@ fn a_sector_that_comes_too_late_costs_a_revolution() {
     slow.buffer.immediate_report = false;
     slow.bus.write_sector = us(150);
     let mut drive = drive(&slow);
-    // At 0.2 ms the first is on the bus. Sector 4 passes at 0.4 ms, sector 5 at 0.5, when two are
-    // to be there: at 0.5. Sector 6 at 0.6, but its data only at 0.65.
+    // At 0.2 ms the first sector is on the bus. Sector 4 passes at 0.4 ms. Sector 5 passes at 0.5,
+    // exactly when two sectors have arrived. Sector 6 passes at 0.6, but its data arrive at 0.65.
     assert_eq!(ask(&mut drive, 0, IoOp::Write, 4, 3), 10_000 + 700);
 }
 
@@ -175,7 +176,7 @@ fn it_reads_ahead_as_far_as_it_is_told() {
         config.buffer.segment_sectors = 512;
         let mut drive = drive(&config);
         ask(&mut drive, 0, IoOp::Read, 50, 4);
-        // Long after.
+        // The next reads come long after the read-ahead has ended.
         let mut end = 54;
         while end < 250 && ask(&mut drive, 1_000_000 * end, IoOp::Read, end, 1) == 60 {
             end += 1;
@@ -186,10 +187,10 @@ fn it_reads_ahead_as_far_as_it_is_told() {
     assert_eq!(ends(ReadAhead::Sectors(100)), 154);
     assert_eq!(ends(ReadAhead::Track(100)), 100);
     assert_eq!(ends(ReadAhead::Cylinder(170)), 200);
-    // Not even when it is told to go on after a hit.
+    // Even with read-ahead after a hit.
     assert_eq!(ends_with(ReadAhead::Track(100), true), 100);
     assert!(ends_with(ReadAhead::Sectors(100), true) > 200);
-    // The rest of the track of what comes next, which lies on the same.
+    // The rest of the track of the next sector, which is on the same track.
     assert_eq!(ends(ReadAhead::Tracks), 100);
 }
 
@@ -245,19 +246,20 @@ fn the_host_chooses_what_comes_next_but_nothing_passes_a_flush() {
 fn a_remapped_sector_is_fetched_from_where_it_is() {
     let mut moved = config();
     let Zones::Table(zones) = &mut moved.geometry.zones else { panic!("a table") };
-    // Sector 42 of the first track lies on cylinder 99, head 1, sector 99; ten of the zone are
-    // spare.
+    // Sector 42 of the first track is on cylinder 99, head 1, sector 99; ten sectors of the zone
+    // are spare.
     (zones[0].spares, zones[0].remapped) = (10, vec![(42, 19_999)]);
     moved.geometry.sectors = 19_990.into();
     moved.buffer.read_ahead = ReadAhead::None;
     let mut drive = drive(&moved);
     let there = drive.arm.mechanics.geometry().location(42);
     assert_eq!((there.cylinder, there.head, there.sector), (99, 1, 99));
-    // There and back: two seeks of 11.9 ms, and the waits for sectors.
+    // There and back: two seeks of 11.9 ms, and the rotational waits.
     let took = ask(&mut drive, 0, IoOp::Read, 42, 4);
     assert!((2 * 11_900..2 * 21_900).contains(&took), "{took}");
     assert_eq!(drive.stats().seeks, 2);
-    // A transfer over it takes no longer. Written too; and all of the drive can be read.
+    // A transfer over the sector takes no longer. It can be written, and the whole drive can be
+    // read.
     assert_eq!(ask(&mut drive, 500_000, IoOp::Read, 40, 6) % 10_000, 4600 + 10);
     assert!(ask(&mut drive, 1_000_000, IoOp::Write, 42, 1) < 1000);
     for (at, lba) in (2..).zip((0..19_990).step_by(97)) {

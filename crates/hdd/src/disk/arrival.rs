@@ -1,39 +1,40 @@
-//! Zero-latency access: a read that covers the part of a track on which the head lands begins
-//! there, and takes what lies before when the disk has come round. So a whole track takes a
-//! revolution from wherever the head lands, not up to two (Worthington, Ganger, Patt, SIGMETRICS
+//! Zero-latency access: if the head lands in the middle of the requested part of a track, the read
+//! begins there and fetches the sectors before that point when they come round. A whole track thus
+//! takes one revolution from any point, instead of up to two (Worthington, Ganger, Patt, SIGMETRICS
 //! 1994; Schindler, Griffin, Lumb, Ganger, "Track-aligned Extents", FAST 2002).
 //!
-//! In closed form, track by track: on arrival at angle x into a part of the angle T, 0 < x < T, the
-//! head begins at the next sector boundary y >= x, and is done y - x and one revolution after it
-//! arrived; waiting for the first sector it would be after a revolution - x + T. The former is
-//! never later, for y <= T.
+//! The time of each track has a closed form. Let the requested part span the angle T, and let the
+//! head arrive at angle x in it, 0 < x < T. The head begins at the next sector boundary y >= x and
+//! is done y - x plus one revolution after its arrival. Waiting for the first sector would take one
+//! revolution - x + T. For y <= T the former is never later.
 //!
-//! Data go to the host in order: what was read first from the middle waits in memory for what comes
-//! before. A read larger than a segment waits for its first sector, and so does one whose first
-//! sector is remapped. Which read comes next is chosen by the time until its first sector, as
-//! without it.
+//! Data go to the host in order: sectors read first from the middle wait in memory for those before
+//! them. A read larger than a segment waits for its first sector, and so does a read whose first
+//! sector is remapped. The scheduler still ranks reads by the time until their first sector.
 
 use super::Disk;
 use super::mechanics::{Head, Mechanics};
 use super::reads::{ReadStream, WaitingRead};
 use gordon_units::Ns;
 
-/// How a read from the middle goes.
+/// Timing of a read that begins in the middle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOnArrival {
-    /// When all of it is off the medium.
+    /// Time when all sectors are off the medium.
     pub ends: Ns,
-    /// Waiting in it, and what the wait for its first sector was.
+    /// Total rotational wait.
     pub rotation: Ns,
-    /// As above.
+    /// The wait that would have been for the first sector; `rotation` replaces it in the
+    /// statistics.
     pub awaited: Ns,
-    /// When the link may start, so that no sector has to be sent before it is there.
+    /// Earliest start of the transfer to the host, such that no sector is sent before it is read.
     pub sends: Ns,
 }
 
 impl Mechanics {
-    /// Reads `from..to`, on each track from where the head lands; it is at `head` and free at `at`.
-    /// `send` says how long the link takes for so many sectors, `behind` how many it sends before.
+    /// Computes a read of `from..to` that begins on each track where the head lands. The head is at
+    /// `head` and free at `at`. `send` returns the link time of a number of sectors; `behind`
+    /// sectors precede `from` in the transfer to the host.
     pub fn read_on_arrival(
         &self,
         (at, head): (Ns, Head),
@@ -55,7 +56,7 @@ impl Mechanics {
             awaited.get_or_insert(wait);
             let start = geometry.course(place);
             let span = Ns(geometry.course_end(geometry.nominal_location(end - 1)) - start);
-            // From the first sector to the boundary of the one that comes.
+            // From the first sector of the part to the boundary of the next sector under the head.
             let into = turn - wait;
             let passed = (into.0 * u64::from(place.sectors_per_track)).div_ceil(turn.0);
             let boundary = |sector| Ns(geometry.course_of(place, sector) - start);
@@ -84,8 +85,8 @@ impl Mechanics {
 }
 
 impl Disk {
-    /// Has `stream`, which reads for `read`, begin where the head lands, if that is of use; the
-    /// head was free there and then.
+    /// Lets `stream`, which serves `read`, begin where the head lands if it then ends earlier.
+    /// `free` is the time and place at which the head was free.
     pub(crate) fn arrive(&mut self, read: &WaitingRead, stream: &mut ReadStream, free: (Ns, Head)) {
         let (from, geometry) = (read.candidate.lba, self.mechanics.geometry());
         if read.end - from > self.segments.capacity()
@@ -96,11 +97,11 @@ impl Disk {
         let link = (from - read.start, |sectors| self.link_time(sectors));
         let arrival = self.mechanics.read_on_arrival(free, (from, read.end), link);
         if arrival.ends < stream.ends {
-            // The head passes the end again a whole number of revolutions before it would have come
-            // there.
+            // The head passes the end of the read again a whole number of revolutions before the
+            // time at which an ordered read would have ended.
             let early = stream.ends - arrival.ends;
             let resumes = stream.ends - Ns(early.0 - early.0 % geometry.revolution().0);
-            // Nor does the link wait for longer than it would have.
+            // The link waits at most as long as for an ordered read.
             let all = self.link_time(read.end - read.start);
             let in_order = (stream.ends + self.link_time(1)).saturating_sub(all);
             let sends = arrival.sends.min(in_order);
@@ -109,7 +110,7 @@ impl Disk {
         }
     }
 
-    /// The read from the middle is over: `stream` continues behind it.
+    /// Finishes a read from the middle; `stream` continues at its end.
     pub(crate) fn arrived(&mut self, stream: &mut ReadStream) -> Option<ReadOnArrival> {
         let (arrival, resumes) = self.arrival.take()?;
         let stats = &mut self.stats;
@@ -134,8 +135,8 @@ mod tests {
         Ns(x * 1000)
     }
 
-    /// The small disk (10 ms a revolution, 10 us a sector, 1 us a sector on the link, 0.1 ms of
-    /// overhead), one segment of 3072 sectors.
+    /// The small disk (10 ms per revolution, 10 us per sector, 1 us per sector on the link, 0.1 ms
+    /// of overhead) with one segment of 3072 sectors.
     fn config(read_ahead: u64) -> DiskConfig {
         let mut config = small();
         config.cache.size = (SECTOR * 4096).into();
@@ -145,7 +146,7 @@ mod tests {
         config
     }
 
-    /// When reads of these sectors, each asked then, are done, one after the other.
+    /// Submits reads (time, first sector, end). Returns the completion times and the statistics.
     fn run(config: &DiskConfig, reads: &[(Ns, u64, u64)]) -> (Vec<Ns>, DiskStats) {
         let mut disk = Disk::new(config).unwrap();
         let mut done = Vec::new();
@@ -170,16 +171,16 @@ mod tests {
 
     #[test]
     fn a_track_takes_a_revolution() {
-        // The head is free at 0.1 ms, at sector 10: all there at 10.1 ms. Sectors 0 to 9 come last,
-        // those behind them are still to be sent: 990 us more, and 1 for the last of the ten.
+        // The head is free at 0.1 ms, at sector 10, and has read all at 10.1 ms. Sectors 0 to 9
+        // come last, so the sectors behind them are still to be sent: 990 us more, and 1 us for the
+        // last of the ten.
         let (done, stats) = one(0, 0, 1000);
         assert_eq!(done, 10_100 + 991);
         assert_eq!((stats.rotation_time, stats.transfer_time), (us(0), us(10_000)));
-        // 5 us into a sector, the next one is the first.
+        // 5 us into a sector, the read begins with the next one.
         let (done, stats) = one(5, 0, 1000);
         assert_eq!((done, stats.rotation_time), (10_110 + 990, us(5)));
-        // From the other side of the disk too: 300 ms and 0.1, 9 ms for the stroke: the same place,
-        // cylinder 199.
+        // The same after a full-stroke seek, from 300.1 ms on: 9 ms for the stroke to cylinder 199.
         let track = 200_000 + 99 * 1000;
         let (done, stats) = one(300_000, track, track + 500);
         assert_eq!((stats.seek_time, stats.transfer_time), (us(9000), us(10_000)));
@@ -190,40 +191,41 @@ mod tests {
 
     #[test]
     fn part_of_a_track_takes_a_revolution_from_within_it() {
-        // At sector 10 of 500: 490, the rest of the track, 10; 490 to be sent.
+        // From sector 10: 490 sectors, the rest of the track, 10 sectors; 490 are still to be sent.
         let (done, stats) = one(0, 0, 500);
         assert_eq!(done, 10_100 + 491);
         assert_eq!((stats.rotation_time, stats.transfer_time), (us(5000), us(5000)));
-        // From without, and at its very end, it waits for the first: until 5 ms, until 10.
+        // From outside the part, or at its very end, the read waits for its first sector: until 5
+        // ms, until 10.
         assert_eq!(one(0, 500, 800).0, 5000 + 3000 + 1);
         assert_eq!(one(0, 0, 10).0, 10_000 + 100 + 1);
-        // One sector is left: it is not waited for a second time.
+        // If one sector is left, the read begins with it and need not wait a second time.
         assert_eq!(one(0, 0, 11).0, 10_100 + 2);
         assert_eq!(one(9, 0, 11).0, 10_111);
     }
 
     #[test]
     fn each_track_begins_where_the_head_lands() {
-        // Until 10.1 ms; a head switch of 1 ms; track 1 begins at 2 ms: the head is 9.1 ms into it,
-        // and again at 21.1. Sectors 1910 to 1999 are left to send.
+        // Track 0 takes until 10.1 ms, and the head switch 1 ms. Track 1 begins at 2 ms, so the
+        // head is 9.1 ms into it, and again at 21.1 ms. Sectors 1910 to 1999 are left to send.
         let (done, stats) = one(0, 0, 2000);
         assert_eq!(done, 21_100 + 91);
         assert_eq!((stats.rotation_time, stats.transfer_time), (us(0), us(21_000)));
-        // More than the segment holds is read in order.
+        // A read that exceeds the segment is read in order.
         let plain = one(0, 0, 3073).0;
         assert!(plain > 10_000 + 30_730, "{plain}");
     }
 
     #[test]
     fn read_ahead_goes_on_where_the_read_ends() {
-        // All there at 10.1 ms; sector 500 passes at 15 ms. 300 us later 30 more are there: 8 us on
-        // the link.
+        // All sectors are read at 10.1 ms, and sector 500 passes at 15 ms. 300 us later 30 more are
+        // read; 8 us on the link.
         let (done, stats) = run(&config(100), &[(us(0), 0, 500), (us(15_200), 500, 508)]);
         assert_eq!(done, [us(10_591), us(15_308)]);
         assert_eq!((stats.cache_hits, stats.read_ahead_hits), (1, 1));
         // 500 sectors, then 100.
         assert_eq!(stats.transfer_time, us(6000));
-        // What comes sooner waits for that.
+        // An earlier read waits for its sectors.
         let (done, _) = run(&config(100), &[(us(0), 0, 500), (us(11_000), 500, 508)]);
         assert_eq!(done, [us(10_591), us(15_081)]);
     }
@@ -237,7 +239,7 @@ mod tests {
         ) {
             let mut with = if kind == 0 { preset() } else { config(0) };
             if kind == 2 {
-                // A link half as fast as the medium.
+                // A link at half the rate of the medium.
                 with.interface.rate_per_s = Bytes(25_600_000).into();
             }
             with.cache.zero_latency = true;

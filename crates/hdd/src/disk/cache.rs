@@ -1,72 +1,72 @@
-//! The memory on board: segments of read data, and written data on its way to the medium.
+//! The cache of a disk: segments of read data, and written data that are not on the medium yet.
 //!
-//! Both hold ranges of sectors, not bytes. [`Segments`] is replaced least recently used first;
-//! [`DirtySectors`] merges ranges that touch or overlap, so that what was written in pieces goes to
-//! the medium in one operation. A sector in both is current in both: the drive updates a segment
-//! when it is written to.
+//! Both hold ranges of sectors, not bytes. [`Segments`] replaces the least recently used segment.
+//! [`DirtySectors`] merges ranges that touch or overlap, so that adjacent writes go to the medium
+//! in one operation. A sector may be in both; both copies are then current, since a drive updates a
+//! segment when it is written to.
 
 use super::mechanics::SeekTarget;
 use super::schedule::Candidate;
 use gordon_units::Ns;
 
-/// One run of sectors that can be read from memory.
+/// A run of sectors that can be read from the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {
     start: u64,
     end: u64,
-    /// How far the host has read; what lies beyond was read ahead.
+    /// End of the sectors that the host has read; the rest was read ahead.
     asked: u64,
-    /// When it was last of use; zero: first to be replaced.
+    /// Sequence number of the last use; zero makes the segment the first to be replaced.
     used: u64,
 }
 
 impl Segment {
-    /// Where it ends.
+    /// End of the run (exclusive).
     #[inline]
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// Whether it holds a sector.
+    /// Whether the segment holds this sector.
     #[inline]
     pub fn holds(&self, at: u64) -> bool {
         self.start <= at && at < self.end
     }
 }
 
-/// Read data.
+/// All segments of read data.
 #[derive(Clone, Debug)]
 pub struct Segments {
     segments: Vec<Segment>,
-    /// Sectors that one can hold.
+    /// Capacity of a segment in sectors.
     capacity: u64,
     uses: u64,
 }
 
 impl Segments {
-    /// `count` segments of `capacity` sectors.
+    /// Creates `count` empty segments of `capacity` sectors.
     pub fn new(count: u32, capacity: u64) -> Self {
         let empty = Segment { start: 0, end: 0, asked: 0, used: 0 };
         Self { segments: (0..count).map(|_| empty).collect(), capacity, uses: 0 }
     }
 
-    /// Sectors that one can hold.
+    /// Capacity of a segment in sectors.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
 
-    /// The segment at `index`.
+    /// The segment with this index.
     #[inline]
     pub fn get(&self, index: usize) -> &Segment {
         &self.segments[index]
     }
 
-    /// The segment that holds `at` and most beyond.
+    /// The segment that holds `at` and extends furthest beyond it.
     #[inline]
     pub fn find(&self, at: u64) -> Option<usize> {
         let (mut found, mut most) = (None, at + 1);
         for (i, segment) in self.segments.iter().enumerate() {
-            // One branch, hardly ever taken: which segments begin before is anybody's guess.
+            // One branch, rarely taken; the two conditions by themselves are unpredictable.
             if (segment.start <= at) & (segment.end >= most) {
                 (found, most) = (Some(i), segment.end);
             }
@@ -74,7 +74,7 @@ impl Segments {
         found
     }
 
-    /// The host reads up to `to` from the segment: it is of use, and whether any of that had been
+    /// Marks the segment as used and read by the host up to `to`. Returns whether any of that was
     /// read ahead.
     pub fn ask(&mut self, index: usize, to: u64) -> bool {
         self.uses += 1;
@@ -86,7 +86,8 @@ impl Segments {
         ahead
     }
 
-    /// The segment to read into from `start` on: one that ends there, else the one to replace.
+    /// The segment to read into from `start` on: one that ends there, else the least recently used
+    /// one.
     pub fn open(&mut self, start: u64) -> usize {
         self.uses += 1;
         let index = self.segments.iter().position(|s| s.end == start && s.start < s.end);
@@ -95,7 +96,7 @@ impl Segments {
         index
     }
 
-    /// The segment now reaches to `end`.
+    /// Extends the segment to `end`, and drops sectors at its start that no longer fit.
     #[inline]
     pub fn fill(&mut self, index: usize, end: u64) {
         let segment = &mut self.segments[index];
@@ -105,7 +106,7 @@ impl Segments {
         }
     }
 
-    /// Data just written to the medium stays readable, but is the first to make room.
+    /// Keeps data just written to the medium readable; their segment is the first to be replaced.
     pub fn keep(&mut self, start: u64, end: u64) {
         let index = self.segments.iter().position(|s| s.end == start && s.start < s.end);
         let index = index.unwrap_or_else(|| self.replace(start));
@@ -126,12 +127,12 @@ impl Segments {
 #[derive(Clone, Copy, Debug)]
 pub struct DirtyExtent {
     end: u64,
-    /// Begins with its first sector.
+    /// The candidate for the scheduler: the first sector.
     candidate: Candidate,
 }
 
 impl DirtyExtent {
-    /// Its first sector.
+    /// First sector of the run.
     #[inline]
     pub fn start(&self) -> u64 {
         self.candidate.lba
@@ -144,26 +145,26 @@ impl AsRef<Candidate> for DirtyExtent {
     }
 }
 
-/// Written data on its way to the medium.
+/// Written data that are not on the medium yet.
 #[derive(Clone, Debug, Default)]
 pub struct DirtySectors {
-    /// In order, neither overlapping nor touching.
+    /// In ascending order; extents neither overlap nor touch.
     extents: Vec<DirtyExtent>,
     sectors: u64,
 }
 
 impl DirtySectors {
-    /// What is to be written, by address.
+    /// All extents, by address.
     pub fn extents(&self) -> &[DirtyExtent] {
         &self.extents
     }
 
-    /// Sectors in all.
+    /// Total number of dirty sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors
     }
 
-    /// Where the run of dirty sectors that holds `at` ends.
+    /// End of the extent that holds `at`; `None` if `at` is clean.
     #[inline]
     pub fn reach(&self, at: u64) -> Option<u64> {
         let i = self.extents.partition_point(|e| e.start() <= at);
@@ -171,19 +172,19 @@ impl DirtySectors {
         (at < extent.end).then_some(extent.end)
     }
 
-    /// Whether any of a range is there.
+    /// Whether any sector of a range is dirty.
     pub fn has(&self, start: u64, end: u64) -> bool {
         let i = self.extents.partition_point(|e| e.end <= start);
         self.extents.get(i).is_some_and(|e| e.start() < end)
     }
 
-    /// Whether a range overlaps or touches what is there: adding it makes no new extent.
+    /// Whether a range overlaps or touches an extent, so that adding it creates no new extent.
     pub fn touches(&self, start: u64, end: u64) -> bool {
         let i = self.extents.partition_point(|e| e.end < start);
         self.extents.get(i).is_some_and(|e| e.start() <= end)
     }
 
-    /// Adds a range; `target` says where a sector lies.
+    /// Adds a range; `target` returns the place of a sector.
     pub fn add(&mut self, start: u64, end: u64, since: Ns, target: impl FnOnce(u64) -> SeekTarget) {
         let first = self.extents.partition_point(|e| e.end < start);
         let beyond = self.extents.partition_point(|e| e.start() <= end);
@@ -204,7 +205,7 @@ impl DirtySectors {
         self.sectors = self.sectors - before + (end - start);
     }
 
-    /// Takes up to `most` sectors off the front of an extent.
+    /// Removes up to `most` sectors from the start of an extent.
     pub fn take(
         &mut self,
         index: usize,
@@ -262,9 +263,9 @@ mod tests {
         segments.keep(3000, 3010);
         assert!(segments.find(3005).is_some());
         assert!(!segments.ask(segments.find(3005).unwrap(), 3010), "written, not read ahead");
-        segments.keep(4000, 4010); // in place of segment 1000: 3000 was of use since
+        segments.keep(4000, 4010); // replaces segment 1000, since 3000 was used later
         assert!(segments.find(1000).is_none() && segments.find(2000).is_some());
-        segments.keep(5000, 5010); // in place of 4000, which never was
+        segments.keep(5000, 5010); // replaces 4000, which was never used
         assert!(segments.find(4000).is_none() && segments.find(3000).is_some());
     }
 

@@ -1,4 +1,4 @@
-//! Checks of a whole config: whether a disk can be built from it.
+//! Checks of a complete config: whether a disk can be built from it.
 
 use super::config::DiskConfig;
 use super::error::{DiskConfigError, at_least, at_most};
@@ -6,10 +6,10 @@ use super::mechanics::Mechanics;
 use gordon_units::Bytes;
 
 impl DiskConfig {
-    /// Reads a config from TOML and checks it.
+    /// Parses a config from TOML and checks it.
     ///
     /// # Errors
-    /// Where the text is no such config, or no disk can be built from it.
+    /// Returns an error if the text is not a disk config, or if no disk can be built from it.
     pub fn from_toml(text: &str) -> Result<Self, DiskConfigError> {
         let config: Self = toml::from_str(text)
             .map_err(|e| DiskConfigError::Parse(e.to_string().trim().into()))?;
@@ -17,15 +17,15 @@ impl DiskConfig {
         Ok(config)
     }
 
-    /// Whether a disk can be built from it.
+    /// Checks that a disk can be built from the config.
     ///
     /// # Errors
-    /// The first contradiction found.
+    /// Returns the first inconsistency found.
     pub fn validate(&self) -> Result<(), DiskConfigError> {
         self.check().map(drop)
     }
 
-    /// Checks it, which takes working out its mechanics.
+    /// Checks the config, and returns the mechanics that the check has to compute.
     pub(crate) fn check(&self) -> Result<Mechanics, DiskConfigError> {
         let mechanics = Mechanics::new(self)?;
         let (link, cache, power) = (&self.interface, &self.cache, &self.power);

@@ -1,7 +1,7 @@
-//! What a hard disk is made of, as a person writes it down: every number with its source.
+//! Configuration of a hard disk, with a source for each number.
 //!
-//! [`DiskConfig`] is what was typed; [`Disk::new`](super::Disk::new) works out what will run
-//! (zones, seek curves) and reports what contradicts itself ([`super::check`]).
+//! [`DiskConfig`] mirrors the TOML; [`Disk::new`](super::Disk::new) computes zones and seek curves
+//! from it and reports inconsistencies ([`super::check`]).
 
 use super::error::{DiskConfigError, wrong};
 use super::power::PowerConfig;
@@ -68,12 +68,12 @@ fn one() -> u32 {
     1
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // what serde asks for
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-/// What nobody has given is not written either.
+/// Default values are not serialised.
 pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -314,12 +314,12 @@ fn never() -> Sourced<f64> {
     0.0.into()
 }
 
-/// Geist and Daniel's own choice.
+/// The value that Geist and Daniel use.
 fn fifth() -> f64 {
     0.2
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // what serde asks for
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 fn is_fifth(turn: &f64) -> bool {
     *turn == fifth()
 }

@@ -1,25 +1,25 @@
-//! Errors of a disk's config, and the checks of single values that every part makes.
+//! Errors of a disk's config, and the range checks of single values that all its parts use.
 
 use gordon_units::Ns;
 use std::fmt::Display;
 
-/// A config that no disk can be built from.
+/// Reason why no disk can be built from a config.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DiskConfigError {
-    /// Not TOML, an unknown key, a value of the wrong kind.
+    /// The text is not TOML, has an unknown key, or a value of the wrong type.
     #[error("disk config: {0}")]
     Parse(String),
-    /// A listed layout that leaves out a sector, or has one twice.
+    /// A listed layout omits a sector or contains it twice: the sector.
     #[error("the layout does not have sector {0} exactly once\n  try: list each sector once")]
     Layout(u64),
-    /// A value that cannot be.
+    /// A value is out of range or inconsistent with others.
     #[error("disk config: {key} is {value}\n  try: {must}")]
     Value {
-        /// The key, dotted.
+        /// The key, with dots.
         key: &'static str,
-        /// The value found.
+        /// The value given.
         value: String,
-        /// What it must be.
+        /// The condition that the value must meet.
         must: String,
     },
     /// The zones do not add up to the capacity.
@@ -30,27 +30,27 @@ pub enum DiskConfigError {
     Capacity {
         /// Sectors in the zones.
         held: u64,
-        /// Sectors it should export.
+        /// Sectors that `geometry.sectors` demands.
         stated: u64,
     },
-    /// A longer seek would be faster.
+    /// The seek curve decreases over some distances.
     #[error(
         "disk config: the curve through the three times of {key} falls over {from} to {to} \
          cylinders\n  try: move the average towards {hint}"
     )]
     SeekFalls {
-        /// The table of the three times.
+        /// The table with the three times.
         key: &'static str,
-        /// Where the fall begins.
+        /// Distance in cylinders at which the decrease begins.
         from: u32,
-        /// The longest seek, or the distance at which the curve rises again.
+        /// Distance at which the curve rises again, or the longest seek.
         to: u32,
-        /// An average that fits the other two times.
+        /// An average that is consistent with the other two times.
         hint: Ns,
     },
 }
 
-/// An error about one value.
+/// The error for a single value.
 pub(crate) fn wrong(key: &'static str, value: impl Display, must: String) -> DiskConfigError {
     DiskConfigError::Value { key, value: value.to_string(), must }
 }

@@ -1,8 +1,9 @@
-//! Where each sector lies and when it comes by.
+//! Geometry of a disk: the location of each sector, and the time at which it passes the head.
 //!
-//! Sectors are numbered (LBA) from the outermost cylinder in: along a track, then the next track of
-//! the cylinder, then the next cylinder. Each track starts a skew later than its predecessor ends,
-//! so that a transfer continues over tracks and cylinders without losing a revolution.
+//! Sectors are numbered (LBA) from the outermost cylinder inwards: along a track, then along the
+//! next track of the cylinder, then on the next cylinder. Each track starts a skew later than the
+//! previous track ends, so a transfer continues over tracks and cylinders without losing a
+//! revolution.
 //!
 //! The *course* of a sector is the time at which a head that reads the whole disk from LBA 0
 //! without a pause begins to read it:
@@ -10,16 +11,17 @@
 //! ```text
 //! course = that of the zone's first track
 //!        + cylinder x (tracks x revolution + (tracks - 1) x track skew + cylinder skew)
-//!        + track x (revolution + track skew) + sector x revolution / sectors a track
+//!        + track x (revolution + track skew) + sector x revolution / sectors per track
 //! ```
 //!
-//! It answers everything in closed form: modulo a revolution it is the sector's angle; a
-//! difference of two courses is the time of a transfer; its inverse says how far a transfer has
-//! come. All times are floors of exact ones, so the end of a sector is the start of the next.
+//! Modulo a revolution, the course is the angle of the sector; the difference of two courses is the
+//! time of a transfer; and the inverse of the course shows how far a transfer has come. All of
+//! these are closed forms. All times are floors of exact ones, so the end of a sector is the start
+//! of the next.
 //!
-//! Spare sectors lie at the end of regions (tracks, cylinders, a few cylinders, zones). A sector
-//! that is slipped is passed over, and what follows in its region moves up by one. A sector that is
-//! remapped lies elsewhere in its zone; a transfer over it takes no longer.
+//! Spare sectors are at the end of regions (tracks, cylinders, groups of cylinders, zones). A
+//! slipped sector is skipped, and the following sectors of its region move up by one. A remapped
+//! sector is elsewhere in its zone; a transfer over it takes no longer.
 
 use super::config::Serpentine;
 use super::spares::Spares;
@@ -27,77 +29,77 @@ use super::tracks::Tracks;
 use gordon_units::Divisor;
 use gordon_units::Ns;
 
-/// A band of cylinders with the same number of sectors a track.
+/// A group of cylinders with the same number of sectors per track.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone {
     /// Its first sector.
     pub first_lba: u64,
-    /// Sectors that it exports.
+    /// Number of exported sectors.
     pub sectors: u64,
     /// Its outermost cylinder.
     pub first_cylinder: u32,
-    /// How many cylinders it has.
+    /// Number of cylinders.
     pub cylinders: u32,
     /// Sectors on each of its tracks.
     pub sectors_per_track: u32,
-    /// The same, to divide by.
+    /// Sectors per track, as a divisor.
     pub(crate) per_track: Divisor,
-    /// The course of its first track.
+    /// Course of its first track.
     pub(crate) course: u64,
-    /// From the start of a track to that of the next of its cylinder, times sectors a track: then
-    /// skews of whole sectors are exact.
+    /// Time from the start of a track to the start of the next track of the cylinder, times sectors
+    /// per track. The factor makes skews of whole sectors exact.
     pub(crate) track_pitch: Divisor,
-    /// The same from a cylinder to the next.
+    /// Time from a cylinder to the next, in the same unit.
     pub(crate) cylinder_pitch: Divisor,
-    /// Sectors at its front that hold nothing.
+    /// Number of unused sectors at its start.
     pub(crate) empty: u64,
     pub(crate) spares: Spares,
 }
 
-/// A sector's place.
+/// Location of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SectorLocation {
-    /// From the outside in.
+    /// Cylinder, counted from the outermost.
     pub cylinder: u32,
-    /// The surface.
+    /// Surface.
     pub head: u32,
-    /// Along the track.
+    /// Index of the sector on its track.
     pub sector: u32,
-    /// Sectors on that track.
+    /// Sectors on the track.
     pub sectors_per_track: u32,
-    /// Which zone, or which extent of a listed layout.
+    /// Index of the zone, or of the extent in a listed layout.
     zone: u32,
-    /// Which track of the cylinder.
+    /// Index of the track in its cylinder.
     track: u32,
 }
 
-/// Zones, tracks, skews.
+/// Zones, tracks and skews of a disk.
 #[derive(Clone, Debug)]
 pub struct DiskGeometry {
     pub(crate) sectors: u64,
     pub(crate) heads: Divisor,
     pub(crate) zones: Vec<Zone>,
-    /// The first sector of each zone, and the course of its first track, to look among.
+    /// First sector of each zone, and course of its first track, for binary searches.
     pub(crate) starts: Vec<u64>,
     pub(crate) courses: Vec<u64>,
     pub(crate) revolution: Divisor,
     pub(crate) serpentine: Serpentine,
-    /// In place of zones, the layout as a list.
+    /// The layout as a list, instead of zones.
     pub(crate) tracks: Option<Tracks>,
 }
 
 impl DiskGeometry {
-    /// Sectors it exports.
+    /// Number of exported sectors.
     pub fn sectors(&self) -> u64 {
         self.sectors
     }
 
-    /// Its zones, outermost first.
+    /// Zones, outermost first.
     pub fn zones(&self) -> &[Zone] {
         &self.zones
     }
 
-    /// Cylinders in all.
+    /// Total number of cylinders.
     pub fn cylinders(&self) -> u32 {
         match &self.tracks {
             Some(tracks) => tracks.cylinders(),
@@ -105,7 +107,7 @@ impl DiskGeometry {
         }
     }
 
-    /// The time of one.
+    /// Time of one revolution.
     pub fn revolution(&self) -> Ns {
         Ns(self.revolution.get())
     }
@@ -131,13 +133,13 @@ impl DiskGeometry {
         Ns(self.zones.iter().map(skew).min().unwrap_or(0))
     }
 
-    /// Where a sector lies.
+    /// Location of a sector.
     #[inline]
     pub fn location(&self, lba: u64) -> SectorLocation {
         self.location_and_nominal(lba).0
     }
 
-    /// Where a sector lies, and its [`nominal_location`](Self::nominal_location).
+    /// Location of a sector, and its [`nominal_location`](Self::nominal_location).
     #[inline]
     pub(crate) fn location_and_nominal(&self, lba: u64) -> (SectorLocation, SectorLocation) {
         if self.tracks.is_some() {
@@ -150,13 +152,13 @@ impl DiskGeometry {
         (zone.spares.remapped_to(at).map_or(nominal, |to| self.at(index, to)), nominal)
     }
 
-    /// Where a sector would lie, were it not remapped. Courses are of these: a transfer over a
+    /// Location that a sector would have without remapping. Courses refer to it: a transfer over a
     /// remapped sector takes no longer.
     #[inline]
     pub fn nominal_location(&self, lba: u64) -> SectorLocation {
         if let Some(tracks) = &self.tracks {
             let (zone, extent) = tracks.find(lba);
-            #[allow(clippy::cast_possible_truncation)] // below the sectors of the extent
+            #[allow(clippy::cast_possible_truncation)] // less than the sectors of the extent
             return SectorLocation {
                 cylinder: extent.cylinder,
                 head: extent.head,
@@ -177,13 +179,13 @@ impl DiskGeometry {
         (index, &self.zones[index])
     }
 
-    /// The place of a sector of a zone.
+    /// Location of a sector by its index in a zone.
     #[inline]
     fn at(&self, index: usize, at: u64) -> SectorLocation {
         let zone = &self.zones[index];
         let (track, sector) = zone.per_track.divide(at);
         let (cylinder, track) = self.heads.divide(track);
-        #[allow(clippy::cast_possible_truncation)] // each below a u32 of the config
+        #[allow(clippy::cast_possible_truncation)] // each is less than a u32 of the config
         let (within, track, heads) = (cylinder as u32, track as u32, self.heads.get() as u32);
         let cylinder = zone.first_cylinder + within;
         let turns = match self.serpentine {
@@ -202,7 +204,7 @@ impl DiskGeometry {
         }
     }
 
-    /// The first sector of the track of a place, and the first beyond it.
+    /// First sector of the track of a location, and end of the track.
     pub fn track(&self, place: SectorLocation) -> (u64, u64) {
         if let Some(tracks) = &self.tracks {
             let (first, end) = tracks.track(place.zone);
@@ -219,32 +221,32 @@ impl DiskGeometry {
         (lba(start), lba(start + per_track))
     }
 
-    /// The first sector of the run of sectors side by side of a place, and the first beyond it: the
-    /// [track](Self::track), or as much of it as a listed layout has without a gap.
+    /// First sector and end of the run of consecutive sectors around a location: the
+    /// [track](Self::track), or the extent of a listed layout.
     pub(crate) fn run(&self, place: SectorLocation) -> (u64, u64) {
         let Some(tracks) = &self.tracks else { return self.track(place) };
         let extent = tracks.get(place.zone);
         (extent.lba, (extent.lba + u64::from(extent.sectors)).min(self.sectors))
     }
 
-    /// The course at which a sector begins. Of a listed layout only the angle is known.
+    /// Course at which a sector begins. In a listed layout only the angle is defined.
     #[inline]
     pub fn course(&self, place: SectorLocation) -> u64 {
         self.course_of(place, place.sector)
     }
 
-    /// The course at which a sector ends.
+    /// Course at which a sector ends.
     #[inline]
     pub fn course_end(&self, place: SectorLocation) -> u64 {
         self.course_of(place, place.sector + 1)
     }
 
-    /// The time of a revolution, to divide by.
+    /// Time of a revolution, as a divisor.
     pub(crate) fn turn(&self) -> Divisor {
         self.revolution
     }
 
-    /// Sectors on the track of a sector.
+    /// Sectors per track at a sector, as a divisor.
     pub(crate) fn track_of(&self, lba: u64) -> Divisor {
         match &self.tracks {
             Some(tracks) => Divisor::new(tracks.find(lba).1.sectors_per_track.into()),
@@ -252,7 +254,7 @@ impl DiskGeometry {
         }
     }
 
-    /// Sectors on the track of a place, to divide by.
+    /// Sectors per track at a location, as a divisor.
     pub(crate) fn per_track(&self, place: SectorLocation) -> Divisor {
         match self.tracks {
             Some(_) => Divisor::new(place.sectors_per_track.into()),
@@ -260,7 +262,7 @@ impl DiskGeometry {
         }
     }
 
-    /// The course at which sector `sector` of the track of a place begins.
+    /// Course at which sector `sector` on the track of a location begins.
     #[inline]
     pub(crate) fn course_of(&self, place: SectorLocation, sector: u32) -> u64 {
         if let Some(tracks) = &self.tracks {
@@ -273,7 +275,7 @@ impl DiskGeometry {
         zone.course + zone.per_track.floor(along)
     }
 
-    /// How many sectors from LBA 0 on lie wholly before a course.
+    /// Number of sectors from LBA 0 on that end at or before a course.
     #[inline]
     pub fn sectors_before(&self, course: u64) -> u64 {
         let Some(at) = self.courses.partition_point(|first| *first <= course).checked_sub(1) else {
@@ -281,7 +283,7 @@ impl DiskGeometry {
         };
         let zone = &self.zones[at];
         let per_track = zone.per_track.get();
-        // The most sectors whose end, rounded down, is not above the course.
+        // The largest number of sectors whose end, rounded down, does not exceed the course.
         let along = (course - zone.course + 1) * per_track - 1;
         let (cylinder, within) = zone.cylinder_pitch.divide(along);
         let track = zone.track_pitch.floor(within).min(self.heads.get() - 1);
@@ -310,16 +312,16 @@ mod tests {
             assert_eq!((zone.first_lba, zone.first_cylinder), next);
             next = (zone.first_lba + zone.sectors, zone.first_cylinder + zone.cylinders);
         }
-        // 105 MB/s x (8 x 8.333333 + 7 x 1.2 + 1.4) ms / 512 / 8 = 1960.2 sectors a track.
+        // 105 MB/s x (8 x 8.333333 + 7 x 1.2 + 1.4) ms / 512 / 8 = 1960.2 sectors per track.
         assert_eq!(geometry.zones()[0].sectors_per_track, 1960);
         assert_eq!(geometry.zones()[15].sectors_per_track, 1078); // x 0.55
-        // 1,953,525,168 / 8 heads / 1519 sectors a track on the mean = 160,757.
+        // 1,953,525,168 / 8 heads / 1519 sectors per track on average = 160,757.
         assert!((160_600..160_900).contains(&geometry.cylinders()), "{}", geometry.cylinders());
     }
 
     #[test]
     fn places_by_hand() {
-        // 2 heads, 100 cylinders of 1000 sectors a track, 100 of 500: 200,000 + 100,000 sectors.
+        // 2 heads, 100 cylinders of 1000 sectors per track, 100 of 500: 200,000 + 100,000 sectors.
         let geometry = DiskGeometry::new(&small()).unwrap();
         let at = |lba| {
             let p = geometry.location(lba);
@@ -337,7 +339,7 @@ mod tests {
 
     #[test]
     fn courses_by_hand() {
-        // 6000 rpm: 10 ms a revolution; track skew 2 ms, cylinder skew 3 ms.
+        // 6000 rpm: 10 ms per revolution; track skew 2 ms, cylinder skew 3 ms.
         let geometry = DiskGeometry::new(&small()).unwrap();
         let course = |lba| geometry.course(geometry.location(lba));
         let ms = |x: u64| x * 1_000_000;
@@ -350,7 +352,7 @@ mod tests {
     #[test]
     fn a_zone_table_must_match_the_capacity() {
         let mut config = small();
-        config.geometry.sectors = 299_001.into(); // 999 to spare, a cylinder has 1000
+        config.geometry.sectors = 299_001.into(); // 999 sectors are left over; a cylinder has 1000
         assert!(DiskGeometry::new(&config).is_ok());
         for sectors in [299_000, 300_001] {
             config.geometry.sectors = sectors.into();
@@ -361,7 +363,7 @@ mod tests {
         assert!(DiskGeometry::new(&config).unwrap_err().to_string().contains("hold 0 sectors"));
     }
 
-    /// One zone of 4 cylinders of 2 tracks of 10 sectors, with spares.
+    /// One zone of 4 cylinders with 2 tracks of 10 sectors, with spares.
     fn spared(region: Region, cylinders: u32, zone: ZoneConfig) -> DiskGeometry {
         let mut config = small();
         let zone = ZoneConfig { cylinders: 4, sectors_per_track: 10, ..zone };
@@ -379,26 +381,27 @@ mod tests {
             let place = geometry.location(lba);
             (place.cylinder, place.head, place.sector)
         };
-        // 3 of each 10: sector 7 lies on the next track. Sector 2 of the second track is slipped.
+        // 3 spares in each 10: sector 7 is on the next track. Sector 2 of the second track is
+        // slipped.
         let track = spared(Region::Track, 1, spares(3, vec![12]));
         assert_eq!(track.sectors(), 8 * 7);
         assert_eq!(
             [6, 7, 9, 13, 14].map(|lba| at(&track, lba)),
             [(0, 0, 6), (0, 1, 0), (0, 1, 3), (0, 1, 7), (1, 0, 0),]
         );
-        // 4 of each two cylinders.
+        // 4 spares in each two cylinders.
         let cylinders = spared(Region::Cylinders, 2, spares(4, vec![38]));
         assert_eq!(cylinders.sectors(), 2 * 36);
         assert_eq!([35, 36].map(|lba| at(&cylinders, lba)), [(1, 1, 5), (2, 0, 0)]);
-        // 5 of the zone; two are slipped, one after the other the same.
+        // 5 spares in the zone; two sectors are slipped, both given with the same number.
         let zone = spared(Region::Zone, 1, spares(5, vec![30, 30]));
         assert_eq!(zone.sectors(), 75);
         assert_eq!([29, 30, 74].map(|lba| at(&zone, lba)), [(1, 0, 9), (1, 1, 2), (3, 1, 6)]);
-        // Two tracks; the second is slipped.
+        // Two spare tracks; the second track is slipped.
         let tracks = spared(Region::Tracks, 1, spares(2, vec![1]));
         assert_eq!(tracks.sectors(), 60);
         assert_eq!([9, 10, 59].map(|lba| at(&tracks, lba)), [(0, 0, 9), (1, 0, 0), (3, 0, 9)]);
-        // A remapped sector, and ten at the front that hold nothing.
+        // A remapped sector, and ten unused sectors at the start.
         let config = ZoneConfig { empty: 10, remapped: vec![(15, 70)], ..spares(10, vec![]) };
         let moved = spared(Region::Zone, 1, config);
         assert_eq!(moved.sectors(), 60);
@@ -421,7 +424,7 @@ mod tests {
         config.geometry.serpentine = Serpentine::Zone;
         config.geometry.zones = Zones::Table(vec![zone(0, 7), zone(2, 50)]);
         let geometry = DiskGeometry::new(&config).unwrap();
-        // 10 ms a revolution, 100 us a sector.
+        // 10 ms per revolution, 100 us per sector.
         let angle = |lba| geometry.course(geometry.location(lba)) % 10_000_000 / 100_000;
         assert_eq!([0, 100, 200, 300].map(angle), [7, 27, 58, 78]);
         assert_eq!(angle(600), 50);
@@ -462,8 +465,8 @@ mod tests {
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let lba = ((held as f64 * pick) as u64).min(held - 1);
             let place = geometry.location(lba);
-            // A head that follows the course has read all before a sector when it begins, and it
-            // too when it ends, but not in between.
+            // A head that follows the course has read all sectors before this one when it begins,
+            // and this one too when it ends, but not in between.
             let (start, end) = (geometry.course(place), geometry.course_end(place));
             prop_assert_eq!(geometry.sectors_before(start), lba);
             prop_assert_eq!(geometry.sectors_before(end), lba + 1);
@@ -478,7 +481,7 @@ mod tests {
             slips in prop::collection::vec(0u64..80, 0..5), empty in 0u64..15,
         ) {
             let region = [Region::Tracks, Region::Track, Region::Cylinders, Region::Zone][region];
-            // No more slips than spares, anywhere.
+            // At most as many slips as spares in any region.
             let slips = slips.into_iter().take(spares as usize).collect();
             let zone = ZoneConfig { spares, slips, empty, ..ZoneConfig::default() };
             let geometry = spared(region, cylinders, zone);

@@ -1,8 +1,8 @@
-//! The arm and the spindle: how long until a sector is under the head.
+//! Arm and spindle: the time until a sector is under the head.
 //!
-//! The spindle turns for ever; at time t it stands at t modulo a revolution. Positioning is the
-//! seek (or the head switch, where the cylinder stays) and then the wait until the sector's angle
-//! comes by. Before a write both take the write's own, longer times.
+//! The spindle turns continuously; at time t its angle is t modulo a revolution. Positioning is a
+//! seek (or a head switch within a cylinder) followed by the wait until the sector's angle comes
+//! round. Before a write, both use the longer write times.
 
 use super::config::{DiskConfig, SeekConfig};
 use super::error::{DiskConfigError, at_least, wrong};
@@ -11,54 +11,54 @@ use super::seek::{Distances, SeekCurve};
 use gordon_units::Divisor;
 use gordon_units::Ns;
 
-/// The track that the heads are on and the head in use.
+/// A track: the cylinder of the arm, and the head in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Head {
-    /// From the outside in.
+    /// Cylinder, counted from the outermost.
     pub cylinder: u32,
-    /// The surface.
+    /// Surface.
     pub head: u32,
 }
 
-/// A sector to get to.
+/// A sector to be positioned on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeekTarget {
-    /// Its track.
+    /// The track of the sector.
     pub track: Head,
-    /// Where it begins, in nanoseconds of a revolution.
+    /// Angle at which the sector begins, in nanoseconds of a revolution.
     pub angle: u64,
-    /// The course from which a transfer continues there: that of its [nominal
+    /// Course from which a transfer continues at this sector: that of its [nominal
     /// location](DiskGeometry::nominal_location).
     pub course: u64,
 }
 
-/// What getting there takes.
+/// Time to position on a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Positioning {
-    /// Arm, head switch, settling.
+    /// Arm movement, head switch and settling.
     pub seek: Ns,
-    /// Waiting for the sector.
+    /// Rotational wait for the sector.
     pub rotation: Ns,
 }
 
 impl Positioning {
-    /// Both.
+    /// Seek and rotational wait together.
     #[inline]
     pub fn total(self) -> Ns {
         self.seek + self.rotation
     }
 }
 
-/// A skew that is too short for a write to go on to the next track without losing a revolution.
+/// A skew too short for a write to continue on the next track without losing a revolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShortSkew {
-    /// Its key, dotted.
+    /// The key of the skew, with dots.
     pub key: &'static str,
-    /// The shortest of the disk.
+    /// The shortest such skew of the disk.
     pub skew: Ns,
-    /// What a read needs.
+    /// Skew that a read needs.
     pub read: Ns,
-    /// What a write needs.
+    /// Skew that a write needs.
     pub write: Ns,
 }
 
@@ -69,21 +69,23 @@ pub struct Mechanics {
     read: SeekCurve,
     write: SeekCurve,
     head_switch: u64,
-    /// What a head switch before a write takes longer.
+    /// Additional time of a head switch before a write.
     write_settle: i64,
-    /// What a seek before a write takes longer than the curve says.
+    /// Additional time of a seek before a write, on top of the curve.
     settle_all: i64,
     revolution: Divisor,
 }
 
 impl Mechanics {
-    /// Works out zones and seek curves.
+    /// Computes zones and seek curves.
     ///
     /// # Errors
-    /// Where the config contradicts itself.
+    /// Returns an error if the config is inconsistent, for instance if a skew is shorter than a
+    /// write needs.
     pub fn new(config: &DiskConfig) -> Result<Self, DiskConfigError> {
         let mechanics = Self::of(DiskGeometry::new(config)?, &config.seek)?;
-        // A transfer continues over tracks without losing a revolution, for reads and writes alike.
+        // A transfer must continue over tracks without losing a revolution, for reads and writes
+        // alike.
         match mechanics.short_skews().first() {
             None => Ok(mechanics),
             Some(short) => {
@@ -96,10 +98,10 @@ impl Mechanics {
         }
     }
 
-    /// The same, from the parts of a config that it is made of, however short its skews are.
+    /// Combines a geometry and seek parameters; skews may be short.
     ///
     /// # Errors
-    /// Where the config contradicts itself.
+    /// Returns an error if the seek parameters are inconsistent.
     pub fn of(geometry: DiskGeometry, seek: &SeekConfig) -> Result<Self, DiskConfigError> {
         let distances = Distances::new(geometry.cylinders())?;
         let read = SeekCurve::new("seek.read", &seek.read, &distances)?;
@@ -136,9 +138,9 @@ impl Mechanics {
         })
     }
 
-    /// The skews that are shorter than the arm or the head switch needs before a write: a write
-    /// that continues to the next track loses a revolution there, and a read if it needs longer,
-    /// too.
+    /// Skews that are shorter than a seek or a head switch before a write. A write that continues
+    /// on the next track then loses a revolution; if the skew is also shorter than `read`, so does
+    /// a read.
     pub fn short_skews(&self) -> Vec<ShortSkew> {
         let step = |key, skew, distance, switches| {
             let [read, write] = [false, true].map(|write| Ns(self.arm(distance, switches, write)));
@@ -152,18 +154,18 @@ impl Mechanics {
         both.into_iter().filter(|short| short.skew < short.write).collect()
     }
 
-    /// Where the sectors lie.
+    /// The geometry of the disk.
     #[inline]
     pub fn geometry(&self) -> &DiskGeometry {
         &self.geometry
     }
 
-    /// The seek alone, over `distance` cylinders.
+    /// Seek time over `distance` cylinders.
     pub fn seek(&self, distance: u32, write: bool) -> Ns {
         Ns(self.arm(distance, false, write))
     }
 
-    /// Arm and head switch, which go on at the same time.
+    /// Time of the arm movement and the head switch, which overlap.
     #[inline(always)]
     fn arm(&self, distance: u32, switches: bool, write: bool) -> u64 {
         let (curve, switch) = if write {
@@ -178,7 +180,7 @@ impl Mechanics {
         seek.max(if switches { switch } else { 0 })
     }
 
-    /// What to aim for to begin at a sector.
+    /// The target for a transfer that begins at a sector.
     #[inline]
     pub fn aim(&self, lba: u64) -> SeekTarget {
         let (place, home) = self.geometry.location_and_nominal(lba);
@@ -189,7 +191,7 @@ impl Mechanics {
         SeekTarget { course: self.geometry.course(home), ..target }
     }
 
-    /// What to aim for to begin at `place`, where nothing was remapped.
+    /// The target at `place`, if the sector is not remapped.
     #[inline]
     pub(crate) fn target(&self, place: SectorLocation) -> SeekTarget {
         let track = Head { cylinder: place.cylinder, head: place.head };
@@ -197,38 +199,39 @@ impl Mechanics {
         SeekTarget { track, angle: self.revolution.rest(course), course }
     }
 
-    /// The way of the arm, and its head switch, alone.
+    /// Time of the arm movement and head switch between two tracks.
     pub fn arm_to(&self, from: Head, to: Head, write: bool) -> Ns {
         let distance = from.cylinder.abs_diff(to.cylinder);
         Ns(self.arm(distance, from.head != to.head, write))
     }
 
-    /// How long at time `at`, the head being there, until `to` begins to pass.
+    /// Rotational wait from time `at` until `to` passes; the head must be on its track.
     pub fn wait(&self, at: Ns, to: SeekTarget) -> Ns {
         let early = to.angle.wrapping_sub(self.angle(at));
         Ns(early.min(early.wrapping_add(self.revolution.get())))
     }
 
-    /// How long from `from` at time `at` until `to` begins to pass under its head.
+    /// Positioning from `from` at time `at` until `to` passes under its head.
     #[inline]
     pub fn position(&self, at: Ns, from: Head, to: SeekTarget, write: bool) -> Positioning {
         self.position_at(self.angle(at), from, to, write)
     }
 
-    /// Where the spindle stands at a time.
+    /// Angle of the spindle at a time.
     #[inline]
     pub fn angle(&self, at: Ns) -> u64 {
         self.revolution.rest(at.0)
     }
 
-    /// How long from `from`, the spindle at `angle`, until `to` begins to pass under its head.
+    /// Positioning from `from`, with the spindle at `angle`, until `to` passes under its head.
     #[inline(always)] // the scheduler's inner loop
     pub fn position_at(&self, angle: u64, from: Head, to: SeekTarget, write: bool) -> Positioning {
         let distance = from.cylinder.abs_diff(to.track.cylinder);
         let switches = from.head != to.track.head;
         let seek = self.arm(distance, switches, write);
-        // Of x and x - revolution, wrapping, the smaller is x modulo a revolution, if x is below
-        // two: no branch for the processor to guess wrong. A seek takes a revolution or two.
+        // For x below two revolutions, the smaller of x and the wrapping x - revolution is x modulo
+        // a revolution. This is branchless, as the branch would be unpredictable. A seek takes at
+        // most a few revolutions.
         let turn = self.revolution.get();
         let wrap = |x: u64| x.min(x.wrapping_sub(turn));
         let mut arrival = wrap(wrap(angle + seek));
@@ -248,8 +251,8 @@ mod tests {
 
     #[test]
     fn positioning_by_hand() {
-        // 10 ms a revolution, 1000 sectors a track: 10 us a sector. Track-to-track 1 ms for reads,
-        // 1.5 for writes; head switch 1 ms; track skew 2 ms, cylinder skew 3 ms.
+        // 10 ms per revolution, 1000 sectors per track: 10 us per sector. Track-to-track seeks take
+        // 1 ms for reads and 1.5 for writes; head switch 1 ms; track skew 2 ms, cylinder skew 3 ms.
         let m = Mechanics::new(&small()).unwrap();
         let target = |lba| m.aim(lba);
         let at = |cylinder, head| Head { cylinder, head };
@@ -257,19 +260,19 @@ mod tests {
         let is = |p: Positioning, seek, rotation| {
             assert_eq!((p.seek, p.rotation), (us(seek), us(rotation)));
         };
-        // Same track: sector 300 is at 3 ms; from 1 ms it takes 2, from 4 ms it takes 9.
+        // Same track: sector 300 is at 3 ms, 2 ms after 1 ms and 9 ms after 4 ms.
         is(m.position(us(1000), at(0, 0), target(300), false), 0, 2000);
         is(m.position(us(4000), at(0, 0), target(300), true), 0, 9000);
-        // At the very instant the sector begins, nothing.
+        // At the very instant when the sector begins there is no wait.
         is(m.position(us(3000), at(0, 0), target(300), false), 0, 0);
-        // Other head: sector 1000 is sector 0 of head 1, at the skew of 2 ms. From 500 us the
-        // switch ends at 1.5 ms, for a write (settle 0.5 ms) at the very 2 ms.
+        // Other head: sector 1000 is sector 0 of head 1, at the skew of 2 ms. From 500 us on, the
+        // switch ends at 1.5 ms, for a write (settle 0.5 ms) exactly at 2 ms.
         is(m.position(us(500), at(0, 0), target(1000), false), 1000, 500);
         is(m.position(us(500), at(0, 0), target(1000), true), 1500, 0);
-        // A write a microsecond later loses a revolution.
+        // A write one microsecond later loses a revolution.
         is(m.position(us(501), at(0, 0), target(1000), true), 1500, 9999);
-        // Next cylinder: sector 2000 begins at course 2 x 10 + 2 + 3 ms = angle 5 ms. From 7 ms
-        // the seek ends at 8 ms; 7 ms until 15 ms.
+        // Next cylinder: sector 2000 begins at course 2 x 10 + 2 + 3 ms, angle 5 ms. From 7 ms on
+        // the seek ends at 8 ms, and the wait lasts 7 ms until 15 ms.
         is(m.position(us(7000), at(0, 0), target(2000), false), 1000, 7000);
     }
 

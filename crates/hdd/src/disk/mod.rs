@@ -1,33 +1,33 @@
-//! A hard disk on the virtual clock, at a cost for each request, not for each sector.
+//! A hard disk on a virtual clock. Its simulation cost is per request, not per sector.
 //!
-//! A command goes through four servers, each of which does one thing at a time:
+//! A command passes four servers. Each does one thing at a time:
 //!
 //! ```text
 //! host queue -> controller -> [cache, queue of reads] -> mechanism -> link -> host
 //!   (FIFO)      (overhead)    (memory: see `cache`)      (`mechanics`)  (interface rate)
 //! ```
 //!
-//! - **Commands.** The drive holds as many as its queue is deep (NCQ), the rest wait at the host. A
-//!   flush is no queued command: it waits until the drive is empty and nothing passes it (as ATA
-//!   has it). A trim is acknowledged and changes nothing.
-//! - **Reads** that lie wholly in memory go straight to the link. Others queue for the mechanism,
-//!   which takes them in the order of [`Scheduler`]. Data goes to the host as it comes off the
-//!   medium: a read is done one sector's transfer after its last sector, or when the link is done.
+//! - **Commands.** The drive holds as many commands as its queue is deep (NCQ); the others wait at
+//!   the host. A flush is not queued: it waits until the drive is empty, and no command passes it
+//!   (as in ATA). A trim is acknowledged and changes nothing.
+//! - **Reads** that are completely in memory go directly to the link. Others wait for the
+//!   mechanism, which serves them in the order of [`Scheduler`]. Data go to the host as they come
+//!   off the medium: a read is done one sector's transfer after its last sector, or when the link
+//!   is done.
 //! - **Read-ahead.** After a read the head continues into the segment, over tracks and cylinders,
-//!   until the limit, or until there is other work: a read elsewhere, or a destage that the host
-//!   waits for. A read of what is still being fetched just waits for it. When the host gets near
-//!   the end of what was fetched and the mechanism has nothing to do, it fetches more.
+//!   up to the limit or until there is other work: a read elsewhere, or a destage that the host
+//!   waits for. A read of sectors that are still being fetched waits for them. When the host gets
+//!   near the end of the fetched data and the mechanism is idle, more is fetched.
 //! - **Writes** are acknowledged when they are in memory. They go to the medium when no read waits
-//!   and read-ahead is done, or beside the reads when memory is full or a flush waits. With
-//!   `cache.write_through` they are acknowledged when they are on the medium, and go there beside
-//!   the reads.
-//! - **Usage.** `read` is the time the mechanism spends on reads and on reading ahead, positioning
-//!   included: the head reads, whether or not the host asked; any other work stops it. `write` is
-//!   that of destages. Both are charged when the operation ends.
+//!   and read-ahead is done; if memory is full or a flush is pending, they compete with the reads.
+//!   With `cache.write_through` they are acknowledged when they are on the medium, and always
+//!   compete with the reads.
+//! - **Usage.** `read` is the time that the mechanism spends on reads and read-ahead, including
+//!   positioning. `write` is that of destages. Both are counted when the operation ends.
 //!
-//! - With `cache.zero_latency` a read begins where the head lands on its track (see `arrival`).
+//! With `cache.zero_latency` a read begins where the head lands on its track (see `arrival`).
 //!
-//! Not covered: thermal recalibration, what a power cut loses.
+//! Not covered: thermal recalibration, and data loss at a power cut.
 
 mod arrival;
 mod cache;
@@ -74,33 +74,33 @@ use reads::{ReadStream, WaitingRead};
 use std::collections::VecDeque;
 use writes::{PendingFua, WaitingWrite};
 
-/// What the disk has done so far.
+/// Counters of a disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskStats {
     /// Requests completed.
     pub requests: u64,
-    /// Reads answered from memory alone.
+    /// Reads served from memory alone.
     pub cache_hits: u64,
-    /// Reads that found at least some of their data read ahead, or the head on its way to it.
+    /// Reads that found some of their data read ahead, or being read ahead.
     pub read_ahead_hits: u64,
-    /// Times that the head was sent somewhere.
+    /// Number of times the head was positioned.
     pub positionings: u64,
-    /// Those of them that moved the arm.
+    /// Positionings that moved the arm.
     pub seeks: u64,
     /// Operations that wrote to the medium.
     pub destages: u64,
-    /// Time in moves of the arm, head switches and settling.
+    /// Time of arm movement, head switches and settling.
     pub seek_time: Ns,
-    /// Time waiting for the sector after that.
+    /// Rotational wait.
     pub rotation_time: Ns,
-    /// Time reading and writing the medium, read-ahead included.
+    /// Time of reading and writing the medium, including read-ahead.
     pub transfer_time: Ns,
     /// Sectors written to the medium.
     pub sectors_destaged: u64,
 }
 
 impl DiskStats {
-    /// Each counter with its name; times in nanoseconds.
+    /// Counters with their names; times in nanoseconds.
     pub fn counters(&self) -> [(&'static str, u64); 10] {
         [
             ("requests", self.requests),
@@ -125,81 +125,83 @@ pub struct Disk {
     limits: CacheLimits,
     clock: Ns,
 
-    /// Requests that wait for a place in the drive's queue.
+    /// Requests that wait for an entry in the drive's queue.
     host: VecDeque<(u64, Request)>,
-    /// Commands in the drive.
+    /// Number of commands in the drive.
     held: u32,
     controller: Timeline,
-    /// Commands in the controller's hands and when it is done with them.
+    /// Commands in the controller, and when each leaves it.
     arriving: VecDeque<(Ns, u64, Request)>,
     link: Timeline,
     transfers: VecDeque<(Ns, LinkTransfer)>,
 
     segments: Segments,
     reads: Vec<WaitingRead>,
-    /// Writes that still wait for room, from `at` on.
+    /// Writes that wait for space in the cache, from sector `at` on.
     writes: VecDeque<WaitingWrite>,
     dirty: DirtySectors,
-    /// Sectors, and pieces, on their way over the link into `dirty`.
+    /// Sectors and pieces on their way over the link into `dirty`.
     inbound: (u64, u32),
     flush: Option<u64>,
-    /// Writes in memory that are acknowledged when they are on the medium.
+    /// Writes in the cache that are acknowledged when they are on the medium.
     owed: Vec<PendingFua>,
 
     work: MechanismTask,
-    /// The read under way begins in the middle of a track; then, when its end next comes by.
+    /// If the current read begins in the middle of a track: its timing, and when its end passes
+    /// next.
     arrival: Option<(ReadOnArrival, Ns)>,
     head: Head,
-    /// Up to when the segment that is read into was brought up to date.
+    /// Time up to which the segment that is read into is current.
     filled: Ns,
-    /// The sector at which the transfer that ends now would go on.
+    /// Sector at which the transfer that just ended would continue.
     next: Option<u64>,
-    /// A seek that was begun ends even if it is no longer wanted.
+    /// End of the current seek; a seek cannot be aborted.
     arm_free: Ns,
     usage: Usage,
     stats: DiskStats,
 }
 
-/// The numbers of the config that are needed as it runs, in sectors.
+/// Parameters of the config in the units of the simulation; amounts are in sectors.
 #[derive(Clone, Copy, Debug)]
 struct CacheLimits {
     queue_depth: u32,
     overhead: Ns,
     rate_per_s: Bytes,
-    /// The same, to divide by.
+    /// `rate_per_s` as a divisor.
     rate: Divisor,
     dirty: u64,
     extents: usize,
-    /// Writes are acknowledged when they are on the medium.
+    /// Write-through: writes are acknowledged when they are on the medium.
     through: bool,
     zero_latency: bool,
     read_ahead: u64,
     destage: u64,
 }
 
-/// Something that crosses the link.
+/// A transfer over the link.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LinkTransfer {
     /// The data of a read.
     Out { id: u64, cause: Cause },
-    /// A piece of a write; the last acknowledges it, from its first sector on.
+    /// A piece of a write. The last piece acknowledges the write: its number, cause and first
+    /// sector.
     In { start: u64, end: u64, acknowledges: Option<(u64, Cause, u64)> },
 }
 
-/// What the mechanism is doing.
+/// Current task of the mechanism.
 #[derive(Clone, Copy, Debug)]
 enum MechanismTask {
     Idle,
-    /// Reading `stream` for a command.
+    /// Reads `stream` for a command.
     Read {
         read: WaitingRead,
         stream: ReadStream,
     },
-    /// Reading on for nobody in particular.
+    /// Reads ahead.
     ReadAhead {
         stream: ReadStream,
     },
-    /// Writing sectors `start..end`.
+    /// Writes sectors `start..end`.
     Destage {
         start: u64,
         end: u64,
@@ -211,10 +213,10 @@ enum MechanismTask {
 }
 
 impl Disk {
-    /// A disk at time zero, its memory empty, its head on the outermost track.
+    /// Creates a disk at time zero with an empty cache and its head on the outermost track.
     ///
     /// # Errors
-    /// Where the config contradicts itself.
+    /// Returns an error if the config is inconsistent.
     pub fn new(config: &DiskConfig) -> Result<Self, DiskConfigError> {
         let mechanics = config.check()?;
         let (link, cache) = (&config.interface, &config.cache);
@@ -260,22 +262,22 @@ impl Disk {
         })
     }
 
-    /// What it has done so far.
+    /// Counters since the creation of the disk.
     pub fn stats(&self) -> DiskStats {
         self.stats
     }
 
-    /// Bytes a second of its link.
+    /// Bandwidth of the link in bytes per second.
     pub fn link_rate(&self) -> Bytes {
         self.limits.rate_per_s
     }
 
-    /// Its geometry and seek curves, worked out.
+    /// Geometry and seek curves.
     pub fn mechanics(&self) -> &Mechanics {
         &self.mechanics
     }
 
-    /// Takes commands from the host's queue while the drive has room.
+    /// Accepts commands from the host's queue while the drive has free entries.
     fn accept(&mut self) {
         while self.held < self.limits.queue_depth {
             let Some(&(id, request)) = self.host.front() else { return };
@@ -291,7 +293,7 @@ impl Disk {
         }
     }
 
-    /// The controller is done with a command.
+    /// Starts a command that leaves the controller.
     fn begin(&mut self, id: u64, request: Request, completed: &mut Vec<Completion>) {
         let start = request.offset.0 / SECTOR.0;
         let end = start + request.len.0 / SECTOR.0;
@@ -322,8 +324,8 @@ impl Disk {
         self.accept();
     }
 
-    /// Completes a flush once nothing is dirty. Every write before it was acknowledged before it
-    /// was accepted, so none is on the link.
+    /// Completes a pending flush once no sector is dirty. All writes before the flush were
+    /// acknowledged before the drive accepted it, so none is on the link.
     fn finish_flush(&mut self, cause: Cause, completed: &mut Vec<Completion>) {
         if self.dirty.sectors() == 0
             && !matches!(self.work, MechanismTask::Destage { .. })
@@ -341,7 +343,7 @@ impl Disk {
         }
     }
 
-    /// Sends the head to `target`; says when it begins to pass.
+    /// Positions the head on `target`. Returns when the target begins to pass.
     fn position(&mut self, target: SeekTarget, write: bool) -> Ns {
         let at = self.clock.max(self.arm_free);
         let positioning = self.mechanics.position(at, self.head, target, write);
@@ -354,7 +356,8 @@ impl Disk {
         at + positioning.total()
     }
 
-    /// Gives the mechanism something to do, where it is free or can be freed.
+    /// Starts the next task of the mechanism if it is idle, or if it only reads ahead and other
+    /// work waits.
     fn dispatch(&mut self) {
         let next = self.next.take();
         match self.work {
@@ -391,7 +394,7 @@ impl Disk {
         }
     }
 
-    /// Whether there is something to destage for which the host waits.
+    /// Whether there are dirty sectors and the host waits for a destage.
     fn must_destage(&self) -> bool {
         self.destage_now() && self.dirty.sectors() > 0
     }

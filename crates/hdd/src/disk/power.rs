@@ -1,4 +1,4 @@
-//! What a disk draws, and what it does to draw less.
+//! Power parameters of a disk, and their checks.
 
 use super::error::{DiskConfigError, at_least, at_most, wrong};
 use gordon_units::{Ns, Sourced, Watts};
@@ -63,7 +63,7 @@ pub struct AdaptiveConfig {
 }
 
 impl PowerConfig {
-    /// Whether reading and writing draw no less than idling.
+    /// Checks that reading and writing draw at least the idle power.
     pub(crate) fn check(&self) -> Result<(), DiskConfigError> {
         let all = [
             ("power.idle", &self.idle, 0.0),
@@ -78,7 +78,7 @@ impl PowerConfig {
         Ok(())
     }
 
-    /// Whether each state is entered later than the one above it and draws no more.
+    /// Checks that each state is entered later than the one before it and draws at most as much.
     pub(crate) fn check_states(&self) -> Result<(), DiskConfigError> {
         let mut least = self.idle.0;
         for (at, state) in self.states.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The way of a read: memory, queue, medium, link; and reading ahead.
+//! The path of a read through cache, queue, medium and link; and read-ahead.
 
 use super::mechanics::{Head, SeekTarget};
 use super::schedule::Candidate;
@@ -12,7 +12,7 @@ pub(crate) struct WaitingRead {
     pub(crate) id: u64,
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// From the first sector that is missing in memory on.
+    /// The candidate for the scheduler: the first sector that is not in the cache.
     pub(crate) candidate: Candidate,
 }
 
@@ -22,19 +22,19 @@ impl AsRef<Candidate> for WaitingRead {
     }
 }
 
-/// The head reading into a segment.
+/// A read of consecutive sectors into a segment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadStream {
     pub(crate) segment: usize,
-    /// The course of the first sector, and when it begins to pass under the head.
+    /// Course of the first sector, and when it begins to pass under the head.
     pub(crate) course: u64,
     pub(crate) begins: Ns,
-    /// Up to which sector, and when that is reached.
+    /// End of the sectors to be read, and when it is reached.
     pub(crate) to: u64,
     pub(crate) ends: Ns,
-    /// The track of the last one.
+    /// Track of the last sector.
     pub(crate) last: Head,
-    /// From when on the mechanism's time is not yet accounted for.
+    /// Time up to which the mechanism's activity has been counted.
     pub(crate) since: Ns,
 }
 
@@ -54,7 +54,7 @@ impl Disk {
         let candidate = Candidate { lba: missing, target, since: self.clock };
         let read = WaitingRead { id, start, end, candidate };
         match self.work {
-            // The head is on its way there.
+            // The head is about to read the missing sectors.
             MechanismTask::ReadAhead { mut stream }
                 if missing >= self.segments.get(stream.segment).end() && missing <= stream.to =>
             {
@@ -68,13 +68,13 @@ impl Disk {
         }
     }
 
-    /// Brings the segment that is being read into up to date.
+    /// Adds the sectors read so far to the segment that is being read into.
     pub(crate) fn fill(&mut self) {
         let (MechanismTask::Read { stream, .. } | MechanismTask::ReadAhead { stream }) = &self.work
         else {
             return;
         };
-        // From the middle of a track nothing is in order before it is all there.
+        // A read from the middle of a track yields no sectors in order before it is complete.
         if self.clock > stream.begins && self.arrival.is_none() && self.filled != self.clock {
             self.filled = self.clock;
             let course = stream.course + (self.clock - stream.begins).0;
@@ -83,7 +83,7 @@ impl Disk {
         }
     }
 
-    /// How far a range can be read from memory, and whether some of that was read ahead.
+    /// End of the part of a range that is in memory, and whether any of it was read ahead.
     pub(crate) fn in_memory(&mut self, start: u64, end: u64) -> (u64, bool) {
         let (mut at, mut ahead) = (start, false);
         while at < end {
@@ -108,20 +108,20 @@ impl Disk {
         (at.min(end), ahead)
     }
 
-    /// Sends a read's data, all of it in memory.
+    /// Sends the data of a read that are completely in memory.
     pub(crate) fn hit(&mut self, id: u64, start: u64, end: u64, cause: Cause) {
         self.stats.cache_hits += 1;
         let done = self.link.reserve(self.clock, self.link_time(end - start));
         self.transfers.push_back((done, LinkTransfer::Out { id, cause }));
     }
 
-    /// The host has read up to `end` from memory: when less than half the read-ahead lies beyond
-    /// it, more is fetched, if the mechanism has nothing else to do.
+    /// Extends or restarts read-ahead after the host has read up to `end` from memory, if less than
+    /// half of the read-ahead is left beyond it and the mechanism has nothing else to do.
     pub(crate) fn read_further(&mut self, end: u64) {
         let limit = (end + self.limits.read_ahead).min(self.mechanics.geometry().sectors());
         let near = |to: u64| to < limit && limit - to > self.limits.read_ahead / 2;
         match self.work {
-            // Reads from other segments leave the head to its own.
+            // A read from another segment does not affect the current read-ahead.
             MechanismTask::ReadAhead { mut stream } if stream.to >= end && near(stream.to) => {
                 self.extend(&mut stream, limit);
                 self.work = MechanismTask::ReadAhead { stream };
@@ -138,7 +138,7 @@ impl Disk {
         }
     }
 
-    /// Moves the end of what the head reads.
+    /// Sets the end of a stream.
     pub(crate) fn extend(&self, stream: &mut ReadStream, to: u64) {
         let geometry = self.mechanics.geometry();
         let place = geometry.nominal_location(to - 1);
@@ -147,7 +147,7 @@ impl Disk {
         stream.last = Head { cylinder: place.cylinder, head: place.head };
     }
 
-    /// Positions the head and has it read `from..to`.
+    /// Positions the head for a stream that reads `from..to`.
     pub(crate) fn stream(&mut self, from: u64, target: SeekTarget, to: u64) -> ReadStream {
         let begins = self.position(target, false);
         let segment = self.segments.open(from);
@@ -158,7 +158,7 @@ impl Disk {
         stream
     }
 
-    /// The last sector of a read has come off the medium.
+    /// Handles the end of a read at the medium.
     pub(crate) fn finish_read(&mut self, read: WaitingRead, mut stream: ReadStream) {
         self.account(stream);
         self.head = stream.last;
@@ -168,7 +168,7 @@ impl Disk {
         self.segments.fill(stream.segment, stream.to);
         self.segments.ask(stream.segment, stream.to);
 
-        // The data went over the link as it came; the last sector is left to send.
+        // Data were sent as they were read; only the last sector is left to send.
         let transfer = self.link_time(read.end - read.start);
         let first = if read.candidate.lba > read.start {
             read.candidate.since
@@ -192,7 +192,7 @@ impl Disk {
         }
     }
 
-    /// Reads that queued while their data was being fetched.
+    /// Serves reads that queued while their data were being fetched.
     pub(crate) fn serve_waiting(&mut self, segment: usize) {
         let mut i = 0;
         while let Some(&WaitingRead { id, start, end, candidate }) = self.reads.get(i) {
@@ -213,7 +213,7 @@ impl Disk {
         }
     }
 
-    /// Ends a read-ahead where the head is now.
+    /// Stops read-ahead at the current position of the head.
     pub(crate) fn stop_read_ahead(&mut self, stream: ReadStream) {
         self.fill();
         self.account(stream);
@@ -225,7 +225,7 @@ impl Disk {
         self.work = MechanismTask::Idle;
     }
 
-    /// Charges for what a stream did since it was last charged.
+    /// Counts the activity of a stream since it was last counted.
     pub(crate) fn account(&mut self, stream: ReadStream) {
         self.usage.read += self.clock - stream.since;
         self.stats.transfer_time += self.clock.saturating_sub(stream.since.max(stream.begins));

@@ -1,59 +1,59 @@
-//! Which mechanical operation comes next. By [`SchedulingPolicy`]:
+//! Selection of the next mechanical operation, by [`SchedulingPolicy`]:
 //!
 //! - the oldest (FCFS);
 //! - the nearest cylinder (SSTF);
-//! - the nearest in the direction of the arm, which turns where there is none (LOOK), or goes back
-//!   to the farthest (C-LOOK);
-//! - the nearest, where turning round counts as a part of the whole stroke (V-SCAN; Geist and
-//!   Daniel, ACM TOCS 5(1), 1987);
-//! - the one with the shortest positioning time (SPTF), less a share of the time it has waited, so
-//!   that none waits for ever (aged SPTF; Jacobson and Wilkes, HPL-CSP-91-7). An operation that
-//!   continues where the last one ended then costs nothing, though a skew may lie between: leaving
-//!   a sequential run to save part of a skew costs more on the way back.
+//! - the nearest in the direction of the arm, which reverses if there is none (LOOK), or returns to
+//!   the outermost operation (C-LOOK);
+//! - the nearest, with a change of direction counted as a fraction of the full stroke (V-SCAN;
+//!   Geist and Daniel, ACM TOCS 5(1), 1987);
+//! - the shortest positioning time (SPTF), minus a share of the waiting time so that none starves
+//!   (aged SPTF; Jacobson and Wilkes, HPL-CSP-91-7). An operation that continues where the last one
+//!   ended costs nothing, even over a skew: leaving a sequential run to save part of a skew costs
+//!   more on the way back.
 //!
-//! Reads go first: somebody waits for them, while a write was acknowledged when it reached the
-//! cache. Destages come when no read waits, or beside the reads when the host waits for them: the
-//! cache is full, or a flush is pending. Of many destages only the nearest on either side are
-//! looked at, and the oldest.
+//! Reads have priority, since the host waits for them, while a write is acknowledged when it
+//! reaches the cache. Destages run when no read waits. They compete with the reads if the host
+//! waits for destages: the cache is full or a flush is pending. Of many destages only the nearest
+//! on either side of the head and the oldest are considered.
 
 use super::config::{SchedulerConfig, SchedulingPolicy};
 use super::mechanics::{Head, Mechanics, SeekTarget};
 use gordon_units::Ns;
 
-/// Destages looked at on either side of the head; a look costs 10 ns, and among 32 one is close.
+/// Destages considered on either side of the head. Each costs 10 ns, and one of 32 is close.
 const NEAR: usize = 16;
 
-/// Something that the mechanism could do.
+/// An operation that the mechanism could carry out next.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate {
-    /// The first sector.
+    /// First sector.
     pub lba: u64,
-    /// Where that is.
+    /// Place of the first sector.
     pub target: SeekTarget,
-    /// Since when it waits.
+    /// Time since which the operation waits.
     pub since: Ns,
 }
 
-/// What there is to choose from, and from where.
+/// Input of a scheduling decision.
 #[derive(Debug)]
 pub struct SchedulerInput<'a, R, W> {
-    /// The arm and the spindle.
+    /// Arm and spindle.
     pub mechanics: &'a Mechanics,
-    /// When the mechanism is free.
+    /// Time when the mechanism is free.
     pub at: Ns,
-    /// Where it then is.
+    /// Track of the head at that time.
     pub head: Head,
-    /// The sector at which the transfer that ends now would go on.
+    /// Sector at which the transfer that just ended would continue.
     pub next: Option<u64>,
     /// Reads that wait for the medium.
     pub reads: &'a [R],
     /// Data to be written to the medium, by address.
     pub destages: &'a [W],
-    /// The host waits for destages.
+    /// Whether the host waits for destages.
     pub destage_now: bool,
 }
 
-/// What comes next: an index into the state's reads or destages.
+/// The next operation, as an index into the reads or destages of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// A read.
@@ -62,27 +62,27 @@ pub enum Choice {
     Destage(usize),
 }
 
-/// What chooses.
+/// Scheduler of mechanical operations.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduler {
     policy: SchedulingPolicy,
-    /// Nanoseconds of positioning for each 1024 of waiting.
+    /// Nanoseconds of positioning time that 1024 ns of waiting offset.
     ageing: i64,
-    /// The part of the stroke that turning round counts as.
+    /// Fraction of the full stroke that a change of direction counts as.
     turn: f64,
-    /// The arm moves inwards.
+    /// Whether the arm last moved inwards.
     inwards: bool,
 }
 
 impl Scheduler {
-    /// As it is described.
+    /// Creates a scheduler with the head moving inwards.
     #[allow(clippy::cast_possible_truncation)]
     pub fn new(config: &SchedulerConfig) -> Self {
         let ageing = (*config.ageing * 1024.0 + 0.5) as i64;
         Self { policy: config.policy, ageing, turn: config.turn, inwards: true }
     }
 
-    /// The next operation; none where nothing is to be done.
+    /// Selects the next operation; `None` if there is none.
     pub fn choose<R: AsRef<Candidate>, W: AsRef<Candidate>>(
         &mut self,
         state: &SchedulerInput<'_, R, W>,
@@ -120,13 +120,13 @@ impl Scheduler {
             Some((cost, Choice::Destage(i)))
         };
         let oldest = (0..destages.len()).min_by_key(|&i| destages[i].as_ref().since).and_then(one);
-        // C-LOOK may have to go back there.
+        // C-LOOK may return to the outermost operation.
         let first = (!destages.is_empty()).then_some(0).and_then(one);
         let all = [read, nearby, oldest, first];
         all.into_iter().flatten().min_by_key(|&(cost, _)| cost).map(|(_, choice)| choice)
     }
 
-    /// The least cost among the candidates and where it is; the first of equals.
+    /// The least cost among the candidates and its index; ties go to the first.
     #[inline]
     fn best<C: AsRef<Candidate>, R, W>(
         &self,
@@ -146,7 +146,7 @@ impl Scheduler {
                     mechanics.position_at(angle, head, candidate.target, write).total()
                 };
                 let waited = state.at.saturating_sub(candidate.since);
-                // Both are far below 2^63.
+                // Both terms are far below 2^63.
                 #[allow(clippy::cast_possible_wrap)]
                 let cost = positioning.0 as i64 - (waited.0 >> 10) as i64 * self.ageing;
                 cost
@@ -160,7 +160,7 @@ impl Scheduler {
         best
     }
 
-    /// By age, or by cylinders.
+    /// Cost by age (FCFS), or by cylinders.
     #[allow(clippy::cast_possible_wrap)] // times and cylinders far below 2^63
     fn cost(&self, mechanics: &Mechanics, head: Head, candidate: &Candidate) -> i64 {
         let to = i64::from(candidate.target.track.cylinder);
@@ -197,8 +197,8 @@ mod tests {
         Scheduler::new(&SchedulerConfig { policy, ageing, ..SchedulerConfig::default() })
     }
 
-    /// The cylinders that are visited, from 50 on; all wait there already, but the second came
-    /// first.
+    /// Order in which cylinders are visited from cylinder 50 on. All requests wait from the start;
+    /// the second is the oldest.
     fn visits(policy: SchedulingPolicy, cylinders: &[u64]) -> Vec<u64> {
         let mechanics = Mechanics::new(&small()).unwrap();
         let wait = |(age, &cylinder): (usize, &u64)| Candidate {
@@ -234,9 +234,9 @@ mod tests {
         assert_eq!(visits(SchedulingPolicy::Sstf, &at), [52, 45, 60, 70, 90, 10]);
         assert_eq!(visits(SchedulingPolicy::Look, &at), [52, 60, 70, 90, 45, 10]);
         assert_eq!(visits(SchedulingPolicy::CLook, &at), [52, 60, 70, 90, 10, 45]);
-        // Turning costs 40 cylinders: from 52 on to 60, though 45 is nearer.
+        // Reversing costs 40 cylinders: from 52 to 60, although 45 is nearer.
         assert_eq!(visits(SchedulingPolicy::VScan, &at), [52, 60, 70, 90, 45, 10]);
-        // But not as far as 99.
+        // The penalty is less than the distance to cylinder 99.
         assert_eq!(visits(SchedulingPolicy::VScan, &[52, 99, 50]), [50, 52, 99]);
         assert_eq!(visits(SchedulingPolicy::VScan, &[52, 99, 49]), [52, 49, 99]);
     }
@@ -276,14 +276,14 @@ mod tests {
 
     #[test]
     fn the_shortest_positioning_time_wins_not_the_shortest_seek() {
-        // On this track at 9 ms; one cylinder on (sector 500: angle 5 + 5 = 0 ms, so 10 ms away);
-        // one cylinder on (sector 0: angle 5 ms, 5 ms away).
+        // On this track, 9 ms away; on the next cylinder (sector 500: angle 5 + 5 = 0 ms), 10 ms
+        // away; on the next cylinder (sector 0: angle 5 ms), 5 ms away.
         assert_eq!(choose(0.0, &[(900, 0), (2500, 0), (2000, 0)], &[], false), Choice::Read(2));
     }
 
     #[test]
     fn of_many_destages_the_nearest_and_the_oldest_are_looked_at() {
-        // Cylinders 60 to 99; the head is on cylinder 0 and would look at the first 16.
+        // Cylinders 60 to 99; the head is on cylinder 0 and considers the first 16.
         let far: Vec<(u64, u64)> = (60..100).map(|c| (c * 2000, 90)).collect();
         let Choice::Destage(i) = choose(0.0, &[], &far, false) else { panic!("a read of none") };
         assert!(i < NEAR, "{i}");
@@ -295,9 +295,9 @@ mod tests {
 
     #[test]
     fn a_sequential_run_goes_on_over_a_skew() {
-        // The head has just passed the end of the track before LBA 2000, 5 ms away with its skew;
-        // 3 ms away is another. But one that waits 99 ms longer, less 5 % of
-        // that, goes first.
+        // The head has just passed the end of the track before LBA 2000, which is 5 ms away with
+        // its skew; the other read is 3 ms away. The other one is preferred only if it has waited
+        // longer: 5 % of 99 ms is more than 3 ms.
         let reads = [(2000, 0), (300, 0)];
         assert_eq!(choose_after(None, 0.0, &reads, &[], false), Choice::Read(1));
         assert_eq!(choose_after(Some(2000), 0.0, &reads, &[], false), Choice::Read(0));
@@ -307,8 +307,8 @@ mod tests {
 
     #[test]
     fn waiting_makes_up_for_distance() {
-        // 9 ms away and waiting for 100 ms, against 1 ms away and waiting for none: 9 - 0.1 x 100
-        // is less than 1, 9 - 0.05 x 100 is not.
+        // 9 ms away after 100 ms of waiting, compared with 1 ms away after none: 9 - 0.1 x 100 is
+        // less than 1, 9 - 0.05 x 100 is not.
         assert_eq!(choose(0.1, &[(900, 0), (100, 100)], &[], false), Choice::Read(0));
         assert_eq!(choose(0.05, &[(900, 0), (100, 100)], &[], false), Choice::Read(1));
     }

@@ -1,30 +1,31 @@
-//! How long the arm takes over a distance: `a + b sqrt(d) + c d`, or what was measured.
+//! Seek time by distance: the curve `a + b sqrt(d) + c d`, or a table.
 //!
-//! Of three times, the three parameters are those for which the curve takes the track-to-track time
-//! over one cylinder, the full-stroke time over all, and the average time on the mean over all
-//! pairs of different cylinders. Of N cylinders, N - d pairs lie d apart, so the mean of a term f
-//! is `sum((N - d) f(d)) / (N (N - 1) / 2)`, the weighted average that data sheets define.
+//! A curve is fitted to three times: it takes the track-to-track time over one cylinder, the
+//! full-stroke time over all, and the average time in the mean over all pairs of different
+//! cylinders. Of N cylinders, N - d pairs are d apart, so the mean of a term f is `sum((N - d)
+//! f(d)) / (N (N - 1) / 2)`, the weighted average that data sheets define.
 
 use super::config::{SeekPieces, SeekTimes};
 use super::error::{DiskConfigError, at_least, wrong};
 use gordon_units::Ns;
 
-/// The seek distances of a disk.
+/// Statistics of the seek distances of a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Distances {
     cylinders: u32,
     longest: f64,
-    /// Mean of sqrt(d) over the pairs.
+    /// Mean of sqrt(d) over all pairs.
     mean_root: f64,
-    /// Mean of d.
+    /// Mean of d over all pairs.
     mean: f64,
 }
 
 impl Distances {
-    /// Those of a disk of so many cylinders; at a cost for each.
+    /// Computes the statistics for this number of cylinders, in linear time.
     ///
     /// # Errors
-    /// Where there are too few to tell three seek times apart.
+    /// Returns an error if there are fewer than four cylinders, too few to distinguish three seek
+    /// times.
     pub fn new(cylinders: u32) -> Result<Self, DiskConfigError> {
         at_least("cylinders of the disk, for a seek curve,", cylinders, 4)?;
         let (n, longest) = (f64::from(cylinders), f64::from(cylinders - 1));
@@ -38,13 +39,13 @@ impl Distances {
 /// A seek curve in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SeekCurve {
-    /// Three times.
+    /// A curve through three times.
     Root(Root),
-    /// By distance, less one; the last time for all beyond.
+    /// Time over 1, 2, ... cylinders; the last time holds for all longer distances.
     Known(Box<[u32]>),
 }
 
-/// `a + b sqrt(d) + c d`.
+/// `a + b sqrt(d) + c d`, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Root {
     a: f64,
@@ -53,10 +54,11 @@ pub struct Root {
 }
 
 impl SeekCurve {
-    /// Works the curve out; `key` names it in errors.
+    /// Computes the curve; `key` names it in errors.
     ///
     /// # Errors
-    /// Where there is no form or several, or a longer seek would be faster.
+    /// Returns an error if `times` does not have exactly one form, or if a longer seek would be
+    /// faster.
     pub fn new(
         key: &'static str,
         times: &SeekTimes,
@@ -94,13 +96,13 @@ impl SeekCurve {
         Err(wrong(key, "one or two times", must))
     }
 
-    /// From milliseconds over each distance.
+    /// Tabulates a curve given in milliseconds.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // no seek takes 4 s
     fn known(longest: u32, time: impl Fn(u32) -> f64) -> Self {
         Self::Known((1..=longest).map(|d| (time(d) * 1e6 + 0.5) as u32).collect())
     }
 
-    /// Measured times: they may fall a little from one distance to the next.
+    /// Interpolates measured times, which may decrease a little from one distance to the next.
     #[allow(clippy::cast_precision_loss)] // times far below 2^53 ns
     fn table(
         key: &'static str,
@@ -123,7 +125,7 @@ impl SeekCurve {
         }))
     }
 
-    /// The time over `distance` cylinders; none over none.
+    /// Time over `distance` cylinders; 0 for no distance.
     #[inline(always)] // the scheduler's inner loop
     pub fn time(&self, distance: u32) -> u64 {
         if distance == 0 {
@@ -169,12 +171,13 @@ impl Root {
         let c = (mb * ly - lb * my) / determinant;
         let curve = Self { a: first - b - c, b, c };
 
-        // The slope b / (2 sqrt(d)) + c is monotone in d: it falls nowhere if at neither end. Half
-        // a nanosecond over the whole stroke is rounding.
+        // The slope b / (2 sqrt(d)) + c is monotone in d, so it is negative somewhere only if it is
+        // at an end. Half a nanosecond over the full stroke is rounding.
         let slope = |d: f64| b / (2.0 * d.sqrt()) + c;
         let rounding = -0.5 / longest;
         if slope(1.0) < rounding || slope(longest) < rounding {
-            // The slope is zero at d = (b / 2c)^2; any average for which b and c are positive fits.
+            // The slope is zero at d = (b / 2c)^2. Any average for which b and c are positive is
+            // consistent.
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
             let turn = ((b / (2.0 * c)).powi(2).clamp(1.0, longest)) as u32;
             let (from, to) = if slope(1.0) < rounding { (1, turn) } else { (turn, cylinders - 1) };
@@ -213,9 +216,9 @@ mod tests {
 
     #[test]
     fn the_curve_by_hand() {
-        // 4 cylinders: 3 pairs one apart, 2 two, 1 three. a = 1 ms, b = 2 ms, c = 0.5 ms gives
-        // f(1) = 3.5, f(2) = 1 + 2.828427 + 1 = 4.828427, f(3) = 1 + 3.464102 + 1.5 = 5.964102;
-        // mean (3 x 3.5 + 2 x 4.828427 + 5.964102) / 6 = 4.353493.
+        // 4 cylinders: 3 pairs are one apart, 2 are two, 1 is three. a = 1 ms, b = 2 ms, c = 0.5 ms
+        // gives f(1) = 3.5, f(2) = 1 + 2.828427 + 1 = 4.828427, f(3) = 1 + 3.464102 + 1.5 =
+        // 5.964102; mean (3 x 3.5 + 2 x 4.828427 + 5.964102) / 6 = 4.353493.
         let times = SeekTimes {
             track_to_track: Some(Ns(3_500_000).into()),
             average: Some(Ns(4_353_493).into()),
@@ -245,21 +248,21 @@ mod tests {
 
     #[test]
     fn a_falling_curve_is_refused() {
-        // Average above the full stroke; below the track-to-track time; a full stroke that is fast.
+        // Average above the full stroke; below the track-to-track time; full stroke too fast.
         for (first, mean, last) in [(1000, 15_000, 14_700), (2000, 1500, 14_700), (1000, 900, 800)]
         {
             let error = curve(&times(first, mean, last), 1000).unwrap_err();
             let text = error.to_string();
             assert!(text.contains("three times of seek.read falls"), "{text}");
         }
-        // The hint works.
+        // The hint of the error is a valid average.
         let Err(DiskConfigError::SeekFalls { hint, .. }) =
             curve(&times(1000, 14_000, 14_700), 1000)
         else {
             panic!("an average of 14 ms does not fit 14.7 ms")
         };
         assert!(curve(&times(1000, hint.0 / 1000, 14_700), 1000).is_ok());
-        // All times alike: flat, not falling.
+        // Three equal times give a flat curve, which is valid.
         assert!(curve(&times(3300, 3300, 3300), 1000).is_ok());
     }
 
@@ -267,7 +270,7 @@ mod tests {
     fn other_forms_by_hand() {
         let ms = |x: f64| Ns::from_secs(x / 1e3);
         let made = |times: &SeekTimes| curve(times, 1000).unwrap();
-        // Straight between what is known, from nothing before, and on beyond.
+        // Linear between the points, from zero before the first, and extrapolated beyond the last.
         let table = vec![(2, ms(1.0)), (10, ms(3.0)), (100, ms(2.1))];
         let table = made(&SeekTimes { table, ..SeekTimes::default() });
         let at = [1, 2, 6, 10, 55, 100, 110].map(|d| table.time(d));

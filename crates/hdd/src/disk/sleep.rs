@@ -1,60 +1,60 @@
-//! A disk that saves power while nobody asks for anything: states below idle (heads unloaded,
-//! slower, spun down), each entered when it has been quiet for so long, each left at a cost in time
-//! and energy. How long may follow what is asked ([`AdaptiveConfig`](super::AdaptiveConfig)).
+//! A disk with low-power states below idle (heads unloaded, slower, spun down). Each state is
+//! entered after an idle time, and leaving it costs time and energy. The idle time may adapt to the
+//! workload ([`AdaptiveConfig`](super::AdaptiveConfig)).
 
 use super::{AdaptiveConfig, DiskConfigError, PowerConfig, PowerState};
 use gordon_blockio::{Completion, Device, Request, Usage};
 use gordon_units::{Bytes, Ns};
 
-/// What a disk saved, and what that cost.
+/// Time in low-power states, and wake-ups.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SleepStats {
-    /// How long it was in each state.
+    /// Total time in each state.
     pub time: Vec<Ns>,
-    /// How often it was woken from each.
+    /// Number of wake-ups from each state.
     pub wakes: Vec<u64>,
-    /// How long requests waited for that, until the disk was back, in all.
+    /// Total time of wake-ups, for which requests waited.
     pub waking: Ns,
-    /// Wakes that took more of the quiet time before them than is tolerated, where something is.
+    /// Wake-ups that took more than the tolerated fraction of the idle time; 0 without `adaptive`.
     pub unwelcome: u64,
 }
 
-/// What a disk drew.
+/// Energy that a disk used.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyUse {
-    /// What it saved.
+    /// Time in low-power states, and wake-ups.
     pub slept: SleepStats,
-    /// Joules, by state.
+    /// Energy in joules, by state.
     pub joules: Vec<(String, f64)>,
 }
 
-/// A disk with such states.
+/// A disk with low-power states.
 #[derive(Clone, Debug)]
 pub struct PowerManagedDisk<D> {
     disk: D,
     states: Vec<PowerState>,
     adaptive: Option<AdaptiveConfig>,
-    /// How long it is quiet until it enters the first state.
+    /// Idle time before the first state.
     first: Ns,
-    /// Since when it has nothing to do, once it had something.
+    /// Time since which the disk is idle; `None` while it is busy, and before its first request.
     quiet: Option<Ns>,
-    /// Requests that wait until it is awake, and when that is.
+    /// Requests that wait for the end of a wake-up, and when that is.
     waiting: Vec<(u64, Request)>,
     awake_at: Ns,
     slept: SleepStats,
 }
 
 impl<D: Device> PowerManagedDisk<D> {
-    /// `disk`, awake.
+    /// Wraps `disk`, which is awake.
     ///
     /// # Errors
-    /// Where a deeper state is entered sooner or draws more.
+    /// Returns an error if a deeper state is entered earlier or draws more.
     pub fn new(disk: D, power: &PowerConfig) -> Result<Self, DiskConfigError> {
         power.check_states()?;
         Ok(Self::with(disk, power.states.clone(), power.adaptive.clone()))
     }
 
-    /// One of which nobody knows what it draws: it is always awake.
+    /// Wraps a disk without low-power states.
     pub fn awake(disk: D) -> Self {
         Self::with(disk, Vec::new(), None)
     }
@@ -71,12 +71,12 @@ impl<D: Device> PowerManagedDisk<D> {
         Self { disk, states, adaptive, first, quiet: None, waiting: held, awake_at, slept }
     }
 
-    /// The disk.
+    /// The disk without its power states.
     pub fn disk(&self) -> &D {
         &self.disk
     }
 
-    /// What it saved until `now`, when the last thing happened or later.
+    /// Low-power statistics up to `now`, which is not before the last event.
     pub fn slept(&self, now: Ns) -> SleepStats {
         let mut slept = self.slept.clone();
         if let Some(since) = self.quiet {
@@ -85,13 +85,13 @@ impl<D: Device> PowerManagedDisk<D> {
         slept
     }
 
-    /// Joules of a run that took so long, and in which it slept that much.
+    /// Energy in joules of a run of length `run` with these low-power statistics.
     pub fn energy(&self, power: &PowerConfig, run: Ns, slept: &SleepStats) -> f64 {
         self.energy_by_state(power, run, slept).map(|(_, joules)| joules).sum()
     }
 
-    /// The same by what it did meanwhile: a state's watts for the time in it. What is under way
-    /// when the run ends counts whole, and idle is what is left of the run.
+    /// Energy by state: the power of the state times the time in it. An operation in flight at the
+    /// end of the run counts as a whole; the rest of the run is idle time.
     pub fn energy_by_state<'a>(
         &'a self,
         power: &PowerConfig,
@@ -116,13 +116,13 @@ impl<D: Device> PowerManagedDisk<D> {
         awake.into_iter().chain(asleep)
     }
 
-    /// How long it is quiet until it enters a state; for ever, below the last.
+    /// Idle time before a state; `Ns::MAX` beyond the last state.
     fn after(&self, state: usize) -> Ns {
         let distance = |state: &PowerState| *state.after - *self.states[0].after;
         self.states.get(state).map_or(Ns::MAX, |state| self.first + distance(state))
     }
 
-    /// What it saved until `now`, and the joules of a run that took `run`.
+    /// Statistics up to `now`, and the energy of a run of length `run`.
     pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> EnergyUse {
         let slept = self.slept(now);
         let states = self.energy_by_state(power, run, &slept);
@@ -130,7 +130,7 @@ impl<D: Device> PowerManagedDisk<D> {
         EnergyUse { slept, joules }
     }
 
-    /// Books a quiet time; the state that it ended in.
+    /// Adds an idle time to the statistics. Returns the deepest state that it reached.
     fn account(&self, slept: &mut SleepStats, quiet: Ns) -> Option<usize> {
         let mut deepest = None;
         for at in 0..self.states.len() {
@@ -144,7 +144,7 @@ impl<D: Device> PowerManagedDisk<D> {
         deepest
     }
 
-    /// A request comes after so long a quiet time: how long it takes to be awake.
+    /// Handles a request after an idle time of `quiet`. Returns the time to wake up.
     fn wake(&mut self, quiet: Ns) -> Ns {
         let mut slept = std::mem::take(&mut self.slept);
         let deepest = self.account(&mut slept, quiet);
@@ -172,7 +172,8 @@ impl<D: Device> PowerManagedDisk<D> {
         }
     }
 
-    /// Waits longer from now on where waking took too much of the quiet time before, else less.
+    /// Raises the idle time if the wake-up took too large a fraction of `quiet`, and lowers it
+    /// otherwise.
     fn adapt(&mut self, takes: Ns, quiet: Ns) {
         let Some(adaptive) = &self.adaptive else { return };
         let unwelcome = takes.as_secs() > *adaptive.tolerance * quiet.as_secs();
@@ -245,8 +246,8 @@ mod tests {
     use gordon_blockio::{IoOp, SECTOR};
     use gordon_units::Watts;
 
-    /// Idle 1 W, reading 2 W. After 1 s half a watt, awake in 0.1 s for 0.2 J; after 10 s nothing,
-    /// awake in 5 s for 20 J.
+    /// Idle 1 W, reading 2 W. After 1 s: 0.5 W, and a wake-up takes 0.1 s and 0.2 J. After 10 s: 0
+    /// W, and a wake-up takes 5 s and 20 J.
     fn power() -> PowerConfig {
         let state = |name: &str, after, draws, wake, joules: f64| PowerState {
             name: name.into(),
@@ -262,7 +263,7 @@ mod tests {
         PowerConfig { states, ..small().power }
     }
 
-    /// How long a read of a sector of the first track takes.
+    /// Response time of a read of one sector on the first track.
     fn read(sleeper: &mut PowerManagedDisk<Disk>, at: u64, sector: u64) -> Ns {
         let request = Request { op: IoOp::Read, offset: SECTOR * sector, len: SECTOR };
         sleeper.submit(Ns(at), 1, request);
@@ -283,11 +284,11 @@ mod tests {
             let mut disk = PowerManagedDisk::new(disk(), &small().power).unwrap();
             read(&mut disk, at, sector)
         };
-        // Half a second: nothing. Then two seconds since: 1 in the first state.
+        // Half a second is too short for a state. Two seconds: 1 s in the first state.
         let first = read(&mut sleeper, 500_000_000, 10);
         assert_eq!(first, plain(500_000_000, 10));
         let at = 500_000_000 + first.0 + 2_000_000_000;
-        // It starts 0.1 s later.
+        // The read starts 0.1 s later.
         assert_eq!(read(&mut sleeper, at, 20) - Ns(100_000_000), plain(at + 100_000_000, 20));
         let quiet = sleeper.quiet.unwrap();
         let at = quiet.0 + 30_000_000_000;
@@ -295,12 +296,12 @@ mod tests {
         assert!(took > Ns(5_000_000_000) && took < Ns(5_100_000_000), "{took}");
         let end = sleeper.quiet.unwrap() + Ns(1_500_000_000);
         let slept = sleeper.slept(end);
-        // 1 s, 9 of 30, half of 1.5; 20 of 30.
+        // First state: 1 s, 9 of 30 s, half of 1.5 s; second state: 20 of 30 s.
         assert_eq!(slept.time, [Ns(10_500_000_000), Ns(20_000_000_000)]);
         assert_eq!((slept.wakes.clone(), slept.waking), (vec![1, 1], Ns(5_100_000_000)));
         let busy = sleeper.usage().read.as_secs();
-        // All of it at 1 W, but: reading 1 more; what the states save; waking costs 0.1 and 15
-        // more.
+        // Everything at 1 W, plus: 1 W more while reading, minus the savings of the states, plus
+        // 0.1 J and 15 J more for the wake-ups.
         let expected = end.as_secs() + busy - 10.5 * 0.5 - 20.0 + 0.1 + 15.0;
         let energy = sleeper.energy(&power(), end, &slept);
         assert!((energy - expected).abs() < 1e-9, "{energy} {expected}");
@@ -328,7 +329,7 @@ mod tests {
     fn requests_that_come_meanwhile_wait_too() {
         let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
         let request = |start| Request { op: IoOp::Read, offset: SECTOR * start, len: SECTOR };
-        // It is awake for the first.
+        // The disk is awake for its first request.
         let first = read(&mut sleeper, 2_000_000_000, 10);
         assert!(first < Ns(20_000_000), "{first}");
         let at = sleeper.quiet.unwrap() + Ns(2_000_000_000);
@@ -347,8 +348,8 @@ mod tests {
 
     #[test]
     fn the_time_before_follows_what_is_asked() {
-        // Awake from the first state in 0.1 s: too much of less than 2 s. It is 1 s, and moves by
-        // 0.4 between 0.5 and 2; the second state stays 9 s behind.
+        // A wake-up from the first state takes 0.1 s, too much for less than 2 s of idle time. The
+        // idle time is 1 s and moves by 0.4 s between 0.5 and 2; the second state stays 9 s behind.
         let mut power = power();
         let ms = |ms: u64| Ns(ms * 1_000_000).into();
         let (step, least, most) = (ms(400), ms(500), ms(2000));
@@ -362,14 +363,14 @@ mod tests {
         };
         assert_eq!(after(900), (1000, 0, vec![0, 0]));
         assert_eq!(after(1500), (1400, 1, vec![1, 0]));
-        // Before its time is over nothing happens.
+        // An idle time below the threshold changes nothing.
         assert_eq!(after(1399), (1400, 1, vec![1, 0]));
         assert_eq!(after(1999), (1800, 2, vec![2, 0]));
         assert_eq!(after(1900), (2000, 3, vec![3, 0]));
         // 2 s are just enough.
         assert_eq!(after(2000), (1600, 3, vec![4, 0]));
-        // The second state after 1.6 and 9 s; waking from that takes 5 s, too much of less than
-        // 100.
+        // The second state is entered after 1.6 + 9 s; waking from it takes 5 s, too much for less
+        // than 100 s.
         assert_eq!(after(10_599), (1200, 3, vec![5, 0]));
         assert_eq!(after(10_200), (1600, 4, vec![5, 1]));
         for (quiet, first) in [(100_000, 1200), (200_000, 800), (9000, 500), (9000, 500)] {
@@ -377,7 +378,7 @@ mod tests {
         }
         let slept = sleeper.slept(Ns::ZERO);
         assert_eq!(slept.wakes, [7, 3]);
-        // From 0.5 s after the last on.
+        // The last idle period counts from 0.5 s on.
         assert_eq!(sleeper.after(1), Ns(9_500_000_000));
         let quiet = |after: u64, until: u64| Ns((until - after) * 1_000_000);
         let first = quiet(1000, 1500) + quiet(1400, 1400);

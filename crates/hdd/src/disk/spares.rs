@@ -1,29 +1,29 @@
-//! Which sectors of a zone hold data, where some are spare, slipped or remapped.
+//! Spare, slipped and remapped sectors: which sectors of a zone hold data.
 
 use super::config::{DiskGeometryConfig, Region, ZoneConfig};
 use super::error::{DiskConfigError, wrong};
 use gordon_units::Divisor;
 
-/// Which sectors of a zone hold nothing.
+/// The sectors of a zone that hold no data, and the remapped ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Spares {
-    /// Nothing is spare or slipped.
+    /// Whether there are no spare and no slipped sectors.
     none: bool,
-    /// Sectors that are slipped together: one, or a track.
+    /// Sectors in a unit of slipping and remapping: one, or a track.
     unit: Divisor,
     /// Units in a region, and how many of them hold data.
     span: Divisor,
     good: Divisor,
-    /// Units of the zone that are passed over, in order.
+    /// Slipped units of the zone, ascending.
     slips: Box<[u64]>,
-    /// The unit in order of data from which on one more was passed over, for each.
+    /// For each slip that moves data: the data unit from which on one more unit is skipped.
     steps: Box<[u64]>,
-    /// Units, and where their data are instead.
+    /// Remapped units: original, and where the data are.
     remapped: Box<[(u64, u64)]>,
 }
 
 impl Spares {
-    /// Those of a zone of a disk.
+    /// Computes the spares of a zone.
     pub fn new(g: &DiskGeometryConfig, zone: &ZoneConfig) -> Result<Self, DiskConfigError> {
         let track = u64::from(zone.sectors_per_track);
         let cylinder = u64::from(*g.heads) * track;
@@ -42,7 +42,7 @@ impl Spares {
         let good = span - spares;
         let mut slips: Vec<u64> = Vec::with_capacity(zone.slips.len());
         for &slip in &zone.slips {
-            // Those noted before were numbered as if it were not there.
+            // Slips given earlier were numbered before this one existed.
             let at = slips.partition_point(|&other| other < slip);
             slips[at..].iter_mut().for_each(|other| *other += 1);
             slips.insert(at, slip);
@@ -54,7 +54,7 @@ impl Spares {
                 first = at;
             }
             let step = (slip % span).saturating_sub((at - first) as u64);
-            // Among the spares it moves nothing.
+            // A slip among the spare units moves no data.
             if step < good {
                 steps.push(slip / span * good + step);
             }
@@ -76,7 +76,7 @@ impl Spares {
         })
     }
 
-    /// The sector of the zone that holds its `n`th of data, if it was not remapped.
+    /// Sector of the zone that holds data sector `n`, ignoring remapping.
     #[inline]
     pub fn nominal_sector(&self, n: u64) -> u64 {
         if self.none {
@@ -88,7 +88,7 @@ impl Spares {
         (region * self.span.get() + within + passed as u64) * self.unit.get() + rest
     }
 
-    /// Where the data of a sector of the zone are instead, if they are elsewhere.
+    /// Where the data of a sector of the zone are if it is remapped.
     #[inline]
     pub fn remapped_to(&self, nominal_sector: u64) -> Option<u64> {
         if self.remapped.is_empty() {
@@ -99,7 +99,7 @@ impl Spares {
         moved.map(|(_, to)| to * self.unit.get() + rest)
     }
 
-    /// How many sectors before a sector of the zone hold data.
+    /// Number of sectors with data before a sector of the zone.
     #[inline]
     pub fn before(&self, sector: u64) -> u64 {
         if self.none {
@@ -116,7 +116,7 @@ impl Spares {
     }
 }
 
-/// How many of a rising list are below `at`.
+/// Number of entries of an ascending list below `at`.
 #[inline]
 fn below(list: &[u64], at: u64) -> usize {
     if at == 0 { 0 } else { list.partition_point(|&one| one < at) }

@@ -1,4 +1,4 @@
-//! Disks for unit tests.
+//! Disk configurations for unit tests.
 
 use super::config::{
     CacheConfig, DiskConfig, DiskGeometryConfig, InterfaceConfig, Region, SchedulerConfig,
@@ -13,9 +13,9 @@ pub fn preset() -> DiskConfig {
     DiskConfig::from_toml(text).unwrap()
 }
 
-/// A disk for arithmetic by hand: 10 ms a revolution; 2 heads; 100 cylinders of 1000 sectors a
-/// track (10 us a sector) and 100 of 500 (20 us); track skew 2 ms, cylinder skew 3 ms; head switch
-/// 1 ms, settle 0.5 ms.
+/// A disk for arithmetic by hand: 10 ms per revolution; 2 heads; 100 cylinders of 1000 sectors per
+/// track (10 us per sector) and 100 of 500 (20 us); track skew 2 ms, cylinder skew 3 ms; head
+/// switch 1 ms, settle 0.5 ms.
 pub fn small() -> DiskConfig {
     let us = |x: u64| Ns(x * 1000).into();
     let times = |first, mean, last| SeekTimes {

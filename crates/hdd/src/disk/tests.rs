@@ -1,6 +1,6 @@
-//! Is each step of a request timed as arithmetic by hand says? On the small disk of `testing`:
-//! 10 ms a revolution, 10 us a sector on the outer cylinders, 1 us a sector on the link, 0.1 ms of
-//! overhead a command.
+//! Times of each step of a request, compared with arithmetic by hand. The disk is the small one of
+//! `testing`: 10 ms per revolution, 10 us per sector on the outer cylinders, 1 us per sector on the
+//! link, 0.1 ms of overhead per command.
 
 use super::testing::small;
 use super::{Disk, DiskConfig, Zones};
@@ -17,8 +17,8 @@ fn request(op: IoOp, start: u64, sectors: u64) -> Request {
 
 const FLUSH: Request = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
 
-/// Submits (microsecond, request) in order, stepping the disk in between, then runs it until
-/// nothing is left to do; returns when each was done, in nanoseconds.
+/// Submits (microsecond, request) in order, stepping the disk in between, and runs the disk until
+/// it is quiescent. Returns the completion times in nanoseconds.
 fn run(config: &DiskConfig, requests: &[(u64, Request)]) -> (Vec<u64>, Disk) {
     let mut disk = Disk::new(config).unwrap();
     let mut done: Vec<Completion> = Vec::new();
@@ -45,7 +45,7 @@ fn without_read_ahead() -> DiskConfig {
 
 #[test]
 fn a_read_waits_for_its_sector_and_streams_to_the_host() {
-    // Ready at 0.1 ms; sector 500 passes at 5 ms; 8 sectors take 80 us; the last one's transfer 1.
+    // Ready at 0.1 ms; sector 500 passes at 5 ms; 8 sectors take 80 us; the last transfer 1.
     let (done, disk) = run(&without_read_ahead(), &[(0, request(IoOp::Read, 500, 8))]);
     assert_eq!(done, [5_081_000]);
     let stats = disk.stats();
@@ -58,8 +58,9 @@ fn a_read_waits_for_its_sector_and_streams_to_the_host() {
 
 #[test]
 fn a_read_elsewhere_seeks_first() {
-    // LBA 2000 is sector 0 of cylinder 1, at 2 x 10 + 2 + 3 = 25 ms of the course: angle 5 ms.
-    // Ready at 0.1 ms, there at 1.1, begins at 5, 10 sectors to 5.1, the last transfer 1 us.
+    // LBA 2000 is sector 0 of cylinder 1, at course 2 x 10 + 2 + 3 = 25 ms, angle 5 ms. The command
+    // is ready at 0.1 ms, the arm at 1.1; the transfer begins at 5, 10 sectors take until 5.1, and
+    // the last link transfer 1 us.
     let (done, disk) = run(&without_read_ahead(), &[(0, request(IoOp::Read, 2000, 10))]);
     assert_eq!(done, [5_101_000]);
     let stats = disk.stats();
@@ -71,13 +72,13 @@ fn a_transfer_goes_on_over_tracks_and_cylinders() {
     // 10 sectors to the end of the track at 10 ms, the skew of 2 ms, 10 sectors.
     let (done, _) = run(&without_read_ahead(), &[(0, request(IoOp::Read, 990, 20))]);
     assert_eq!(done, [12_101_000]);
-    // The last 10 sectors of head 1 are at 2 + 9.9 ms: angle 1.9. The head switch ends at 1.1 ms.
-    // 1.9 + 0.1, the cylinder skew of 3 ms, 0.1.
+    // The last 10 sectors of head 1 are at 2 + 9.9 ms, angle 1.9. The head switch ends at 1.1 ms.
+    // Then 1.9 + 0.1, the cylinder skew of 3 ms, 0.1.
     let (done, _) = run(&without_read_ahead(), &[(0, request(IoOp::Read, 1990, 20))]);
     assert_eq!(done, [5_101_000]);
-    // Over the zone boundary: 199,990 is the last 10 sectors of cylinder 99, head 1, at course
-    // 99 x 25 + 12 + 9.9 ms: angle 6.9. From cylinder 0, whatever the seek: 6.9 + 0.1, 3, and 10
-    // sectors of 20 us, modulo a revolution 10.2 and the transfer's end.
+    // Over the zone boundary: 199,990 is the first of the last 10 sectors of cylinder 99, head 1,
+    // at course 99 x 25 + 12 + 9.9 ms, angle 6.9. For any seek time from cylinder 0: 6.9 + 0.1, 3,
+    // and 10 sectors of 20 us, modulo a revolution 10.2 and the end of the link transfer.
     let (done, disk) = run(&without_read_ahead(), &[(0, request(IoOp::Read, 199_990, 20))]);
     assert_eq!(done[0] % 10_000_000, 201_000);
     assert_eq!(disk.stats().transfer_time, us(100 + 3000 + 200));
@@ -86,17 +87,17 @@ fn a_transfer_goes_on_over_tracks_and_cylinders() {
 #[test]
 fn read_ahead_serves_what_it_has_and_what_it_is_fetching() {
     let reads = [
-        (0, request(IoOp::Read, 500, 8)), // done at 5.081 ms, the head goes on from 5.08
-        // Ready at 5.181: 10 sectors more are there, 508..518. 8 us on the link.
+        (0, request(IoOp::Read, 500, 8)), // done at 5.081 ms; the head reads ahead from 5.08
+        // Ready at 5.181: 10 more sectors are read, 508..518. 8 us on the link.
         (5081, request(IoOp::Read, 508, 8)),
-        // Ready at 5.289: 508..528 are there. 530 has passed at 5.08 + 0.22, 1 us more.
+        // Ready at 5.289: 508..528 are read. Sector 530 passes at 5.08 + 0.22, and 1 us more.
         (5189, request(IoOp::Read, 520, 10)),
     ];
     let (done, disk) = run(&small(), &reads);
     assert_eq!(done, [5_081_000, 5_189_000, 5_301_000]);
     let stats = disk.stats();
     assert_eq!((stats.cache_hits, stats.read_ahead_hits, stats.seeks), (1, 2, 0));
-    // The head went on to 100 sectors beyond the last read: 500..630 in all.
+    // The head continued to 100 sectors beyond the last read: 500..630 in total.
     assert_eq!(stats.transfer_time, us(1300));
     assert_eq!(disk.usage().read, us(4900 + 1300));
 }
@@ -105,9 +106,9 @@ fn read_ahead_serves_what_it_has_and_what_it_is_fetching() {
 fn read_ahead_gives_way_to_a_read_elsewhere() {
     let reads = [
         (0, request(IoOp::Read, 500, 8)),
-        // Ready at 5.2 ms: 12 sectors were read ahead. Sector 100 comes by at 11 ms.
+        // Ready at 5.2 ms: 12 sectors were read ahead. Sector 100 passes at 11 ms.
         (5100, request(IoOp::Read, 100, 8)),
-        // Done at 11.081. What had been read ahead is still there: 8 us.
+        // Done at 11.081. The sectors read ahead before are still in the cache: 8 us.
         (20_000, request(IoOp::Read, 508, 12)),
     ];
     let (done, _) = run(&small(), &reads);
@@ -118,22 +119,22 @@ fn read_ahead_gives_way_to_a_read_elsewhere() {
 fn queued_reads_of_what_another_fetches_need_no_second_pass() {
     let same = request(IoOp::Read, 500, 8);
     let (done, disk) = run(&small(), &[(0, same), (0, same), (0, request(IoOp::Read, 504, 8))]);
-    // The second waits for the link behind the first, from 5.080 ms on; the third's last sectors
-    // come at 5.12 ms.
+    // The second waits for the link behind the first, from 5.080 ms on; the last sectors of the
+    // third pass at 5.12 ms.
     assert_eq!(done, [5_081_000, 5_089_000, 5_121_000]);
     assert_eq!(disk.stats().rotation_time, us(4900));
 }
 
 #[test]
 fn queued_reads_that_continue_each_other_wait_for_no_turn() {
-    // 500 passes at 5 ms, 80 us each; with read-ahead or without it.
+    // Sector 500 passes at 5 ms, 80 us each; with read-ahead or without.
     let reads = [500, 508, 516, 524].map(|start| (0, request(IoOp::Read, start, 8)));
     for config in [without_read_ahead(), small()] {
         let (done, disk) = run(&config, &reads);
         assert_eq!(done, [5_081_000, 5_161_000, 5_241_000, 5_321_000]);
         assert_eq!(disk.stats().rotation_time, us(4900));
     }
-    // Over the end of a track they wait for its skew of 2 ms, half of it while the head switches.
+    // Over the end of a track they wait for its skew of 2 ms, half of it during the head switch.
     let reads = [980, 990, 1000].map(|start| (0, request(IoOp::Read, start, 10)));
     let (done, disk) = run(&without_read_ahead(), &reads);
     assert_eq!(done, [9_901_000, 10_001_000, 12_101_000]);
@@ -154,7 +155,7 @@ fn a_write_is_acknowledged_from_memory_and_a_flush_waits_for_the_medium() {
 
 #[test]
 fn a_write_settles() {
-    // To head 1: 1 + 0.5 ms from 0.108, sector 0 there at 2 ms. To cylinder 1: 1.5 ms, at 5 ms.
+    // To head 1: 1 + 0.5 ms from 0.108, sector 0 is there at 2 ms. To cylinder 1: 1.5 ms, at 5 ms.
     for (lba, done_at) in [(1000, 2_080_000), (2000, 5_080_000)] {
         let (done, disk) = run(&small(), &[(0, request(IoOp::Write, lba, 8)), (108, FLUSH)]);
         assert_eq!(done[1], done_at);
@@ -168,11 +169,11 @@ fn nothing_passes_a_flush() {
         (0, request(IoOp::Write, 100, 8)),
         (1, FLUSH),
         (2, request(IoOp::Write, 5000, 8)), // 0.108 ms after the flush
-        (3, request(IoOp::Discard, 0, 8)),  // 0.1 ms of overhead after that one's
+        (3, request(IoOp::Discard, 0, 8)),  // 0.1 ms of overhead after that of the write
     ];
     let (done, _) = run(&small(), &requests);
     assert_eq!(done, [108_000, 1_080_000, 1_188_000, 1_280_000]);
-    // With nothing to write a flush costs its overhead.
+    // Without dirty data, a flush costs only its overhead.
     assert_eq!(run(&small(), &[(0, FLUSH)]).0, [100_000]);
 }
 
@@ -190,7 +191,7 @@ fn what_was_written_is_read_from_memory_before_and_after_it_is_on_the_medium() {
 
 #[test]
 fn neighbouring_writes_go_to_the_medium_in_one_operation() {
-    // All four are in memory before the first could be destaged: a read keeps the head busy.
+    // All four are in memory before the first can be destaged, since a read keeps the head busy.
     let mut requests = vec![(0, request(IoOp::Read, 500, 8))];
     requests.extend([116, 100, 108, 124].map(|lba| (1, request(IoOp::Write, lba, 8))));
     let mut config = without_read_ahead();
@@ -201,14 +202,14 @@ fn neighbouring_writes_go_to_the_medium_in_one_operation() {
 
 #[test]
 fn a_full_cache_lets_writes_in_as_fast_as_the_medium_takes_them() {
-    // Room for 1024 sectors, destaged 128 at a time. The second write of 1024 needs all of it:
-    // the first must be on the medium, which takes from 0 ms of the second revolution to the end
-    // of sector 1023: a track, the skew and 24 sectors, 12.24 ms.
+    // There is space for 1024 sectors, destaged 128 at a time. The second write of 1024 needs all
+    // of it, so the first must be on the medium. That takes from 0 ms of the second revolution to
+    // the end of sector 1023: a track, the skew and 24 sectors, 12.24 ms.
     let requests = [(0, request(IoOp::Write, 0, 1024)), (0, request(IoOp::Write, 9000, 1024))];
     let (done, _) = run(&small(), &requests);
     // 0.1 ms and 1024 us; destage from 10 ms to 22.24; 1024 us on the link.
     assert_eq!(done, [1_124_000, 23_264_000]);
-    // One of 4096, larger than all memory, comes in by pieces: no faster than the medium either.
+    // A write of 4096, larger than the cache, is transferred in pieces, at the rate of the medium.
     let (done, disk) = run(&small(), &[(0, request(IoOp::Write, 0, 4096))]);
     // Its last piece of 1024 follows 3072 sectors: 3 tracks, 2 head and 1 cylinder switch, 72.
     let medium = 10_000 + 10_000 + 2000 + 10_000 + 3000 + 10_000 + 2000 + 720;
@@ -218,8 +219,8 @@ fn a_full_cache_lets_writes_in_as_fast_as_the_medium_takes_them() {
 
 #[test]
 fn the_drive_holds_no_more_commands_than_its_queue_is_deep() {
-    // Queue of one: in the order of arrival, 9 ms then nearly a revolution to 1 ms. Of two: the
-    // nearer first.
+    // Queue depth 1: in the order of arrival, 9 ms, then nearly a revolution to 1 ms. Queue depth
+    // 3: the nearer one first.
     let requests = [
         (0, request(IoOp::Read, 900, 8)),
         (0, request(IoOp::Read, 500, 8)),
@@ -229,7 +230,7 @@ fn the_drive_holds_no_more_commands_than_its_queue_is_deep() {
     config.interface.queue_depth = 1.into();
     assert_eq!(run(&config, &requests).0, [9_081_000, 15_081_000, 22_081_000]);
     config.interface.queue_depth = 3.into();
-    // The first is under way when the others are ready.
+    // The first is in progress when the others are ready.
     assert_eq!(run(&config, &requests).0, [9_081_000, 15_081_000, 12_081_000]);
 }
 
@@ -243,20 +244,20 @@ fn a_request_past_the_end_is_the_callers_fault() {
 fn with_write_through_a_write_is_done_when_it_is_on_the_medium() {
     let mut config = without_read_ahead();
     config.cache.write_through = true;
-    // In memory at 0.102 ms; sector 300 passes at 3 ms, two take 20 us.
+    // In memory at 0.102 ms; sector 300 passes at 3 ms, two sectors take 20 us.
     let (done, _) = run(&config, &[(0, request(IoOp::Write, 300, 2))]);
     assert_eq!(done, [3_020_000]);
-    // Both on one track, in one revolution: the second is nearer when both are there. A flush has
-    // nothing left to do but to be taken in.
+    // Both are on one track and take one revolution: the second is nearer when both are in memory.
+    // The flush finds no dirty data and costs only its overhead.
     let two = [(0, request(IoOp::Write, 300, 2)), (0, request(IoOp::Write, 200, 2)), (0, FLUSH)];
     let (done, disk) = run(&config, &two);
     assert_eq!((done[0], done[1]), (3_020_000, 2_020_000 + 10_000_000));
     assert_eq!((done[2], disk.stats().destages), (12_120_000, 2));
-    // What follows is written as it comes by.
+    // An adjacent write continues without waiting for a revolution.
     let two = [(0, request(IoOp::Write, 300, 2)), (1000, request(IoOp::Write, 302, 3))];
     let (done, disk) = run(&config, &two);
     assert_eq!((done, disk.stats().destages), (vec![3_020_000, 3_050_000], 2));
-    // A read does not keep it waiting for ever: it waits for the one under way.
+    // A read does not starve the write, but waits for it.
     let mixed = [(0, request(IoOp::Write, 300, 2)), (0, request(IoOp::Read, 600, 1))];
     let (done, _) = run(&config, &mixed);
     assert_eq!(done, [3_020_000, 6_011_000]);
@@ -272,7 +273,7 @@ fn transfers_from_a_remapped_sector_on_end() {
     let asked = all.map(|(at, start)| (at, request(IoOp::Read, start, 20)));
     let written = all.map(|(at, start)| (500_000 + at, request(IoOp::Write, start, 20)));
     let (done, disk) = run(&config, &[asked, written].concat());
-    // From 300 on: the head goes to the inside of the zone first.
+    // From sector 300 on: the head first goes to the inner end of the zone.
     assert!(done[0] > 3_200_000 && done.iter().all(|at| *at < 1_000_000_000), "{done:?}");
     assert_eq!(disk.stats().sectors_destaged, 80);
 }

@@ -1,4 +1,4 @@
-//! The layout of a disk as a list: where each run of sectors lies, as measured drives are
+//! The layout of a disk as a list of runs of sectors, the form in which measured drives are
 //! described.
 
 use super::error::{DiskConfigError, at_most};
@@ -11,13 +11,13 @@ use std::sync::Arc;
 pub struct TrackExtent {
     /// Number of the first sector.
     pub lba: u64,
-    /// Sectors.
+    /// Number of sectors.
     pub sectors: u32,
-    /// Cylinder, from the outside in.
+    /// Cylinder, counted from the outermost.
     pub cylinder: u32,
     /// Surface.
     pub head: u32,
-    /// Place of the first sector on the track.
+    /// Index of the first sector on the track.
     pub sector: u32,
     /// Sectors that fit on the track.
     pub sectors_per_track: u32,
@@ -34,7 +34,7 @@ impl TrackExtent {
         (self.cylinder, self.head)
     }
 
-    /// When a sector of the track begins, in nanoseconds from angle 0 on.
+    /// Time at which a sector of the track begins, in nanoseconds from angle 0.
     fn time(&self, sector: u64, revolution: Divisor) -> u64 {
         let turn = u128::from(revolution.get());
         let along = u128::from(sector) * turn / u128::from(self.sectors_per_track.max(1));
@@ -44,14 +44,14 @@ impl TrackExtent {
     }
 }
 
-/// All extents of a disk, in the order of their numbers.
+/// All extents of a disk, by address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracks {
     extents: Arc<[TrackExtent]>,
     cylinders: u32,
 }
 
-/// Only their number is written out: there are as many as tracks.
+/// Only the number of extents is serialised, since there are as many as tracks.
 impl Serialize for Tracks {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
@@ -63,10 +63,10 @@ impl Serialize for Tracks {
 }
 
 impl Tracks {
-    /// Extents in any order.
+    /// Creates a layout from extents in any order.
     ///
     /// # Errors
-    /// Where they leave out a sector, have one twice, or one that does not fit on its track.
+    /// Returns an error if a sector is missing, occurs twice, or does not fit on its track.
     pub fn new(mut extents: Vec<TrackExtent>) -> Result<Self, DiskConfigError> {
         extents.sort_unstable_by_key(|extent| extent.lba);
         let mut next = 0;
@@ -85,17 +85,17 @@ impl Tracks {
         Ok(Self { extents: extents.into(), cylinders })
     }
 
-    /// Sectors in all.
+    /// Total number of sectors.
     pub fn sectors(&self) -> u64 {
         self.extents.last().map_or(0, TrackExtent::end)
     }
 
-    /// Cylinders up to the last one in use.
+    /// Number of cylinders up to the last one in use.
     pub(crate) fn cylinders(&self) -> u32 {
         self.cylinders
     }
 
-    /// The highest surface.
+    /// Number of surfaces up to the last one in use.
     pub(crate) fn heads(&self) -> u32 {
         self.extents.iter().map(|extent| extent.head + 1).max().unwrap_or(0)
     }
@@ -104,14 +104,14 @@ impl Tracks {
         &self.extents[at as usize]
     }
 
-    /// The extent that has a sector.
+    /// Index and content of the extent with a sector.
     pub(crate) fn find(&self, lba: u64) -> (u32, &TrackExtent) {
         let at = self.extents.partition_point(|extent| extent.lba <= lba) - 1;
-        // As many as fit into memory.
+        // The extents fit in memory, so their number fits in 32 bits.
         (u32::try_from(at).unwrap_or(u32::MAX), &self.extents[at])
     }
 
-    /// The first sector of the track of an extent, and the first beyond it.
+    /// First sector and end of the track of an extent.
     pub(crate) fn track(&self, at: u32) -> (u64, u64) {
         let (at, track) = (at as usize, self.get(at).track());
         let same = |extent: &&TrackExtent| extent.track() == track;
@@ -121,7 +121,7 @@ impl Tracks {
         (first.lba, last.end())
     }
 
-    /// When a sector of the track of an extent begins.
+    /// Time at which a sector on the track of an extent begins.
     pub(crate) fn course(&self, at: u32, sector: u64, revolution: Divisor) -> u64 {
         self.get(at).time(sector, revolution)
     }

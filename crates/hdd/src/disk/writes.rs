@@ -1,22 +1,22 @@
-//! The way of a write: room, link, memory; then the medium, when nobody waits.
+//! The path of a write: space in the cache, link, cache; then the medium, when no read waits.
 
 use super::mechanics::Head;
 use super::{Disk, LinkTransfer, MechanismTask};
 use gordon_blockio::{Cause, Completion};
 use gordon_units::Ns;
 
-/// A write goes over the link in pieces of this many sectors (1 MiB), so that one larger than the
-/// cache is taken in as room appears.
+/// Writes cross the link in pieces of at most this many sectors (1 MiB), so that a write larger
+/// than the cache can be admitted piece by piece.
 const WRITE_CHUNK: u64 = 2048;
 
-/// A write that waits for room, from `at` on.
+/// A write whose sectors from `at` on wait for space in the cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitingWrite {
     pub(crate) id: u64,
     pub(crate) start: u64,
     pub(crate) at: u64,
     pub(crate) end: u64,
-    /// When it came.
+    /// Time when the write reached the cache.
     pub(crate) since: Ns,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct PendingFua {
 }
 
 impl Disk {
-    /// Takes in writes for as long as there is room.
+    /// Admits waiting writes as long as the cache has space.
     pub(crate) fn admit(&mut self) {
         while let Some(write) = self.writes.front_mut() {
             let taken = match self.work {
@@ -48,7 +48,7 @@ impl Disk {
                 return;
             }
             write.at = end;
-            // One that found no room waited for a destage.
+            // A write that did not fit at once waited for a destage.
             let cause = if write.since == self.clock { Cause::Buffer } else { Cause::Medium };
             let acknowledges = (write.at == write.end).then_some((write.id, cause, write.start));
             if acknowledges.is_some() {
@@ -61,13 +61,13 @@ impl Disk {
         }
     }
 
-    /// Whether the host waits for destages: memory is full, a flush is pending, or writes are
-    /// acknowledged after them.
+    /// Whether the host waits for destages: the cache is full, a flush is pending, or writes are
+    /// acknowledged only when they are on the medium.
     pub(crate) fn destage_now(&self) -> bool {
         self.flush.is_some() || !self.writes.is_empty() || !self.owed.is_empty()
     }
 
-    /// Acknowledges writes all of which are on the medium now.
+    /// Acknowledges the writes that are completely on the medium.
     pub(crate) fn settle(&mut self, completed: &mut Vec<Completion>) {
         let mut at = 0;
         while let Some(&PendingFua { id, start, end }) = self.owed.get(at) {

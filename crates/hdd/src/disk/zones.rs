@@ -1,4 +1,4 @@
-//! The zones of a disk, worked out from what its config says.
+//! Computation of a disk's zones from its config.
 
 use super::config::{DiskConfig, DiskGeometryConfig, LinearZones, ZoneConfig, Zones};
 use super::error::{DiskConfigError, at_least, at_most, wrong};
@@ -8,22 +8,23 @@ use gordon_blockio::SECTOR;
 use gordon_units::Divisor;
 use gordon_units::Ns;
 
-/// Sectors a track; keeps a sector longer than a nanosecond at any speed allowed.
+/// Maximum number of sectors per track; it keeps a sector longer than 1 ns at any allowed speed.
 const MOST_PER_TRACK: u32 = 1 << 18;
 
 impl DiskGeometry {
-    /// Works out the zones.
+    /// Computes the zones of a disk.
     ///
     /// # Errors
-    /// Where a count is zero, a skew reaches a revolution, or the zones contradict the capacity.
+    /// Returns an error if a count is zero, a skew reaches a revolution, or the zones contradict
+    /// the capacity.
     pub fn new(config: &DiskConfig) -> Result<Self, DiskConfigError> {
         Self::of(&config.geometry)
     }
 
-    /// The same, from the part of a config that it is made of.
+    /// Computes the zones from the geometry part of a config.
     ///
     /// # Errors
-    /// As above.
+    /// Returns the same errors as [`new`](Self::new).
     pub fn of(g: &DiskGeometryConfig) -> Result<Self, DiskConfigError> {
         at_least("geometry.sectors", *g.sectors, 1)?;
         at_most("geometry.sectors", *g.sectors, 1 << 48)?;
@@ -46,17 +47,17 @@ impl DiskGeometry {
         Ok(geometry)
     }
 
-    /// Sectors that a table of zones holds.
+    /// Number of sectors in a table of zones.
     ///
     /// # Errors
-    /// Where a count is zero or a skew reaches a revolution.
+    /// Returns an error if a count is zero or a skew reaches a revolution.
     pub fn held_by(g: &DiskGeometryConfig, zones: &[ZoneConfig]) -> Result<u64, DiskConfigError> {
         let mut geometry = Self::empty(g)?;
         zones.iter().try_for_each(|zone| geometry.push(g, zone))?;
         Ok(geometry.held())
     }
 
-    /// One without zones.
+    /// A geometry without zones.
     fn empty(g: &DiskGeometryConfig) -> Result<Self, DiskConfigError> {
         at_least("geometry.heads", *g.heads, 1)?;
         at_most("geometry.heads", *g.heads, 1 << 10)?;
@@ -82,7 +83,7 @@ impl DiskGeometry {
         })
     }
 
-    /// The zone that follows the last.
+    /// Appends a zone.
     fn push(&mut self, g: &DiskGeometryConfig, zone: &ZoneConfig) -> Result<(), DiskConfigError> {
         at_least("cylinders of a zone", zone.cylinders, 1)?;
         at_least("sectors_per_track of a zone", zone.sectors_per_track, 1)?;
@@ -117,7 +118,7 @@ impl DiskGeometry {
                 (z.first_lba + z.sectors, z.first_cylinder + z.cylinders, end)
             }
         };
-        // Where its first track begins is given, or follows from the skew of the one before it.
+        // The angle of the first track is given, or follows from the skew of the previous zone.
         let course = zone.first_angle.map_or(follows, |angle| {
             let angle = u64::from(angle) * turn / per_track % turn;
             follows + (angle + turn - follows % turn) % turn
@@ -140,8 +141,8 @@ impl DiskGeometry {
         Ok(())
     }
 
-    /// Zones whose sectors a track fall linearly, of equally many cylinders; the innermost has as
-    /// many as the rest of the capacity needs.
+    /// Appends zones with linearly decreasing sectors per track and equal numbers of cylinders; the
+    /// innermost zone has the cylinders that the rest of the capacity needs.
     fn linear(
         &mut self,
         g: &DiskGeometryConfig,
@@ -163,7 +164,7 @@ impl DiskGeometry {
         let tracks = self.heads.get();
         let cylinder_pitch =
             tracks * self.revolution.get() + (tracks - 1) * track_skew + cylinder_skew;
-        // The rate is that of a whole cylinder: sectors a track x heads x 512 in its pitch.
+        // The rate is that of a whole cylinder: sectors per track x heads x 512 in its pitch.
         let per_cylinder =
             u128::from(linear.outer_rate_per_s.0) * u128::from(cylinder_pitch) / 1_000_000_000;
         let outer = per_cylinder / u128::from(SECTOR.0) / u128::from(tracks);
@@ -201,12 +202,12 @@ impl DiskGeometry {
         Ok(())
     }
 
-    /// Sectors in the zones so far.
+    /// Number of sectors in the zones so far.
     fn held(&self) -> u64 {
         self.zones.last().map_or(0, |z| z.first_lba + z.sectors)
     }
 
-    /// Cuts the last zone down to the capacity.
+    /// Cuts the last zone to the capacity.
     fn close(&mut self) -> Result<(), DiskConfigError> {
         let error = DiskConfigError::Capacity { held: self.held(), stated: self.sectors };
         let Some(spare) = self.held().checked_sub(self.sectors) else { return Err(error) };

@@ -1,9 +1,9 @@
-//! DiskSim's layouts of measured drives, as lists of where each run of sectors lies: `dm_layout_g2`
-//! names a file with the runs, `dm_layout_g4` has a tree of patterns that repeat.
+//! DiskSim's layouts of measured drives, as lists of runs of sectors: `dm_layout_g2` names a file
+//! with the runs, `dm_layout_g4` contains a tree of repeated patterns.
 //!
-//! They follow libdiskmodel 1.1 (Bucy, Ganger: the manual of the disk model that comes with DiskSim
-//! 4.0, and its `layout_g2.c` and `layout_g4.c`), except that the skew of a g2 zone holds for all
-//! of its cylinders, not for its first alone.
+//! The interpretation follows libdiskmodel 1.1 (Bucy, Ganger: the manual of the disk model that
+//! comes with DiskSim 4.0, and its `layout_g2.c` and `layout_g4.c`), except that the skew of a g2
+//! zone applies to all of its cylinders, not only to its first.
 
 use super::text::{Block, Value};
 use super::{SpecError, read_file};
@@ -11,18 +11,18 @@ use crate::{TrackExtent, Tracks};
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-/// Indices in indices at most: as many as libdiskmodel has room for.
+/// Maximum nesting of indices: that of libdiskmodel.
 const DEEPEST: u32 = 16;
-/// Runs of sectors at most: more than the tracks of any drive.
+/// Maximum number of runs of sectors: more than the tracks of any drive.
 const MOST_EXTENTS: usize = 1 << 26;
 
-/// Angles are kept in 2^-32 revolutions, as in DiskSim.
+/// Converts revolutions to 2^-32 revolutions, the unit of DiskSim.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // at most 2^32, which is 0
 fn angle(revolutions: f64) -> u32 {
     (revolutions.rem_euclid(1.0) * 4_294_967_296.0).round() as u64 as u32
 }
 
-/// The layout of `model`, of one of the kinds that are lists.
+/// The layout of `model`, which must be of a kind that is a list.
 pub(super) fn listed(model: &Block, layout: &Block) -> Result<Tracks, SpecError> {
     let sectors = u64::from(model.count("Block count")?);
     let extents = match layout.kind.as_str() {
@@ -45,7 +45,7 @@ pub(super) fn listed(model: &Block, layout: &Block) -> Result<Tracks, SpecError>
     Ok(tracks)
 }
 
-/// A zone of a g2 layout.
+/// A zone of a g2 layout; skews are in revolutions.
 struct Zone {
     first: u32,
     last: u32,
@@ -56,7 +56,7 @@ struct Zone {
 }
 
 impl Zone {
-    /// Skews are in revolutions from here on.
+    /// Parses a zone and converts its skews to revolutions.
     fn new(layout: &Block, zone: &Block) -> Result<Self, SpecError> {
         let sectors_per_track = zone.count("Blocks per track")?;
         if sectors_per_track == 0 {
@@ -73,7 +73,7 @@ impl Zone {
         };
         let skew = |key: &str| -> Result<f64, SpecError> {
             let skew = zone.optional(key)?.unwrap_or(0.0);
-            // DiskSim takes whole sectors.
+            // DiskSim truncates skews to whole sectors.
             Ok(if per > 1.0 { skew.trunc() } else { skew } / per)
         };
         Ok(Self {
@@ -97,7 +97,7 @@ fn g2(layout: &Block) -> Result<Vec<TrackExtent>, SpecError> {
         .collect::<Result<_, _>>()?;
     let mut extents = map_file(&path)?;
     extents.sort_unstable_by_key(|extent| extent.lba);
-    // The heads of each cylinder in the order of their sectors: each adds a skew.
+    // The heads of each cylinder in the order of their sectors, since each adds a skew.
     let mut heads: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for extent in &extents {
         let heads = heads.entry(extent.cylinder).or_default();
@@ -126,9 +126,9 @@ fn g2(layout: &Block) -> Result<Vec<TrackExtent>, SpecError> {
     Ok(extents)
 }
 
-/// The runs of a layout map file, as DIXtrac writes it: two lines of no account, the size of the
-/// drive, then `lbn N --> cyl N, head N, sect N, seqcnt N`, of N + 1 sectors; with another word, of
-/// N.
+/// The runs of a layout map file, as DIXtrac writes it: two lines that are ignored, the size of the
+/// drive, then `lbn N --> cyl N, head N, sect N, seqcnt N` for N + 1 sectors; with a word other
+/// than `seqcnt`, for N sectors.
 fn map_file(path: &Path) -> Result<Vec<TrackExtent>, SpecError> {
     let text = read_file(path)?;
     let mut extents = Vec::new();
@@ -164,7 +164,7 @@ fn map_file(path: &Path) -> Result<Vec<TrackExtent>, SpecError> {
     Ok(extents)
 }
 
-/// A track pattern of a g4 layout: the first and the last sector in use, and sectors that fit.
+/// A track pattern of a g4 layout: first and last sector in use, and sectors that fit on the track.
 #[derive(Clone, Copy)]
 struct Track {
     low: u32,
@@ -172,25 +172,25 @@ struct Track {
     sectors_per_track: u32,
 }
 
-/// What an entry of an index repeats.
+/// The pattern that an entry of an index repeats.
 #[derive(Clone, Copy)]
 enum Child {
     Index(usize),
     Track { pattern: usize, head: u32 },
 }
 
-/// An entry of an index: consecutive instances of a child.
+/// An entry of an index: consecutive instances of a child pattern.
 struct Entry {
     lbn: u64,
     cylinder: i64,
-    /// In revolutions, against the pattern around it.
+    /// Offset to the enclosing pattern, in revolutions.
     offset: f64,
     sectors: u64,
     cylinders: i64,
-    /// In revolutions, from an instance to the next.
+    /// Offset from an instance to the next, in revolutions.
     pitch: f64,
     run: u64,
-    /// Its cylinders fall from an instance to the next.
+    /// Whether cylinders decrease from an instance to the next.
     falls: bool,
     child: Child,
 }
@@ -202,8 +202,8 @@ struct Patterns<'a> {
     indices: Vec<Vec<Entry>>,
 }
 
-/// Where a pattern lies: its first sector, the sectors of it that are in use, its cylinder and
-/// angle.
+/// Origin of an instance of a pattern: its first sector, the number of its sectors in use, its
+/// cylinder and its angle.
 #[derive(Clone, Copy)]
 struct Origin {
     lbn: u64,
@@ -268,7 +268,7 @@ impl<'a> Patterns<'a> {
         Ok(extents)
     }
 
-    /// The runs of an index, by numbers that count slipped sectors, too.
+    /// Adds the runs of an index to `into`, numbered with slipped sectors included.
     fn expand(
         &self,
         index: usize,
@@ -283,7 +283,7 @@ impl<'a> Patterns<'a> {
             for nth in 0..run.div_ceil(entry.sectors) {
                 #[allow(clippy::cast_precision_loss)] // far fewer
                 let turns = nth as f64;
-                // No drive has as many cylinders.
+                // No drive has that many cylinders.
                 let far = i64::try_from(nth).unwrap_or(i64::MAX).saturating_mul(entry.cylinders);
                 let origin = Origin {
                     lbn: at.lbn + entry.lbn + nth * entry.sectors,
@@ -329,7 +329,7 @@ impl<'a> Patterns<'a> {
         Ok(())
     }
 
-    /// The sector from which on this number of sectors is skipped in total.
+    /// Pairs of a sector and the total number of sectors that are skipped from it on.
     #[allow(clippy::cast_possible_truncation)] // sectors
     fn slips(&self) -> Result<Vec<(i64, i64)>, SpecError> {
         let mut all = 0;
@@ -374,7 +374,7 @@ impl<'a> Patterns<'a> {
     }
 }
 
-/// The entries of an index; none where they are not entries.
+/// The entries of an index; `None` if the values are not entries.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole, and checked
 fn entries(mut values: &[Value], (tracks, indices): (usize, usize)) -> Option<Vec<Entry>> {
     let number = |value: &Value| match value {
@@ -432,7 +432,7 @@ fn slipped(raw: &[TrackExtent], slips: &[(i64, i64)], sectors: u64) -> Vec<Track
             while raw.get(at).is_some_and(|e| e.lba + u64::from(e.sectors) <= place) {
                 at += 1;
             }
-            // What the layout leaves out is missed when all is put together.
+            // Gaps of the layout are detected when the extents are combined.
             let Some(run) = raw.get(at).filter(|run| run.lba <= place) else { break };
             let skip = place - run.lba;
             let count = (u64::from(run.sectors) - skip).min(until - lba);
@@ -449,14 +449,14 @@ fn slipped(raw: &[TrackExtent], slips: &[(i64, i64)], sectors: u64) -> Vec<Track
     extents
 }
 
-/// Sectors that lie elsewhere.
+/// Sectors that are remapped to another place.
 struct Remap(TrackExtent);
 
 impl Remap {
     fn applied(&self, extents: &[TrackExtent], raw: &[TrackExtent]) -> Vec<TrackExtent> {
         let to = self.0;
         let (first, end) = (to.lba, to.lba + u64::from(to.sectors));
-        // A track that the layout does not have begins at angle 0, as in DiskSim.
+        // A track that the layout does not contain begins at angle 0, as in DiskSim.
         let there = raw.iter().find(|e| (e.cylinder, e.head) == (to.cylinder, to.head));
         let angle = there.map_or(0, |extent| extent.angle);
         let mut made = Vec::with_capacity(extents.len() + 2);

@@ -1,15 +1,15 @@
-//! Drives as DiskSim 4.0 describes them: a `.diskspecs` file for electronics and buffer, the
-//! `.model` that it names for geometry and mechanics, the `.seek` that this names for the seek
-//! curve.
+//! A reader of DiskSim 4.0's descriptions of drives: a `.diskspecs` file for electronics and
+//! buffer, the `.model` file that it names for geometry and mechanics, and the `.seek` file named
+//! there for the seek curve.
 //!
-//! Their keys are those of the DiskSim 4.0 reference manual (Bucy, Schindler, Schlosser, Ganger,
-//! CMU-PDL-08-101). Files are found beside the file that names them. Where the bus between drive
-//! and host is what limits it, that is in a `.parv` file; if one of the same name is there, it is
-//! used.
+//! The keys are those of the DiskSim 4.0 reference manual (Bucy, Schindler, Schlosser, Ganger,
+//! CMU-PDL-08-101). Named files are searched for in the directory of the file that names them. If
+//! the bus between drive and host is the bottleneck, its speed is in a `.parv` file; such a file
+//! with the same name is used if it exists.
 //!
-//! What is not covered is told: where a switch is on that changes hits or the order of things
-//! ([`UNCOVERED`]) by a warning; of `dm_layout_g1` spare schemes 4 to 6 and skews in revolutions,
-//! and seek curves that are neither `extracted` nor of the HPL kind by an error.
+//! Unsupported parameters are reported. A switch that changes hits or the order of operations
+//! ([`UNCOVERED`]) causes a warning if it is on. Spare schemes 4 to 6 and skews in revolutions of
+//! `dm_layout_g1`, and seek curves that are neither `extracted` nor of the HPL kind, are errors.
 
 mod layout;
 mod text;
@@ -25,44 +25,44 @@ use gordon_units::Ns;
 use std::path::{Path, PathBuf};
 use text::Block;
 
-/// Why a description is none.
+/// Reason why a description is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// A file cannot be read.
     #[error("{path}: {error}", path = path.display())]
     Io {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// A file says something that cannot be.
+    /// A file has an invalid value or syntax.
     #[error("{path}, line {line}: {why}", path = path.display())]
     Text {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Where.
+        /// The line, from 1.
         line: u32,
-        /// What.
+        /// The reason.
         why: String,
     },
-    /// There is no drive in it.
+    /// The file describes no drive.
     #[error("{path}: no `disksim_disk NAME {{ ... }}` in it", path = .0.display())]
     None(PathBuf),
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("an empty file")]
     Empty,
-    /// The drive contradicts itself.
+    /// The drive is inconsistent.
     #[error("{path}: {error}", path = path.display())]
     Drive {
-        /// Which file.
+        /// The file.
         path: PathBuf,
-        /// How.
+        /// The inconsistency.
         error: crate::DiskConfigError,
     },
 }
 
-/// Switches that are off in all drives of DiskSim's validation set, and have no effect here.
+/// Switches without effect here. They are off in all drives of DiskSim's validation set.
 pub const UNCOVERED: [&str; 8] = [
     "Allow almost read hits",
     "Allow sneaky full read hits",
@@ -74,10 +74,11 @@ pub const UNCOVERED: [&str; 8] = [
     "Minimum read-ahead (blks)",
 ];
 
-/// Reads the drive that a `.diskspecs` file describes; and what of it is not covered.
+/// Reads the drive that a `.diskspecs` file describes. Also returns warnings about unsupported
+/// parameters.
 ///
 /// # Errors
-/// Where a file cannot be read, or says what cannot be.
+/// Returns an error if a file cannot be read or has an invalid value.
 pub fn read(path: &Path) -> Result<(ClassicConfig, Vec<String>), SpecError> {
     let spec =
         text::find(path, "disksim_disk", None)?.ok_or_else(|| SpecError::None(path.into()))?;
@@ -109,11 +110,11 @@ pub fn read(path: &Path) -> Result<(ClassicConfig, Vec<String>), SpecError> {
 fn read_file(path: &Path) -> Result<String, SpecError> {
     let read = std::fs::read(path);
     let bytes = read.map_err(|error| SpecError::Io { path: path.into(), error })?;
-    // Comments are in whatever the author's system wrote.
+    // Comments may be in any encoding.
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Milliseconds.
+/// Converts milliseconds; negative times become 0.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn ms(time: f64) -> Ns {
     Ns((time.max(0.0) * 1e6 + 0.5) as u64)
@@ -242,8 +243,8 @@ fn seek(mechanics: &Block) -> Result<SeekConfig, SpecError> {
     })
 }
 
-/// A measured curve: a line says how many there are, then a distance and milliseconds in each.
-/// DIXtrac adds their standard deviation, which DiskSim has no use for either.
+/// A measured seek curve: a line with the number of distances, then a distance and milliseconds in
+/// each line. DIXtrac adds the standard deviation, which DiskSim ignores, too.
 fn seek_table(path: &Path) -> Result<Vec<(u32, Ns)>, SpecError> {
     let text = read_file(path)?;
     let mut table = Vec::new();
@@ -307,8 +308,8 @@ fn overheads(spec: &Block) -> Result<Overheads, SpecError> {
     })
 }
 
-/// The file beside a description that puts the drive to use; that of `x_validate` may be that of
-/// `x`.
+/// The `.parv` file in the directory of a description that uses the drive. For `x_validate` it may
+/// be named after `x`.
 fn around(path: &Path) -> Option<PathBuf> {
     let stem = path.file_stem()?.to_str()?;
     let names = [stem, stem.trim_end_matches("_validate")];

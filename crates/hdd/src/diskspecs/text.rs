@@ -1,11 +1,11 @@
-//! The language of DiskSim's parameter files: `Kind Name { key = value, ... }`, lists in brackets,
-//! `#` to the end of a line, and `source FILE`, which stands for that file's content.
+//! Parser of DiskSim's parameter files: `Kind Name { key = value, ... }`, lists in brackets, `#` to
+//! the end of a line, and `source FILE`, which includes that file.
 
 use super::{SpecError, read_file};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Files in files at most.
+/// Maximum nesting of included files.
 const DEEPEST: u32 = 8;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -15,14 +15,14 @@ enum Token {
     Word(String),
 }
 
-/// Where a token stands: for errors, and for files that are named beside it.
+/// Location of a token, for errors and to resolve the names of files.
 #[derive(Clone, Debug)]
 pub(super) struct Spot {
     pub path: Rc<PathBuf>,
     pub line: u32,
 }
 
-/// A value.
+/// A value of a key.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Number(f64),
@@ -31,7 +31,7 @@ pub(super) enum Value {
     Block(Block),
 }
 
-/// `Kind Name { key = value, ... }`.
+/// A block: `Kind Name { key = value, ... }`.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub kind: String,
@@ -42,7 +42,7 @@ pub(super) struct Block {
 
 type Tokens = Vec<(Token, Spot)>;
 
-/// Cuts a file into tokens, those of the files that it names included.
+/// Splits a file into tokens, including those of the files that it includes.
 fn tokens(path: &Path, depth: u32, into: &mut Tokens) -> Result<(), SpecError> {
     let text = read_file(path)?;
     let path = Rc::new(path.to_owned());
@@ -106,7 +106,7 @@ impl Spot {
     }
 }
 
-/// Reads the first block of a kind, of that name if one is given.
+/// Parses the first block of a kind, and of a name if one is given.
 pub(super) fn find(
     path: &Path,
     kind: &str,
@@ -228,12 +228,12 @@ impl Block {
         self.spot.wrong(format!("{} has no `{key}` that is {what}", self.kind))
     }
 
-    /// A number that has to be there.
+    /// A required number.
     pub fn number(&self, key: &str) -> Result<f64, SpecError> {
         self.optional(key)?.ok_or_else(|| self.missing(key, "a number"))
     }
 
-    /// A number, if it is there.
+    /// An optional number.
     pub fn optional(&self, key: &str) -> Result<Option<f64>, SpecError> {
         match self.get(key) {
             None => Ok(None),
@@ -242,7 +242,7 @@ impl Block {
         }
     }
 
-    /// A whole number that has to be there.
+    /// A required whole number.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked
     pub fn count(&self, key: &str) -> Result<u32, SpecError> {
         let number = self.number(key)?;
@@ -257,12 +257,12 @@ impl Block {
         Ok(self.optional(key)?.is_some_and(|number| number != 0.0))
     }
 
-    /// A word, if it is there.
+    /// An optional word.
     pub fn optional_word(&self, key: &str) -> Result<Option<&str>, SpecError> {
         self.get(key).map(|_| self.word(key)).transpose()
     }
 
-    /// A word that has to be there.
+    /// A required word.
     pub fn word(&self, key: &str) -> Result<&str, SpecError> {
         match self.get(key) {
             Some(Value::Word(word)) => Ok(word),
@@ -270,7 +270,7 @@ impl Block {
         }
     }
 
-    /// A block that has to be there.
+    /// A required block.
     pub fn block(&self, key: &str) -> Result<&Self, SpecError> {
         match self.get(key) {
             Some(Value::Block(block)) => Ok(block),
@@ -278,7 +278,7 @@ impl Block {
         }
     }
 
-    /// A list that has to be there.
+    /// A required list.
     pub fn list(&self, key: &str) -> Result<&[Value], SpecError> {
         match self.get(key) {
             Some(Value::List(list)) => Ok(list),
@@ -286,7 +286,7 @@ impl Block {
         }
     }
 
-    /// The blocks of a list.
+    /// The blocks of a required list.
     pub fn blocks(&self, key: &str) -> Result<Vec<&Self>, SpecError> {
         self.list(key)?
             .iter()
@@ -297,7 +297,7 @@ impl Block {
             .collect()
     }
 
-    /// The numbers of a list; none where it is not there.
+    /// The numbers of an optional list; empty if it is missing.
     pub fn numbers(&self, key: &str) -> Result<Vec<f64>, SpecError> {
         let list = match self.get(key) {
             None => return Ok(Vec::new()),

@@ -1,5 +1,5 @@
-//! Drivers for the device tests.
-#![allow(dead_code)] // each test file uses some
+//! Helpers of the device tests.
+#![allow(dead_code)] // each test file uses only some of it
 
 use gordon_blockio::{Completion, Device, IoOp, Request, SECTOR};
 use gordon_hdd::{Disk, DiskConfig};
@@ -12,7 +12,7 @@ pub fn preset() -> DiskConfig {
     DiskConfig::from_toml(PRESET).expect("the preset is right")
 }
 
-/// The preset's disk, fresh.
+/// A fresh copy of the preset's disk.
 pub fn disk() -> Disk {
     static FRESH: LazyLock<Disk> =
         LazyLock::new(|| Disk::new(&preset()).expect("the preset is right"));
@@ -25,10 +25,10 @@ pub fn sectors(op: IoOp, start: u64, count: u64) -> Request {
 
 pub const FLUSH: Request = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
 
-#[allow(unused_imports)] // not all tests draw
+#[allow(unused_imports)] // not all test files use it
 pub use gordon_units::SplitMix64 as Random;
 
-/// Keeps `depth` requests in the device until `count` are done; completions in their order.
+/// Keeps `depth` requests in the device until `count` are done. Returns the completions in order.
 pub fn closed_loop(
     device: &mut impl Device,
     depth: usize,
@@ -54,7 +54,7 @@ pub fn closed_loop(
     completed
 }
 
-/// Lets the device finish all it does by itself.
+/// Steps the device until it is quiescent.
 pub fn drain(device: &mut impl Device) -> Vec<Completion> {
     let mut completed = Vec::new();
     while device.next_event().is_some() {
@@ -63,7 +63,7 @@ pub fn drain(device: &mut impl Device) -> Vec<Completion> {
     completed
 }
 
-/// Within a share of the expected value?
+/// Asserts that a value is within a fraction of the expected value.
 #[track_caller]
 pub fn near(what: &str, is: f64, expected: f64, share: f64) {
     assert!((is / expected - 1.0).abs() <= share, "{what} is {is}, expected {expected}");
