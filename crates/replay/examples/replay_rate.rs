@@ -1,5 +1,5 @@
-//! How fast runs are simulated, and what the host and the results cost of that: requests a CPU
-//! second, closed loop of 32.
+//! Simulation speed of runs, and the share of the host and the results in it: requests per CPU
+//! second in closed loops of 32.
 //!
 //!     cargo run --release -p gordon-replay --example replay_rate [PRESET.toml [CAPACITY]]
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
@@ -18,7 +18,7 @@ use gordon_units::{Bytes, Ns, Progress};
 use serde_json::json;
 use std::collections::VecDeque;
 
-/// Answers each request 100 ns after the one before it: costs next to nothing itself.
+/// A device that completes each request 100 ns after the previous one, at next to no CPU cost.
 #[derive(Default)]
 struct Null {
     queue: VecDeque<(Ns, u64)>,
@@ -56,7 +56,7 @@ impl Device for Null {
 
 impl SampledDevice for Null {}
 
-/// CPU seconds of this process: a run is one thread.
+/// CPU seconds of this process; a run uses one thread.
 fn cpu() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/schedstat").expect("Linux");
     let ns = stat.split(' ').next().and_then(|ns| ns.parse::<u64>().ok());

@@ -12,7 +12,7 @@ use gordon_units::Progress;
 
 const RHOS: [f64; 4] = [0.7, 0.8, 0.9, 0.95];
 
-/// Figures published for 2048 blocks by another simulator; it has none for the other policies.
+/// Published figures of another simulator for 2048 blocks; it has none for the other policies.
 const SIMULATED: [(&str, [f64; 4]); 3] = [
     ("FIFO", [1.874, 2.689, 5.156, 10.09]),
     ("greedy, b = 64", [1.833, 2.596, 4.803, 8.792]),

@@ -1,8 +1,8 @@
-//! Bandwidth of a simulated device against transfer size and queue depth, as benchmarks of real
-//! storage measure it: in a closed loop, reads of what holds data. Each load runs on a device of
+//! Bandwidth of a simulated device by transfer size and queue depth, measured like that of real
+//! storage: closed loops, and reads only of addresses that hold data. Each load runs on a device of
 //! its own.
 //!
-//! The time of writes ends with a flush: what a cache has taken is not written yet.
+//! The time of writes includes a final flush, since data in a cache are not written yet.
 
 use crate::ReplayError;
 use crate::disk::DiskDevice;
@@ -21,36 +21,37 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 
-/// Bytes that loads on new flash run over at least, where nothing else is said: all of a large map
-/// would take long to fill, and where on flash a page lies makes no difference.
+/// Minimum span of loads on new flash, if none is given. Filling all of a large map would take
+/// long, and on flash the place of a page makes no difference to its times.
 const FLASH_SPAN: Bytes = Bytes(1 << 30);
-/// And so many times what is outstanding: requests for the same page are served as one.
+/// Minimum span in multiples of the outstanding bytes, since requests for the same page would be
+/// merged.
 const ROOM: u64 = 32;
 
-/// What is asked, of what.
+/// Configuration of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CharacteriseConfig {
     /// The device.
     pub device: StorageConfig,
-    /// So many of it as one; without it, one.
+    /// Stripe over several such devices; `None` for a single one.
     #[serde(default)]
     pub stripe: Option<StripeConfig>,
-    /// Bytes that the loads run over, from address 0: without it, all of a disk, what is
-    /// preconditioned of flash, or of new flash 1 GiB or what gives room for each point.
+    /// Span of the loads in bytes, from address 0. Default: all of a disk, the preconditioned part
+    /// of flash, and of new flash 1 GiB or what the queue depth of each point needs.
     #[serde(default)]
     pub span: Option<Bytes>,
     /// The loads.
     pub points: Vec<Point>,
-    /// The most bytes of each, as far as its queue is filled twice.
+    /// Maximum number of bytes of each load, except that its queue is filled at least twice.
     pub bytes: Bytes,
-    /// The most requests of each, as far as its queue is filled twice.
+    /// Maximum number of requests of each load, except that its queue is filled at least twice.
     pub requests: u64,
-    /// Random places follow from it.
+    /// Random seed of the addresses.
     pub seed: u64,
 }
 
-/// A device of either kind, as it is described.
+/// A device of either kind and its state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum StorageConfig {
@@ -58,7 +59,7 @@ pub enum StorageConfig {
     Disk {
         /// The disk.
         device: DiskDevice,
-        /// Which request comes next; without it, as the disk has it.
+        /// Scheduling policy; `None` for that of the disk.
         #[serde(default)]
         scheduler: Option<SchedulingPolicy>,
     },
@@ -66,7 +67,7 @@ pub enum StorageConfig {
     Flash {
         /// The device.
         device: Box<SsdConfig>,
-        /// The part of what it exports that is mapped before, in the steady state of random
+        /// Fraction of the exported capacity that is mapped before, in the steady state of random
         /// overwrites.
         #[serde(default)]
         precondition: Option<f64>,
@@ -77,64 +78,64 @@ pub enum StorageConfig {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Point {
-    /// In which order places come.
+    /// Order of the addresses.
     pub pattern: AccessOrder,
     /// Reads or writes.
     pub op: AccessKind,
-    /// Bytes of a request.
+    /// Size of a request in bytes.
     pub size: Bytes,
-    /// Requests outstanding.
+    /// Number of outstanding requests.
     pub depth: u32,
 }
 
-/// What all came to.
+/// Results of all loads.
 #[derive(Clone, Debug, Serialize)]
 pub struct CharacteriseReport {
-    /// Devices that it is made of.
+    /// Number of devices.
     pub devices: u32,
-    /// Bytes that it exports.
+    /// Exported capacity in bytes.
     pub capacity_bytes: u64,
-    /// Data bytes of all pages of all arrays, of flash.
+    /// Raw capacity of all arrays in bytes; only for flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub raw_capacity_bytes: Option<u64>,
-    /// Raw capacity less what is exported, of flash.
+    /// Raw capacity minus exported capacity; only for flash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spare_capacity_bytes: Option<u64>,
-    /// Bytes that the loads ran over, at most.
+    /// Largest span of a load, in bytes.
     pub span_bytes: u64,
-    /// In the order of the loads.
+    /// Results in the order of the loads.
     pub points: Vec<MeasuredPoint>,
 }
 
-/// What one load came to.
+/// Result of one load.
 #[derive(Clone, Debug, Serialize)]
 pub struct MeasuredPoint {
-    /// In which order places came.
+    /// Order of the addresses.
     pub pattern: AccessOrder,
     /// Reads or writes.
     pub op: AccessKind,
-    /// Bytes of a request.
+    /// Size of a request in bytes.
     pub size_bytes: u64,
-    /// Requests outstanding.
+    /// Number of outstanding requests.
     pub queue_depth: u32,
-    /// Bytes that it ran over.
+    /// Span of the load in bytes.
     pub span_bytes: u64,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// From the first issue to the last completion, with the flush after writes.
+    /// Time from the first issue to the last completion, or to the end of the flush after writes.
     pub elapsed_s: f64,
-    /// 10^6 bytes a second.
+    /// Bandwidth in 10^6 bytes per second.
     pub bandwidth_mb_s: f64,
-    /// Requests a second.
+    /// Requests per second.
     pub iops: f64,
-    /// Of each request, without the flush.
+    /// Latency of the requests, without the flush.
     pub latency_us: LatencySummary,
 }
 
-/// Carries out all loads, on all cores.
+/// Measures all loads, in parallel on all cores.
 ///
 /// # Errors
-/// A device that cannot be, a load that does not fit it, a stop.
+/// Returns an error if the device is invalid, a load does not fit, or `progress` stops the run.
 pub fn characterise(
     survey: &CharacteriseConfig,
     progress: &Progress,
@@ -171,12 +172,12 @@ pub fn characterise(
     }
 }
 
-/// Flash devices, all alike.
+/// A source of identical flash devices.
 struct FlashDevices {
     config: SsdConfig,
     seed: u64,
     precondition: Option<f64>,
-    /// In its steady state, which takes long to make.
+    /// A device in its steady state, which takes long to prepare; copied for each load.
     used: Option<Ssd>,
 }
 
@@ -195,7 +196,8 @@ impl FlashDevices {
             Some(part) => {
                 let mut ssd = Ssd::with_seed(&config, survey.seed)?;
                 if let Some(span) = survey.span {
-                    // All that may be read of it, and of a member of a stripe more.
+                    // Covers all addresses that may be read; the member of a stripe maps more than
+                    // it needs.
                     ssd.preload(Bytes::ZERO, span.min(ssd.capacity()));
                 }
                 ssd.precondition(part, progress)?;
@@ -206,7 +208,7 @@ impl FlashDevices {
         Ok(Self { config, seed: survey.seed, precondition: part, used })
     }
 
-    /// One that holds data up to there.
+    /// A device with data in the first `held` bytes.
     fn member(&self, held: Bytes, progress: &Progress) -> Result<Ssd, ReplayError> {
         if let Some(used) = &self.used {
             return Ok(used.clone());
@@ -219,7 +221,7 @@ impl FlashDevices {
         Ok(ssd)
     }
 
-    /// Several that hold data up to there: each its share, in whole chunks.
+    /// A stripe with data in the first `held` bytes; each member holds its share in whole chunks.
     fn striped(
         &self,
         stripe: StripeConfig,
@@ -237,7 +239,7 @@ impl FlashDevices {
         Ok(Stripe::of(member, disks, unit)?)
     }
 
-    /// What a load runs over where nothing else is said.
+    /// Default span of a load.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn span(&self, point: &Point, capacity: Bytes) -> Bytes {
         let sectors = (capacity.0 / SECTOR.0) as f64;
@@ -252,7 +254,8 @@ impl FlashDevices {
 }
 
 impl CharacteriseConfig {
-    /// Each load on a device of its own, which `make` makes with data up to there.
+    /// Measures each load on a device of its own, which `make` creates with this many bytes of
+    /// data.
     fn all<D: Device>(
         &self,
         capacity: Bytes,
@@ -280,7 +283,7 @@ impl CharacteriseConfig {
         })
     }
 
-    /// How many requests a load has.
+    /// Number of requests of a load.
     fn count(&self, point: &Point) -> u64 {
         let fits = (self.bytes.0 / point.size.0.max(1)).min(self.requests);
         fits.max(2 * u64::from(point.depth))
@@ -319,7 +322,7 @@ impl CharacteriseConfig {
     }
 }
 
-/// Carries out one load.
+/// Measures one load.
 fn measure(
     mut device: impl Device,
     load: SyntheticLoad,
@@ -356,7 +359,7 @@ fn measure(
     })
 }
 
-/// When everything is durable.
+/// Flushes the device. Returns when all data are durable.
 fn flushed(device: &mut impl Device, at: Ns) -> Ns {
     let (offset, len, mut completed) = (Bytes::ZERO, Bytes::ZERO, Vec::new());
     device.submit(at, 0, Request { op: IoOp::Flush, offset, len });
@@ -364,7 +367,7 @@ fn flushed(device: &mut impl Device, at: Ns) -> Ns {
     completed.last().expect("a device answers a flush").at
 }
 
-/// Nothing but latencies.
+/// Records only latencies.
 #[derive(Default)]
 struct LatencyObserver(LatencyHistogram);
 

@@ -1,10 +1,10 @@
-//! A simulated device in a file: what it has become, for runs to come.
+//! Checkpoints: the state of a simulated flash device in a file, for later runs.
 //!
-//! The file: `GORDONCK`, the format's version (u32), the seed that the device was made with (u64:
-//! its blocks' budgets follow from it), its parameters as JSON (u64 length, text), the state
+//! Layout of the file: `GORDONCK`, the format version (u32), the seed of the device (u64; block
+//! budgets follow from it), its parameters as JSON (u64 length, text), the state
 //! ([`gordon_ftl::Ftl::checkpoint`]), and the CRC-32 of all before it. Numbers are little-endian.
-//! It is written beside its place and renamed when it is whole. A device is only restored with the
-//! parameters it had.
+//! The file is written under a temporary name and renamed when it is complete. A device can only be
+//! restored with its own parameters.
 
 use crate::ReplayError;
 use gordon_blockio::Device;
@@ -17,19 +17,19 @@ use std::sync::atomic::Ordering;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
 const VERSION: u32 = 7;
-/// The version before. It differs only for devices of more slots than these, whose maps it
-/// compressed.
+/// The previous version. It differs only for devices with more slots than `SAME_SLOTS`, whose maps
+/// were compressed.
 const BEFORE: u32 = 6;
 const SAME_SLOTS: u64 = 1 << 22;
-/// Bytes that are read or written at once.
+/// Bytes read or written at once.
 const PIECE: usize = 1 << 20;
-/// So many bytes take about as long to read as a request takes to be simulated.
+/// Bytes that take about as long to read as a request takes to simulate; the unit of progress.
 const BYTES_A_STEP: u64 = 1 << 10;
 
-/// What can be told of a place for a checkpoint before a run.
+/// Checks before a run whether a checkpoint can be written to `path`.
 ///
 /// # Errors
-/// Where a file can never be there.
+/// Returns an error if no file can be created there.
 pub fn check(path: &Path) -> Result<(), ReplayError> {
     let wrong = |why: &str, hint: &str| {
         let why = format!("cannot write {}: {why}", path.display());
@@ -50,17 +50,18 @@ pub fn check(path: &Path) -> Result<(), ReplayError> {
     }
 }
 
-/// Where it is written until it is whole.
+/// Temporary name of the file until it is complete.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.partial-{}", std::process::id()))
 }
 
-/// Lets `ssd` come to rest, then writes what it has become. A worn-out device cannot write out its
-/// buffer: that is given up, as when power goes. Says how many pages that were.
+/// Steps `ssd` until it is idle, and writes its state to `path`. A worn-out device cannot program
+/// its write buffer, so the buffered pages are discarded, as in a power loss; their number is
+/// returned.
 ///
 /// # Errors
-/// Where the file cannot be written, a stop.
+/// Returns an error if the file cannot be written or `progress` stops the operation.
 pub fn save(
     ssd: &mut Ssd,
     config: &SsdConfig,
@@ -76,7 +77,7 @@ pub fn save(
     let written = write(ssd, config, &beside, progress);
     let written = written.and_then(|()| std::fs::rename(&beside, path));
     written.map(|()| given_up).map_err(|error| {
-        // It may never have been there.
+        // The file may not exist.
         let _ = std::fs::remove_file(&beside);
         if progress.stopped() {
             return Stopped.into();
@@ -128,10 +129,11 @@ fn unread(path: &Path, error: &std::io::Error) -> ReplayError {
     wrong(path, &format!("cannot be read: {error}"), AGAIN)
 }
 
-/// The device of a checkpoint.
+/// Restores the device of a checkpoint.
 ///
 /// # Errors
-/// Where the file cannot be read, is damaged, or is of a device with other parameters; a stop.
+/// Returns an error if the file cannot be read, is damaged, or belongs to a device with other
+/// parameters, or if `progress` stops the operation.
 pub fn load(config: &SsdConfig, path: &Path, progress: &Progress) -> Result<Ssd, ReplayError> {
     let (seed, file) = verify(config, path, progress)?;
     let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
@@ -147,7 +149,7 @@ pub fn load(config: &SsdConfig, path: &Path, progress: &Progress) -> Result<Ssd,
 /// file positioned at its state.
 ///
 /// # Errors
-/// Those of [`load`].
+/// Returns the same errors as [`load`].
 pub fn verify(
     config: &SsdConfig,
     path: &Path,
@@ -164,12 +166,12 @@ pub fn verify(
     Ok(found)
 }
 
-/// What the start of a checkpoint tells of it: the seed of its device, and the file from where its
-/// state begins.
+/// Reads the head of a checkpoint. Returns the seed of its device, and the file positioned at the
+/// state.
 ///
 /// # Errors
-/// Where the file cannot be read, is no checkpoint, or is of a device with other parameters; a
-/// stop.
+/// Returns an error if the file cannot be read, is not a checkpoint, or belongs to a device with
+/// other parameters, or if `progress` stops the operation.
 fn head(
     config: &SsdConfig,
     path: &Path,
@@ -201,7 +203,7 @@ fn head(
     let (mut stored, text) = (Vec::new(), text(config));
     (&mut file).take(text.len() as u64).read_to_end(&mut stored).map_err(read)?;
     if u64::from_le_bytes(len) != text.len() as u64 || stored != text.as_bytes() {
-        // What is damaged may look like others.
+        // Damage may look like different parameters.
         let whole = checksum(path, progress);
         progress.check()?;
         if !whole.map_err(|error| unread(path, &error))? {
@@ -213,12 +215,12 @@ fn head(
     Ok((u64::from_le_bytes(seed), file))
 }
 
-/// Not `Interrupted`: such a read is tried again.
+/// The kind must not be `Interrupted`, since such a read is retried.
 fn stopped(_: Stopped) -> std::io::Error {
     std::io::Error::other("stopped")
 }
 
-/// Reads piece by piece, counting progress, and stops when it is told to.
+/// A reader in pieces that counts progress and can be stopped.
 struct ProgressReader<'a, R> {
     from: R,
     progress: &'a Progress,
@@ -243,7 +245,7 @@ impl<R: Read> Read for ProgressReader<'_, R> {
     }
 }
 
-/// Whether the last four bytes are the CRC-32 of all before them.
+/// Whether the last four bytes are the CRC-32 of all bytes before them.
 fn checksum(path: &Path, progress: &Progress) -> std::io::Result<bool> {
     let file = File::open(path)?;
     let Some(content) = file.metadata()?.len().checked_sub(4) else { return Ok(false) };
@@ -296,7 +298,7 @@ mod tests {
         let progress = Progress::default();
         let made = config(json!({"precondition": 0.8, "checkpoint": one}));
         run(&made, &progress).unwrap();
-        // The same run from it, twice, is the same; and it is one of a device that is full.
+        // Two runs from the checkpoint are equal, and the device is full.
         let on = config(json!({"from_checkpoint": one, "checkpoint": two}));
         let [first, second] = [0, 1].map(|_| {
             let report = run(&on, &progress).unwrap().report;
@@ -361,7 +363,7 @@ mod tests {
         let report = run(&worn, &Progress::default()).unwrap().report;
         let told = report.warnings.iter().find(|warning| warning.contains("checkpoint"));
         assert!(told.is_some_and(|told| told.contains(" pages of the write buffer")), "{told:?}");
-        // What is read there is on the array, all of it, and nothing can be written.
+        // All acknowledged pages on the array can be read, and nothing can be written.
         let mut on = config(json!({"from_checkpoint": path}));
         on.device = worn.device.clone();
         for (pattern, failed) in [("random-read", 0), ("random-write", 20_000)] {
@@ -381,7 +383,7 @@ mod tests {
         let path = folder.path().join("one");
         let made = config(json!({"checkpoint": path}));
         let ready = crate::flash::PreparedRun::new(&made, &Progress::default()).unwrap();
-        // What was free when the run began is taken when it ends.
+        // The path is free when the run begins and taken when it ends.
         std::fs::create_dir(&path).unwrap();
         let ended = ready.run(&Progress::default()).unwrap();
         assert!(ended.report.write.requests > 0);
@@ -401,7 +403,7 @@ mod tests {
         let progress = Progress::default();
         let mut ssd = super::load(&device, &path, &progress).unwrap();
         let (done, total) = progress.progress();
-        // The file twice, of which parts of a step are not counted, and the tables.
+        // The file is read twice, with incomplete steps not counted; the rest are the tables.
         assert!((total - 3..=total).contains(&done) && total > (kept.len() as u64) >> 9);
         let loaded = super::load(&device, &path, &stopped).unwrap_err();
         let saved = super::save(&mut ssd, &device, &path, &stopped).unwrap_err();
@@ -446,15 +448,15 @@ mod tests {
         bytes[middle] ^= 1;
         std::fs::write(&path, &bytes).unwrap();
         assert!(from(json!({})).contains("checksum is wrong"));
-        // Before the trace is looked at.
+        // The checkpoint is checked before the trace.
         let none = json!({"trace": {"path": folder.path().join("none")}});
         assert!(from(json!({"load": none})).contains("checksum is wrong"));
-        // Within the parameters.
+        // The file is cut within the parameters.
         std::fs::write(&path, &bytes[..100]).unwrap();
         assert!(from(json!({})).contains("damaged or cut short"));
         std::fs::write(&path, b"x").unwrap();
         assert!(from(json!({})).contains("not a checkpoint, or cut"));
-        // Before the trace is looked at.
+        // The checkpoint is checked before the trace.
         let trace = json!({"trace": {"path": folder.path().join("none")}});
         assert!(from(json!({"load": trace})).contains("not a checkpoint, or cut"));
         std::fs::remove_file(&path).unwrap();

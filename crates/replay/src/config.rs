@@ -1,5 +1,5 @@
-//! What a run is told: a device, a load, a host. JSON, built by a program from parsed files and
-//! overrides.
+//! Configuration of a run: a device, a load, a host. It is JSON that a program builds from parsed
+//! files and overrides.
 
 use crate::ReplayError;
 use crate::host::{HostPolicy, Pacing};
@@ -12,31 +12,31 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
-/// One run.
+/// Configuration of a run on a flash device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
     /// The flash device.
     pub device: SsdConfig,
-    /// What it is asked for.
+    /// The load.
     pub load: LoadConfig,
-    /// How.
+    /// How the host issues the load.
     #[serde(default)]
     pub host: HostConfig,
-    /// The part of the exported capacity that is mapped before the run, in the steady state of
-    /// random overwrites; without it the device is new.
+    /// Fraction of the exported capacity that is mapped before the run, in the steady state of
+    /// random overwrites. `None`: the device is new.
     #[serde(default)]
     pub precondition: Option<f64>,
-    /// A device as it was at this checkpoint, instead of a new one.
+    /// Checkpoint of the device to start with; `None` for a new device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_checkpoint: Option<PathBuf>,
-    /// Where to keep what the device has become.
+    /// File for a checkpoint of the device after the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<PathBuf>,
-    /// Every random number follows from it.
+    /// Random seed of the run.
     #[serde(default = "one")]
     pub seed: u64,
-    /// A Parquet file for a row for each request.
+    /// Parquet file with one row per request.
     #[serde(default)]
     pub requests_out: Option<PathBuf>,
 }
@@ -45,13 +45,13 @@ fn one<T: From<bool>>() -> T {
     T::from(true)
 }
 
-/// Where requests come from.
+/// Source of the requests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadConfig {
-    /// A trace.
+    /// Replay of a trace.
     Trace(TraceLoad),
-    /// A pattern.
+    /// A synthetic load.
     Bench(SyntheticConfig),
 }
 
@@ -59,52 +59,52 @@ pub enum LoadConfig {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceLoad {
-    /// Where it is.
+    /// Path of the trace; `-` is standard input.
     pub path: PathBuf,
-    /// Its format; without it, its content tells.
+    /// Format of the trace; `None` to detect it.
     #[serde(default, with = "name_of_format")]
     pub format: Option<Format>,
-    /// Only requests to this device of it.
+    /// Number of the trace's device whose requests are replayed; `None` for all.
     #[serde(default)]
     pub device: Option<u32>,
-    /// How many times over.
+    /// Number of repetitions.
     #[serde(default = "one")]
     pub repeat: u32,
-    /// Leave out what is malformed, and count it.
+    /// Whether malformed records are skipped and counted, instead of being an error.
     #[serde(default)]
     pub skip_bad: bool,
-    /// What is done where time goes backwards. Left out: an error where times are used, and
-    /// nothing where they are not.
+    /// Treatment of times that go backwards. `None`: an error if times are used, and clamped
+    /// otherwise.
     #[serde(default)]
     pub order: Option<TimeOrder>,
-    /// The unit of its time stamps, where it is not the format's.
+    /// Unit of the time stamps; `None` for that of the format.
     #[serde(default)]
     pub time_unit: Option<Ns>,
-    /// Which event of a request counts, where the trace has several.
+    /// Event of a request that counts, if the trace records several.
     #[serde(default)]
     pub event: Option<BlockEvent>,
-    /// The columns of a text trace, in place of a format: `time=1:s,op=2,lba=3,size=4:B`.
+    /// Columns of a text trace, in place of a format: `time=1:s,op=2,lba=3,size=4:B`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub columns: Option<String>,
-    /// What is between the columns; left out, the first line decides.
+    /// Separator of the columns; `None` to detect it in the first line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub separator: Option<String>,
-    /// Lines before the first that is read.
+    /// Number of lines to skip at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_lines: Option<u64>,
-    /// Words of the operation that are reads.
+    /// Words in the operation column that mean a read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<String>,
-    /// Words of the operation that are writes.
+    /// Words in the operation column that mean a write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// Words of the operation that are discards.
+    /// Words in the operation column that mean a discard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trims: Vec<String>,
 }
 
 impl TraceLoad {
-    /// Whether it is standard input or a pipe, which can be read once.
+    /// Whether the path is standard input or a pipe, which can be read only once.
     pub fn is_stream(&self) -> bool {
         self.path.as_os_str() == "-"
             || std::fs::metadata(&self.path).is_ok_and(|file| {
@@ -113,21 +113,22 @@ impl TraceLoad {
             })
     }
 
-    /// What the trace is read as; a trace that may be of blocks or of objects is one of `objects`,
-    /// or not.
+    /// Describes how the trace is read: its format, and how that was determined. `objects` selects
+    /// the kind of a trace that could be of blocks or of objects.
     ///
     /// # Errors
-    /// Where it cannot be opened, or its format is not clear.
+    /// Returns an error if the trace cannot be opened or its format cannot be determined.
     pub fn note(&self, objects: bool) -> Result<formats::InputNote, ReplayError> {
         let options = self.options(formats::Order::Clamp)?;
         let order = formats::ReadOptions { order: formats::Order::Clamp, ..options };
         Ok(formats::note(&self.path, self.format, &order, objects)?)
     }
 
-    /// How the trace is read; `order` where none is named.
+    /// Reader options; `order` is the default treatment of backward times.
     ///
     /// # Errors
-    /// Where the columns are malformed, or described without columns.
+    /// Returns an error if the columns are malformed, or if their options are given without
+    /// columns.
     pub fn options(&self, order: formats::Order) -> Result<formats::ReadOptions, ReplayError> {
         let words = formats::OpWords {
             reads: self.reads.clone(),
@@ -143,18 +144,18 @@ impl TraceLoad {
             time_unit: self.time_unit,
             event: self.event.map(Into::into),
             exact: false,
-            // Apache writes a request when its reply is sent, with the time at which it came.
+            // Apache logs a request when its reply is sent, with the time of its arrival.
             clamps_logs: self.order.is_none(),
             columns: formats::columns(columns, separator, skip_lines, &words)?,
         })
     }
 }
 
-/// A format by its name, as `--format` takes it.
+/// Serialisation of a format by its name, as `--format` accepts it.
 mod name_of_format {
     use super::{Deserialize, Deserializer, Format, Serialize, Serializer};
 
-    #[allow(clippy::ref_option)] // what serde hands in
+    #[allow(clippy::ref_option)] // serde passes `&Option`
     pub fn serialize<S: Serializer>(format: &Option<Format>, to: S) -> Result<S::Ok, S::Error> {
         format.map(Format::name).serialize(to)
     }
@@ -165,15 +166,15 @@ mod name_of_format {
     }
 }
 
-/// What is done with a request of a trace that is earlier than the one before it.
+/// Treatment of a request that is earlier than its predecessor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeOrder {
-    /// It is an error.
+    /// Report an error.
     Strict,
-    /// It gets the time of the one before it, and is counted.
+    /// Set its time to that of its predecessor, and count it.
     Clamp,
-    /// Requests are put in order of time, within a window.
+    /// Sort requests by time, within a window.
     Sort,
 }
 
@@ -187,15 +188,15 @@ impl From<TimeOrder> for formats::Order {
     }
 }
 
-/// The event of a request that counts, in traces of the kernel's block layer.
+/// Event of a request that counts, in traces of the kernel's block layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockEvent {
-    /// It enters the block layer.
+    /// The request enters the block layer.
     Queue,
-    /// It goes to the device.
+    /// The request is sent to the device.
     Issue,
-    /// The device has done it.
+    /// The device has completed the request.
     Complete,
 }
 
@@ -213,57 +214,57 @@ impl From<BlockEvent> for formats::RequestEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PacingKind {
-    /// At the load's times.
+    /// At the times in the load.
     Arrival,
-    /// A constant number outstanding.
+    /// With a constant number outstanding.
     Closed,
-    /// The load's gaps after completions.
+    /// With the gaps of the load after completions.
     Gaps,
 }
 
-/// What becomes of addresses past the end.
+/// Treatment of addresses beyond the capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fit {
-    /// An error.
+    /// Report an error.
     #[default]
     Error,
-    /// They are taken modulo the capacity.
+    /// Take them modulo the capacity.
     Wrap,
 }
 
-/// Which queue a request of a trace goes to.
+/// Queue to which a request of a trace is sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueBy {
-    /// There is one.
+    /// All requests use one queue.
     #[default]
     One,
-    /// One for each device of the trace, in the order in which they come.
+    /// One queue per device of the trace, in the order of their first requests.
     Device,
-    /// One for each process.
+    /// One queue per process.
     Process,
 }
 
-/// The host.
+/// How the host issues a load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct HostConfig {
-    /// How requests are paced. Left out: a trace with gaps by them, another trace and a pattern
-    /// with `every` at their times, other patterns in a closed loop.
+    /// Pacing. `None`: gaps for a trace with gaps, times for other traces and for a synthetic load
+    /// with `every`, and a closed loop for other loads.
     pub pacing: Option<PacingKind>,
-    /// Arrivals: 2 is twice as fast as the load's own times.
+    /// Scale of arrival times; 2 is twice as fast as the load.
     pub speed: f64,
-    /// The most requests at the device. Left out: 32 in a closed loop, 1 with gaps, no limit for
-    /// arrivals.
+    /// Maximum number of requests at the device. `None`: 32 in a closed loop, 1 with gaps, no limit
+    /// for arrivals.
     pub queue_depth: Option<u32>,
-    /// The most bytes of one device request.
+    /// Maximum size of a device request in bytes; larger requests are split.
     pub split: Option<Bytes>,
-    /// What becomes of addresses past the end.
+    /// Treatment of addresses beyond the capacity.
     pub fit: Fit,
-    /// Which queue a request of a trace goes to.
+    /// Queue to which a request of a trace is sent.
     pub queue_by: QueueBy,
-    /// Requests that a queue issues in its turn, by queue; 1 for each that is not named.
+    /// Number of requests that each queue issues per turn; 1 for queues without an entry.
     pub weights: Vec<u32>,
 }
 
@@ -281,14 +282,14 @@ impl Default for HostConfig {
     }
 }
 
-/// Queues at most: more than any drive has for a host.
+/// Maximum number of queues, more than any drive offers to a host.
 const QUEUES: usize = 1024;
 
 impl HostConfig {
-    /// The rules for a load of so many `queues`, paced by `default` if nothing else is said.
+    /// The policy for a load with this many `queues`; `default` applies if no pacing is configured.
     ///
     /// # Errors
-    /// A value that cannot be.
+    /// Returns an error for an invalid value.
     pub fn resolve(&self, default: PacingKind, queues: usize) -> Result<HostPolicy, ReplayError> {
         let wrong = |key: &str, why: String, hint: &str| {
             Err(ReplayError::impossible(&format!("host.{key}"), why, hint))
@@ -333,8 +334,7 @@ impl HostConfig {
         })
     }
 
-    /// What to say where weights are given and change nothing: `policy` is that of a load of so
-    /// many `queues`.
+    /// A warning if weights are configured but have no effect on a load with this many `queues`.
     pub fn weightless(&self, policy: &HostPolicy, queues: usize) -> Option<String> {
         let weights = self.weights.len();
         let why = match policy.pacing {

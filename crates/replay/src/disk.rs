@@ -1,4 +1,4 @@
-//! One run on a hard disk, from its config to its result.
+//! A run on a hard disk, from its config to its result.
 
 use crate::ReplayError;
 use crate::config::{HostConfig, LoadConfig};
@@ -22,33 +22,33 @@ use gordon_units::{Ns, Progress};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What a run on a disk comes to.
+/// Result of a run on a disk.
 pub type RunResult = run::RunResult<DiskReport>;
 
-/// One run.
+/// Configuration of a run on a disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DiskRunConfig {
     /// The disk.
     pub device: DiskDevice,
-    /// So many of it as one; without it, one.
+    /// Stripe over several such disks; `None` for a single one.
     #[serde(default)]
     pub stripe: Option<StripeConfig>,
-    /// Which request comes next, where several wait; without it, as the disk has it.
+    /// Scheduling policy; `None` for that of the disk.
     #[serde(default)]
     pub scheduler: Option<SchedulingPolicy>,
-    /// What it is asked for.
+    /// The load.
     pub load: LoadConfig,
-    /// How.
+    /// How the host issues the load.
     #[serde(default)]
     pub host: HostConfig,
-    /// Every random number follows from it.
+    /// Random seed of the run.
     #[serde(default = "one")]
     pub seed: u64,
-    /// A Parquet file for a row for each request.
+    /// Parquet file with one row per request.
     #[serde(default)]
     pub requests_out: Option<PathBuf>,
-    /// A file for the response time of each request, a line of milliseconds each.
+    /// File for response times: one line per request, in milliseconds.
     #[serde(default)]
     pub responses_out: Option<PathBuf>,
 }
@@ -57,32 +57,32 @@ fn one() -> u64 {
     1
 }
 
-/// A disk, as it is described.
+/// Description of a disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DiskDevice {
-    /// By a config of ours.
+    /// A disk with a command queue.
     Config(Box<disk::DiskConfig>),
-    /// By one of a drive that carries out one command at a time.
+    /// A disk that carries out one command at a time.
     Classic(Box<ClassicConfig>),
-    /// By a `.diskspecs` file of DiskSim's and those that it names.
+    /// A `.diskspecs` file of DiskSim, and the files that it names.
     Diskspecs(PathBuf),
 }
 
-/// A disk that was described.
+/// A disk whose description was read.
 #[derive(Clone, Debug)]
 pub struct DiskDescription {
-    /// The disk.
+    /// The configuration of the disk.
     pub config: DriveConfig,
-    /// What its description says and it does not do.
+    /// Warnings about parts of the description that are not simulated.
     pub warnings: Vec<String>,
 }
 
 impl DiskDescription {
-    /// The disk, or so many of it as one, with nothing done yet.
+    /// Builds a new disk, or a stripe of such disks.
     ///
     /// # Errors
-    /// Where no disk can be built from it.
+    /// Returns an error if no disk can be built from the description.
     pub fn drive(
         &self,
         scheduler: Option<SchedulingPolicy>,
@@ -100,7 +100,7 @@ impl DiskDevice {
     /// Reads the description.
     ///
     /// # Errors
-    /// Where that cannot be done.
+    /// Returns an error if it cannot be read or is invalid.
     pub fn description(&self) -> Result<DiskDescription, ReplayError> {
         let (config, warnings) = match self {
             Self::Config(config) => (DriveConfig::Config(config.clone()), Vec::new()),
@@ -118,10 +118,10 @@ impl DiskDevice {
         Ok(DiskDescription { config, warnings })
     }
 
-    /// The disk, or so many of it as one, with nothing done yet.
+    /// Builds a new disk, or a stripe of such disks.
     ///
     /// # Errors
-    /// Where its description cannot be read, or no disk built from it.
+    /// Returns an error if the description cannot be read, or no disk can be built from it.
     pub fn drive(
         &self,
         scheduler: Option<SchedulingPolicy>,
@@ -133,15 +133,16 @@ impl DiskDevice {
 
 impl SampledDevice for Drive {}
 
-/// Runs `config`, watched through `progress`.
+/// Runs `config`; `progress` reports progress and can stop the run.
 ///
 /// # Errors
-/// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
+/// Returns an error if the disk is invalid, the trace cannot be read or does not fit, or the run is
+/// stopped.
 pub fn run(config: &DiskRunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
     PreparedRun::new(config, progress)?.run(progress)
 }
 
-/// A run that can be.
+/// A run whose configuration has been checked.
 pub struct PreparedRun {
     config: DiskRunConfig,
     made: (Drive, DiskDescription),
@@ -149,10 +150,11 @@ pub struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Looks through `config` and its trace.
+    /// Checks `config` and scans its trace.
     ///
     /// # Errors
-    /// A disk that cannot be, a trace that cannot be read or does not fit, a stop.
+    /// Returns an error if the disk is invalid, the trace cannot be read or does not fit, or the
+    /// scan is stopped.
     pub fn new(config: &DiskRunConfig, progress: &Progress) -> Result<Self, ReplayError> {
         let described = config.device.description()?;
         let disk = described.drive(config.scheduler, config.stripe)?;
@@ -161,10 +163,10 @@ impl PreparedRun {
         Ok(Self { config: config.clone(), made: (disk, described), load })
     }
 
-    /// Runs it.
+    /// Executes the run.
     ///
     /// # Errors
-    /// A file that cannot be written, a stop.
+    /// Returns an error if a file cannot be written, or if the run is stopped.
     pub fn run(self, progress: &Progress) -> Result<RunResult, ReplayError> {
         let Self { config, made, load: ValidatedLoad { source, policy, warnings } } = self;
         match source {
@@ -201,7 +203,7 @@ fn replay(
     let mut report = DiskReport::of(name, &stats, disk.usage(), outcome.simulated, &recorded);
     for one in disks {
         report.coalesced += one.joined();
-        // Up to the last thing that it did.
+        // Low-power states count up to the end of the run.
         let drawn = power.and_then(|power| one.drawn(power, Ns::ZERO, outcome.simulated));
         if let (Some(drawn), Some(power)) = (drawn, power) {
             report.draw(&drawn, power);

@@ -4,55 +4,55 @@ use gordon_trace::formats::FormatError;
 use gordon_units::{Bytes, Ns, Stopped};
 use std::path::PathBuf;
 
-/// Why a run ends without a result. The text has the hint on its own line.
+/// Reason why a run has no result. The message ends with a hint on its own line.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// The config is not one.
+    /// The config cannot be parsed.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A value that cannot be, or that contradicts another.
+    /// A value is invalid or contradicts another.
     #[error("{what}: {why}\n  try: {hint}")]
     Impossible {
-        /// Which value.
+        /// The key or file.
         what: String,
         /// What is wrong with it.
         why: String,
         /// What to try.
         hint: String,
     },
-    /// The flash device cannot exist.
+    /// The flash device is invalid.
     #[error("{0}\n  try: `gordon flash show NAME` prints a preset; --set KEY=VALUE mends it")]
     Ssd(#[from] SsdError),
-    /// The disk cannot exist.
+    /// The disk is invalid.
     #[error(transparent)]
     Disk(#[from] gordon_hdd::DiskConfigError),
-    /// Disks cannot be one.
+    /// The devices cannot be striped.
     #[error(transparent)]
     Stripe(#[from] gordon_sim::stripe::StripeError),
-    /// A disk's description cannot be read.
+    /// The description of a disk cannot be read.
     #[error("{0}\n  try: the files of DiskSim 4.0's validation set show what belongs there")]
     Diskspecs(#[from] gordon_hdd::diskspecs::SpecError),
-    /// The translation layer cannot exist.
+    /// The translation layer is configured inconsistently.
     #[error("flash translation layer: {0}\n  try: fewer logical pages, or more blocks")]
     Ftl(#[from] gordon_ftl::FtlConfigError),
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] FormatError),
-    /// A request reaches past the end of the device.
+    /// A request ends beyond the capacity.
     #[error(
         "request {number} (from 1) ends at byte {end}, the device at {capacity}\n  \
          try: a larger device, or --fit wrap, which takes addresses modulo the capacity",
         capacity = capacity.human()
     )]
     Past {
-        /// Its number in the load.
+        /// Number of the request in the load, from 1.
         number: u64,
-        /// Where it ends, in bytes.
+        /// End of the request in bytes.
         end: u64,
-        /// What the device exports.
+        /// Exported capacity.
         capacity: Bytes,
     },
-    /// A request of a trace reaches past the end of the device.
+    /// A request of a trace ends beyond the capacity.
     #[error(
         "{path}: request {number} (from 1) ends at byte {end}, the device at {capacity}; the trace \
          reaches to {reach}\n  \
@@ -63,13 +63,13 @@ pub enum ReplayError {
     TracePast {
         /// The trace.
         path: PathBuf,
-        /// Its number in it.
+        /// Number of the request in the trace, from 1.
         number: u64,
-        /// Where it ends.
+        /// End of the request.
         end: Bytes,
-        /// What the device exports.
+        /// Exported capacity.
         capacity: Bytes,
-        /// Where the last byte lies that the trace asks for.
+        /// End of the highest address in the trace.
         reach: Bytes,
     },
     /// A request is larger than the device.
@@ -79,47 +79,47 @@ pub enum ReplayError {
         len = len.human(), capacity = capacity.human()
     )]
     Larger {
-        /// Its number in the load.
+        /// Number of the request in the load, from 1.
         number: u64,
-        /// Its length.
+        /// Length of the request.
         len: Bytes,
-        /// What the device exports.
+        /// Exported capacity.
         capacity: Bytes,
     },
-    /// A request comes before its predecessor.
+    /// A request is earlier than its predecessor.
     #[error(
         "request {number} (from 1) comes at {at}, its predecessor at {before}\n  \
          try: sort the trace by time, or --closed-loop, which takes no times from it"
     )]
     Backwards {
-        /// Its number in the load.
+        /// Number of the request in the load, from 1.
         number: u64,
-        /// When it comes.
+        /// Time of the request.
         at: Ns,
-        /// When the one before it does.
+        /// Time of its predecessor.
         before: Ns,
     },
-    /// A run of more than 146 years.
+    /// The run would take more than 146 years.
     #[error(
         "request {number} (from 1) comes more than 146 years after the first\n  \
          try: --time-unit, if its times are in another, or --closed-loop, which takes no times from it"
     )]
     Late {
-        /// Its number in the load.
+        /// Number of the request in the load, from 1.
         number: u64,
     },
-    /// The device's map cannot be prepared.
+    /// The map of the device cannot be prepared.
     #[error("preconditioning: {0}")]
     Precondition(String),
-    /// A result cannot be written.
+    /// An output file cannot be written.
     #[error("cannot write {path}: {why}", path = path.display())]
     Output {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// The user asked to stop.
+    /// The user stopped the run.
     #[error("interrupted")]
     Interrupted,
 }
@@ -130,15 +130,14 @@ impl From<Stopped> for ReplayError {
     }
 }
 
-/// A capacity with room for a trace that reaches so far: whole MiB, or whole GiB where these are
-/// more than a thousand.
+/// A capacity that includes `reach`: in whole MiB, or in whole GiB above a thousand GiB.
 fn room(reach: Bytes) -> Bytes {
     let grain = if reach.0 < 1000 << 30 { 1 << 20 } else { 1 << 30 };
     Bytes(reach.0.next_multiple_of(grain))
 }
 
 impl ReplayError {
-    /// A value that cannot be.
+    /// Creates an error about an invalid value.
     pub fn impossible(what: &str, why: impl ToString, hint: &str) -> Self {
         Self::Impossible { what: what.into(), why: why.to_string(), hint: hint.into() }
     }

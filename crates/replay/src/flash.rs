@@ -1,4 +1,4 @@
-//! One run on a flash device, from its config to its result.
+//! A run on a flash device, from its config to its result.
 
 use crate::ReplayError;
 use crate::checkpoint;
@@ -17,28 +17,30 @@ use gordon_blockio::{Device, SECTOR};
 use gordon_ssd::{Ssd, SsdConfig, VictimPolicy};
 use gordon_units::{Bytes, Ns, Progress};
 
-/// What a run on a flash device comes to.
+/// Result of a run on a flash device.
 pub type RunResult = run::RunResult<FlashReport>;
 
-/// Runs `config`, watched through `progress`.
+/// Runs `config`; `progress` reports progress and can stop the run.
 ///
 /// # Errors
-/// A value that cannot be, a trace that cannot be read or does not fit, a stop.
+/// Returns an error if a value is invalid, the trace cannot be read or does not fit, or the run is
+/// stopped.
 pub fn run(config: &RunConfig, progress: &Progress) -> Result<RunResult, ReplayError> {
     PreparedRun::new(config, progress)?.run(progress)
 }
 
-/// A run that can be, as far as that is known before its device is made.
+/// A run whose configuration has been checked as far as possible without preparing its device.
 pub struct PreparedRun {
     config: RunConfig,
     load: ValidatedLoad,
 }
 
 impl PreparedRun {
-    /// Looks through `config` and its trace.
+    /// Checks `config` and scans its trace.
     ///
     /// # Errors
-    /// A value that cannot be, a trace that cannot be read or does not fit, a stop.
+    /// Returns an error if a value is invalid, the trace cannot be read or does not fit, or the
+    /// scan is stopped.
     pub fn new(config: &RunConfig, progress: &Progress) -> Result<Self, ReplayError> {
         let config = config.clone();
         if let Some(fraction) = config.precondition
@@ -56,10 +58,10 @@ impl PreparedRun {
             checkpoint::check(path)?;
         }
         if let Some(path) = &config.from_checkpoint {
-            // Before the trace is read, which may take long.
+            // The checkpoint is verified before the trace is scanned, which may take long.
             checkpoint::verify(&config.device, path, progress)?;
         }
-        // Until something is in its tables they take no memory.
+        // The tables take no memory until they are used.
         let ssd = Ssd::with_seed(&config.device, config.seed)?;
         let capacity = ssd.capacity();
         let preconditioned = config.precondition.filter(|fraction| *fraction > 0.0);
@@ -69,10 +71,11 @@ impl PreparedRun {
         Ok(Self { config, load })
     }
 
-    /// Runs it.
+    /// Executes the run. A checkpoint that cannot be written is reported in the result.
     ///
     /// # Errors
-    /// A checkpoint that cannot be read, a file but a checkpoint that cannot be written, a stop.
+    /// Returns an error if a checkpoint cannot be read, another file cannot be written, or the run
+    /// is stopped.
     pub fn run(self, progress: &Progress) -> Result<RunResult, ReplayError> {
         let Self { config, load: ValidatedLoad { source, policy, warnings } } = self;
         let mut ssd = match &config.from_checkpoint {
@@ -102,12 +105,12 @@ impl PreparedRun {
 fn preload(ssd: &mut impl Device, ranges: impl IntoIterator<Item = (u64, u64)>) {
     let capacity = ssd.capacity().0;
     for (start, end) in ranges {
-        // Ranges come in whole grains, the capacity in sectors.
+        // Ranges are in whole grains, while the capacity is in sectors.
         ssd.preload(Bytes(start), Bytes(end.min(capacity) - start));
     }
 }
 
-/// What to say where `ftl.choices` is given, and the policy makes none.
+/// A warning if `ftl.choices` is given but the policy ignores it.
 fn choiceless(config: &SsdConfig) -> Option<String> {
     let victim = config.ftl.victim.as_ref().map(|policy| **policy).unwrap_or_default();
     let given = config.ftl.choices.as_ref().filter(|_| victim != VictimPolicy::DChoices)?;
@@ -117,7 +120,7 @@ fn choiceless(config: &SsdConfig) -> Option<String> {
     ))
 }
 
-/// A part of the capacity, in whole sectors.
+/// A fraction of the capacity, in whole sectors.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn part(capacity: Bytes, fraction: f64) -> Bytes {
     let sectors = (capacity.0 / SECTOR.0) as f64 * fraction;
@@ -180,7 +183,7 @@ fn replay(
     let tables = tables(&run, &recorded, &ssd, &config.device);
     let saved = config.checkpoint.as_ref();
     let saved = saved.map(|path| checkpoint::save(&mut ssd, &config.device, path, progress));
-    // What the run came to is known, be there room for its device or not.
+    // The report is complete even if the checkpoint cannot be written.
     let unkept = match saved.transpose() {
         Err(ReplayError::Interrupted) => return Err(ReplayError::Interrupted),
         Err(error) => Some(error),

@@ -1,14 +1,14 @@
-//! What a load reads: the ranges that hold data before it starts.
+//! The ranges that a load reads, and that must hold data before it starts.
 //!
-//! A map of one bit for each 4 KiB, kept only where something is set: bounded by the span that is
-//! read, 2 MiB for each 64 GiB, and not by the length of the load.
+//! A footprint is a sparse bitmap with one bit per 4 KiB. Its size is bounded by the span that is
+//! read (2 MiB per 64 GiB), not by the length of the load.
 
 use std::collections::BTreeMap;
 
-/// Bytes that a bit stands for.
+/// Bytes per bit.
 const GRAIN: u64 = 4096;
 
-/// Bits of one piece of the map: 128 MiB of addresses.
+/// Bits in a piece of the bitmap: 128 MiB of addresses.
 const BITS: u64 = 1 << 15;
 
 const WORDS: usize = (BITS / 64) as usize;
@@ -18,7 +18,7 @@ const WORDS: usize = (BITS / 64) as usize;
 pub struct Footprint(BTreeMap<u64, Box<[u64; WORDS]>>);
 
 impl Footprint {
-    /// Adds `len` bytes from `start` on, in whole grains.
+    /// Adds `len` bytes from `start` on, extended to whole grains.
     pub fn add(&mut self, start: u64, len: u64) {
         if len == 0 {
             return;
@@ -30,7 +30,7 @@ impl Footprint {
             let end = last.min((piece + 1) * BITS - 1);
             let words = self.0.entry(piece).or_insert_with(|| Box::new([0; WORDS]));
             while at <= end {
-                // A word's worth at a time.
+                // Sets up to a word's worth of bits at a time.
                 let (word, bit) = (at % BITS / 64, at % 64);
                 let bits = (end - at + 1).min(64 - bit);
                 let mask = if bits == 64 { u64::MAX } else { ((1 << bits) - 1) << bit };
@@ -40,7 +40,7 @@ impl Footprint {
         }
     }
 
-    /// The ranges in order, as start and end; those that touch are one.
+    /// The ranges in ascending order, as start and end; adjacent ranges are merged.
     pub fn ranges(&self) -> Vec<(u64, u64)> {
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for (piece, words) in &self.0 {

@@ -1,23 +1,23 @@
-//! The host: hands a load's requests to a device, and sees them complete.
+//! The host: submits the requests of a load to a device and handles their completions.
 //!
-//! How requests are paced:
-//! - [`Pacing::Arrival`]: each arrives at the load's own time, divided by a speed. It is issued at
-//!   once, or where a queue depth is given, when fewer are at the device; its latency counts from
-//!   its arrival.
-//! - [`Pacing::Closed`]: times are ignored; as many requests are at the device as the queue depth
-//!   says, the next is issued at the instant one completes.
+//! Pacing of requests:
+//! - [`Pacing::Arrival`]: each request arrives at its time in the load, divided by a speed. It is
+//!   issued at once, or, if a queue depth is given, when fewer requests are at the device. Its
+//!   latency counts from its arrival.
+//! - [`Pacing::Closed`]: times are ignored. The number of requests at the device equals the queue
+//!   depth; the next one is issued at the instant one completes.
 //! - [`Pacing::Gaps`]: each of `depth` users issues its next request a gap after its last one
-//!   completed, the gap that the load measured after that one.
+//!   completed; the gap was measured in the load after that request.
 //!
-//! A request is one of the host's; where the device takes only so many bytes at once it is split,
-//! all parts are issued at one instant, and it completes with the last of them. Ranges are aligned
-//! out to sectors. The queue depth counts host requests.
+//! If the device limits the size of a request, a larger host request is split. All parts are issued
+//! at the same instant, and the request completes with the last of them. Ranges are extended to
+//! whole sectors. The queue depth counts host requests.
 //!
-//! Requests of several queues take turns by weight (`queues.rs`). In a closed loop
-//! the load is read ahead until each queue has something that waits, [`WINDOW`] requests at most:
-//! a queue with less to do further ahead than that counts as empty.
+//! Requests of several queues take turns by weight (`queues.rs`). A closed loop reads the load
+//! ahead until each queue has a waiting request, but at most [`WINDOW`] requests; a queue whose
+//! next request is further ahead counts as empty.
 //!
-//! Not covered: the time the host itself takes; requests of one host that wait for each other.
+//! Not covered: processing time of the host, and dependencies between requests.
 
 use crate::ReplayError;
 use crate::queues::Queues;
@@ -27,109 +27,109 @@ use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Requests that a closed loop of several queues reads ahead at most.
+/// Maximum number of requests that a closed loop with several queues reads ahead.
 pub const WINDOW: usize = 4096;
 
-/// No run continues for longer: 146 years. Sums of times up to there fit.
+/// Latest simulated time: 146 years. Sums of times up to this value do not overflow.
 pub const LATEST: Ns = Ns(1 << 62);
 
-/// How many requests ahead a device prefetches, at each stage: simulating a few requests takes
-/// longer than a read from memory.
+/// Number of requests ahead at which a device prefetches, by stage. Simulating a few requests takes
+/// longer than a memory access.
 const PREFETCH_AHEAD: [usize; PREFETCH_STAGES] = [8, 1];
 
 /// When requests are issued.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pacing {
-    /// At their own times, divided by `speed`.
+    /// At the times in the load, divided by `speed`.
     Arrival {
-        /// 2: twice as fast as in the load.
+        /// Scale of the times; 2 is twice as fast as the load.
         speed: f64,
     },
-    /// As others complete.
+    /// When other requests complete.
     Closed,
-    /// A measured gap after others complete.
+    /// A measured gap after another request completes.
     Gaps,
 }
 
-/// What the host does with the load.
+/// How the host issues a load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostPolicy {
     /// When requests are issued.
     pub pacing: Pacing,
-    /// The most host requests at the device.
+    /// Maximum number of host requests at the device.
     pub depth: u32,
-    /// The most bytes of one device request; a multiple of [`SECTOR`].
+    /// Maximum size of a device request in bytes, a multiple of [`SECTOR`]; `None` for no limit.
     pub split: Option<Bytes>,
-    /// Take addresses past the end modulo the capacity.
+    /// Whether addresses beyond the capacity are taken modulo the capacity.
     pub wrap: bool,
-    /// One for each queue, none of them zero.
+    /// Requests per turn of each queue; none of them is zero.
     pub weights: Vec<u32>,
 }
 
-/// A host request that has completed.
+/// A completed host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletedRequest {
-    /// Its number in the load, from 0.
+    /// Number of the request in the load, from 0.
     pub number: u64,
-    /// When it came.
+    /// Time of arrival.
     pub arrived: Ns,
-    /// When it went to the device.
+    /// Time when the request was sent to the device.
     pub issued: Ns,
-    /// When the last of its parts completed.
+    /// Time when the last part completed.
     pub completed: Ns,
-    /// What it asked for.
+    /// Operation of the request.
     pub op: IoOp,
-    /// First byte, as the load has it.
+    /// First byte, as in the load.
     pub offset: u64,
-    /// Bytes, as the load has them.
+    /// Number of bytes, as in the load.
     pub len: u64,
-    /// The queue it went through.
+    /// Queue of the request.
     pub queue: u32,
-    /// What it waited for.
+    /// What the request waited for.
     pub cause: Cause,
-    /// The device refused it, or part of it.
+    /// Whether the device refused the request or a part of it.
     pub failed: bool,
 }
 
-/// Watches a run. Calls come in the order of virtual time.
+/// Observes a run. Calls are in the order of virtual time.
 pub trait Observer<D> {
-    /// A request came; it counts as outstanding until it completes.
+    /// A request arrived; it counts as outstanding until it completes.
     fn arrived(&mut self, device: &D, at: Ns);
 
     /// A request completed.
     ///
     /// # Errors
-    /// Where it cannot be noted down: the run ends.
+    /// Returns an error if the request cannot be recorded; the run then ends.
     fn completed(&mut self, device: &D, done: &CompletedRequest) -> Result<(), ReplayError>;
 }
 
-/// How a run went.
+/// Totals of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Host requests that completed.
     pub requests: u64,
-    /// Of these, requests that the device refused: it is worn out.
+    /// Completed requests that the device refused because it is worn out.
     pub failed: u64,
-    /// Requests of no bytes, left out.
+    /// Requests of zero bytes, which are not sent to the device.
     pub empty: u64,
-    /// Requests to the device.
+    /// Requests sent to the device.
     pub device_requests: u64,
-    /// From the first arrival to the last completion.
+    /// Time from the first arrival to the last completion.
     pub simulated: Ns,
 }
 
 /// A host request at the device.
 #[derive(Clone, Copy, Debug)]
 struct OpenRequest {
-    /// Parts to come.
+    /// Number of parts that have not completed.
     left: u32,
     gap: Ns,
-    /// What is to be said of it; `completed` and `cause` become right with the last part.
+    /// The record for the observer; `completed` and `cause` are final after the last part.
     done: CompletedRequest,
 }
 
 impl OpenRequest {
-    /// A request of one part.
+    /// Creates a request of one part.
     #[inline(always)]
     fn new(number: u64, arrived: Ns, issued: Ns, request: &TimedRequest) -> Self {
         let TimedRequest { op, offset, len, gap, queue, .. } = *request;
@@ -150,7 +150,7 @@ impl OpenRequest {
     }
 }
 
-/// A request that waits for room at the device.
+/// A request that waits at the host for its turn.
 #[derive(Clone, Copy, Debug)]
 struct WaitingRequest {
     number: u64,
@@ -166,26 +166,26 @@ struct Host<'a, D, O> {
     wrap: bool,
     capacity: u64,
     now: Ns,
-    /// Places of requests at the device, and which of them are free.
+    /// Requests at the device, and the free entries of that list.
     open: Vec<OpenRequest>,
     free: Vec<u32>,
     completed: Vec<Completion>,
-    /// When each user of [`Pacing::Gaps`] issues next.
+    /// Issue times of the users of [`Pacing::Gaps`]; `None` with other pacing.
     users: Option<BinaryHeap<Reverse<Ns>>>,
-    /// Requests taken from the load.
+    /// Number of requests taken from the load.
     taken: u64,
     outcome: Outcome,
 }
 
-/// Drives `device`, fresh or prepared at time zero, with all of `source`. The first request
-/// arrives at time zero. Background work that continues after the last completion is left undone.
+/// Drives `device`, at time zero, with all requests of `source`. The first request arrives at time
+/// zero. Background work after the last completion is not simulated.
 ///
 /// # Errors
-/// Where the load cannot be read or does not fit the device, the observer fails, or the stop flag
-/// of `progress` is set.
+/// Returns an error if the load cannot be read or does not fit the device, if the observer fails,
+/// or if `progress` stops the run.
 ///
 /// # Panics
-/// Where the rules hold a zero.
+/// Panics if `policy` contains a zero or an unaligned split.
 pub fn drive<D: Device, S: RequestSource, O: Observer<D>>(
     device: &mut D,
     source: S,
@@ -220,22 +220,22 @@ pub fn drive<D: Device, S: RequestSource, O: Observer<D>>(
         Pacing::Gaps => host.gaps(&mut load)?,
     }
     host.outcome.requests = host.taken;
-    // Split ones were counted for their parts but one.
+    // Split requests were counted with all parts but one.
     host.outcome.device_requests += host.taken - host.outcome.empty;
     host.outcome.simulated = host.now;
     Ok(host.outcome)
 }
 
-/// The load, watched by another thread.
+/// A load with progress reports and a stop flag.
 struct WatchedLoad<'a, S> {
     feed: Feed<S>,
     progress: &'a Progress,
-    /// Requests that the progress counts.
+    /// Number of requests that were reported as progress.
     counted: u64,
 }
 
 impl<S: RequestSource> WatchedLoad<'_, S> {
-    /// The next request, without taking it; `number` of them were taken before.
+    /// The next request, which is not consumed; `number` requests were taken before it.
     #[inline]
     fn peek(&mut self, number: u64) -> Result<Option<&TimedRequest>, ReplayError> {
         if self.feed.at_border() {
@@ -253,13 +253,13 @@ impl<S: RequestSource> WatchedLoad<'_, S> {
     }
 }
 
-/// Whether the next request of so many comes while time lasts.
+/// Checks that a request, after `taken` others, is not too late.
 #[inline(always)]
 fn in_time(taken: u64, at: Ns) -> Result<(), ReplayError> {
     if at <= LATEST { Ok(()) } else { Err(ReplayError::Late { number: taken + 1 }) }
 }
 
-/// The last instant before a time to come.
+/// The last instant before `at`.
 fn before_then(at: Ns) -> Ns {
     Ns(at.0.saturating_sub(1))
 }
@@ -305,7 +305,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     self.observer.arrived(self.device, at);
                     let number = self.taken;
                     self.taken += 1;
-                    // Where nothing waits and there is but one queue, no turns are taken.
+                    // With a single queue and no waiting request, turns are unnecessary.
                     let direct = queues.count() == 1 && queues.waiting() == 0;
                     if direct && self.has_room() {
                         self.issue(number, at, &request)?;
@@ -374,7 +374,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     }
 
     fn gaps<S: RequestSource>(&mut self, load: &mut WatchedLoad<'_, S>) -> Result<(), ReplayError> {
-        // Users that have asked for nothing yet are free from the start, before all others.
+        // Users without a request so far are free from the start and take precedence.
         let mut fresh = self.depth;
         self.users = Some(BinaryHeap::new());
         loop {
@@ -433,7 +433,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.issue_other(number, arrived, request)
     }
 
-    /// Issues a request that is not one of the device's as it stands.
+    /// Issues a request that is empty, unaligned, too large, wrapped, or a flush.
     #[inline(never)]
     fn issue_other(
         &mut self,
@@ -450,7 +450,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         let (start, len) = self.range(number, offset, len)?;
         let before_end = len.min(self.capacity - start);
         if len == 0 {
-            // Nothing to ask of a device: done as it comes.
+            // An empty request completes at once.
             self.outcome.empty += 1;
             if let Some(users) = &mut self.users {
                 users.push(Reverse(Ns(self.now.0.saturating_add(request.gap.0))));
@@ -478,7 +478,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         Ok(())
     }
 
-    /// Where a request starts and how long it is, in whole sectors; it may go round the end.
+    /// First sector's address and length in whole sectors; the range may wrap around the end.
     #[inline]
     fn range(&self, number: u64, offset: u64, len: u64) -> Result<(u64, u64), ReplayError> {
         let number = number + 1;
@@ -503,7 +503,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         }
     }
 
-    /// Gives a place to a request of one part that is issued now.
+    /// Allocates an entry for a request of one part that is issued now.
     #[inline(always)]
     fn claim(&mut self, number: u64, arrived: Ns, request: &TimedRequest) -> u32 {
         let place = match self.free.pop() {
@@ -520,7 +520,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         u32::try_from(self.open.len() - 1).expect("fewer than 2^32 requests are outstanding")
     }
 
-    /// Lets the device prefetch for requests to come. Their ranges are not checked yet.
+    /// Lets the device prefetch for the next requests, whose ranges are not checked yet.
     #[inline]
     fn prefetch<S: RequestSource>(&self, feed: &Feed<S>) {
         let of = |&TimedRequest { op, offset, len, .. }: &TimedRequest| Request {
@@ -541,7 +541,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.device.submit(self.now, place.into(), request);
     }
 
-    /// Lets the device go on until it completes something; something is outstanding.
+    /// Advances the device to the next completion; a request must be outstanding.
     #[inline(always)]
     fn advance_to_completion(&mut self) -> Result<(), ReplayError> {
         self.device.advance(Ns::MAX, &mut self.completed);
@@ -551,7 +551,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.complete()
     }
 
-    /// Lets the device go on up to a time, or until it completes something.
+    /// Advances the device up to a time, or to the next completion.
     fn run(&mut self, until: Ns) -> Result<(), ReplayError> {
         self.device.advance(until, &mut self.completed);
         if let Some(first) = self.completed.first() {
@@ -561,11 +561,11 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.complete()
     }
 
-    /// Notes down what the device completed.
+    /// Handles the completions of the device.
     #[inline(always)]
     fn complete(&mut self) -> Result<(), ReplayError> {
         for &Completion { id, at, cause, failed } in &self.completed {
-            // The device has only numbers of ours.
+            // The numbers are indices chosen by the host.
             #[allow(clippy::cast_possible_truncation)]
             let place = id as u32;
             let open = &mut self.open[place as usize];
@@ -589,7 +589,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     }
 }
 
-/// `at` at `speed` times the speed, to the nearest nanosecond.
+/// A time divided by `speed`, rounded to the nearest nanosecond.
 #[inline]
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn scaled(at: Ns, speed: f64) -> Ns {

@@ -1,10 +1,10 @@
-//! One simulated device under one load, and the results.
+//! Runs of a load on a simulated device, and their results.
 //!
-//! A [`source::RequestSource`] returns requests: of a trace ([`trace`]) or of a pattern ([`load`]).
+//! A [`source::RequestSource`] returns requests of a trace ([`trace`]) or of a pattern ([`load`]).
 //! The [`host`] submits them to a device, and [`results`] records each completion. [`flash`] and
-//! [`disk`] run a config and return a report with its tables; [`run`] is what they share.
-//! [`characterise`] measures a simulated device as `gordon-probe` measures a real one, and
-//! [`probe`] times single requests. [`wa`] drives the translation layer alone, for its write
+//! [`disk`] run a config and return a report with its tables; [`run`] contains their shared parts.
+//! [`characterise`] measures a simulated device as `gordon-probe` measures a real one, and [`probe`]
+//! times single requests. [`wa`] drives the translation layer alone and measures its write
 //! amplification.
 
 pub mod characterise;

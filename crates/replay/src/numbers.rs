@@ -1,18 +1,18 @@
-//! Numbers of a trace's devices and processes, in the order in which they come.
+//! Dense numbering of a trace's devices and processes, in the order of their first requests.
 
 use std::collections::HashMap;
 
-/// Gives each number of a trace one of ours, from 0 without gaps.
+/// Assigns each number of a trace a dense number, counted from 0.
 #[derive(Debug, Default)]
 pub struct Numbers {
     ours: HashMap<u32, u32>,
     theirs: Vec<u32>,
-    /// The one last asked for: most requests have that of the one before.
+    /// The last pair returned, since most requests have the same number as their predecessor.
     last: Option<(u32, u32)>,
 }
 
 impl Numbers {
-    /// Our number of the trace's `number`.
+    /// The dense number for the trace's `number`.
     #[inline]
     pub fn of(&mut self, number: u32) -> u32 {
         match self.last {
@@ -31,7 +31,7 @@ impl Numbers {
         ours
     }
 
-    /// The trace's numbers, in the order of ours.
+    /// The trace's numbers, in the order of the dense ones.
     pub fn theirs(&self) -> &[u32] {
         &self.theirs
     }

@@ -1,12 +1,12 @@
-//! The host's queues: what waits to be issued, and whose turn it is.
+//! Queues of the host, and the order in which their requests are issued.
 //!
-//! Weighted round robin with credits: a queue whose turn it is issues as many requests as its
-//! weight says, fewer where it runs empty, then the next in number has its turn. In a queue the
-//! order is that of arrival.
+//! The order is weighted round robin with credits: in its turn, a queue issues as many requests as
+//! its weight, or fewer if it becomes empty; then it is the turn of the next queue. Requests of one
+//! queue stay in the order of arrival.
 
 use std::collections::VecDeque;
 
-/// Requests that wait, by queue.
+/// Waiting requests by queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Queues<T> {
     queues: Vec<VecDeque<T>>,
@@ -17,7 +17,7 @@ pub(crate) struct Queues<T> {
 }
 
 impl<T> Queues<T> {
-    /// One queue for each weight; at least one weight, none of them zero.
+    /// Creates one queue per weight; there must be at least one weight, and none may be zero.
     pub fn new(weights: Vec<u32>) -> Self {
         assert!(!weights.is_empty() && weights.iter().all(|w| *w > 0), "weights: {weights:?}");
         Self {
@@ -43,7 +43,7 @@ impl<T> Queues<T> {
         self.waiting += 1;
     }
 
-    /// Takes the request whose turn it is.
+    /// Removes and returns the next request.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         if self.waiting == 0 {
@@ -62,7 +62,7 @@ impl<T> Queues<T> {
         }
     }
 
-    /// Whether some queue has nothing that waits.
+    /// Whether any queue is empty.
     #[inline]
     pub fn any_empty(&self) -> bool {
         self.queues.iter().any(VecDeque::is_empty)
@@ -80,7 +80,7 @@ mod tests {
             (0..3).for_each(|queue| queues.push(queue, (queue, i)));
         }
         let order: Vec<_> = std::iter::from_fn(|| queues.pop()).map(|(queue, _)| queue).collect();
-        // 0 and 2 are empty after the third round; 1 continues alone.
+        // Queues 0 and 2 are empty after the third round; 1 continues alone.
         assert_eq!(order, [0, 0, 0, 1, 2, 2, 0, 0, 0, 1, 2, 2, 1, 2, 2, 1, 1, 1]);
         assert_eq!(queues.waiting(), 0);
     }

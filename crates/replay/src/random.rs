@@ -1,15 +1,16 @@
-//! The random streams of a run: one for each component, so that none changes with another's use.
+//! Random streams of a run: one for each component, so that no component changes the numbers that
+//! another one draws.
 
 pub use gordon_units::RandomStream as Random;
 
-/// The component that draws from a stream.
+/// The component that uses a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Component {
     /// Addresses of a synthetic load.
     Address,
-    /// Which request of a synthetic load reads, or is hot.
+    /// Choice of reads and of hot pages in a synthetic load.
     Choice,
-    /// Writes that measure write amplification.
+    /// Addresses of writes in a measurement of write amplification.
     Amplification,
 }
 

@@ -1,5 +1,5 @@
-//! What runs on any device share: how they are watched, what they come to, what is to be known of a
-//! trace before it is replayed.
+//! Shared parts of runs on any device: results, parallel execution, and the scan of a trace before
+//! it is replayed.
 
 use crate::ReplayError;
 use crate::config::{Fit, HostConfig, LoadConfig, PacingKind, QueueBy, TraceLoad};
@@ -16,25 +16,27 @@ use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::atomic::Ordering;
 
-/// What a run comes to.
+/// Result of a run.
 #[derive(Debug)]
 pub struct RunResult<D> {
     /// The summary.
     pub report: Report<D>,
-    /// The columns, by name.
+    /// Tables by name.
     pub tables: Tables,
-    /// Why the device could not be kept in a file, where that was asked for.
+    /// Reason why the requested checkpoint was not written; `None` if it was, or none was
+    /// requested.
     pub checkpoint_error: Option<ReplayError>,
 }
 
-/// How a run ends.
+/// Result of a run, or the reason why there is none.
 pub type RunOutcome<D> = Result<RunResult<D>, ReplayError>;
 
-/// Runs all `configs` on all cores, one device each; results in their order, and the same for any
-/// number of threads. All are made `ready` before any runs. `progress` counts the steps of all.
+/// Runs all `configs` in parallel on all cores, with one device each. Results are in the order of
+/// the configs and independent of the number of threads. `ready` checks all configs before any of
+/// them runs. `progress` counts the steps of all runs.
 ///
 /// # Errors
-/// The first that cannot be run, by its place, and why.
+/// Returns the index and the error of the first config that cannot be run.
 pub fn all<C: Sync, R: Send, D: Send>(
     configs: &[C],
     ready: fn(&C, &Progress) -> Result<R, ReplayError>,
@@ -53,21 +55,21 @@ fn in_order<T>(ended: Vec<Result<T, ReplayError>>) -> Result<Vec<T>, (usize, Rep
     numbered.map(|(at, ended)| ended.map_err(|error| (at, error))).collect()
 }
 
-/// A load that is known to fit its device, and how it gets there.
+/// A load that is known to fit its device, and how it is issued.
 pub(crate) struct ValidatedLoad {
     pub source: LoadSource,
     pub policy: HostPolicy,
     pub warnings: Vec<String>,
 }
 
-/// What a device is asked for.
+/// Source of the requests of a run.
 pub(crate) enum LoadSource {
     Bench(SyntheticLoad),
     Trace(Box<TraceLoad>, Box<TraceScan>),
 }
 
-/// Looks whether a device of this capacity can be asked for `load`; `span` is what a pattern runs
-/// over where it does not say.
+/// Checks that a device of this capacity can serve `load`; `span` is the default span of a
+/// synthetic load.
 pub(crate) fn validate_load(
     load: &LoadConfig,
     host: &HostConfig,
@@ -104,12 +106,12 @@ pub(crate) fn validate_load(
     Ok(ValidatedLoad { source, policy, warnings })
 }
 
-/// What was learned of a trace before the run.
+/// Result of the scan of a trace before the run.
 pub(crate) struct TraceScan {
     pub survey: TraceSurvey,
-    /// How it is paced if nothing else is said.
+    /// Default pacing.
     pub pacing: PacingKind,
-    /// How long the load takes by its own times, as often and as fast as it is replayed.
+    /// Duration of the load at its own times, with repetitions and the configured speed.
     pub span: Ns,
     pub trace: TraceProvenance,
     pub warnings: Vec<String>,
@@ -120,7 +122,7 @@ pub(crate) fn open(host: &HostConfig, trace: &TraceLoad) -> Result<TraceSource, 
     TraceSource::open(trace, host.queue_by, timed)
 }
 
-/// Reads a trace once through.
+/// Reads a trace once.
 fn scan_trace(
     host: &HostConfig,
     trace: &TraceLoad,
@@ -135,7 +137,7 @@ fn scan_trace(
     let survey = survey(&mut source, &trace.path, capacity, host.fit == Fit::Wrap, progress)?;
     let (format, counts, devices) = (source.format(), source.counts(), source.devices());
     let mut warnings = Vec::new();
-    // MQSim's column of devices says which of its own simulated ones; here there is one.
+    // The device column of MQSim traces selects one of its simulated devices; here there is one.
     if devices.len() > 1 && format != Format::MQSIM {
         warnings.push(format!(
             "the trace has requests of {} devices ({}); all go to the one simulated device, at \
@@ -167,7 +169,7 @@ fn scan_trace(
     };
     let pacing = match source.note().time_unit_ns {
         _ if gaps => PacingKind::Gaps,
-        // Without times nothing says when a request arrives.
+        // Without times, arrivals are unknown.
         None => PacingKind::Closed,
         Some(_) => PacingKind::Arrival,
     };
@@ -181,8 +183,8 @@ fn scan_trace(
     Ok(TraceScan { survey, pacing, span, trace: provenance, warnings })
 }
 
-/// How long a trace is: a trace of our own, whose requests may be a burst of it, as long as the
-/// command ran; another from its first request to its last.
+/// Duration of a trace. For traces of Gordon it is the run time of the traced command, since its
+/// requests may be only a burst; otherwise it is the time from the first to the last request.
 fn whole_span(survey: &TraceSurvey, trace: &TraceLoad, format: Format) -> Result<Ns, ReplayError> {
     let of_requests = survey.span();
     if format != Format::Gordon {
@@ -192,7 +194,7 @@ fn whole_span(survey: &TraceSurvey, trace: &TraceLoad, format: Format) -> Result
     Ok(whole.max(of_requests))
 }
 
-/// Where the result of a run comes from.
+/// Provenance of the result of a run.
 pub(crate) fn provenance(
     seed: u64,
     config: &impl Serialize,

@@ -1,45 +1,45 @@
-//! Where requests come from: batch by batch, so that a load may be longer than memory.
+//! Sources of requests, read in batches so that a load may be larger than memory.
 
 use crate::ReplayError;
 use gordon_blockio::IoOp;
 use gordon_units::Ns;
 
-/// Requests of one batch, about: small enough for the cache, large enough to forget its cost.
+/// Approximate batch size: small enough for the CPU cache, large enough to amortise its cost.
 pub const BATCH: usize = 1024;
 
-/// A request as the load has it: bytes as they were asked for, aligned or not.
+/// A request of a load; its range in bytes may be unaligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedRequest {
-    /// When it arrives.
+    /// Time of arrival.
     pub at: Ns,
-    /// From its completion to the issue of the next, where the load was measured so.
+    /// Gap from its completion to the next issue, if the load was measured with gaps.
     pub gap: Ns,
     /// First byte.
     pub offset: u64,
-    /// Bytes.
+    /// Number of bytes.
     pub len: u64,
-    /// What it asks for.
+    /// Operation of the request.
     pub op: IoOp,
-    /// The queue it goes to; the host takes it modulo its queues.
+    /// Queue of the request; the host takes it modulo the number of queues.
     pub queue: u32,
 }
 
 impl TimedRequest {
-    /// A place for a request.
+    /// Placeholder for unused entries.
     pub(crate) const NOTHING: Self =
         Self { at: Ns::ZERO, gap: Ns::ZERO, offset: 0, len: 0, op: IoOp::Read, queue: 0 };
 }
 
-/// Hands out requests in their order.
+/// A source of requests in order.
 pub trait RequestSource {
-    /// Replaces the content of `batch` with the next requests; leaves it empty at the end.
+    /// Replaces the content of `batch` with the next requests; an empty batch is the end.
     ///
     /// # Errors
-    /// Where they cannot be read.
+    /// Returns an error if the requests cannot be read.
     fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError>;
 }
 
-/// A source read one request at a time.
+/// Reads a source one request at a time.
 #[derive(Debug)]
 pub(crate) struct Feed<S> {
     source: S,
@@ -52,7 +52,7 @@ impl<S: RequestSource> Feed<S> {
         Self { source, batch: Vec::with_capacity(BATCH), next: 0 }
     }
 
-    /// The next request, without taking it.
+    /// The next request, which is not consumed.
     #[inline]
     pub fn peek(&mut self) -> Result<Option<&TimedRequest>, ReplayError> {
         if self.at_border() {
@@ -61,19 +61,19 @@ impl<S: RequestSource> Feed<S> {
         Ok(self.batch.get(self.next))
     }
 
-    /// The request so many after the one last peeked at, where it is at hand.
+    /// The request `after` positions later, if it is in the current batch.
     #[inline]
     pub fn coming(&self, after: usize) -> Option<&TimedRequest> {
         self.batch.get(self.next + after)
     }
 
-    /// Takes the request last peeked at.
+    /// Consumes the request last returned by `peek`.
     #[inline]
     pub fn advance(&mut self) {
         self.next += 1;
     }
 
-    /// Whether the next `peek` asks the source.
+    /// Whether the next `peek` has to read a batch.
     #[inline]
     pub fn at_border(&self) -> bool {
         self.next >= self.batch.len()
@@ -86,14 +86,14 @@ impl<S: RequestSource> Feed<S> {
     }
 }
 
-/// A load several times over. Each repetition begins one mean gap after the last arrival of the
-/// one before it.
+/// A load with repetitions. Each repetition begins one mean gap after the last arrival of the
+/// previous one.
 #[derive(Debug)]
 pub struct Repeat<S, F> {
     open: F,
     source: Option<S>,
     left: u32,
-    /// What is added to the times of this repetition.
+    /// Added to the times of the current repetition.
     shift: Ns,
     first: Option<Ns>,
     last: Ns,
@@ -101,7 +101,7 @@ pub struct Repeat<S, F> {
 }
 
 impl<S: RequestSource, F: FnMut() -> Result<S, ReplayError>> Repeat<S, F> {
-    /// The load that `open` opens, `times` times.
+    /// Repeats the load that `open` opens `times` times.
     pub fn new(open: F, times: u32) -> Self {
         Self {
             open,
@@ -132,7 +132,7 @@ impl<S: RequestSource, F: FnMut() -> Result<S, ReplayError>> RequestSource for R
                 self.first.get_or_insert(first.at);
                 self.last = last.at;
                 self.count += batch.len() as u64;
-                // Times that are used are held against the latest there may be.
+                // The host checks times that it uses against the latest possible one.
                 let shift = self.shift.0;
                 batch.iter_mut().for_each(|r| r.at.0 = r.at.0.saturating_add(shift));
                 return Ok(());

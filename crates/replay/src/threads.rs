@@ -1,8 +1,8 @@
-//! A thread for each core, or as many as the system grants.
+//! A thread pool with one thread per core, or as many as the system grants.
 //!
-//! Rayon panics if the system refuses a thread of its global pool. The pool here takes fewer then,
-//! down to the calling thread alone: that is slower, and results are the same for any number of
-//! threads.
+//! Rayon panics if the system refuses a thread of its global pool. The pool here then uses fewer
+//! threads, down to the calling thread alone: that is slower, but results are the same for any
+//! number of threads.
 
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::io;
@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, available_parallelism};
 use std::time::Duration;
 
-/// Runs `work`, whose parallel iterators use a thread for each core, or as many as the system
-/// grants. In a thread of another pool they use that pool.
+/// Runs `work`, whose parallel iterators use one thread per core, or as many as the system grants.
+/// Within a thread of another pool, they use that pool.
 pub fn on_all_cores<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static POOL: Mutex<Option<Arc<ThreadPool>>> = Mutex::new(None);
     if rayon::current_thread_index().is_some() {
@@ -34,10 +34,10 @@ fn spawn(run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
     thread::Builder::new().spawn(run).map(drop)
 }
 
-/// A pool of as many threads as `spawn` grants, at most one for each core; none if it grants none.
+/// A pool with as many threads as `spawn` grants, at most one per core; `None` if it grants none.
 fn pool(spawn: impl Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>) -> Option<ThreadPool> {
     let cores = available_parallelism().map_or(1, usize::from);
-    // 0: the environment may name another number than that of the cores (RAYON_NUM_THREADS).
+    // 0 lets Rayon choose: the environment may give another number (RAYON_NUM_THREADS).
     let mut wanted = 0;
     loop {
         let running = Arc::new(AtomicUsize::new(0));
@@ -56,7 +56,7 @@ fn pool(spawn: impl Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>) -> Option<Th
         if let Ok(pool) = made {
             return Some(pool);
         }
-        // Those that did start end now, and count until they have.
+        // The threads that did start now end; wait for them, since they count until then.
         while running.load(Ordering::Relaxed) > 0 {
             thread::sleep(Duration::from_millis(1));
         }
@@ -67,10 +67,10 @@ fn pool(spawn: impl Fn(Box<dyn FnOnce() + Send>) -> io::Result<()>) -> Option<Th
     }
 }
 
-/// Runs `work` with the calling thread as the only one of a pool.
+/// Runs `work` in a pool that consists of the calling thread.
 fn on_this_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
-        // This thread stays the pool's, so the pool is kept: some hundred bytes.
+        // A thread cannot leave its pool, so the pool is leaked: some hundred bytes.
         Ok(pool) => Box::leak(Box::new(pool)).install(work),
         Err(_) => work(),
     }
@@ -92,7 +92,7 @@ mod tests {
         let cores = available_parallelism().map_or(1, usize::from);
         for granted in 1..=cores {
             let left = AtomicUsize::new(granted);
-            // What ends is granted again, as by the system.
+            // A thread that ended can be granted again, as by the system.
             let spawn = |run: Box<dyn FnOnce() + Send>| {
                 let take = |left: usize| left.checked_sub(1);
                 match left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
@@ -113,7 +113,7 @@ mod tests {
     fn without_another_thread_the_calling_one_does_the_work() {
         assert!(pool(|_| Err(io::ErrorKind::WouldBlock.into())).is_none());
         let here = thread::current().id();
-        // A thread of its own: it stays one of a pool.
+        // The test uses a thread of its own, because it stays in its pool.
         thread::spawn(move || {
             let this = thread::current().id();
             assert_ne!(this, here);

@@ -1,8 +1,8 @@
 //! A block trace of any format as a source of requests.
 //!
-//! A trace is streamed twice: once to learn what it reads, where it ends and its checksum, once to
-//! run. Of a trace of several devices, one is chosen; without a choice all go to the one simulated
-//! device at their own addresses. Latencies measured are no input.
+//! A trace is streamed twice: first to find what it reads, where it ends and its checksum, then for
+//! the run. Of a trace with several devices, one can be selected; otherwise all requests go to the
+//! one simulated device at their own addresses. Measured latencies are ignored.
 
 use crate::ReplayError;
 use crate::config::{QueueBy, TraceLoad};
@@ -17,25 +17,25 @@ use gordon_units::{Bytes, Ns, Progress};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Requests of a trace.
+/// Source of the requests of a trace.
 #[derive(Debug)]
 pub struct TraceSource {
     reader: RequestReader,
     ios: Vec<TraceRequest>,
     by: QueueBy,
     queues: Numbers,
-    /// Devices met so far.
+    /// Devices found so far.
     devices: Numbers,
-    /// A request said which process it is of.
+    /// Whether any request named its process.
     processes: bool,
 }
 
 impl TraceSource {
-    /// Requests of `trace`, spread over queues `by` what they have. Where its times are not used,
-    /// it may go back in time, unless it is told not to.
+    /// Opens `trace`; `by` assigns its requests to queues. If its times are not used (`timed` is
+    /// false), they may go backwards unless the trace's options forbid it.
     ///
     /// # Errors
-    /// Where it cannot be opened, or not be read twice.
+    /// Returns an error if the trace cannot be opened, or can be read only once.
     pub fn open(trace: &TraceLoad, by: QueueBy, timed: bool) -> Result<Self, ReplayError> {
         let path = &trace.path;
         if trace.is_stream() {
@@ -53,37 +53,37 @@ impl TraceSource {
         Ok(Self { reader, ios, by, queues, devices, processes: false })
     }
 
-    /// The trace's devices that requests met so far go to.
+    /// The trace's numbers of the devices found so far.
     pub fn devices(&self) -> &[u32] {
         self.devices.theirs()
     }
 
-    /// Whether any request met so far says which process it is of.
+    /// Whether any request so far named its process.
     pub fn has_processes(&self) -> bool {
         self.processes
     }
 
-    /// How the trace is read.
+    /// Description of how the trace is read.
     pub fn note(&self) -> &InputNote {
         self.reader.note()
     }
 
-    /// What was left out or changed so far, a line each.
+    /// Notes about records skipped or changed so far, one line each.
     pub fn notes(&self) -> Vec<String> {
         self.reader.notes()
     }
 
-    /// What it is read as.
+    /// Format of the trace.
     pub fn format(&self) -> Format {
         self.reader.format()
     }
 
-    /// What was read so far, and what was left out.
+    /// Counters of records read and skipped so far.
     pub fn counts(&self) -> ReadCounts {
         self.reader.counts()
     }
 
-    /// What was wrong with the first line or record left out.
+    /// Error of the first skipped line or record; `None` if nothing was skipped.
     pub fn first_skipped(&self) -> Option<&str> {
         self.reader.first_skipped()
     }
@@ -116,37 +116,37 @@ impl RequestSource for TraceSource {
     }
 }
 
-/// What a first pass over a load found.
+/// Result of the first pass over a load.
 #[derive(Clone, Debug, Default)]
 pub struct TraceSurvey {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes read, written, trimmed; nothing for flushes.
+    /// Bytes by operation; 0 for flushes.
     pub bytes: [u64; 4],
-    /// What it reads.
+    /// Ranges that are read.
     pub reads: Footprint,
-    /// Where it ends.
+    /// End of the highest range.
     pub end: Bytes,
-    /// The queues it has.
+    /// Queues that are used.
     pub queues: BTreeSet<u32>,
-    /// The times of its earliest and its latest request.
+    /// Times of the earliest and the latest request.
     pub times: Option<(Ns, Ns)>,
-    /// CRC-32 of its requests: times, operations, ranges.
+    /// CRC-32 of times, operations and ranges of the requests.
     pub crc32: u32,
 }
 
 impl TraceSurvey {
-    /// From its earliest request to its latest.
+    /// Time from the earliest to the latest request.
     pub fn span(&self) -> Ns {
         self.times.map_or(Ns::ZERO, |(first, last)| last.saturating_sub(first))
     }
 }
 
-/// Reads a load through; `path` is named in errors. Ranges past `capacity` are taken modulo, if
-/// `wrap`.
+/// Reads a load to its end; errors name `path`. With `wrap`, ranges beyond `capacity` are taken
+/// modulo the capacity.
 ///
 /// # Errors
-/// Where it cannot be read, or a range does not fit; where `progress` says to stop.
+/// Returns an error if the load cannot be read, a range does not fit, or `progress` stops the scan.
 pub fn survey(
     source: &mut impl RequestSource,
     path: &Path,
@@ -156,7 +156,7 @@ pub fn survey(
 ) -> Result<TraceSurvey, ReplayError> {
     let (mut found, mut crc) = (TraceSurvey::default(), crc32fast::Hasher::new());
     let mut batch = Vec::new();
-    // The first that does not fit: its number and end.
+    // Number and end of the first request that does not fit.
     let mut past = None;
     loop {
         progress.check()?;

@@ -1,4 +1,4 @@
-//! Bandwidth against size and depth: rates of the presets' own media, stripes, flushes.
+//! Bandwidth by size and depth: rates of the presets' media, stripes, flushes.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -17,7 +17,7 @@ fn disk() -> Value {
     json!({"disk": {"device": {"config": device}}})
 }
 
-/// One die with pages of 2 KiB, each read or programmed by itself.
+/// One die with pages of 2 KiB that are read and programmed individually.
 fn flash() -> Value {
     let mut device = common::one_die(256, "2KiB");
     device["timing"]["bus_rate"] = json!("100MHz");
@@ -73,13 +73,14 @@ fn random_reads_take_a_seek_and_half_a_turn() {
 
 #[test]
 fn writes_are_over_when_they_are_on_the_medium() {
-    // 256 KiB fit into the drive's memory: taken in no time, written at the medium's pace.
+    // 256 KiB fit in the drive's cache: they are accepted at once, and written at the rate of the
+    // medium.
     let small = json!({"bytes": "256KiB"});
     let write = one(disk(), point("random", "write", "4KiB", 1), small);
     assert_eq!(write.requests, 64);
     let taken_s = write.latency_us.mean.unwrap() * 64.0 / 1e6;
     assert!(write.elapsed_s > 10.0 * taken_s, "{} s, taken in {taken_s} s", write.elapsed_s);
-    // 64 positionings, in the order that the drive likes.
+    // 64 positionings, in an order that the drive chooses.
     assert!(write.elapsed_s > 64.0 * 0.003, "{}", write.elapsed_s);
 }
 
@@ -93,11 +94,11 @@ fn flash_holds_data_where_it_is_read_and_takes_its_own_times() {
         let write = one(flash(), point(pattern, "write", "2KiB", 1), span());
         near(write.latency_us.mean.unwrap(), 200.0 + 10.4, 1e-9);
     }
-    // Two arrays, each its own bus: both work on requests of two chunks.
+    // Two arrays with a bus each work in parallel on requests of two chunks.
     let stripe = json!({"stripe": {"disks": 2, "unit": "2KiB"}, "span": "8MiB", "bytes": "4MiB"});
     let read = one(flash(), point("sequential", "read", "4KiB", 1), stripe);
     near(read.bandwidth_mb_s, 2.0 * 2048.0 / 35.4, 1e-6);
-    // In the steady state of overwrites, collection takes its part.
+    // In the steady state of overwrites, garbage collection takes time.
     let mut old = flash();
     old["flash"]["precondition"] = json!(1.0);
     let write = one(old, point("random", "write", "2KiB", 1), json!({}));
@@ -123,7 +124,7 @@ fn points_come_in_their_order_and_the_same_for_the_same_seed() {
     };
     assert_eq!(keys("size_bytes"), [json!(4096), json!(1 << 20), json!(65536)]);
     assert_eq!(keys("queue_depth"), [json!(1), json!(8), json!(32)]);
-    // The bytes, the number, and the queue filled twice.
+    // Limited by the number of requests, by the bytes, and by the minimum of two queue fills.
     assert_eq!(keys("requests"), [json!(2000), json!(64), json!(1024)]);
     assert_eq!(first, told(1));
     assert_ne!(first, told(2));

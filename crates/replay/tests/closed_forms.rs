@@ -1,7 +1,8 @@
-//! Whole runs on one die, with times computed by hand.
+//! Runs on one die, with times computed by hand.
 //!
 //! A page of 2,048 bytes with 32 out of band takes 10,400 ns on a bus of 16 bits and 100 MHz,
-//! without commands. Reading senses for 25,000 ns, a program takes 200,000, an erase 2,000,000.
+//! without command cycles. A read senses for 25,000 ns, a program takes 200,000, an erase
+//! 2,000,000.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -46,7 +47,7 @@ fn one_read_at_a_time_takes_sensing_and_transfer() {
     close(Some(report.simulated_s), 1000.0 * READ / 1e6);
     close(read.bandwidth_mb_s, 2048.0 / READ);
     close(report.outstanding.mean, 1.0);
-    // The bus carries, and the die works, for all of it.
+    // The bus transfers and the die works for the whole run.
     close(report.device.utilisation.bus, 10.4 / READ);
     close(report.device.utilisation.die_read, 1.0);
     let waiting = report.device.waiting["read"];
@@ -56,11 +57,11 @@ fn one_read_at_a_time_takes_sensing_and_transfer() {
 
 #[test]
 fn a_deep_queue_on_one_die_waits_for_all_before_it() {
-    // Without interleaving within a die: 8 in the queue, each served in turn.
+    // Without interleaving within a die: 8 in the queue, served one at a time.
     let load = json!({"pattern": "random-read", "size": "2KiB", "requests": 800});
     let report = bench(one_die(), load, json!({"queue_depth": 8}));
     close(Some(report.simulated_s), 800.0 * READ / 1e6);
-    // The first seven wait for fewer.
+    // The first seven wait for fewer requests.
     close(report.read.latency_us.mean, READ * (8.0 * 800.0 - 28.0) / 800.0);
     close(report.read.latency_us.max, READ * 8.0);
 }
@@ -82,7 +83,7 @@ fn arrivals_slower_than_programs_wait_for_nothing() {
 
 #[test]
 fn arrivals_faster_than_programs_queue_up() {
-    // D/D/1 with a load of 1.05: each waits 10.4 us longer than the one before it.
+    // D/D/1 with a load of 1.05: each waits 10.4 us longer than the previous one.
     let load = json!({"pattern": "sequential-write", "size": "2KiB", "requests": 1000,
         "every": "200us"});
     let report = bench(one_die(), load, json!({}));
@@ -94,23 +95,23 @@ fn arrivals_faster_than_programs_queue_up() {
 
 #[test]
 fn collection_takes_its_copies_and_erases() {
-    // Whole blocks go stale: a collection is an erase and no copy.
+    // Whole blocks become stale, so a collection is an erase without copies.
     let mut device = one_die();
     device["ftl"]["low_water"] = json!(2);
     device["ftl"]["reserve"] = json!(1);
-    // Three times over, but for one: the last page of a block would begin a collection.
+    // Three passes minus one write: the last page of a block would start a collection.
     let requests = 3 * 24 * 512 - 1;
     let load = json!({"pattern": "sequential-write", "size": "2KiB", "requests": requests});
     let report = bench(device, load, json!({"queue_depth": 1}));
     let flash = &report.device;
     assert_eq!((flash.pages.gc_program, flash.write_amplification), (0, Some(1.0)));
     assert!(flash.erases > 300, "{}", flash.erases);
-    // The die does one thing at a time, and all of it.
+    // The die does one operation at a time and is never idle.
     close(
         Some(report.simulated_s),
         (f64::from(requests) * WRITE + flash.erases as f64 * 2000.0) / 1e6,
     );
     close(flash.utilisation.die_write, 1.0);
-    // The write that finds too few free blocks is on the die before the erase.
+    // The write that triggers the collection is on the die before the erase.
     close(Some(flash.collecting_s), flash.erases as f64 * (2000.0 + WRITE) / 1e6);
 }

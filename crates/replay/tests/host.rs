@@ -1,4 +1,4 @@
-//! The host against a device whose service times are known: closed forms.
+//! The host with a device of known service times: closed forms.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -27,7 +27,7 @@ fn arrivals_slower_than_service_wait_for_nothing() {
 
 #[test]
 fn arrivals_faster_than_service_queue_up() {
-    // Each waits 200 ns longer than the one before: 1000 - 800.
+    // Each waits 200 ns longer than the previous one: 1000 - 800.
     let requests = (0..100).map(|i| read(i * 800, 0, 512));
     let (_, done) = play(&mut Toy::new(1000, 0), requests, &policy(OPEN, u32::MAX)).unwrap();
     let expected: Vec<u64> = (0..100).map(|i| 1000 + i * 200).collect();
@@ -36,7 +36,7 @@ fn arrivals_faster_than_service_queue_up() {
 
 #[test]
 fn a_burst_waits_its_turn_and_time_starts_with_the_first() {
-    // Four at once, long after the trace's own zero.
+    // Four requests at once, long after time zero of the trace.
     let requests = (0..4).map(|_| read(7_000_000, 0, 512));
     let (outcome, done) = play(&mut Toy::new(1000, 0), requests, &policy(OPEN, u32::MAX)).unwrap();
     assert_eq!(latencies(&done), [1000, 2000, 3000, 4000]);
@@ -49,7 +49,7 @@ fn a_depth_holds_arrivals_back_and_latency_counts_from_arrival() {
     let mut toy = Toy::new(1000, 0);
     let (_, done) = play(&mut toy, requests(), &policy(OPEN, 2)).unwrap();
     assert_eq!(latencies(&done), [1000, 2000, 3000, 4000]);
-    // The third goes to the device when the first is done.
+    // The third is sent to the device when the first is done.
     let submitted: Vec<u64> = toy.seen.iter().map(|(at, _)| at.0).collect();
     assert_eq!(submitted, [0, 0, 1000, 2000]);
     assert_eq!(done[2].issued, Ns(1000));
@@ -71,7 +71,7 @@ fn speed_scales_arrivals_alone() {
 fn a_closed_loop_keeps_its_depth() {
     for depth in [1, 2, 8] {
         let mut toy = Toy::new(1000, 0);
-        // Times do not matter, not even when they go backwards.
+        // Times do not matter, even if they go backwards.
         let requests = (0..50).map(|i| read(1_000_000 - i, 0, 512));
         let (outcome, done) = play(&mut toy, requests, &policy(Pacing::Closed, depth)).unwrap();
         assert_eq!(outcome.simulated, Ns(50 * 1000));
@@ -91,16 +91,16 @@ fn gaps_go_by_after_completions() {
     let mut toy = Toy::new(1000, 0);
     let (outcome, done) = play(&mut toy, requests(), &policy(Pacing::Gaps, 1)).unwrap();
     let submitted: Vec<u64> = toy.seen.iter().map(|(at, _)| at.0).collect();
-    // 0 to 1000, 500 later to 2500, at once to 3500.
+    // 0 to 1000; 500 later to 2500; at once to 3500.
     assert_eq!(submitted, [0, 1500, 2500]);
     assert_eq!(latencies(&done), [1000, 1000, 1000]);
     assert_eq!(outcome.simulated, Ns(3500));
-    // Two users: the third request comes from the first one, 500 after its completion at 1000.
+    // Two users: the third request comes from the first user, 500 after its completion at 1000.
     let mut toy = Toy::new(1000, 0);
     play(&mut toy, requests(), &policy(Pacing::Gaps, 2)).unwrap();
     let submitted: Vec<u64> = toy.seen.iter().map(|(at, _)| at.0).collect();
     assert_eq!(submitted, [0, 0, 1500]);
-    // However many they are.
+    // With many users.
     let mut toy = Toy::new(1000, 0);
     let many = (0..5_001).map(|_| TimedRequest { gap: Ns(500), ..read(0, 0, 512) });
     play(&mut toy, many, &policy(Pacing::Gaps, 5_000)).unwrap();
@@ -115,7 +115,7 @@ fn a_split_request_completes_with_its_last_part() {
     let (outcome, done) = play(&mut toy, [write, read(0, 0, 4096)], &split).unwrap();
     let parts: Vec<_> = toy.seen.iter().map(|(_, r)| (r.offset.0, r.len.0)).collect();
     assert_eq!(parts, [(1024, 4096), (5120, 4096), (9216, 2048), (0, 4096)]);
-    // Three parts one after the other: 3 x 100 + 10240.
+    // Three parts in sequence: 3 x 100 + 10240.
     assert_eq!(latencies(&done), [10_540, 4196]);
     assert_eq!((outcome.requests, outcome.device_requests), (2, 4));
     assert_eq!((done[0].offset, done[0].len), (1024, 10_240));
@@ -124,7 +124,7 @@ fn a_split_request_completes_with_its_last_part() {
 #[test]
 fn the_last_cause_of_the_parts_is_the_request_s() {
     let split = HostPolicy { split: Some(Bytes(8192)), ..policy(Pacing::Closed, 1) };
-    // 8 KiB that waited for collection, then 1 KiB that did not.
+    // A part of 8 KiB that waited for collection, then one of 1 KiB that did not.
     let write = TimedRequest { op: IoOp::Write, ..read(0, 0, 9216) };
     let (_, done) = play(&mut Toy::new(100, 0), [write], &split).unwrap();
     assert_eq!(done[0].cause, Cause::Collection);
@@ -135,7 +135,7 @@ fn ranges_are_aligned_out() {
     let mut toy = Toy::new(100, 0);
     play(&mut toy, [read(0, 700, 1000), read(0, 511, 1)], &policy(Pacing::Closed, 1)).unwrap();
     let parts: Vec<_> = toy.seen.iter().map(|(_, r)| (r.offset.0, r.len.0)).collect();
-    // 700..1700 lies in 512..2048.
+    // 700..1700 is within 512..2048.
     assert_eq!(parts, [(512, 1536), (0, 512)]);
 }
 
@@ -160,7 +160,7 @@ fn past_the_end_is_an_error_or_goes_round() {
     let (outcome, _) =
         play(&mut toy, [read(0, 3 * end + 1024, 512), read(0, end - 512, 1024)], &wrap).unwrap();
     let parts: Vec<_> = toy.seen.iter().map(|(_, r)| (r.offset.0, r.len.0)).collect();
-    // The second is in two parts, at the end and at the start.
+    // The second request has two parts, at the end and at the start.
     assert_eq!(parts, [(1024, 512), (end - 512, 512), (0, 512)]);
     assert_eq!(outcome.requests, 2);
     let error = play(&mut toy, [read(0, 0, end + 1)], &wrap).unwrap_err();
@@ -211,7 +211,7 @@ fn times_beyond_any_are_refused_where_they_matter() {
         let late = matches!(told, Err(ReplayError::Late { number: 2 }));
         assert_eq!((told.is_ok(), late), (fits, !fits), "{at} at {speed}");
     }
-    // A closed loop takes no times; repetitions of such a load are one too.
+    // A closed loop ignores times; so does a repetition of such a load.
     play(&mut Toy::new(100, 0), far(u64::MAX), &policy(Pacing::Closed, 2)).unwrap();
     let mut again = Repeat::new(|| Ok(given(far(u64::MAX))), 3);
     let (mut batch, mut count) = (Vec::new(), 0);
@@ -219,7 +219,7 @@ fn times_beyond_any_are_refused_where_they_matter() {
         count += batch.len();
     }
     assert_eq!(count, 6);
-    // Nor do gaps add up to more.
+    // The sum of gaps is limited, too.
     let gap = TimedRequest { gap: Ns(1 << 61), ..read(0, 0, 512) };
     let error = play(&mut Toy::new(100, 0), [gap; 5], &policy(Pacing::Gaps, 1)).unwrap_err();
     assert!(error.to_string().starts_with("request 3 (from 1) comes more than 146"), "{error}");
@@ -231,12 +231,12 @@ fn queued(queue: u32, i: u64) -> TimedRequest {
 
 #[test]
 fn queues_share_a_closed_loop_by_weight() {
-    // The load brings all of queue 0 before queue 1 begins, within the window.
+    // All requests of queue 0 precede those of queue 1 in the load, within the window.
     let requests = (0..300).map(|i| queued(u32::from(i >= 150), i));
     let weighted = HostPolicy { weights: vec![3, 1], ..policy(Pacing::Closed, 4) };
     let mut toy = Toy::new(1000, 0);
     let (_, done) = play(&mut toy, requests, &weighted).unwrap();
-    // While both have something to do, three of four are queue 0's.
+    // While both queues have requests, three of four are those of queue 0.
     let first = done[..160].iter().filter(|d| d.queue == 0).count();
     assert_eq!(first, 120);
     assert_eq!(done.len(), 300);
@@ -252,7 +252,7 @@ fn queues_share_arrivals_that_wait_by_weight() {
     let requests = (0..80).map(|i| queued(u32::from(i >= 40), i));
     let weighted = HostPolicy { weights: vec![1, 3], ..policy(OPEN, 1) };
     let (_, done) = play(&mut Toy::new(1000, 0), requests, &weighted).unwrap();
-    // All arrive at once, but the first goes out before the second is there.
+    // All arrive at once, but the first is issued before the second arrives.
     let order: Vec<u32> = done[1..9].iter().map(|d| d.queue).collect();
     assert_eq!(order, [1, 1, 1, 0, 1, 1, 1, 0]);
 }

@@ -1,5 +1,5 @@
-//! What users of other simulators trip over works here: preconditioning for a trace, full devices,
-//! replaying several times, units of time, the end of life, write-only traces, traces larger than
+//! Cases that are known problems of other simulators: preconditioning for a trace, full devices,
+//! repeated replays, units of time, the end of life, write-only traces, and traces larger than
 //! memory. Runs shorter than a second are in `run.rs`.
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -25,7 +25,7 @@ use std::process::Command;
 
 const PAGE: u64 = 4096;
 
-/// One die group of 64 blocks of 32 pages of 4 KiB, 1,600 of which are exported.
+/// One die group of 64 blocks of 32 pages of 4 KiB; 1,600 pages are exported.
 fn device() -> Value {
     let mut device = common::one_die(64, "4KiB");
     device["geometry"]["pages_per_block"] = json!(32);
@@ -51,7 +51,7 @@ fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// Random writes of single pages on `ssd`, closed loop, 8 at a time.
+/// Random writes of single pages on `ssd`, in a closed loop of 8.
 fn overwrite(ssd: &mut Ssd, writes: u64) -> (Outcome, Recorded) {
     let bench = json!({"pattern": "random-write", "size": "4KiB", "requests": writes});
     let bench: SyntheticConfig = from_json(&bench.to_string(), "bench").unwrap();
@@ -71,7 +71,7 @@ fn ssd(device: &Value) -> Ssd {
 #[test]
 fn a_device_is_preconditioned_for_a_trace() {
     let folder = tempfile::tempdir().unwrap();
-    // Writes all over the lower half, reads in the upper half, which nothing has written.
+    // Writes all over the lower half, and reads in the upper half, which has never been written.
     let mut text = String::new();
     for i in 0..2000u64 {
         let page = if i % 4 == 3 { 800 + i / 4 * 7 % 400 } else { i * 13 % 800 };
@@ -82,9 +82,9 @@ fn a_device_is_preconditioned_for_a_trace() {
     config["precondition"] = json!(0.9);
     let flash = ask(&config).device;
     assert_eq!((flash.unmapped_reads, flash.preloaded_pages), (0, 1440));
-    // 1,500 writes to 2,048 pages: a new device would not have collected.
+    // 1,500 writes to 2,048 pages: a new device would not have collected garbage.
     assert!(flash.pages.gc_program > 0 && flash.erases > 1500 / 32, "{}", flash.erases);
-    // What is read beyond the part that is preconditioned is mapped too.
+    // Pages that are read beyond the preconditioned part are mapped, too.
     config["precondition"] = json!(0.5);
     let flash = ask(&config).device;
     assert_eq!((flash.unmapped_reads, flash.preloaded_pages), (0, 800 + 400));
@@ -105,7 +105,7 @@ fn a_full_device_takes_three_times_its_size_in_random_writes() {
     // 62 closed blocks of 32 pages.
     let found = ssd.stats().write_amplification().unwrap();
     let theory = theory::greedy(1600.0 / (62.0 * 32.0), 32.0);
-    // Small arrays fall below theory.
+    // Small arrays are below theory.
     assert!((-0.08..0.03).contains(&(found / theory - 1.0)), "{found}, in theory {theory}");
 }
 
@@ -116,7 +116,7 @@ fn a_trace_three_times_over_is_the_trace_written_three_times() {
         format!("{} 0 {} 8 {}\n", i * 500_000 + shift, i * 29 % 1600 * 8, i % 2)
     };
     let mut texts = [String::new(), String::new()];
-    // A repetition starts a mean gap after the last arrival of the one before it.
+    // A repetition starts a mean gap after the last arrival of the previous one.
     for time in 0..3 {
         for i in 0..300 {
             texts[1] += &request(i, time * 300 * 500_000);
@@ -137,7 +137,7 @@ fn a_trace_three_times_over_is_the_trace_written_three_times() {
 #[test]
 fn units_of_time_are_those_of_the_format() {
     let folder = tempfile::tempdir().unwrap();
-    // A read of 4 KiB each millisecond, from 5 ms on, at the page of its number.
+    // A read of 4 KiB each millisecond, from 5 ms on, at ascending pages.
     let mut texts = [const { String::new() }; 6];
     for i in 0..200u64 {
         let ms = 5 + i;
@@ -155,7 +155,7 @@ fn units_of_time_are_those_of_the_format() {
         let path = file(&folder, &i.to_string(), text);
         let mut more = json!({"format": format});
         if i == 5 {
-            // Not this format's own unit: that must be said.
+            // The time stamps are not in the unit of the format, so it must be given.
             more["time_unit"] = json!("1us");
         }
         replay(&path, &more)
@@ -179,17 +179,17 @@ fn a_worn_out_device_ends_with_all_that_was_acknowledged_readable() {
     ssd.load(&Progress::default()).expect("nobody stops it");
     let (outcome, recorded) = overwrite(&mut ssd, 200_000);
     assert!(ssd.ftl().is_worn_out() && outcome.failed > 0 && outcome.requests == 200_000);
-    // Each request is done or failed, and none both.
+    // Each request is either done or failed.
     let done = recorded.bytes[IoOp::Write as usize] / PAGE;
     assert_eq!(recorded.failed, [0, 200_000 - done, 0, 0]);
     assert_eq!(recorded.latencies.of(IoOp::Write).count(), done);
     let (at, after) = recorded.worn_out.unwrap();
     assert!(at > Ns::ZERO && after <= done * PAGE && after > done * PAGE * 99 / 100);
-    // About as many erases as there are: 64 blocks, at least a quarter of the rating each.
+    // About as many erases as there can be: 64 blocks, at least a quarter of the rating each.
     let erases = ssd.stats().ftl.erases;
     assert!(erases > 64 * 30 * 3 / 4 && erases < 64 * 30 * 4, "{erases}");
     ssd.ftl().check().unwrap();
-    // Everything is there, and can be read.
+    // Every page is mapped and can be read.
     let before = ssd.stats().ftl;
     let mut now = Ns(1_000_000_000_000);
     for page in 0..1600 {
@@ -219,7 +219,7 @@ fn a_worn_out_device_is_kept_and_stays_so() {
             "device": device, "load": load, "precondition": 1.0, "checkpoint": kept
         }));
         assert!(worn.device.worn_out && worn.failed_requests > 0, "{victim}");
-        // Blocks that were being emptied then are so no longer.
+        // Collections that were in progress do not count after the device wore out.
         let collected = worn.device.collecting_s;
         assert!(collected <= worn.device.worn_out_at_s.unwrap() * 1.01, "{victim}: {collected}");
         let from = |pattern: &str| {
@@ -248,7 +248,7 @@ fn a_report_says_when_the_device_wore_out() {
     assert_eq!((read.failed, write.bytes), (0, write.requests * PAGE));
     let at = report.device.worn_out_at_s.unwrap();
     assert!(at > 0.0 && at < report.simulated_s);
-    // Writes under way at that time may still succeed.
+    // Writes in progress at that time may still succeed.
     let left = write.bytes - report.device.worn_out_after_bytes.unwrap();
     assert!(left <= 64 * PAGE, "{left}");
     let warning = report.warnings.iter().find(|w| w.contains("wore out")).unwrap();
@@ -269,10 +269,10 @@ fn a_trace_may_only_write() {
     assert!(flash.erases > 0 && flash.endurance_used > 0.0);
 }
 
-/// Names a trace to the child process that replays it.
+/// Environment variable with the path of the trace, for the child process that replays it.
 const LARGE: &str = "GORDON_TEST_LARGE_TRACE";
 
-/// Bytes of data the child may have, stacks and all: a sixth of the trace.
+/// Limit of the child's data segment, stacks included: a sixth of the trace.
 const LIMIT_KIB: u64 = 32 << 10;
 
 #[test]
@@ -286,7 +286,7 @@ fn a_trace_may_be_larger_than_memory() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large");
     let mut text = BufWriter::new(std::fs::File::create(&path).unwrap());
-    // Blanks make lines long without making the test slow.
+    // Blanks make lines long without slowing down the test.
     for i in 0..200_000u64 {
         let (at, sector) = (i * 300_000, i * 7 % 1600 * 8);
         writeln!(text, "{at:<400} 0 {sector:<400} 8 {:>240}", i % 2).unwrap();

@@ -1,4 +1,4 @@
-//! Results of runs that were worked out by hand.
+//! Results of runs, compared with values computed by hand.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
@@ -44,7 +44,7 @@ fn requests_and_depths_fall_into_their_intervals() {
     // Two for 0.6 ms and one for 0.4; one for 0.2; one for 0.5; one for 0.1.
     let areas: Vec<_> = run.intervals.iter().map(|i| i.outstanding).collect();
     assert_eq!(areas, [1_600_000, 200_000, 500_000, 100_000]);
-    // 0: 1.3 ms; 1: 0.6 + 0.6; 2: 0.6.
+    // Depth 0: 1.3 ms; 1: 0.6 + 0.6; 2: 0.6.
     assert_eq!(run.depths[..3], [1_300_000, 1_200_000, 600_000]);
     assert_eq!(run.depths.iter().sum::<u64>(), run.length.0);
     let spans: Vec<_> = run.spans().collect();
@@ -55,14 +55,14 @@ fn requests_and_depths_fall_into_their_intervals() {
     assert_eq!((reads.mean, reads.max), (Some(900.0), Some(1200.0)));
     assert_eq!(recorded.latencies.get(IoOp::Write, Cause::Collection).unwrap().count(), 1);
     assert_eq!(recorded.bytes, [1024, 8192, 0, 0]);
-    // 1.8 ms of work, all of it somewhere.
+    // The intervals contain all of the 1.8 ms of activity.
     let work: u64 = run.intervals.iter().map(|i| i.device.usage.write.0).sum();
     assert_eq!(work, 1_800_000);
 }
 
 #[test]
 fn intervals_stay_few_and_lose_nothing() {
-    // 50,000 requests a millisecond apart and an hour of silence after the first.
+    // 50,000 requests a millisecond apart, with an hour of idle time after the first.
     let at = |i: u64| if i == 0 { 0 } else { 3_600_000_000_000 + i * 1_000_000 };
     let count = 50_000;
     let (run, _) = record(1000, OPEN, u32::MAX, (0..count).map(|i| read(at(i), 0, 512)));
@@ -84,7 +84,7 @@ fn intervals_stay_few_and_lose_nothing() {
 fn a_run_that_ends_with_an_interval_has_no_empty_one() {
     let (run, _) = record(500_000, Pacing::Closed, 1, (0..4).map(|_| read(0, 0, 512)));
     assert_eq!(run.length, Ns(2 * FIRST.0));
-    // What completes at the very end of an interval counts in the next, but for the last.
+    // A completion at the end of an interval counts in the next one, except at the end of the run.
     let requests: Vec<_> = run.intervals.iter().map(|i| i.requests[0]).collect();
     assert_eq!(requests, [1, 3]);
 }
@@ -117,7 +117,7 @@ fn column(result: &RunResult, name: &str) -> Vec<f64> {
 
 #[test]
 fn nothing_is_busy_for_longer_than_there_is_time() {
-    // Four write points ask for 285 us of their bus at once, beyond the end of an interval of a
+    // Four write points reserve 285 us of their bus at once, beyond the end of an interval of a
     // millisecond.
     let mut device: Value = from_toml(SLC, "preset").unwrap();
     let load = json!({"pattern": "sequential-write", "size": "64KiB", "requests": 5000});
@@ -128,7 +128,7 @@ fn nothing_is_busy_for_longer_than_there_is_time() {
     let whole = report["utilisation"]["bus"].as_f64().unwrap();
     let simulated = report["simulated_s"].as_f64().unwrap();
     assert!(whole > 0.99 && (all / simulated / whole - 1.0).abs() < 0.001, "{all} of {simulated}");
-    // 24 writes in 24 us, buffered; a program under way then takes eight times as long.
+    // 24 buffered writes in 24 us; a program in progress then takes eight times as long.
     device = one_die(64, "4KiB");
     device["capacity"] = json!("6MiB");
     device["ftl"] = json!({"write_buffer": "64KiB", "write_points": 1});
@@ -162,7 +162,7 @@ fn a_run_of_a_hundred_years_has_its_energy() {
 fn what_write_amplification_is_made_of_sums_to_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trims.fio");
-    // Each write is trimmed again, and a flush has that recorded.
+    // Each write is trimmed, and a flush makes the trim durable.
     let steps = |i: u64| {
         let at = i % 1000 * 4096;
         format!("f write {at} 4096\nf trim {at} 4096\nf sync 0 0\n")

@@ -1,4 +1,4 @@
-//! Whole runs on the paper's array: keys that others rely on, same bytes for the same seed.
+//! Runs on the paper's array: stable keys of the report, and the same bytes for the same seed.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use arrow_array::RecordBatch;
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 
 const SLC: &str = include_str!("../../../python/gordon/parts/flash/gordon-slc-256g.toml");
 
-/// The preset, shrunk to 256 MiB raw, 192 MiB exported.
+/// The preset, reduced to 256 MiB raw and 192 MiB exported.
 fn device() -> Value {
     let mut device: Value = from_toml(SLC, "preset").unwrap();
     device["geometry"]["blocks_per_plane"] = json!(16);
@@ -60,7 +60,7 @@ fn the_keys_are_those_that_others_rely_on() {
     ] {
         assert!(!report[key].is_null(), "{key} in {report}");
     }
-    // A second of load says nothing about years.
+    // A second of load is too short for a lifetime in years.
     assert_eq!(report.get("lifetime_years"), Some(&Value::Null));
     for op in ["read", "write"] {
         for key in ["requests", "bytes", "bandwidth_mb_s"] {
@@ -91,7 +91,7 @@ fn values_follow_from_each_other() {
     let seconds = number("/simulated_s");
     close(number("/write/bandwidth_mb_s"), 20_000.0 * 65_536.0 / 1e6 / seconds);
     close(number("/iops"), 20_000.0 / seconds);
-    // Little's law; a closed loop of 32.
+    // Little's law, in a closed loop of 32.
     let mean = number("/outstanding/mean");
     close(mean, number("/write/latency_us/mean") * 1e-6 * number("/iops"));
     assert!(mean > 31.9 && report["outstanding"]["max"] == 32, "{mean}");
@@ -102,7 +102,7 @@ fn values_follow_from_each_other() {
     close(parts("write_amplification_by_cause"), number("/write_amplification"));
     close(parts("energy_by_part_j"), number("/energy_j"));
     assert!(number("/write_amplification") > 1.1 && number("/erases") > 0.0);
-    // Requests of one page each: combined ones are written and not programmed.
+    // Requests of one page each; combined ones are written but not programmed.
     let programmed = number("/pages/host_program");
     assert!(programmed > 20_000.0 - number("/combined") - 1.0 && programmed <= 20_000.0);
     let expected = number("/write_amplification") * programmed / 20_000.0;
@@ -122,7 +122,8 @@ fn values_follow_from_each_other() {
 
 #[test]
 fn an_lba_table_larger_than_the_controllers_memory_is_told() {
-    // Section 4.2.2: "super-pages must be at least 4KB in size". The array here has a 1,024th.
+    // Section 4.2.2: "super-pages must be at least 4KB in size". The array here is a 1,024th of
+    // that one.
     let warnings = |size: &str| {
         let mut device = device();
         device["super_page"]["size"] = json!(size);
@@ -184,7 +185,7 @@ fn tables_sum_to_the_summary() {
     assert_eq!(pairs.map(|(erases, blocks)| erases * blocks).sum::<f64>(), erases);
 }
 
-/// Everything a run says, as text.
+/// The complete result of a run as text.
 fn bytes(result: &RunResult) -> String {
     format!("{}{:?}", serde_json::to_string(&result.report).unwrap(), result.tables)
 }
@@ -228,12 +229,12 @@ fn none_runs_where_one_cannot() {
     }
 }
 
-/// A trace on disk of these requests: time in ns, op, sector, sectors, device.
+/// Writes a trace of these requests: time in ns, operation, sector, sectors, device.
 fn trace(folder: &Path, requests: &[(u64, IoOp, u64, u32, u32)]) -> PathBuf {
     trace_of(folder, requests, Ns::ZERO)
 }
 
-/// The same, of a command that ran for so long.
+/// A trace of a command with this run time.
 fn trace_of(folder: &Path, requests: &[(u64, IoOp, u64, u32, u32)], duration: Ns) -> PathBuf {
     let path = folder.join("made.trace");
     let columns = Columns::all(ColumnKind::Measured, "made up");
@@ -256,7 +257,7 @@ fn parquet(path: &Path) -> Vec<RecordBatch> {
     reader.map(Result::unwrap).collect()
 }
 
-/// Nine writes in 7 ms of a job of 100 s: the lifetime is that of the job.
+/// Nine writes in 7 ms of a job of 100 s: the lifetime is based on the time of the job.
 #[test]
 fn a_lifetime_is_that_of_the_job_and_not_of_a_burst() {
     let folder = tempfile::tempdir().unwrap();
@@ -296,7 +297,7 @@ fn what_a_trace_reads_is_mapped_and_repetitions_follow() {
     config.requests_out = Some(out.clone());
     let (_, report) = go(&config);
     assert_eq!(report["requests"], 6000);
-    // Discards make pages unmapped again, so reads of the second time round may find nothing.
+    // Discards unmap pages, so reads of later repetitions may be of unmapped pages.
     assert!(report["preloaded_pages"].as_u64().unwrap() > 0);
     let seconds = report["simulated_s"].as_f64().unwrap();
     assert!((seconds - 5.999).abs() < 0.01, "{seconds}");
@@ -363,15 +364,15 @@ fn traces_of_other_programs_are_told_by_their_content() {
         load.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         run(&config(json!({"trace": load}), host), &Progress::default())
     };
-    // MQSim's device column is of no account, unless it is asked for.
+    // The device column of MQSim traces is ignored unless a device is selected.
     let mqsim = file("a", "0 3 8 8 0\n1000 1 16 8 1\n2000 1 24 8 0\n");
     let report = with(&mqsim, json!({}), json!({})).unwrap().report;
     let trace = report.provenance.trace.unwrap();
     assert_eq!((trace.format, trace.requests, trace.end_bytes), ("mqsim", 3, 32 * 512));
     assert_eq!(report.warnings, [""; 0]);
     assert_eq!(with(&mqsim, json!({"device": 1}), json!({})).unwrap().report.requests, 2);
-    // Read as what it is not, its fields mean other things; what has no meaning is an error that
-    // names file, line and field, or is left out and counted.
+    // Read in a wrong format, fields have other meanings. An invalid field is an error that names
+    // file, line and field; with `skip_bad` it is skipped and counted.
     let bad = file("b", "0 0 8 8 0\n10 0 8 x 0\n20 0 8 7 1\n15 0 8 8 1\n");
     let error = with(&bad, json!({"format": "mqsim"}), json!({})).unwrap_err().to_string();
     assert!(
@@ -392,12 +393,12 @@ fn traces_of_other_programs_are_told_by_their_content() {
     let report = with(&bad, clamp, json!({})).unwrap().report;
     let trace = report.provenance.trace.unwrap();
     assert_eq!((trace.requests, trace.left_out.skipped, trace.left_out.clamped), (3, 1, 1));
-    // A closed loop takes no times, so they may go back.
+    // A closed loop ignores times, so they may go backwards.
     let back = file("c", "9 0 8 8 0\n5 0 8 8 0\n");
     let error = with(&back, json!({}), json!({})).unwrap_err().to_string();
     assert!(error.contains("goes backwards") && error.contains("--order sort"), "{error}");
     assert_eq!(with(&back, json!({}), json!({"pacing": "closed"})).unwrap().report.requests, 2);
-    // The gaps of DiskSim's validation traces pace by themselves: 1 ms each.
+    // DiskSim's validation traces are paced by their gaps: 1 ms each.
     let gaps = file("d", "R Miss 8 8 500.0 1000.0\nR Miss 8 8 500.0 1000.0\n");
     let report = with(&gaps, json!({}), json!({})).unwrap().report;
     let latency =
@@ -449,7 +450,8 @@ fn progress_counts_and_a_stop_ends_it() {
     assert!(matches!(stopped, Err(ReplayError::Interrupted)));
 }
 
-/// A write buffer answers before anything is programmed: what a run leaves in it is told.
+/// A write buffer acknowledges writes before they are programmed; a warning reports what is left in
+/// it.
 #[test]
 fn what_is_left_in_the_write_buffer_is_told() {
     let buffered = |buffer: &str, requests: u64| {
@@ -464,7 +466,7 @@ fn what_is_left_in_the_write_buffer_is_told() {
     assert_eq!((flash.pages.host_program, flash.buffered_at_end + flash.combined), (0, 100));
     let told = |warning: &String| warning.contains("still in the write buffer");
     assert!(report.warnings.iter().any(told), "{:?}", report.warnings);
-    // Little is left in a small one, beside what was programmed.
+    // In a small buffer, little is left compared with the pages programmed.
     let report = buffered("2MiB", 3000).unwrap().report;
     assert!(report.device.buffered_at_end <= 32, "{}", report.device.buffered_at_end);
     assert!(!report.warnings.iter().any(told), "{:?}", report.warnings);
@@ -489,7 +491,7 @@ fn of_larger_super_blocks_fewer_last() {
     }
 }
 
-/// What collection keeps free does not shrink with a device.
+/// The number of blocks that collection keeps free does not shrink with the device.
 #[test]
 fn a_device_made_much_smaller_is_told_to_amplify_more() {
     let warnings = |capacity: &str, precondition: Option<f64>| {
@@ -501,7 +503,7 @@ fn a_device_made_much_smaller_is_told_to_amplify_more() {
     };
     let told = |warning: &String| warning.contains("expect a higher write amplification");
     assert!(warnings("2GiB", Some(0.8)).iter().any(told), "{:?}", warnings("2GiB", Some(0.8)));
-    // Nothing is collected, or enough is spare.
+    // No warning if nothing is collected, or enough blocks are spare.
     for (capacity, precondition) in [("2GiB", None), ("20GB", Some(0.8))] {
         let warnings = warnings(capacity, precondition);
         assert!(!warnings.iter().any(told), "{capacity}: {warnings:?}");

@@ -15,12 +15,13 @@ use serde_json::{Value, json};
 const BLOCKS: u64 = 512;
 const PAGES: u64 = 64;
 
-/// One die group of blocks of 4 KiB pages, of which all but two are closed; mapped: `rho` of these.
+/// One die group of 4 KiB pages, with all blocks but two closed and a fraction `rho` of these
+/// mapped.
 fn device(policy: &str, rho: f64) -> Value {
     device_of(PAGES, policy, rho)
 }
 
-/// The same, of blocks of so many pages.
+/// The same with `pages` pages per block.
 fn device_of(pages: u64, policy: &str, rho: f64) -> Value {
     let mut device = common::one_die(BLOCKS + 2, "4KiB");
     device["geometry"]["pages_per_block"] = json!(pages);
@@ -64,7 +65,7 @@ fn so_it_does_on_four_lanes_with_summaries_and_requests_in_parallel() {
     let mut device = device("greedy", 0.8);
     device["geometry"]["buses"] = json!(4);
     device["geometry"]["blocks_per_plane"] = json!(130);
-    // One page of each block is its summary's.
+    // One page of each block is its summary.
     let (points, low_water) = (4, 8);
     let data = (PAGES - 1) as f64;
     let logical = (0.8 * f64::from(520 - points - low_water) * data).round() as u64;
@@ -75,7 +76,7 @@ fn so_it_does_on_four_lanes_with_summaries_and_requests_in_parallel() {
     assert!((found / theory - 1.0).abs() < 0.03, "{found}, in theory {theory}");
 }
 
-/// Of so many and so long blocks the fullest are many orders of magnitude more than the emptiest.
+/// With many long blocks, the counts of blocks by valid pages differ by many orders of magnitude.
 #[test]
 fn so_it_does_for_the_best_of_many_long_blocks() {
     for choices in [4, 11, 64] {
@@ -104,7 +105,7 @@ fn laying_out_is_watched_and_ends_where_it_is_to() {
     let progress = Progress::default();
     Ssd::new(&config).unwrap().precondition(1.0, &progress).unwrap();
     assert_eq!(progress.progress(), (pages / 16, pages / 16));
-    // After the first block; a run that is stopped there has asked for nothing.
+    // The first block is laid out before the stop is checked; no request was submitted.
     let progress = Progress { stop: true.into(), ..Progress::default() };
     assert_eq!(Ssd::new(&config).unwrap().precondition(1.0, &progress), Err(Stopped));
     let (done, total) = progress.progress();
@@ -123,7 +124,7 @@ fn loading_is_watched_and_ends_where_it_is_to() {
     let progress = Progress::default();
     new().load(&progress).unwrap();
     assert_eq!(progress.progress(), (pages / 16, pages / 16));
-    // After the first super-page.
+    // The stop is checked after the first super-page.
     let progress = Progress { stop: true.into(), ..Progress::default() };
     assert_eq!(new().load(&progress), Err(Stopped));
     assert_eq!(progress.progress(), (0, pages / 16));

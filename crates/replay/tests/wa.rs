@@ -1,4 +1,4 @@
-//! Write amplification of the simulated layer, against theory.
+//! Write amplification of the simulated layer compared with theory.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use gordon_config::from_json;
@@ -14,7 +14,7 @@ fn wa(config: Value) -> WaReport {
 #[test]
 fn greedy_is_as_theory_says() {
     for rho in [0.7, 0.8, 0.9] {
-        // Small arrays fall below theory: 1 % at 256 blocks.
+        // Small arrays are below theory: 1 % at 256 blocks.
         let report = wa(json!({"rho": rho, "blocks": 512, "pages_per_block": 32}));
         let off = report.write_amplification / report.theory.unwrap() - 1.0;
         assert!(report.converged && (-0.012..0.005).contains(&off), "rho {rho}: {off}");
@@ -27,8 +27,8 @@ fn greedy_is_as_theory_says() {
 
 #[test]
 fn a_block_of_valid_pages_alone_is_taken_by_policies_that_do_not_look() {
-    // At rho 0.8 and 32 pages a block one random victim in nine has no stale page. Theory counts
-    // these.
+    // At rho 0.8 and 32 pages per block, one random victim in nine has no stale page. Theory
+    // includes these.
     for (policy, rho) in [("random", 0.8), ("fifo", 0.8)] {
         let config = json!({"policy": policy, "rho": rho, "blocks": 256, "pages_per_block": 32});
         let report = wa(config);

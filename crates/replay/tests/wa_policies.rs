@@ -1,5 +1,5 @@
-//! Every policy of garbage collection against theory, on arrays small enough for a debug build;
-//! `examples/wa_table` has 2048 blocks.
+//! Every policy of garbage collection compared with theory, on arrays that are small enough for a
+//! debug build; `examples/wa_table` uses 2048 blocks.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use gordon_replay::wa::{HotCold, WaConfig, write_amplification};
@@ -19,7 +19,7 @@ fn config(policy: VictimPolicy, rho: f64) -> WaConfig {
     }
 }
 
-/// Ours over theory, less 1.
+/// Relative difference of the measured write amplification from theory.
 fn off(config: &WaConfig) -> f64 {
     let report = write_amplification(config, &Progress::default()).unwrap();
     assert!(report.converged, "{config:?}");
@@ -28,9 +28,10 @@ fn off(config: &WaConfig) -> f64 {
 
 #[test]
 fn each_is_as_theory_says() {
-    // With so few blocks one more or less, open or free, is 1 % of write amplification at rho =
-    // 0.8. A full block must be collected like any other: left out, random collection is 14 % low
-    // at rho = 0.8, and FIFO stops at what is first in line. Small blocks are often full.
+    // With so few blocks, one more open or free block is 1 % of write amplification at rho = 0.8. A
+    // fully valid block must be collected like any other: without it, random collection would be 14
+    // % low at rho = 0.8, and FIFO would stop at the first such block. Small blocks are often fully
+    // valid.
     let small = WaConfig { pages_per_block: 8, blocks: 512, ..config(VictimPolicy::Fifo, 0.9) };
     assert!(off(&small).abs() < 0.025, "{}", off(&small));
     for policy in
@@ -55,7 +56,7 @@ fn cost_benefit_lies_between_greedy_and_fifo_and_gains_where_copies_go_apart() {
         [VictimPolicy::Greedy, VictimPolicy::CostBenefit, VictimPolicy::Fifo]
             .map(|policy| wa(&config(policy, 0.8)));
     assert!(greedy < costs && costs < fifo, "{greedy} {costs} {fifo}");
-    // 90 % of the writes to 10 % of the pages.
+    // 90 % of the writes go to 10 % of the pages.
     let hot = |policy, separate| {
         let hot_cold = Some(HotCold { space: 0.1, share: 0.9 });
         wa(&WaConfig { separate, hot_cold, ..config(policy, 0.9) })

@@ -1,4 +1,4 @@
-//! The paper's array, the loads, and one simulated run.
+//! The paper's array, the loads, and a single simulated run.
 
 use gordon_blockio::{Device, IoOp};
 use gordon_config::{from_json, from_toml};
@@ -24,7 +24,7 @@ pub fn preset(name: &str) -> SsdConfig {
     from_toml(&std::fs::read_to_string(&path).expect("a preset"), &path).expect("a right preset")
 }
 
-/// The paper's array with other super-pages and a write point for each die group.
+/// The paper's array with another super-page size and one write point per die group.
 pub fn array(preset_name: &str, super_page: u64, bypass: bool) -> SsdConfig {
     let mut config = preset(preset_name);
     config.super_page.size = Bytes(super_page).into();
@@ -34,28 +34,28 @@ pub fn array(preset_name: &str, super_page: u64, bypass: bool) -> SsdConfig {
     config
 }
 
-/// A synthetic load: what `gordon flash bench` takes.
+/// A synthetic load, configured as for `gordon flash bench`.
 pub fn bench(load: &Value) -> SyntheticConfig {
     from_json(&load.to_string(), "bench").expect("a right load")
 }
 
-/// The result of a run.
+/// Result of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Run {
     pub bytes: u64,
     pub requests: u64,
     pub simulated: Ns,
-    /// Busy part of the buses' time.
+    /// Busy fraction of the buses.
     pub bus: f64,
     /// Super-pages read and programmed.
     pub reads: u64,
     pub programs: u64,
-    /// Programs that were joined with one on another plane of the same dies.
+    /// Programs carried out together with one on another plane of the same dies.
     pub joined: u64,
 }
 
 impl Run {
-    /// 10^6 bytes a second.
+    /// Bandwidth in 10^6 bytes per second.
     pub fn mb_s(&self) -> f64 {
         self.bytes as f64 / self.simulated.as_secs() / 1e6
     }
@@ -75,7 +75,7 @@ impl Observer<Ssd> for Sum {
     }
 }
 
-/// Drives a new device, `mapped` of it holding data, with `depth` requests outstanding.
+/// Drives a new device with `depth` requests outstanding; the ranges in `mapped` hold data.
 pub fn run(
     config: &SsdConfig,
     mapped: &[(u64, u64)],
@@ -83,7 +83,7 @@ pub fn run(
     source: impl RequestSource,
 ) -> Run {
     let mut ssd = Ssd::with_seed(config, SEED).expect("a device that can exist");
-    // Traces of larger devices begin again at its end, as their requests do.
+    // Addresses of traces of larger devices wrap around, as their requests do.
     let capacity = ssd.capacity().0;
     for &(start, end) in mapped {
         let (first, len) = (start % capacity, end - start);
@@ -138,13 +138,13 @@ impl Requests {
         Self::take_all(load).expect("no errors")
     }
 
-    /// The other load's requests between these, `run` at a time.
+    /// Interleaves the requests of another load, `run` at a time.
     pub fn mixed(self, other: Self, run: usize) -> Self {
         let pairs = self.all.chunks(run).zip(other.all.chunks(run));
         Self::new(pairs.flat_map(|(a, b)| [a, b].concat()).collect())
     }
 
-    /// All that is read or written: what holds data before the run.
+    /// All ranges that are read or written, which must hold data before the run.
     pub fn touched(&self) -> Vec<(u64, u64)> {
         let mut footprint = Footprint::default();
         for request in self.all.iter().filter(|request| request.op != IoOp::Flush) {
@@ -164,8 +164,8 @@ impl RequestSource for Requests {
     }
 }
 
-/// All block traces in `GORDON_TRACES` and the trace of the demo, if it was run, by file name. The
-/// second list names those that are missing.
+/// All block traces in `GORDON_TRACES`, and the trace of the demo if it was run, by file name. The
+/// second list contains the missing ones.
 pub fn traces() -> (Vec<(String, Requests)>, Vec<String>) {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
     let demo = std::env::var_os("GORDON_DEMO_TRACE")

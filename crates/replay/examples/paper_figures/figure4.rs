@@ -1,5 +1,5 @@
-//! Figure 4: bandwidth against the size of super-pages and of transfers, with and without bypassing
-//! and combining.
+//! Figure 4: bandwidth by size of super-pages and of transfers, with and without bypassing and
+//! combining.
 
 use crate::bench::{GIB, KIB, Run, array, bench, run};
 use crate::table::Table;
@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 
 pub const SUPER_PAGES: [u64; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
 pub const TRANSFERS: [u64; 6] = [2, 8, 32, 64, 128, 256];
-/// The span that is accessed.
+/// The span that is accessed, in bytes.
 pub const SPAN: u64 = 2 * GIB;
-/// Bytes outstanding, in 32 to 512 requests: every die has work, as in a replay without times.
+/// Bytes outstanding, in 32 to 512 requests, so that every die is busy, as in a replay without
+/// times.
 const OUTSTANDING: u64 = 4096 * KIB;
 const REQUESTS: u64 = 200_000;
-/// A run ends early once that many bytes are programmed.
+/// A run ends early once this many bytes are programmed.
 pub const BYTES: u64 = 4 * GIB;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +26,11 @@ pub struct Case {
     pub bypass: bool,
     pub transfer: u64,
     pub super_page: u64,
-    /// The span holds data.
+    /// Whether the span holds data.
     pub mapped: bool,
 }
 
-/// The base of other cases, which set at least the sizes.
+/// Base of other cases, which set at least the sizes.
 pub const RANDOM_WRITE: Case = Case {
     write: true,
     sequential: false,
@@ -67,7 +68,7 @@ impl Case {
     }
 }
 
-/// All that the figure shows.
+/// All results of the figure.
 pub struct Figure4(Vec<(Case, Run)>);
 
 impl Figure4 {

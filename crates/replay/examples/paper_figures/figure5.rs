@@ -1,5 +1,5 @@
-//! Figure 5: super-pages of 64 KiB against 8 KiB, with bypassing and combining and without; and the
-//! other buses and chips of section 4.2.2, on the same loads.
+//! Figure 5: super-pages of 64 KiB compared with 8 KiB, with and without bypassing and combining;
+//! and the other buses and chips of section 4.2.2 on the same loads.
 
 use crate::bench::{GIB, Requests, Run, array, run, traces};
 use gordon_units::Hertz;
@@ -14,9 +14,9 @@ pub struct Load {
     pub depth: u32,
     requests: Requests,
     touched: Vec<(u64, u64)>,
-    /// Part of the bytes that are read.
+    /// Fraction of the bytes that are read.
     pub reads: f64,
-    /// Mean bytes of a request.
+    /// Mean size of a request in bytes.
     pub mean: f64,
 }
 
@@ -35,32 +35,32 @@ impl Load {
 }
 
 impl Load {
-    /// Whether most bytes are of accesses of 120 KiB and more, as in the paper's loads.
+    /// Whether most bytes belong to accesses of at least 120 KiB, as in the paper's loads.
     pub fn is_like_the_papers(&self) -> bool {
         self.name.starts_with("pairs") || self.name.starts_with("demo")
     }
 }
 
-/// The results of one load.
+/// Results of one load.
 pub struct Row {
     pub load: Load,
-    /// By size of super-pages, bypassing off and on.
+    /// By size of super-pages, with bypassing off and on.
     pub sizes: Vec<[Run; 2]>,
-    /// 8 KiB with as many write points as 64 KiB has, bypassing off and on.
+    /// 8 KiB with as many write points as 64 KiB has, with bypassing off and on.
     pub few: [Run; 2],
-    /// 64 KiB, bypassing: at 40 and 400 MHz; MLC.
+    /// 64 KiB with bypassing: at 40 MHz, at 400 MHz, and with MLC.
     pub slow: Run,
     pub fast: Run,
     pub mlc: Run,
 }
 
 impl Row {
-    /// 64 KiB over 8 KiB with a write point for each die group.
+    /// Speed-up of 64 KiB over 8 KiB, with a write point per die group.
     pub fn gain(&self, bypass: bool) -> f64 {
         self.large(bypass).mb_s() / self.sizes[0][usize::from(bypass)].mb_s()
     }
 
-    /// 64 KiB over 8 KiB, four write points both.
+    /// Speed-up of 64 KiB over 8 KiB, with four write points each.
     pub fn gain_of_few(&self, bypass: bool) -> f64 {
         self.large(bypass).mb_s() / self.few[usize::from(bypass)].mb_s()
     }
@@ -81,7 +81,7 @@ fn pairs(way: &str, order: &str) -> Requests {
     }))
 }
 
-/// All loads, and the names of traces that are not there.
+/// Results of all loads, and the names of missing traces.
 pub fn simulate() -> (Vec<Row>, Vec<String>) {
     let mut loads = vec![];
     for order in ["random", "sequential"] {
@@ -89,7 +89,7 @@ pub fn simulate() -> (Vec<Row>, Vec<String>) {
             let requests = || match way {
                 "mixed" => {
                     let mut writes = pairs("write", order);
-                    // Another half of the array.
+                    // The other half of the array.
                     writes.all.iter_mut().for_each(|request| request.offset += 16 * GIB);
                     pairs("read", order).mixed(writes, 2)
                 }
@@ -133,7 +133,7 @@ pub fn simulate() -> (Vec<Row>, Vec<String>) {
         });
         Row { sizes: sizes.into(), few, slow, fast, mlc, load }
     };
-    // One after the other: an array of 8 KiB super-pages is a map of 31 million entries.
+    // Loads run sequentially, since an array of 8 KiB super-pages has a map of 31 million entries.
     (loads.into_iter().map(simulate).collect(), missing)
 }
 

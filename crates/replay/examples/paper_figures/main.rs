@@ -1,10 +1,10 @@
-//! Section 4.2.2 of the Gordon paper, simulated, as a page in Markdown: figures 4 and 5, write
-//! points, other buses and chips, memory and life of the array.
+//! Section 4.2.2 of the Gordon paper, simulated, as a Markdown page: figures 4 and 5, write points,
+//! other buses and chips, memory and lifetime of the array.
 //!
 //!     cargo run --release -p gordon-replay --example paper_figures > docs/design/paper-flash.md
 //!
-//! `GORDON_TRACES`: a folder of block traces for figure 5. `GORDON_DEMO_TRACE`: the trace of `make
-//! demo` [default: its output folder]. `GORDON_FIGURES_JSON`: a file for the numbers.
+//! `GORDON_TRACES`: folder of block traces for figure 5. `GORDON_DEMO_TRACE`: trace of `make demo`
+//! [default: its output folder]. `GORDON_FIGURES_JSON`: file for the numbers.
 #![allow(clippy::print_stdout, clippy::cast_precision_loss)]
 
 mod bench;

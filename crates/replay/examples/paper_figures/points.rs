@@ -7,18 +7,18 @@ use gordon_units::Bytes;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-/// A super-page of one bus: so many dies with so many planes.
+/// A super-page of one bus, striped over dies and planes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Case {
     pub dies: u32,
     pub planes: u32,
-    /// Overwrites of a small span, at random; else each place is written once.
+    /// Whether a small span is overwritten at random; otherwise each place is written once.
     pub overwrites: bool,
 }
 
 pub const CASES: [(u32, u32); 8] = [(1, 1), (1, 2), (2, 1), (2, 2), (4, 1), (4, 2), (8, 1), (8, 2)];
 
-/// Bandwidth with 1 to 4 write points.
+/// Results with 1 to 4 write points.
 pub struct Points(pub Vec<(Case, [Run; 4])>);
 
 impl Case {

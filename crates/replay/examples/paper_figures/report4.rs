@@ -4,7 +4,7 @@ use crate::bench::KIB;
 use crate::figure4::{BYTES, Case, Figure4, RANDOM_WRITE, SPAN, SUPER_PAGES, TRANSFERS};
 use crate::table::Table;
 
-/// The section.
+/// Prints the section.
 pub fn print(figure: &Figure4) {
     println!(
         "## Figure 4: size of super-pages and of transfers\n\n\

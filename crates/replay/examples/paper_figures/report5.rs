@@ -1,4 +1,4 @@
-//! The paper's statements about figure 5, write points, buses, chips and the life of the array,
+//! The paper's statements about figure 5, write points, buses, chips and the lifetime of the array,
 //! compared with the simulation.
 
 use crate::bench::{Run, preset};
@@ -13,12 +13,12 @@ fn head(cells: &[&str]) -> Table {
     Table::new(cells.iter().map(|cell| (*cell).to_owned()).collect())
 }
 
-/// A page on a bus of so many MHz and 16 bits: 2080 bytes and 1.1 us of commands.
+/// Bus time of a page in us, on a bus of `mhz` MHz and 16 bits: 2080 bytes and 1.1 us of commands.
 fn page_us(mhz: f64) -> f64 {
     2080.0 / (2.0 * mhz) + 1.1
 }
 
-/// The load of that name with the most outstanding.
+/// The load with this name and the largest number of outstanding requests.
 fn find<'a>(rows: &'a [Row], name: &str) -> &'a Row {
     let named = rows.iter().filter(|row| row.load.name == name);
     named.max_by_key(|row| row.load.depth).expect("a load that is simulated")
@@ -46,7 +46,7 @@ pub fn points(points: &Points) {
     for (case, runs) in points.0.iter().filter(|(case, _)| !case.overwrites) {
         let gain = |runs: &[Run; 4]| runs[3].mb_s() / runs[0].mb_s();
         let bus = case.pages() as f64 * page_us(133.0);
-        // There are no more write points than die groups.
+        // There are at most as many write points as die groups.
         let die_groups = f64::from(16 / case.dies);
         let other = points.0.iter().find(|(other, _)| {
             other.overwrites && (other.dies, other.planes) == (case.dies, case.planes)

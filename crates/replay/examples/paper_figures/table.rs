@@ -1,6 +1,6 @@
-//! Tables in Markdown.
+//! Markdown tables.
 
-/// A table.
+/// A table; the first row is the head.
 pub struct Table(Vec<Vec<String>>);
 
 impl Table {

@@ -1,8 +1,8 @@
-//! Synthetic loads, without a trace.
+//! Synthetic loads.
 //!
-//! Addresses are multiples of the request size within the span. Random ones are uniform, or with
-//! `zipf` by the popularity of the place; sequential ones go round. All are drawn from seeded
-//! streams: the same config gives the same requests.
+//! Addresses are multiples of the request size within the span. Random addresses are uniform, or
+//! with `zipf` follow the popularity of the place; sequential addresses wrap around. All are drawn
+//! from seeded streams: the same config gives the same requests.
 
 mod zipf;
 
@@ -15,7 +15,7 @@ use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 use zipf::Zipf;
 
-/// What a synthetic load asks for.
+/// Access pattern of a synthetic load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
@@ -23,84 +23,85 @@ pub enum Pattern {
     RandomWrite,
     /// Reads at uniform random places.
     RandomRead,
-    /// Writes one after the other.
+    /// Sequential writes.
     SequentialWrite,
-    /// Reads one after the other.
+    /// Sequential reads.
     SequentialRead,
     /// Reads and writes at uniform random places.
     Mixed,
-    /// Most writes go to a small part of the span, its first.
+    /// Most writes go to a small part of the span, at its start.
     HotCold,
-    /// The i-th most popular place is asked for in proportion to i^-s; popular places are spread.
+    /// Zipf's law: the i-th most popular place has a frequency proportional to i^-s. Popular places
+    /// are spread over the span.
     Zipf,
     /// Section 4.2.2 of the Gordon paper: "an 8 KB access aligned on a 128 KB boundary followed
     /// immediately by a 120 KB access" to the rest of the same 128 KiB.
     GordonPair,
 }
 
-/// Read or write.
+/// Operation of the requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessKind {
-    /// Read.
+    /// Reads.
     #[default]
     Read,
-    /// Write.
+    /// Writes.
     Write,
 }
 
-/// In which order places come.
+/// Order of the addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccessOrder {
-    /// At random.
+    /// Uniform random.
     #[default]
     Random,
-    /// One after the other.
+    /// Ascending.
     Sequential,
 }
 
-/// A synthetic load.
+/// Configuration of a synthetic load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SyntheticConfig {
-    /// What it asks for.
+    /// Access pattern.
     pub pattern: Pattern,
-    /// Bytes of a request; 4 KiB. Not for `gordon-pair`.
+    /// Size of a request in bytes [default: 4KiB]. Not for `gordon-pair`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Bytes it runs over, from address 0; all that the device exports.
+    /// Span in bytes, from address 0 [default: the exported capacity].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub span: Option<Bytes>,
-    /// Part of the requests that read: `mixed` (0.7), `hot-cold` and `zipf` (0).
+    /// Fraction of reads: `mixed` [default: 0.7], `hot-cold` and `zipf` [default: 0].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_share: Option<f64>,
-    /// `hot-cold`: the part of the span that is hot; 0.1.
+    /// `hot-cold`: fraction of the span that is hot [default: 0.1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_space: Option<f64>,
-    /// `hot-cold`: the part of the requests that go there; 0.9.
+    /// `hot-cold`: fraction of the requests that go to the hot part [default: 0.9].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_share: Option<f64>,
-    /// `zipf`: the exponent s; 0.99.
+    /// `zipf`: exponent s [default: 0.99].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exponent: Option<f64>,
-    /// `gordon-pair`: reads or writes; reads.
+    /// `gordon-pair`: operation [default: read].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way: Option<AccessKind>,
-    /// `gordon-pair`: in which order the regions come; at random.
+    /// `gordon-pair`: order of the regions [default: random].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<AccessOrder>,
-    /// The queues that the requests go to in turn; 1.
+    /// Number of queues, which the requests use in turn [default: 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queues: Option<u32>,
-    /// Time between arrivals, for an open loop; without it the load is a closed loop.
+    /// Time between arrivals, for an open loop; `None` for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Ns>,
 }
 
-/// The paper's region, and its first access.
+/// Size of the paper's region, and of the first access to it.
 const REGION: u64 = 128 << 10;
 const HEAD: u64 = 8 << 10;
 
@@ -109,10 +110,10 @@ fn wrong(key: &str, why: impl ToString, hint: &str) -> ReplayError {
 }
 
 impl SyntheticConfig {
-    /// The load on a device of `capacity`, drawn under `seed`.
+    /// Creates the load for a device of `capacity` bytes, with random numbers from `seed`.
     ///
     /// # Errors
-    /// A value that cannot be, or a knob of another pattern.
+    /// Returns an error for an invalid value, or a setting that the pattern does not use.
     pub fn resolve(&self, capacity: Bytes, seed: u64) -> Result<SyntheticLoad, ReplayError> {
         let is = |patterns: &[Pattern]| patterns.contains(&self.pattern);
         let pair = is(&[Pattern::GordonPair]);
@@ -223,7 +224,7 @@ impl SyntheticConfig {
     }
 }
 
-/// Splits `places` into hot and cold.
+/// Divides `places` into hot and cold ones.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn hot_cold(places: u64, space: f64, share: f64) -> Result<AddressPattern, ReplayError> {
     let hot = (places as f64 * space + 0.5) as u64;
@@ -234,7 +235,7 @@ fn hot_cold(places: u64, space: f64, share: f64) -> Result<AddressPattern, Repla
     Ok(AddressPattern::HotCold { places, hot, share })
 }
 
-/// Where requests go.
+/// Distribution of the addresses.
 #[derive(Clone, Debug)]
 enum AddressPattern {
     Uniform { places: u64 },
@@ -254,7 +255,7 @@ impl AddressPattern {
     }
 }
 
-/// A synthetic load, being drawn.
+/// A synthetic load that generates its requests.
 #[derive(Clone, Debug)]
 pub struct SyntheticLoad {
     places: AddressPattern,
@@ -262,33 +263,34 @@ pub struct SyntheticLoad {
     drawing: RequestGenerator,
 }
 
-/// What makes requests of places.
+/// Generates requests at given places.
 #[derive(Clone, Debug)]
 struct RequestGenerator {
-    /// Requests come in the paper's pairs.
+    /// Whether requests come in the paper's pairs.
     pair: bool,
     size: u64,
-    /// Part of the requests that read.
+    /// Fraction of reads.
     reads: f64,
     queues: u32,
     every: Ns,
     taken: u64,
-    /// The queue of the next request.
+    /// Queue of the next request.
     queue: u32,
-    /// The other access of a pair.
+    /// The second access of a pair that has begun.
     tail: Option<TimedRequest>,
     address: Random,
     choice: Random,
 }
 
 impl SyntheticLoad {
-    /// How many bytes, from address 0 on, must hold data before it starts: what it may read.
+    /// Number of bytes from address 0 on that the load may read, and that must hold data before it
+    /// starts.
     pub fn preloaded(&self) -> Bytes {
         if self.drawing.reads == 0.0 {
             return Bytes::ZERO;
         }
         let places = match self.places {
-            // No further than it gets.
+            // A sequential load reads at most as many places as it has accesses.
             AddressPattern::Sequential { places, .. } => {
                 let accesses = if self.drawing.pair { self.left.div_ceil(2) } else { self.left };
                 places.min(accesses)
@@ -300,8 +302,8 @@ impl SyntheticLoad {
 }
 
 impl RequestGenerator {
-    /// Fills `batch` with so many requests at the places that `place` draws of addresses and
-    /// choices: one loop for each kind of places.
+    /// Fills `batch` with `count` requests at places that `place` draws from the streams of
+    /// addresses and choices. It is inlined, so that each distribution has a loop of its own.
     #[inline(always)]
     fn fill(
         &mut self,
@@ -316,7 +318,7 @@ impl RequestGenerator {
         let (mut address, mut choice) = (self.address.clone(), self.choice.clone());
         let numbers = self.taken..self.taken + count as u64;
         self.taken = numbers.end;
-        // All are written again.
+        // All elements are overwritten.
         batch.resize(count, TimedRequest::NOTHING);
         for (request, number) in batch.iter_mut().zip(numbers) {
             let (at, own) = (every * number, queue);

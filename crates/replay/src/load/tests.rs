@@ -49,7 +49,7 @@ fn the_paper_s_pairs_are_8_and_120_kib_of_one_region() {
 fn shares_are_kept() {
     let mixed = bench(r#"{"pattern": "mixed", "requests": 100000}"#);
     let reads = all(&mixed, 1 << 30).iter().filter(|r| r.op == IoOp::Read).count();
-    // Standard deviation 145.
+    // The standard deviation is 145.
     assert!(reads.abs_diff(70_000) < 700, "{reads}");
     let hot = bench(r#"{"pattern": "hot-cold", "requests": 100000}"#);
     let requests = all(&hot, 1 << 30);

@@ -1,10 +1,10 @@
-//! Zipf's law: of n places, the i-th most popular is asked for in proportion to i^-s.
+//! Zipf's law: of n places, the i-th most popular one has a frequency proportional to i^-s.
 //!
-//! Drawn by rejection from the inverse of the integral (Hörmann and Derflinger, *Rejection-
-//! inversion to generate variates from monotone discrete distributions*, ACM TOMACS 6, 1996): no
-//! table, whatever n. Logarithms and powers come from `libm`, so that every machine draws the
-//! same. The i-th most popular place lies at a * i + b modulo n, a prime to n, so that neighbours
-//! in popularity are not neighbours on the device.
+//! Ranks are drawn by rejection from the inverse of the integral (Hörmann and Derflinger,
+//! *Rejection-inversion to generate variates from monotone discrete distributions*, ACM TOMACS 6,
+//! 1996), which needs no table for any n. Logarithms and powers come from `libm`, so that every
+//! machine draws the same numbers. The i-th most popular place is at a * i + b modulo n, with a
+//! coprime to n, so that places of similar popularity are not adjacent on the device.
 
 use crate::random::Random;
 use libm::{exp, expm1, log, log1p};
@@ -13,10 +13,10 @@ use libm::{exp, expm1, log, log1p};
 pub(super) struct Zipf {
     places: u64,
     exponent: f64,
-    /// The integral up to half a step past the last place, and from the first one.
+    /// Integral up to half a step beyond the last place, and up to the first place.
     total: f64,
     first: f64,
-    /// Draws this near to a place need no second look.
+    /// Draws within this distance of a rank are accepted without an exact test.
     near: f64,
     stride: u64,
 }
@@ -38,7 +38,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 impl Zipf {
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn new(places: u64, exponent: f64) -> Self {
-        // The golden section spreads best; the next one up that is prime to n.
+        // The golden ratio spreads best; the next larger number that is coprime to n is used.
         let mut stride = ((places as f64 * 0.618_033_988_749_895) as u64).max(1);
         while gcd(stride, places) != 1 {
             stride += 1;
@@ -58,7 +58,7 @@ impl Zipf {
         exp(-self.exponent * log(x))
     }
 
-    /// The integral of the density from 1 to `x`.
+    /// Integral of the density from 1 to `x`.
     fn integral(&self, x: f64) -> f64 {
         let ln = log(x);
         growth((1.0 - self.exponent) * ln) * ln
@@ -69,7 +69,7 @@ impl Zipf {
         exp(shrinking(t) * area)
     }
 
-    /// How popular the place is that is asked for: 1 is the most.
+    /// Draws a popularity rank; 1 is the most popular.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn rank(&self, random: &mut Random) -> u64 {
         loop {
@@ -83,7 +83,7 @@ impl Zipf {
         }
     }
 
-    /// A place.
+    /// Draws a place.
     #[allow(clippy::cast_possible_truncation)] // below `places`
     pub fn draw(&self, random: &mut Random) -> u64 {
         let spread = u128::from(self.rank(random) - 1) * u128::from(self.stride);
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
     use crate::random::Component;
 
-    /// Each rank comes as often as the law says, within five standard deviations.
+    /// Each rank is as frequent as the law predicts, within five standard deviations.
     #[test]
     fn ranks_follow_the_law() {
         for exponent in [0.5, 0.99, 1.0, 1.5, 3.0] {
@@ -123,7 +123,7 @@ mod tests {
             let mut random = Random::new(5, Component::Address);
             assert!((0..1000).all(|_| zipf.draw(&mut random) < places));
         }
-        // The two most popular places are not neighbours.
+        // The two most popular places are not adjacent.
         assert!(Zipf::new(1000, 1.0).stride > 100);
     }
 }

@@ -1,5 +1,5 @@
-//! Probes and their answers in a Parquet file, a row each, in the order in which they were asked.
-//! What was probed, and how, is JSON in the file's metadata under [`KEY`].
+//! A log of timed probes: a Parquet file with one row per probe, in the order of their submission.
+//! A description of the probed device is JSON in the file's metadata under [`KEY`].
 
 use super::{Probe, TimedProbe};
 use crate::ReplayError;
@@ -17,7 +17,7 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the metadata of the file have what was probed.
+/// Key of the description in the metadata of the file.
 pub const KEY: &str = "gordon.probes";
 
 const NUMBERS: [&str; 5] =
@@ -26,7 +26,7 @@ const NUMBERS: [&str; 5] =
 /// Writes a log.
 ///
 /// # Errors
-/// Where that is not possible.
+/// Returns an error if the file cannot be written.
 pub fn write(path: &Path, about: &str, rows: &[(Probe, TimedProbe)]) -> Result<(), ReplayError> {
     let names = DataType::Dictionary(Box::new(DataType::UInt8), Box::new(DataType::Utf8));
     let mut fields: Vec<Field> =
@@ -53,13 +53,13 @@ pub fn write(path: &Path, about: &str, rows: &[(Probe, TimedProbe)]) -> Result<(
     file.finish()
 }
 
-/// A log that was read: what was probed, and the rows.
+/// Content of a log: the description of the device, and the rows.
 pub type Log = (String, Vec<(Probe, TimedProbe)>);
 
-/// Reads one.
+/// Reads a log.
 ///
 /// # Errors
-/// Where there is none, or it is no log of probes.
+/// Returns an error if the file cannot be read or is not a log of probes.
 pub fn read(path: &Path) -> Result<Log, ReplayError> {
     let not = |why: String| {
         let what = path.display().to_string();

@@ -1,5 +1,5 @@
-//! Timed probes: one request at a time, each so long after the one before is done. From their times
-//! the parameters of an unknown disk follow.
+//! Timed probes: single requests, each issued a given time after the previous one completed. The
+//! parameters of an unknown disk can be inferred from their times.
 
 pub mod log;
 
@@ -11,47 +11,47 @@ use gordon_hdd::drive::Drive;
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 
-/// One question.
+/// A request of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// What to do.
+    /// Operation of the request.
     pub op: IoOp,
-    /// Where; zero for a flush.
+    /// Start of the range; zero for a flush.
     pub offset: Bytes,
-    /// How much; zero for a flush.
+    /// Length of the range; zero for a flush.
     pub len: Bytes,
-    /// How long after the one before is done.
+    /// Time from the completion of the previous probe to the issue of this one.
     pub think: Ns,
 }
 
-/// One answer.
+/// Times of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimedProbe {
-    /// When it was asked.
+    /// Time when the probe was issued.
     pub issued: Ns,
-    /// When it was done.
+    /// Time when the probe completed, as observed by the host.
     pub completed: Ns,
 }
 
-/// A simulated disk to ask.
+/// A simulated disk to be probed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProberConfig {
     /// The disk.
     pub device: DiskDevice,
-    /// A host's lateness in seeing that a request is done: exponential, of this mean.
+    /// Mean delay until the host observes a completion; exponentially distributed.
     #[serde(default)]
     pub lateness: Ns,
-    /// Of the lateness.
+    /// Random seed of the delays.
     #[serde(default)]
     pub seed: u64,
 }
 
-/// Asks a simulated disk. It stays as the probes leave it.
+/// Probes a simulated disk, whose state is kept between calls.
 #[derive(Debug)]
 pub struct Prober {
     disk: Drive,
-    /// When the last probe was done, as the host sees it.
+    /// Time when the host observed the last completion.
     now: Ns,
     asked: u64,
     lateness: Ns,
@@ -59,10 +59,10 @@ pub struct Prober {
 }
 
 impl Prober {
-    /// A disk that was never asked.
+    /// Creates a new disk.
     ///
     /// # Errors
-    /// Where there cannot be such a disk.
+    /// Returns an error if the disk is invalid.
     pub fn new(config: &ProberConfig) -> Result<Self, ReplayError> {
         Ok(Self {
             disk: config.device.drive(None, None)?,
@@ -73,15 +73,16 @@ impl Prober {
         })
     }
 
-    /// What the disk exports.
+    /// Exported capacity.
     pub fn capacity(&self) -> Bytes {
         self.disk.capacity()
     }
 
-    /// Asks in turn.
+    /// Carries out probes in sequence.
     ///
     /// # Errors
-    /// Where one reaches past the end. Nothing of these was asked then.
+    /// Returns an error if a range ends beyond the capacity; none of these probes is then carried
+    /// out.
     pub fn probe(&mut self, probes: &[Probe]) -> Result<Vec<TimedProbe>, ReplayError> {
         for (probe, number) in probes.iter().zip(self.asked + 1..) {
             let end = probe.offset.0.saturating_add(probe.len.0);
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
     use gordon_hdd::DiskConfig;
 
-    /// Without read-ahead, for that moves on what is in memory.
+    /// Without read-ahead, which changes the content of the cache over time.
     fn preset() -> ProberConfig {
         let text = include_str!("../../../../python/gordon/parts/disk/sata-7200-1tb.toml");
         let mut config = DiskConfig::from_toml(text).unwrap();
@@ -150,12 +151,12 @@ mod tests {
         let [miss, hit, before] = prober.probe(&asked).unwrap()[..] else { panic!() };
         assert_eq!(miss.issued, Ns::ZERO);
         assert_eq!(hit.issued, miss.completed + think);
-        // Overhead of 100 us and a sector at 300 MB/s: from memory.
+        // Overhead of 100 us and the transfer of a sector at 300 MB/s: a cache hit.
         assert_eq!(hit.completed, hit.issued + Ns(100_000) + Ns(1_707));
-        // The sector before comes by a revolution after, less a sector.
+        // The previous sector passes one revolution minus one sector later.
         let apart = (before.completed - miss.completed).0 % turn.0;
         assert!(turn.0 - apart < 10_000, "{apart}");
-        // A later batch continues from there.
+        // A later batch continues at that time.
         assert_eq!(prober.probe(&[read(0, think)]).unwrap()[0].issued, before.completed + think);
     }
 

@@ -1,4 +1,4 @@
-//! What a hard disk did.
+//! Results of a run on a hard disk.
 
 use super::latency::OPS;
 use super::recorder::Recorded;
@@ -10,84 +10,84 @@ use gordon_units::Ns;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A run on a hard disk.
+/// The disk part of a report.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DiskReport {
-    /// Which disk.
+    /// Description of the disk.
     pub disk: String,
-    /// How many of it.
+    /// Number of disks.
     pub disks: usize,
-    /// From arrival to completion, of all requests.
+    /// Response time from arrival to completion, over all requests.
     pub response_ms: LatencySummary,
-    /// Moves of the arm and head switches, settling included.
+    /// Arm movements and head switches, including settling.
     pub seek_ms: Moves,
-    /// Waits for the sector after them.
+    /// Rotational waits.
     pub rotation_ms: Moves,
     /// Reads served from the buffer alone.
     pub buffer_hits: u64,
-    /// Reads that found the first of their data there, or the head on its way to it.
+    /// Reads whose first sector was in the buffer, or being read ahead.
     pub read_ahead_hits: u64,
-    /// Times that the medium was written.
+    /// Operations that wrote to the medium.
     pub destages: u64,
-    /// Sectors written to it.
+    /// Sectors written to the medium.
     pub sectors_destaged: u64,
-    /// Requests that were carried out as part of another, beside which they waited.
+    /// Requests that were merged into an adjacent waiting request.
     pub coalesced: u64,
-    /// The part of the run that the mechanism read, and wrote, positioning included; none where no
-    /// time went by.
+    /// Fraction of the run during which the mechanism read, including positioning; `None` if the
+    /// run took no time.
     pub reading: Option<f64>,
-    /// As above.
+    /// Fraction of the run during which the mechanism wrote, including positioning.
     pub writing: Option<f64>,
-    /// How the mechanisms spent the run.
+    /// Time of the mechanisms by activity.
     pub mechanism_s: Mechanism,
-    /// Joules; none where nobody has said what the disk draws.
+    /// Energy in joules; `None` if the disk's power is unknown.
     pub energy_j: Option<f64>,
-    /// Joules by state, those below idle by name; they sum to `energy_j`.
+    /// Energy in joules by state; the values sum to `energy_j`.
     pub energy_by_part_j: BTreeMap<String, f64>,
-    /// How long it drew less than idle, by state.
+    /// Time in each low-power state.
     pub power_states: Vec<StateReport>,
-    /// How long it took to wake, in all.
+    /// Total time of wake-ups.
     pub waking_s: f64,
-    /// Of the wakes those that took more of the quiet time before than `power.adaptive` tolerates.
+    /// Wake-ups that took a larger fraction of the idle time than `power.adaptive` tolerates.
     pub unwelcome_wakes: u64,
 }
 
-/// A state in which it drew less than idle.
+/// Time in a low-power state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StateReport {
-    /// Its name.
+    /// Name of the state.
     pub name: String,
-    /// How long it was in it.
+    /// Total time in the state, in seconds.
     pub time_s: f64,
-    /// How often a request found it so.
+    /// Number of wake-ups from the state.
     pub wakes: u64,
 }
 
-/// Time of the mechanism.
+/// Time of one kind of positioning, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Moves {
-    /// For each time that the head was sent somewhere, no way at all included.
+    /// Mean over all positionings, including those without a movement; `None` if there were none.
     pub mean: Option<f64>,
-    /// In all.
+    /// Total time.
     pub total: f64,
 }
 
-/// Seconds of all disks together: they sum to `simulated_s` of each.
+/// Seconds summed over all disks; the fields sum to `simulated_s` times the number of disks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Mechanism {
-    /// Arms that moved, heads that were switched and settled. A move that other work cut short
-    /// counts whole, and what it was for the less.
+    /// Arm movements, head switches and settling. A movement counts as a whole even if other work
+    /// interrupted its operation; the other activities are then counted shorter.
     pub seek: f64,
-    /// Waits for the sector after that.
+    /// Rotational waits.
     pub rotation: f64,
-    /// The rest of the time at work: reading, ahead too, and writing.
+    /// The remaining busy time: reading, including read-ahead, and writing.
     pub transfer: f64,
-    /// Nothing to do.
+    /// Idle time.
     pub idle: f64,
 }
 
 impl Mechanism {
-    /// Of a single disk, in a run that took so long.
+    /// Times of a single disk in a run of length `time`.
     pub fn of_one(time: Ns, usage: Usage, stats: &DiskStats) -> Self {
         let busy = usage.read + usage.write;
         Self::of(time.0, busy.0, stats.seek_time.0, stats.rotation_time.0)
@@ -104,7 +104,7 @@ impl Mechanism {
 }
 
 impl DiskReport {
-    /// What the `stats` of all disks and their `usage` say of a run.
+    /// Creates the report from the `stats` of all disks and their `usage`.
     pub fn of(
         disk: String,
         stats: &[DiskStats],
@@ -144,7 +144,7 @@ impl DiskReport {
         }
     }
 
-    /// Adds what one disk drew, of which that is known.
+    /// Adds the energy of one disk.
     pub fn draw(&mut self, drawn: &EnergyUse, power: &PowerConfig) {
         for (state, joules) in &drawn.joules {
             *self.energy_by_part_j.entry(state.clone()).or_default() += joules;

@@ -1,11 +1,12 @@
-//! What a flash device did in a run, and what it used.
+//! Results of a run on a flash device: operations, wear and energy.
 //!
-//! Energy is that of section 5.2 of the Gordon paper, `idle x (1 - activity) + active x activity`
-//! for each part: dies, the controller, its memory (Table 3), from the first arrival to the last
-//! completion. The controller and its memory are at work while any operation is under way.
+//! Energy follows section 5.2 of the Gordon paper, `idle x (1 - activity) + active x activity` for
+//! each part: dies, the controller, its memory (Table 3), from the first arrival to the last
+//! completion. The controller and its memory are active while any operation is in progress.
 //!
-//! Lifetime is that of section 4.1: the bytes programmed in this run, over the raw capacity times
-//! the rated erases, extrapolated over the span of the load ([`gordon_nand::lifetime_years`]).
+//! Lifetime follows section 4.1: the bytes programmed in this run, divided by the raw capacity
+//! times the rated erases, extrapolated over the span of the load
+//! ([`gordon_nand::lifetime_years`]).
 
 use super::recorder::Recorded;
 use super::{counted, ratio, share};
@@ -16,190 +17,191 @@ use gordon_units::{Joules, Ns, Watts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The flash part of a report. Pages are logical pages, the units of the map; a super-page has one
-/// or more.
+/// The flash part of a report. Pages are logical pages, the mapping units; a super-page has one or
+/// more of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlashReport {
-    /// Data bytes of all pages of the array.
+    /// Raw capacity in bytes.
     pub raw_capacity_bytes: u64,
-    /// Bytes that the host can address.
+    /// Exported capacity in bytes.
     pub exported_capacity_bytes: u64,
-    /// Raw capacity less exported capacity: over-provisioning.
+    /// Raw capacity minus exported capacity: over-provisioning.
     pub spare_capacity_bytes: u64,
-    /// Pages programmed, for any cause, for each programmed with host data; none where nothing
-    /// was programmed.
+    /// Pages programmed, for any cause, per page programmed with host data; `None` if there were
+    /// none.
     pub write_amplification: Option<f64>,
-    /// Its parts.
+    /// Write amplification by cause; the values sum to the total.
     pub write_amplification_by_cause: BTreeMap<&'static str, f64>,
-    /// Bytes programmed, for any cause, for each written by the host: small writes program whole
-    /// pages, combined ones less than they write.
+    /// Bytes programmed, for any cause, per byte written by the host. Small writes program whole
+    /// pages, and combined writes program fewer bytes than they write.
     pub write_amplification_bytes: Option<f64>,
-    /// Super-blocks erased.
+    /// Number of super-blocks erased.
     pub erases: u64,
     /// Pages read and programmed, by cause.
     pub pages: Pages,
-    /// Bytes of a page.
+    /// Size of a page in bytes.
     pub page_bytes: u64,
-    /// Super-pages read and programmed: operations of the array.
+    /// Operations of the array on super-pages and super-blocks.
     pub operations: Operations,
     /// Blocks emptied by garbage collection.
     pub collections: u64,
     /// Blocks emptied by static wear levelling.
     pub levelled: u64,
-    /// Blocks that have gone bad.
+    /// Blocks that have gone bad since the device was new.
     pub grown_bad: u64,
-    /// So many that the device takes no more writes.
+    /// Whether the device refuses writes because too few good blocks are left.
     pub worn_out: bool,
-    /// When the first write failed of that; none where none did.
+    /// Time of the first write that failed because of that; `None` if none did.
     pub worn_out_at_s: Option<f64>,
-    /// Bytes that the host had written then, in this run.
+    /// Bytes that the host had written by then in this run.
     pub worn_out_after_bytes: Option<u64>,
-    /// Pieces of requests refused because of that.
+    /// Sub-requests refused because of that.
     pub refused: u64,
-    /// Written pieces acknowledged from the write buffer.
+    /// Writes acknowledged from the write buffer, counted as sub-requests.
     pub buffered: u64,
-    /// Pages still in the write buffer when the run ended: acknowledged, and counted in no program.
+    /// Pages in the write buffer at the end of the run: acknowledged, but not programmed.
     pub buffered_at_end: u64,
-    /// Pieces of writes that went into the program of another.
+    /// Sub-requests of writes that joined a pending write of the same page.
     pub combined: u64,
-    /// Pieces of reads that shared a pending read or found the last page read.
+    /// Sub-requests of reads that joined a pending read, or found the last page read.
     pub bypassed: u64,
-    /// Pieces of reads served from a page that waits to be, or is being, programmed.
+    /// Sub-requests of reads served from a page that waits to be programmed, or is being
+    /// programmed.
     pub forwarded: u64,
-    /// Pieces of reads of pages that are not mapped: zeros.
+    /// Sub-requests of reads of unmapped pages, which return zeros.
     pub unmapped_reads: u64,
     /// Logical pages trimmed.
     pub trims: u64,
     /// Pages that held data before the run.
     pub preloaded_pages: u64,
-    /// How busy it was.
+    /// Busy fraction of each part.
     pub utilisation: Utilisation,
-    /// How long blocks were being emptied, by garbage collection or wear levelling.
+    /// Total time during which blocks were collected by garbage collection or wear levelling.
     pub collecting_s: f64,
-    /// How operations on super-pages and super-blocks waited for their dies, by kind: `read`,
-    /// `program`, `erase`.
+    /// Waiting times of operations on super-pages and super-blocks, by kind: `read`, `program`,
+    /// `erase`.
     pub waiting: BTreeMap<&'static str, WaitReport>,
     /// Erases of the super-blocks since the device was new.
     pub wear: WearReport,
-    /// Joules of all parts.
+    /// Energy of all parts in joules.
     pub energy_j: f64,
-    /// Joules by part; they sum to `energy_j`.
+    /// Energy by part in joules; the values sum to `energy_j`.
     pub energy_by_part_j: BTreeMap<&'static str, f64>,
-    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times
-    /// rated erases.
+    /// Fraction of the rated endurance that the run used: bytes programmed, divided by raw bytes
+    /// times rated erases.
     pub endurance_used: f64,
-    /// How long the load took: the trace's whole span, or the simulated time where that is longer.
+    /// Duration of the load: the span of the trace, or the simulated time if that is longer.
     pub lifetime_span_s: f64,
-    /// Years until the rated endurance is used up if the load continues as it did over its span;
-    /// none where nothing was programmed, or the span is shorter than a minute.
+    /// Years until the rated endurance is used up if the load continues at the same rate; `None` if
+    /// nothing was programmed, or the span is shorter than a minute.
     pub lifetime_years: Option<f64>,
-    /// The same until the block that the run erased most often reaches its rated erases; none where
-    /// no block was erased, either.
+    /// Years until the block that the run erased most often reaches its rated erases; `None` also
+    /// if no block was erased.
     pub first_block_years: Option<f64>,
-    /// Bytes that can be programmed before every block's erases are used up.
+    /// Bytes that can be programmed until the erases of all blocks are used up.
     pub lifetime_writes_bytes: u64,
-    /// Time from power on until the map is rebuilt from summary pages, or without them from the
-    /// out-of-band data of all pages, by the part's own timing.
+    /// Time from power on until the map is rebuilt, computed from the part's timing. The map is
+    /// rebuilt from summary pages or, without them, from the out-of-band data of all pages.
     pub startup_s: Option<f64>,
-    /// Memory of the simulated layer's tables, in this program.
+    /// Memory of the tables of the simulated layer, in this program.
     pub map_memory_bytes: u64,
-    /// The LBA table of section 4.2.2 of the Gordon paper: 4 bytes for each page of the raw
+    /// Size of the LBA table of section 4.2.2 of the Gordon paper: 4 bytes for each page of the raw
     /// capacity.
     pub lba_table_bytes: u64,
-    /// Events simulated.
+    /// Number of simulated events.
     pub events: u64,
 }
 
 /// Operations of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Operations {
-    /// Super-pages read, or parts of one.
+    /// Reads of super-pages or parts of them.
     pub read: u64,
-    /// Super-pages programmed.
+    /// Programs of super-pages.
     pub program: u64,
-    /// Super-blocks erased.
+    /// Erases of super-blocks.
     pub erase: u64,
 }
 
 /// Pages read and programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Pages {
-    /// Read for the host.
+    /// Pages read for the host.
     pub host_read: u64,
-    /// Programmed with host data.
+    /// Pages programmed with host data.
     pub host_program: u64,
-    /// Read to be copied by garbage collection.
+    /// Pages read to be copied by garbage collection.
     pub gc_read: u64,
-    /// Programmed with these copies.
+    /// Pages programmed with copies made by garbage collection.
     pub gc_program: u64,
-    /// Read because a write covers only part of them.
+    /// Pages read because a write covers only a part of them.
     pub merge_read: u64,
-    /// Programmed with copies made by static wear levelling.
+    /// Pages programmed with copies made by static wear levelling.
     pub wear_program: u64,
-    /// Programmed with summaries of blocks.
+    /// Pages programmed with summaries of blocks.
     pub summary_program: u64,
-    /// Programmed with records of trims.
+    /// Pages programmed with records of trims.
     pub log_program: u64,
-    /// Programmed with nothing, because a super-page was not full.
+    /// Pages programmed without data, to fill a super-page.
     pub padding: u64,
 }
 
-/// The part of the run that things were busy for. Operations under way at its end count whole, as
-/// far as there is room.
+/// Busy fraction of each part. An operation in progress at the end counts as a whole, but the sum
+/// is at most the time of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Utilisation {
-    /// Groups of buses that work as one, each.
+    /// Busy fraction of each group of buses.
     pub buses: Vec<Option<f64>>,
-    /// Their mean.
+    /// Mean over the groups of buses.
     pub bus: Option<f64>,
-    /// Dies: reading.
+    /// Fraction of die time spent reading.
     pub die_read: Option<f64>,
-    /// Dies: programming and erasing.
+    /// Fraction of die time spent programming and erasing.
     pub die_write: Option<f64>,
-    /// Dies: both.
+    /// Fraction of die time spent in any operation.
     pub die: Option<f64>,
-    /// Some operation was under way.
+    /// Fraction of the run with any operation in progress.
     pub controller: Option<f64>,
-    /// Blocks were being emptied.
+    /// Fraction of the run during which blocks were collected.
     pub collecting: Option<f64>,
 }
 
-/// How operations of one kind waited.
+/// Waiting times of one kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WaitReport {
-    /// How many there were.
+    /// Number of operations.
     pub operations: u64,
-    /// Those that could not start at once: their dies were at work.
+    /// Operations that could not start at once because their dies were busy.
     pub queued: u64,
-    /// Those that waited behind garbage collection, wear levelling or an erase.
+    /// Operations that waited behind garbage collection, wear levelling or an erase.
     pub behind_background: u64,
-    /// Those carried out together with another one on the same dies.
+    /// Operations carried out together with another one on the same dies.
     pub joined: u64,
-    /// From issue to start, the mean of all; none where there were none.
+    /// Mean time from issue to start; `None` without operations.
     pub waited_mean_us: Option<f64>,
-    /// From start to end, waiting for a bus included, the mean of those done.
+    /// Mean time from start to end, including waits for a bus, of completed operations.
     pub served_mean_us: Option<f64>,
 }
 
-/// Erases of the super-blocks.
+/// Numbers of erases of super-blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct WearReport {
-    /// The least worn.
+    /// Erases of the least worn super-block.
     pub min_erases: u32,
-    /// The most worn.
+    /// Erases of the most worn super-block.
     pub max_erases: u32,
-    /// The mean.
+    /// Mean number of erases.
     pub mean_erases: f64,
-    /// Erases that each lasts for.
+    /// Rated erases of a block.
     pub erase_budget: u64,
-    /// The part of super-blocks that last for so many: as long as all their blocks do (section
-    /// 4.2.2 of the paper: 98 % for super-pages of 64 KiB).
+    /// Fraction of super-blocks that reach the rated number of erases, that is, whose blocks all do
+    /// (section 4.2.2 of the paper: 98 % for super-pages of 64 KiB).
     pub super_block_survival: f64,
 }
 
 impl FlashReport {
-    /// What `ssd`, made of `config`, did in a run of `simulated`, of a load of `span`. `before` are
-    /// the erases of its blocks before the run.
+    /// Report on `ssd`, built from `config`, after a run of `simulated` of a load of `span`.
+    /// `before` contains the erases of its blocks before the run.
     pub fn of(
         ssd: &Ssd,
         config: &SsdConfig,
@@ -310,7 +312,7 @@ impl FlashReport {
     }
 }
 
-/// Waiting by kind.
+/// Waiting times by kind of operation.
 fn waiting(die_groups: &DieGroupStats) -> BTreeMap<&'static str, WaitReport> {
     let us = |time: Ns, works: u64| share(time.0, works).map(|ns| ns / 1e3);
     let one = |kind: CommandKind| {
@@ -332,8 +334,8 @@ fn waiting(die_groups: &DieGroupStats) -> BTreeMap<&'static str, WaitReport> {
     names.into_iter().map(|(name, kind)| (name, one(kind))).collect()
 }
 
-/// Joules by part. Where operations under way at the end make dies busy for longer than there is
-/// time, they are busy all the time.
+/// Energy in joules by part. Operations in progress at the end may add up to more than the time of
+/// the run; the busy time is limited to it.
 fn energy(
     config: &SsdConfig,
     simulated: Ns,
@@ -354,8 +356,8 @@ fn energy(
     ])
 }
 
-/// A warning where the free blocks at which collection starts are a good part of the spare blocks,
-/// as on a small array: they do not shrink with it.
+/// A warning if the free blocks at which collection starts are a large fraction of the spare
+/// blocks, as on a small array: their number does not shrink with the array.
 pub fn spare_warning(ssd: &Ssd) -> Option<String> {
     let (ftl, layout) = (ssd.ftl(), ssd.ftl().layout());
     let block = layout.page_bytes() * u64::from(layout.pages_per_block());
@@ -370,7 +372,7 @@ pub fn spare_warning(ssd: &Ssd) -> Option<String> {
     })
 }
 
-/// A warning where some die groups have no write point.
+/// A warning if some die groups have no write point.
 pub fn write_point_warning(ssd: &Ssd) -> Option<String> {
     let (points, groups) = (ssd.ftl().config().write_points, ssd.ftl().layout().die_groups());
     (points < groups).then(|| {
@@ -382,7 +384,7 @@ pub fn write_point_warning(ssd: &Ssd) -> Option<String> {
     })
 }
 
-/// Where a good part of what was written is still in the write buffer.
+/// A warning if a large fraction of the written data is still in the write buffer.
 pub fn buffer_warning(ssd: &Ssd, left: u64) -> Option<String> {
     let programmed = ssd.stats().ftl.host_programs;
     (left * 20 > programmed).then(|| {
@@ -395,8 +397,8 @@ pub fn buffer_warning(ssd: &Ssd, left: u64) -> Option<String> {
     })
 }
 
-/// What to say where the LBA table leaves nothing of the controller's memory: as section 4.2.2 of
-/// the Gordon paper reckons, for the whole array.
+/// A warning if the LBA table needs all of the controller's memory, computed as in section 4.2.2 of
+/// the Gordon paper for the whole array.
 pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     let memory = **config.ftl.table_memory.as_ref()?;
     let (raw, page) = (ssd.ftl().layout().geometry().capacity(), ssd.page_bytes());
@@ -411,8 +413,7 @@ pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     ))
 }
 
-/// How many super-blocks were erased so many times: erases, blocks. Without those that are bad from
-/// the start.
+/// Number of super-blocks by number of erases, without factory-bad blocks.
 pub fn erase_histogram(ssd: &Ssd) -> BTreeMap<u32, u64> {
     let mut histogram = BTreeMap::new();
     for erases in ssd.erases() {

@@ -3,11 +3,11 @@
 use gordon_blockio::{Cause, IoOp, LatencyHistogram};
 use gordon_units::Ns;
 
-/// The operations, in the order of reports.
+/// Operations and their names, in the order of reports.
 pub const OPS: [(IoOp, &str); 4] =
     [(IoOp::Read, "read"), (IoOp::Write, "write"), (IoOp::Discard, "trim"), (IoOp::Flush, "flush")];
 
-/// The causes, in the order of reports.
+/// Causes and their names, in the order of reports.
 pub const CAUSES: [(Cause, &str); 4] = [
     (Cause::Buffer, "buffer"),
     (Cause::Medium, "medium"),
@@ -15,12 +15,12 @@ pub const CAUSES: [(Cause, &str); 4] = [
     (Cause::Collection, "collection"),
 ];
 
-/// Latencies by operation and cause. Histograms are made when they are first needed.
+/// Latencies by operation and cause. Histograms are allocated when they are first used.
 #[derive(Clone, Debug, Default)]
 pub struct Latencies([[Option<Box<LatencyHistogram>>; 4]; 4]);
 
 impl Latencies {
-    /// Adds one.
+    /// Adds a latency.
     #[inline(always)]
     pub fn record(&mut self, op: IoOp, cause: Cause, latency: Ns) {
         match &mut self.0[op as usize][cause as usize] {
@@ -34,17 +34,17 @@ impl Latencies {
         one.get_or_insert_default().record(latency);
     }
 
-    /// The sum of all.
+    /// Sum of all latencies, in nanoseconds.
     pub fn sum(&self) -> u128 {
         self.0.as_flattened().iter().flatten().map(|one| one.sum()).sum()
     }
 
-    /// Of one operation and cause.
+    /// Latencies of one operation and cause; `None` if there were none.
     pub fn get(&self, op: IoOp, cause: Cause) -> Option<&LatencyHistogram> {
         self.0[op as usize][cause as usize].as_deref()
     }
 
-    /// Of one operation, whatever the cause.
+    /// Latencies of one operation, for all causes.
     pub fn of(&self, op: IoOp) -> LatencyHistogram {
         self.0[op as usize].iter().flatten().fold(LatencyHistogram::default(), |mut sum, one| {
             sum.add(one);
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn percentiles_of_a_known_set() {
         let mut latencies = Latencies::default();
-        // 1 us to 1 ms, each once, over two causes.
+        // 1 us to 1 ms, each once, alternating between two causes.
         for i in 1..=1000 {
             let cause = if i % 2 == 0 { Cause::Medium } else { Cause::Collection };
             latencies.record(IoOp::Read, cause, Ns(i * 1000));
@@ -78,7 +78,7 @@ mod tests {
             (summary.p999, 999.0),
         ] {
             let is = is.unwrap();
-            // Three digits.
+            // Accurate to three digits.
             assert!((is / expected - 1.0).abs() < 0.001, "{is}, not {expected}");
         }
         assert_eq!(latencies.get(IoOp::Read, Cause::Medium).unwrap().count(), 500);

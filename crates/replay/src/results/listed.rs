@@ -1,4 +1,4 @@
-//! Tables of what reports say: columns of JSON values, as they are written as Parquet.
+//! Tables given as columns of JSON values, written as Parquet.
 
 use super::output::write_parquet;
 use crate::ReplayError;
@@ -7,16 +7,16 @@ use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Tables by name: their columns by name, in order, a value for each row.
+/// Tables by name; each has columns by name, in order, with one value per row.
 pub type Listed = Vec<(String, Vec<(String, Vec<Value>)>)>;
 
-/// Writes each table into `folder`, which is made if it is not there, as `NAME.parquet`.
+/// Writes each table as `NAME.parquet` in `folder`, which is created if it does not exist.
 ///
-/// A column is of whole numbers, of numbers, of truth values or else of text, whichever holds all
-/// that is in it; where nothing is, of numbers.
+/// The type of a column is the first of these that can hold all its values: whole numbers, numbers,
+/// booleans, text. A column without values is of numbers.
 ///
 /// # Errors
-/// Where that is not possible, or columns are not of one length.
+/// Returns an error if a file cannot be written, or if columns differ in length.
 pub fn write(tables: &Listed, folder: &Path) -> Result<(), ReplayError> {
     let mut batches = Vec::new();
     for (name, columns) in tables {

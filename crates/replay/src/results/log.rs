@@ -1,4 +1,4 @@
-//! Every request of a run, in the order of completion, streamed to a Parquet file.
+//! A log of all requests of a run, in the order of completion, streamed to a Parquet file.
 
 use super::latency::{CAUSES, OPS};
 use super::output::ParquetFile;
@@ -11,10 +11,10 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Rows of one batch: what is kept in memory before it is compressed.
+/// Rows per batch, which is kept in memory until it is compressed.
 const ROWS: usize = 1 << 16;
 
-/// Writes requests.
+/// Writer of a request log.
 pub struct RequestLog {
     file: ParquetFile,
     schema: SchemaRef,
@@ -48,10 +48,10 @@ fn schema() -> SchemaRef {
 }
 
 impl RequestLog {
-    /// A log in a new file, at `path` when it is finished.
+    /// Creates a log, which appears at `path` when it is finished.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// Returns an error if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, ReplayError> {
         let schema = schema();
         let file = ParquetFile::create(path, schema.clone(), 16 * ROWS)?;
@@ -61,7 +61,7 @@ impl RequestLog {
     /// Adds a request.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     #[inline]
     pub fn add(&mut self, done: &CompletedRequest) -> Result<(), ReplayError> {
         self.rows.push(*done);
@@ -95,10 +95,10 @@ impl RequestLog {
         self.file.write(&batch)
     }
 
-    /// Writes what is left and closes the file.
+    /// Writes the remaining rows and closes the file.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn finish(mut self) -> Result<(), ReplayError> {
         self.flush()?;
         self.file.finish()

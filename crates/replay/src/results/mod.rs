@@ -1,7 +1,7 @@
-//! What a run comes to: latencies, what happened over time, what the device did and used.
+//! Results of a run: latencies, a time series, and the activity of the device.
 //!
-//! [`Recorder`] watches a run at a bounded cost in memory: histograms and a series of at most
-//! [`series::MOST`] intervals. [`report`] makes the summary of it, [`tables`] the columns.
+//! [`Recorder`] observes a run with bounded memory: histograms and a series of at most
+//! [`series::MOST`] intervals. [`report`] computes the summary, [`tables`] the columns.
 //!
 //! Every value is modelled: it comes from the simulated device, not from a real one.
 
@@ -25,7 +25,7 @@ pub fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
 
-/// A ratio for reports, where there is something to divide by.
+/// A ratio for reports; `None` if the divisor is zero.
 pub fn share(a: u64, b: u64) -> Option<f64> {
     (b > 0).then(|| ratio(a, b))
 }

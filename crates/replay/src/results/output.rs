@@ -1,5 +1,5 @@
-//! Files that a run writes: whole or not at all. A file is written beside its place and moved
-//! there when it is complete; what is not completed is removed.
+//! Output files of a run, which are written completely or not at all. A file is written under a
+//! temporary name and renamed when it is complete; an incomplete file is removed.
 
 use crate::ReplayError;
 use arrow_array::RecordBatch;
@@ -13,19 +13,19 @@ use serde_json::{Map, Value};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// What went wrong, and what to try.
+/// An error message with a hint.
 fn with_hint(why: &impl ToString) -> String {
     format!("{}\n  try: a place that can be written, with room", why.to_string())
 }
 
-/// A file on its way to its place.
+/// An output file that is not complete yet.
 pub(super) struct Whole {
     path: PathBuf,
     beside: PathBuf,
 }
 
 impl Whole {
-    /// A file that will be at `path`.
+    /// Creates a file that will appear at `path`.
     pub fn create(path: &Path) -> Result<(Self, File), ReplayError> {
         let failed = |why: String| ReplayError::Output { path: path.into(), why };
         let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
@@ -42,7 +42,7 @@ impl Whole {
         Ok((Self { path: path.into(), beside }, file))
     }
 
-    /// It is complete: moves it to its place.
+    /// Moves the complete file to its path.
     pub fn finish(self) -> Result<(), ReplayError> {
         fs::rename(&self.beside, &self.path).map_err(|e| self.failed(&e))
     }
@@ -54,12 +54,12 @@ impl Whole {
 
 impl Drop for Whole {
     fn drop(&mut self) {
-        // Nothing is there once it was moved, and nobody can be told here.
+        // After a rename there is no such file; a failure cannot be reported here.
         let _ = fs::remove_file(&self.beside);
     }
 }
 
-/// A Parquet file that is there whole or not at all.
+/// A Parquet file that is written completely or not at all.
 pub(crate) struct ParquetFile {
     // Closed before the file is removed.
     writer: Option<ArrowWriter<File>>,
@@ -67,7 +67,7 @@ pub(crate) struct ParquetFile {
 }
 
 impl ParquetFile {
-    /// A file that will be at `path`, compressed, of row groups of at most `rows`.
+    /// Creates a compressed file that will appear at `path`; a row group has at most `rows` rows.
     pub fn create(path: &Path, schema: SchemaRef, rows: usize) -> Result<Self, ReplayError> {
         let (whole, file) = Whole::create(path)?;
         let properties = WriterProperties::builder()
@@ -84,7 +84,7 @@ impl ParquetFile {
         written.map_err(|e| self.whole.failed(&e))
     }
 
-    /// Completes the file and moves it to its place.
+    /// Completes the file and moves it to its path.
     pub fn finish(mut self) -> Result<(), ReplayError> {
         if let Some(mut writer) = self.writer.take() {
             writer.finish().map_err(|e| self.whole.failed(&e))?;
@@ -93,10 +93,10 @@ impl ParquetFile {
     }
 }
 
-/// Writes each table into `folder`, which is made if it is not there, as `NAME.parquet`.
+/// Writes each table as `NAME.parquet` in `folder`, which is created if it does not exist.
 ///
 /// # Errors
-/// Where that is not possible.
+/// Returns an error if a file cannot be written.
 pub fn write_parquet(tables: &[(&str, RecordBatch)], folder: &Path) -> Result<(), ReplayError> {
     let made = fs::create_dir_all(folder);
     made.map_err(|e| ReplayError::Output { path: folder.into(), why: with_hint(&e) })?;
@@ -109,7 +109,7 @@ pub fn write_parquet(tables: &[(&str, RecordBatch)], folder: &Path) -> Result<()
     Ok(())
 }
 
-/// The columns of a table as lists, by name: for those who have no Arrow.
+/// The columns of a table as JSON lists by name, for callers without Arrow.
 pub fn columns(table: &RecordBatch) -> Map<String, Value> {
     let schema = table.schema();
     let lists = table.columns().iter().map(|column| {

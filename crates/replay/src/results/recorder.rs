@@ -1,4 +1,4 @@
-//! Watches a run.
+//! The observer that records a run.
 
 use super::latency::Latencies;
 use super::log::RequestLog;
@@ -10,27 +10,27 @@ use gordon_blockio::IoOp;
 use gordon_blockio::LatencyHistogram;
 use gordon_units::Ns;
 
-/// Everything about a run that is kept: bounded in memory, whatever the number of requests.
+/// The record of a run; its memory is bounded for any number of requests.
 #[derive(Debug)]
 pub struct Recorder {
-    /// By operation and cause.
+    /// Latencies by operation and cause.
     pub latencies: Latencies,
-    /// By queue, where there are several.
+    /// Records by queue; empty if there is only one queue.
     pub queues: Vec<QueueRecord>,
-    /// Requests that failed, by operation; they count nowhere else.
+    /// Failed requests by operation; they are included in no other counter.
     pub failed: [u64; 4],
-    /// When the first write failed, and how many bytes had been written.
+    /// Time of the first failed write, and the bytes written before it.
     pub worn_out: Option<(Ns, u64)>,
     series: Series,
     log: Option<RequestLog>,
     responses: Option<Responses>,
-    /// There are queues, a log or a list to note requests down in.
+    /// Whether requests are recorded by queue, in a log, or as response times.
     more: bool,
 }
 
 impl Recorder {
-    /// A recorder of a run of so many `queues` on `device`, which starts now. Each request is
-    /// written to `log`, if given.
+    /// Creates a recorder for a run on `device` that starts now, with this many `queues`. Each
+    /// request is written to `log`, if given.
     pub fn new(device: &impl SampledDevice, queues: usize, log: Option<RequestLog>) -> Self {
         Self {
             latencies: Latencies::default(),
@@ -48,7 +48,7 @@ impl Recorder {
         }
     }
 
-    /// Keeps the response time of each request, too.
+    /// Also records the response time of each request, if `responses` is given.
     #[must_use]
     pub fn with_responses(mut self, responses: Option<Responses>) -> Self {
         self.more |= responses.is_some();
@@ -56,10 +56,10 @@ impl Recorder {
         self
     }
 
-    /// The run is over: its intervals, and the rest.
+    /// Ends the recording. Returns the time series and the totals.
     ///
     /// # Errors
-    /// Where the log cannot be finished.
+    /// Returns an error if an output file cannot be completed.
     pub fn finish(self, device: &impl SampledDevice) -> Result<(RunSeries, Recorded), ReplayError> {
         if let Some(log) = self.log {
             log.finish()?;
@@ -88,7 +88,7 @@ impl Recorder {
         }
     }
 
-    /// Notes a request down where only some runs do.
+    /// Records a request by queue, in the log and in the response times, if these are wanted.
     #[inline(never)]
     fn note(&mut self, done: CompletedRequest) -> Result<(), ReplayError> {
         if let Some(responses) = &mut self.responses {
@@ -105,14 +105,14 @@ impl Recorder {
     }
 }
 
-/// The requests of one queue that did not fail.
+/// Requests of one queue that did not fail.
 #[derive(Clone, Debug, Default)]
 pub struct QueueRecord {
-    /// From arrival to completion.
+    /// Latencies from arrival to completion.
     pub latency: LatencyHistogram,
     /// Bytes read and written.
     pub bytes: u64,
-    /// When the last one completed.
+    /// Time when the last request completed.
     pub finished: Ns,
 }
 
@@ -126,18 +126,18 @@ impl QueueRecord {
     }
 }
 
-/// What was recorded beside the series.
+/// Totals of a run.
 #[derive(Clone, Debug)]
 pub struct Recorded {
-    /// By operation and cause.
+    /// Latencies by operation and cause.
     pub latencies: Latencies,
-    /// By queue, where there are several.
+    /// Records by queue; empty if there is only one queue.
     pub queues: Vec<QueueRecord>,
     /// Bytes by operation.
     pub bytes: [u64; 4],
-    /// Requests that failed, by operation; they count nowhere else.
+    /// Failed requests by operation; they are included in no other counter.
     pub failed: [u64; 4],
-    /// When the first write failed, and how many bytes had been written.
+    /// Time of the first failed write, and the bytes written before it.
     pub worn_out: Option<(Ns, u64)>,
 }
 

@@ -1,4 +1,5 @@
-//! The summary of a run: one JSON object, keys in snake_case with their units. MB are 10^6 bytes.
+//! The summary of a run: a JSON object with keys in snake_case that include units. MB are 10^6
+//! bytes.
 
 use super::latency::{CAUSES, OPS};
 use super::recorder::{QueueRecord, Recorded};
@@ -11,27 +12,27 @@ use gordon_trace::formats::{InputNote, ReadCounts};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// One run on a device that has so much more to tell.
+/// Report of a run; `D` is the part that depends on the device.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report<D> {
-    /// What kind of values these are.
+    /// Kind of the values: modelled.
     pub kind: &'static str,
-    /// Host requests, before splitting, those that failed included.
+    /// Host requests, before splitting, including failed ones.
     pub requests: u64,
-    /// Of these, requests that the device refused: it is worn out. They count neither in latencies
-    /// nor in bytes and rates.
+    /// Requests that the device refused because it is worn out. They are not included in latencies,
+    /// bytes and rates.
     pub failed_requests: u64,
-    /// Requests of no bytes among them, which asked the device for nothing.
+    /// Requests of zero bytes, which were not sent to the device.
     pub empty_requests: u64,
     /// Requests to the device, after splitting.
     pub device_requests: u64,
-    /// From the first arrival to the last completion.
+    /// Time from the first arrival to the last completion, in seconds.
     pub simulated_s: f64,
-    /// Bytes read and written, in all.
+    /// Bytes read and written.
     pub bytes: u64,
-    /// Of reads and writes together; none where no time went by.
+    /// Bandwidth of reads and writes together; `None` if the run took no time.
     pub bandwidth_mb_s: Option<f64>,
-    /// Of all requests that did not fail; none where no time went by.
+    /// Requests per second without failed ones; `None` if the run took no time.
     pub iops: Option<f64>,
     /// Reads.
     pub read: OpReport,
@@ -41,136 +42,136 @@ pub struct Report<D> {
     pub trim: OpReport,
     /// Flushes.
     pub flush: OpReport,
-    /// Requests that had come and were not complete.
+    /// Number of outstanding requests over time.
     pub outstanding: Outstanding,
-    /// By queue, where there are several.
+    /// Reports by queue; empty if there is only one queue.
     pub queues: Vec<QueueReport>,
-    /// What the device did.
+    /// Results of the device.
     #[serde(flatten)]
     pub device: D,
-    /// What the trace was read as, if the load is one.
+    /// How the trace was read; `None` for a synthetic load.
     pub input: Option<InputNote>,
-    /// What the reader should know.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
-    /// Where it comes from.
+    /// Inputs from which the result was computed.
     pub provenance: Provenance,
 }
 
 /// Requests of one operation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpReport {
-    /// How many completed.
+    /// Number of requests that completed.
     pub requests: u64,
-    /// How many failed.
+    /// Number of requests that failed.
     pub failed: u64,
-    /// Bytes of those that completed.
+    /// Bytes of the completed requests.
     pub bytes: u64,
-    /// Over the whole run; none where no time went by.
+    /// Bandwidth over the whole run; `None` if it took no time.
     pub bandwidth_mb_s: Option<f64>,
-    /// Over the whole run; none where no time went by.
+    /// Requests per second over the whole run; `None` if it took no time.
     pub iops: Option<f64>,
-    /// From arrival to completion.
+    /// Latency from arrival to completion.
     pub latency_us: LatencySummary,
-    /// By what they waited for: `medium`, `buffer` (no operation of the medium), `merge` (a page
-    /// read because the write covers part of it), `collection` (garbage collection).
+    /// By what the requests waited for: `medium`, `buffer` (no operation of the medium), `merge` (a
+    /// page read because the write covers only a part of it), `collection` (garbage collection).
     pub by_cause: BTreeMap<&'static str, CauseReport>,
 }
 
-/// Requests that waited for one thing.
+/// Requests that waited for the same cause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CauseReport {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// From arrival to completion.
+    /// Latency from arrival to completion.
     pub latency_us: LatencySummary,
 }
 
 /// Requests of one queue.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QueueReport {
-    /// Its number.
+    /// Number of the queue.
     pub queue: u32,
-    /// How many it issues in its turn.
+    /// Requests that the queue issues per turn.
     pub weight: u32,
-    /// How many there were.
+    /// Number of requests.
     pub requests: u64,
     /// Bytes read and written.
     pub bytes: u64,
-    /// When its last one completed, from the run's first arrival; none where there were none. A
-    /// queue that has its turn more often is done earlier.
+    /// Time of the last completion, from the first arrival of the run; `None` without requests. A
+    /// queue with a larger weight finishes earlier.
     pub finished_s: Option<f64>,
-    /// Up to then; none where no time went by.
+    /// Bandwidth up to that time; `None` if no time had passed.
     pub bandwidth_mb_s: Option<f64>,
-    /// Up to then; none where no time went by.
+    /// Requests per second up to that time; `None` if no time had passed.
     pub iops: Option<f64>,
-    /// From arrival to completion.
+    /// Latency from arrival to completion.
     pub latency_us: LatencySummary,
 }
 
-/// Requests outstanding, over time.
+/// Number of outstanding requests over time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Outstanding {
-    /// The mean; none where no time went by.
+    /// Time-weighted mean; `None` if the run took no time.
     pub mean: Option<f64>,
-    /// The most.
+    /// Maximum.
     pub max: u64,
 }
 
-/// Where a result comes from: the same version, seed and inputs give the same bytes.
+/// Inputs of a result: the same version, seed and inputs give the same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Provenance {
-    /// Of the program.
+    /// Version of the program.
     pub version: &'static str,
-    /// Of all random numbers.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// What was asked for, device parameters included.
+    /// The configuration of the run, including device parameters.
     pub config: serde_json::Value,
-    /// The trace, if the load is one.
+    /// The trace; `None` for a synthetic load.
     pub trace: Option<TraceProvenance>,
 }
 
 /// A trace that was replayed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TraceProvenance {
-    /// What it was read as: format, how that was chosen, units.
+    /// How the trace was read: its format, how that was determined, its units.
     #[serde(skip)]
     pub input: InputNote,
-    /// What it was read as.
+    /// Name of the format.
     pub format: &'static str,
-    /// Requests in it, once through.
+    /// Requests in the trace, without repetitions.
     pub requests: u64,
-    /// Where the last byte lies that it asks for: the capacity it needs.
+    /// End of the highest address: the capacity that the trace needs.
     pub end_bytes: u64,
-    /// What was left out of it.
+    /// Records that were skipped or changed.
     #[serde(flatten)]
     pub left_out: LeftOut,
-    /// CRC-32 of their times, operations and ranges, in hexadecimal digits.
+    /// CRC-32 of times, operations and ranges, in hexadecimal digits.
     pub crc32: String,
 }
 
-/// What of a trace was left out, or not taken as it is.
+/// Numbers of records of a trace that were skipped or changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LeftOut {
-    /// Malformed lines or records left out.
+    /// Malformed lines or records that were skipped.
     pub skipped: u64,
-    /// What was wrong with the first of them.
+    /// Error of the first of them.
     pub first_skipped: Option<String>,
-    /// Requests earlier than the one before them, given its time.
+    /// Requests earlier than their predecessor, which were given its time.
     pub clamped: u64,
     /// Requests extended to whole sectors.
     pub extended: u64,
-    /// Requests of no bytes, left out.
+    /// Requests of zero bytes, skipped.
     pub empty: u64,
-    /// Requests to devices not asked for, or virtual, left out.
+    /// Requests to devices that were not selected, or to virtual devices, skipped.
     pub other_devices: u64,
-    /// Entries that are no requests, left out.
+    /// Entries that are not requests, skipped.
     pub other_kinds: u64,
-    /// Keys of objects that are text, hashed to 64 bits.
+    /// Object keys that are text, hashed to 64 bits.
     pub hashed_keys: u64,
 }
 
 impl LeftOut {
-    /// As a reader counted them.
+    /// Converts the counters of a reader.
     pub fn new(counts: &ReadCounts, first_skipped: Option<&str>) -> Self {
         Self {
             skipped: counts.skipped,
@@ -185,18 +186,18 @@ impl LeftOut {
     }
 }
 
-/// Bytes over a time, in 10^6 a second.
+/// Bytes per time, in 10^6 bytes per second.
 pub(crate) fn mb_s(bytes: u64, ns: u64) -> Option<f64> {
     share(bytes, ns).map(|per_ns| per_ns * 1e3)
 }
 
-/// Requests over a time, a second.
+/// Requests per time, in requests per second.
 pub(crate) fn per_s(count: u64, ns: u64) -> Option<f64> {
     share(count, ns).map(|per_ns| per_ns * 1e9)
 }
 
 impl<D> Report<D> {
-    /// The summary of a run.
+    /// Creates the report of a run.
     pub fn new(
         outcome: &Outcome,
         run: &RunSeries,

@@ -1,4 +1,4 @@
-//! The response time of each request, in the order of requests: a line of milliseconds for each.
+//! Response times in a file: one line per request, in milliseconds, in the order of the load.
 
 use super::output::Whole;
 use crate::ReplayError;
@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Keeps response times: 8 bytes for each request.
+/// Collects response times; it needs 8 bytes per request.
 pub struct Responses {
     file: File,
     whole: Whole,
@@ -22,10 +22,10 @@ impl std::fmt::Debug for Responses {
 }
 
 impl Responses {
-    /// Those of a run, for a file at `path` when it is finished.
+    /// Creates a file that appears at `path` when it is finished.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// Returns an error if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, ReplayError> {
         let (whole, file) = Whole::create(path)?;
         Ok(Self { file, whole, times: Vec::new() })
@@ -40,10 +40,10 @@ impl Responses {
         self.times[at] = done.completed - done.arrived;
     }
 
-    /// Writes them.
+    /// Writes the file.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn finish(self) -> Result<(), ReplayError> {
         let Self { file, whole, times } = self;
         let mut out = BufWriter::new(file);

@@ -1,29 +1,30 @@
-//! What happened over time, in intervals of one length, bounded in number: when there are
-//! [`MOST`], pairs of them become one and the length doubles.
+//! Time series of a run in a bounded number of intervals of equal length: at [`MOST`] intervals,
+//! pairs of them are merged and the length doubles.
 //!
-//! A request counts in the interval in which it completes. What the device did is sampled at the
-//! first thing that the host sees after an interval's end and counts there; an operation under way
-//! counts where it was started, its time where there is room for it ([`super::tables`]).
+//! A request counts in the interval in which it completes. The device is sampled at the first host
+//! event after the end of an interval, and its activity counts there. An operation in progress
+//! counts in the interval in which it started; its time is spread over the following ones
+//! ([`super::tables`]).
 
 use super::latency::Latencies;
 use gordon_blockio::{Device, IoOp, Usage};
 use gordon_ssd::Ssd;
 use gordon_units::Ns;
 
-/// Intervals at most.
+/// Maximum number of intervals.
 pub const MOST: usize = 1000;
 
-/// The length that intervals start with.
+/// Initial length of an interval.
 pub const FIRST: Ns = Ns(1_000_000);
 
-/// What a device has done since it was made, cheap to ask for.
+/// Activity of a device since its creation; inexpensive to sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// How long its parts were at work.
+    /// Active time of its parts.
     pub usage: Usage,
-    /// How long its buses carried something, summed over groups that work as one.
+    /// Busy time of its buses, summed over groups.
     pub bus: Ns,
-    /// How long garbage was being collected.
+    /// Time during which blocks were collected.
     pub collecting: Ns,
     /// Pages programmed with host data.
     pub host_programs: u64,
@@ -41,7 +42,7 @@ impl Sample {
                 write: self.usage.write - then.usage.write,
                 controller: self.usage.controller - then.usage.controller,
             },
-            // Reservations to come are counted: the sums only grow.
+            // Future reservations are included, so the sums never decrease.
             bus: self.bus - then.bus,
             collecting: self.collecting - then.collecting,
             host_programs: self.host_programs - then.host_programs,
@@ -62,9 +63,9 @@ impl Sample {
     }
 }
 
-/// A device that a run can be recorded on.
+/// A device whose runs can be recorded.
 pub trait SampledDevice: Device {
-    /// What it has done so far.
+    /// Activity so far.
     fn sample(&self) -> Sample {
         Sample { usage: self.usage(), ..Sample::default() }
     }
@@ -84,22 +85,22 @@ impl SampledDevice for Ssd {
     }
 }
 
-/// One interval.
+/// One interval of the time series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Interval {
     /// Requests completed, by operation.
     pub requests: [u64; 4],
     /// Requests that failed.
     pub failed: u64,
-    /// Bytes of them.
+    /// Bytes of the completed requests, by operation.
     pub bytes: [u64; 4],
-    /// Sum of their latencies, in nanoseconds.
+    /// Sum of the latencies, in nanoseconds.
     pub latency: u128,
-    /// The greatest of them.
+    /// Maximum latency.
     pub slowest: Ns,
-    /// Outstanding requests times nanoseconds.
+    /// Integral of the number of outstanding requests over time, in nanoseconds.
     pub outstanding: u128,
-    /// What the device did.
+    /// Activity of the device.
     pub device: Sample,
 }
 
@@ -117,10 +118,10 @@ impl Interval {
     }
 }
 
-/// The most outstanding requests that the histogram of depths tells apart.
+/// Maximum number of outstanding requests that the histogram of depths distinguishes.
 const DEEPEST: usize = 4096;
 
-/// The intervals of a run, and how many requests were outstanding for how long.
+/// Builder of the time series, and of the histogram of queue depths.
 #[derive(Clone, Debug)]
 pub struct Series {
     intervals: Vec<Interval>,
@@ -128,19 +129,19 @@ pub struct Series {
     width: Ns,
     /// End of the current interval.
     end: Ns,
-    /// Up to when everything is counted.
+    /// Time up to which everything has been counted.
     now: Ns,
     outstanding: usize,
     deepest: usize,
     sampled: Sample,
-    /// Sum of the latencies then.
+    /// Sum of the latencies at the last sample.
     latency: u128,
-    /// Nanoseconds at each depth; the last stands for all from it on.
+    /// Nanoseconds at each depth; the last entry includes all greater depths.
     depths: Vec<u64>,
 }
 
 impl Series {
-    /// From time zero on; `start` is what the device did before.
+    /// Starts at time zero; `start` is the device's activity before the run.
     pub fn new(start: Sample) -> Self {
         Self {
             intervals: Vec::with_capacity(MOST),
@@ -156,7 +157,7 @@ impl Series {
         }
     }
 
-    /// A request came now: time went by, up to now.
+    /// Counts an arrival at the current time; `advance` must have been called.
     #[inline(always)]
     pub fn arrived(&mut self) {
         self.outstanding += 1;
@@ -165,7 +166,7 @@ impl Series {
         }
     }
 
-    /// A request completed now; its latency counts once it is among those of
+    /// Counts a completion at the current time. Its latency is taken from the argument of
     /// [`advance`](Self::advance).
     #[inline(always)]
     pub fn completed(&mut self, op: IoOp, len: u64, latency: Ns) {
@@ -179,19 +180,19 @@ impl Series {
         }
     }
 
-    /// Bytes of all requests completed, by operation.
+    /// Bytes of all completed requests, by operation.
     pub fn bytes(&self) -> [u64; 4] {
         let all = || self.intervals.iter().chain([&self.current]);
         [0, 1, 2, 3].map(|op| all().map(|interval| interval.bytes[op]).sum())
     }
 
-    /// A request failed now: it is outstanding no longer, and that is all.
+    /// Counts a failure at the current time.
     pub fn failed(&mut self) {
         self.outstanding -= 1;
         self.current.failed += 1;
     }
 
-    /// Time goes by; `latencies` has what completed so far.
+    /// Advances the time to `to`; `latencies` contains the completions so far.
     #[inline(always)]
     pub fn advance(&mut self, to: Ns, device: &impl SampledDevice, latencies: &Latencies) {
         if to >= self.end {
@@ -200,7 +201,7 @@ impl Series {
         self.pass(to);
     }
 
-    /// Time goes by within the current interval.
+    /// Advances the time within the current interval.
     #[inline(always)]
     fn pass(&mut self, to: Ns) {
         let passed = (to - self.now).0;
@@ -208,7 +209,7 @@ impl Series {
             return;
         }
         self.now = to;
-        // Less than 2^64 of them for 2^64 ns: it does not wrap.
+        // The product is less than 2^64 requests times 2^64 ns, so the sum does not overflow.
         let outstanding = self.outstanding as u128 * u128::from(passed);
         self.current.outstanding = self.current.outstanding.wrapping_add(outstanding);
         match self.depths.get_mut(self.outstanding) {
@@ -217,7 +218,7 @@ impl Series {
         }
     }
 
-    /// Closes the intervals that end at `to` or before.
+    /// Closes the intervals that end at or before `to`.
     #[cold]
     fn roll(&mut self, to: Ns, device: &impl SampledDevice, latencies: &Latencies) {
         self.sample(device, latencies);
@@ -238,7 +239,7 @@ impl Series {
         }
     }
 
-    /// What the device did, and the latencies, since this was last asked.
+    /// Adds the device's activity and the latencies since the last sample.
     fn sample(&mut self, device: &impl SampledDevice, latencies: &Latencies) {
         let (sample, latency) = (device.sample(), latencies.sum());
         self.current.device = sample.since(self.sampled);
@@ -246,14 +247,14 @@ impl Series {
         (self.sampled, self.latency) = (sample, latency);
     }
 
-    /// The run ends now.
+    /// Ends the run at the current time.
     pub fn finish(mut self, device: &impl SampledDevice, latencies: &Latencies) -> RunSeries {
         self.sample(device, latencies);
         let started = self.width * self.intervals.len() as u64;
         if self.now > started || self.intervals.is_empty() {
             self.intervals.push(self.current);
         } else if let Some(last) = self.intervals.last_mut() {
-            // It ends with an interval: what came at that very instant belongs to it.
+            // The run ends with an interval; completions at that instant belong to it.
             last.add(&self.current);
         }
         RunSeries {
@@ -266,23 +267,23 @@ impl Series {
     }
 }
 
-/// A run, over.
+/// The time series of a run.
 #[derive(Clone, Debug)]
 pub struct RunSeries {
-    /// The intervals; the last may be shorter.
+    /// The intervals; the last one may be shorter.
     pub intervals: Vec<Interval>,
     /// Length of an interval.
     pub width: Ns,
     /// Length of the run.
     pub length: Ns,
-    /// The most requests outstanding at once.
+    /// Maximum number of outstanding requests.
     pub deepest: u64,
     /// Nanoseconds at each number of outstanding requests.
     pub depths: Vec<u64>,
 }
 
 impl RunSeries {
-    /// When an interval starts, and how long it is.
+    /// Start and length of each interval.
     pub fn spans(&self) -> impl Iterator<Item = (Ns, Ns)> {
         (0..self.intervals.len() as u64).map(|i| {
             let start = self.width * i;

@@ -1,4 +1,4 @@
-//! The columns of a run: what happened over time, how latencies, depths and erases are spread.
+//! Tables of a run: time series, and histograms of latencies, queue depths and erases.
 
 use super::flash::erase_histogram;
 use super::latency::{CAUSES, OPS};
@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// The tables of a run, by name.
 pub type Tables = Vec<(&'static str, RecordBatch)>;
 
-/// The tables there are; disks have no last one.
+/// Names of the tables; runs on disks do not have the last one.
 pub const NAMES: [&str; 4] = ["series", "latency", "outstanding", "erases"];
 
-/// All tables of a run on `ssd`, made of `config`.
+/// All tables of a run on `ssd`, built from `config`.
 pub fn tables(run: &RunSeries, recorded: &Recorded, ssd: &Ssd, config: &SsdConfig) -> Tables {
     let batches = [series(run, ssd, config), latency(recorded), outstanding(run), erases(ssd)];
     NAMES.into_iter().zip(batches).collect()
@@ -39,8 +39,8 @@ fn batch(columns: Vec<Column>) -> RecordBatch {
 type Row<'a> = (Ns, Ns, &'a Interval);
 type Column = (&'static str, ArrayRef);
 
-/// One row for each interval: what any device has. Rates are over the interval, the last of which
-/// may be short.
+/// The columns of the time series that all devices have, one row per interval. Rates are those of
+/// the interval; the last one may be short.
 fn over_time(run: &RunSeries) -> (Vec<Row<'_>>, Vec<Column>) {
     let rows: Vec<Row<'_>> =
         run.spans().zip(&run.intervals).map(|((start, len), i)| (start, len, i)).collect();
@@ -86,7 +86,7 @@ fn series(run: &RunSeries, ssd: &Ssd, config: &SsdConfig) -> RecordBatch {
     batch(columns)
 }
 
-/// The tables of a run on so many disks.
+/// The tables of a run on this many disks.
 pub fn of_disks(run: &RunSeries, recorded: &Recorded, disks: u64) -> Tables {
     let (rows, mut columns) = over_time(run);
     let busy = busy(&rows, disks);
@@ -96,10 +96,10 @@ pub fn of_disks(run: &RunSeries, recorded: &Recorded, disks: u64) -> Tables {
     NAMES.into_iter().zip(batches).collect()
 }
 
-/// The part of each interval that dies or disks read, and that they wrote or erased. The device
-/// books an operation's time when it takes it; what an interval has no room for belongs to the next
-/// ones: operations go on beyond its end, and while the host waits for nothing several intervals
-/// are booked as one.
+/// Fraction of each interval during which dies or disks read, and during which they wrote or
+/// erased. The device counts the time of an operation when it starts. Time that exceeds an interval
+/// is moved to the following ones, since operations continue beyond its end, and several intervals
+/// may be sampled as one while the host is idle.
 fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 2]> {
     let (mut read, mut write) = (0, 0);
     let one = |(_, len, interval): &Row<'_>| {
@@ -113,7 +113,7 @@ fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 2]> {
     rows.iter().map(one).collect()
 }
 
-/// The same of so many equal parts that do one thing.
+/// The same for `parts` equal parts with one kind of activity.
 fn spread(rows: &[Row<'_>], parts: u64, booked: fn(&Interval) -> Ns) -> ArrayRef {
     let mut left = 0;
     let one = |(_, len, interval): &Row<'_>| {
@@ -124,14 +124,14 @@ fn spread(rows: &[Row<'_>], parts: u64, booked: fn(&Interval) -> Ns) -> ArrayRef
     floats(rows.iter().map(one))
 }
 
-/// Takes of what is booked as much as there is room for.
+/// Takes as much of the counted time as fits.
 fn take(booked: &mut u64, room: &mut u64) -> u64 {
     let taken = (*booked).min(*room);
     (*booked, *room) = (*booked - taken, *room - taken);
     taken
 }
 
-/// One row for each bucket that holds something: requests by operation, cause and latency.
+/// One row per non-empty bucket: requests by operation, cause and latency.
 fn latency(recorded: &Recorded) -> RecordBatch {
     let mut rows = Vec::new();
     for (op, op_name) in OPS {
@@ -150,7 +150,7 @@ fn latency(recorded: &Recorded) -> RecordBatch {
     ])
 }
 
-/// For how long so many requests were outstanding.
+/// Time at each number of outstanding requests.
 fn outstanding(run: &RunSeries) -> RecordBatch {
     let depths = || (0u64..).zip(run.depths.iter().copied()).filter(|(_, ns)| *ns > 0);
     batch(vec![
@@ -159,7 +159,7 @@ fn outstanding(run: &RunSeries) -> RecordBatch {
     ])
 }
 
-/// How many super-blocks were erased so many times.
+/// Number of super-blocks by number of erases.
 fn erases(ssd: &Ssd) -> RecordBatch {
     let histogram = erase_histogram(ssd);
     batch(vec![

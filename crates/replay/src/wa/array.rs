@@ -1,5 +1,5 @@
-//! An array of flash that is full, its translation layer, and writes of single pages to it, without
-//! a clock.
+//! A full flash array with its translation layer, and writes of single pages to it, without a
+//! clock.
 
 use crate::ReplayError;
 use crate::results::ratio;
@@ -11,9 +11,9 @@ use serde::Serialize;
 /// Pages programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WaPages {
-    /// With host data.
+    /// Pages programmed with host data.
     pub host_program: u64,
-    /// With copies made by garbage collection.
+    /// Pages programmed with copies made by garbage collection.
     pub gc_program: u64,
 }
 
@@ -25,39 +25,40 @@ impl WaPages {
         }
     }
 
-    /// All for each of the host's.
+    /// Pages programmed per page of host data.
     pub fn amplification(self) -> f64 {
         ratio(self.host_program + self.gc_program, self.host_program)
     }
 }
 
-/// What it is made of.
+/// Configuration of an array.
 #[derive(Clone, Debug)]
 pub struct ArrayConfig {
-    /// Pages that the host sees.
+    /// Number of logical pages.
     pub logical: u32,
-    /// Pages of a block.
+    /// Pages per block.
     pub pages_per_block: u32,
-    /// Closed blocks: one more is open and one free.
+    /// Number of closed blocks; one more is open and one is free.
     pub blocks: u32,
-    /// Copies of garbage collection have a write point of their own (and a block more is open).
+    /// Whether copies of garbage collection have a write point of their own; one more block is then
+    /// open.
     pub separate: bool,
-    /// What is collected.
+    /// Policy that selects the victim of garbage collection.
     pub victim: Victim,
-    /// Of the victim's draws.
+    /// Random seed of the victim policy.
     pub seed: u64,
 }
 
-/// The array; every page was written once, in order.
+/// An array whose pages have all been written once, in order.
 pub struct FullArray {
     ftl: Ftl,
 }
 
 impl FullArray {
-    /// Builds it.
+    /// Builds and fills the array.
     ///
     /// # Errors
-    /// Where the blocks do not hold the pages.
+    /// Returns an error if the blocks do not hold the pages.
     pub fn new(config: &ArrayConfig) -> Result<Self, ReplayError> {
         let geometry = Geometry {
             buses: 1,
@@ -100,7 +101,7 @@ impl FullArray {
         WaPages { host_program: stats.host_programs, gc_program: stats.gc_programs }
     }
 
-    /// Writes a page; all that follows is done when it returns.
+    /// Writes a page. All resulting operations are done when it returns.
     pub fn write(&mut self, page: u64) {
         let extent = Extent { request: RequestId(0), first: page, sectors: 1 };
         self.ftl.handle(Input::Host(HostRequest::Write(extent)));

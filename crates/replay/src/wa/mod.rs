@@ -1,16 +1,16 @@
-//! Write amplification, simulated by the translation layer itself, without a clock.
+//! Measurement of write amplification in the translation layer itself, without a clock.
 //!
-//! An array of `blocks` closed blocks of `pages_per_block` pages holds `rho` times as many logical
-//! pages; one block more is open and one free, and neither counts in rho. Every logical page is
-//! written once, in order; then single pages are overwritten, at random, each when the one before
-//! it is programmed.
+//! An array with `blocks` closed blocks of `pages_per_block` pages holds `rho` times as many
+//! logical pages. One more block is open and one is free; neither counts in rho. Every logical page
+//! is written once, in order. Then random single pages are overwritten, one at a time.
 //!
-//! The steady state: writes are counted in windows of one array's worth. The run has converged
-//! when the mean of the last four windows differs by less than [`CLOSE`] from that of the four
-//! before; then eight windows are measured. Write amplification is pages programmed with data
-//! (the host's and copies) for each of the host's.
+//! Writes are counted in windows of one array's worth. The run has reached the steady state when
+//! the mean of the last four windows differs by less than [`CLOSE`] from that of the four before;
+//! then eight windows are measured. Write amplification is the number of pages programmed with data
+//! (the host's and copies) per page of host data.
 //!
-//! Theory is beside it where there is one for uniform writes ([`theory`]), never in its place.
+//! For uniform writes, the report also contains the theoretical value, if there is one
+//! ([`theory`]).
 
 mod array;
 pub mod theory;
@@ -25,41 +25,42 @@ use gordon_ssd::VictimPolicy;
 use gordon_units::Progress;
 use serde::{Deserialize, Serialize};
 
-/// Part of the pages is hot.
+/// Hot and cold pages.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HotCold {
-    /// The part of the logical pages that is hot.
+    /// Fraction of the logical pages that is hot.
     pub space: f64,
-    /// The part of the writes that go there.
+    /// Fraction of the writes that go to hot pages.
     pub share: f64,
 }
 
-/// What to simulate.
+/// Configuration of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WaConfig {
-    /// The victim of garbage collection.
+    /// Policy that selects the victim of garbage collection.
     #[serde(default)]
     pub policy: VictimPolicy,
-    /// `d-choices`: how many; 2.
+    /// `d-choices`: number of blocks to compare [default: 2].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choices: Option<u32>,
-    /// Logical pages for each page of the closed blocks.
+    /// Logical pages per page of the closed blocks; between 0 and 1.
     pub rho: f64,
-    /// Pages of a block.
+    /// Pages per block.
     #[serde(default = "pages_per_block")]
     pub pages_per_block: u32,
-    /// Closed blocks.
+    /// Number of closed blocks.
     #[serde(default = "blocks")]
     pub blocks: u32,
-    /// Of the writes.
+    /// Random seed of the writes.
     #[serde(default = "seed")]
     pub seed: u64,
-    /// Copies of garbage collection have a write point of their own (and a block more is open).
+    /// Whether copies of garbage collection have a write point of their own; one more block is then
+    /// open.
     #[serde(default)]
     pub separate: bool,
-    /// Hot and cold pages; without it all are written alike.
+    /// Hot and cold pages; `None` for uniform writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hot_cold: Option<HotCold>,
 }
@@ -76,52 +77,52 @@ fn seed() -> u64 {
     1
 }
 
-/// What came out.
+/// Result of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WaReport {
-    /// What kind of value it is.
+    /// Kind of the values: modelled.
     pub kind: &'static str,
-    /// Pages programmed with data for each programmed with the host's.
+    /// Pages programmed with data per page of host data.
     pub write_amplification: f64,
-    /// What theory says for uniform writes; none where it says nothing.
+    /// Theoretical value for uniform writes; `None` if there is no theory.
     pub theory: Option<f64>,
-    /// Of the writes.
+    /// Random seed of the writes.
     pub seed: u64,
-    /// Pages programmed while it was measured.
+    /// Pages programmed during the measurement.
     pub pages: WaPages,
-    /// Logical pages.
+    /// Number of logical pages.
     pub logical_pages: u32,
-    /// Writes before it was measured.
+    /// Writes before the measurement.
     pub warm_up_writes: u64,
-    /// The steady state was reached.
+    /// Whether the steady state was reached.
     pub converged: bool,
-    /// Erases while it was measured.
+    /// Erases during the measurement.
     pub erases: u64,
-    /// Of the program.
+    /// Version of the program.
     pub version: &'static str,
-    /// What was asked for.
+    /// Configuration of the measurement.
     pub config: WaConfig,
 }
 
-/// How near two means of four windows are in the steady state.
+/// Maximum relative difference of two means of four windows in the steady state.
 pub const CLOSE: f64 = 0.001;
 
-/// Windows of one mean.
+/// Windows per mean.
 const MEAN: usize = 4;
 
-/// Windows measured.
+/// Number of windows in the measurement.
 const MEASURED: u32 = 8;
 
-/// Windows after which the run has not converged.
+/// Number of windows after which the measurement starts even without a steady state.
 const PATIENCE: usize = 200;
 
-/// Writes between looks for a stop.
+/// Writes between two checks of the stop flag.
 const SLICE: u64 = 1 << 14;
 
-/// Simulates what `config` says.
+/// Measures write amplification.
 ///
 /// # Errors
-/// A value that cannot be, or a stop.
+/// Returns an error for an invalid value, or if `progress` stops the measurement.
 pub fn write_amplification(
     config: &WaConfig,
     progress: &Progress,
@@ -148,7 +149,7 @@ pub fn write_amplification(
     array.write(window * u64::from(MEASURED), progress)?;
     let pages = array.array.pages().since(before);
     let b = f64::from(config.pages_per_block);
-    // What rho is, in whole pages.
+    // rho after rounding to whole pages.
     let rho = ratio(u64::from(array.logical), window);
     let theory = match config.policy {
         _ if config.hot_cold.is_some() => None,
@@ -176,11 +177,11 @@ pub fn write_amplification(
     })
 }
 
-/// An array, full, and the writes to it.
+/// A full array, and the state of the writes to it.
 struct SimulatedArray {
     array: FullArray,
     logical: u32,
-    /// Hot pages, and the share of the writes that go to them.
+    /// Number of hot pages, and fraction of the writes that go to them.
     hot: Option<(u32, f64)>,
     address: Random,
     choice: Random,

@@ -1,33 +1,33 @@
-//! What theory says of write amplification under uniform random writes: rho logical pages for
-//! each page of the closed blocks, alpha = 1 / rho.
+//! Theoretical write amplification under uniform random writes, with rho logical pages per page of
+//! the closed blocks and alpha = 1 / rho.
 
 use libm::exp;
 
-/// A random victim: it holds as many valid pages as the array's mean, so 1 - rho of its pages are
-/// gained.
+/// Random victim: it holds as many valid pages as the mean of the array, so a fraction 1 - rho of
+/// its pages is gained.
 pub fn random(rho: f64) -> f64 {
     1.0 / (1.0 - rho)
 }
 
-/// The block closed first: A = 1 / (1 - exp(-alpha / A)) (Desnoyers, *Analytic modeling of SSD
-/// write performance*, SYSTOR 2012; Xiang and Kurkoski, arXiv:1110.4245).
+/// FIFO, the block closed first: A = 1 / (1 - exp(-alpha / A)) (Desnoyers, *Analytic modeling of
+/// SSD write performance*, SYSTOR 2012; Xiang and Kurkoski, arXiv:1110.4245).
 pub fn fifo(rho: f64) -> f64 {
     solve(1.0 / rho)
 }
 
-/// The block with the fewest valid of its `b` pages: FIFO(k alpha) / k with k = 1 + 1 / (2 b)
-/// (Desnoyers). Where hardly anything is copied that falls below 1, which is the least there is.
+/// Greedy, the block with the fewest valid pages of `b`: FIFO(k alpha) / k with k = 1 + 1 / (2 b)
+/// (Desnoyers). The formula falls below 1 if hardly any page is copied; the result is at least 1.
 pub fn greedy(rho: f64, b: f64) -> f64 {
     let k = 1.0 + 1.0 / (2.0 * b);
     (solve(k / rho) / k).max(1.0)
 }
 
-/// The best of `d` blocks of `b` pages taken at random (Van Houdt, *A mean field model for a class
-/// of garbage collection algorithms*, SIGMETRICS 2013). S(v) is the part of the blocks with more
-/// than v valid pages. For each block collected, as many blocks fall from v + 1 to v as are
-/// collected at v or below: `(S(v) - S(v + 1)) (v + 1) c = 1 - S(v)^d`, where c is the pages gained
-/// for each page that is valid in the mean; from S(b) = 0 downwards that gives every S(v), and c
-/// follows from their sum, the mean of the valid pages, rho b.
+/// d choices, the best of `d` random blocks of `b` pages (Van Houdt, *A mean field model for a
+/// class of garbage collection algorithms*, SIGMETRICS 2013). S(v) is the fraction of blocks with
+/// more than v valid pages. For each block collected, as many blocks fall from v + 1 to v valid
+/// pages as are collected with at most v: `(S(v) - S(v + 1)) (v + 1) c = 1 - S(v)^d`, where c is
+/// the number of pages gained per valid page in the mean. From S(b) = 0 downwards, this gives every
+/// S(v); c follows from their sum, which is the mean number of valid pages, rho b.
 pub fn d_choices(rho: f64, b: u32, d: u32) -> f64 {
     let d = f64::from(d);
     let mean = |c: f64| {
@@ -48,7 +48,7 @@ pub fn d_choices(rho: f64, b: u32, d: u32) -> f64 {
         }
         sum
     };
-    // The more is gained, the less is valid.
+    // The mean number of valid pages decreases with the gain.
     let (mut low, mut high) = (0.0, 1.0 / rho);
     for _ in 0..60 {
         let c = f64::midpoint(low, high);
@@ -61,16 +61,17 @@ pub fn d_choices(rho: f64, b: u32, d: u32) -> f64 {
     1.0 / (high * rho)
 }
 
-/// Where hot and cold pages never share a block: `space` of the pages are hot and take `share` of
-/// the writes, and the room for stale pages is divided between the two so that the sum of the
-/// writes is least (Desnoyers, section 5). Each part is uniform and behaves as `alone` says of its
-/// own rho.
+/// Ideal separation of hot and cold pages, which never share a block: a fraction `space` of the
+/// pages is hot and receives a fraction `share` of the writes. The blocks are divided between the
+/// two so that the total of writes is minimal (Desnoyers, section 5). Each part is uniform, and
+/// `alone` gives its write amplification for its own rho.
 pub fn ideal_split(rho: f64, space: f64, share: f64, alone: impl Fn(f64) -> f64) -> f64 {
     let amplification = |hot: f64| {
         let rho_of = |pages: f64, room: f64| rho * pages / room;
         share * alone(rho_of(space, hot)) + (1.0 - share) * alone(rho_of(1.0 - space, 1.0 - hot))
     };
-    // Hot blocks, as a part of all: both parts have room for their pages. One minimum between.
+    // Fraction of hot blocks. Both parts have space for their pages, and there is one minimum in
+    // between.
     let (mut low, mut high) = (rho * space, 1.0 - rho * (1.0 - space));
     let margin = (high - low) * 1e-6;
     (low, high) = (low + margin, high - margin);
@@ -85,8 +86,8 @@ pub fn ideal_split(rho: f64, space: f64, share: f64, alone: impl Fn(f64) -> f64)
     amplification(f64::midpoint(low, high))
 }
 
-/// The A with A (1 - exp(-alpha / A)) = 1, for alpha > 1: the left side grows with A from below 1
-/// to alpha.
+/// Solves A (1 - exp(-alpha / A)) = 1 for alpha > 1; the left side increases with A from below 1 to
+/// alpha.
 fn solve(alpha: f64) -> f64 {
     let short = |a: f64| a * (1.0 - exp(-alpha / a)) < 1.0;
     let mut high = 2.0;
@@ -109,7 +110,7 @@ fn solve(alpha: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Figures published with the formulas, and their own fixed points.
+    /// With few valid pages, the results stay at or above 1.
     #[test]
     fn nothing_is_programmed_less_than_once() {
         for rho in [0.001, 0.1, 0.3, 0.5] {
@@ -128,7 +129,7 @@ mod tests {
             let near = |is: f64, published: f64| (is / published - 1.0).abs() < 0.0004;
             assert!(near(fifo(rho), in_order), "{rho}: {}", fifo(rho));
             assert!(near(greedy(rho, 256.0), b256), "{rho}: {}", greedy(rho, 256.0));
-            // The figures printed for b = 64 leave the printed formula by up to 0.33 %.
+            // The figures printed for b = 64 differ from the printed formula by up to 0.33 %.
             assert!((greedy(rho, 64.0) / b64 - 1.0).abs() < 0.0035, "{}", greedy(rho, 64.0));
             let a = fifo(rho);
             assert!((a - 1.0 / (1.0 - exp(-1.0 / rho / a))).abs() < 1e-9);
@@ -148,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_split_gains_nothing_where_all_pages_are_alike() {
-        // A tenth of the pages with a tenth of the writes: no division of the room is better than
-        // an even one.
+        // A tenth of the pages receives a tenth of the writes, so an even division of the blocks is
+        // the best.
         assert!((ideal_split(0.9, 0.1, 0.1, fifo) / fifo(0.9) - 1.0).abs() < 1e-6);
         // The published figure.
         let split = ideal_split(0.9, 0.1, 0.9, |rho| greedy(rho, 64.0));

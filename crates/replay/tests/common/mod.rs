@@ -1,5 +1,5 @@
-//! A device with known service times and ways to drive it; the paper's array cut down to one die.
-#![allow(clippy::unwrap_used, dead_code, missing_docs)] // each test file uses some
+//! A device with known service times and helpers to drive it; the paper's array reduced to one die.
+#![allow(clippy::unwrap_used, dead_code, missing_docs)] // each test file uses only some of it
 
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, Usage};
 use gordon_config::from_toml;
@@ -10,10 +10,10 @@ use gordon_replay::source::{RequestSource, TimedRequest};
 use gordon_units::{Bytes, Ns, Progress};
 use serde_json::{Value, json};
 
-/// The paper's array.
+/// The preset of the paper's array.
 pub const SLC: &str = include_str!("../../../../python/gordon/parts/flash/gordon-slc-256g.toml");
 
-/// The paper's array with one die of one plane of `blocks`; a super-page is a page.
+/// The paper's array with one die of one plane of `blocks`; a super-page is one page.
 pub fn one_die(blocks: u64, page: &str) -> Value {
     let mut device: Value = from_toml(SLC, "preset").unwrap();
     let geometry = &mut device["geometry"];
@@ -26,8 +26,8 @@ pub fn one_die(blocks: u64, page: &str) -> Value {
     device
 }
 
-/// Serves one request at a time, each in `fixed` and `per_byte` more for each byte; a write of
-/// more than 4 KiB says that it waited for garbage collection.
+/// A device that serves one request at a time, in `fixed` ns plus `per_byte` ns for each byte. A
+/// write of more than 4 KiB reports that it waited for garbage collection.
 #[derive(Clone, Debug)]
 pub struct Toy {
     pub capacity: u64,
@@ -35,7 +35,7 @@ pub struct Toy {
     pub per_byte: u64,
     pub free_at: Ns,
     pub queue: Vec<(Ns, u64, Cause)>,
-    /// What was submitted, and when.
+    /// Submitted requests and their times.
     pub seen: Vec<(Ns, Request)>,
     pub busy: Ns,
 }
@@ -82,7 +82,7 @@ impl Device for Toy {
 
 impl SampledDevice for Toy {}
 
-/// Requests given beforehand, in batches of seven.
+/// A source of given requests, in batches of seven.
 pub struct Given(pub std::vec::IntoIter<TimedRequest>);
 
 pub fn given(requests: impl IntoIterator<Item = TimedRequest>) -> Given {
@@ -107,7 +107,7 @@ pub fn policy(pacing: Pacing, depth: u32) -> HostPolicy {
 
 pub const OPEN: Pacing = Pacing::Arrival { speed: 1.0 };
 
-/// Keeps everything.
+/// An observer that keeps all completed requests.
 #[derive(Default)]
 pub struct Keep(pub Vec<CompletedRequest>);
 
@@ -119,7 +119,7 @@ impl Observer<Toy> for Keep {
     }
 }
 
-/// Drives a toy and keeps what completes.
+/// Drives a toy. Returns the totals and the completed requests.
 pub fn play(
     toy: &mut Toy,
     requests: impl IntoIterator<Item = TimedRequest>,
