@@ -63,19 +63,6 @@ ALLOWED = (
     "of which sampling noise explains",
 )
 
-#: Crates with phrases to avoid in the comments of their Rust files.
-COMMENTS_LEFT: frozenset[str] = frozenset(
-    {
-        "crates/blockio/",
-        "crates/cachesim/",
-        "crates/config/",
-        "crates/hdd/",
-        "crates/replay/",
-        "crates/sim/",
-        "crates/ssd/",
-    }
-)
-
 
 def tracked() -> list[Path]:
     """The files in the repository; all files, if this is not a checkout."""
@@ -149,14 +136,6 @@ def helps(command: click.Command, context: click.Context) -> Iterator[tuple[str,
             yield from helps(child, click.Context(child, parent=context, info_name=name))
 
 
-def hold(found: dict[str, list[str]], left: frozenset[str]) -> None:
-    """Asserts that exactly the listed files or crates do not follow a rule yet."""
-    new = {name: hits[:5] for name, hits in found.items() if hits and name not in left}
-    assert not new
-    done = sorted(left - {name for name, hits in found.items() if hits})
-    assert not done, "these follow the rule now: remove them from the list"
-
-
 def test_the_text_of_the_package_and_the_pages_is_plain() -> None:
     texts = {name: prose((ROOT / name).read_text()) for name in of_kind(".py", "python/gordon/")}
     texts |= {name: without_code((ROOT / name).read_text()) for name in pages()}
@@ -174,12 +153,10 @@ def test_the_strings_of_the_core_are_plain() -> None:
 
 
 def test_the_comments_of_the_core_are_plain() -> None:
-    found: dict[str, list[str]] = {}
-    for name in of_kind(".rs", "crates/"):
-        hits = phrases(comments((ROOT / name).read_text()))
-        crate = "/".join(name.split("/")[:2]) + "/"
-        found.setdefault(crate, []).extend(f"{name}: {hit}" for hit in hits)
-    hold(found, COMMENTS_LEFT & found.keys())
+    found = {
+        name: phrases(comments((ROOT / name).read_text())) for name in of_kind(".rs", "crates/")
+    }
+    assert not {name: hits[:5] for name, hits in found.items() if hits}
 
 
 def test_the_help_pages_are_plain() -> None:

@@ -1,4 +1,4 @@
-//! What LRU caches of many sizes miss of a trace, from one reading.
+//! Miss-ratio curves: misses of LRU caches of many sizes, from a single pass over a trace.
 
 use super::load::Load;
 use super::{CacheTrace, warnings};
@@ -9,88 +9,89 @@ use gordon_trace::formats::InputNote;
 use gordon_units::{Bytes, Progress};
 use serde::{Deserialize, Serialize};
 
-/// Sizes in each doubling, where none are asked for.
+/// Number of sizes per doubling, if no sizes are given.
 const STEPS: u64 = 4;
-/// Doublings below the footprint that are told, where no sizes are asked for.
+/// Number of doublings below the footprint that are reported, if no sizes are given.
 const DOUBLINGS: u32 = 10;
 
-/// One curve.
+/// Configuration of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CurveConfig {
-    /// What the caches are asked for.
+    /// The trace.
     pub trace: TraceLoad,
-    /// Their sizes; none: those between what misses hardly anything and a thousandth of it.
+    /// Sizes of the caches. If empty: from about the footprint of the trace down to a thousandth of
+    /// it.
     #[serde(default)]
     pub dram: Vec<Bytes>,
-    /// Requests of a block trace are objects, each as long as it is.
+    /// Whether each request of a block trace is one object, of the size of the request.
     #[serde(default)]
     pub objects: bool,
-    /// Only this share of the objects count; none: all.
+    /// Fraction of the objects to sample; `None` for all.
     #[serde(default)]
     pub sample: Option<f64>,
-    /// Only so many objects at a time count; none: all.
+    /// Maximum number of objects to sample at a time; `None` for all.
     #[serde(default)]
     pub keep: Option<u64>,
 }
 
-/// The curve.
+/// Result of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurveReport {
-    /// What kind of values these are.
+    /// Kind of the values: modelled.
     pub kind: &'static str,
-    /// The policy.
+    /// Name of the policy.
     pub policy: &'static str,
-    /// What is cached: `object`, `page` or `request`.
+    /// Cached unit: `object`, `page` or `request`.
     pub unit: &'static str,
-    /// All objects counted, and they were of one size: misses are those of a cache, to the last
-    /// request.
+    /// Whether the misses are exactly those of a cache: all objects were sampled, and they have one
+    /// size.
     pub exact: bool,
-    /// The share of objects that counted, at the end.
+    /// Fraction of objects sampled, at the end.
     pub sample: f64,
-    /// Times that one of these was asked for.
+    /// Number of requests for units.
     pub requests: u64,
-    /// Of these, requests that counted.
+    /// Number of requests for sampled units.
     pub sampled_requests: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
-    /// Objects that were followed, at the end.
+    /// Number of objects tracked at the end.
     pub followed_objects: u64,
-    /// Bytes of all objects, or what those that counted stand for.
+    /// Total size of all objects; an estimate if not all were sampled.
     pub footprint_bytes: u64,
-    /// Memory that it took.
+    /// Memory of the computation in bytes.
     pub index_bytes: u64,
-    /// By size.
+    /// The curve, by size of the cache.
     pub points: Vec<CurvePoint>,
-    /// What the trace was read as.
+    /// How the trace was read.
     pub input: InputNote,
-    /// What the reader should know.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
-    /// Where it comes from.
+    /// Inputs from which the result was computed.
     pub provenance: CurveProvenance,
 }
 
-/// A cache of one size.
+/// Misses of a cache of one size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// The capacity.
+    /// Capacity of the cache in bytes.
     pub dram_bytes: u64,
-    /// Requests that miss; an estimate if not all objects counted.
+    /// Number of misses; an estimate if not all objects were sampled.
     pub misses: u64,
-    /// Of each request; none without requests.
+    /// Misses per request; `None` without requests.
     pub miss_ratio: Option<f64>,
-    /// Of each byte asked for.
+    /// Bytes missed per byte requested; `None` without requests.
     pub byte_miss_ratio: Option<f64>,
 }
 
-/// Where a curve comes from.
+/// Inputs of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CurveProvenance {
-    /// Of the program.
+    /// Version of the program.
     pub version: &'static str,
-    /// What was asked for.
+    /// Configuration of the curve.
     pub config: CurveConfig,
-    /// What it follows.
+    /// Publication of the method.
     pub follows: &'static str,
     /// The trace.
     pub trace: CacheTrace,
@@ -115,17 +116,18 @@ fn sample(config: &CurveConfig) -> Result<Sample, ReplayError> {
     }
 }
 
-/// Sizes that a curve of any trace can be told at: [`STEPS`] in each doubling from 512 bytes on.
+/// Sizes for a curve of any trace: [`STEPS`] per doubling, from 512 bytes on.
 fn ladder() -> Vec<u64> {
     (9..62_u32)
         .flat_map(|log| (0..STEPS).map(move |step| (1 << log) / STEPS * (STEPS + step)))
         .collect()
 }
 
-/// Makes the curve, watched through `progress`.
+/// Computes a curve; `progress` reports progress and can stop the run.
 ///
 /// # Errors
-/// A sample or size that cannot be, a trace that cannot be read, a stop.
+/// Returns an error if the sample or a size is invalid, the trace cannot be read, or the run is
+/// stopped.
 pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, ReplayError> {
     let sample = sample(config)?;
     if config.dram.iter().any(|size| size.0 == 0) {

@@ -1,13 +1,13 @@
-//! One cache of a replacement policy, one trace, what was found in it.
+//! Replay of a trace on a cache with one replacement policy, and its hits and misses.
 //!
-//! A trace is streamed once; times in it are only held against each other. Objects of an
-//! oracleGeneral trace or of a web server's log are cached whole. Block traces are cached in pages
-//! of [`PAGE`] bytes, each page that a request touches being asked for in turn, or each request is
-//! taken as one object, known by where it starts. Reads and writes alike bring in what they ask
-//! for; flushes and discards are counted and left out.
+//! A trace is streamed once; its times matter only for the length of a warm-up. Objects of an
+//! oracleGeneral trace or of a web server's log are cached as a whole. Block traces are cached in
+//! pages of [`PAGE`] bytes, with one access for each page of a request, or each request is one
+//! object, identified by its start. Reads and writes both insert what they access; flushes and
+//! discards are counted and skipped.
 //!
-//! [`sweep`] asks many caches at once, in one reading; [`curve`](fn@curve) has what LRU caches
-//! of many sizes miss, exactly or from a sample.
+//! [`sweep`] replays a trace on many caches in one pass. [`curve`](fn@curve) computes the misses of
+//! LRU caches of many sizes, exactly or from a sample.
 
 mod curve;
 pub mod flashcache;
@@ -32,94 +32,95 @@ use load::Load;
 use serde::{Deserialize, Serialize};
 use warmup::Warming;
 
-/// Bytes of a page.
+/// Size of a page in bytes.
 pub const PAGE: u64 = 4096;
 
-/// One run.
+/// Configuration of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheRunConfig {
-    /// What it is asked for.
+    /// The trace.
     pub trace: TraceLoad,
-    /// What goes when there is no room, by name.
+    /// Name of the replacement policy.
     pub policy: String,
-    /// What it holds: bytes of objects or pages, nothing charged for knowing where they are.
+    /// Capacity in bytes of objects or pages; metadata are not charged.
     pub dram: Bytes,
-    /// A second level in flash: none here, [`flashcache`] has one.
+    /// Size of a second level in flash. Must be zero here; [`flashcache`] has one.
     #[serde(default)]
     pub flash: Bytes,
-    /// Requests of a block trace are objects, each as long as it is.
+    /// Whether each request of a block trace is one object, of the size of the request.
     #[serde(default)]
     pub objects: bool,
-    /// What comes before anything is counted; none: all is counted.
+    /// Warm-up, which is not counted; `None` to count everything.
     #[serde(default)]
     pub warmup: Option<WarmUp>,
 }
 
-/// What was found.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheReport {
-    /// What kind of values these are.
+    /// Kind of the values: modelled.
     pub kind: &'static str,
-    /// The policy.
+    /// Name of the policy.
     pub policy: &'static str,
-    /// The capacity.
+    /// Capacity of the cache in bytes.
     pub dram_bytes: u64,
-    /// Of the second level.
+    /// Size of the second level in bytes.
     pub flash_bytes: u64,
-    /// What is cached: `object`, `page` or `request`.
+    /// Cached unit: `object`, `page` or `request`.
     pub unit: &'static str,
-    /// The warm-up, which no count has, but for what is there at the end.
+    /// The warm-up. No counter includes it, except those of the content at the end.
     pub warmup: Option<WarmUpReport>,
-    /// What was there.
+    /// Hits and misses.
     #[serde(flatten)]
     pub answers: Answers,
-    /// Objects that came in.
+    /// Number of objects inserted.
     pub insertions: u64,
-    /// Their bytes.
+    /// Bytes inserted.
     pub inserted_bytes: u64,
-    /// Objects that went for others.
+    /// Number of objects evicted.
     pub evictions: u64,
-    /// Their bytes.
+    /// Bytes evicted.
     pub evicted_bytes: u64,
-    /// Misses that were not let in: larger than the cache, or than the part they have to pass.
+    /// Misses that were not admitted: larger than the cache, or than the part that they enter
+    /// first.
     pub refused: u64,
     /// Objects in the cache at the end.
     pub resident_objects: u64,
-    /// Their bytes.
+    /// Bytes in the cache at the end.
     pub resident_bytes: u64,
-    /// Objects remembered at the end that are not in the cache.
+    /// Objects that the policy remembers at the end without caching them.
     pub ghosts: u64,
-    /// Memory that the policy takes, objects' own bytes not counted.
+    /// Memory of the policy in bytes, without the content of objects.
     pub index_bytes: u64,
-    /// Of these, bytes that are not of single objects: a sketch of what was asked for.
+    /// Part of `index_bytes` that does not belong to single objects: a frequency sketch.
     pub sketch_bytes: u64,
-    /// Memory to see ahead, where the trace does not say what comes.
+    /// Memory for next-access times, if the trace does not contain them.
     pub ahead_bytes: u64,
-    /// What the trace was read as.
+    /// How the trace was read.
     pub input: InputNote,
-    /// What the reader should know.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
-    /// Where it comes from.
+    /// Inputs from which the result was computed.
     pub provenance: CacheProvenance,
 }
 
-/// What was asked for, and what of it was there.
+/// Hits and misses of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Answers {
-    /// Times that one of these was asked for.
+    /// Number of accesses.
     pub requests: u64,
-    /// Of these, it was there.
+    /// Number of hits.
     pub hits: u64,
-    /// It was not.
+    /// Number of misses.
     pub misses: u64,
-    /// Misses for each request; none without requests.
+    /// Misses per access; `None` without accesses.
     pub miss_ratio: Option<f64>,
-    /// Bytes missed for each byte asked for.
+    /// Bytes missed per byte requested; `None` without accesses.
     pub byte_miss_ratio: Option<f64>,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
-    /// Of these, bytes that were not there.
+    /// Bytes missed.
     pub miss_bytes: u64,
 }
 
@@ -132,14 +133,14 @@ impl Answers {
     }
 }
 
-/// Where a result comes from.
+/// Inputs of a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CacheProvenance {
-    /// Of the program.
+    /// Version of the program.
     pub version: &'static str,
-    /// What was asked for.
+    /// Configuration of the run.
     pub config: CacheRunConfig,
-    /// What the policy follows.
+    /// Publication of the policy.
     pub follows: &'static str,
     /// The trace.
     pub trace: CacheTrace,
@@ -148,27 +149,27 @@ pub struct CacheProvenance {
 /// A trace that was replayed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CacheTrace {
-    /// What it was read as.
+    /// Name of the format.
     pub format: &'static str,
-    /// Requests in it.
+    /// Number of requests in the trace.
     pub requests: u64,
-    /// Flushes and discards, left out.
+    /// Flushes and discards, skipped.
     pub without_data: u64,
-    /// What was left out of it.
+    /// Records that were skipped or changed.
     #[serde(flatten)]
     pub left_out: LeftOut,
-    /// Requests of a web server's log whose line names the site, which is part of the object's
-    /// name.
+    /// Requests of a web server's log whose line names the virtual host, which is part of the
+    /// object's key.
     pub virtual_hosts: u64,
-    /// Requests of web clients that are no GET, left out.
+    /// Requests of web clients other than GET, skipped.
     pub other_methods: u64,
-    /// Those not answered with the whole object (status 200), left out.
+    /// Requests that were not answered with the whole object (status 200), skipped.
     pub other_statuses: u64,
-    /// CRC-32 of what was asked for and how much of it, in hexadecimal digits.
+    /// CRC-32 of keys and sizes of the accesses, in hexadecimal digits.
     pub crc32: String,
 }
 
-/// Name, what goes, and what it follows, of each policy.
+/// Name, description and publication of each policy.
 pub fn policies() -> Vec<(&'static str, &'static str, &'static str)> {
     PolicyKind::ALL.map(|kind| (kind.name(), kind.about(), kind.source())).to_vec()
 }
@@ -183,21 +184,22 @@ fn policy(name: &str) -> Result<PolicyKind, ReplayError> {
     })
 }
 
-/// A cache that is asked, and what it was asked.
+/// A run of one cache: its configuration, state and counters.
 struct Asked<'a> {
     config: &'a CacheRunConfig,
     kind: PolicyKind,
     cache: Box<dyn Policy>,
     tally: HitCounts,
-    /// What the cache had counted when the warm-up ended.
+    /// Counters of the cache at the end of the warm-up.
     before: CacheCounts,
     warmed: Option<WarmUpReport>,
 }
 
-/// Runs `config`, watched through `progress`.
+/// Runs `config`; `progress` reports progress and can stop the run.
 ///
 /// # Errors
-/// A policy or size that cannot be, a trace that cannot be read, a stop.
+/// Returns an error if the policy or a size is invalid, the trace cannot be read, or the run is
+/// stopped.
 pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
     let mut asked = Asked::new(config)?;
     let mut load =
@@ -215,7 +217,7 @@ pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, 
     Ok(asked.report(&load))
 }
 
-/// The warm-up of caches of one level, which are asked for one trace.
+/// The warm-up of caches of one level that replay the same trace.
 struct WarmStart {
     warming: Option<Warming>,
     report: WarmUpReport,
@@ -224,7 +226,7 @@ struct WarmStart {
 
 impl WarmStart {
     /// # Errors
-    /// A warm-up that cannot be, or that needs times of a trace without them.
+    /// Returns an error if the warm-up is invalid, or needs times and the trace has none.
     fn new(
         config: &CacheRunConfig,
         load: &mut Load,
@@ -244,7 +246,7 @@ impl WarmStart {
         Ok(Self { warming, report: WarmUpReport::default(), has_times })
     }
 
-    /// Where in a batch the warm-up ends, and what it came to; none if it does not end there.
+    /// Index in a batch at which the warm-up ends, and its report; `None` if it does not end there.
     fn end(&mut self, load: &Load, batch: &[Request]) -> Option<(usize, WarmUpReport)> {
         let warming = self.warming.as_mut()?;
         let stamps = load.stamps.iter().flatten().zip(batch).enumerate();
@@ -262,7 +264,7 @@ impl WarmStart {
     }
 
     /// # Errors
-    /// If the trace ended before it.
+    /// Returns an error if the trace ended before the warm-up.
     fn is_over(&self) -> Result<(), ReplayError> {
         self.warming.as_ref().map_or(Ok(()), |warming| Err(warming.not_over()))
     }
@@ -302,7 +304,7 @@ impl<'a> Asked<'a> {
         self.cache.serve(requests, &mut self.tally);
     }
 
-    /// Serves requests in which the warm-up may end: all before its end are not counted.
+    /// Serves requests during which the warm-up may end; requests before its end are not counted.
     fn serve_from(&mut self, requests: &[Request], end: Option<(usize, WarmUpReport)>) {
         let Some((at, warmed)) = end else { return self.serve(requests) };
         self.serve(&requests[..at]);
@@ -346,7 +348,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What the reader should know of a trace, and of a cache and what it did not let in.
+/// Warnings about a trace, and about a cache with the number of misses that it did not admit.
 fn warnings(cache: Option<(PolicyKind, Bytes, u64)>, load: &Load) -> Vec<String> {
     let mut warnings = Vec::new();
     if let Some((kind, dram, refused @ 1..)) = cache {

@@ -1,4 +1,4 @@
-//! A trace as requests for objects.
+//! A trace as accesses to objects or pages.
 
 use super::{CacheTrace, PAGE};
 use gordon_blockio::IoOp;
@@ -14,37 +14,36 @@ use gordon_trace::formats::{
 };
 use gordon_units::{Ns, Progress};
 
-/// Requests of a batch, about.
+/// Approximate number of requests in a batch.
 const BATCH: usize = 1 << 13;
-/// Where a request can end: [`formats`] reads no other.
+/// Highest end of a request that [`formats`] reads.
 const END: u64 = 1 << 62;
 
-/// Where requests come from.
+/// A source of accesses.
 pub(super) struct Load {
     from: From,
-    /// When the requests of the last batch came, and which of them write, where that is of
-    /// interest.
+    /// Time and operation of each access of the last batch; `None` if not needed.
     pub stamps: Option<Vec<Stamp>>,
     crc: crc32fast::Hasher,
     bytes: Vec<u8>,
     nexts: Option<Known>,
-    /// Requests handed out.
+    /// Number of accesses returned so far.
     given: u64,
 }
 
-/// What a first reading found.
+/// Result of a first pass over the trace.
 struct Known {
     nexts: NextAccess,
-    /// Of what it read.
+    /// Checksum of the accesses in the first pass.
     crc: crc32fast::Hasher,
 }
 
-/// When a request came, and what it does.
+/// Time and operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub at: Ns,
     pub write: bool,
-    /// The first of those that a request of the trace is cut into.
+    /// Whether this is the first access of its request.
     pub first: bool,
 }
 
@@ -56,22 +55,23 @@ enum From {
 /// A block trace.
 struct Blocks {
     reader: RequestReader,
-    /// Each request is one object.
+    /// Whether each request is one object.
     whole: bool,
     ios: Vec<TraceRequest>,
-    /// The request of `ios` that is cut into pages.
+    /// Index in `ios` of the request that is being split into pages.
     at: usize,
-    /// Where the rest of it starts, if it was begun.
+    /// Start of the remaining pages of that request; `None` if it has not been started.
     rest: Option<u64>,
     devices: Numbers,
     without_data: u64,
 }
 
 impl Load {
-    /// For policies of which one sees `ahead`, or none does.
+    /// Opens a trace. With `ahead`, at least one policy needs next-access times.
     ///
     /// # Errors
-    /// Where the trace cannot be opened, or read, or not twice; a stop.
+    /// Returns an error if the trace cannot be opened, or cannot be read, twice if necessary, or if
+    /// `progress` stops the first pass.
     pub fn for_some(
         trace: &TraceLoad,
         whole: bool,
@@ -82,16 +82,17 @@ impl Load {
     }
 
     /// # Errors
-    /// Where the trace cannot be opened.
+    /// Returns an error if the trace cannot be opened.
     pub fn open(trace: &TraceLoad, whole: bool) -> Result<Self, ReplayError> {
         Self::with(trace, whole, false)
     }
 
-    /// Its requests know the next one for the same object: the trace says so, or it is read once
-    /// before.
+    /// Opens a trace whose accesses carry the position of the next access to the same object. The
+    /// trace contains it, or is read once before.
     ///
     /// # Errors
-    /// Where the trace cannot be opened, or read, or not twice; a stop.
+    /// Returns an error if the trace cannot be opened, read, or read twice, or if `progress` stops
+    /// the first pass.
     pub fn seeing_ahead(
         trace: &TraceLoad,
         whole: bool,
@@ -124,7 +125,7 @@ impl Load {
             let why = "a cache replays a trace once";
             return Err(ReplayError::impossible("trace.repeat", why, "1"));
         }
-        // An object is as large as it is; pages are of whole sectors.
+        // Objects have their exact size; pages are of whole sectors.
         let options = ReadOptions { exact: whole, ..trace.options(Order::Strict)? };
         let from = match formats::open_any(path, trace.format, &options, ahead)? {
             OpenedTrace::Objects(objects) => From::Objects(objects, Vec::new()),
@@ -142,7 +143,7 @@ impl Load {
         Ok(Self { from, stamps: None, crc, bytes: Vec::new(), nexts: None, given: 0 })
     }
 
-    /// Replaces the content of `batch`; false at the end.
+    /// Replaces the content of `batch` with the next accesses. Returns false at the end.
     pub fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<bool, ReplayError> {
         batch.clear();
         if let Some(stamps) = &mut self.stamps {
@@ -151,7 +152,7 @@ impl Load {
         self.add_batch(batch)
     }
 
-    /// Adds to `batch`, and to the stamps; false at the end.
+    /// Appends accesses to `batch`, and their times to `stamps`. Returns false at the end.
     pub fn add_batch(&mut self, batch: &mut Vec<Request>) -> Result<bool, ReplayError> {
         let before = batch.len();
         let stamps = self.stamps.as_mut();
@@ -198,12 +199,12 @@ impl Load {
         Ok(!batch.is_empty())
     }
 
-    /// Memory that it takes to see ahead.
+    /// Memory for next-access times.
     pub fn ahead_bytes(&self) -> u64 {
         self.nexts.as_ref().map_or(0, |known| known.nexts.memory() as u64)
     }
 
-    /// What is cached.
+    /// Cached unit: `object`, `page` or `request`.
     pub fn unit(&self) -> &'static str {
         match &self.from {
             From::Objects(..) => "object",
@@ -212,7 +213,7 @@ impl Load {
         }
     }
 
-    /// The format, and what was read and left out.
+    /// Format, and counters of the reader.
     fn counts(&self) -> (Format, ReadCounts) {
         match &self.from {
             From::Objects(objects, _) => (objects.format(), objects.counts()),
@@ -220,7 +221,7 @@ impl Load {
         }
     }
 
-    /// How the trace is read.
+    /// Description of how the trace is read.
     pub fn note(&self) -> &InputNote {
         match &self.from {
             From::Objects(objects, _) => objects.note(),
@@ -228,12 +229,12 @@ impl Load {
         }
     }
 
-    /// Whether its times are whole seconds of objects.
+    /// Whether the times are whole seconds of an object trace.
     pub fn whole_seconds(&self) -> bool {
         matches!(&self.from, From::Objects(objects, _) if objects.whole_seconds())
     }
 
-    /// What was left out or changed so far, a line each.
+    /// Notes about records skipped or changed so far, one line each.
     pub fn notes(&self) -> Vec<String> {
         match &self.from {
             From::Objects(objects, _) => objects.notes(),
@@ -262,7 +263,7 @@ impl Load {
         }
     }
 
-    /// What was read of the trace.
+    /// Description of the trace for the report.
     pub fn told(&self) -> CacheTrace {
         let (format, counts) = self.counts();
         let without_data = match &self.from {
@@ -283,7 +284,7 @@ impl Load {
 }
 
 impl Blocks {
-    /// About [`BATCH`] requests more; none at the end.
+    /// Appends about [`BATCH`] accesses; none at the end.
     fn fill(
         &mut self,
         batch: &mut Vec<Request>,
@@ -319,8 +320,9 @@ impl Blocks {
         Ok(())
     }
 
-    /// The key of what lies at `offset` of a device, which is a multiple of `grain` for nearly all:
-    /// its number, the devices sequentially. A hash of 64 bits stands for what does not fit there.
+    /// The key of the page or request at `offset` of a device. If `offset` is a multiple of
+    /// `grain`, as nearly all are, the key is its index, with the devices in consecutive ranges;
+    /// otherwise, and beyond 64 bits, it is a hash.
     fn key(&mut self, device: u32, offset: u64, grain: u64) -> u64 {
         let at = u64::from(self.devices.of(device));
         let each = END / grain;
@@ -331,13 +333,13 @@ impl Blocks {
         }
     }
 
-    /// A request as one object: its first byte names it.
+    /// A request as one object, identified by its first byte.
     fn object(&mut self, io: &TraceRequest) -> Request {
         let key = self.key(io.device, io.offset.0, SECTOR.0);
         Request { key, next: NEVER, size: io.len.0, asked: io.len.0 }
     }
 
-    /// Pages of a request, from where it was left to where the batch is full.
+    /// Appends the pages of a request, from the remaining ones until the batch is full.
     fn pages(&mut self, io: &TraceRequest, batch: &mut Vec<Request>, full: usize) {
         let end = io.offset.0 + io.len.0;
         let mut from = self.rest.unwrap_or(io.offset.0);
@@ -357,7 +359,7 @@ impl Blocks {
     }
 }
 
-/// Spreads a number over all of 64 bits, each to another one (Stafford's mix 13, 2011).
+/// Mixes all bits of a number; a bijection (Stafford's mix 13, 2011).
 fn mixed(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -1,7 +1,8 @@
-//! Many caches, one reading of the trace: while some of it is read, all caches are asked for what
-//! was read before, as many at a time as there are cores.
+//! Replay of one trace on many caches in a single pass. While the next part of the trace is read,
+//! all caches process the previous part in parallel on all cores.
 //!
-//! Each cache has all requests in order, so nothing depends on how many threads there are.
+//! Each cache processes all accesses in order, so the results do not depend on the number of
+//! threads.
 
 use super::load::Load;
 use super::{Asked, CacheReport, CacheRunConfig, WarmStart, WarmUpReport};
@@ -12,16 +13,16 @@ use gordon_units::Progress;
 use rayon::prelude::*;
 use std::mem;
 
-/// Requests that are read, and asked of one cache, in one go: what it has in the processor's caches
-/// is worth keeping, and two of these (8 MiB) are all that is ever held of the trace.
+/// Accesses read, and processed by one cache, at a time. The part is large enough to profit from
+/// the CPU caches, and at most two of them (8 MiB) are in memory.
 const GO: usize = 1 << 17;
 
-/// Runs all of `configs`, which differ in the cache alone, watched through `progress`: each report
-/// is what [`run`](super::run) says.
+/// Runs all `configs`, which must differ only in the cache. Each report equals that of
+/// [`run`](super::run).
 ///
 /// # Errors
-/// No config, or of several traces; a policy or size that cannot be, a trace that cannot be read, a
-/// stop.
+/// Returns an error if there is no config or they have different traces, if a policy or size is
+/// invalid, if the trace cannot be read, or if `progress` stops the run.
 pub fn sweep(
     configs: &[CacheRunConfig],
     progress: &Progress,
@@ -65,15 +66,15 @@ pub fn sweep(
     Ok(asked.iter().map(|one| one.report(&load)).collect())
 }
 
-/// Requests that were read.
+/// A part of the trace.
 #[derive(Default)]
 struct Read {
     requests: Vec<Request>,
-    /// Where the warm-up ends, if it does so here.
+    /// Index at which the warm-up ends, and its report; `None` if it does not end in this part.
     warm_end: Option<(usize, WarmUpReport)>,
 }
 
-/// Reads [`GO`] requests, about; false at the end.
+/// Reads about [`GO`] accesses. Also returns false at the end.
 fn fill(
     load: &mut Load,
     batch: &mut Vec<Request>,

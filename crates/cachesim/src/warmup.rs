@@ -1,4 +1,4 @@
-//! Warm start: the first part of a trace fills the caches, and nothing of it is counted.
+//! Warm-up: the first part of a trace fills the caches and is not counted.
 
 use super::load::Load;
 use gordon_replay::ReplayError;
@@ -6,33 +6,33 @@ use gordon_replay::config::TraceLoad;
 use gordon_units::{Ns, Progress};
 use serde::{Deserialize, Serialize};
 
-/// How much of a trace comes before anything is counted.
+/// Length of the warm-up.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUp {
-    /// Requests of the trace.
+    /// Number of requests of the trace.
     Requests(u64),
-    /// The part of the trace's requests, above 0 and below 1. The trace is read twice.
+    /// Fraction of the requests of the trace, above 0 and below 1. The trace is read twice.
     Share(f64),
-    /// Requests that come earlier than this after the first.
+    /// Time after the first request.
     Time(Ns),
 }
 
-/// What a result leaves out: requests of the trace, each of one page or several.
+/// Requests that the results do not include; each has one or more accesses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WarmUpReport {
-    /// Requests of the trace before the first that is counted.
+    /// Requests of the trace in the warm-up.
     pub requests: u64,
-    /// Accesses of pages or objects that these made.
+    /// Accesses of pages or objects in the warm-up.
     pub accesses: u64,
-    /// Their bytes.
+    /// Bytes accessed in the warm-up.
     pub bytes: u64,
-    /// From the first request to the first that is counted; null where the trace has no times and
-    /// the replay no pace.
+    /// Time from the first request to the first counted one; `None` if the trace has no times and
+    /// the replay does not set any.
     pub time_s: Option<f64>,
 }
 
-/// Finds the first request that is counted.
+/// Detects the end of the warm-up.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Warming {
     until: WarmUp,
@@ -42,7 +42,8 @@ pub(super) struct Warming {
 
 impl Warming {
     /// # Errors
-    /// No requests, a share that is not between 0 and 1, a trace that cannot be read twice.
+    /// Returns an error if the warm-up has no requests, its fraction is not between 0 and 1, or the
+    /// trace cannot be read twice as a fraction requires.
     pub fn new(
         warmup: WarmUp,
         trace: &TraceLoad,
@@ -63,7 +64,7 @@ impl Warming {
                                 give a number of requests or a time");
                 }
                 let all = requests(trace, objects, progress)?;
-                // The part of a trace that is too short for it is at least one request.
+                // The fraction of a short trace is rounded up to one request.
                 WarmUp::Requests(((all as f64 * share) as u64).max(1))
             }
             other => other,
@@ -71,7 +72,7 @@ impl Warming {
         Ok(Self { until, seen: 0, first: None })
     }
 
-    /// Whether a request of the trace that comes at this time is the first that is counted.
+    /// Whether a request of the trace at this time is the first counted one.
     #[inline]
     pub fn ends(&mut self, at: Ns) -> bool {
         let first = *self.first.get_or_insert(at);
@@ -83,22 +84,22 @@ impl Warming {
         }
     }
 
-    /// Requests of the trace that came so far.
+    /// Number of requests seen so far.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// Time from the first request to this one.
+    /// Time from the first request to `at`.
     pub fn span(&self, at: Ns) -> Ns {
         at.saturating_sub(self.first.unwrap_or(at))
     }
 
-    /// Whether it needs the times of the trace.
+    /// Whether the warm-up needs the times of the trace.
     pub fn needs_times(&self) -> bool {
         matches!(self.until, WarmUp::Time(_))
     }
 
-    /// The error of a trace that ended before it was over.
+    /// The error for a trace that ends before the warm-up.
     pub fn not_over(&self) -> ReplayError {
         let why =
             format!("the trace ends with it, after {} requests: nothing is counted", self.seen);
@@ -106,7 +107,7 @@ impl Warming {
     }
 }
 
-/// Requests of a trace.
+/// Number of requests in a trace.
 fn requests(trace: &TraceLoad, objects: bool, progress: &Progress) -> Result<u64, ReplayError> {
     let mut load = Load::open(trace, objects)?;
     load.stamps = Some(Vec::new());

@@ -1,4 +1,4 @@
-//! What lies below the caches, and what it costs to ask it: a disk's time, or a network's.
+//! The backend below the caches, and its access times: a disk, or an origin server over a network.
 
 use super::config::{BackendKind, Design};
 use super::simulated::Simulated;
@@ -6,21 +6,21 @@ use gordon_replay::ReplayError;
 use gordon_units::{Bytes, Ns};
 use std::collections::VecDeque;
 
-/// What was asked of it.
+/// Counters of the backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Asked {
     pub reads: u64,
     pub read: Bytes,
     pub writes: u64,
     pub written: Bytes,
-    /// Reads and writes that went on where the one before them ended.
+    /// Reads and writes that continued where the previous access ended.
     pub sequential: u64,
-    /// Time that the disk, or the network, had one of these in hand.
+    /// Time during which the disk was busy, or the network transferred data.
     pub busy: Ns,
 }
 
 impl Asked {
-    /// What was asked after `before`.
+    /// Counters since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             reads: self.reads - before.reads,
@@ -33,18 +33,19 @@ impl Asked {
     }
 }
 
-/// A read or a write of keys that lie side by side.
+/// A read or a write of consecutive keys.
 #[derive(Clone, Copy, Debug)]
 struct Access {
     write: bool,
     key: u64,
     keys: u64,
     bytes: Bytes,
-    /// On a simulated disk.
+    /// Start on a simulated disk.
     place: Bytes,
-    /// It reads for the same request of the trace as the access before it.
+    /// Whether it reads for the same request of the trace as the previous access.
     within: bool,
-    /// Bytes of the same object between the end of the access before it and its own start.
+    /// Bytes of the same object between the end of the previous access and this one; `None` if
+    /// there was no previous access to the object.
     gap: Option<Bytes>,
 }
 
@@ -53,21 +54,21 @@ struct Access {
 pub(super) struct Part {
     /// Size of the object.
     pub object: Bytes,
-    /// Where the part starts in it.
+    /// Offset of the part in the object.
     pub from: Bytes,
     pub bytes: Bytes,
-    /// Where the part ended that was fetched before it for the same request.
+    /// End of the part that was fetched before it for the same request; `None` for the first part.
     pub after: Option<Bytes>,
 }
 
-/// How long an access takes.
+/// Timing model of the backend.
 enum Below {
-    /// A fixed time, or the bytes' alone where it continues. Within a request of the trace the
-    /// bytes between its parts are read, too, where that is faster.
+    /// Fixed latency plus transfer; no latency for a sequential access. Between two parts of one
+    /// request of the trace, the disk reads the bytes in between if that is faster than a seek.
     Disk,
-    /// The same for all, under way together.
+    /// Fixed latency for all requests, which overlap.
     Origin,
-    /// What a disk takes.
+    /// A simulated disk.
     Simulated(Box<Simulated>),
 }
 
@@ -75,24 +76,24 @@ pub(super) struct Backend {
     below: Below,
     latency: Ns,
     rate: Bytes,
-    /// Keys are places on a disk, in order.
+    /// Whether keys are consecutive places on a disk.
     in_order: bool,
     free: Ns,
-    /// The key, or the place, after the last access.
+    /// Key, or address, at which the last access ended.
     after: Option<u64>,
-    /// The next fetch is for the same request of the trace as the last.
+    /// Whether the next fetch belongs to the same request of the trace as the last one.
     pub within: bool,
-    /// What is to be written, behind all reads, and from when on.
+    /// Waiting writes, and since when each waits. All reads have priority.
     queue: VecDeque<(Ns, Access)>,
     room: usize,
     pub asked: Asked,
 }
 
 impl Backend {
-    /// For things of this unit.
+    /// Creates a backend for a trace of this unit.
     ///
     /// # Errors
-    /// Where there can be no such disk.
+    /// Returns an error if the disk is invalid.
     pub fn new(design: &Design, kind: &BackendKind, unit: &str) -> Result<Self, ReplayError> {
         let (disk, origin) = (&design.disk, &design.origin);
         let queue = (*disk.queue).max(1) as usize;
@@ -118,8 +119,8 @@ impl Backend {
         })
     }
 
-    /// The shortest time between two fetches of so many bytes, wherever they are; of a simulated
-    /// disk the mean.
+    /// Minimum time between two fetches of this size at arbitrary places; for a simulated disk, the
+    /// mean time.
     pub fn each(&self, bytes: Bytes) -> Ns {
         match &self.below {
             Below::Disk => self.latency + bytes.time_at(self.rate),
@@ -128,13 +129,13 @@ impl Backend {
         }
     }
 
-    /// The simulated disk, if it is one.
+    /// The simulated disk; `None` for other backends.
     pub fn simulated(&self) -> Option<&Simulated> {
         if let Below::Simulated(disk) = &self.below { Some(disk) } else { None }
     }
 
     /// # Errors
-    /// Where it was asked for what it cannot have.
+    /// Returns an error if an access was beyond the capacity of the disk.
     pub fn check(&self) -> Result<(), ReplayError> {
         self.simulated().map_or(Ok(()), Simulated::check)
     }
@@ -147,13 +148,13 @@ impl Backend {
         Access { write, key, keys, bytes, place, within: self.within && !write, gap: None }
     }
 
-    /// When an access that may start at `at` ends.
+    /// Carries out an access that may start at `at`. Returns its end.
     #[inline]
     fn take(&mut self, at: Ns, access: Access) -> Ns {
         let Access { write, key, keys, bytes, place, within, gap: passed } = access;
         match &mut self.below {
             Below::Origin => {
-                // Questions are under way together, answers share the network.
+                // Latencies of requests overlap; responses share the network.
                 let transfer = bytes.time_at(self.rate);
                 self.free = self.free.max(at + self.latency) + transfer;
                 self.asked.busy += transfer;
@@ -190,7 +191,7 @@ impl Backend {
         self.free
     }
 
-    /// What is to be written is, as far as that begins before this time.
+    /// Carries out waiting writes that begin before this time.
     #[inline]
     pub fn advance(&mut self, until: Ns) {
         while let Some((ready, write)) = self.queue.front().copied() {
@@ -202,8 +203,8 @@ impl Backend {
         }
     }
 
-    /// Fetches keys that lie side by side, at a time to which it was advanced; answers with when
-    /// they are there.
+    /// Fetches consecutive keys at a time up to which the backend was advanced. Returns when they
+    /// are available.
     pub fn fetch(&mut self, at: Ns, key: u64, keys: u64, bytes: Bytes) -> Ns {
         self.asked.reads += 1;
         self.asked.read += bytes;
@@ -211,9 +212,9 @@ impl Backend {
         self.take(at, access)
     }
 
-    /// Fetches a part of an object, at a time to which it was advanced; returns when it is there. A
-    /// disk reads over what lies between two parts of one object, where that is faster than another
-    /// access.
+    /// Fetches a part of an object at a time up to which the backend was advanced. Returns when it
+    /// is available. Between two parts of one object, a disk reads the bytes in between if that is
+    /// faster than another access.
     pub fn fetch_part(&mut self, at: Ns, key: u64, part: Part) -> Ns {
         let Part { object, from, bytes, after } = part;
         self.asked.reads += 1;
@@ -223,12 +224,12 @@ impl Backend {
         self.take(at, Access { bytes, place: whole.place + from, gap, ..whole })
     }
 
-    /// Lets a write wait; answers with when there was room for it.
+    /// Queues a write. Returns when the queue has space for it.
     pub fn store(&mut self, at: Ns, key: u64, keys: u64, bytes: Bytes) -> Ns {
         self.asked.writes += 1;
         self.asked.written += bytes;
         if matches!(self.below, Below::Origin) {
-            // Up the line; what comes down is not delayed by it.
+            // Uploads do not delay responses.
             return at;
         }
         let mut room = at;
@@ -241,7 +242,7 @@ impl Backend {
         room
     }
 
-    /// All that waits is written; answers with when.
+    /// Carries out all waiting writes. Returns when they are done.
     pub fn finish(&mut self) -> Ns {
         while let Some((ready, write)) = self.queue.pop_front() {
             self.take(ready, write);

@@ -1,31 +1,31 @@
-//! The flash chip and its controller: one operation at a time, reads before what waits.
+//! The flash chip and its controller: one operation at a time, with reads before waiting writes.
 //!
-//! A flash page is the step: between two of them a read may come in. So may it between two blocks
-//! that are erased, never within.
+//! Operations proceed in steps of a flash page, or of an erase block. A read may start between two
+//! steps, but not within one.
 //!
-//! With several banks (section 3.3 of the paper: flash that reads while it writes) a read waits for
-//! the step in its own bank only. Reads still follow each other. Left out: transfers of a read and
-//! of a program that share the chip's bus.
+//! With several banks (section 3.3 of the paper: flash that reads while it writes), a read waits
+//! only for the current step in its own bank. Reads are still sequential. Not covered: contention
+//! of reads and programs for the chip's bus.
 
 use super::config::{Design, EccConfig};
 use gordon_cache::flashcache::{FlashCache, Job, PageRange};
 use gordon_units::Ns;
 use std::collections::VecDeque;
 
-/// How long each step takes.
+/// Duration of each kind of step.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Steps {
-    /// Flash pages of a page.
+    /// Flash pages in a cached page.
     pub pages: u64,
-    /// To read one, bring it to DRAM and correct it.
+    /// Time to read a flash page, transfer it to DRAM and correct it.
     pub read: Ns,
-    /// To bring one from DRAM and program it.
+    /// Time to transfer a flash page from DRAM and program it.
     pub program: Ns,
-    /// To erase a block of the flash.
+    /// Time to erase a block.
     pub erase: Ns,
-    /// Blocks of a logical block.
+    /// Erase blocks in a logical block.
     pub erase_blocks: u64,
-    /// Banks; logical block `b` is in bank `b % banks`.
+    /// Number of banks; logical block `b` is in bank `b % banks`.
     pub banks: u32,
 }
 
@@ -43,13 +43,13 @@ impl Steps {
         }
     }
 
-    /// A logical block of so many pages emptied and filled.
+    /// Time to erase a logical block and program this many pages of it.
     pub fn refill(&self, pages: u64) -> Ns {
         self.erase * self.erase_blocks + self.program * (pages * self.pages)
     }
 }
 
-/// What the chip did: flash pages and blocks, and the time that took.
+/// Counters of the chip: flash pages and erase blocks, and busy times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Did {
     pub reads: u64,
@@ -61,7 +61,7 @@ pub(super) struct Did {
 }
 
 impl Did {
-    /// What was done after `before`.
+    /// Counters since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
             reads: self.reads - before.reads,
@@ -85,29 +85,29 @@ enum Step {
     Move,
 }
 
-/// A job that was begun.
+/// A job that has been started.
 #[derive(Clone, Copy, Debug)]
 struct Work {
     step: Step,
-    /// Steps to be done.
+    /// Remaining steps.
     left: u64,
     each: Ns,
-    /// Not before that.
+    /// Earliest start of the job.
     ready: Ns,
-    /// Blocks that it works on: one, or the source and the target of a move.
+    /// Logical blocks of the job: the same one twice, or source and target of a move.
     blocks: [u32; 2],
 }
 
 pub(super) struct Chip {
     steps: Steps,
-    /// When the step under way ends; with one bank, also the reads before it.
+    /// End of the current step; with one bank, also of the reads before it.
     free: Ns,
-    /// The blocks of the step under way, or of the last one.
+    /// Logical blocks of the current or last step.
     blocks: [u32; 2],
-    /// When the last read of each bank ends.
+    /// End of the last read in each bank.
     read_until: Vec<Ns>,
     work: Option<Work>,
-    /// When what is fetched for each fill is there, in order.
+    /// Time when the data of each pending fill are available, in order.
     fetched: VecDeque<Ns>,
     pub did: Did,
 }
@@ -119,17 +119,17 @@ impl Chip {
         Self { steps, free: Ns::ZERO, blocks: [0; 2], read_until, work: None, fetched, did }
     }
 
-    /// Pages of flash in one of the cache's.
+    /// Flash pages in a cached page.
     pub fn pages(&self) -> u64 {
         self.steps.pages
     }
 
-    /// What the next fill programs is there at this time.
+    /// Sets the time when the data of the next fill are available.
     pub fn fetch(&mut self, ready: Ns) {
         self.fetched.push_back(ready);
     }
 
-    /// What waits is done until this time, as far as it is begun before.
+    /// Carries out waiting steps that begin before this time.
     #[inline]
     pub fn advance(&mut self, cache: &mut FlashCache, until: Ns) {
         while self.free < until {
@@ -154,8 +154,8 @@ impl Chip {
         }
     }
 
-    /// What waits is done, before any read, until no more than so many pages are in the buffer;
-    /// answers with the time, or none if that was so.
+    /// Carries out waiting jobs before any read until the buffer holds at most `pages` pages.
+    /// Returns the end, or `None` if there was nothing to do.
     pub fn drain(&mut self, cache: &mut FlashCache, pages: u64) -> Option<Ns> {
         let mut end = None;
         while cache.buffered() > pages {
@@ -166,7 +166,7 @@ impl Chip {
         end
     }
 
-    /// All that waits is done; answers with when.
+    /// Carries out all waiting jobs. Returns when they are done.
     pub fn finish(&mut self, cache: &mut FlashCache) -> Ns {
         while let Some(work) = self.next(cache) {
             self.carry_out(cache, work, self.start_of(work), work.left);
@@ -174,13 +174,13 @@ impl Chip {
         self.free.max(self.reads_end())
     }
 
-    /// When the next step of this work can start.
+    /// Earliest start of the next step of a job.
     fn start_of(&self, work: Work) -> Ns {
         let reads = work.blocks.map(|block| self.read_until[self.bank(block)]);
         self.free.max(work.ready).max(reads[0]).max(reads[1])
     }
 
-    /// When all reads have ended. One page at a time leaves the chip, whatever its bank.
+    /// End of all reads. One page at a time is transferred from the chip, for all banks.
     fn reads_end(&self) -> Ns {
         self.read_until.iter().copied().max().expect("flash has at least one bank")
     }
@@ -189,7 +189,7 @@ impl Chip {
         (block % self.steps.banks) as usize
     }
 
-    /// The job in hand, or the next one.
+    /// The current job, or the next one.
     fn next(&mut self, cache: &mut FlashCache) -> Option<Work> {
         if self.work.is_none() {
             let Steps { pages: parts, read, program, erase, erase_blocks, .. } = self.steps;
@@ -197,7 +197,7 @@ impl Chip {
             let (step, left, each) = match job {
                 Job::Erase { .. } => (Step::Erase, erase_blocks, erase),
                 Job::Program { to, .. } => (Step::Program, u64::from(to.pages) * parts, program),
-                // By way of the controller, which corrects what it read.
+                // Moves pass through the controller, which corrects the data.
                 Job::Move { pages, .. } => (Step::Move, u64::from(pages) * parts, read + program),
             };
             let ready = match job {
@@ -240,8 +240,8 @@ impl Chip {
         }
     }
 
-    /// Reads pages at this time, to which it was advanced, or as soon as the reads before it and
-    /// the step under way in its bank have ended; answers with when they are in DRAM.
+    /// Reads pages at a time up to which the chip was advanced, or as soon as previous reads and
+    /// the current step in the same bank have ended. Returns when the data are in DRAM.
     #[inline]
     pub fn read(&mut self, at: Ns, place: PageRange) -> Ns {
         let steps = u64::from(place.pages) * self.steps.pages;

@@ -1,4 +1,4 @@
-//! What a FlashCache is made of, as a person writes it down, and one run of it.
+//! Configuration of a FlashCache design, and of a run of it.
 
 use crate::WarmUp;
 use gordon_cache::flashcache::{Fill, FlashShape, SetRule, WearRules};
@@ -71,7 +71,7 @@ pub enum WhenFull {
     Skip,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // what serde asks for
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
 fn is_wait(when: &WhenFull) -> bool {
     *when == WhenFull::Wait
 }
@@ -190,7 +190,7 @@ pub struct FlashConfig {
 }
 
 impl FlashConfig {
-    /// Banks of the flash: 1 unless set.
+    /// Number of banks; 1 unless configured.
     pub(super) fn banks(&self) -> u32 {
         self.banks.as_ref().map_or(1, |banks| **banks)
     }
@@ -227,15 +227,15 @@ impl EccConfig {
         }
     }
 
-    /// Bits of parity of a codeword.
+    /// Number of parity bits of a codeword.
     pub fn parity_bits(&self) -> u32 {
         parity_bits((self.codeword.0 * 8) as u32, *self.correctable)
     }
 
-    /// From the last bit of a page to its corrected data. Syndromes are computed while bits arrive,
-    /// and codewords are decoded while the next ones do, so the last codeword is left: two cycles
-    /// for each correctable bit to find the polynomial of the errors (Berlekamp and Massey), then
-    /// the search of all bits (Chien).
+    /// Decoding time from the last bit of a page to its corrected data. Syndromes are computed
+    /// while bits arrive, and each codeword is decoded while the next one arrives, so only the last
+    /// codeword counts: two cycles per correctable bit to find the error polynomial (Berlekamp and
+    /// Massey), then the search of all bits (Chien).
     pub fn decode(&self) -> Ns {
         if *self.correctable <= *self.rated_correctable {
             return Ns::ZERO;
@@ -343,60 +343,60 @@ pub struct RoadmapYear {
     pub retention_years: Option<Sourced<[u32; 2]>>,
 }
 
-/// What lies below the caches.
+/// The backend below the caches.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BackendKind {
-    /// The design's disk, of a fixed time.
+    /// The design's disk, with a fixed access time.
     #[default]
     Disk,
-    /// The design's server, which is asked over a network.
+    /// The design's origin server, over a network.
     Origin,
-    /// This disk, simulated.
+    /// A simulated disk.
     Simulated(Box<DiskDevice>),
 }
 
-/// When requests come.
+/// Arrival times of the requests.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PaceConfig {
-    /// Twice as fast as the trace: 2.
+    /// Scale of the trace's times; 2 is twice as fast as the trace.
     #[serde(default)]
     pub speed: Option<f64>,
-    /// So many a second, evenly, in the place of the trace's times.
+    /// Requests per second at equal intervals, instead of the trace's times.
     #[serde(default)]
     pub rate: Option<f64>,
-    /// A closed loop: so many outstanding.
+    /// Closed loop with this many outstanding requests.
     #[serde(default)]
     pub outstanding: Option<u32>,
-    /// In a closed loop, from an answer to the next request.
+    /// In a closed loop: time from a response to the next request.
     #[serde(default)]
     pub think: Option<Ns>,
 }
 
-/// One run.
+/// Configuration of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlashCacheConfig {
-    /// What is asked for.
+    /// The trace.
     pub trace: TraceLoad,
-    /// The FlashCache.
+    /// The design of the FlashCache.
     pub design: Design,
-    /// All of its DRAM: primary page cache, tables and write buffer.
+    /// Total size of the DRAM: primary page cache, tables and write buffer.
     pub dram: Bytes,
-    /// Its flash; none: a primary page cache alone.
+    /// Size of the flash; zero for a primary page cache alone.
     pub flash: Bytes,
-    /// What goes from the primary page cache when there is no room.
+    /// Name of the replacement policy of the primary page cache.
     pub dram_policy: String,
-    /// Requests of a block trace are objects, each as long as it is.
+    /// Whether each request of a block trace is one object, of the size of the request.
     #[serde(default)]
     pub objects: bool,
-    /// What lies below.
+    /// The backend below the caches.
     #[serde(default)]
     pub backend: BackendKind,
-    /// When requests come.
+    /// Arrival times of the requests.
     pub pace: PaceConfig,
-    /// What comes before anything is counted; none: all is counted.
+    /// Warm-up, which is not counted; `None` to count everything.
     #[serde(default)]
     pub warmup: Option<WarmUp>,
 }
@@ -406,10 +406,10 @@ fn not(key: &str, why: String, hint: &str) -> ReplayError {
 }
 
 impl Design {
-    /// Whether its numbers go together.
+    /// Checks that the parameters are consistent.
     ///
     /// # Errors
-    /// Where they do not.
+    /// Returns the first inconsistency found.
     pub fn check(&self) -> Result<(), ReplayError> {
         let whole = |key: &str, large: Bytes, small: u64, what: &str| {
             let wrong = small == 0 || large.0 == 0 || !large.0.is_multiple_of(small);
@@ -468,8 +468,8 @@ impl Design {
         self.ecc.as_ref().map_or(Ok(()), |ecc| ecc.check(*flash.page))
     }
 
-    /// Erases that a block lasts for, for each that `wear.endurance` rates it for, and the raw bit
-    /// error rate at the end; 1 and none without `ecc`.
+    /// Erases that a block endures per erase that `wear.endurance` rates it for, and the raw bit
+    /// error rate at the end of its life; 1 and `None` without `ecc`.
     pub fn endurance_gain(&self) -> (f64, Option<f64>) {
         let Some(ecc) = &self.ecc else { return (1.0, None) };
         let erase_block = self.cache.logical_block.0 / u64::from(*self.cache.erase_blocks);
@@ -491,10 +491,10 @@ impl Design {
         }
     }
 
-    /// The state machine's shape with so much flash.
+    /// The shape of the state machine with this amount of flash.
     ///
     /// # Errors
-    /// Where that is no whole number of sets.
+    /// Returns an error if `flash` is not a whole number of sets.
     pub fn shape(&self, flash: Bytes, fill: Fill) -> Result<FlashShape, ReplayError> {
         let (block, ways) = (*self.cache.logical_block, *self.cache.ways);
         let set = block.0.saturating_mul(ways.into());
@@ -506,7 +506,7 @@ impl Design {
             let near = Bytes((flash.0 / set).max(1).saturating_mul(set));
             return Err(not("flash", why, &format!("{near}, or --set cache.ways=N")));
         }
-        // A slot of the table has 31 bits, the blocks for swaps included.
+        // A slot number in the table has 31 bits, and includes the blocks for swaps.
         let slots = (flash.0 / block.0 + u64::from(ways)) * (block.0 / self.cache.page.0);
         if slots >= 1 << 31 {
             let why = format!("{flash} has more than 2^31 pages of {}", *self.cache.page);

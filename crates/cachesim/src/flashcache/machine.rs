@@ -1,4 +1,4 @@
-//! Caches and hardware: one request after the other.
+//! Caches and hardware, which process one request at a time.
 
 use super::HeadReport;
 use super::backend::{Asked, Backend, Part};
@@ -11,33 +11,33 @@ use gordon_units::Divisor;
 use gordon_units::{Bytes, Ns};
 use std::hint::black_box;
 
-/// Where a request ended.
+/// Source of the data of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Dram,
     Buffer,
     Flash,
     Backend,
-    /// Written as a whole, nothing was there before.
+    /// The page was written as a whole and was not cached before.
     Written,
 }
 
 pub(super) const SOURCES: usize = 5;
 
-/// Requests of the trace, by the slowest source of their pages.
+/// Counters of requests of the trace; each counts with the slowest source of its pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Whole {
     pub(super) requests: u64,
-    /// With a page that DRAM did not have.
+    /// Requests with a page that was not in DRAM.
     pub(super) missed_dram: u64,
-    /// With a page that neither DRAM nor flash had.
+    /// Requests with a page that was neither in DRAM nor in flash.
     pub(super) missed: u64,
-    /// Whether the request at hand is counted in each of these.
+    /// Whether the current request has been counted in each of these two.
     counted: [bool; 2],
 }
 
 impl Whole {
-    /// A page was found there, the first of its request or a later one.
+    /// Counts a page; `first` marks the first page of its request.
     #[inline]
     pub(super) fn add(&mut self, first: bool, source: Source) {
         if first {
@@ -56,15 +56,15 @@ impl Whole {
     }
 }
 
-/// Requests of one source.
+/// Counters of the requests of one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) requests: u64,
     pub(super) bytes: u64,
 }
 
-/// DRAM that serves requests one after the other; what others move through it takes time of it,
-/// too, but nobody waits for that.
+/// DRAM that serves requests sequentially. Transfers by the flash and the backend count as busy
+/// time, but do not delay requests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dram {
     pub(super) access: Ns,
@@ -82,7 +82,7 @@ impl Dram {
 
     #[inline]
     fn span(&self, bytes: Bytes) -> Ns {
-        // A request has less than 4 GiB: 2^32 x 10^9 is less than 2^64.
+        // A request has less than 4 GiB, and 2^32 x 10^9 is less than 2^64.
         self.access + Ns(self.rate.ceil(bytes.0 * Ns::SECOND.0))
     }
 
@@ -101,7 +101,7 @@ impl Dram {
     }
 }
 
-/// Bytes of a search of the hash table: a bucket, then a tag, each a line of the processor's cache.
+/// Data read in a search of the hash table: a bucket, then a tag, each a cache line of the CPU.
 const LINE: Bytes = Bytes(64);
 const LINES: u64 = 2;
 
@@ -109,7 +109,7 @@ const LINES: u64 = 2;
 pub(super) struct Machine {
     pub(super) cache: FlashCache,
     pub(super) page: Bytes,
-    /// Pages of a logical block, if that is what is fetched; else 0.
+    /// Pages of a logical block if a miss fetches a whole block; else 0.
     pub(super) by_block: u64,
     pub(super) search: Ns,
     pub(super) lookup: Ns,
@@ -117,27 +117,26 @@ pub(super) struct Machine {
     pub(super) dram: Dram,
     pub(super) chip: Chip,
     pub(super) backend: Backend,
-    /// When what each place of the primary page cache has is there: it may be asked for again
-    /// before.
+    /// By place of the primary page cache: when its data are available. It may be requested before.
     in_dram: Vec<Ns>,
-    /// The same of what came to each slot of flash, by way of the buffer.
+    /// By slot of the flash: when its data, which pass through the buffer, are available.
     in_buffer: Vec<Ns>,
     pub(super) tallies: [Tally; SOURCES],
     pub(super) latencies: [LatencyHistogram; SOURCES],
-    /// Where the last request was found.
+    /// Source of the last request.
     pub(super) source: Source,
-    /// When the last request was answered.
+    /// Latest response so far.
     pub(super) end: Ns,
-    /// Requests that waited until the buffer, or the disk's queue, had room.
+    /// Requests that waited for space in the buffer or in the disk's queue.
     pub(super) waited: u64,
-    /// When the flash had been written once over, and what had been done to it: from there on it
-    /// wears. If that was in the warm-up, the end of the warm-up.
+    /// State of the flash when it had been written once; wear is measured from then on. If that was
+    /// during the warm-up, its state at the end of the warm-up.
     pub(super) full: Option<Full>,
-    /// What had been done when the warm-up ended: no result has it.
+    /// Counters at the end of the warm-up, which no result includes.
     pub(super) before: Before,
 }
 
-/// What had been done up to some time.
+/// Counters at some time.
 #[derive(Default)]
 pub(super) struct Before {
     pub(super) at: Ns,
@@ -147,16 +146,16 @@ pub(super) struct Before {
     asked: Asked,
     counts: FlashCounts,
     refused: u64,
-    /// Erases of each logical block, and those of swaps; empty: none.
+    /// Erases of each logical block in total and by swaps; empty if there was no warm-up.
     erases: Vec<u32>,
     swap_erases: Vec<u32>,
     head: Option<HeadReport>,
 }
 
-/// The flash when it had been written once over.
+/// State of the flash when it had been written once.
 pub(super) struct Full {
     pub(super) at: Ns,
-    /// Pages of flash programmed.
+    /// Flash pages programmed.
     pub(super) programs: u64,
     /// Erases of each logical block.
     pub(super) erases: Vec<u32>,
@@ -194,9 +193,9 @@ impl Machine {
         }
     }
 
-    /// The warm-up ends at this time, that of the first request that is counted.
+    /// Ends the warm-up at this time, which is that of the first counted request.
     pub(super) fn warmed(&mut self, at: Ns) {
-        // What began before is of the warm-up.
+        // Steps that began before belong to the warm-up.
         self.chip.advance(&mut self.cache, at);
         self.backend.advance(at);
         self.tallies = [Tally::default(); SOURCES];
@@ -220,22 +219,22 @@ impl Machine {
         }
     }
 
-    /// How long DRAM was read and written, without the warm-up, as all that follows.
+    /// Read and write times of the DRAM. Like all counters below, they exclude the warm-up.
     pub(super) fn dram_busy(&self) -> [Ns; 2] {
         [self.dram.reading - self.before.reading, self.dram.writing - self.before.writing]
     }
 
-    /// What the chip did.
+    /// Counters of the chip.
     pub(super) fn did(&self) -> Did {
         self.chip.did.since(&self.before.did)
     }
 
-    /// What was asked of what lies below.
+    /// Counters of the backend.
     pub(super) fn asked(&self) -> Asked {
         self.backend.asked.since(&self.before.asked)
     }
 
-    /// What happened in and around flash.
+    /// Counters of the flash cache.
     pub(super) fn counts(&self) -> FlashCounts {
         self.cache.counts().since(&self.before.counts)
     }
@@ -255,7 +254,7 @@ impl Machine {
         since(self.cache.swap_erases(), &self.before.swap_erases)
     }
 
-    /// What the head of a simulated disk did until `time`.
+    /// Activity of the head of a simulated disk until `time`; `None` for other backends.
     pub(super) fn head(&self, time: Ns) -> Option<HeadReport> {
         let now = self.backend.simulated()?.report(time);
         Some(match &self.before.head {
@@ -264,17 +263,17 @@ impl Machine {
         })
     }
 
-    /// Lets memory know what is looked for soon.
+    /// Prefetches the table entries of these requests.
     #[inline]
     pub(super) fn touch(&self, requests: &[Request]) {
         let parts = requests.iter().map(|request| self.cache.prefetch(request.key));
         black_box(parts.fold(0, |all, part| all ^ part));
     }
 
-    /// Serves a request that comes at this time, no earlier than the one before it; returns when
-    /// it was answered.
+    /// Serves a request at this time, which must not be earlier than the previous one. Returns when
+    /// it is answered.
     pub(super) fn serve(&mut self, at: Ns, request: &Request, write: bool) -> Ns {
-        // What is in flash at the time of the search.
+        // Brings the flash up to the time at which the table is searched.
         self.chip.advance(&mut self.cache, at + self.search + self.lookup);
         let served = self.cache.access_at(request, write);
         let (source, end) = if served.found == PageLookup::Dram {
@@ -295,7 +294,7 @@ impl Machine {
         let end = if write { self.through(end, request) } else { end };
         let (at_source, latency) = (source as usize, end - at);
         self.tallies[at_source].requests += 1;
-        // The bytes of pieces count where each was found.
+        // The bytes of pieces are counted at the source of each piece.
         if served.found != PageLookup::Pieces {
             self.tallies[at_source].bytes += request.asked;
         }
@@ -308,7 +307,7 @@ impl Machine {
         end
     }
 
-    /// Pages of the flash, without the blocks set apart for swaps.
+    /// Number of flash pages, without the blocks for swaps.
     pub(super) fn flash_pages(&self) -> u64 {
         let blocks = u64::from(self.cache.shape().blocks());
         blocks * u64::from(self.cache.shape().pages) * self.chip.pages()
@@ -326,7 +325,7 @@ impl Machine {
         Full { at, programs: self.chip.did.programs, erases: self.cache.erases().to_vec() }
     }
 
-    /// The hash table is searched, once for each tag.
+    /// Counts the searches of the hash table, one per tag. Returns their time.
     #[inline]
     fn looked_up(&mut self, served: &Served) -> Ns {
         let span = self.lookup * u64::from(served.lookups);
@@ -334,7 +333,7 @@ impl Machine {
         span
     }
 
-    /// The host's own bytes, from DRAM or to it.
+    /// Transfers the host's own bytes from DRAM or to it.
     #[inline]
     fn move_by_host(&mut self, begin: Ns, asked: u64, write: bool) -> Ns {
         let bytes = Bytes(asked);
@@ -343,7 +342,7 @@ impl Machine {
         self.dram.free
     }
 
-    /// The same after a wait for something slower: it does not hold up those that come before.
+    /// The same transfer after a wait for a slower part; it does not delay other requests.
     fn move_after(&mut self, begin: Ns, asked: u64, write: bool) -> Ns {
         let bytes = Bytes(asked);
         begin + if write { self.dram.write(bytes) } else { self.dram.read(bytes) }
@@ -351,12 +350,12 @@ impl Machine {
 
     fn below(&mut self, at: Ns, request: &Request, write: bool, served: Served) -> (Source, Ns) {
         let mut begin = at + self.search + self.looked_up(&served);
-        // When it is in DRAM: its request may wait for more.
+        // Time when the data are in DRAM; the request may have to wait for more.
         let mut there = begin;
         let source = match served.found {
             PageLookup::Dram => Source::Dram,
             PageLookup::Buffer { .. } => {
-                // Copied to the primary page cache.
+                // The page is copied to the primary page cache.
                 there = begin.max(self.in_buffer[served.slot as usize]);
                 let size = Bytes(request.size);
                 self.dram.read(size);
@@ -372,7 +371,7 @@ impl Machine {
             PageLookup::Backend { unit, page, pages, ticket } => {
                 self.backend.advance(begin);
                 let bytes = self.page * u64::from(pages);
-                // On a disk, units are of as many keys as a logical block has pages, or of one.
+                // On a disk, a unit has as many keys as a logical block has pages, or one.
                 let (first, keys) = match self.by_block {
                     0 => (unit, 1),
                     of => (unit * of + u64::from(page), u64::from(pages)),
@@ -383,7 +382,7 @@ impl Machine {
                 if ticket.is_some() {
                     self.in_buffer[served.slot as usize] = there;
                     self.chip.fetch(there);
-                    // It was written to the buffer; its page is copied from there.
+                    // The data were written to the buffer; the requested page is copied from there.
                     self.dram.read(bytes);
                     self.dram.write(Bytes(request.size));
                     if let Some(room) = self.chip.drain(&mut self.cache, self.buffer_pages) {
@@ -411,9 +410,9 @@ impl Machine {
         (source, self.move_after(begin, request.asked, write))
     }
 
-    /// Brings the pieces of an object to DRAM: first those that are found, then those that are
-    /// missing, adjacent ones with one access of the backend. Returns the slowest source, and when
-    /// all are there.
+    /// Brings the pieces of an object to DRAM: first those that are cached, then the missing ones,
+    /// with one access of the backend for adjacent pieces. Returns the slowest source, and when all
+    /// are available.
     fn object(&mut self, begin: Ns, request: &Request) -> (Source, Ns) {
         let pieces = self.cache.pieces().to_vec();
         let (mut slowest, mut there) = (Source::Buffer, begin);
@@ -433,7 +432,7 @@ impl Machine {
                 _ => (Source::Backend, begin),
             };
             there = there.max(ready);
-            // The last page may be asked for in part.
+            // The last page may be requested in part.
             let before = self.page.0 * u64::from(piece.page);
             self.tallies[source as usize].bytes +=
                 bytes.0.min(request.asked.saturating_sub(before));
@@ -458,7 +457,7 @@ impl Machine {
         (slowest, there)
     }
 
-    /// A piece that was fetched is in DRAM, and in the buffer if it goes to flash.
+    /// Stores a fetched piece in DRAM, and in the buffer if it goes to flash.
     fn keep(&mut self, piece: &Piece, ready: Ns) {
         let bytes = self.page * u64::from(piece.pages);
         self.dram.write(bytes);
@@ -470,7 +469,7 @@ impl Machine {
         }
     }
 
-    /// What has a place in the primary page cache is there at this time.
+    /// Sets the time when the data of a place in the primary page cache are available.
     #[inline]
     fn comes(&mut self, place: usize, there: Ns) {
         if place >= self.in_dram.len() {
@@ -479,7 +478,7 @@ impl Machine {
         self.in_dram[place] = there;
     }
 
-    /// A write continues to what lies below; answers with when it is acknowledged.
+    /// Writes through to the backend. Returns when the write is acknowledged.
     fn through(&mut self, end: Ns, request: &Request) -> Ns {
         self.backend.advance(end);
         let asked = Bytes(request.asked);
@@ -490,7 +489,7 @@ impl Machine {
     }
 }
 
-/// Counts without those of an earlier time, if any.
+/// Counters minus those of an earlier time; `before` may be empty.
 fn since(now: &[u32], before: &[u32]) -> Vec<u32> {
     let before = before.iter().chain(std::iter::repeat(&0));
     now.iter().zip(before).map(|(now, before)| now - before).collect()

@@ -1,15 +1,15 @@
-//! A FlashCache, one trace, what that came to: who had what was asked for, when it was there, what
-//! it took in time, power and wear (Kgil and Mudge, CASES 2006).
+//! Replay of a trace on a FlashCache: sources and latencies of the data, and the power and wear of
+//! the memories (Kgil and Mudge, CASES 2006).
 //!
-//! The state machine is [`gordon_cache::flashcache`]; here are the clock and the hardware. A
-//! request is served at its time, in the order of times: search of the primary page cache; of the
-//! hash table; then the DRAM, the flash chip (`chip`) or what lies below (`backend`). Each of these
-//! does one thing at a time, and what waits behind reads is done in the gaps, up to each request's
-//! time. So no event queue is needed. The model in words, with all that the paper leaves open, is
-//! `docs/design/flashcache.md`.
+//! The state machine is [`gordon_cache::flashcache`]; this module contains the clock and the
+//! hardware. Requests are served in time order: search of the primary page cache, search of the
+//! hash table, then DRAM, the flash chip (`chip`) or the backend (`backend`). Each of these does
+//! one thing at a time; work with lower priority than reads is carried out in the gaps, up to the
+//! time of each request. Therefore, no event queue is needed. `docs/design/flashcache.md` describes
+//! the model, including all that the paper leaves open.
 //!
-//! Not covered: several chips, a disk's own queue, and time of the processor, which is the web
-//! server's model.
+//! Not covered: several chips, the queue of a disk, and CPU time, which is part of the web server's
+//! model.
 
 mod backend;
 mod chip;
@@ -50,24 +50,23 @@ use machine::{Machine, Whole};
 use pace::{Pace, Spread};
 use rayon::prelude::*;
 
-/// So many requests' parts of the tables are asked of memory at once, before they are served: it
-/// answers all in hardly more than the time of one.
+/// Number of requests whose table entries are prefetched before they are served; the memory
+/// accesses then overlap.
 const GROUP: usize = 16;
 
-/// A FlashCache that is asked.
+/// A run of one FlashCache.
 struct Run<'a> {
     config: &'a FlashCacheConfig,
     kind: PolicyKind,
     pace: Pace,
     machine: Machine,
-    /// When the request of the trace came that is being served, and when its last part was
-    /// answered.
+    /// Arrival of the current request of the trace, and the latest response to its accesses.
     at: Ns,
     end: Option<Ns>,
     whole: Whole,
-    /// Bytes of its tables.
+    /// Size of the tables in bytes.
     tables: u64,
-    /// The warm-up that continues, and what it came to when it was over.
+    /// The current warm-up, and the report of a finished one.
     warming: Option<Warming>,
     warmed: Option<WarmUpReport>,
 }
@@ -140,10 +139,11 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Runs `config`, watched through `progress`.
+/// Runs `config`; `progress` reports progress and can stop the run.
 ///
 /// # Errors
-/// A design or size that cannot be, a trace that cannot be read, a stop.
+/// Returns an error if the design or a size is invalid, the trace cannot be read, or the run is
+/// stopped.
 pub fn run(
     config: &FlashCacheConfig,
     progress: &Progress,
@@ -152,11 +152,12 @@ pub fn run(
     Ok(told.into_iter().next().expect("one report for each config"))
 }
 
-/// Runs all `configs`, which are asked for one trace at one pace, in one reading of it, on all
-/// cores. A report is what [`run`] says of its config.
+/// Runs all `configs`, which must have the same trace and pace, in one pass over the trace and on
+/// all cores. Each report equals that of [`run`].
 ///
 /// # Errors
-/// No config, or of several traces or paces; and as [`run`].
+/// Returns an error if there is no config or they have different traces or paces, and the errors of
+/// [`run`].
 pub fn sweep(
     configs: &[FlashCacheConfig],
     progress: &Progress,
@@ -195,7 +196,7 @@ pub fn sweep(
             break;
         }
         let stopped = || progress.stopped();
-        // A second of a trace can have many requests: each cache looks before it serves them.
+        // One second of a trace can have many requests, so each cache checks the stop flag itself.
         let serve = |one: &mut Run<'_>| {
             if !stopped() {
                 one.serve(requests, stamps);
@@ -217,7 +218,7 @@ pub fn sweep(
     Ok(runs.into_iter().map(|run| run.report(&source)).collect())
 }
 
-/// What a miss fetches.
+/// The unit that a miss fetches.
 fn fill(design: &Design, unit: &str) -> Result<Fill, ReplayError> {
     let pages = unit == "page";
     if pages && design.cache.page.0 != super::PAGE {
@@ -238,7 +239,7 @@ fn fill(design: &Design, unit: &str) -> Result<Fill, ReplayError> {
     }
 }
 
-/// The caches, whose tables and buffer take their part of the DRAM.
+/// Creates the caches; their tables and buffer are part of the DRAM.
 fn made(
     config: &FlashCacheConfig,
     kind: PolicyKind,
@@ -247,7 +248,7 @@ fn made(
     let design = &config.design;
     let shape = design.shape(config.flash, fill)?;
     let page = u32::try_from(design.cache.page.0).unwrap_or(u32::MAX);
-    // How much the tables take is known when there are tables.
+    // The size of the tables is only known when they have been created.
     let empty = FlashCache::new(shape, page, PolicyKind::Fifo.make(Bytes::ZERO));
     let buffer = if shape.sets > 0 { *design.cache.write_buffer } else { Bytes::ZERO };
     let taken = buffer + Bytes(empty.memory() as u64);

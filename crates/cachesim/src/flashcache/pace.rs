@@ -1,4 +1,4 @@
-//! When requests come: at the trace's times, evenly, or when others are answered.
+//! Arrival times of requests: those of the trace, equally spaced, or a closed loop.
 
 use super::config::PaceConfig;
 use crate::load::{Load, Stamp};
@@ -8,16 +8,16 @@ use gordon_units::Ns;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The most requests of one second that are looked at together.
+/// Maximum number of requests of one second that are spread together.
 const TOGETHER: usize = 1 << 20;
 
-/// When requests come.
+/// Source of the arrival times.
 pub(super) enum Pace {
-    /// At the trace's times, divided by this.
+    /// Times of the trace, divided by this speed.
     Trace(f64),
-    /// So many were handed out, at so many a second.
+    /// Number of requests so far, and requests per second.
     Even(u64, f64),
-    /// When each of those outstanding is answered, and how long after that the next one comes.
+    /// Responses to the outstanding requests, and the time from a response to the next request.
     Closed(BinaryHeap<Reverse<Ns>>, Ns),
 }
 
@@ -60,11 +60,11 @@ impl Pace {
         })
     }
 
-    /// When the next request comes that has this time in the trace.
+    /// Arrival of the next request, which has this time in the trace.
     #[inline]
     pub fn at(&mut self, stamp: Ns) -> Ns {
         match self {
-            #[allow(clippy::float_cmp)] // as it was given
+            #[allow(clippy::float_cmp)] // the configured value itself
             Self::Trace(speed) if *speed == 1.0 => stamp,
             Self::Trace(speed) => Ns::from_secs(stamp.as_secs() / *speed),
             Self::Even(count, rate) => {
@@ -75,7 +75,7 @@ impl Pace {
         }
     }
 
-    /// It was answered.
+    /// Records the response to a request.
     #[inline]
     pub fn answered(&mut self, end: Ns) {
         if let Self::Closed(ends, think) = self {
@@ -84,23 +84,23 @@ impl Pace {
     }
 }
 
-/// A load whose whole seconds are spread: requests of a second come evenly within it.
+/// A load in which the requests of each whole second are spread evenly over it.
 pub(super) struct Spread {
     pub load: Load,
-    /// Times matter, and are whole seconds.
+    /// Whether times are used and are whole seconds.
     spread: bool,
     requests: Vec<Request>,
-    /// How many of these were handed out.
+    /// Number of `requests` returned by the last call.
     taken: usize,
     first: Option<Ns>,
     ended: bool,
-    /// Times that a second had more requests than are looked at together.
+    /// Number of times a second had more requests than are spread together.
     pub crowded: u64,
 }
 
 impl Spread {
     /// # Errors
-    /// Where the pace is that of the trace, and the trace has no times.
+    /// Returns an error if the pace is that of the trace, and the trace has no times.
     pub fn new(mut load: Load, pace: &Pace) -> Result<Self, ReplayError> {
         load.stamps = Some(Vec::new());
         let by_trace = matches!(pace, Pace::Trace(_));
@@ -114,12 +114,12 @@ impl Spread {
         Ok(Self { load, spread, requests, taken, first, ended, crowded })
     }
 
-    /// More requests and their times, in order; none at the end.
+    /// The next requests with their times, in order; none at the end.
     pub fn next(&mut self) -> Result<(&[Request], &[Stamp]), ReplayError> {
         let taken = self.taken;
         self.requests.drain(..taken);
         self.stamps().drain(..taken);
-        // The last second is not known to be whole until another begins.
+        // The last second is complete only when another one begins.
         self.taken = loop {
             let spread = self.spread;
             let stamps = self.stamps();
@@ -146,12 +146,12 @@ impl Spread {
         Ok((&self.requests[..taken], &stamps[..taken]))
     }
 
-    /// The times of the requests.
+    /// Times of the requests in the buffer.
     fn stamps(&mut self) -> &mut Vec<Stamp> {
         self.load.stamps.get_or_insert_default()
     }
 
-    /// Puts the requests of each second evenly into it, counted from the first.
+    /// Spreads the requests of each second evenly over it; times count from the first request.
     fn within(&mut self) {
         let (taken, first) = (self.taken, self.first);
         let stamps = &mut self.stamps()[..taken];

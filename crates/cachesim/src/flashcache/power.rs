@@ -1,43 +1,43 @@
-//! Power, die area and cost of the memories: the paper's Table 1, and the parts of its Figure 6.
+//! Power, die area and cost of the memories: Table 1 of the paper, and the parts of its Figure 6.
 
 use super::chip::Did;
 use super::config::Design;
 use gordon_units::{Bytes, Joules, Ns, Watts};
 use serde::Serialize;
 
-/// 2^30 bits.
+/// Converts bytes to units of 2^30 bits.
 pub(super) fn gbits(bytes: Bytes) -> f64 {
     bytes.0 as f64 * 8.0 / f64::from(1 << 30)
 }
 
-/// What the memories draw, by what they do: Figure 6.
+/// Mean power of the memories by activity, in watts: Figure 6.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Power {
-    /// DRAM, reading.
+    /// DRAM that is read.
     pub dram_read_w: f64,
-    /// Writing.
+    /// DRAM that is written.
     pub dram_write_w: f64,
-    /// Idle: ready, or powered down.
+    /// Idle DRAM: ready, or powered down.
     pub dram_idle_w: f64,
-    /// Flash, reading.
+    /// Flash that is read.
     pub flash_read_w: f64,
-    /// Programming.
+    /// Flash that is programmed.
     pub flash_program_w: f64,
-    /// Erasing.
+    /// Flash that is erased.
     pub flash_erase_w: f64,
-    /// Idle.
+    /// Idle flash.
     pub flash_idle_w: f64,
     /// Flash memory controller.
     pub controller_w: f64,
-    /// All of it.
+    /// Sum of all parts.
     pub total_w: f64,
-    /// The same over the whole time.
+    /// Energy of the run in joules.
     pub energy_j: f64,
-    /// Of each request.
+    /// Energy per request in joules; `None` without requests.
     pub energy_per_request_j: Option<f64>,
 }
 
-/// What was done, for how long, in how much memory.
+/// Inputs of the power model: busy times and sizes of the memories.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Use {
     pub dram: Bytes,
@@ -49,14 +49,14 @@ pub(super) struct Use {
     pub requests: u64,
 }
 
-/// The power of a run in which idle DRAM draws so much for a Gbit.
+/// Power of a run; idle DRAM draws `idle` per Gbit.
 pub(super) fn power(design: &Design, what: &Use, idle: Watts) -> Power {
     let Use { dram, flash, reading, writing, chip, time, requests } = *what;
     let all = time.as_secs();
     let rank = gbits(dram.min(*design.dram.rank));
     let read = Joules::of(*design.dram.read_per_gbit * rank, reading.as_secs());
     let write = Joules::of(*design.dram.write_per_gbit * rank, writing.as_secs());
-    // What is not at work is idle.
+    // The remaining time is idle time.
     let idle_s = (gbits(dram) * all - rank * (reading + writing).as_secs()).max(0.0);
     let dram_idle = Joules::of(idle, idle_s);
     let die = gbits(flash.min(*design.flash.chip));
@@ -90,24 +90,24 @@ pub(super) fn power(design: &Design, what: &Use, idle: Watts) -> Power {
     }
 }
 
-/// Area of the memories' dies.
+/// Die area of the memories.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DieArea {
-    /// DRAM.
+    /// Area of the DRAM.
     pub dram_cm2: f64,
-    /// Flash.
+    /// Area of the flash.
     pub flash_cm2: f64,
-    /// Both.
+    /// Total area.
     pub total_cm2: f64,
 }
 
 impl DieArea {
-    /// By what a square centimetre holds.
+    /// Computes the area from the densities of the design.
     pub(super) fn new(design: &Design, dram: Bytes, flash: Bytes) -> Self {
         Self::scaled(design, dram, flash, 1.0, 1.0)
     }
 
-    /// The same with cells that take so much of the area they took.
+    /// Computes the area with the cell sizes of DRAM and flash scaled by these factors.
     pub(super) fn scaled(
         design: &Design,
         dram: Bytes,
@@ -124,11 +124,11 @@ impl DieArea {
 /// Price of the memories.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Cost {
-    /// DRAM.
+    /// Price of the DRAM.
     pub dram_usd: f64,
-    /// Flash.
+    /// Price of the flash.
     pub flash_usd: f64,
-    /// Both.
+    /// Total price.
     pub total_usd: f64,
 }
 

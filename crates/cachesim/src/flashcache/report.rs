@@ -1,4 +1,4 @@
-//! What a run of a FlashCache came to, as it is told.
+//! The report of a run of a FlashCache.
 
 use super::FlashCacheConfig;
 use super::power::{Cost, DieArea, Power};
@@ -9,210 +9,210 @@ use gordon_blockio::LatencySummary;
 use gordon_trace::formats::InputNote;
 use serde::Serialize;
 
-/// What was found, when, and what it took.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlashCacheReport {
-    /// What kind of values these are.
+    /// Kind of the values: modelled.
     pub kind: &'static str,
     /// `flashcache`.
     pub policy: &'static str,
-    /// What goes from the primary page cache.
+    /// Replacement policy of the primary page cache.
     pub dram_policy: &'static str,
-    /// All of the DRAM.
+    /// Total size of the DRAM in bytes.
     pub dram_bytes: u64,
-    /// The flash, but for what is set apart for swaps.
+    /// Size of the flash in bytes, without the blocks for swaps.
     pub flash_bytes: u64,
-    /// What is asked for: `object`, `page` or `request`.
+    /// Unit of accesses: `object`, `page` or `request`.
     pub unit: &'static str,
-    /// What a miss fetches: a logical `block`, or the `page` or object asked for.
+    /// Unit that a miss fetches: a logical `block`, or a `page` or object.
     pub fill: &'static str,
-    /// The warm-up, which no count, time, power or wear has.
+    /// The warm-up, which no counter, time, power or wear includes.
     pub warmup: Option<WarmUpReport>,
-    /// What was there, in DRAM or flash.
+    /// Hits, in DRAM or flash, and misses.
     #[serde(flatten)]
     pub answers: Answers,
-    /// By where it was found.
+    /// Accesses by source of the data.
     pub levels: Levels,
-    /// Requests of the trace, whose pages each count by themselves in all else.
+    /// Requests of the trace; all other counters count each page of a request.
     pub whole: WholeReport,
-    /// The FlashCache hash table.
+    /// Searches of the FlashCache hash table.
     pub table: TableReport,
-    /// What the DRAM is used for.
+    /// Use of the DRAM.
     pub memory: MemoryReport,
-    /// Until all was answered and written.
+    /// Time until all requests were answered and all data written, in seconds.
     pub simulated_s: f64,
-    /// Bytes asked for, in 10^6 a second.
+    /// Requested bytes per time, in 10^6 bytes per second.
     pub bandwidth_mb_s: f64,
-    /// Requests a second.
+    /// Accesses per second.
     pub requests_per_s: f64,
-    /// From a request to its answer, of all.
+    /// Latency of all accesses.
     pub latency_us: LatencySummary,
-    /// Requests that waited for room in the write buffer or the disk's queue.
+    /// Accesses that waited for space in the write buffer or in the disk's queue.
     pub waited: u64,
-    /// The flash.
+    /// Activity of the flash; `None` without flash.
     pub flash: Option<FlashReport>,
-    /// What lies below.
+    /// Activity of the backend.
     pub backend: BackendReport,
     /// Power with DRAM that is always ready.
     pub power_active: Power,
     /// Power with DRAM that an oracle powers down whenever it is idle.
     pub power_down: Power,
-    /// Die area.
+    /// Die area of the memories.
     pub area: DieArea,
-    /// What the memories cost.
+    /// Price of the memories.
     pub cost: Cost,
-    /// Wear and lifetime.
+    /// Wear and lifetime; `None` without flash.
     pub wear: Option<WearReport>,
     /// Area and lifetime in the years of the projection.
     pub roadmap: Vec<RoadmapReport>,
-    /// What the trace was read as.
+    /// How the trace was read.
     pub input: InputNote,
-    /// What the reader should know.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
-    /// Where it comes from.
+    /// Inputs from which the result was computed.
     pub provenance: Provenance,
 }
 
-/// Requests by where they found what they asked for.
+/// Accesses by source of the data.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Levels {
-    /// The primary page cache.
+    /// Data in the primary page cache.
     pub dram: LevelReport,
-    /// What waits to be written to flash.
+    /// Data in the write buffer of the flash.
     pub buffer: LevelReport,
-    /// Flash.
+    /// Data in flash.
     pub flash: LevelReport,
-    /// Nowhere: it was fetched from below.
+    /// Data fetched from the backend.
     pub backend: LevelReport,
-    /// Nowhere, and it was written as a whole.
+    /// Data that were not cached, and were written as a whole.
     pub written: LevelReport,
 }
 
-/// Requests of the trace, whole.
+/// Requests of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct WholeReport {
-    /// All of them.
+    /// Number of requests.
     pub requests: u64,
-    /// Requests with a page that DRAM did not have.
+    /// Requests with a page that was not in DRAM.
     pub dram_misses: u64,
-    /// Requests with a page that neither DRAM nor flash had.
+    /// Requests with a page that was neither in DRAM nor in flash.
     pub misses: u64,
 }
 
-/// Requests of one level.
+/// Accesses of one source.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelReport {
-    /// How many.
+    /// Number of accesses.
     pub requests: u64,
-    /// Of all.
+    /// Fraction of all accesses; `None` without accesses.
     pub share: Option<f64>,
-    /// Bytes that they asked for. A request counts in the slowest level that it needs; the bytes of
-    /// an object larger than a logical block count where each piece was found.
+    /// Bytes requested. An access counts at the slowest source that it needs; the bytes of an
+    /// object larger than a logical block count at the source of each piece.
     pub bytes: u64,
-    /// Of all bytes.
+    /// Fraction of all bytes requested; `None` without accesses.
     pub byte_share: Option<f64>,
-    /// From request to answer.
+    /// Latency from request to response.
     pub latency_us: LatencySummary,
 }
 
 /// Searches of the hash table.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TableReport {
-    /// How many.
+    /// Number of searches.
     pub lookups: u64,
-    /// Of these, for a page that was to be read.
+    /// Searches for a page to be read.
     pub reads: u64,
-    /// Of these, it was in flash or on its way there.
+    /// Searches for a page to be read that was in flash or in the write buffer.
     pub hits: u64,
-    /// The same for each.
+    /// Hits per search for a page to be read; `None` without such searches.
     pub hit_ratio: Option<f64>,
-    /// How long a search takes, in nanoseconds.
+    /// Time of a search in nanoseconds.
     pub lookup_ns: u64,
 }
 
-/// What the DRAM is used for.
+/// Use of the DRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MemoryReport {
-    /// The primary page cache.
+    /// Size of the primary page cache.
     pub primary_bytes: u64,
-    /// What waits to be written to flash.
+    /// Size of the write buffer of the flash.
     pub write_buffer_bytes: u64,
-    /// Hash table and wear-level status table.
+    /// Size of the hash table and the wear-level status table.
     pub tables_bytes: u64,
-    /// Pages' bytes in the primary page cache at the end.
+    /// Bytes of pages in the primary page cache at the end.
     pub resident_bytes: u64,
-    /// What its policy needs to know them: not charged.
+    /// Memory of the replacement policy, which is not charged to the DRAM.
     pub index_bytes: u64,
 }
 
-/// What flash did.
+/// Activity of the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FlashReport {
-    /// Requests that were read from it, and units written to it, a second.
+    /// Requests read from flash, and units written to it, per second.
     pub accesses_per_s: f64,
     /// Flash pages read.
     pub pages_read: u64,
-    /// Programmed.
+    /// Flash pages programmed.
     pub pages_programmed: u64,
-    /// Blocks of the flash erased.
+    /// Erase blocks erased.
     pub erases: u64,
     /// Bytes read.
     pub bytes_read: u64,
     /// Bytes programmed.
     pub bytes_programmed: u64,
-    /// Pages, objects, or pieces of one, that were admitted.
+    /// Pages, objects, or pieces of objects, that were admitted.
     pub fills: u64,
-    /// Not admitted: the object is larger than all of the flash.
+    /// Not admitted: the object is larger than the whole flash.
     pub too_large: u64,
-    /// Not let in: the write buffer was full.
+    /// Not admitted: the write buffer was full.
     pub crowded: u64,
-    /// Not admitted: the set rule spared every block of their set.
+    /// Not admitted: the set rule spared every block of the set.
     pub worn: u64,
-    /// Stale because they were written to.
+    /// Entries invalidated by writes.
     pub dropped: u64,
-    /// Part of the time that it was at work.
+    /// Fraction of the time that the flash was busy.
     pub busy: f64,
-    /// Of this, reading.
+    /// Fraction of the time spent reading.
     pub reading: f64,
-    /// Programming.
+    /// Fraction of the time spent programming.
     pub programming: f64,
-    /// Erasing.
+    /// Fraction of the time spent erasing.
     pub erasing: f64,
 }
 
-/// What was asked of what lies below.
+/// Activity of the backend.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BackendReport {
     /// `disk` or `origin`.
     pub kind: &'static str,
-    /// Fetches.
+    /// Number of fetches.
     pub reads: u64,
-    /// Bytes of these.
+    /// Bytes fetched.
     pub bytes_read: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes of these.
+    /// Bytes written.
     pub bytes_written: u64,
-    /// Accesses that went on where the one before ended.
+    /// Accesses that continued where the previous one ended.
     pub sequential: u64,
-    /// Seconds that the disk, or the network, had one of these in hand.
+    /// Time during which the disk was busy, or the network transferred data, in seconds.
     pub busy_s: f64,
-    /// Part of the time.
+    /// Busy fraction of the time.
     pub busy: f64,
-    /// What the head of a simulated disk did.
+    /// Activity of the head of a simulated disk; `None` for other backends.
     pub head: Option<HeadReport>,
 }
 
-/// Where a result comes from.
+/// Inputs of a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Provenance {
-    /// Of the program.
+    /// Version of the program.
     pub version: &'static str,
-    /// What was asked for.
+    /// Configuration of the run.
     pub config: FlashCacheConfig,
-    /// What the two levels follow.
+    /// Publication of the two-level cache.
     pub follows: &'static str,
-    /// What the policy of the primary page cache follows.
+    /// Publication of the policy of the primary page cache.
     pub dram_policy_follows: &'static str,
     /// The trace.
     pub trace: CacheTrace,

@@ -1,10 +1,9 @@
-//! A simulated disk below the caches: where things lie on it, and how long each access takes its
-//! head.
+//! A simulated disk as the backend: placement of the data, and the time of each access.
 //!
-//! It is asked for one thing at a time, as the disk of a fixed time is: what waits, waits before
-//! it, reads first. Between two accesses it continues by itself: reads ahead, writes what it took
-//! into its memory. Pages and requests of a block trace lie where the trace has them, objects side
-//! by side in the order in which they are first asked for, each from a page on.
+//! The disk gets one access at a time, like the disk with a fixed access time; waiting accesses
+//! wait in front of it, with reads first. Between accesses the disk reads ahead and destages its
+//! cache. Pages and requests of a block trace have the addresses of the trace. Objects are placed
+//! contiguously in the order of their first accesses, each aligned to a page.
 
 use super::super::PAGE;
 use gordon_blockio::{Completion, Device, IoOp, Request, SECTOR};
@@ -18,32 +17,32 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Reads of which the mean is the time of a read anywhere.
+/// Number of reads over which the time of a random read is averaged.
 const ANYWHERE: u64 = 256;
-/// The golden part of 2^64: multiples of it are spread evenly.
+/// 2^64 divided by the golden ratio; its multiples are evenly spread.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What the head of a simulated disk did.
+/// Activity of the head of a simulated disk.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeadReport {
-    /// Which disk.
+    /// Description of the disk.
     pub disk: String,
-    /// Where things lie on it.
+    /// Placement of the data.
     pub places: &'static str,
-    /// How its mechanism spent the run. It also reads ahead, and writes behind.
+    /// Time of the mechanism by activity, including read-ahead and destages.
     pub mechanism_s: Mechanism,
-    /// Times that the head was sent somewhere.
+    /// Number of times the head was positioned.
     pub positionings: u64,
-    /// Reads served from its memory alone.
+    /// Reads served from the disk's cache alone.
     pub buffer_hits: u64,
-    /// Reads that found the first of their data there, or the head on its way to it.
+    /// Reads whose first sector was in the disk's cache, or being read ahead.
     pub read_ahead_hits: u64,
-    /// Joules; none where nobody has said what the disk draws.
+    /// Energy in joules; `None` if the disk's power is unknown.
     pub energy_j: Option<f64>,
 }
 
 impl HeadReport {
-    /// What it did after `before`, an earlier report of the same disk.
+    /// Activity since `before`, an earlier report of the same disk.
     #[must_use]
     pub fn since(mut self, before: &Self) -> Self {
         let (now, then) = (&mut self.mechanism_s, &before.mechanism_s);
@@ -59,7 +58,7 @@ impl HeadReport {
     }
 }
 
-/// Keys are numbers that mean nothing to anybody; one multiplication mixes them.
+/// A hasher of keys: one multiplication mixes their bits.
 #[derive(Default)]
 struct Mix(u64);
 
@@ -79,11 +78,11 @@ impl Hasher for Mix {
     }
 }
 
-/// Where things lie.
+/// Placement of the data.
 enum Places {
-    /// Keys are places, so many bytes each.
+    /// Keys are indices of places of this size in bytes.
     Keys(u64),
-    /// By first appearance: where each thing is and how much room it has, and where the next comes.
+    /// By first access: start and reserved size of each object, and the next free address.
     First(HashMap<u64, (u64, u64), BuildHasherDefault<Mix>>, u64),
 }
 
@@ -91,17 +90,17 @@ pub(super) struct Simulated {
     described: DiskDescription,
     drive: Drive,
     places: Places,
-    /// Accesses so far: each is known by its number.
+    /// Number of accesses so far, which is also the id of the next one.
     accesses: u64,
     completed: Vec<Completion>,
     wrote: bool,
-    /// Where something ends that lies past the end of the disk.
+    /// End of the first access beyond the capacity.
     past: Option<u64>,
 }
 
 impl Simulated {
     /// # Errors
-    /// Where there can be no such disk.
+    /// Returns an error if the disk is invalid.
     pub fn new(device: &DiskDevice, unit: &str) -> Result<Self, ReplayError> {
         let described = device.description()?;
         let drive = described.drive(None, None)?;
@@ -114,14 +113,14 @@ impl Simulated {
         Ok(Self { described, drive, places, accesses: 0, completed, wrote: false, past: None })
     }
 
-    /// Where a key lies that has so many bytes, and takes no more than `room`.
+    /// Address of a key with this number of bytes.
     pub fn place(&mut self, key: u64, bytes: Bytes) -> Bytes {
         let place = match &mut self.places {
             Places::Keys(each) => key.saturating_mul(*each),
             Places::First(known, next) => {
                 let room = bytes.0.next_multiple_of(PAGE);
                 let found = known.entry(key).or_default();
-                // What has grown beyond its room is laid again.
+                // An object that outgrew its reserved size is placed again.
                 if found.1 < room {
                     *found = (*next, room);
                     *next += room;
@@ -138,7 +137,7 @@ impl Simulated {
     }
 
     /// # Errors
-    /// Where something lay past the end.
+    /// Returns an error if an access was beyond the capacity.
     pub fn check(&self) -> Result<(), ReplayError> {
         let Some(end) = self.past else { return Ok(()) };
         let capacity = self.drive.capacity();
@@ -155,14 +154,14 @@ impl Simulated {
         Err(ReplayError::impossible("backend", why, hint))
     }
 
-    /// What it does of itself until then.
+    /// Advances the disk to this time.
     fn until(&mut self, at: Ns) {
         while self.drive.next_event().is_some_and(|next| next <= at) {
             self.drive.step(&mut self.completed);
         }
     }
 
-    /// When an access that begins at `at` is answered: nothing else is under way.
+    /// Carries out an access that begins at `at`, with no other one in progress. Returns its end.
     pub fn take(&mut self, at: Ns, write: bool, place: Bytes, bytes: Bytes) -> Ns {
         let room = self.drive.capacity() - place;
         let len = Bytes(bytes.0.next_multiple_of(SECTOR.0)).max(SECTOR).min(room);
@@ -185,13 +184,13 @@ impl Simulated {
         }
     }
 
-    /// What it has in its memory is on the medium; answers with when.
+    /// Writes the disk's cache to the medium. Returns when that is done.
     pub fn finish(&mut self, at: Ns) -> Ns {
         let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
         if self.wrote { self.ask(at, flush) } else { at }
     }
 
-    /// The mean time of reads of so many bytes anywhere, one after the other.
+    /// Mean time of sequentially issued random reads of this size.
     pub fn anywhere(&self, bytes: Bytes) -> Ns {
         let Ok(drive) = self.described.drive(None, None) else { return Ns::ZERO };
         let capacity = drive.capacity();
@@ -213,7 +212,7 @@ impl Simulated {
         Ns(now.0 / ANYWHERE)
     }
 
-    /// What it did in a run that took so long.
+    /// Activity of the head in a run of length `time`.
     pub fn report(&self, time: Ns) -> HeadReport {
         let config = &self.described.config;
         let stats: DiskStats = self.drive.stats();

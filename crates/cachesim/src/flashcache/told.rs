@@ -1,4 +1,4 @@
-//! The report of a run, made of the machine at its end.
+//! Computes the report of a run from the state of the machine at its end.
 
 use super::chip::Steps;
 use super::machine::{Machine, SOURCES, Source, Tally};
@@ -161,7 +161,7 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
     }
 }
 
-/// Below this part of the time, what lies below keeps up.
+/// Busy fraction above which a part is reported as the bottleneck.
 const NEARLY_ALL: f64 = 0.99;
 
 fn warnings(

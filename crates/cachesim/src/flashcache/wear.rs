@@ -1,4 +1,4 @@
-//! How long the flash lasts: the paper's section 6.3 and Figure 7.
+//! Lifetime of the flash: section 6.3 and Figure 7 of the paper.
 
 use super::machine::Machine;
 use super::power::DieArea;
@@ -9,21 +9,21 @@ use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Seconds of a year of 365.25 days.
+/// Seconds in a year of 365.25 days.
 const YEAR_S: f64 = 365.25 * 86_400.0;
 
-/// What a load does to the flash: the basis of all lifetimes.
+/// Wear that a load causes, the basis of all lifetimes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Worn {
-    /// Times that the flash was programmed over in the whole run, after the warm-up.
+    /// Number of times the whole flash was programmed after the warm-up.
     pub whole: f64,
-    /// The same since it had been written once over, the erases of the most erased block since, and
-    /// the time since; none where it never was.
+    /// The same since the flash had been written once; the maximum number of erases of a block, and
+    /// the time, since then. `None` if the flash was not written once.
     pub steady: Option<(f64, u32, Ns)>,
 }
 
 impl Worn {
-    /// Of what `machine` did until `time`.
+    /// Computes the wear of a machine at `time`.
     pub fn new(machine: &Machine, time: Ns) -> Self {
         let over = |programs: u64| ratio(programs, machine.flash_pages().max(1));
         let programs = machine.chip.did.programs;
@@ -36,73 +36,73 @@ impl Worn {
         Self { whole, steady }
     }
 
-    /// Years until blocks of this rating are worn out.
+    /// Years until all blocks of this rating are worn out.
     fn years(&self, endurance: u64) -> Option<f64> {
         let (over, _, span) = self.steady?;
         lifetime_years(endurance_used(over, 1.0, endurance), span)
     }
 
-    /// The same until the first of them is.
+    /// Years until the first block is worn out.
     fn first_block_years(&self, endurance: u64) -> Option<f64> {
         let (_, most, span) = self.steady?;
         lifetime_years(endurance_used(most.into(), 1.0, endurance), span)
     }
 }
 
-/// What the logical blocks went through. Mean, deviation, fewest and most leave out the blocks set
-/// apart for swaps of sets.
+/// Wear of the logical blocks. Mean, deviation, minimum and maximum exclude the blocks for swaps of
+/// sets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WearReport {
     /// Logical blocks evicted.
     pub evictions: u64,
-    /// Of these, blocks filled again because a page of theirs had been written to.
+    /// Evictions of blocks that were refilled because one of their pages had been written to.
     pub refills: u64,
-    /// Times that a hot block was spared, and the least evicted of its set went.
+    /// Times that the block rule spared a hot block and evicted the least erased one of its set.
     pub block_rule_fired: u64,
     /// Times that a hot set was swapped with a cold one.
     pub set_rule_fired: u64,
-    /// Logical blocks erased for that.
+    /// Logical blocks erased by swaps.
     pub swap_erases: u64,
-    /// Pages copied for that.
+    /// Pages copied by swaps.
     pub swap_pages: u64,
-    /// Erases of a logical block: their mean.
+    /// Mean number of erases of a logical block.
     pub mean: f64,
-    /// Their standard deviation over all blocks: Figure 7 (b).
+    /// Standard deviation of the number of erases over all blocks: Figure 7 (b).
     pub standard_deviation: f64,
-    /// The most erases of one block by swaps, which `max` can include.
+    /// Maximum number of erases of one block by swaps; `max` can include them.
     pub max_swap_erases: u32,
-    /// The fewest.
+    /// Minimum number of erases.
     pub min: u32,
-    /// The most.
+    /// Maximum number of erases.
     pub max: u32,
-    /// How many blocks were erased so often, those set apart included.
+    /// Number of blocks by number of erases, including the blocks for swaps.
     pub erases: Vec<Erased>,
-    /// Time since the flash was written once over, or since the warm-up if that was later: the span
-    /// of the lifetimes; none if the flash was not written once over.
+    /// Time since the flash was written once, or since the end of the warm-up if that was later;
+    /// lifetimes are based on it. `None` if the flash was not written once.
     pub lifetime_span_s: Option<f64>,
-    /// The error-correcting code, if the design has one.
+    /// The error-correcting code; `None` if the design has none.
     pub ecc: Option<EccReport>,
-    /// How long it lasts, for each endurance.
+    /// Lifetimes for each endurance.
     pub lifetimes: Vec<Life>,
 }
 
-/// The error-correcting code of the flash and what it brings.
+/// The error-correcting code of the flash and its effect.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EccReport {
-    /// Wrong bits of a codeword that it corrects.
+    /// Number of correctable bit errors per codeword.
     pub correctable: u32,
-    /// Those of the code that the endurance is rated with.
+    /// Number of correctable bit errors of the code for which the endurance is rated.
     pub rated_correctable: u32,
-    /// Erases that a block endures for each that it is rated for.
+    /// Erases that a block endures per rated erase.
     pub endurance_gain: f64,
-    /// The raw bit error rate at which a block is worn out.
+    /// Raw bit error rate at which a block is worn out.
     pub worn_out_bit_error_rate: f64,
     /// Parity bits of a codeword.
     pub parity_bits: u32,
-    /// Decoding of a flash page, which each read of one takes longer; the controller and the flash
-    /// draw their active power for it.
+    /// Decoding time of a flash page, which each read includes; the controller and the flash draw
+    /// active power during it.
     pub decode_us: f64,
-    /// How the gain is computed.
+    /// Method by which the gain is computed.
     pub formula: &'static str,
 }
 
@@ -110,73 +110,73 @@ pub struct EccReport {
 const FORMULA: &str = "binomial errors in each codeword, raw bit error rate growing with a power of \
                        the erases; a block is worn out at the survival of the rating";
 
-/// Logical blocks that were erased equally often.
+/// Number of logical blocks with the same number of erases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Erased {
-    /// How often.
+    /// Number of erases.
     pub erases: u32,
-    /// How many.
+    /// Number of blocks.
     pub blocks: u64,
 }
 
-/// How long the flash lasts where its blocks endure so many erases.
+/// Lifetime of the flash for an endurance of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Life {
-    /// Erases that a block endures, with the code in use.
+    /// Erases that a block endures with the code in use.
     pub endurance: u64,
-    /// Erases that it is rated for, with the code of the rating.
+    /// Erases that a block is rated for, with the code of the rating.
     pub rated: u64,
-    /// The part of the rated endurance that the run used after the warm-up, the filling of the
-    /// flash included if that was not in the warm-up.
+    /// Fraction of the rated endurance that the run used after the warm-up. It includes the first
+    /// fill of the flash unless that was in the warm-up.
     pub endurance_used: f64,
-    /// Years until all blocks are worn out, if they go on to wear alike, as since the flash had
-    /// been written once over: Figure 7 (a). None where it was not, or that was less than a minute
-    /// ago.
+    /// Years until all blocks are worn out, if wear continues evenly at the rate since the flash
+    /// had been written once: Figure 7 (a). `None` if it was not written once, or less than a
+    /// minute before the end.
     pub years: Option<f64>,
-    /// Years until the first block is worn out, if it wears on at the rate since then.
+    /// Years until the first block is worn out at that rate.
     pub first_block_years: Option<f64>,
-    /// If what lies below is asked without a pause, and each answer goes to flash: the paper's
-    /// worst case.
+    /// Years if the backend is read without a pause and all data go to flash: the paper's worst
+    /// case.
     pub worst_case_years: f64,
-    /// The same as fast as the flash itself can be erased and programmed.
+    /// Years if the flash is erased and programmed as fast as it can be.
     pub worst_case_of_flash_years: f64,
 }
 
-/// A year of the projection: what these memories would be then.
+/// The memories in a year of the projection.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RoadmapReport {
-    /// Which.
+    /// Year of the projection.
     pub year: u32,
-    /// Their dies, with one bit in a cell of the flash.
+    /// Die area, with single-level flash cells.
     pub area: DieArea,
-    /// The same with several bits in a cell.
+    /// Die area with multi-level flash cells; `None` if not projected.
     pub area_mlc: Option<DieArea>,
-    /// Bits of NAND flash with one bit in a cell, on the area of a bit of DRAM.
+    /// Bits of single-level NAND flash on the area of one bit of DRAM.
     pub nand_slc_density: f64,
-    /// Of NAND flash with several bits in a cell.
+    /// Bits of multi-level NAND flash on that area; `None` if not projected.
     pub nand_mlc_density: Option<f64>,
-    /// Of NOR flash.
+    /// Bits of NOR flash on that area; `None` if not projected.
     pub nor_density: Option<f64>,
-    /// Years for which flash keeps its data: the fewest.
+    /// Minimum data retention in years.
     pub retention_years_min: Option<u32>,
-    /// The most.
+    /// Maximum data retention in years.
     pub retention_years_max: Option<u32>,
     /// Erases that a block endures.
     pub endurance: u64,
-    /// Years that it lasts.
+    /// Lifetime in years; `None` if it is unknown.
     pub years: Option<f64>,
 }
 
-/// What a fill takes.
+/// Cost of a fill.
 pub(super) struct Fills {
-    /// Fetches that fill a logical block, and the time between two of them.
+    /// Number of fetches that fill a logical block, and the time between two of them.
     pub fetches: u64,
     pub fetch: Ns,
-    /// To erase and fill one.
+    /// Time to erase and fill a logical block.
     pub refill: Ns,
 }
 
-/// None without flash.
+/// Wear of a machine; `None` without flash.
 pub(super) fn wear(
     design: &Design,
     machine: &Machine,
@@ -236,13 +236,13 @@ pub(super) fn wear(
     })
 }
 
-/// The same memories in the years of the projection; its first year is that of the design's areas.
+/// The memories in the years of the projection; the design's areas are those of its first year.
 pub(super) fn roadmap(config: &FlashCacheConfig, worn: &Worn) -> Vec<RoadmapReport> {
     let design = &config.design;
     let Some(first) = design.roadmap.first() else { return Vec::new() };
     let each = |year: &super::RoadmapYear| {
         let dram = *year.dram_um2 / *first.dram_um2;
-        // The design's density is that of one bit in a cell in the first year.
+        // The design's density is that of single-level cells in the first year.
         let area = |um2: f64| {
             DieArea::scaled(design, config.dram, config.flash, dram, um2 / *first.nand_um2)
         };
@@ -265,17 +265,17 @@ pub(super) fn roadmap(config: &FlashCacheConfig, worn: &Worn) -> Vec<RoadmapRepo
     design.roadmap.iter().map(each).collect()
 }
 
-/// So many a second, where there are seconds.
+/// Events per second; 0 if no time passed.
 pub(super) fn each_second(count: u64, time: Ns) -> f64 {
     if time > Ns::ZERO { count as f64 / time.as_secs() } else { 0.0 }
 }
 
-/// The part of the time that something was busy.
+/// Busy fraction of the time; 0 if no time passed.
 pub(super) fn part(busy: Ns, time: Ns) -> f64 {
     if time > Ns::ZERO { ratio(busy.0, time.0) } else { 0.0 }
 }
 
-/// MB (10^6 bytes) a second.
+/// Bandwidth in 10^6 bytes per second.
 pub(super) fn mb_s(bytes: Bytes, time: Ns) -> f64 {
     each_second(bytes.0, time) / 1e6
 }

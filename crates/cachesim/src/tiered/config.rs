@@ -1,4 +1,4 @@
-//! What a cache of objects in DRAM and flash is made of, as it is asked for.
+//! Configuration of a cache of objects in DRAM and flash.
 
 use gordon_cache::tiered::{Admission, Budget, Layout, TieredShape};
 use gordon_replay::ReplayError;
@@ -7,49 +7,49 @@ use gordon_ssd as ssd;
 use gordon_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Bytes of a page of the flash beneath: what is written there at once.
+/// Size of a page of the flash, the unit of writes, in bytes.
 pub const PAGE: u64 = 4096;
 
-/// Days of a year.
+/// Days per year.
 const DAYS: f64 = 365.25;
 
-/// One run.
+/// Configuration of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TieredConfig {
-    /// What it is asked for.
+    /// The trace.
     pub trace: TraceLoad,
-    /// DRAM, for objects and for knowing where those in flash are.
+    /// DRAM for objects and for the index of those in flash.
     pub dram: Bytes,
-    /// Flash, as the cache sees it.
+    /// Flash capacity that the cache uses.
     pub flash: Bytes,
-    /// Where objects lie in flash.
+    /// Layout of objects in flash.
     pub layout: LayoutKind,
-    /// What is let in.
+    /// Admission policy.
     #[serde(default)]
     pub admission: AdmissionConfig,
-    /// Requests of a block trace are objects, each as long as it is.
+    /// Whether each request of a block trace is one object, of the size of the request.
     #[serde(default)]
     pub objects: bool,
-    /// Bytes of a set.
+    /// Size of a set in bytes [default: 4KiB].
     #[serde(default = "set")]
     pub set: Bytes,
-    /// Bytes of a segment of a log.
+    /// Size of a segment of the log in bytes [default: 256KiB].
     #[serde(default = "segment")]
     pub segment: Bytes,
-    /// Of a log before sets, the part of the flash.
+    /// `log-sets`: fraction of the flash that is the log [default: 0.05].
     #[serde(default = "log_share")]
     pub log_share: f64,
-    /// Of the same, objects that go to a set at once, at least.
+    /// `log-sets`: minimum number of objects that are moved to a set together [default: 2].
     #[serde(default = "threshold")]
     pub threshold: u32,
-    /// What was asked for in the log is not written again when its segment goes.
+    /// Whether objects that were hit in the log are dropped with their segment, not reinserted.
     #[serde(default)]
     pub no_reinsert: bool,
-    /// The flash beneath.
+    /// The flash device.
     #[serde(default)]
     pub device: DeviceConfig,
-    /// Every random draw follows from it.
+    /// Random seed [default: 1].
     #[serde(default = "one")]
     pub seed: u64,
 }
@@ -74,20 +74,20 @@ fn one() -> u64 {
     1
 }
 
-/// Where objects lie in flash.
+/// Layout of objects in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LayoutKind {
-    /// One log.
+    /// A log.
     Log,
     /// Sets.
     Sets,
-    /// A log before sets.
+    /// A log in front of sets.
     LogSets,
 }
 
 impl LayoutKind {
-    /// Its name.
+    /// Name of the layout.
     pub fn name(self) -> &'static str {
         match self {
             Self::Log => "log",
@@ -97,34 +97,34 @@ impl LayoutKind {
     }
 }
 
-/// What is let in.
+/// Admission policy of the flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AdmissionConfig {
-    /// All.
+    /// Admit all objects.
     #[default]
     All,
-    /// This part, by lot.
+    /// Admit this fraction at random.
     Random(f64),
-    /// What was asked for so often in DRAM, the first time counted.
+    /// Admit objects accessed at least this many times in DRAM, including the first access.
     Hits(u32),
-    /// What was offered before, among the last so many bytes of offers.
+    /// Admit objects that were offered before, within the last offers of this total size.
     Ghost(Bytes),
-    /// By lot, so that the flash lasts so many years.
+    /// Admit at random, such that the flash lasts for this number of years.
     Years(f64),
 }
 
-/// The flash beneath: a full array of erase blocks and Gordon's translation layer.
+/// The flash device: a full array with Gordon's translation layer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct DeviceConfig {
-    /// The part of its pages that the cache does not see.
+    /// Fraction of the pages that is over-provisioning.
     pub spare: f64,
     /// Pages of 4 KiB in an erase block.
     pub pages_per_block: u32,
-    /// What is collected.
+    /// Policy that selects the victim of garbage collection.
     pub policy: ssd::VictimPolicy,
-    /// Erases that a block stands.
+    /// Rated erases of a block.
     pub endurance: u64,
 }
 
@@ -140,10 +140,10 @@ fn wrong(key: &str, why: String, hint: &str) -> ReplayError {
 }
 
 impl TieredConfig {
-    /// The parts of the cache.
+    /// The layout of the flash for the state machine.
     ///
     /// # Errors
-    /// Where they do not fit each other.
+    /// Returns an error if the sizes are inconsistent.
     pub(super) fn shape(&self) -> Result<TieredShape, ReplayError> {
         let whole = |key, bytes: Bytes| match u32::try_from(bytes.0) {
             Ok(size) if size > 0 && u64::from(size).is_multiple_of(PAGE) => Ok(size),
@@ -197,10 +197,10 @@ impl TieredConfig {
         Ok(shape)
     }
 
-    /// What is let in.
+    /// The admission policy.
     ///
     /// # Errors
-    /// Where a number cannot be.
+    /// Returns an error if a number is invalid.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn admission(&self) -> Result<Admission, ReplayError> {
         Ok(match self.admission {
@@ -218,7 +218,7 @@ impl TieredConfig {
             AdmissionConfig::Years(years) if years > 0.0 && years.is_finite() => {
                 let bytes = self.raw_bytes() * self.device.endurance as f64;
                 let seconds = years * DAYS * 86_400.0;
-                // Some hundred times for each time that flash could be filled.
+                // The admission rate is adapted about a hundred times per fill of the flash.
                 let every = self.flash.0 / 128;
                 Admission::Budget(Budget { bytes_per_s: bytes / seconds, every })
             }
@@ -232,7 +232,7 @@ impl TieredConfig {
         })
     }
 
-    /// Raw bytes of the flash, spare ones included.
+    /// Raw capacity of the flash in bytes, including over-provisioning.
     #[allow(clippy::cast_precision_loss)]
     pub(super) fn raw_bytes(&self) -> f64 {
         self.flash.0 as f64 / (1.0 - self.device.spare)

@@ -1,10 +1,10 @@
-//! A cache of objects in DRAM and flash, one trace, what that came to.
+//! Replay of a trace on a cache of objects in DRAM and flash, and its results.
 //!
-//! The state machine is [`gordon_cache::tiered`]. What it writes goes to a full array of flash
-//! under Gordon's translation layer ([`FullArray`]), page by page and without a clock, so that both
-//! write amplifications are counted: bytes that the cache writes for each it admits, and pages
-//! that flash programs for each written. Requests come at the trace's times, which only a lifetime
-//! needs.
+//! The state machine is [`gordon_cache::tiered`]. Its writes go to a full flash array with Gordon's
+//! translation layer ([`FullArray`]), page by page and without a clock, so that both write
+//! amplifications are measured: bytes that the cache writes per byte admitted, and pages that the
+//! flash programs per page written. Requests have the times of the trace, which only the lifetime
+//! depends on.
 
 mod config;
 
@@ -22,98 +22,98 @@ use gordon_trace::formats::InputNote;
 use gordon_units::{Ns, Progress};
 use serde::Serialize;
 
-/// What was found, and what flash did for it.
+/// Result of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TieredReport {
-    /// What kind of values these are.
+    /// Kind of the values: modelled.
     pub kind: &'static str,
-    /// Where objects lie in flash.
+    /// Name of the layout.
     pub layout: &'static str,
-    /// All of the DRAM.
+    /// Total size of the DRAM in bytes.
     pub dram_bytes: u64,
-    /// The flash, as the cache sees it.
+    /// Flash capacity that the cache uses, in bytes.
     pub flash_bytes: u64,
-    /// What is cached: `object`, `page` or `request`.
+    /// Cached unit: `object`, `page` or `request`.
     pub unit: &'static str,
-    /// What was there.
+    /// Hits and misses.
     #[serde(flatten)]
     pub answers: Answers,
-    /// Found in DRAM, and in flash.
+    /// Hits in DRAM and in flash, and the content of both at the end.
     pub levels: [LevelCount; 2],
-    /// Bytes that left DRAM.
+    /// Bytes evicted from DRAM, which are offered to the flash.
     pub offered_bytes: u64,
-    /// Of these, let into flash.
+    /// Bytes admitted to flash.
     pub admitted_bytes: u64,
-    /// The part that was admitted by lot at the end.
+    /// Admission probability at the end.
     pub admits: f64,
-    /// Bytes that the cache wrote.
+    /// Bytes that the cache wrote to flash.
     pub written_bytes: u64,
-    /// Bytes that it read, for requests and to write sets again.
+    /// Bytes that the cache read from flash, for requests and to rewrite sets.
     pub read_bytes: u64,
-    /// Sets that were read for objects that were not there.
+    /// Reads of sets for objects that were not in them.
     pub vain_reads: u64,
-    /// Bytes written for each let in.
+    /// Bytes written to flash per byte admitted.
     pub application_write_amplification: Option<f64>,
-    /// Pages programmed for each written.
+    /// Pages programmed per page written.
     pub device_write_amplification: Option<f64>,
-    /// Both.
+    /// Product of the two write amplifications.
     pub write_amplification: Option<f64>,
-    /// Erases of the flash beneath.
+    /// Erases of the flash.
     pub erases: u64,
-    /// Objects that went from flash for others.
+    /// Objects evicted from flash.
     pub evictions: u64,
-    /// Objects that were written to the log again.
+    /// Objects that were reinserted into the log.
     pub reinsertions: u64,
-    /// Objects that were too few for their set, or too large.
+    /// Objects dropped because they were too few for their set, or too large.
     pub dropped: u64,
-    /// Memory that knowing the places in flash took at the end, a part of the DRAM.
+    /// Part of the DRAM that the index of the flash took at the end, in bytes.
     pub index_bytes: u64,
-    /// Of the trace's times.
+    /// Time from the first to the last request of the trace.
     pub simulated_s: f64,
-    /// The part of the rated endurance that the run used: bytes programmed, over raw bytes times
-    /// rated erases.
+    /// Fraction of the rated endurance that the run used: bytes programmed, divided by raw bytes
+    /// times rated erases.
     pub endurance_used: f64,
-    /// The time since the flash had been written once over, of which the lifetime is; none where it
-    /// was not.
+    /// Time since the flash had been written once, on which the lifetime is based; `None` if it was
+    /// not written once.
     pub lifetime_span_s: Option<f64>,
-    /// Years until the rated endurance is used up if the load continues as it did over that span;
-    /// none where nothing was programmed in it, or it is shorter than a minute.
+    /// Years until the rated endurance is used up if the load continues as in that time; `None` if
+    /// nothing was programmed in it, or it is shorter than a minute.
     pub lifetime_years: Option<f64>,
-    /// What the trace was read as.
+    /// How the trace was read.
     pub input: InputNote,
-    /// What the reader should know.
+    /// Warnings about the results.
     pub warnings: Vec<String>,
-    /// Where it comes from.
+    /// Inputs from which the result was computed.
     pub provenance: TieredProvenance,
 }
 
-/// A level.
+/// Hits and content of a level.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LevelCount {
-    /// Which.
+    /// Name of the level.
     pub level: &'static str,
-    /// Requests that found theirs there.
+    /// Number of hits.
     pub hits: u64,
-    /// Their bytes.
+    /// Bytes requested by the hits.
     pub hit_bytes: u64,
-    /// Objects there at the end.
+    /// Objects in the level at the end.
     pub resident_objects: u64,
-    /// Their bytes.
+    /// Bytes in the level at the end.
     pub resident_bytes: u64,
 }
 
-/// Where a result comes from.
+/// Inputs of a result.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TieredProvenance {
-    /// Of the program.
+    /// Version of the program.
     pub version: &'static str,
-    /// What was asked for.
+    /// Configuration of the run.
     pub config: TieredConfig,
     /// The trace.
     pub trace: CacheTrace,
 }
 
-/// The flash beneath.
+/// The flash device.
 struct Flash {
     array: FullArray,
     bytes: f64,
@@ -159,7 +159,7 @@ impl Flash {
         (first..first + u64::from(bytes) / PAGE).for_each(|page| self.array.write(page));
     }
 
-    /// Pages programmed for each written; none before the first.
+    /// Pages programmed per page written; `None` before the first write.
     fn amplification(&self) -> Option<f64> {
         let pages = self.array.pages();
         (pages.host_program > 0).then(|| pages.amplification())
@@ -172,10 +172,10 @@ impl Flash {
     }
 }
 
-/// Runs `config`, watched through `progress`.
+/// Runs `config`; `progress` reports progress and can stop the run.
 ///
 /// # Errors
-/// Parts that do not fit each other, a trace that cannot be read, a stop.
+/// Returns an error if sizes are inconsistent, the trace cannot be read, or the run is stopped.
 pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, ReplayError> {
     let (shape, admission) = (config.shape()?, config.admission()?);
     let mut flash = Flash::new(config, shape.flash)?;
@@ -188,7 +188,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
     ];
     let (mut requests, mut bytes, mut refused) = (0, 0, 0_u64);
     let (mut first, mut last) = (None, Ns::ZERO);
-    // When the flash had been written once over, and the bytes programmed until then.
+    // Time when the flash had been written once, and the bytes programmed until then.
     let mut full = None;
     let mut batch = Vec::new();
     while load.next_batch(&mut batch)? {

@@ -1,4 +1,4 @@
-//! A simulated disk below.
+//! A simulated disk as the backend.
 
 use super::super::simulated::Simulated;
 use super::*;
@@ -11,7 +11,7 @@ fn disk() -> DiskDevice {
     DiskDevice::Config(Box::new(from_toml(text, "sata-7200-1tb.toml").unwrap()))
 }
 
-/// 400 pages all over 200 GB, each alone for 100 ms.
+/// 400 pages spread over 200 GB, 100 ms apart.
 fn apart() -> Vec<(u64, u64, bool)> {
     (0..400_u64).map(|i| (i * 100_000, i * 7_919_933 % 50_000_000, true)).collect()
 }
@@ -31,7 +31,7 @@ fn a_miss_takes_what_the_disk_takes() {
     let alone = serde_json::to_value(&alone).unwrap();
     let number = |path: &str| alone.pointer(path).unwrap().as_f64().unwrap();
     assert_eq!((told.answers.misses, told.backend.reads), (400, 400));
-    // Requests reach the disk 350 ns later: some just miss their sector, others no longer do.
+    // Requests reach the disk 350 ns later, so some just miss their sector, and others do not.
     let mean = number("/response_ms/mean") * 1e3;
     let ours = told.levels.backend.latency_us.mean.unwrap();
     assert!((ours / mean - 1.0).abs() < 0.02 && ours > 8_000.0, "{ours} us, alone {mean}");
@@ -51,7 +51,7 @@ fn what_is_written_is_on_the_medium_at_the_end() {
     let told = run(&config, &Progress::default()).unwrap();
     assert_eq!((told.backend.writes, told.backend.reads), (400, 0));
     let spent = told.backend.head.unwrap().mechanism_s;
-    // A hundred times slower than they come; none without its turn of the head.
+    // The disk needs a hundred times the arrival interval, and a seek for each page.
     assert!(told.simulated_s > 1.0 && spent.seek > 0.4, "{spent:?}");
     let sum = spent.seek + spent.rotation + spent.transfer + spent.idle;
     assert!((sum - told.simulated_s).abs() < 1e-6, "{spent:?}");
@@ -63,7 +63,7 @@ fn objects_lie_as_they_are_first_asked_for() {
     assert_eq!(disk.place(77, Bytes(100)), Bytes(0));
     assert_eq!(disk.place(u64::MAX, Bytes(9000)), Bytes(4096));
     assert_eq!(disk.place(5, Bytes(4096)), Bytes(4096 + 12_288));
-    // Again, and as far as its room goes; then it is laid again.
+    // The same key again, up to its reserved size; a larger object is placed again.
     assert_eq!(disk.place(77, Bytes(4096)), Bytes(0));
     assert_eq!(disk.place(77, Bytes(4097)), Bytes(2 * 4096 + 12_288));
     disk.check().unwrap();

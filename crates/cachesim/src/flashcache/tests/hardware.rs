@@ -1,4 +1,4 @@
-//! Times, powers, areas and worst cases worked out by hand.
+//! Times, powers, areas and worst cases computed by hand.
 
 use super::super::chip::Steps;
 use super::super::machine::Source;
@@ -7,8 +7,8 @@ use super::super::wear::{Fills, Worn, wear};
 use super::*;
 use gordon_cache::flashcache::{PageLookup, PageRange};
 
-/// The paper's Table 2, whose caption says that NAND flash is projected to be up to 7 to 8 times as
-/// dense as DRAM: that of several bits in a cell is, from 2011 on.
+/// Table 2 of the paper. Its caption says that NAND flash is projected to be up to 7 to 8 times as
+/// dense as DRAM; that holds for multi-level cells from 2011 on.
 #[test]
 fn the_projection_has_all_rows_of_the_papers_table() {
     let (_folder, config) = config(&[(0, 0, true)], 128 * MIB, 1024 * MIB);
@@ -38,7 +38,7 @@ fn the_projection_has_all_rows_of_the_papers_table() {
             (2016, 1.88, 7.5, 0.75, (20, 20)),
         ]
     );
-    // 8 Gbit of 1.42 Gbit/cm2 in 2005; by 2016 a bit takes 0.0004 of 0.0231 um2.
+    // 8 Gbit at 1.42 Gbit/cm2 in 2005; by 2016 a bit takes 0.0004 of 0.0231 um2.
     let last = told.roadmap[5].area_mlc.unwrap();
     assert!((last.flash_cm2 - 8.0 / 1.42 * 0.0004 / 0.0231).abs() < 1e-9, "{last:?}");
 }
@@ -48,24 +48,25 @@ use gordon_units::Watts;
 fn each_level_takes_its_time() {
     let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
     assert_eq!((m.search, m.lookup), (Ns(SEARCH), Ns(LOOKUP)));
-    // From the disk, a block at once.
+    // From the disk: a whole logical block.
     let fetched = SEARCH + LOOKUP + BLOCK_DISK;
     assert_eq!(m.serve(Ns(0), &page(0), false), Ns(fetched + PAGE_DRAM));
-    // Its neighbour while that is on its way, through the buffer; then itself, from DRAM.
+    // Its neighbour, which is still being fetched, from the buffer; then the page itself, from
+    // DRAM.
     assert_eq!(m.serve(Ns(1000), &page(1), false), Ns(fetched + 2 * PAGE_DRAM));
     assert_eq!(m.serve(Ns(2000), &page(0), false), Ns(fetched + PAGE_DRAM));
-    // Written to flash: 32 pages. After that it is read from there.
+    // 32 pages are written to flash; after that the block is read from there.
     let at = 200 * MS;
     assert!(fetched + 32 * PAGE_PROGRAM < at);
     let end = m.serve(Ns(at), &page(2), false);
     assert_eq!(end, Ns(at + SEARCH + LOOKUP + PAGE_READ + PAGE_DRAM));
-    // A second one at the same time waits for the chip.
+    // A second read at the same time waits for the chip.
     let end = m.serve(Ns(at), &page(3), false);
     assert_eq!(end, Ns(at + SEARCH + LOOKUP + 2 * PAGE_READ + PAGE_DRAM));
-    // Who waits for a page on its way holds nobody up.
+    // A request that waits for a page in flight does not delay others.
     assert_eq!(m.serve(Ns(at + 5), &page(3), false), end);
     assert_eq!(m.serve(Ns(at + 5), &page(1), false), Ns(at + 5 + SEARCH + PAGE_DRAM));
-    // The first again before it is there.
+    // The first page again before it is available.
     let there = at + SEARCH + LOOKUP + PAGE_READ;
     assert_eq!(m.serve(Ns(at + 10), &page(2), false), Ns(there + PAGE_DRAM));
     let did = m.chip.did;
@@ -76,7 +77,8 @@ fn each_level_takes_its_time() {
     assert_eq!(m.backend.asked.busy, Ns(BLOCK_DISK));
 }
 
-/// An object of five logical blocks, without room in DRAM; what is missing is fetched by itself.
+/// An object of five logical blocks that does not fit in DRAM; missing pieces are fetched
+/// separately.
 #[test]
 fn an_object_in_pieces_is_read_from_flash_and_from_below() {
     let mut design = design();
@@ -87,7 +89,7 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
         let below = Backend::new(&design, &BackendKind::Disk, "request").unwrap();
         Machine::new(&design, cache, below)
     };
-    // Its last page is half used.
+    // Half of its last page is used.
     let pages = 5 * 32;
     let object = |key| Request { key, next: NEVER, size: pages * 4096, asked: pages * 4096 - 2048 };
     let blocks = |m: &Machine| {
@@ -105,7 +107,7 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
     let begun = SEARCH + 5 * LOOKUP;
     let disk = |blocks: u64| (blocks * 131_072 * 10).div_ceil(3);
     let moved = 50 + (object.asked * 10).div_ceil(64);
-    // The buffer has room for eight logical blocks.
+    // The buffer has space for eight logical blocks.
     let end = m.serve(Ns(0), &object, false);
     assert_eq!(end, Ns(begun + 3_300_000 + disk(5) + moved));
     let quiet = Ns(1000 * MS);
@@ -113,16 +115,16 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
     assert_eq!(end, quiet + Ns(begun + pages * PAGE_READ + moved));
     let bytes = |m: &Machine| m.tallies.map(|tally| tally.bytes);
     assert_eq!(bytes(&m), [0, 0, object.asked, object.asked, 0]);
-    // The second and the fourth piece are evicted: two accesses, and what lies between is read
-    // over.
+    // The second and the fourth piece are evicted: two accesses, and the disk reads the bytes
+    // between them.
     for number in [1, 3] {
         let PageLookup::Flash(place) = m.cache.pieces()[number].found else {
             panic!("not in flash")
         };
-        // Nothing was swapped, and a set has one block.
+        // No sets were swapped, and a set has one block.
         let set = place.block;
         let other = (1 << 40..).find(|key| m.cache.set_of(*key) == Some(set)).unwrap();
-        // A whole logical block: the open one has no room for it.
+        // The object fills a whole logical block, so the open block has no space for it.
         let block = Request { key: other, next: NEVER, size: 131_072, asked: 131_072 };
         m.serve(Ns(2000 * MS), &block, false);
     }
@@ -136,7 +138,7 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
     let now = bytes(&m);
     let flash = object.asked - 2 * 131_072;
     assert_eq!((now[2] - before[2], now[3] - before[3]), (flash, 2 * 131_072));
-    // Flash has three pieces, which take longer than the disk.
+    // Three pieces are in flash; reading them takes longer than the disk.
     assert_eq!(end, late + Ns(begun + 96 * PAGE_READ + moved));
     assert_eq!(m.source, Source::Backend);
     assert_eq!(m.cache.counts().too_large, 0);
@@ -144,7 +146,7 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
 
 #[test]
 fn only_what_brought_a_page_is_waited_for() {
-    // Of two pages in the place of one the first goes before it is there, and is written as a
+    // Two pages share one place. The first is evicted before it is available, and then written as a
     // whole.
     let mut m = machine(&design(), 4096, 4 * MIB, Fill::Page);
     let fetched = m.serve(Ns(0), &page(0), false);
@@ -153,8 +155,7 @@ fn only_what_brought_a_page_is_waited_for() {
     let end = m.serve(Ns(3000), &page(0), false);
     assert!(end < fetched);
     assert_eq!(end, Ns(3000 + SEARCH + PAGE_DRAM));
-    // A block goes, and is fetched again for one of its pages: another has been in DRAM all the
-    // time.
+    // A block is evicted and fetched again for one of its pages, while another page stayed in DRAM.
     let mut design = design();
     design.cache.ways.value = 1;
     let mut m = machine(&design, MIB, MIB / 8, Fill::Block);
@@ -174,13 +175,13 @@ fn a_read_waits_for_one_page_that_is_programmed_and_no_more() {
     let quiet = Ns(500 * MS);
     m.serve(quiet, &page(0), false);
     m.serve(quiet, &page(64), false);
-    // Its programs begin when it is there; the third flash page of them is under way.
+    // The programs begin when the data are available; the third flash page is being programmed.
     let begun = quiet.0 + SEARCH + LOOKUP + BLOCK_DISK;
     let at = begun + 5 * PAGE_PROGRAM / 4;
     let end = m.serve(Ns(at), &page(5), false);
     let waited = begun + 3 * PAGE_PROGRAM / 2;
     assert_eq!(end, Ns(waited + PAGE_READ + PAGE_DRAM));
-    // What is left of them comes after the read.
+    // The remaining programs follow the read.
     let left = 64 - 3;
     let idle = m.chip.finish(&mut m.cache);
     assert_eq!(idle, Ns(waited + PAGE_READ + left * PAGE_PROGRAM / 2));
@@ -189,7 +190,7 @@ fn a_read_waits_for_one_page_that_is_programmed_and_no_more() {
 #[test]
 fn a_read_of_another_bank_does_not_wait_for_a_program() {
     let mut design = design();
-    // A bank for each logical block.
+    // One bank for each logical block.
     design.flash.banks = Some(32.into());
     let mut m = machine(&design, MIB, 4 * MIB, Fill::Block);
     m.serve(Ns(0), &page(0), false);
@@ -200,9 +201,9 @@ fn a_read_of_another_bank_does_not_wait_for_a_program() {
     let at = begun + 5 * PAGE_PROGRAM / 4;
     let start = at + SEARCH + LOOKUP;
     assert_eq!(m.serve(Ns(at), &page(5), false), Ns(start + PAGE_READ + PAGE_DRAM));
-    // The programs go on meanwhile.
+    // The programs continue during the read.
     assert_eq!(m.chip.finish(&mut m.cache), Ns(begun + 32 * PAGE_PROGRAM));
-    // A second read follows the first, also in another bank.
+    // A second read waits for the first one, even in another bank.
     let quiet = 900 * MS;
     let first = m.serve(Ns(quiet), &page(6), false);
     let second = m.serve(Ns(quiet), &page(70), false);
@@ -216,15 +217,15 @@ fn eviction_erases_behind_the_answer() {
     let mut m = machine(&design, MIB, MIB / 8, Fill::Block);
     m.serve(Ns(0), &page(0), false);
     let at = 500 * MS;
-    // The only block goes: the answer does not wait for that.
+    // The only block is evicted; the response does not wait for that.
     let end = m.serve(Ns(at), &page(64), false);
     let fetched = at + SEARCH + LOOKUP + BLOCK_DISK;
     assert_eq!(end, Ns(fetched + PAGE_DRAM));
-    // Erases at once: 6 ms, longer than the disk takes; then the programs.
+    // The erases start at once and take 6 ms, longer than the disk; then the programs follow.
     let idle = m.chip.finish(&mut m.cache);
     assert_eq!(idle, Ns(at + SEARCH + LOOKUP + ERASES + 32 * PAGE_PROGRAM));
     assert_eq!((m.chip.did.erases, m.cache.counts().evictions), (4, 1));
-    // A read during an erase waits for that of one block of the flash only.
+    // A read during the erases waits for that of one erase block only.
     let at = 900 * MS;
     m.serve(Ns(at), &page(1), false);
     let begun = at + SEARCH + LOOKUP;
@@ -241,7 +242,7 @@ fn a_full_buffer_holds_back_who_fills_it() {
     design.cache.write_buffer.value = Bytes(MIB / 8);
     let mut m = machine(&design, MIB, 4 * MIB, Fill::Block);
     m.serve(Ns(0), &page(0), false);
-    // The first block leaves the buffer while the second one is fetched, and after that.
+    // The first block leaves the buffer during the fetch of the second one, and afterwards.
     let begin = 1000 + SEARCH + LOOKUP;
     let first = SEARCH + LOOKUP + BLOCK_DISK;
     let room = first + 32 * PAGE_PROGRAM;
@@ -267,7 +268,7 @@ fn or_it_is_left_out_of_flash() {
 fn the_rest_of_a_page_is_fetched_before_a_part_is_written() {
     let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
     let part = Request { asked: 512, ..page(40) };
-    // 4 KiB from the disk, and 512 bytes into DRAM: 50 ns and 80 ns.
+    // 4 KiB from the disk, and 512 bytes to DRAM: 50 ns and 80 ns.
     let end = m.serve(Ns(0), &part, true);
     assert_eq!(end, Ns(SEARCH + LOOKUP + 3_300_000 + 13_654 + 130));
     assert_eq!((m.cache.counts().fills, m.backend.asked.read), (0, Bytes(4096)));
@@ -276,17 +277,17 @@ fn the_rest_of_a_page_is_fetched_before_a_part_is_written() {
 #[test]
 fn writes_go_through_behind_reads() {
     let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
-    // Two writes of neighbours: acknowledged from DRAM, on the disk later, one access.
+    // Two adjacent writes are acknowledged from DRAM, and written to disk later in one access.
     assert_eq!(m.serve(Ns(0), &page(7), true), Ns(SEARCH + LOOKUP + PAGE_DRAM));
     m.serve(Ns(0), &page(8), true);
-    // A read before they begin goes first, one while the first is under way waits for that.
+    // A read before they begin has priority; a read during the first write waits for it.
     let page_disk = 3_300_000 + 13_654;
     assert_eq!(m.backend.asked.writes, 2);
     let at = 10_000;
     let end = m.serve(Ns(at), &page(64), false);
     assert_eq!(end, Ns(SEARCH + LOOKUP + PAGE_DRAM + page_disk + BLOCK_DISK + PAGE_DRAM));
     m.backend.finish();
-    // The second one was no longer where the head is.
+    // The read moved the head, so the second write is not sequential.
     assert_eq!((m.backend.asked.sequential, m.backend.asked.reads), (0, 1));
     assert_eq!(m.backend.asked.busy, Ns(2 * page_disk + BLOCK_DISK));
     let mut m = machine(&design(), MIB, 0, Fill::Block);
@@ -295,7 +296,7 @@ fn writes_go_through_behind_reads() {
     m.backend.finish();
     assert_eq!(m.backend.asked.sequential, 1);
     assert_eq!(m.backend.asked.busy, Ns(page_disk + 13_654));
-    // When as many wait as may, the writer waits.
+    // If the queue is full, the writer waits.
     let mut small = design();
     small.disk.queue.value = 1;
     let mut m = machine(&small, MIB, 0, Fill::Block);
@@ -331,7 +332,7 @@ fn power_is_by_table_1() {
     let design = design();
     let close =
         |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-12, "{is} {expected}");
-    // 1 GiB of DRAM alone, 8 Gbit, a tenth of a second at work in one.
+    // 1 GiB of DRAM alone, 8 Gbit. One rank is active for a tenth of a second.
     let alone = Use {
         dram: Bytes(1 << 30),
         flash: Bytes::ZERO,
@@ -351,7 +352,7 @@ fn power_is_by_table_1() {
     assert_eq!((ready.flash_idle_w, ready.controller_w), (0.0, 0.0));
     let down = power(&design, &alone, idle(18.0));
     close(down.total_w, 8.0 * (0.0878 + 0.0162));
-    // 128 MiB and 1 GiB of flash, of which one Gbit works for half of two seconds.
+    // 128 MiB, and 1 GiB of flash. 1 Gbit of it is active for one of two seconds.
     let did = chip::Did {
         reading: Ns(500 * MS),
         programming: Ns(300 * MS),
@@ -392,7 +393,7 @@ fn area_and_cost_are_by_table_1() {
     close(cost.total_usd, 48.0 + 168.0);
 }
 
-/// The paper: 2 years for 2 GB at a million erases, the disk being asked all the time.
+/// The paper: 2 years for 2 GB at a million erases, with a disk that is always busy.
 #[test]
 fn the_worst_case_is_the_papers() {
     let design = design();

@@ -1,4 +1,4 @@
-//! A FlashCache's times and powers worked out by hand, for the paper's design, and whole runs.
+//! Times and powers of a FlashCache of the paper's design, computed by hand; and complete runs.
 
 mod below;
 mod hardware;
@@ -45,14 +45,14 @@ const LOOKUP: u64 = 120;
 const PAGE_DRAM: u64 = 690;
 /// A page of 4 KiB from flash: two of 2 KiB, each 25 us and 40.96 us at 50 MB/s.
 const PAGE_READ: u64 = 2 * (25_000 + 40_960);
-/// And to it: 200 us.
+/// A page of 4 KiB to flash: two programs of 200 us, and the transfers.
 const PAGE_PROGRAM: u64 = 2 * (200_000 + 40_960);
 /// 128 KiB from the disk: 3.3 ms and 436.906... us at 300 MB/s.
 const BLOCK_DISK: u64 = 3_300_000 + 436_907;
-/// A logical block's erases.
+/// The erases of a logical block.
 const ERASES: u64 = 4 * 1_500_000;
 
-/// A trace in MQSim's form: microseconds, page, whether it reads.
+/// A trace in MQSim's format: time in microseconds, page, whether it is a read.
 fn config(
     lines: &[(u64, u64, bool)],
     dram: u64,

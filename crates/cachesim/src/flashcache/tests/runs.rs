@@ -1,4 +1,4 @@
-//! Whole runs: what adds up, what is the policy's answer, what cannot be.
+//! Complete runs: sums of counters, agreement with single-level caches, and errors.
 
 use super::*;
 
@@ -8,8 +8,8 @@ fn a_run_adds_up() {
     adds_up(FillKind::Page, 1);
 }
 
-/// Flash of 4 MiB that is filled in about half an hour, and overwritten a hundred times as fast
-/// after that.
+/// 4 MiB of flash that is filled in about half an hour, and then overwritten at a hundred times
+/// that rate.
 #[test]
 fn a_lifetime_leaves_out_the_filling_of_the_flash() {
     let at = |i: u64| if i < 2000 { i * 1_000_000 } else { 2_000_000_000 + (i - 2000) * 10_000 };
@@ -21,7 +21,7 @@ fn a_lifetime_leaves_out_the_filling_of_the_flash() {
     let life = wear.lifetimes[0];
     let span = wear.lifetime_span_s.unwrap();
     assert!((1250.0..1262.0).contains(&span) && told.simulated_s > 2200.0, "{span}");
-    // All but the 2048 pages that filled it were programmed in that span.
+    // All pages except the 2048 that filled the flash were programmed in that time.
     let since = (flash.pages_programmed - 2048) as f64 / 2048.0 / 1e5;
     let years = span / since / (365.25 * 86_400.0);
     assert!((life.years.unwrap() / years - 1.0).abs() < 0.01, "{life:?}, not {years}");
@@ -63,12 +63,12 @@ fn adds_up(fill: FillKind, pages: u64) {
         + parts.controller_w;
     assert!((sum / parts.total_w - 1.0).abs() < 1e-9);
     assert!((parts.energy_j / told.simulated_s / parts.total_w - 1.0).abs() < 1e-9);
-    // Two seconds say nothing about years. 4 MiB are 2048 pages of 2 KiB.
+    // Two seconds are too short for a lifetime in years. 4 MiB are 2048 pages of 2 KiB.
     let life = wear.lifetimes[0];
     assert_eq!((life.years, life.first_block_years), (None, None));
     let over = flash.pages_programmed as f64 / 2048.0;
     assert!((life.endurance_used / (over / 1e5) - 1.0).abs() < 1e-9, "{life:?}");
-    // When requests come changes nothing of what is found.
+    // Arrival times do not change hits and misses.
     for pace in [
         PaceConfig { rate: Some(1e5), ..config.pace.clone() },
         PaceConfig { outstanding: Some(24), think: Some(Ns(1000)), ..config.pace.clone() },
@@ -84,7 +84,7 @@ fn adds_up(fill: FillKind, pages: u64) {
     }
 }
 
-/// Requests of two pages each, the second of which the next request has first.
+/// Requests of two pages each; the second page is the first page of the next request.
 #[test]
 fn pages_of_a_request_come_together_and_count_as_one_request() {
     let (_folder, mut config) = config(&[], 2 * MIB, 2 * MIB);
@@ -93,21 +93,21 @@ fn pages_of_a_request_come_together_and_count_as_one_request() {
     config.pace = PaceConfig { rate: Some(100.0), ..config.pace };
     let told = run(&config, &Progress::default()).unwrap();
     assert_eq!((told.answers.requests, told.whole.requests), (2000, 1000));
-    // The first request has two new pages, each other one.
+    // The first request has two new pages, each other request one.
     assert_eq!((told.answers.misses, told.whole.misses), (1001, 1000));
     assert_eq!(told.whole.dram_misses, 1000);
-    // 100 requests a second, not 100 pages.
+    // 100 requests per second, not 100 pages.
     assert!((9.9..10.1).contains(&told.simulated_s), "{}", told.simulated_s);
     let pace = PaceConfig { rate: None, outstanding: Some(24), ..config.pace.clone() };
     let closed = run(&FlashCacheConfig { pace, ..config }, &Progress::default()).unwrap();
     assert_eq!(closed.whole, told.whole);
 }
 
-/// A file of eight pages, of which flash has two in the middle: the disk reads over these.
+/// A file of eight pages. Two in the middle are in flash, and the disk reads over them.
 #[test]
 fn a_request_with_pages_in_flash_is_one_pass_of_the_disk() {
     let (_folder, mut config) = config(&[], 2 * MIB, 2 * MIB);
-    // The middle, then what pushes it out of DRAM, then the file.
+    // The middle, then pages that evict it from DRAM, then the file.
     let mut lines = "0 0 24 16 1\n".to_owned();
     let primary = 250;
     (0..primary).for_each(|i| writeln!(lines, "{} 0 {} 8 1", i, 80_000 + i * 16).unwrap());
@@ -151,7 +151,7 @@ fn without_flash_it_is_the_policys_answer() {
     }
 }
 
-/// What is counted after a warm-up and in it is what is counted of the whole.
+/// The counters during and after a warm-up add up to those of a run without one.
 #[test]
 fn a_warm_up_is_left_out_of_all_that_is_counted() {
     let lines: Vec<_> = (0..30_000_u64).map(|i| (i * 10_000, i * i % 5003, i % 7 != 0)).collect();
@@ -183,20 +183,20 @@ fn a_warm_up_is_left_out_of_all_that_is_counted() {
     };
     let sums = counted(&first).iter().zip(counted(&later)).map(|(a, b)| a + b).collect::<Vec<_>>();
     assert_eq!(sums, counted(&all));
-    // What is done behind requests may end later.
+    // Background work may end later.
     let (flash, before) = (later.flash.unwrap(), first.flash.unwrap());
     let late = all.flash.unwrap().erases - before.erases;
     assert!(flash.erases.abs_diff(late) <= 64, "{} {late}", flash.erases);
     let energy = later.power_down.energy_j + first.power_down.energy_j;
     assert!((energy / all.power_down.energy_j - 1.0).abs() < 1e-3);
-    // Lifetimes are of the time after it, if the flash was full before.
+    // Lifetimes are based on the time after the warm-up, if the flash was written once before.
     let wear = later.wear.as_ref().unwrap();
     assert!((wear.lifetime_span_s.unwrap() - later.simulated_s).abs() < 1e-9);
     let mean = wear.evictions as f64 / 32.0;
     assert!((wear.mean - mean).abs() < 1e-9 && wear.max < all.wear.unwrap().max);
     let used = flash.pages_programmed as f64 / 2048.0 / 1e5;
     assert!((wear.lifetimes[0].endurance_used / used - 1.0).abs() < 1e-9);
-    // The same by a part of the trace and by its time.
+    // The same warm-up as a fraction of the trace, and as a time.
     let same = [WarmUp::Share(2.0 / 3.0 + 1e-9), WarmUp::Time(Ns(200 * Ns::SECOND.0))];
     for warmup in same {
         let told = told(Some(warmup), 30_000);
