@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_key_and_an_impossible_value_are_named() {
+    fn errors_name_a_missing_key_and_an_invalid_value() {
         let error = refused(MEMORY);
         assert!(error.what.contains("missing field `bandwidth`"), "{}", error.what);
         let error = refused(&MEMORY.replace("'3W'", "'3 horses'"));

@@ -101,7 +101,7 @@ fn writes_go_to_every_copy_and_reads_to_the_least_busy_in_turn() {
 }
 
 #[test]
-fn of_four_devices_in_two_copies_two_are_striped() {
+fn four_devices_in_two_copies_are_a_stripe_of_two() {
     let mut ten = array(4, 2);
     assert_eq!(ten.capacity(), SECTOR * 2000);
     // Chunks 0 and 1: one on the first pair, one on the second.
@@ -183,7 +183,7 @@ fn copies_double_reads_and_not_writes() {
 
 proptest! {
     #[test]
-    fn what_is_read_was_written_there(
+    fn reads_and_writes_of_a_sector_go_to_the_same_place(
         groups in 1usize..4, copies in 1u32..4, bus in 0u64..2,
         requests in prop::collection::vec((0u64..400, 1u64..100, any::<bool>()), 1..30),
     ) {

@@ -77,7 +77,7 @@ fn run(most: u64, requests: &[Request]) -> (Vec<u64>, Vec<Request>, u64) {
 }
 
 #[test]
-fn what_waits_grows_at_both_ends() {
+fn waiting_requests_grow_at_both_ends() {
     let read = |start, len| sectors(IoOp::Read, start, len);
     // The first request is in progress. The second grows at its end, the third at its start.
     let (done, carried, joined) =
@@ -114,7 +114,7 @@ fn carried(drive: Drive, coalesce: Option<Bytes>) -> (u64, Ns) {
 }
 
 #[test]
-fn drives_of_both_kinds_keep_what_can_grow() {
+fn drives_of_both_kinds_merge_waiting_requests() {
     let size = Some(Bytes(128 << 10));
     // 32 are in the drive; the waiting ones are merged into one request of 128 KiB.
     let queued = || Drive::new(&DriveConfig::Config(Box::new(preset())), None).unwrap();
@@ -134,7 +134,7 @@ fn drives_of_both_kinds_keep_what_can_grow() {
 }
 
 #[test]
-fn what_waits_for_a_drive_that_wakes_is_one() {
+fn requests_that_wait_for_a_wake_up_are_merged() {
     let mut config = preset();
     config.power.states.push(gordon_hdd::PowerState {
         name: "standby".into(),
@@ -157,7 +157,7 @@ fn what_waits_for_a_drive_that_wakes_is_one() {
 
 proptest! {
     #[test]
-    fn every_sector_is_asked_for_once_and_every_request_answered(
+    fn every_sector_is_requested_once_and_every_request_completes(
         seed in any::<u64>(), most in 1u64..64, count in 1usize..60,
     ) {
         let mut random = Random(seed);

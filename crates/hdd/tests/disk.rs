@@ -17,7 +17,7 @@ fn sequential(disk: &mut Disk, op: IoOp, depth: usize, start: u64, each: u64, co
 }
 
 #[test]
-fn the_average_seek_is_the_data_sheets() {
+fn the_average_seek_matches_the_data_sheet() {
     let disk = disk();
     let mut random = Random(1);
     let cylinders = u64::from(disk.mechanics().geometry().cylinders());
@@ -112,7 +112,7 @@ fn a_queue_shortens_positioning_and_serves_everyone() {
 }
 
 #[test]
-fn a_burst_that_fits_the_cache_is_taken_at_interface_rate() {
+fn a_burst_that_fits_the_cache_is_accepted_at_interface_rate() {
     let mut disk = disk();
     let mut random = Random(4);
     let end = disk.mechanics().geometry().sectors() / 128;
@@ -257,7 +257,7 @@ proptest! {
 }
 
 #[test]
-fn the_preset_names_the_papers_power() {
+fn the_preset_has_the_power_of_the_paper() {
     let power = preset().power;
     assert_eq!((power.idle.0, power.read.0, power.write.0), (9.0, 13.0, 17.0)); // Table 3
 }

@@ -14,14 +14,14 @@ fn error(key_and_value: &str, replacement: &str) -> String {
 }
 
 #[test]
-fn the_preset_is_read_and_written() {
+fn the_preset_round_trips() {
     let config = DiskConfig::from_toml(PRESET).unwrap();
     let again = DiskConfig::from_toml(&toml::to_string(&config).unwrap()).unwrap();
     assert_eq!(again, config);
 }
 
 #[test]
-fn every_number_of_the_preset_has_an_address() {
+fn every_number_of_the_preset_has_a_source() {
     let values = PRESET.lines().filter(|l| !l.starts_with('#') && l.contains(" = "));
     for line in values.filter(|l| !l.starts_with("summary")) {
         assert!(line.contains("source = ") || line.contains("assumed = "), "{line}");

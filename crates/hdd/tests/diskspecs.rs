@@ -128,7 +128,7 @@ fn a_drive_is_read_from_its_three_files() {
 }
 
 #[test]
-fn the_bus_is_taken_from_the_file_that_puts_the_drive_to_use() {
+fn the_bus_is_read_from_the_parv_file() {
     let (folder, path) = files("", "", "");
     let parv = "disksim_bus BUS0 { Read block transfer time = 9.0 }\n\
         disksim_bus BUS1 { type = 1, Read block transfer time = 0.15,\n\
@@ -140,7 +140,7 @@ fn the_bus_is_taken_from_the_file_that_puts_the_drive_to_use() {
 }
 
 #[test]
-fn what_has_no_effect_is_told() {
+fn switches_without_effect_are_reported() {
     for key in UNCOVERED {
         let with = format!("{key} = 1, Time scale");
         let (_folder, path) = files("some.diskspecs", "Time scale", &with);
@@ -152,7 +152,7 @@ fn what_has_no_effect_is_told() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_name_the_file_and_line() {
     let specs = |from, to| error("some.diskspecs", from, to);
     assert!(specs("source some.model", "source none.model").contains("none.model: No such file"));
     assert!(specs("disksim_disk", "disksim_desk").contains("no `disksim_disk NAME"));
@@ -367,7 +367,7 @@ fn a_g4_layout_by_hand() {
 }
 
 #[test]
-fn what_is_wrong_with_a_listed_layout_is_told() {
+fn errors_in_a_listed_layout_are_reported() {
     let g4 = |tp: &str, idx: &str, more: &str, sectors: u32| {
         let layout = format!("dm_layout_g4 {{ TP = [ {tp} ], IDX = [ {idx} ] {more} }}");
         let (_folder, path) = laid_out(&layout, sectors, "");

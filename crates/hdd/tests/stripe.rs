@@ -108,7 +108,7 @@ fn neighbouring_chunks_become_one_request_a_member() {
 }
 
 #[test]
-fn what_cannot_be_striped_is_refused() {
+fn invalid_stripes_are_refused() {
     let small = || Recorder::new(Bytes(10 * 4096));
     assert_eq!(Stripe::<Recorder>::new(vec![], CHUNK).unwrap_err(), StripeError::NoMembers);
     for chunk in [0, 100, 11 * 4096] {
@@ -131,7 +131,7 @@ fn members_may_be_of_any_kind() {
 
 proptest! {
     #[test]
-    fn every_sector_goes_to_its_place(
+    fn every_sector_goes_to_its_chunk(
         n in 1usize..6, chunk in 1u64..5,
         requests in prop::collection::vec((0u64..200, 1u64..60), 1..20),
     ) {

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_goes_on_from_its_checkpoint() {
+    fn a_device_continues_from_its_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
         let progress = Progress::default();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_keeps_its_blocks_whatever_the_seed_of_the_run() {
+    fn a_device_keeps_its_blocks_for_any_seed_of_the_run() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         let mut made = config(json!({"precondition": 0.9, "checkpoint": path}));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_cannot_be_is_told_before_the_run() {
+    fn an_impossible_checkpoint_path_is_refused_before_the_run() {
         let folder = tempfile::tempdir().unwrap();
         for (path, says) in [
             (folder.path().into(), "not a regular file"),
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_programmed_no_more_is_given_up_by_a_checkpoint() {
+    fn a_checkpoint_of_a_worn_out_device_discards_its_write_buffer() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         let mut worn = config(json!({"precondition": 1.0, "checkpoint": path}));
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_told_whose_device_cannot_be_kept() {
+    fn a_checkpoint_that_cannot_be_written_is_reported_with_the_result() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         let made = config(json!({"checkpoint": path}));
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_heard_and_leaves_the_file_that_was_there() {
+    fn a_stop_keeps_the_existing_checkpoint() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         let (made, stopped) = (config(json!({"checkpoint": path})), Progress::default());
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_told_before_the_run() {
+    fn an_unwritable_checkpoint_path_is_refused_before_the_run() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["no/such/folder", &"n".repeat(255)] {
             let path = folder.path().join(name);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_checkpoint_of_the_device_is_refused() {
+    fn a_file_that_is_not_a_checkpoint_of_the_device_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("one");
         let progress = Progress::default();

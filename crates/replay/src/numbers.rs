@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_given_in_order_and_kept() {
+    fn ids_are_assigned_in_order_and_kept() {
         let mut numbers = Numbers::default();
         let given: Vec<u32> = [7, 7, 9, 0, 9, 7, 1 << 31].map(|n| numbers.of(n)).to_vec();
         assert_eq!(given, [0, 0, 1, 2, 1, 0, 3]);

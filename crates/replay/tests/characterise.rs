@@ -72,7 +72,7 @@ fn random_reads_take_a_seek_and_half_a_turn() {
 }
 
 #[test]
-fn writes_are_over_when_they_are_on_the_medium() {
+fn writes_end_when_they_are_on_the_medium() {
     // 256 KiB fit in the drive's cache: they are accepted at once, and written at the rate of the
     // medium.
     let small = json!({"bytes": "256KiB"});
@@ -106,7 +106,7 @@ fn flash_holds_data_where_it_is_read_and_takes_its_own_times() {
 }
 
 #[test]
-fn points_come_in_their_order_and_the_same_for_the_same_seed() {
+fn points_keep_their_order_and_depend_only_on_the_seed() {
     let points = || {
         json!([
             point("random", "read", "4KiB", 1),
@@ -131,7 +131,7 @@ fn points_come_in_their_order_and_the_same_for_the_same_seed() {
 }
 
 #[test]
-fn what_cannot_be_is_said() {
+fn errors_name_the_invalid_value() {
     let read = |size: &str, depth: u32| json!([point("random", "read", size, depth)]);
     for (device, points, more, why) in [
         (disk(), read("4KiB", 0), json!({}), "lets no request out"),

@@ -67,7 +67,7 @@ fn a_deep_queue_on_one_die_waits_for_all_before_it() {
 }
 
 #[test]
-fn arrivals_slower_than_programs_wait_for_nothing() {
+fn arrivals_slower_than_programs_do_not_wait() {
     // D/D/1 with a load of 0.84: each latency is the service time.
     let load = json!({"pattern": "sequential-write", "size": "2KiB", "requests": 1000,
         "every": "250us"});

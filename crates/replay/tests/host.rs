@@ -16,7 +16,7 @@ fn latencies(done: &[CompletedRequest]) -> Vec<u64> {
 }
 
 #[test]
-fn arrivals_slower_than_service_wait_for_nothing() {
+fn arrivals_slower_than_service_do_not_wait() {
     // D/D/1 with a load of 0.8: each latency is the service time.
     let requests = (0..100).map(|i| read(i * 1250, 0, 512));
     let (outcome, done) = play(&mut Toy::new(1000, 0), requests, &policy(OPEN, u32::MAX)).unwrap();
@@ -85,7 +85,7 @@ fn a_closed_loop_keeps_its_depth() {
 }
 
 #[test]
-fn gaps_go_by_after_completions() {
+fn gaps_start_at_completions() {
     let gaps = [500, 0, 3000];
     let requests = || gaps.into_iter().map(|gap| TimedRequest { gap: Ns(gap), ..read(0, 0, 512) });
     let mut toy = Toy::new(1000, 0);
@@ -140,7 +140,7 @@ fn ranges_are_aligned_out() {
 }
 
 #[test]
-fn past_the_end_is_an_error_or_goes_round() {
+fn requests_beyond_the_capacity_are_refused_or_wrap() {
     let end = 1 << 20;
     for (request, last) in
         [(read(0, end - 512, 513), end + 512), (read(0, end * 9, 1), end * 9 + 512)]
@@ -168,7 +168,7 @@ fn past_the_end_is_an_error_or_goes_round() {
 }
 
 #[test]
-fn empty_requests_are_counted_and_ask_for_nothing() {
+fn empty_requests_are_counted_and_not_submitted() {
     for pacing in [OPEN, Pacing::Closed, Pacing::Gaps] {
         let mut toy = Toy::new(100, 0);
         let requests = [read(0, 0, 0), read(5, 0, 512), read(6, 9, 0)];
@@ -196,7 +196,7 @@ fn times_that_go_backwards_are_refused_where_they_matter() {
 }
 
 #[test]
-fn times_beyond_any_are_refused_where_they_matter() {
+fn times_beyond_146_years_are_refused_where_they_matter() {
     let far = |at: u64| [read(0, 0, 512), read(at, 0, 512)];
     for (at, speed, fits) in [
         (LATEST.0 - 100, 1.0, true),

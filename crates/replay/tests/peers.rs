@@ -206,7 +206,7 @@ fn a_worn_out_device_ends_with_all_that_was_acknowledged_readable() {
 }
 
 #[test]
-fn a_worn_out_device_is_kept_and_stays_so() {
+fn a_worn_out_device_stays_worn_out_in_its_checkpoint() {
     let mut device = device();
     device["endurance"] = json!({"erase_budget": 5, "spread": 0.3});
     let folder = tempfile::tempdir().unwrap();

@@ -142,7 +142,7 @@ fn nothing_is_busy_for_longer_than_there_is_time() {
 }
 
 #[test]
-fn a_run_of_a_hundred_years_has_its_energy() {
+fn the_energy_of_a_run_of_a_hundred_years_is_exact() {
     let (device, year) = (one_die(64, "4KiB"), 31_557_600.0);
     let load = json!({"pattern": "random-write", "requests": 101, "every": "8766h"});
     let mut many = device.clone();
@@ -159,7 +159,7 @@ fn a_run_of_a_hundred_years_has_its_energy() {
 }
 
 #[test]
-fn what_write_amplification_is_made_of_sums_to_it() {
+fn write_amplification_by_cause_sums_to_the_total() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("trims.fio");
     // Each write is trimmed, and a flush makes the trim durable.

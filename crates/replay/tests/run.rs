@@ -45,7 +45,7 @@ fn go(config: &RunConfig) -> (RunResult, Value) {
 }
 
 #[test]
-fn the_keys_are_those_that_others_rely_on() {
+fn the_report_has_the_published_keys() {
     let (_, report) = go(&bench("mixed", "64KiB", 5000));
     for key in [
         "requests",
@@ -84,7 +84,7 @@ fn the_keys_are_those_that_others_rely_on() {
 }
 
 #[test]
-fn values_follow_from_each_other() {
+fn values_of_a_report_are_consistent() {
     let (_, report) = go(&bench("random-write", "64KiB", 20_000));
     let number = |pointer: &str| report.pointer(pointer).unwrap().as_f64().unwrap();
     let close = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a}, {b}");
@@ -121,7 +121,7 @@ fn values_follow_from_each_other() {
 }
 
 #[test]
-fn an_lba_table_larger_than_the_controllers_memory_is_told() {
+fn an_lba_table_larger_than_the_controllers_memory_is_a_warning() {
     // Section 4.2.2: "super-pages must be at least 4KB in size". The array here is a 1,024th of
     // that one.
     let warnings = |size: &str| {
@@ -211,7 +211,7 @@ fn the_same_seed_gives_the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
-fn none_runs_where_one_cannot() {
+fn no_run_starts_if_one_is_invalid() {
     let good = bench("random-write", "8KiB", 3000);
     let (mut no_pages, mut small) = (good.clone(), good.clone());
     no_pages.device.geometry.pages_per_block = 0.into();
@@ -282,7 +282,7 @@ fn a_lifetime_is_that_of_the_job_and_not_of_a_burst() {
 }
 
 #[test]
-fn what_a_trace_reads_is_mapped_and_repetitions_follow() {
+fn pages_that_a_trace_reads_are_mapped_and_repetitions_follow() {
     let folder = tempfile::tempdir().unwrap();
     let requests: Vec<_> = (0..2000u64)
         .map(|i| {
@@ -352,7 +352,7 @@ fn a_trace_past_the_end_wraps_or_fails_and_devices_can_be_picked() {
 }
 
 #[test]
-fn traces_of_other_programs_are_told_by_their_content() {
+fn formats_of_traces_are_auto_detected() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -453,7 +453,7 @@ fn progress_counts_and_a_stop_ends_it() {
 /// A write buffer acknowledges writes before they are programmed; a warning reports what is left in
 /// it.
 #[test]
-fn what_is_left_in_the_write_buffer_is_told() {
+fn data_left_in_the_write_buffer_are_a_warning() {
     let buffered = |buffer: &str, requests: u64| {
         let mut device = device();
         device["ftl"]["write_buffer"] = json!(buffer);
@@ -477,7 +477,7 @@ fn what_is_left_in_the_write_buffer_is_told() {
 /// Section 4.2.2: "for 64KB super-pages, only 98% of super-blocks will last to 100,000 erase
 /// cycles, compared to 99.9% for 2KB pages. For 128KB, only 96%".
 #[test]
-fn of_larger_super_blocks_fewer_last() {
+fn fewer_of_the_larger_super_blocks_reach_the_rating() {
     for (size, paper) in [("2KiB", 99.9), ("64KiB", 98.0), ("128KiB", 96.0)] {
         let mut device = device();
         device["super_page"] = json!({"size": size});
@@ -493,7 +493,7 @@ fn of_larger_super_blocks_fewer_last() {
 
 /// The number of blocks that collection keeps free does not shrink with the device.
 #[test]
-fn a_device_made_much_smaller_is_told_to_amplify_more() {
+fn a_small_device_gets_a_warning_about_write_amplification() {
     let warnings = |capacity: &str, precondition: Option<f64>| {
         let mut config = bench("random-write", "64KiB", 2000);
         let whole: SsdConfig = from_toml(SLC, "preset").unwrap();

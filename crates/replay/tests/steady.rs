@@ -45,7 +45,7 @@ fn amplification(device: &Value, depth: u32, windows: u64) -> f64 {
 }
 
 #[test]
-fn the_first_window_of_writes_amplifies_as_theory_says() {
+fn the_first_window_of_writes_matches_theory() {
     for rho in [0.7, 0.8, 0.9] {
         let all = [
             ("greedy", theory::greedy(rho, PAGES as f64)),
@@ -61,7 +61,7 @@ fn the_first_window_of_writes_amplifies_as_theory_says() {
 }
 
 #[test]
-fn so_it_does_on_four_lanes_with_summaries_and_requests_in_parallel() {
+fn write_amplification_matches_theory_with_four_die_groups_and_summaries() {
     let mut device = device("greedy", 0.8);
     device["geometry"]["buses"] = json!(4);
     device["geometry"]["blocks_per_plane"] = json!(130);
@@ -78,7 +78,7 @@ fn so_it_does_on_four_lanes_with_summaries_and_requests_in_parallel() {
 
 /// With many long blocks, the counts of blocks by valid pages differ by many orders of magnitude.
 #[test]
-fn so_it_does_for_the_best_of_many_long_blocks() {
+fn write_amplification_matches_theory_for_d_choices_of_long_blocks() {
     for choices in [4, 11, 64] {
         let mut device = device_of(256, "d-choices", 0.745);
         device["ftl"]["choices"] = json!(choices);
@@ -89,7 +89,7 @@ fn so_it_does_for_the_best_of_many_long_blocks() {
 }
 
 #[test]
-fn policies_without_a_theory_stay_where_they_start() {
+fn policies_without_a_theory_start_in_their_steady_state() {
     for policy in ["d-choices", "cost-benefit"] {
         let device = device(policy, 0.8);
         let (first, both) = (amplification(&device, 1, 1), amplification(&device, 1, 4));
@@ -99,7 +99,7 @@ fn policies_without_a_theory_stay_where_they_start() {
 }
 
 #[test]
-fn laying_out_is_watched_and_ends_where_it_is_to() {
+fn preconditioning_reports_progress_and_can_be_stopped() {
     let config = serde_json::from_value(device("greedy", 0.8)).unwrap();
     let pages = (0.8 * (BLOCKS * PAGES) as f64).round() as u64;
     let progress = Progress::default();
@@ -113,7 +113,7 @@ fn laying_out_is_watched_and_ends_where_it_is_to() {
 }
 
 #[test]
-fn loading_is_watched_and_ends_where_it_is_to() {
+fn loading_reports_progress_and_can_be_stopped() {
     let config = serde_json::from_value(device("greedy", 0.8)).unwrap();
     let new = || {
         let mut ssd = Ssd::new(&config).unwrap();

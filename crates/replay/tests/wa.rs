@@ -12,7 +12,7 @@ fn wa(config: Value) -> WaReport {
 }
 
 #[test]
-fn greedy_is_as_theory_says() {
+fn greedy_matches_theory() {
     for rho in [0.7, 0.8, 0.9] {
         // Small arrays are below theory: 1 % at 256 blocks.
         let report = wa(json!({"rho": rho, "blocks": 512, "pages_per_block": 32}));
@@ -26,7 +26,7 @@ fn greedy_is_as_theory_says() {
 }
 
 #[test]
-fn a_block_of_valid_pages_alone_is_taken_by_policies_that_do_not_look() {
+fn fully_valid_victims_are_collected_as_theory_assumes() {
     // At rho 0.8 and 32 pages per block, one random victim in nine has no stale page. Theory
     // includes these.
     for (policy, rho) in [("random", 0.8), ("fifo", 0.8)] {
@@ -38,7 +38,7 @@ fn a_block_of_valid_pages_alone_is_taken_by_policies_that_do_not_look() {
 }
 
 #[test]
-fn hot_pages_amplify_more_where_they_are_not_kept_apart() {
+fn hot_pages_amplify_more_if_they_are_not_separated() {
     let uniform = json!({"rho": 0.9, "blocks": 256, "pages_per_block": 32});
     let mut hot = uniform.clone();
     hot["hot_cold"] = json!({"space": 0.1, "share": 0.9});
@@ -58,7 +58,7 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_configs_are_refused() {
     for (config, key) in [
         (json!({"rho": 1.0}), "rho"),
         (json!({"rho": 0.0}), "rho"),

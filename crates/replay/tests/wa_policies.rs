@@ -27,7 +27,7 @@ fn off(config: &WaConfig) -> f64 {
 }
 
 #[test]
-fn each_is_as_theory_says() {
+fn each_policy_matches_theory() {
     // With so few blocks, one more open or free block is 1 % of write amplification at rho = 0.8. A
     // fully valid block must be collected like any other: without it, random collection would be 14
     // % low at rho = 0.8, and FIFO would stop at the first such block. Small blocks are often fully
@@ -48,7 +48,7 @@ fn each_is_as_theory_says() {
 }
 
 #[test]
-fn cost_benefit_lies_between_greedy_and_fifo_and_gains_where_copies_go_apart() {
+fn cost_benefit_is_between_greedy_and_fifo_and_gains_from_separation() {
     let wa = |config: &WaConfig| {
         write_amplification(config, &Progress::default()).unwrap().write_amplification
     };

@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_postponed_event_makes_way() {
+    fn postponing_an_event_reorders_it() {
         let mut agenda = SlotScheduler::new(9);
         agenda.plan(0, Ns(10));
         agenda.plan(8, Ns(20));
@@ -290,7 +290,7 @@ mod tests {
     /// Compares the scheduler with a linear search of a list: slot counts that make one, two, three
     /// and more levels; near events, simultaneous events, and events too far off for a key.
     #[test]
-    fn it_agrees_with_a_list() {
+    fn the_scheduler_agrees_with_a_linear_search() {
         for slots in [1, 2, 4, 5, 17, 64, 65, 700, 4_096, 4_100] {
             let (mut agenda, mut events) = (SlotScheduler::new(slots), vec![None; slots]);
             let (mut now, mut planned) = (Ns::ZERO, 0);

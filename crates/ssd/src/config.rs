@@ -625,7 +625,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_array_that_can_export_nothing_is_not_advised_to_export_nothing() {
+    fn the_hint_for_an_array_without_capacity_names_no_maximum() {
         let text = |most| {
             SsdError::Room { exported: Bytes(9), raw: Bytes(9), most: Bytes(most) }.to_string()
         };

@@ -17,7 +17,7 @@ fn lifetime() -> Lifetime {
 }
 
 #[test]
-fn the_papers_25_6_petabytes_are_the_exported_bytes_times_the_erases() {
+fn the_papers_25_6_petabytes_are_exported_bytes_times_erases() {
     let (config, lifetime) = (slc(), lifetime());
     // 256 * 10^9 B x 100,000 erases.
     assert_eq!(*config.capacity * *config.endurance.erase_budget, Bytes(25_600_000_000_000_000));
@@ -50,7 +50,7 @@ fn a_burst_has_no_lifetime() {
 }
 
 #[test]
-fn a_rating_beyond_any_lasts_and_does_not_overflow() {
+fn the_maximum_rating_does_not_overflow() {
     let lifetime = Lifetime { erase_budget: u64::MAX, programs: 1, ..lifetime() };
     assert_eq!(lifetime.writable(), Bytes(u64::MAX));
     let years = lifetime.years(Ns(60 * Ns::SECOND.0)).unwrap();

@@ -62,7 +62,7 @@ fn without_cache_registers_a_die_waits_for_its_bus() {
 }
 
 #[test]
-fn the_array_delivers_what_the_paper_says() {
+fn the_array_has_the_bandwidth_of_the_paper() {
     let ours: Vec<f64> = array(4_000).iter().map(|figure| figure.ours).collect();
     let within = |at: usize, low: f64, high: f64| {
         assert!(ours[at] > low && ours[at] < high, "{at}: {} not in {low}..{high}", ours[at]);

@@ -55,7 +55,7 @@ fn grouped(number: u64) -> String {
 }
 
 #[test]
-fn every_preset_can_be_made_and_written_out() {
+fn every_preset_is_valid_and_round_trips() {
     for (name, preset) in presets() {
         let config: SsdConfig = toml::from_str(&preset.to_string()).expect(&name);
         config.validate().expect(&name);
@@ -73,7 +73,7 @@ fn every_preset_can_be_made_and_written_out() {
 }
 
 #[test]
-fn a_device_too_small_is_told_the_least_it_can_be() {
+fn a_device_that_is_too_small_is_refused_with_the_least_capacity() {
     let (mut told, mut beyond) = (0, 0);
     for (name, preset) in presets() {
         let config: SsdConfig = toml::from_str(&preset.to_string()).expect(&name);
@@ -107,7 +107,7 @@ fn a_device_too_small_is_told_the_least_it_can_be() {
 }
 
 #[test]
-fn every_number_has_one_address() {
+fn every_number_has_one_source() {
     let presets = presets();
     assert!(presets.len() >= 6, "{}", presets.len());
     for (name, preset) in &presets {
@@ -124,7 +124,7 @@ fn every_number_has_one_address() {
 }
 
 #[test]
-fn the_numbers_fit_together() {
+fn the_numbers_of_a_preset_are_consistent() {
     for (name, preset) in presets() {
         let count = |key| {
             let count = value(&preset, "geometry", key).as_integer().expect("a whole number");

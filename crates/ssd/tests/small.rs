@@ -25,7 +25,7 @@ fn config() -> SsdConfig {
 }
 
 #[test]
-fn it_fills_up_collects_and_reads() {
+fn a_small_device_fills_up_collects_and_reads() {
     let mut ssd = Ssd::with_seed(&config(), 1).expect("a device that can exist");
     ssd.preload(Bytes(0), Bytes(16 * PAGE));
     let mut done = vec![];

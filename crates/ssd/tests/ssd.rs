@@ -143,7 +143,7 @@ fn the_papers_pattern_is_bypassed_and_combined() {
 }
 
 #[test]
-fn what_needs_no_flash_completes_at_once() {
+fn requests_without_flash_operations_complete_at_once() {
     let mut ssd = device(&plain());
     let unmapped = request(IoOp::Read, 300, 0, 64);
     let part = request(IoOp::Discard, 0, 4, 8);
@@ -187,7 +187,7 @@ fn usage_is_die_time_and_time_with_work() {
 }
 
 #[test]
-fn the_presets_are_the_papers() {
+fn the_presets_have_the_papers_parameters() {
     let slc = Ssd::new(&preset("gordon-slc-256g")).unwrap();
     assert_eq!(slc.capacity(), Bytes(256_000_000_000));
     let layout = *slc.ftl().layout();

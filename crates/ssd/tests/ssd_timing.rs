@@ -19,7 +19,7 @@ fn types(times: &PageTimes) -> Vec<u64> {
 }
 
 #[test]
-fn a_time_is_one_or_a_list_with_an_address_or_without() {
+fn a_time_is_single_or_a_list_with_or_without_a_source() {
     let timing = parse("read = \"25us\"\nprogram = [\"200us\", \"0.9ms\"]").unwrap();
     assert_eq!(types(&timing.read), [25_000]);
     assert_eq!(
@@ -43,7 +43,7 @@ fn a_time_is_one_or_a_list_with_an_address_or_without() {
 }
 
 #[test]
-fn what_is_no_time_is_refused() {
+fn values_that_are_not_times_are_refused() {
     let refused = |read: &str| parse(&format!("read = {read}\nprogram = \"1us\"")).unwrap_err();
     assert!(refused("[]").contains("a list of no times; give one for each type of page"));
     assert!(refused("{ value = [], source = \"x\" }").contains("a list of no times"));
@@ -70,7 +70,7 @@ fn modes_are_off_but_for_multi_plane() {
 }
 
 #[test]
-fn the_schema_has_both_forms() {
+fn the_schema_has_single_times_and_lists() {
     let schema = schemars::schema_for!(TimingConfig);
     let times = &schema.as_value()["$defs"]["PageTimes"]["anyOf"];
     assert_eq!(times[0]["$ref"], "#/$defs/Ns");

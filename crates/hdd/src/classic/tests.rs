@@ -84,7 +84,7 @@ fn ask(drive: &mut ClassicDisk, at: u64, op: IoOp, start: u64, sectors: u64) -> 
 }
 
 #[test]
-fn a_read_waits_for_arm_and_platter_and_the_next_is_there() {
+fn a_read_waits_for_seek_and_rotation_and_the_next_one_hits() {
     let mut drive = drive(&config());
     // Sector 40 begins at 4 ms; the arm is on its track at 0.1 ms. Four sectors, and 10 us for the
     // last one on the bus.
@@ -104,7 +104,7 @@ fn a_read_waits_for_arm_and_platter_and_the_next_is_there() {
 }
 
 #[test]
-fn a_read_goes_on_over_a_track_at_the_cost_of_its_skew() {
+fn a_read_continues_over_a_track_at_the_cost_of_its_skew() {
     let mut drive = drive(&config());
     // 98 and 99, then 2 ms of skew, which hide the head switch of 1 ms, then two more.
     assert_eq!(ask(&mut drive, 0, IoOp::Read, 98, 4), 9800 + 200 + 2000 + 200 + 10);
@@ -127,7 +127,7 @@ fn a_write_over_a_skew_too_short_for_it_loses_a_revolution() {
 }
 
 #[test]
-fn a_command_waits_for_what_the_head_is_at() {
+fn a_command_waits_for_the_sector_under_the_head() {
     let mut drive = drive(&config());
     ask(&mut drive, 0, IoOp::Read, 40, 4);
     // At 5.05 ms the head is in sector 50, which ends 50 us later. The arm is at cylinder 1 at 5.05
@@ -168,7 +168,7 @@ fn a_sector_that_comes_too_late_costs_a_revolution() {
 }
 
 #[test]
-fn it_reads_ahead_as_far_as_it_is_told() {
+fn read_ahead_stops_at_its_configured_limit() {
     let ends_with = |ahead, on_hit| {
         let mut config = config();
         config.buffer.read_ahead = ahead;
@@ -210,7 +210,7 @@ fn commands_wait_for_each_other_and_a_flush_for_the_medium() {
 }
 
 #[test]
-fn what_contradicts_itself_is_told() {
+fn inconsistent_parameters_are_refused() {
     let mut none = config();
     none.buffer.segments = 0;
     let text = ClassicDisk::new(&none).unwrap_err().to_string();
@@ -221,7 +221,7 @@ fn what_contradicts_itself_is_told() {
 }
 
 #[test]
-fn the_host_chooses_what_comes_next_but_nothing_passes_a_flush() {
+fn the_host_selects_the_next_command_but_none_passes_a_flush() {
     let order = |policy| {
         let mut config = config();
         config.scheduler.policy = policy;
@@ -243,7 +243,7 @@ fn the_host_chooses_what_comes_next_but_nothing_passes_a_flush() {
 }
 
 #[test]
-fn a_remapped_sector_is_fetched_from_where_it_is() {
+fn a_remapped_sector_is_read_at_its_new_location() {
     let mut moved = config();
     let Zones::Table(zones) = &mut moved.geometry.zones else { panic!("a table") };
     // Sector 42 of the first track is on cylinder 99, head 1, sector 99; ten sectors of the zone

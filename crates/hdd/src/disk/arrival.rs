@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn read_ahead_goes_on_where_the_read_ends() {
+    fn read_ahead_continues_at_the_end_of_the_read() {
         // All sectors are read at 10.1 ms, and sector 500 passes at 15 ms. 300 us later 30 more are
         // read; 8 us on the link.
         let (done, stats) = run(&config(100), &[(us(0), 0, 500), (us(15_200), 500, 508)]);
@@ -233,7 +233,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(400))]
         #[test]
-        fn it_is_never_slower_and_never_faster_than_the_medium(
+        fn zero_latency_is_never_slower_and_never_faster_than_the_medium(
             at in 0u64..40_000_000, track in 0u64..1_900_000, from in 0u64..2000, len in 1u64..3000,
             kind in 0..3,
         ) {

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_segment_slides() {
+    fn a_full_segment_drops_its_oldest_sectors() {
         let mut segments = Segments::new(1, 100);
         let i = segments.open(0);
         segments.fill(i, 150);

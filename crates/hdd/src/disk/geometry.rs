@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_may_start_anywhere_and_turn_round() {
+    fn zones_may_have_gaps_first_angles_and_serpentine_tracks() {
         let mut config = small();
         let zone = |gap, first_angle| ZoneConfig {
             cylinders: 3,

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_destages_the_nearest_and_the_oldest_are_looked_at() {
+    fn only_the_nearest_and_the_oldest_destages_are_considered() {
         // Cylinders 60 to 99; the head is on cylinder 0 and considers the first 16.
         let far: Vec<(u64, u64)> = (60..100).map(|c| (c * 2000, 90)).collect();
         let Choice::Destage(i) = choose(0.0, &[], &far, false) else { panic!("a read of none") };
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequential_run_goes_on_over_a_skew() {
+    fn a_sequential_run_continues_over_a_skew() {
         // The head has just passed the end of the track before LBA 2000, which is 5 ms away with
         // its skew; the other read is 3 ms away. The other one is preferred only if it has waited
         // longer: 5 % of 99 ms is more than 3 ms.
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_makes_up_for_distance() {
+    fn ageing_offsets_positioning_time() {
         // 9 ms away after 100 ms of waiting, compared with 1 ms away after none: 9 - 0.1 x 100 is
         // less than 1, 9 - 0.05 x 100 is not.
         assert_eq!(choose(0.1, &[(900, 0), (100, 100)], &[], false), Choice::Read(0));

@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn it_passes_through_the_three_times() {
+    fn the_curve_passes_through_the_three_times() {
         let n = 160_757;
         let curve = curve(&times(1000, 8500, 14_700), n).unwrap();
         assert_eq!(curve.time(1), 1_000_000);
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_one_form() {
+    fn a_curve_needs_exactly_one_form() {
         let text = |times: &SeekTimes| curve(times, 100).unwrap_err().to_string();
         assert!(text(&SeekTimes::default()).contains("seek.read is not one curve"));
         let table = vec![(1, Ns(5)), (1, Ns(6))];

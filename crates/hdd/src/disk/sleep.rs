@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn quiet_times_save_and_cost() {
+    fn low_power_states_save_energy_and_delay_requests() {
         let mut config = small();
         config.cache.read_ahead = Bytes(0).into();
         let disk = || Disk::new(&config).unwrap();
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_under_way_at_the_end_counts_whole() {
+    fn an_operation_in_flight_at_the_end_counts_as_a_whole() {
         let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
         read(&mut sleeper, 0, 10);
         let (busy, slept) = (sleeper.usage().read, sleeper.slept(Ns::ZERO));
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_come_meanwhile_wait_too() {
+    fn requests_during_a_wake_up_wait() {
         let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
         let request = |start| Request { op: IoOp::Read, offset: SECTOR * start, len: SECTOR };
         // The disk is awake for its first request.
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_before_follows_what_is_asked() {
+    fn the_adaptive_idle_time_follows_the_workload() {
         // A wake-up from the first state takes 0.1 s, too much for less than 2 s of idle time. The
         // idle time is 1 s and moves by 0.4 s between 0.5 and 2; the second state stays 9 s behind.
         let mut power = power();
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold_the_first_time() {
+    fn invalid_adaptive_settings_are_refused() {
         let refused = |change: &dyn Fn(&mut PowerConfig)| {
             let mut wrong = power();
             let s = |s: u64| Ns(s * 1_000_000_000).into();
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn states_go_down() {
+    fn deeper_states_must_draw_less_and_come_later() {
         let mut wrong = power();
         wrong.states[1].draws = Watts(0.6).into();
         let text =

@@ -68,7 +68,7 @@ fn a_read_elsewhere_seeks_first() {
 }
 
 #[test]
-fn a_transfer_goes_on_over_tracks_and_cylinders() {
+fn a_transfer_continues_over_tracks_and_cylinders() {
     // 10 sectors to the end of the track at 10 ms, the skew of 2 ms, 10 sectors.
     let (done, _) = run(&without_read_ahead(), &[(0, request(IoOp::Read, 990, 20))]);
     assert_eq!(done, [12_101_000]);
@@ -85,7 +85,7 @@ fn a_transfer_goes_on_over_tracks_and_cylinders() {
 }
 
 #[test]
-fn read_ahead_serves_what_it_has_and_what_it_is_fetching() {
+fn read_ahead_serves_fetched_data_and_data_in_flight() {
     let reads = [
         (0, request(IoOp::Read, 500, 8)), // done at 5.081 ms; the head reads ahead from 5.08
         // Ready at 5.181: 10 more sectors are read, 508..518. 8 us on the link.
@@ -116,7 +116,7 @@ fn read_ahead_gives_way_to_a_read_elsewhere() {
 }
 
 #[test]
-fn queued_reads_of_what_another_fetches_need_no_second_pass() {
+fn queued_reads_of_the_same_sectors_need_no_second_pass() {
     let same = request(IoOp::Read, 500, 8);
     let (done, disk) = run(&small(), &[(0, same), (0, same), (0, request(IoOp::Read, 504, 8))]);
     // The second waits for the link behind the first, from 5.080 ms on; the last sectors of the
@@ -126,7 +126,7 @@ fn queued_reads_of_what_another_fetches_need_no_second_pass() {
 }
 
 #[test]
-fn queued_reads_that_continue_each_other_wait_for_no_turn() {
+fn queued_sequential_reads_lose_no_revolution() {
     // Sector 500 passes at 5 ms, 80 us each; with read-ahead or without.
     let reads = [500, 508, 516, 524].map(|start| (0, request(IoOp::Read, start, 8)));
     for config in [without_read_ahead(), small()] {
@@ -154,7 +154,7 @@ fn a_write_is_acknowledged_from_memory_and_a_flush_waits_for_the_medium() {
 }
 
 #[test]
-fn a_write_settles() {
+fn a_write_includes_the_settle_time() {
     // To head 1: 1 + 0.5 ms from 0.108, sector 0 is there at 2 ms. To cylinder 1: 1.5 ms, at 5 ms.
     for (lba, done_at) in [(1000, 2_080_000), (2000, 5_080_000)] {
         let (done, disk) = run(&small(), &[(0, request(IoOp::Write, lba, 8)), (108, FLUSH)]);
@@ -178,7 +178,7 @@ fn nothing_passes_a_flush() {
 }
 
 #[test]
-fn what_was_written_is_read_from_memory_before_and_after_it_is_on_the_medium() {
+fn written_data_are_read_from_the_cache_before_and_after_the_destage() {
     let requests = [
         (0, request(IoOp::Write, 100, 8)),
         (200, request(IoOp::Read, 102, 6)), // while it is being written
@@ -201,7 +201,7 @@ fn neighbouring_writes_go_to_the_medium_in_one_operation() {
 }
 
 #[test]
-fn a_full_cache_lets_writes_in_as_fast_as_the_medium_takes_them() {
+fn a_full_cache_admits_writes_at_the_rate_of_the_medium() {
     // There is space for 1024 sectors, destaged 128 at a time. The second write of 1024 needs all
     // of it, so the first must be on the medium. That takes from 0 ms of the second revolution to
     // the end of sector 1023: a track, the skew and 24 sectors, 12.24 ms.
@@ -218,7 +218,7 @@ fn a_full_cache_lets_writes_in_as_fast_as_the_medium_takes_them() {
 }
 
 #[test]
-fn the_drive_holds_no_more_commands_than_its_queue_is_deep() {
+fn the_drive_holds_at_most_queue_depth_commands() {
     // Queue depth 1: in the order of arrival, 9 ms, then nearly a revolution to 1 ms. Queue depth
     // 3: the nearer one first.
     let requests = [
@@ -236,7 +236,7 @@ fn the_drive_holds_no_more_commands_than_its_queue_is_deep() {
 
 #[test]
 #[should_panic(expected = "ends beyond")]
-fn a_request_past_the_end_is_the_callers_fault() {
+fn a_request_beyond_the_capacity_panics() {
     Disk::new(&small()).unwrap().submit(Ns::ZERO, 7, request(IoOp::Read, 299_999, 2));
 }
 
@@ -264,7 +264,7 @@ fn with_write_through_a_write_is_done_when_it_is_on_the_medium() {
 }
 
 #[test]
-fn transfers_from_a_remapped_sector_on_end() {
+fn transfers_that_start_at_a_remapped_sector_end() {
     let mut config = without_read_ahead();
     let Zones::Table(zones) = &mut config.geometry.zones else { panic!("a table") };
     (zones[0].spares, zones[0].remapped) = (10, vec![(300, 199_999), (199_000, 5)]);

@@ -17,7 +17,7 @@ fn all(bench: &SyntheticConfig, capacity: u64) -> Vec<TimedRequest> {
 }
 
 #[test]
-fn sequential_requests_go_round() {
+fn sequential_requests_wrap_around() {
     let bench = bench(r#"{"pattern": "sequential-write", "size": "8KiB", "requests": 5}"#);
     let offsets: Vec<_> = all(&bench, 24 << 10).iter().map(|r| (r.op, r.offset, r.len)).collect();
     let write = |i: u64| (IoOp::Write, i * 8192, 8192);
@@ -75,7 +75,7 @@ fn requests_lie_in_the_span_and_reads_in_what_is_preloaded() {
 }
 
 #[test]
-fn a_seed_is_a_load() {
+fn the_same_seed_gives_the_same_load() {
     let bench = bench(r#"{"pattern": "zipf", "requests": 100, "queues": 3, "every": "10us"}"#);
     assert_eq!(all(&bench, 1 << 30), all(&bench, 1 << 30));
     let requests = all(&bench, 1 << 30);
@@ -83,7 +83,7 @@ fn a_seed_is_a_load() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_configs_are_refused() {
     for (text, word) in [
         (r#"{"pattern": "random-write", "requests": 0}"#, "requests"),
         (r#"{"pattern": "random-write", "requests": 1, "size": "100B"}"#, "size"),

@@ -116,7 +116,7 @@ mod tests {
     use gordon_blockio::IoOp;
 
     #[test]
-    fn a_log_comes_back_as_it_was() {
+    fn a_log_round_trips() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("probes.parquet");
         let rows: Vec<_> = (0..5000u64)
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_refused() {
+    fn a_file_that_is_not_a_log_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         let text = |path: &Path| read(path).unwrap_err().to_string();

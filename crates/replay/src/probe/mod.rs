@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_past_the_end_is_refused_and_asks_nothing() {
+    fn a_probe_beyond_the_capacity_is_refused_and_none_is_carried_out() {
         let mut prober = Prober::new(&preset()).unwrap();
         let past = prober.capacity().0 / 512;
         let error = prober.probe(&[read(0, Ns::ZERO), read(past, Ns::ZERO)]).unwrap_err();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_host_is_late_by_as_much_on_average() {
+    fn a_late_host_adds_its_mean_delay() {
         let mut config = preset();
         config.lateness = Ns(50_000);
         let mut prober = Prober::new(&config).unwrap();

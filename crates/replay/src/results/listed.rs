@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_read_as_it_was_listed() {
+    fn a_table_round_trips() {
         let folder = tempfile::tempdir().expect("a folder");
         let columns = vec![
             column("count", json!([1, null, u64::MAX])),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_several_lengths_are_no_table() {
+    fn columns_of_different_lengths_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let columns = vec![column("a", json!([1, 2])), column("b", json!([1]))];
         let error = write(&vec![("caches".into(), columns)], folder.path()).expect_err("no table");

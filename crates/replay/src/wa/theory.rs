@@ -112,14 +112,14 @@ mod tests {
 
     /// With few valid pages, the results stay at or above 1.
     #[test]
-    fn nothing_is_programmed_less_than_once() {
+    fn theoretical_write_amplification_is_at_least_1() {
         for rho in [0.001, 0.1, 0.3, 0.5] {
             assert!(greedy(rho, 2.0) >= 1.0 && fifo(rho) >= 1.0, "{rho}");
         }
     }
 
     #[test]
-    fn formulas_are_the_published_ones() {
+    fn formulas_reproduce_the_published_figures() {
         for (rho, in_order, b64, b256) in [
             (0.7, 1.876, 1.833, 1.865),
             (0.8, 2.693, 2.599, 2.668),

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_read_that_is_sensed_before_others_waits_for_what_has_the_bus() {
+    fn a_read_sensed_before_others_waits_for_the_current_bus_transfer() {
         let (mut bus, mut moved) = (BusGroup::default(), vec![]);
         let ten = Ns(10);
         assert_eq!(bus.read(Ns(0), 0, ten, [ten; 2], &mut moved), Ns(20));

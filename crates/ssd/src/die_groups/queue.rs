@@ -171,7 +171,7 @@ mod tests {
     /// A waiting command is always found, even if the counter is saturated; and an empty queue is
     /// exact again.
     #[test]
-    fn a_queue_knows_what_it_may_have() {
+    fn may_contain_has_no_false_negatives() {
         let (mut pool, mut queue) = (Pool::new(), CommandQueue::EMPTY);
         let (one, other) = (KeyBucket::of(3), KeyBucket::of(12));
         let node = Node { command: NO_COMMAND, next: NONE, ticket: 0, background: 0 };

@@ -60,7 +60,7 @@ fn pairs(modes: Modes, second_block: u32, table: [[u64; 3]; 3]) {
     }
 }
 
-const ON_ONE_LANE: [[u64; 3]; 3] = [
+const ON_ONE_DIE_GROUP: [[u64; 3]; 3] = [
     // After a read, 1,220: another; 220 + 5,000; 20 + 30,000.
     [2_440, 6_440, 31_240],
     // After a program, 5,220.
@@ -70,10 +70,10 @@ const ON_ONE_LANE: [[u64; 3]; 3] = [
 ];
 
 #[test]
-fn on_one_lane_one_after_the_other() {
-    pairs(NONE, 4, ON_ONE_LANE);
+fn commands_on_one_die_group_are_sequential() {
+    pairs(NONE, 4, ON_ONE_DIE_GROUP);
     // The first command starts at once and alone, so multi-plane changes nothing for two commands.
-    pairs(MULTI, 16, ON_ONE_LANE);
+    pairs(MULTI, 16, ON_ONE_DIE_GROUP);
 }
 
 const ON_ONE_BUS: [[u64; 3]; 3] = [
@@ -93,7 +93,7 @@ fn die_groups_of_one_bus_take_turns_on_it_alone() {
 }
 
 #[test]
-fn another_bus_is_another_world() {
+fn die_groups_on_different_buses_do_not_delay_each_other() {
     let alone = [1_220, 5_220, 30_020];
     pairs(NONE, 2, [alone; 3]);
     pairs(ALL, 2, [alone; 3]);
@@ -103,7 +103,7 @@ fn another_bus_is_another_world() {
 fn with_cache_reads_the_die_senses_while_data_cross() {
     // The second senses from 1,000 to 2,000; then it crosses.
     let modes = Modes { cache_read: true, ..NONE };
-    let mut table = ON_ONE_LANE;
+    let mut table = ON_ONE_DIE_GROUP;
     table[0][0] = 2_220;
     pairs(modes, 4, table);
     let reads = [0, 4, 8].map(|block| command(Read, block, 0, block));
@@ -124,7 +124,7 @@ fn with_cache_reads_the_die_senses_while_data_cross() {
 fn with_cache_programs_data_cross_while_the_die_programs() {
     // The second crosses from 220 to 440 and programs from 5,220 on.
     let modes = Modes { cache_program: true, ..NONE };
-    let mut table = ON_ONE_LANE;
+    let mut table = ON_ONE_DIE_GROUP;
     table[1][1] = 10_220;
     pairs(modes, 4, table);
     let programs = [0, 4, 8].map(|block| command(Program, block, 0, block));
@@ -139,7 +139,7 @@ fn with_cache_programs_data_cross_while_the_die_programs() {
 }
 
 #[test]
-fn on_other_planes_of_the_same_dies_work_goes_together() {
+fn commands_on_different_planes_of_the_same_dies_are_joined() {
     // An erase until 30,020 makes the other commands wait.
     let after = |modes, commands: [(CommandKind, u32, u32); 2], times: [u64; 2]| {
         let commands = commands.map(|(kind, block, page)| command(kind, block, page, 2 + block));
@@ -194,7 +194,7 @@ fn nothing_overtakes_within_a_set_of_planes() {
 }
 
 #[test]
-fn reads_go_first_but_not_for_ever() {
+fn read_bypassing_is_limited() {
     let modes = Modes { read_first: true, ..NONE };
     let (erase, program) = (command(Erase, 0, 0, 1), command(Program, 4, 0, 2));
     gate(&mut die_groups(modes), &[erase, program, command(Read, 8, 0, 3)], 31_240);
@@ -211,7 +211,7 @@ fn reads_go_first_but_not_for_ever() {
 }
 
 #[test]
-fn a_read_asks_for_the_bus_when_it_has_sensed() {
+fn a_read_requests_the_bus_when_it_is_sensed() {
     let mut die_groups = die_groups(NONE);
     die_groups.issue(Ns(0), command(Read, 0, 0, 1));
     // The bus is free while die group 0 senses; this program occupies it until 900 + 220.
@@ -222,7 +222,7 @@ fn a_read_asks_for_the_bus_when_it_has_sensed() {
 }
 
 #[test]
-fn the_bus_is_given_in_the_order_of_asking() {
+fn the_bus_is_granted_in_the_order_of_requests() {
     // Die group 1 starts the read of a slow page first, but the read of a fast page on die group 0
     // is sensed first.
     let mut die_groups = die_groups(NONE);
@@ -241,7 +241,7 @@ fn each_type_of_page_has_its_times() {
 }
 
 #[test]
-fn a_read_brings_what_is_asked_for() {
+fn a_read_transfers_only_the_requested_slots() {
     let read = |shape, slots, share| {
         let mut die_groups = DieGroups::new(layout(shape), &timing(NONE), slots);
         die_groups.issue(Ns(0), FlashCommand { transfer_slots: share, ..command(Read, 0, 0, 1) });
@@ -259,7 +259,7 @@ fn a_read_brings_what_is_asked_for() {
 }
 
 #[test]
-fn who_waited_behind_background_work_is_told() {
+fn commands_that_waited_behind_background_work_are_marked() {
     let behind = |commands: &[FlashCommand]| {
         let mut die_groups = die_groups(NONE);
         commands.iter().for_each(|&command| die_groups.issue(Ns(0), command));
@@ -285,7 +285,7 @@ fn who_waited_behind_background_work_is_told() {
 }
 
 #[test]
-fn what_is_counted() {
+fn statistics_count_commands_and_times() {
     let mut die_groups = die_groups(NONE);
     for (at, command) in [
         (0, command(Erase, 0, 0, 1)),
@@ -315,7 +315,7 @@ fn what_is_counted() {
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "an event lies before")]
-fn the_future_is_closed() {
+fn a_command_after_a_pending_event_panics() {
     let mut die_groups = die_groups(NONE);
     die_groups.issue(Ns(0), command(Read, 0, 0, 1));
     die_groups.issue(Ns(1_221), command(Read, 0, 0, 2));
@@ -324,6 +324,6 @@ fn the_future_is_closed() {
 #[test]
 #[cfg(debug_assertions)]
 #[should_panic(expected = "more slots than there are")]
-fn a_super_page_has_so_many_slots() {
+fn a_command_with_too_many_slots_panics() {
     die_groups(NONE).issue(Ns(0), FlashCommand { transfer_slots: 2, ..command(Read, 0, 0, 1) });
 }

@@ -13,14 +13,14 @@ enum Phase {
     Work,
 }
 
-struct Waits {
+struct QueuedCommand {
     command: FlashCommand,
     issued: Ns,
     behind: bool,
 }
 
 struct Batch {
-    commands: Vec<Waits>,
+    commands: Vec<QueuedCommand>,
     started: Ns,
     /// Time when the batch is sensed or loaded.
     ready: Ns,
@@ -29,11 +29,11 @@ struct Batch {
 }
 
 #[derive(Default)]
-struct Lane {
-    queue: Vec<Waits>,
+struct GroupModel {
+    queue: Vec<QueuedCommand>,
     front: Option<Batch>,
     back: Option<Batch>,
-    overtakings: u32,
+    reads_bypassed: u32,
     busy: Ns,
     since: Ns,
 }
@@ -42,7 +42,7 @@ pub struct Model {
     layout: Layout,
     timing: Timing,
     slots: u32,
-    die_groups: Vec<Lane>,
+    die_groups: Vec<GroupModel>,
     bus_free: Vec<Ns>,
     pub bus_busy: Vec<Ns>,
     /// Time, order of planning, die group, and phase that ends. Events of one instant are ordered
@@ -63,7 +63,7 @@ impl Model {
             layout,
             timing,
             slots,
-            die_groups: (0..layout.die_groups()).map(|_| Lane::default()).collect(),
+            die_groups: (0..layout.die_groups()).map(|_| GroupModel::default()).collect(),
             bus_free: vec![Ns(0); groups],
             bus_busy: vec![Ns(0); groups],
             events: vec![],
@@ -75,7 +75,7 @@ impl Model {
         }
     }
 
-    pub fn lane_busy(&self) -> Vec<Ns> {
+    pub fn group_busy(&self) -> Vec<Ns> {
         self.die_groups.iter().map(|die_group| die_group.busy).collect()
     }
 
@@ -172,13 +172,13 @@ impl Model {
         let die_group = &mut self.die_groups[id];
         let behind =
             [&die_group.front, &die_group.back].into_iter().flatten().any(|batch| batch.background);
-        die_group.queue.push(Waits { command, issued: now, behind });
+        die_group.queue.push(QueuedCommand { command, issued: now, behind });
         if die_group.front.is_none() {
             die_group.since = now;
             self.start(now, id);
         } else {
             let phase = self.events.iter().find(|event| event.2 == id).expect("it is busy").3;
-            self.ahead(now, id, phase);
+            self.start_next_batch(now, id, phase);
         }
     }
 
@@ -189,7 +189,7 @@ impl Model {
         let other = die_group.queue.iter().position(|w| w.command.kind != CommandKind::Read);
         match (read, other) {
             _ if !self.timing.modes.read_first => (!die_group.queue.is_empty()).then_some(0),
-            (Some(_), Some(_)) if die_group.overtakings >= 16 => Some(0),
+            (Some(_), Some(_)) if die_group.reads_bypassed >= 16 => Some(0),
             (Some(read), _) => Some(read),
             (None, other) => other,
         }
@@ -201,8 +201,8 @@ impl Model {
         let modes = self.timing.modes;
         let others = self.die_groups[id].queue.iter().any(|w| w.command.kind != CommandKind::Read);
         let overtakes = modes.read_first && command.kind == CommandKind::Read && others;
-        self.die_groups[id].overtakings =
-            if overtakes { self.die_groups[id].overtakings + 1 } else { 0 };
+        self.die_groups[id].reads_bypassed =
+            if overtakes { self.die_groups[id].reads_bypassed + 1 } else { 0 };
         let mut commands = vec![first];
         if modes.multi_plane {
             let mut seen = BTreeSet::from([self.set(&command)]);
@@ -264,7 +264,7 @@ impl Model {
     }
 
     /// Starts the next batch in the cache register, if possible.
-    fn ahead(&mut self, now: Ns, id: usize, phase: Phase) {
+    fn start_next_batch(&mut self, now: Ns, id: usize, phase: Phase) {
         let kind = self.die_groups[id].front.as_ref().expect("it is busy").commands[0].command.kind;
         let may = match phase {
             Phase::Send => self.timing.modes.cache_read,
@@ -290,13 +290,13 @@ impl Model {
         let first = end - spans.iter().copied().sum() + spans[0];
         self.die_groups[id].front = Some(front);
         // The batch behind it starts before the end of the transfer is planned.
-        self.ahead(now, id, Phase::Send);
+        self.start_next_batch(now, id, Phase::Send);
         self.plan(first, id, Phase::Send);
     }
 
     fn program(&mut self, now: Ns, id: usize) {
         let cells = self.batch_cells(self.die_groups[id].front.as_ref().expect("it is busy"));
-        self.ahead(now, id, Phase::Work);
+        self.start_next_batch(now, id, Phase::Work);
         self.plan(now + cells, id, Phase::Work);
     }
 
@@ -315,7 +315,7 @@ impl Model {
             Phase::Send | Phase::Work => {}
         }
         let front = self.die_groups[id].front.as_mut().expect("it is busy");
-        let Waits { command, behind, .. } = front.commands.remove(0);
+        let QueuedCommand { command, behind, .. } = front.commands.remove(0);
         self.served[command.kind.index()] += now - front.started;
         if let Some(next) = front.commands.first().map(|w| w.command) {
             let wait = if phase == Phase::Send { self.moves(&next).0 } else { Ns(0) };

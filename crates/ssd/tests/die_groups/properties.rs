@@ -89,7 +89,7 @@ proptest! {
         prop_assert_eq!(stats.kinds.map(|k| k.served), model.served);
         prop_assert_eq!(stats.kinds.map(|k| k.waited), model.waited);
         prop_assert_eq!(stats.bus_busy, model.bus_busy.clone());
-        prop_assert_eq!(stats.group_busy, model.lane_busy());
+        prop_assert_eq!(stats.group_busy, model.group_busy());
         prop_assert_eq!((stats.die_read, stats.die_write), (model.die_read, model.die_write));
         prop_assert_eq!(stats.waiting, 0);
     }

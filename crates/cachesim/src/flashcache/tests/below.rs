@@ -17,7 +17,7 @@ fn apart() -> Vec<(u64, u64, bool)> {
 }
 
 #[test]
-fn a_miss_takes_what_the_disk_takes() {
+fn a_miss_has_the_latency_of_the_disk() {
     let (_folder, mut config) = config(&apart(), MIB, 0);
     config.backend = BackendKind::Simulated(Box::new(disk()));
     let told = run(&config, &Progress::default()).unwrap();
@@ -44,7 +44,7 @@ fn a_miss_takes_what_the_disk_takes() {
 }
 
 #[test]
-fn what_is_written_is_on_the_medium_at_the_end() {
+fn written_data_are_on_the_medium_at_the_end() {
     let lines: Vec<_> = apart().into_iter().map(|(at, page, _)| (at / 1000, page, false)).collect();
     let (_folder, mut config) = config(&lines, MIB, 0);
     config.backend = BackendKind::Simulated(Box::new(disk()));
@@ -58,7 +58,7 @@ fn what_is_written_is_on_the_medium_at_the_end() {
 }
 
 #[test]
-fn objects_lie_as_they_are_first_asked_for() {
+fn objects_are_placed_in_the_order_of_first_access() {
     let mut disk = Simulated::new(&disk(), "object").unwrap();
     assert_eq!(disk.place(77, Bytes(100)), Bytes(0));
     assert_eq!(disk.place(u64::MAX, Bytes(9000)), Bytes(4096));
@@ -72,7 +72,7 @@ fn objects_lie_as_they_are_first_asked_for() {
 }
 
 #[test]
-fn one_after_the_other_is_cheaper_than_anywhere() {
+fn sequential_reads_are_faster_than_random_reads() {
     let mut below = Simulated::new(&disk(), "object").unwrap();
     let mut now = Ns::ZERO;
     for key in 0..256 {
@@ -84,7 +84,7 @@ fn one_after_the_other_is_cheaper_than_anywhere() {
 }
 
 #[test]
-fn what_lies_past_the_end_is_told() {
+fn accesses_beyond_the_capacity_are_refused() {
     let (_folder, mut config) = config(&[(0, 1 << 40, true)], MIB, 0);
     config.backend = BackendKind::Simulated(Box::new(disk()));
     let error = run(&config, &Progress::default()).unwrap_err().to_string();

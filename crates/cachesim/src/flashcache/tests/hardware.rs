@@ -10,7 +10,7 @@ use gordon_cache::flashcache::{PageLookup, PageRange};
 /// Table 2 of the paper. Its caption says that NAND flash is projected to be up to 7 to 8 times as
 /// dense as DRAM; that holds for multi-level cells from 2011 on.
 #[test]
-fn the_projection_has_all_rows_of_the_papers_table() {
+fn the_projection_reproduces_table_2() {
     let (_folder, config) = config(&[(0, 0, true)], 128 * MIB, 1024 * MIB);
     let told = run(&config, &Progress::default()).unwrap();
     let found: Vec<_> = told
@@ -80,7 +80,7 @@ fn each_level_takes_its_time() {
 /// An object of five logical blocks that does not fit in DRAM; missing pieces are fetched
 /// separately.
 #[test]
-fn an_object_in_pieces_is_read_from_flash_and_from_below() {
+fn an_object_in_pieces_is_read_from_flash_and_backend() {
     let mut design = design();
     design.cache.ways.value = 1;
     let machine = || {
@@ -145,7 +145,7 @@ fn an_object_in_pieces_is_read_from_flash_and_from_below() {
 }
 
 #[test]
-fn only_what_brought_a_page_is_waited_for() {
+fn a_read_waits_only_for_the_fetch_of_its_page() {
     // Two pages share one place. The first is evicted before it is available, and then written as a
     // whole.
     let mut m = machine(&design(), 4096, 4 * MIB, Fill::Page);
@@ -169,7 +169,7 @@ fn only_what_brought_a_page_is_waited_for() {
 }
 
 #[test]
-fn a_read_waits_for_one_page_that_is_programmed_and_no_more() {
+fn a_read_waits_for_at_most_one_program() {
     let mut m = machine(&design(), MIB, 4 * MIB, Fill::Block);
     m.serve(Ns(0), &page(0), false);
     let quiet = Ns(500 * MS);
@@ -211,7 +211,7 @@ fn a_read_of_another_bank_does_not_wait_for_a_program() {
 }
 
 #[test]
-fn eviction_erases_behind_the_answer() {
+fn an_eviction_does_not_delay_the_response() {
     let mut design = design();
     design.cache.ways.value = 1;
     let mut m = machine(&design, MIB, MIB / 8, Fill::Block);
@@ -237,7 +237,7 @@ fn eviction_erases_behind_the_answer() {
 }
 
 #[test]
-fn a_full_buffer_holds_back_who_fills_it() {
+fn a_full_buffer_delays_the_request_that_fills_it() {
     let mut design = design();
     design.cache.write_buffer.value = Bytes(MIB / 8);
     let mut m = machine(&design, MIB, 4 * MIB, Fill::Block);
@@ -252,7 +252,7 @@ fn a_full_buffer_holds_back_who_fills_it() {
 }
 
 #[test]
-fn or_it_is_left_out_of_flash() {
+fn a_full_buffer_can_skip_flash_instead() {
     let mut design = design();
     design.cache.write_buffer.value = Bytes(MIB / 8);
     design.cache.when_full = WhenFull::Skip;
@@ -318,7 +318,7 @@ fn an_origin_answers_many_at_once() {
 }
 
 #[test]
-fn dram_serves_one_after_the_other() {
+fn dram_serves_requests_sequentially() {
     let mut m = machine(&design(), MIB, 0, Fill::Block);
     m.serve(Ns(0), &page(0), false);
     let at = Ns(100 * MS);
@@ -328,7 +328,7 @@ fn dram_serves_one_after_the_other() {
 }
 
 #[test]
-fn power_is_by_table_1() {
+fn power_follows_table_1() {
     let design = design();
     let close =
         |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-12, "{is} {expected}");
@@ -378,7 +378,7 @@ fn power_is_by_table_1() {
 
 /// The paper: 128 MB and 1 GB need 40 % less area than 1 GB of DRAM.
 #[test]
-fn area_and_cost_are_by_table_1() {
+fn area_and_cost_follow_table_1() {
     let design = design();
     let close =
         |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-12, "{is} {expected}");
@@ -395,7 +395,7 @@ fn area_and_cost_are_by_table_1() {
 
 /// The paper: 2 years for 2 GB at a million erases, with a disk that is always busy.
 #[test]
-fn the_worst_case_is_the_papers() {
+fn the_worst_case_lifetime_is_that_of_the_paper() {
     let design = design();
     let shape = design.shape(Bytes(2 << 30), Fill::Block).unwrap();
     assert_eq!(shape.blocks(), 16_384);

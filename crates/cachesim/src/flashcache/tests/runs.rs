@@ -3,15 +3,15 @@
 use super::*;
 
 #[test]
-fn a_run_adds_up() {
-    adds_up(FillKind::Block, 32);
-    adds_up(FillKind::Page, 1);
+fn the_counters_of_a_run_add_up() {
+    check_sums(FillKind::Block, 32);
+    check_sums(FillKind::Page, 1);
 }
 
 /// 4 MiB of flash that is filled in about half an hour, and then overwritten at a hundred times
 /// that rate.
 #[test]
-fn a_lifetime_leaves_out_the_filling_of_the_flash() {
+fn a_lifetime_excludes_the_first_fill_of_the_flash() {
     let at = |i: u64| if i < 2000 { i * 1_000_000 } else { 2_000_000_000 + (i - 2000) * 10_000 };
     let lines: Vec<_> = (0..30_000).map(|i| (at(i), i * i % 5003, true)).collect();
     let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
@@ -28,7 +28,7 @@ fn a_lifetime_leaves_out_the_filling_of_the_flash() {
     assert!(life.first_block_years < life.years);
 }
 
-fn adds_up(fill: FillKind, pages: u64) {
+fn check_sums(fill: FillKind, pages: u64) {
     let lines: Vec<_> = (0..4000).map(|i| (i * 500, i * i % 5003, i % 7 != 0)).collect();
     let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
     config.design.cache.fill.value = fill;
@@ -127,7 +127,7 @@ fn a_request_with_pages_in_flash_is_one_pass_of_the_disk() {
 }
 
 #[test]
-fn without_flash_it_is_the_policys_answer() {
+fn without_flash_the_misses_are_those_of_the_policy() {
     let lines: Vec<_> = (0..3000).map(|i| (i * 100, i * i % 1009, true)).collect();
     let (_folder, config) = config(&lines, 2 * MIB, 0);
     for policy in ["lru", "s3-fifo", "arc"] {
@@ -153,7 +153,7 @@ fn without_flash_it_is_the_policys_answer() {
 
 /// The counters during and after a warm-up add up to those of a run without one.
 #[test]
-fn a_warm_up_is_left_out_of_all_that_is_counted() {
+fn a_warm_up_is_excluded_from_all_counters() {
     let lines: Vec<_> = (0..30_000_u64).map(|i| (i * 10_000, i * i % 5003, i % 7 != 0)).collect();
     let told = |warmup, count: usize| {
         let (_folder, mut config) = config(&lines[..count], 3 * MIB, 4 * MIB);
@@ -206,7 +206,7 @@ fn a_warm_up_is_left_out_of_all_that_is_counted() {
 
 /// Requests of two pages: a warm-up ends between requests, in a cache of one level, too.
 #[test]
-fn a_warm_up_of_one_level_is_that_of_two() {
+fn a_warm_up_of_one_level_equals_that_of_two() {
     let (_folder, mut two) = config(&[], 2 * MIB, 0);
     let lines: String =
         (0..5000_u64).map(|i| format!("{} 0 {} 16 1\n", i * 1000, i * i % 1009 * 8)).collect();
@@ -250,7 +250,7 @@ fn a_warm_up_that_cannot_be_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_is_told() {
+fn invalid_configs_are_refused() {
     let (_folder, config) = config(&[(0, 0, true)], 3 * MIB, 4 * MIB);
     let said = |change: fn(&mut FlashCacheConfig)| {
         let mut config = config.clone();
