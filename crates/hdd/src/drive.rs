@@ -98,7 +98,7 @@ impl Drive {
                 let drive = ClassicDisk::new(&config)?;
                 let drive = match &config.power {
                     Some(power) => PowerManagedDisk::new(drive, power)?,
-                    None => PowerManagedDisk::awake(drive),
+                    None => PowerManagedDisk::without_states(drive),
                 };
                 Ok(Self::Classic(Box::new(drive)))
             }
@@ -164,11 +164,11 @@ impl Drive {
 
     /// Low-power statistics of a single disk up to `now`, and the energy of a run of length `run`;
     /// `None` for a stripe.
-    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<EnergyUse> {
+    pub fn energy_use(&self, power: &PowerConfig, now: Ns, run: Ns) -> Option<EnergyUse> {
         match self {
-            Self::Queued(disk) => Some(disk.drawn(power, now, run)),
-            Self::Classic(drive) => Some(drive.drawn(power, now, run)),
-            Self::Coalesced(drive) => drive.device().drawn(power, now, run),
+            Self::Queued(disk) => Some(disk.energy_use(power, now, run)),
+            Self::Classic(drive) => Some(drive.energy_use(power, now, run)),
+            Self::Coalesced(drive) => drive.device().energy_use(power, now, run),
             Self::Striped(_) => None,
         }
     }

@@ -13,9 +13,9 @@ pub mod drive;
 
 pub use disk::{
     AdaptiveConfig, CacheConfig, Candidate, Choice, Disk, DiskConfig, DiskConfigError,
-    DiskGeometry, DiskGeometryConfig, DiskStats, Distances, EnergyUse, Head, InterfaceConfig,
-    LinearZones, Mechanics, Positioning, PowerConfig, PowerManagedDisk, PowerState, ReadOnArrival,
-    Region, Scheduler, SchedulerConfig, SchedulerInput, SchedulingPolicy, SectorLocation,
-    SeekConfig, SeekCurve, SeekPieces, SeekTarget, SeekTimes, Serpentine, ShortSkew, SleepStats,
+    DiskGeometry, DiskGeometryConfig, DiskStats, EnergyUse, Head, InterfaceConfig, LinearZones,
+    Mechanics, Positioning, PowerConfig, PowerManagedDisk, PowerState, ReadOnArrival, Region,
+    Scheduler, SchedulerConfig, SchedulerInput, SchedulingPolicy, SectorLocation, SeekConfig,
+    SeekCurve, SeekDistances, SeekPieces, SeekTarget, SeekTimes, Serpentine, ShortSkew, SleepStats,
     TrackExtent, Tracks, Zone, ZoneConfig, Zones,
 };

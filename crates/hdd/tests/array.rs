@@ -15,7 +15,7 @@ use proptest::prelude::*;
 /// number in parallel.
 #[derive(Clone, Debug, Default)]
 struct Fixed {
-    asked: Vec<(Ns, Request)>,
+    submitted: Vec<(Ns, Request)>,
     pending: Vec<Completion>,
 }
 
@@ -25,7 +25,7 @@ impl Device for Fixed {
     }
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
         assert!(self.next_event().is_none_or(|next| at <= next));
-        self.asked.push((at, request));
+        self.submitted.push((at, request));
         let at = at + Ns(100_000 + request.len.0 / 512 * 1000);
         self.pending.push(Completion { id, at, cause: Cause::Medium, failed: false });
         self.pending.sort_by_key(|one| one.at);
@@ -48,7 +48,7 @@ fn array(devices: usize, copies: u32) -> Stripe<Fixed> {
 
 /// Number of requests that each device received.
 fn counts(array: &Stripe<Fixed>) -> Vec<usize> {
-    array.members().iter().map(|one| one.asked.len()).collect()
+    array.members().iter().map(|one| one.submitted.len()).collect()
 }
 
 /// An array on a bus that takes `sector_ns` nanoseconds per sector.
@@ -107,7 +107,7 @@ fn four_devices_in_two_copies_are_a_stripe_of_two() {
     // Chunks 0 and 1: one on the first pair, one on the second.
     let write = sectors(IoOp::Write, 5, 10);
     assert_eq!(done(&mut ten, &[write]), [105_000]);
-    let parts: Vec<Request> = ten.members().iter().map(|one| one.asked[0].1).collect();
+    let parts: Vec<Request> = ten.members().iter().map(|one| one.submitted[0].1).collect();
     let (first, second) = (sectors(IoOp::Write, 5, 5), sectors(IoOp::Write, 0, 5));
     assert_eq!(parts, [first, first, second, second]);
     for (devices, copies) in [(4, 3), (4, 0), (2, 4)] {
@@ -131,7 +131,7 @@ fn a_bus_carries_one_request_at_a_time() {
     let write = |start| sectors(IoOp::Write, start, 10);
     let mut two = on_bus(2, 1, 2000);
     assert_eq!(done(&mut two, &[write(0), write(10)]), [120_000, 140_000]);
-    let reached: Vec<Ns> = two.members().iter().map(|one| one.asked[0].0).collect();
+    let reached: Vec<Ns> = two.members().iter().map(|one| one.submitted[0].0).collect();
     assert_eq!(reached, [Ns(10_000), Ns(30_000)]);
     // On a bus faster than the links: at once, and when the first has crossed, at 5 us.
     assert_eq!(done(&mut on_bus(2, 1, 500), &[write(0), write(10)]), [110_000, 115_000]);
@@ -205,15 +205,15 @@ proptest! {
             }
         }
         prop_assert_eq!(drain(&mut array).len(), requests.len());
-        let mut asked = Vec::new();
+        let mut submitted = Vec::new();
         for (device, one) in array.members().iter().enumerate() {
-            for (_, Request { op, offset, len }) in &one.asked {
+            for (_, Request { op, offset, len }) in &one.submitted {
                 let group = (device / copies as usize) as u64;
-                asked.extend((offset.0 / 512..(offset.0 + len.0) / 512).map(|at| (*op, group, at)));
+                submitted.extend((offset.0 / 512..(offset.0 + len.0) / 512).map(|at| (*op, group, at)));
             }
         }
         all.sort_unstable();
-        asked.sort_unstable();
-        prop_assert_eq!(asked, all);
+        submitted.sort_unstable();
+        prop_assert_eq!(submitted, all);
     }
 }

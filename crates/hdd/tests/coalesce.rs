@@ -162,7 +162,7 @@ proptest! {
     ) {
         let mut random = Random(seed);
         let mut device = Coalescer::new(OneByOne::default(), SECTOR * most);
-        let (mut asked, mut done, mut at) = (Vec::new(), Vec::new(), Ns::ZERO);
+        let (mut submitted, mut done, mut at) = (Vec::new(), Vec::new(), Ns::ZERO);
         for id in 0..count {
             let op = [IoOp::Read, IoOp::Write, IoOp::Flush][usize::try_from(random.below(9) / 4).unwrap()];
             let request = if op == IoOp::Flush {
@@ -175,7 +175,7 @@ proptest! {
                 device.step(&mut done);
             }
             device.submit(at, id as u64, request);
-            asked.push(request);
+            submitted.push(request);
         }
         done.extend(drain(&mut device));
         done.sort_by_key(|one| one.id);
@@ -187,10 +187,10 @@ proptest! {
             all.sort_unstable();
             all
         };
-        prop_assert_eq!(all(&device.device().carried_out), all(&asked));
+        prop_assert_eq!(all(&device.device().carried_out), all(&submitted));
         let carried = device.device().carried_out.len() as u64;
         prop_assert_eq!(carried + device.joined(), count as u64);
-        let largest = asked.iter().map(|one| one.len).max().unwrap();
+        let largest = submitted.iter().map(|one| one.len).max().unwrap();
         prop_assert!(device.device().carried_out.iter().all(|one| one.len <= largest.max(SECTOR * most)));
     }
 }

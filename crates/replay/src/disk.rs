@@ -204,9 +204,9 @@ fn replay(
     for one in disks {
         report.coalesced += one.joined();
         // Low-power states count up to the end of the run.
-        let drawn = power.and_then(|power| one.drawn(power, Ns::ZERO, outcome.simulated));
-        if let (Some(drawn), Some(power)) = (drawn, power) {
-            report.draw(&drawn, power);
+        let energy_use = power.and_then(|power| one.energy_use(power, Ns::ZERO, outcome.simulated));
+        if let (Some(energy_use), Some(power)) = (energy_use, power) {
+            report.draw(&energy_use, power);
         }
     }
     let mut provenance = provenance(config.seed, config, trace);

@@ -69,8 +69,8 @@ impl Drives {
         let all = (now.0 * disks.len() as u64).max(1) as f64;
         let usage = drive.usage();
         let energies = disks.iter().map(|disk| {
-            let drawn = disk.drawn(power?, now, now)?;
-            Some(drawn.joules.iter().map(|(_, joules)| joules).sum::<f64>())
+            let energy_use = disk.energy_use(power?, now, now)?;
+            Some(energy_use.joules.iter().map(|(_, joules)| joules).sum::<f64>())
         });
         Self {
             buffer_hits: sum(|stats| stats.cache_hits),

@@ -216,7 +216,7 @@ impl Simulated {
     pub fn report(&self, time: Ns) -> HeadReport {
         let config = &self.described.config;
         let stats: DiskStats = self.drive.stats();
-        let drawn = config.power().and_then(|power| self.drive.drawn(power, time, time));
+        let energy_use = config.power().and_then(|power| self.drive.energy_use(power, time, time));
         HeadReport {
             disk: config.summary().to_owned(),
             places: match self.places {
@@ -227,7 +227,8 @@ impl Simulated {
             positionings: stats.positionings,
             buffer_hits: stats.cache_hits,
             read_ahead_hits: stats.read_ahead_hits,
-            energy_j: drawn.map(|drawn| drawn.joules.iter().map(|(_, joules)| joules).sum()),
+            energy_j: energy_use
+                .map(|energy_use| energy_use.joules.iter().map(|(_, joules)| joules).sum()),
         }
     }
 }

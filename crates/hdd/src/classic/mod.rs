@@ -183,7 +183,7 @@ impl ClassicDisk {
 
     /// Updates the segment that read-ahead fills. If read-ahead continues, returns when the current
     /// sector or seek ends, and whether it is a seek.
-    fn look(&mut self, at: Ns) -> Option<(Ns, bool)> {
+    fn update_read_ahead(&mut self, at: Ns) -> Option<(Ns, bool)> {
         let id = self.running?;
         let limit = self.segments.get(id).limit;
         let ahead = self.buffer.read_ahead;
@@ -192,12 +192,12 @@ impl ClassicDisk {
             ReadAhead::Cylinder(_) => from.cylinder == to.cylinder,
             ReadAhead::Sectors(_) | ReadAhead::Tracks => true,
         };
-        let standing = self.stream.position(at, limit, &mut self.arm, goes_on);
-        self.segments.fill(id, standing.reached);
-        if standing.step.is_none() {
+        let position = self.stream.position(at, limit, &mut self.arm, goes_on);
+        self.segments.fill(id, position.reached);
+        if position.step.is_none() {
             self.account(at);
         }
-        standing.step
+        position.step
     }
 
     /// Counts the reading time of a stream that has ended or was stopped.
@@ -213,7 +213,7 @@ impl ClassicDisk {
     }
 
     /// Stops read-ahead. Returns for how long the arm is still occupied.
-    fn halt(&mut self, at: Ns, (ends, seeks): (Ns, bool)) -> Ns {
+    fn stop_read_ahead(&mut self, at: Ns, (ends, seeks): (Ns, bool)) -> Ns {
         self.account(at);
         if seeks || !self.buffer.stops_at_once { ends.saturating_sub(at) } else { Ns::ZERO }
     }
@@ -241,16 +241,16 @@ impl ClassicDisk {
         let ready = now + o.read_miss.get(after);
         let busy = self.writing.2;
         let waits = busy > now;
-        let step = self.look(now.max(busy));
+        let step = self.update_read_ahead(now.max(busy));
         let hit = self.segments.find(start, end, self.running);
         let whole = hit.is_some_and(|segment| segment.end >= end);
         let id = hit.map_or_else(|| self.segments.to_read(self.running), |segment| segment.id);
         let goes_on = step.is_some() && hit.is_some() && self.running == Some(id);
-        let mut held = Ns::ZERO;
+        let mut occupied = Ns::ZERO;
         if let Some(step) = step
             && !goes_on
         {
-            held = self.halt(now.max(busy), step);
+            occupied = self.stop_read_ahead(now.max(busy), step);
         }
         self.segments.mark_used(id);
         let segment = self.segments.get(id);
@@ -262,7 +262,7 @@ impl ClassicDisk {
         let limit = old.max(self.limit(first, start, end));
         self.segments.get(id).limit = limit;
         if !goes_on && (!whole || (self.buffer.read_ahead_on_hit && had < limit)) {
-            let begins = ready.max(busy) + held;
+            let begins = ready.max(busy) + occupied;
             self.stream.start(begins, had);
             (self.running, self.since) = (Some(id), begins);
         }
@@ -315,15 +315,15 @@ impl ClassicDisk {
         let immediate = self.buffer.immediate_report;
         let overhead = o.write.get(after);
         if waits && immediate && self.buffer.join_writes && so_far == start {
-            return (self.join(id, end, now + overhead + o.prepare), Cause::Buffer);
+            return (self.append_write(id, end, now + overhead + o.prepare), Cause::Buffer);
         }
-        let step = self.look(now.max(busy));
+        let step = self.update_read_ahead(now.max(busy));
         let running = self.running;
         let id = self.segments.to_write(start, end, running);
         let segment = *self.segments.get(id);
         let again = segment.written && start != segment.end && self.segments.is_latest(id);
         let extra = o.extra.filter(|_| again);
-        let held = step.map_or(Ns::ZERO, |step| self.halt(now.max(busy), step));
+        let occupied = step.map_or(Ns::ZERO, |step| self.stop_read_ahead(now.max(busy), step));
         self.segments.mark_used(id);
         self.segments.forget(start, end, id, running);
         let (mut ready, mut bus) = (now + overhead, now + overhead + o.prepare);
@@ -339,7 +339,7 @@ impl ClassicDisk {
         let segment = self.segments.get(id);
         (segment.start, segment.end, segment.limit) = (start, end, 0);
         (segment.valid, segment.written, segment.read) = (valid, true, false);
-        let medium = self.onto_medium(ready + held, bus, start, end);
+        let medium = self.write_to_medium(ready + occupied, bus, start, end);
         if immediate {
             self.writing = (id, end, medium);
             return (bus + sectors + o.write_completion, Cause::Buffer);
@@ -350,11 +350,11 @@ impl ClassicDisk {
     }
 
     /// Appends a write to the one in progress on the medium, which it directly follows.
-    fn join(&mut self, id: u32, end: u64, bus: Ns) -> Ns {
+    fn append_write(&mut self, id: u32, end: u64, bus: Ns) -> Ns {
         let start = self.writing.1;
         self.segments.mark_used(id);
         self.segments.get(id).end = end;
-        let medium = self.onto_medium(self.writing.2.max(bus), bus, start, end);
+        let medium = self.write_to_medium(self.writing.2.max(bus), bus, start, end);
         self.writing = (id, end, medium);
         bus + Ns(self.bus.write_sector.0 * (end - start)) + self.overheads.write_completion
     }
@@ -362,7 +362,7 @@ impl ClassicDisk {
     /// Writes a range to the medium and returns when it is done. The arm may start at `ready`, and
     /// the first sector is on the bus from `bus` on. A sector whose data arrive too late costs a
     /// revolution.
-    fn onto_medium(&mut self, ready: Ns, bus: Ns, start: u64, end: u64) -> Ns {
+    fn write_to_medium(&mut self, ready: Ns, bus: Ns, start: u64, end: u64) -> Ns {
         let sector = self.bus.write_sector.0;
         // Drives that disconnect from the bus in between need some sectors before they begin.
         let count = end - start;

@@ -75,7 +75,7 @@ fn drive(config: &ClassicConfig) -> ClassicDisk {
 }
 
 /// Response time in microseconds of a request submitted at `at`.
-fn ask(drive: &mut ClassicDisk, at: u64, op: IoOp, start: u64, sectors: u64) -> u64 {
+fn response_time(drive: &mut ClassicDisk, at: u64, op: IoOp, start: u64, sectors: u64) -> u64 {
     let request = Request { op, offset: SECTOR * start, len: SECTOR * sectors };
     drive.submit(us(at), 1, request);
     let mut done = vec![];
@@ -88,15 +88,15 @@ fn a_read_waits_for_seek_and_rotation_and_the_next_one_hits() {
     let mut drive = drive(&config());
     // Sector 40 begins at 4 ms; the arm is on its track at 0.1 ms. Four sectors, and 10 us for the
     // last one on the bus.
-    assert_eq!(ask(&mut drive, 0, IoOp::Read, 40, 4), 4000 + 400 + 10);
+    assert_eq!(response_time(&mut drive, 0, IoOp::Read, 40, 4), 4000 + 400 + 10);
     // Read-ahead to sector 76 ends at 7.6 ms; afterwards a read is a hit of four times 10 us.
-    assert_eq!(ask(&mut drive, 10_000, IoOp::Read, 44, 4), 50 + 40);
+    assert_eq!(response_time(&mut drive, 10_000, IoOp::Read, 44, 4), 50 + 40);
     // A partial hit: 74 and 75 are in the buffer; for 76 the arm starts 0.1 ms after the command,
     // at 20.1 ms; sector 76 passes at 27.6.
-    assert_eq!(ask(&mut drive, 20_000, IoOp::Read, 74, 4), 7600 + 200 + 10);
+    assert_eq!(response_time(&mut drive, 20_000, IoOp::Read, 74, 4), 7600 + 200 + 10);
     // Cylinder 10, sector 0: a seek of 3 ms from 30.1 ms on. The sector is (20 + 30) x 10 sectors
     // further, at a whole revolution.
-    assert_eq!(ask(&mut drive, 30_000, IoOp::Read, 2000, 1), 10_000 + 100 + 10);
+    assert_eq!(response_time(&mut drive, 30_000, IoOp::Read, 2000, 1), 10_000 + 100 + 10);
     let stats = drive.stats();
     assert_eq!((stats.requests, stats.cache_hits, stats.read_ahead_hits), (4, 1, 1));
     // One more positioning for read-ahead on the next track.
@@ -107,7 +107,7 @@ fn a_read_waits_for_seek_and_rotation_and_the_next_one_hits() {
 fn a_read_continues_over_a_track_at_the_cost_of_its_skew() {
     let mut drive = drive(&config());
     // 98 and 99, then 2 ms of skew, which hide the head switch of 1 ms, then two more.
-    assert_eq!(ask(&mut drive, 0, IoOp::Read, 98, 4), 9800 + 200 + 2000 + 200 + 10);
+    assert_eq!(response_time(&mut drive, 0, IoOp::Read, 98, 4), 9800 + 200 + 2000 + 200 + 10);
 }
 
 #[test]
@@ -119,40 +119,40 @@ fn a_write_over_a_skew_too_short_for_it_loses_a_revolution() {
     short.seek.write_settle_ms = Some(1.0.into());
     short.buffer.immediate_report = false;
     // A skew of 0.9 ms is enough for the head switch of a read, but not for the 1.8 ms of a write.
-    let read = ask(&mut ClassicDisk::new(&short).unwrap(), 0, IoOp::Read, 98, 4);
+    let read = response_time(&mut ClassicDisk::new(&short).unwrap(), 0, IoOp::Read, 98, 4);
     assert_eq!(read, 9800 + 200 + 900 + 200 + 10);
     let mut drive = ClassicDisk::new(&short).unwrap();
-    assert_eq!(ask(&mut drive, 0, IoOp::Write, 98, 4), 9800 + 200 + 10_000 + 900 + 200);
+    assert_eq!(response_time(&mut drive, 0, IoOp::Write, 98, 4), 9800 + 200 + 10_000 + 900 + 200);
     assert_eq!(drive.warnings().len(), 1);
 }
 
 #[test]
 fn a_command_waits_for_the_sector_under_the_head() {
     let mut drive = drive(&config());
-    ask(&mut drive, 0, IoOp::Read, 40, 4);
+    response_time(&mut drive, 0, IoOp::Read, 40, 4);
     // At 5.05 ms the head is in sector 50, which ends 50 us later. The arm is at cylinder 1 at 5.05
     // + 0.1 + 0.05 + 2.1 = 7.3 ms. Sector 0 there starts 50 sectors further, at 5 ms and next at
     // 15.
-    assert_eq!(ask(&mut drive, 5050, IoOp::Read, 200, 1), 15_000 - 5050 + 100 + 10);
+    assert_eq!(response_time(&mut drive, 5050, IoOp::Read, 200, 1), 15_000 - 5050 + 100 + 10);
     // The sectors read ahead until then are in the buffer.
-    assert_eq!(ask(&mut drive, 30_000, IoOp::Read, 48, 2), 50 + 20);
+    assert_eq!(response_time(&mut drive, 30_000, IoOp::Read, 48, 2), 50 + 20);
 }
 
 #[test]
 fn writes_are_acknowledged_before_they_are_on_the_medium() {
     let mut drive = drive(&config());
-    assert_eq!(ask(&mut drive, 0, IoOp::Write, 40, 4), 200 + 40);
+    assert_eq!(response_time(&mut drive, 0, IoOp::Write, 40, 4), 200 + 40);
     // The data are on the medium at 4.4 ms, so a read of sector 60 of the track is ready before the
     // arm is free; sector 60 passes at 6 ms.
-    assert_eq!(ask(&mut drive, 1000, IoOp::Read, 60, 1), 5000 + 100 + 10);
+    assert_eq!(response_time(&mut drive, 1000, IoOp::Read, 60, 1), 5000 + 100 + 10);
     // A read of the written sectors is a hit.
-    assert_eq!(ask(&mut drive, 20_000, IoOp::Read, 40, 4), 50 + 40);
+    assert_eq!(response_time(&mut drive, 20_000, IoOp::Read, 40, 4), 50 + 40);
     let mut slow = config();
     slow.buffer.immediate_report = false;
     let mut drive = ClassicDisk::new(&slow).unwrap();
-    assert_eq!(ask(&mut drive, 0, IoOp::Write, 40, 4), 4000 + 400);
+    assert_eq!(response_time(&mut drive, 0, IoOp::Write, 40, 4), 4000 + 400);
     // Cylinder 1, from 10.2 ms on: 2.1 ms and 0.5 to settle. Sector 0 passes at 15 ms.
-    assert_eq!(ask(&mut drive, 10_000, IoOp::Write, 200, 1), 5000 + 100);
+    assert_eq!(response_time(&mut drive, 10_000, IoOp::Write, 200, 1), 5000 + 100);
     assert_eq!(drive.usage().write, us(4200 + 4900));
 }
 
@@ -164,7 +164,7 @@ fn a_sector_that_comes_too_late_costs_a_revolution() {
     let mut drive = drive(&slow);
     // At 0.2 ms the first sector is on the bus. Sector 4 passes at 0.4 ms. Sector 5 passes at 0.5,
     // exactly when two sectors have arrived. Sector 6 passes at 0.6, but its data arrive at 0.65.
-    assert_eq!(ask(&mut drive, 0, IoOp::Write, 4, 3), 10_000 + 700);
+    assert_eq!(response_time(&mut drive, 0, IoOp::Write, 4, 3), 10_000 + 700);
 }
 
 #[test]
@@ -175,10 +175,10 @@ fn read_ahead_stops_at_its_configured_limit() {
         config.buffer.read_ahead_on_hit = on_hit;
         config.buffer.segment_sectors = 512;
         let mut drive = drive(&config);
-        ask(&mut drive, 0, IoOp::Read, 50, 4);
+        response_time(&mut drive, 0, IoOp::Read, 50, 4);
         // The next reads come long after the read-ahead has ended.
         let mut end = 54;
-        while end < 250 && ask(&mut drive, 1_000_000 * end, IoOp::Read, end, 1) == 60 {
+        while end < 250 && response_time(&mut drive, 1_000_000 * end, IoOp::Read, end, 1) == 60 {
             end += 1;
         }
         end
@@ -255,15 +255,15 @@ fn a_remapped_sector_is_read_at_its_new_location() {
     let there = drive.arm.mechanics.geometry().location(42);
     assert_eq!((there.cylinder, there.head, there.sector), (99, 1, 99));
     // There and back: two seeks of 11.9 ms, and the rotational waits.
-    let took = ask(&mut drive, 0, IoOp::Read, 42, 4);
+    let took = response_time(&mut drive, 0, IoOp::Read, 42, 4);
     assert!((2 * 11_900..2 * 21_900).contains(&took), "{took}");
     assert_eq!(drive.stats().seeks, 2);
     // A transfer over the sector takes no longer. It can be written, and the whole drive can be
     // read.
-    assert_eq!(ask(&mut drive, 500_000, IoOp::Read, 40, 6) % 10_000, 4600 + 10);
-    assert!(ask(&mut drive, 1_000_000, IoOp::Write, 42, 1) < 1000);
+    assert_eq!(response_time(&mut drive, 500_000, IoOp::Read, 40, 6) % 10_000, 4600 + 10);
+    assert!(response_time(&mut drive, 1_000_000, IoOp::Write, 42, 1) < 1000);
     for (at, lba) in (2..).zip((0..19_990).step_by(97)) {
         let count = (19_990 - lba).min(97);
-        ask(&mut drive, at * 1_000_000, IoOp::Read, lba, count);
+        response_time(&mut drive, at * 1_000_000, IoOp::Read, lba, count);
     }
 }

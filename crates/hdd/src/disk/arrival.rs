@@ -87,7 +87,12 @@ impl Mechanics {
 impl Disk {
     /// Lets `stream`, which serves `read`, begin where the head lands if it then ends earlier.
     /// `free` is the time and place at which the head was free.
-    pub(crate) fn arrive(&mut self, read: &WaitingRead, stream: &mut ReadStream, free: (Ns, Head)) {
+    pub(crate) fn try_read_on_arrival(
+        &mut self,
+        read: &WaitingRead,
+        stream: &mut ReadStream,
+        free: (Ns, Head),
+    ) {
         let (from, geometry) = (read.candidate.lba, self.mechanics.geometry());
         if read.end - from > self.segments.capacity()
             || geometry.location(from) != geometry.nominal_location(from)
@@ -111,7 +116,10 @@ impl Disk {
     }
 
     /// Finishes a read from the middle; `stream` continues at its end.
-    pub(crate) fn arrived(&mut self, stream: &mut ReadStream) -> Option<ReadOnArrival> {
+    pub(crate) fn finish_read_on_arrival(
+        &mut self,
+        stream: &mut ReadStream,
+    ) -> Option<ReadOnArrival> {
         let (arrival, resumes) = self.arrival.take()?;
         let stats = &mut self.stats;
         stats.rotation_time = stats.rotation_time + arrival.rotation - arrival.awaited;

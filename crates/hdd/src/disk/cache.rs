@@ -15,7 +15,7 @@ pub struct Segment {
     start: u64,
     end: u64,
     /// End of the sectors that the host has read; the rest was read ahead.
-    asked: u64,
+    read_to: u64,
     /// Sequence number of the last use; zero makes the segment the first to be replaced.
     used: u64,
 }
@@ -46,7 +46,7 @@ pub struct Segments {
 impl Segments {
     /// Creates `count` empty segments of `capacity` sectors.
     pub fn new(count: u32, capacity: u64) -> Self {
-        let empty = Segment { start: 0, end: 0, asked: 0, used: 0 };
+        let empty = Segment { start: 0, end: 0, read_to: 0, used: 0 };
         Self { segments: (0..count).map(|_| empty).collect(), capacity, uses: 0 }
     }
 
@@ -76,13 +76,13 @@ impl Segments {
 
     /// Marks the segment as used and read by the host up to `to`. Returns whether any of that was
     /// read ahead.
-    pub fn ask(&mut self, index: usize, to: u64) -> bool {
+    pub fn mark_read(&mut self, index: usize, to: u64) -> bool {
         self.uses += 1;
         let segment = &mut self.segments[index];
         segment.used = self.uses;
         let to = to.min(segment.end);
-        let ahead = to > segment.asked;
-        segment.asked = segment.asked.max(to);
+        let ahead = to > segment.read_to;
+        segment.read_to = segment.read_to.max(to);
         ahead
     }
 
@@ -111,14 +111,14 @@ impl Segments {
         let index = self.segments.iter().position(|s| s.end == start && s.start < s.end);
         let index = index.unwrap_or_else(|| self.replace(start));
         self.fill(index, end);
-        self.segments[index].asked = end;
+        self.segments[index].read_to = end;
     }
 
     /// Empties the least recently used segment.
     fn replace(&mut self, start: u64) -> usize {
         let oldest = self.segments.iter().enumerate().min_by_key(|(_, s)| s.used);
         let index = oldest.map(|(i, _)| i).expect("there is at least one segment");
-        self.segments[index] = Segment { start, end: start, asked: start, used: 0 };
+        self.segments[index] = Segment { start, end: start, read_to: start, used: 0 };
         index
     }
 }
@@ -262,7 +262,7 @@ mod tests {
         }
         segments.keep(3000, 3010);
         assert!(segments.find(3005).is_some());
-        assert!(!segments.ask(segments.find(3005).unwrap(), 3010), "written, not read ahead");
+        assert!(!segments.mark_read(segments.find(3005).unwrap(), 3010), "written, not read ahead");
         segments.keep(4000, 4010); // replaces segment 1000, since 3000 was used later
         assert!(segments.find(1000).is_none() && segments.find(2000).is_some());
         segments.keep(5000, 5010); // replaces 4000, which was never used
@@ -276,7 +276,9 @@ mod tests {
         segments.fill(i, 150);
         assert_eq!((segments.find(49), segments.find(50)), (None, Some(i)));
         assert_eq!(segments.open(150), i, "a read that continues it grows it");
-        assert!(segments.ask(i, 120) && !segments.ask(i, 110) && segments.ask(i, 130));
+        assert!(
+            segments.mark_read(i, 120) && !segments.mark_read(i, 110) && segments.mark_read(i, 130)
+        );
     }
 
     proptest! {

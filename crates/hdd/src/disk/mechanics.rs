@@ -7,7 +7,7 @@
 use super::config::{DiskConfig, SeekConfig};
 use super::error::{DiskConfigError, at_least, wrong};
 use super::geometry::{DiskGeometry, SectorLocation};
-use super::seek::{Distances, SeekCurve};
+use super::seek::{SeekCurve, SeekDistances};
 use gordon_units::Divisor;
 use gordon_units::Ns;
 
@@ -103,7 +103,7 @@ impl Mechanics {
     /// # Errors
     /// Returns an error if the seek parameters are inconsistent.
     pub fn of(geometry: DiskGeometry, seek: &SeekConfig) -> Result<Self, DiskConfigError> {
-        let distances = Distances::new(geometry.cylinders())?;
+        let distances = SeekDistances::new(geometry.cylinders())?;
         let read = SeekCurve::new("seek.read", &seek.read, &distances)?;
         let (write, write_settle) = match (&seek.write, &seek.write_settle_ms) {
             (Some(write), None) => {

@@ -61,7 +61,7 @@ pub use geometry::{DiskGeometry, SectorLocation, Zone};
 pub use mechanics::{Head, Mechanics, Positioning, SeekTarget, ShortSkew};
 pub use power::{AdaptiveConfig, PowerConfig, PowerState};
 pub use schedule::{Candidate, Choice, Scheduler, SchedulerInput};
-pub use seek::{Distances, SeekCurve};
+pub use seek::{SeekCurve, SeekDistances};
 pub use sleep::{EnergyUse, PowerManagedDisk, SleepStats};
 pub use tracks::{TrackExtent, Tracks};
 
@@ -128,7 +128,7 @@ pub struct Disk {
     /// Requests that wait for an entry in the drive's queue.
     host: VecDeque<(u64, Request)>,
     /// Number of commands in the drive.
-    held: u32,
+    in_drive: u32,
     controller: Timeline,
     /// Commands in the controller, and when each leaves it.
     arriving: VecDeque<(Ns, u64, Request)>,
@@ -144,9 +144,9 @@ pub struct Disk {
     inbound: (u64, u32),
     flush: Option<u64>,
     /// Writes in the cache that are acknowledged when they are on the medium.
-    owed: Vec<PendingFua>,
+    pending_fua: Vec<PendingFua>,
 
-    work: MechanismTask,
+    task: MechanismTask,
     /// If the current read begins in the middle of a track: its timing, and when its end passes
     /// next.
     arrival: Option<(ReadOnArrival, Ns)>,
@@ -239,7 +239,7 @@ impl Disk {
             },
             clock: Ns::ZERO,
             host: VecDeque::new(),
-            held: 0,
+            in_drive: 0,
             controller: Timeline::default(),
             arriving: VecDeque::new(),
             link: Timeline::default(),
@@ -250,8 +250,8 @@ impl Disk {
             dirty: DirtySectors::default(),
             inbound: (0, 0),
             flush: None,
-            owed: Vec::new(),
-            work: MechanismTask::Idle,
+            pending_fua: Vec::new(),
+            task: MechanismTask::Idle,
             arrival: None,
             head: Head::default(),
             filled: Ns::ZERO,
@@ -279,15 +279,15 @@ impl Disk {
 
     /// Accepts commands from the host's queue while the drive has free entries.
     fn accept(&mut self) {
-        while self.held < self.limits.queue_depth {
+        while self.in_drive < self.limits.queue_depth {
             let Some(&(id, request)) = self.host.front() else { return };
             let flushing = self.flush.is_some()
                 || self.arriving.back().is_some_and(|(.., last)| last.op == IoOp::Flush);
-            if flushing || (request.op == IoOp::Flush && self.held > 0) {
+            if flushing || (request.op == IoOp::Flush && self.in_drive > 0) {
                 return;
             }
             self.host.pop_front();
-            self.held += 1;
+            self.in_drive += 1;
             let ready = self.controller.reserve(self.clock, self.limits.overhead);
             self.arriving.push_back((ready, id, request));
         }
@@ -307,7 +307,7 @@ impl Disk {
                     end,
                     since: self.clock,
                 });
-                self.admit();
+                self.admit_writes();
             }
             IoOp::Discard => self.complete(id, Cause::Buffer, completed),
             IoOp::Flush => {
@@ -320,7 +320,7 @@ impl Disk {
     fn complete(&mut self, id: u64, cause: Cause, completed: &mut Vec<Completion>) {
         completed.push(Completion { id, at: self.clock, cause, failed: false });
         self.stats.requests += 1;
-        self.held -= 1;
+        self.in_drive -= 1;
         self.accept();
     }
 
@@ -328,7 +328,7 @@ impl Disk {
     /// acknowledged before the drive accepted it, so none is on the link.
     fn finish_flush(&mut self, cause: Cause, completed: &mut Vec<Completion>) {
         if self.dirty.sectors() == 0
-            && !matches!(self.work, MechanismTask::Destage { .. })
+            && !matches!(self.task, MechanismTask::Destage { .. })
             && let Some(id) = self.flush.take()
         {
             self.complete(id, cause, completed);
@@ -360,7 +360,7 @@ impl Disk {
     /// work waits.
     fn dispatch(&mut self) {
         let next = self.next.take();
-        match self.work {
+        match self.task {
             MechanismTask::Idle => {}
             MechanismTask::ReadAhead { stream }
                 if !self.reads.is_empty() || self.must_destage() =>
@@ -385,9 +385,9 @@ impl Disk {
                 let Candidate { lba, target, .. } = read.candidate;
                 let mut stream = self.stream(lba, target, read.end);
                 if self.limits.zero_latency {
-                    self.arrive(&read, &mut stream, free);
+                    self.try_read_on_arrival(&read, &mut stream, free);
                 }
-                self.work = MechanismTask::Read { read, stream };
+                self.task = MechanismTask::Read { read, stream };
             }
             Some(Choice::Destage(i)) => self.destage(i),
             None => {}
@@ -399,15 +399,15 @@ impl Disk {
         self.destage_now() && self.dirty.sectors() > 0
     }
 
-    fn finish_work(&mut self, completed: &mut Vec<Completion>) {
-        match self.work {
+    fn finish_task(&mut self, completed: &mut Vec<Completion>) {
+        match self.task {
             MechanismTask::Idle => unreachable!("idle work has no end"),
             MechanismTask::Read { read, stream } => self.finish_read(read, stream),
             MechanismTask::ReadAhead { stream } => {
                 self.account(stream);
                 self.head = stream.last;
                 self.segments.fill(stream.segment, stream.to);
-                self.work = MechanismTask::Idle;
+                self.task = MechanismTask::Idle;
             }
             MechanismTask::Destage { start, end, since, begins, last, .. } => {
                 self.usage.write += self.clock - since;
@@ -416,17 +416,17 @@ impl Disk {
                 self.stats.sectors_destaged += end - start;
                 self.head = last;
                 self.next = Some(end);
-                self.work = MechanismTask::Idle;
+                self.task = MechanismTask::Idle;
                 self.segments.keep(start, end);
-                self.settle(completed);
-                self.admit();
+                self.acknowledge_written(completed);
+                self.admit_writes();
                 self.finish_flush(Cause::Medium, completed);
             }
         }
     }
 
-    fn work_ends(&self) -> Ns {
-        match &self.work {
+    fn task_end(&self) -> Ns {
+        match &self.task {
             MechanismTask::Idle => Ns::MAX,
             MechanismTask::Read { stream, .. } | MechanismTask::ReadAhead { stream } => stream.ends,
             MechanismTask::Destage { ends, .. } => *ends,
@@ -458,7 +458,7 @@ impl Device for Disk {
     fn next_event(&self) -> Option<Ns> {
         let transfer = self.transfers.front().map_or(Ns::MAX, |&(at, _)| at);
         let arrival = self.arriving.front().map_or(Ns::MAX, |&(at, ..)| at);
-        let next = transfer.min(arrival).min(self.work_ends());
+        let next = transfer.min(arrival).min(self.task_end());
         (next != Ns::MAX).then_some(next)
     }
 
@@ -470,8 +470,8 @@ impl Device for Disk {
         {
             self.transfers.pop_front();
             self.finish_transfer(transfer, completed);
-        } else if self.work_ends() == at {
-            self.finish_work(completed);
+        } else if self.task_end() == at {
+            self.finish_task(completed);
         } else if let Some((_, id, request)) = self.arriving.pop_front() {
             self.begin(id, request, completed);
         }

@@ -46,14 +46,14 @@ impl Disk {
             self.stats.read_ahead_hits += 1;
         }
         if missing == end {
-            self.hit(id, start, end, Cause::Buffer);
+            self.send_from_cache(id, start, end, Cause::Buffer);
             self.read_further(end);
             return;
         }
         let target = self.mechanics.aim(missing);
         let candidate = Candidate { lba: missing, target, since: self.clock };
         let read = WaitingRead { id, start, end, candidate };
-        match self.work {
+        match self.task {
             // The head is about to read the missing sectors.
             MechanismTask::ReadAhead { mut stream }
                 if missing >= self.segments.get(stream.segment).end() && missing <= stream.to =>
@@ -62,7 +62,7 @@ impl Disk {
                     self.stats.read_ahead_hits += 1;
                 }
                 self.extend(&mut stream, end);
-                self.work = MechanismTask::Read { read, stream };
+                self.task = MechanismTask::Read { read, stream };
             }
             _ => self.reads.push(read),
         }
@@ -70,7 +70,7 @@ impl Disk {
 
     /// Adds the sectors read so far to the segment that is being read into.
     pub(crate) fn fill(&mut self) {
-        let (MechanismTask::Read { stream, .. } | MechanismTask::ReadAhead { stream }) = &self.work
+        let (MechanismTask::Read { stream, .. } | MechanismTask::ReadAhead { stream }) = &self.task
         else {
             return;
         };
@@ -89,13 +89,13 @@ impl Disk {
         while at < end {
             let mut next = at;
             if let Some(segment) = self.segments.find(at) {
-                ahead |= self.segments.ask(segment, end);
+                ahead |= self.segments.mark_read(segment, end);
                 next = self.segments.get(segment).end();
             }
             if let Some(dirty) = self.dirty.reach(at) {
                 next = next.max(dirty);
             }
-            if let MechanismTask::Destage { start, end, .. } = self.work
+            if let MechanismTask::Destage { start, end, .. } = self.task
                 && (start..end).contains(&at)
             {
                 next = next.max(end);
@@ -109,7 +109,7 @@ impl Disk {
     }
 
     /// Sends the data of a read that are completely in memory.
-    pub(crate) fn hit(&mut self, id: u64, start: u64, end: u64, cause: Cause) {
+    pub(crate) fn send_from_cache(&mut self, id: u64, start: u64, end: u64, cause: Cause) {
         self.stats.cache_hits += 1;
         let done = self.link.reserve(self.clock, self.link_time(end - start));
         self.transfers.push_back((done, LinkTransfer::Out { id, cause }));
@@ -120,18 +120,18 @@ impl Disk {
     pub(crate) fn read_further(&mut self, end: u64) {
         let limit = (end + self.limits.read_ahead).min(self.mechanics.geometry().sectors());
         let near = |to: u64| to < limit && limit - to > self.limits.read_ahead / 2;
-        match self.work {
+        match self.task {
             // A read from another segment does not affect the current read-ahead.
             MechanismTask::ReadAhead { mut stream } if stream.to >= end && near(stream.to) => {
                 self.extend(&mut stream, limit);
-                self.work = MechanismTask::ReadAhead { stream };
+                self.task = MechanismTask::ReadAhead { stream };
             }
             MechanismTask::Idle if self.dirty.sectors() == 0 => {
                 let Some(segment) = self.segments.find(end - 1) else { return };
                 let from = self.segments.get(segment).end();
                 if near(from) {
                     let stream = self.stream(from, self.mechanics.aim(from), limit);
-                    self.work = MechanismTask::ReadAhead { stream };
+                    self.task = MechanismTask::ReadAhead { stream };
                 }
             }
             _ => {}
@@ -163,10 +163,10 @@ impl Disk {
         self.account(stream);
         self.head = stream.last;
         let begins = stream.begins;
-        let arrival = self.arrived(&mut stream);
+        let arrival = self.finish_read_on_arrival(&mut stream);
         self.next = arrival.is_none().then_some(stream.to);
         self.segments.fill(stream.segment, stream.to);
-        self.segments.ask(stream.segment, stream.to);
+        self.segments.mark_read(stream.segment, stream.to);
 
         // Data were sent as they were read; only the last sector is left to send.
         let transfer = self.link_time(read.end - read.start);
@@ -182,13 +182,13 @@ impl Disk {
         let done = self.link.reserve(first.max(last), transfer);
         self.transfers.push_back((done, LinkTransfer::Out { id: read.id, cause: Cause::Medium }));
 
-        self.work = MechanismTask::Idle;
+        self.task = MechanismTask::Idle;
         self.serve_waiting(stream.segment);
         let limit = (stream.to + self.limits.read_ahead).min(self.mechanics.geometry().sectors());
         if self.reads.is_empty() && !self.destage_now() && limit > stream.to {
             stream.since = self.clock;
             self.extend(&mut stream, limit);
-            self.work = MechanismTask::ReadAhead { stream };
+            self.task = MechanismTask::ReadAhead { stream };
         }
     }
 
@@ -205,7 +205,7 @@ impl Disk {
             if reach == end {
                 i -= 1;
                 self.reads.remove(i);
-                self.hit(id, start, end, Cause::Medium);
+                self.send_from_cache(id, start, end, Cause::Medium);
             } else {
                 let target = self.mechanics.aim(reach);
                 self.reads[i - 1].candidate = Candidate { lba: reach, target, ..candidate };
@@ -222,7 +222,7 @@ impl Disk {
             let place = self.mechanics.geometry().location(next);
             self.head = Head { cylinder: place.cylinder, head: place.head };
         }
-        self.work = MechanismTask::Idle;
+        self.task = MechanismTask::Idle;
     }
 
     /// Counts the activity of a stream since it was last counted.

@@ -11,7 +11,7 @@ use gordon_units::Ns;
 
 /// Statistics of the seek distances of a disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Distances {
+pub struct SeekDistances {
     cylinders: u32,
     longest: f64,
     /// Mean of sqrt(d) over all pairs.
@@ -20,7 +20,7 @@ pub struct Distances {
     mean: f64,
 }
 
-impl Distances {
+impl SeekDistances {
     /// Computes the statistics for this number of cylinders, in linear time.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl SeekCurve {
     pub fn new(
         key: &'static str,
         times: &SeekTimes,
-        distances: &Distances,
+        distances: &SeekDistances,
     ) -> Result<Self, DiskConfigError> {
         let three = [&times.track_to_track, &times.average, &times.full_stroke];
         let forms = [
@@ -157,9 +157,9 @@ impl Root {
     fn new(
         key: &'static str,
         [first, average, last]: [Ns; 3],
-        distances: &Distances,
+        distances: &SeekDistances,
     ) -> Result<Self, DiskConfigError> {
-        let &Distances { cylinders, longest, mean_root, mean } = distances;
+        let &SeekDistances { cylinders, longest, mean_root, mean } = distances;
         let (first, average, last) = (first.0 as f64, average.0 as f64, last.0 as f64);
 
         // a + b + c = first, a + b mean_root + c mean = average,
@@ -211,7 +211,7 @@ mod tests {
     }
 
     fn curve(times: &SeekTimes, cylinders: u32) -> Result<SeekCurve, DiskConfigError> {
-        SeekCurve::new("seek.read", times, &Distances::new(cylinders)?)
+        SeekCurve::new("seek.read", times, &SeekDistances::new(cylinders)?)
     }
 
     #[test]

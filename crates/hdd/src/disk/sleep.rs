@@ -23,7 +23,7 @@ pub struct SleepStats {
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyUse {
     /// Time in low-power states, and wake-ups.
-    pub slept: SleepStats,
+    pub sleep_stats: SleepStats,
     /// Energy in joules, by state.
     pub joules: Vec<(String, f64)>,
 }
@@ -37,11 +37,11 @@ pub struct PowerManagedDisk<D> {
     /// Idle time before the first state.
     first: Ns,
     /// Time since which the disk is idle; `None` while it is busy, and before its first request.
-    quiet: Option<Ns>,
+    idle_since: Option<Ns>,
     /// Requests that wait for the end of a wake-up, and when that is.
     waiting: Vec<(u64, Request)>,
     awake_at: Ns,
-    slept: SleepStats,
+    sleep_stats: SleepStats,
 }
 
 impl<D: Device> PowerManagedDisk<D> {
@@ -55,20 +55,20 @@ impl<D: Device> PowerManagedDisk<D> {
     }
 
     /// Wraps a disk without low-power states.
-    pub fn awake(disk: D) -> Self {
+    pub fn without_states(disk: D) -> Self {
         Self::with(disk, Vec::new(), None)
     }
 
     fn with(disk: D, states: Vec<PowerState>, adaptive: Option<AdaptiveConfig>) -> Self {
-        let slept = SleepStats {
+        let sleep_stats = SleepStats {
             time: vec![Ns::ZERO; states.len()],
             wakes: vec![0; states.len()],
             waking: Ns::ZERO,
             unwelcome: 0,
         };
-        let (held, awake_at) = (Vec::new(), Ns::ZERO);
+        let (waiting, awake_at) = (Vec::new(), Ns::ZERO);
         let first = states.first().map_or(Ns::MAX, |state| *state.after);
-        Self { disk, states, adaptive, first, quiet: None, waiting: held, awake_at, slept }
+        Self { disk, states, adaptive, first, idle_since: None, waiting, awake_at, sleep_stats }
     }
 
     /// The disk without its power states.
@@ -77,17 +77,17 @@ impl<D: Device> PowerManagedDisk<D> {
     }
 
     /// Low-power statistics up to `now`, which is not before the last event.
-    pub fn slept(&self, now: Ns) -> SleepStats {
-        let mut slept = self.slept.clone();
-        if let Some(since) = self.quiet {
-            self.account(&mut slept, now.saturating_sub(since));
+    pub fn sleep_stats(&self, now: Ns) -> SleepStats {
+        let mut sleep_stats = self.sleep_stats.clone();
+        if let Some(since) = self.idle_since {
+            self.account(&mut sleep_stats, now.saturating_sub(since));
         }
-        slept
+        sleep_stats
     }
 
     /// Energy in joules of a run of length `run` with these low-power statistics.
-    pub fn energy(&self, power: &PowerConfig, run: Ns, slept: &SleepStats) -> f64 {
-        self.energy_by_state(power, run, slept).map(|(_, joules)| joules).sum()
+    pub fn energy(&self, power: &PowerConfig, run: Ns, sleep_stats: &SleepStats) -> f64 {
+        self.energy_by_state(power, run, sleep_stats).map(|(_, joules)| joules).sum()
     }
 
     /// Energy by state: the power of the state times the time in it. An operation in flight at the
@@ -96,15 +96,15 @@ impl<D: Device> PowerManagedDisk<D> {
         &'a self,
         power: &PowerConfig,
         run: Ns,
-        slept: &'a SleepStats,
+        sleep_stats: &'a SleepStats,
     ) -> impl Iterator<Item = (&'a str, f64)> {
         let usage = self.disk.usage();
-        let below = slept.time.iter().fold(Ns::ZERO, |sum, time| sum + *time);
-        let idle = run.saturating_sub(usage.read + usage.write + below + slept.waking);
+        let below = sleep_stats.time.iter().fold(Ns::ZERO, |sum, time| sum + *time);
+        let idle = run.saturating_sub(usage.read + usage.write + below + sleep_stats.waking);
         #[allow(clippy::cast_precision_loss)]
-        let woken = self.states.iter().zip(&slept.wakes);
+        let woken = self.states.iter().zip(&sleep_stats.wakes);
         let waking = woken.map(|(state, wakes)| *wakes as f64 * *state.wake_energy_j).sum();
-        let states = self.states.iter().zip(&slept.time);
+        let states = self.states.iter().zip(&sleep_stats.time);
         let awake = [
             ("idle", idle.as_secs() * power.idle.0),
             ("reading", usage.read.as_secs() * power.read.0),
@@ -123,37 +123,37 @@ impl<D: Device> PowerManagedDisk<D> {
     }
 
     /// Statistics up to `now`, and the energy of a run of length `run`.
-    pub fn drawn(&self, power: &PowerConfig, now: Ns, run: Ns) -> EnergyUse {
-        let slept = self.slept(now);
-        let states = self.energy_by_state(power, run, &slept);
+    pub fn energy_use(&self, power: &PowerConfig, now: Ns, run: Ns) -> EnergyUse {
+        let sleep_stats = self.sleep_stats(now);
+        let states = self.energy_by_state(power, run, &sleep_stats);
         let joules = states.map(|(state, joules)| (state.to_owned(), joules)).collect();
-        EnergyUse { slept, joules }
+        EnergyUse { sleep_stats, joules }
     }
 
     /// Adds an idle time to the statistics. Returns the deepest state that it reached.
-    fn account(&self, slept: &mut SleepStats, quiet: Ns) -> Option<usize> {
+    fn account(&self, sleep_stats: &mut SleepStats, idle_time: Ns) -> Option<usize> {
         let mut deepest = None;
         for at in 0..self.states.len() {
             let after = self.after(at);
-            if quiet < after {
+            if idle_time < after {
                 break;
             }
-            slept.time[at] += quiet.min(self.after(at + 1)) - after;
+            sleep_stats.time[at] += idle_time.min(self.after(at + 1)) - after;
             deepest = Some(at);
         }
         deepest
     }
 
-    /// Handles a request after an idle time of `quiet`. Returns the time to wake up.
-    fn wake(&mut self, quiet: Ns) -> Ns {
-        let mut slept = std::mem::take(&mut self.slept);
-        let deepest = self.account(&mut slept, quiet);
-        self.slept = slept;
+    /// Handles a request after `idle_time` without requests. Returns the time to wake up.
+    fn wake(&mut self, idle_time: Ns) -> Ns {
+        let mut sleep_stats = std::mem::take(&mut self.sleep_stats);
+        let deepest = self.account(&mut sleep_stats, idle_time);
+        self.sleep_stats = sleep_stats;
         let Some(at) = deepest else { return Ns::ZERO };
-        self.slept.wakes[at] += 1;
+        self.sleep_stats.wakes[at] += 1;
         let takes = *self.states[at].wake;
-        self.slept.waking += takes;
-        self.adapt(takes, quiet);
+        self.sleep_stats.waking += takes;
+        self.adapt(takes, idle_time);
         takes
     }
 
@@ -168,16 +168,16 @@ impl<D: Device> PowerManagedDisk<D> {
         }
         self.disk.step(completed);
         if self.disk.next_event().is_none() {
-            self.quiet = Some(now);
+            self.idle_since = Some(now);
         }
     }
 
-    /// Raises the idle time if the wake-up took too large a fraction of `quiet`, and lowers it
+    /// Raises the idle time if the wake-up took too large a fraction of `idle_time`, and lowers it
     /// otherwise.
-    fn adapt(&mut self, takes: Ns, quiet: Ns) {
+    fn adapt(&mut self, takes: Ns, idle_time: Ns) {
         let Some(adaptive) = &self.adaptive else { return };
-        let unwelcome = takes.as_secs() > *adaptive.tolerance * quiet.as_secs();
-        self.slept.unwelcome += u64::from(unwelcome);
+        let unwelcome = takes.as_secs() > *adaptive.tolerance * idle_time.as_secs();
+        self.sleep_stats.unwelcome += u64::from(unwelcome);
         self.first = if unwelcome {
             (self.first + *adaptive.step).min(*adaptive.most)
         } else {
@@ -192,7 +192,7 @@ impl<D: Device> Device for PowerManagedDisk<D> {
     }
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
-        if let Some(since) = self.quiet.take() {
+        if let Some(since) = self.idle_since.take() {
             let takes = self.wake(at - since);
             self.awake_at = at + takes;
         }
@@ -204,9 +204,9 @@ impl<D: Device> Device for PowerManagedDisk<D> {
     }
 
     fn enlarge(&mut self, id: u64, request: Request) -> bool {
-        match self.waiting.iter_mut().find(|held| held.0 == id) {
-            Some(held) => {
-                held.1 = request;
+        match self.waiting.iter_mut().find(|waiting| waiting.0 == id) {
+            Some(waiting) => {
+                waiting.1 = request;
                 true
             }
             None => self.disk.enlarge(id, request),
@@ -290,26 +290,32 @@ mod tests {
         let at = 500_000_000 + first.0 + 2_000_000_000;
         // The read starts 0.1 s later.
         assert_eq!(read(&mut sleeper, at, 20) - Ns(100_000_000), plain(at + 100_000_000, 20));
-        let quiet = sleeper.quiet.unwrap();
-        let at = quiet.0 + 30_000_000_000;
+        let since = sleeper.idle_since.unwrap();
+        let at = since.0 + 30_000_000_000;
         let took = read(&mut sleeper, at, 30);
         assert!(took > Ns(5_000_000_000) && took < Ns(5_100_000_000), "{took}");
-        let end = sleeper.quiet.unwrap() + Ns(1_500_000_000);
-        let slept = sleeper.slept(end);
+        let end = sleeper.idle_since.unwrap() + Ns(1_500_000_000);
+        let sleep_stats = sleeper.sleep_stats(end);
         // First state: 1 s, 9 of 30 s, half of 1.5 s; second state: 20 of 30 s.
-        assert_eq!(slept.time, [Ns(10_500_000_000), Ns(20_000_000_000)]);
-        assert_eq!((slept.wakes.clone(), slept.waking), (vec![1, 1], Ns(5_100_000_000)));
+        assert_eq!(sleep_stats.time, [Ns(10_500_000_000), Ns(20_000_000_000)]);
+        assert_eq!(
+            (sleep_stats.wakes.clone(), sleep_stats.waking),
+            (vec![1, 1], Ns(5_100_000_000))
+        );
         let busy = sleeper.usage().read.as_secs();
         // Everything at 1 W, plus: 1 W more while reading, minus the savings of the states, plus
         // 0.1 J and 15 J more for the wake-ups.
         let expected = end.as_secs() + busy - 10.5 * 0.5 - 20.0 + 0.1 + 15.0;
-        let energy = sleeper.energy(&power(), end, &slept);
+        let energy = sleeper.energy(&power(), end, &sleep_stats);
         assert!((energy - expected).abs() < 1e-9, "{energy} {expected}");
-        let states: Vec<_> = sleeper.energy_by_state(&power(), end, &slept).collect();
+        let states: Vec<_> = sleeper.energy_by_state(&power(), end, &sleep_stats).collect();
         let idle = end.as_secs() - busy - 30.5 - 5.1;
-        let told = [("idle", idle), ("reading", 2.0 * busy), ("writing", 0.0), ("waking", 20.2)];
+        let expected_awake =
+            [("idle", idle), ("reading", 2.0 * busy), ("writing", 0.0), ("waking", 20.2)];
         let asleep = [("unloaded", 5.25), ("standby", 0.0)];
-        for ((name, joules), (known, other)) in states.iter().zip(told.iter().chain(&asleep)) {
+        for ((name, joules), (known, other)) in
+            states.iter().zip(expected_awake.iter().chain(&asleep))
+        {
             assert_eq!(name, known);
             assert!((joules - other).abs() < 1e-9, "{name} {joules} {other}");
         }
@@ -320,8 +326,8 @@ mod tests {
     fn an_operation_in_flight_at_the_end_counts_as_a_whole() {
         let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power()).unwrap();
         read(&mut sleeper, 0, 10);
-        let (busy, slept) = (sleeper.usage().read, sleeper.slept(Ns::ZERO));
-        let energy = sleeper.energy(&power(), Ns(busy.0 / 2), &slept);
+        let (busy, sleep_stats) = (sleeper.usage().read, sleeper.sleep_stats(Ns::ZERO));
+        let energy = sleeper.energy(&power(), Ns(busy.0 / 2), &sleep_stats);
         assert!((energy - 2.0 * busy.as_secs()).abs() < 1e-9, "{energy}");
     }
 
@@ -332,7 +338,7 @@ mod tests {
         // The disk is awake for its first request.
         let first = read(&mut sleeper, 2_000_000_000, 10);
         assert!(first < Ns(20_000_000), "{first}");
-        let at = sleeper.quiet.unwrap() + Ns(2_000_000_000);
+        let at = sleeper.idle_since.unwrap() + Ns(2_000_000_000);
         sleeper.submit(at, 1, request(2000));
         sleeper.submit(at + Ns(50_000_000), 2, request(5000));
         let awake = at + Ns(100_000_000);
@@ -343,7 +349,7 @@ mod tests {
         }
         assert_eq!(done.len(), 2);
         assert!(done.iter().all(|done| done.at > awake));
-        assert_eq!(sleeper.slept(Ns::ZERO).wakes, [1, 0]);
+        assert_eq!(sleeper.sleep_stats(Ns::ZERO).wakes, [1, 0]);
     }
 
     #[test]
@@ -356,10 +362,14 @@ mod tests {
         power.adaptive = Some(AdaptiveConfig { tolerance: 0.05.into(), step, least, most });
         let mut sleeper = PowerManagedDisk::new(Disk::new(&small()).unwrap(), &power).unwrap();
         read(&mut sleeper, 0, 10);
-        let mut after = |quiet: u64| {
-            let since = sleeper.quiet.unwrap();
-            read(&mut sleeper, since.0 + quiet * 1_000_000, 10 + quiet);
-            (sleeper.first.0 / 1_000_000, sleeper.slept.unwelcome, sleeper.slept.wakes.clone())
+        let mut after = |idle_time: u64| {
+            let since = sleeper.idle_since.unwrap();
+            read(&mut sleeper, since.0 + idle_time * 1_000_000, 10 + idle_time);
+            (
+                sleeper.first.0 / 1_000_000,
+                sleeper.sleep_stats.unwelcome,
+                sleeper.sleep_stats.wakes.clone(),
+            )
         };
         assert_eq!(after(900), (1000, 0, vec![0, 0]));
         assert_eq!(after(1500), (1400, 1, vec![1, 0]));
@@ -373,20 +383,21 @@ mod tests {
         // than 100 s.
         assert_eq!(after(10_599), (1200, 3, vec![5, 0]));
         assert_eq!(after(10_200), (1600, 4, vec![5, 1]));
-        for (quiet, first) in [(100_000, 1200), (200_000, 800), (9000, 500), (9000, 500)] {
-            assert_eq!((after(quiet).0, after(0).1), (first, 4));
+        for (idle_time, first) in [(100_000, 1200), (200_000, 800), (9000, 500), (9000, 500)] {
+            assert_eq!((after(idle_time).0, after(0).1), (first, 4));
         }
-        let slept = sleeper.slept(Ns::ZERO);
-        assert_eq!(slept.wakes, [7, 3]);
+        let sleep_stats = sleeper.sleep_stats(Ns::ZERO);
+        assert_eq!(sleep_stats.wakes, [7, 3]);
         // The last idle period counts from 0.5 s on.
         assert_eq!(sleeper.after(1), Ns(9_500_000_000));
-        let quiet = |after: u64, until: u64| Ns((until - after) * 1_000_000);
-        let first = quiet(1000, 1500) + quiet(1400, 1400);
-        let first = first + quiet(1400, 1999) + quiet(1800, 1900) + quiet(2000, 2000);
-        let first = first + quiet(1600, 10_599) + Ns(9_000_000_000) * 3 + quiet(800, 9000);
-        assert_eq!(slept.time[0], first + quiet(500, 9000));
-        let second = quiet(10_200, 10_200) + quiet(10_600, 100_000) + quiet(10_200, 200_000);
-        assert_eq!(slept.time[1], second);
+        let idle_time = |after: u64, until: u64| Ns((until - after) * 1_000_000);
+        let first = idle_time(1000, 1500) + idle_time(1400, 1400);
+        let first = first + idle_time(1400, 1999) + idle_time(1800, 1900) + idle_time(2000, 2000);
+        let first = first + idle_time(1600, 10_599) + Ns(9_000_000_000) * 3 + idle_time(800, 9000);
+        assert_eq!(sleep_stats.time[0], first + idle_time(500, 9000));
+        let second =
+            idle_time(10_200, 10_200) + idle_time(10_600, 100_000) + idle_time(10_200, 200_000);
+        assert_eq!(sleep_stats.time[1], second);
     }
 
     #[test]
@@ -405,15 +416,21 @@ mod tests {
             power.adaptive.as_mut().unwrap()
         }
         assert_eq!(refused(&|_| {}), Ok(()));
-        let told = |change: &dyn Fn(&mut PowerConfig), key: &str| {
+        let refused_with = |change: &dyn Fn(&mut PowerConfig), key: &str| {
             let text = refused(change).unwrap_err();
             assert!(text.contains(key), "{text}");
         };
-        told(&|power| adaptive(power).tolerance = 0.0.into(), "power.adaptive.tolerance is 0");
-        told(&|power| adaptive(power).step = Ns(0).into(), "power.adaptive.step");
-        told(&|power| adaptive(power).least = Ns(1_100_000_000).into(), "power.adaptive.least");
-        told(&|power| adaptive(power).most = Ns(900_000_000).into(), "power.adaptive.most");
-        told(&|power| power.states.clear(), "power.states");
+        refused_with(
+            &|power| adaptive(power).tolerance = 0.0.into(),
+            "power.adaptive.tolerance is 0",
+        );
+        refused_with(&|power| adaptive(power).step = Ns(0).into(), "power.adaptive.step");
+        refused_with(
+            &|power| adaptive(power).least = Ns(1_100_000_000).into(),
+            "power.adaptive.least",
+        );
+        refused_with(&|power| adaptive(power).most = Ns(900_000_000).into(), "power.adaptive.most");
+        refused_with(&|power| power.states.clear(), "power.states");
     }
 
     #[test]

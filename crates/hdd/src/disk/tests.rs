@@ -270,9 +270,9 @@ fn transfers_that_start_at_a_remapped_sector_end() {
     (zones[0].spares, zones[0].remapped) = (10, vec![(300, 199_999), (199_000, 5)]);
     config.geometry.sectors = 299_990.into();
     let all = [(0, 300), (100_000, 298), (200_000, 199_000), (300_000, 198_990)];
-    let asked = all.map(|(at, start)| (at, request(IoOp::Read, start, 20)));
+    let reads = all.map(|(at, start)| (at, request(IoOp::Read, start, 20)));
     let written = all.map(|(at, start)| (500_000 + at, request(IoOp::Write, start, 20)));
-    let (done, disk) = run(&config, &[asked, written].concat());
+    let (done, disk) = run(&config, &[reads, written].concat());
     // From sector 300 on: the head first goes to the inner end of the zone.
     assert!(done[0] > 3_200_000 && done.iter().all(|at| *at < 1_000_000_000), "{done:?}");
     assert_eq!(disk.stats().sectors_destaged, 80);

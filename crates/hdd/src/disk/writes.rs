@@ -30,9 +30,9 @@ pub(crate) struct PendingFua {
 
 impl Disk {
     /// Admits waiting writes as long as the cache has space.
-    pub(crate) fn admit(&mut self) {
+    pub(crate) fn admit_writes(&mut self) {
         while let Some(write) = self.writes.front_mut() {
-            let taken = match self.work {
+            let taken = match self.task {
                 MechanismTask::Destage { start, end, .. } => end - start,
                 _ => 0,
             } + self.dirty.sectors()
@@ -64,17 +64,17 @@ impl Disk {
     /// Whether the host waits for destages: the cache is full, a flush is pending, or writes are
     /// acknowledged only when they are on the medium.
     pub(crate) fn destage_now(&self) -> bool {
-        self.flush.is_some() || !self.writes.is_empty() || !self.owed.is_empty()
+        self.flush.is_some() || !self.writes.is_empty() || !self.pending_fua.is_empty()
     }
 
     /// Acknowledges the writes that are completely on the medium.
-    pub(crate) fn settle(&mut self, completed: &mut Vec<Completion>) {
+    pub(crate) fn acknowledge_written(&mut self, completed: &mut Vec<Completion>) {
         let mut at = 0;
-        while let Some(&PendingFua { id, start, end }) = self.owed.get(at) {
+        while let Some(&PendingFua { id, start, end }) = self.pending_fua.get(at) {
             if self.dirty.has(start, end) {
                 at += 1;
             } else {
-                self.owed.remove(at);
+                self.pending_fua.remove(at);
                 self.complete(id, Cause::Medium, completed);
             }
         }
@@ -93,12 +93,12 @@ impl Disk {
                 self.dirty.add(start, end, self.clock, |lba| self.mechanics.aim(lba));
                 match acknowledges {
                     Some((id, _, start)) if self.limits.through => {
-                        self.owed.push(PendingFua { id, start, end });
+                        self.pending_fua.push(PendingFua { id, start, end });
                     }
                     Some((id, cause, _)) => self.complete(id, cause, completed),
                     None => {}
                 }
-                self.admit();
+                self.admit_writes();
             }
         }
     }
@@ -112,6 +112,6 @@ impl Disk {
         let place = self.mechanics.geometry().nominal_location(end - 1);
         let ends = begins + Ns(self.mechanics.geometry().course_end(place) - target.course);
         let last = Head { cylinder: place.cylinder, head: place.head };
-        self.work = MechanismTask::Destage { start, end, since, begins, ends, last };
+        self.task = MechanismTask::Destage { start, end, since, begins, ends, last };
     }
 }

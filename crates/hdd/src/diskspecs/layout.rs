@@ -27,18 +27,18 @@ pub(super) fn listed(model: &Block, layout: &Block) -> Result<Tracks, SpecError>
     let sectors = u64::from(model.count("Block count")?);
     let extents = match layout.kind.as_str() {
         "dm_layout_g2" => g2(layout)?,
-        "dm_layout_g4" => Patterns::new(layout)?.extents(sectors)?,
+        "dm_layout_g4" => G4Layout::new(layout)?.extents(sectors)?,
         other => {
             let why = format!(
                 "there is no layout `{other}`; Gordon reads dm_layout_g1, dm_layout_g2 and dm_layout_g4"
             );
-            return Err(layout.spot.wrong(why));
+            return Err(layout.location.wrong(why));
         }
     };
-    let tracks = Tracks::new(extents).map_err(|error| layout.spot.wrong(error))?;
+    let tracks = Tracks::new(extents).map_err(|error| layout.location.wrong(error))?;
     let held = tracks.sectors();
     if held < sectors {
-        return Err(layout.spot.wrong(format!(
+        return Err(layout.location.wrong(format!(
             "the layout has {held} sectors, fewer than the `Block count` of {sectors}"
         )));
     }
@@ -46,7 +46,7 @@ pub(super) fn listed(model: &Block, layout: &Block) -> Result<Tracks, SpecError>
 }
 
 /// A zone of a g2 layout; skews are in revolutions.
-struct Zone {
+struct G2Zone {
     first: u32,
     last: u32,
     sectors_per_track: u32,
@@ -55,12 +55,12 @@ struct Zone {
     cylinder_skew: f64,
 }
 
-impl Zone {
+impl G2Zone {
     /// Parses a zone and converts its skews to revolutions.
     fn new(layout: &Block, zone: &Block) -> Result<Self, SpecError> {
         let sectors_per_track = zone.count("Blocks per track")?;
         if sectors_per_track == 0 {
-            return Err(zone.spot.wrong("`Blocks per track` is 0; give at least 1"));
+            return Err(zone.location.wrong("`Blocks per track` is 0; give at least 1"));
         }
         let unit = zone.optional_word("Skew units")?.or(layout.optional_word("Skew units")?);
         let per = match unit {
@@ -68,7 +68,7 @@ impl Zone {
             Some("revolutions") => 1.0,
             Some(other) => {
                 let why = format!("`Skew units` are {other}; give sectors or revolutions");
-                return Err(zone.spot.wrong(why));
+                return Err(zone.location.wrong(why));
             }
         };
         let skew = |key: &str| -> Result<f64, SpecError> {
@@ -89,11 +89,11 @@ impl Zone {
 
 fn g2(layout: &Block) -> Result<Vec<TrackExtent>, SpecError> {
     let name = layout.word("Layout Map File")?;
-    let path = layout.spot.path.with_file_name(name);
+    let path = layout.location.path.with_file_name(name);
     let zones: Vec<_> = layout
         .blocks("Zones")?
         .into_iter()
-        .map(|zone| Zone::new(layout, zone))
+        .map(|zone| G2Zone::new(layout, zone))
         .collect::<Result<_, _>>()?;
     let mut extents = map_file(&path)?;
     extents.sort_unstable_by_key(|extent| extent.lba);
@@ -119,7 +119,7 @@ fn g2(layout: &Block) -> Result<Vec<TrackExtent>, SpecError> {
     for extent in &mut extents {
         let Some(&(angle, per_track)) = begins.get(&(extent.cylinder, extent.head)) else {
             let why = format!("cylinder {} of {name} is in no zone", extent.cylinder);
-            return Err(layout.spot.wrong(why));
+            return Err(layout.location.wrong(why));
         };
         (extent.angle, extent.sectors_per_track) = (angle, per_track);
     }
@@ -166,7 +166,7 @@ fn map_file(path: &Path) -> Result<Vec<TrackExtent>, SpecError> {
 
 /// A track pattern of a g4 layout: first and last sector in use, and sectors that fit on the track.
 #[derive(Clone, Copy)]
-struct Track {
+struct TrackPattern {
     low: u32,
     high: u32,
     sectors_per_track: u32,
@@ -174,13 +174,13 @@ struct Track {
 
 /// The pattern that an entry of an index repeats.
 #[derive(Clone, Copy)]
-enum Child {
+enum PatternChild {
     Index(usize),
     Track { pattern: usize, head: u32 },
 }
 
 /// An entry of an index: consecutive instances of a child pattern.
-struct Entry {
+struct IndexEntry {
     lbn: u64,
     cylinder: i64,
     /// Offset to the enclosing pattern, in revolutions.
@@ -192,20 +192,20 @@ struct Entry {
     run: u64,
     /// Whether cylinders decrease from an instance to the next.
     falls: bool,
-    child: Child,
+    child: PatternChild,
 }
 
 /// A g4 layout. The last index is the root.
-struct Patterns<'a> {
+struct G4Layout<'a> {
     layout: &'a Block,
-    tracks: Vec<Track>,
-    indices: Vec<Vec<Entry>>,
+    tracks: Vec<TrackPattern>,
+    indices: Vec<Vec<IndexEntry>>,
 }
 
 /// Origin of an instance of a pattern: its first sector, the number of its sectors in use, its
 /// cylinder and its angle.
 #[derive(Clone, Copy)]
-struct Origin {
+struct PatternOrigin {
     lbn: u64,
     sectors: u64,
     cylinder: i64,
@@ -213,7 +213,7 @@ struct Origin {
     depth: u32,
 }
 
-impl<'a> Patterns<'a> {
+impl<'a> G4Layout<'a> {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole, and checked
     fn new(layout: &'a Block) -> Result<Self, SpecError> {
         let patterns = layout.numbers("TP")?;
@@ -222,11 +222,11 @@ impl<'a> Patterns<'a> {
             .map(|fields| match *fields {
                 [low, high, per_track] if 0.0 <= low && low <= high && high < per_track => {
                     let [low, high, sectors_per_track] = [low, high, per_track].map(|x| x as u32);
-                    Ok(Track { low, high, sectors_per_track })
+                    Ok(TrackPattern { low, high, sectors_per_track })
                 }
                 _ => {
                     let why = "`TP` is not a list of first sector, last sector, sectors per track";
-                    Err(layout.spot.wrong(why))
+                    Err(layout.location.wrong(why))
                 }
             })
             .collect::<Result<_, _>>()?;
@@ -243,7 +243,7 @@ impl<'a> Patterns<'a> {
                 let why = "`IDX` is not a list of lists of entries: lbn, cylinder, offset, sectors, \
                            cylinders, angle, run, cylinders of the run, IDX or TRACK, number, and \
                            of a TRACK the head";
-                layout.spot.wrong(why)
+                layout.location.wrong(why)
             })?;
         Ok(Self { layout, tracks, indices })
     }
@@ -251,14 +251,14 @@ impl<'a> Patterns<'a> {
     /// All runs of sectors of a drive with this number of sectors.
     fn extents(&self, sectors: u64) -> Result<Vec<TrackExtent>, SpecError> {
         let Some(root) = self.indices.len().checked_sub(1) else {
-            return Err(self.layout.spot.wrong("`IDX` is empty; its last entry is the root"));
+            return Err(self.layout.location.wrong("`IDX` is empty; its last entry is the root"));
         };
         let slips = self.slips()?;
         let remaps = self.remaps()?;
         let lost: i64 = slips.last().map_or(0, |slip| slip.1.max(0));
         let all = sectors.saturating_add_signed(lost);
         let mut raw = Vec::new();
-        let whole = Origin { lbn: 0, sectors: all, cylinder: 0, angle: 0.0, depth: 0 };
+        let whole = PatternOrigin { lbn: 0, sectors: all, cylinder: 0, angle: 0.0, depth: 0 };
         self.expand(root, whole, &mut raw)?;
         raw.sort_unstable_by_key(|extent| extent.lba);
         let mut extents = slipped(&raw, &slips, sectors);
@@ -272,11 +272,11 @@ impl<'a> Patterns<'a> {
     fn expand(
         &self,
         index: usize,
-        at: Origin,
+        at: PatternOrigin,
         into: &mut Vec<TrackExtent>,
     ) -> Result<(), SpecError> {
         if at.depth >= DEEPEST {
-            return Err(self.layout.spot.wrong("the indices of `IDX` contain each other"));
+            return Err(self.layout.location.wrong("the indices of `IDX` contain each other"));
         }
         for entry in &self.indices[index] {
             let run = entry.run.min(at.sectors.saturating_sub(entry.lbn));
@@ -285,7 +285,7 @@ impl<'a> Patterns<'a> {
                 let turns = nth as f64;
                 // No drive has that many cylinders.
                 let far = i64::try_from(nth).unwrap_or(i64::MAX).saturating_mul(entry.cylinders);
-                let origin = Origin {
+                let origin = PatternOrigin {
                     lbn: at.lbn + entry.lbn + nth * entry.sectors,
                     sectors: entry.sectors.min(run - nth * entry.sectors),
                     cylinder: at.cylinder + entry.cylinder + if entry.falls { -far } else { far },
@@ -293,8 +293,10 @@ impl<'a> Patterns<'a> {
                     depth: at.depth + 1,
                 };
                 match entry.child {
-                    Child::Index(child) => self.expand(child, origin, into)?,
-                    Child::Track { pattern, head } => self.track(pattern, head, origin, into)?,
+                    PatternChild::Index(child) => self.expand(child, origin, into)?,
+                    PatternChild::Track { pattern, head } => {
+                        self.track(pattern, head, origin, into)?
+                    }
                 }
             }
         }
@@ -305,16 +307,16 @@ impl<'a> Patterns<'a> {
         &self,
         pattern: usize,
         head: u32,
-        at: Origin,
+        at: PatternOrigin,
         into: &mut Vec<TrackExtent>,
     ) -> Result<(), SpecError> {
-        let Track { low, high, sectors_per_track } = self.tracks[pattern];
+        let TrackPattern { low, high, sectors_per_track } = self.tracks[pattern];
         let Ok(cylinder) = u32::try_from(at.cylinder) else {
             let why = format!("sector {} lies on cylinder {}", at.lbn, at.cylinder);
-            return Err(self.layout.spot.wrong(why));
+            return Err(self.layout.location.wrong(why));
         };
         if into.len() >= MOST_EXTENTS {
-            return Err(self.layout.spot.wrong(format!("more than {MOST_EXTENTS} tracks")));
+            return Err(self.layout.location.wrong(format!("more than {MOST_EXTENTS} tracks")));
         }
         let sectors = u64::from(high - low + 1).min(at.sectors);
         into.push(TrackExtent {
@@ -336,7 +338,10 @@ impl<'a> Patterns<'a> {
         let mut slips = Vec::new();
         for fields in self.layout.numbers("Slips")?.chunks(2) {
             let [at, count] = *fields else {
-                return Err(self.layout.spot.wrong("`Slips` is not a list of sector and count"));
+                return Err(self
+                    .layout
+                    .location
+                    .wrong("`Slips` is not a list of sector and count"));
             };
             // A slip is given by the number that its sector would have had.
             let from = at as i64 - all.max(0);
@@ -366,7 +371,7 @@ impl<'a> Patterns<'a> {
                         angle: 0,
                     }))
                 }
-                _ => Err(self.layout.spot.wrong(
+                _ => Err(self.layout.location.wrong(
                     "`Remaps` is not a list of sector, count, cylinder, head, sector, sectors per track",
                 )),
             })
@@ -376,7 +381,7 @@ impl<'a> Patterns<'a> {
 
 /// The entries of an index; `None` if the values are not entries.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole, and checked
-fn entries(mut values: &[Value], (tracks, indices): (usize, usize)) -> Option<Vec<Entry>> {
+fn entries(mut values: &[Value], (tracks, indices): (usize, usize)) -> Option<Vec<IndexEntry>> {
     let number = |value: &Value| match value {
         Value::Number(number) => Some(*number),
         _ => None,
@@ -394,15 +399,15 @@ fn entries(mut values: &[Value], (tracks, indices): (usize, usize)) -> Option<Ve
         let (child, rest) = match kind.as_str() {
             "TRACK" if child < tracks => {
                 let (head, rest) = rest.split_first()?;
-                (Child::Track { pattern: child, head: number(head)? as u32 }, rest)
+                (PatternChild::Track { pattern: child, head: number(head)? as u32 }, rest)
             }
-            "IDX" if child < indices => (Child::Index(child), rest),
+            "IDX" if child < indices => (PatternChild::Index(child), rest),
             _ => return None,
         };
         if sectors < 1.0 || lbn < 0.0 || run < 0.0 {
             return None;
         }
-        found.push(Entry {
+        found.push(IndexEntry {
             lbn: lbn as u64,
             cylinder: cylinder as i64,
             offset,

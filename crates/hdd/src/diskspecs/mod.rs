@@ -121,7 +121,7 @@ fn ms(time: f64) -> Ns {
 }
 
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // numbers of sectors
-fn whole(numbers: Vec<f64>) -> Vec<u64> {
+fn sector_numbers(numbers: Vec<f64>) -> Vec<u64> {
     numbers.into_iter().map(|number| number.max(0.0) as u64).collect()
 }
 
@@ -162,29 +162,33 @@ fn zones(layout: &Block, config: &mut DiskGeometryConfig) -> Result<Vec<ZoneConf
         2 => (Region::Cylinders, 1),
         3 => (Region::Track, 1),
         8 => (Region::Cylinders, layout.count("Rangesize for sparing")?),
-        _ => return Err(layout.spot.wrong(format!("sparing scheme {scheme} is not covered"))),
+        _ => return Err(layout.location.wrong(format!("sparing scheme {scheme} is not covered"))),
     };
     config.serpentine = match layout.count("LBN-to-PBN mapping scheme")? {
         0 => Serpentine::Never,
         1 => Serpentine::Zone,
         2 => Serpentine::Disk,
-        other => return Err(layout.spot.wrong(format!("mapping scheme {other} is not covered"))),
+        other => {
+            return Err(layout.location.wrong(format!("mapping scheme {other} is not covered")));
+        }
     };
     let mut zones: Vec<ZoneConfig> = Vec::new();
     let mut next = 0;
     for zone in layout.blocks("Zones")? {
         for block in [layout, zone] {
             if block.word("Skew units").is_ok_and(|unit| unit != "sectors") {
-                return Err(block.spot.wrong("`Skew units` other than sectors are not covered"));
+                return Err(block
+                    .location
+                    .wrong("`Skew units` other than sectors are not covered"));
             }
         }
         let (first, last) =
             (zone.count("First cylinder number")?, zone.count("Last cylinder number")?);
         if first < next || last < first {
-            return Err(zone.spot.wrong(format!("cylinders {first} to {last} after {next}")));
+            return Err(zone.location.wrong(format!("cylinders {first} to {last} after {next}")));
         }
-        let slips = whole(zone.numbers("slips")?);
-        let moved = whole(zone.numbers("defects")?);
+        let slips = sector_numbers(zone.numbers("slips")?);
+        let moved = sector_numbers(zone.numbers("defects")?);
         #[allow(clippy::cast_possible_truncation)] // as many as a list has
         let spares = match scheme {
             0 => 0,
@@ -213,13 +217,13 @@ fn seek(mechanics: &Block) -> Result<SeekConfig, SpecError> {
     let read = match mechanics.word("Seek type")? {
         "extracted" => {
             let name = mechanics.word("Full seek curve")?;
-            let table = seek_table(&mechanics.spot.path.with_file_name(name))?;
+            let table = seek_table(&mechanics.location.path.with_file_name(name))?;
             SeekTimes { table, ..SeekTimes::default() }
         }
         kind @ ("hpl" | "hplplus10") => {
             let values = mechanics.numbers("HPL seek equation values")?;
             let [split, a, b, c, e, ..] = values[..] else {
-                return Err(mechanics.spot.wrong("`HPL seek equation values` are not six"));
+                return Err(mechanics.location.wrong("`HPL seek equation values` are not six"));
             };
             let first = mechanics.numbers("First ten seek times")?;
             let first = if kind == "hpl" { Vec::new() } else { first };
@@ -232,7 +236,7 @@ fn seek(mechanics: &Block) -> Result<SeekConfig, SpecError> {
         other => {
             let why =
                 format!("seek type `{other}` is not covered; extracted, hpl and hplplus10 are");
-            return Err(mechanics.spot.wrong(why));
+            return Err(mechanics.location.wrong(why));
         }
     };
     Ok(SeekConfig {
@@ -310,7 +314,7 @@ fn overheads(spec: &Block) -> Result<Overheads, SpecError> {
 
 /// The `.parv` file in the directory of a description that uses the drive. For `x_validate` it may
 /// be named after `x`.
-fn around(path: &Path) -> Option<PathBuf> {
+fn parv_file(path: &Path) -> Option<PathBuf> {
     let stem = path.file_stem()?.to_str()?;
     let names = [stem, stem.trim_end_matches("_validate")];
     names.iter().map(|name| path.with_file_name(format!("{name}.parv"))).find(|path| path.is_file())
@@ -320,8 +324,8 @@ fn bus(spec: &Block, path: &Path) -> Result<HostBus, SpecError> {
     let own = ms(spec.optional("Bulk sector transfer time")?.unwrap_or(0.0));
     let mut bus =
         HostBus { read_sector: own, write_sector: own, held: spec.on("Never disconnect")? };
-    if let Some(around) = around(path)
-        && let Some(there) = text::find(&around, "disksim_bus", Some("BUS1"))?
+    if let Some(parv_file) = parv_file(path)
+        && let Some(there) = text::find(&parv_file, "disksim_bus", Some("BUS1"))?
     {
         let time = |key| Ok::<_, SpecError>(ms(there.optional(key)?.unwrap_or(0.0)));
         bus.read_sector = own.max(time("Read block transfer time")?);
@@ -344,7 +348,7 @@ fn buffer(spec: &Block) -> Result<BufferConfig, SpecError> {
         4 => ReadAhead::Tracks,
         other => {
             return Err(spec
-                .spot
+                .location
                 .wrong(format!("`Buffer continuous read` is {other}, not 0 to 4")));
         }
     };

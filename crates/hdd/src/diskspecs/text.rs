@@ -17,7 +17,7 @@ enum Token {
 
 /// Location of a token, for errors and to resolve the names of files.
 #[derive(Clone, Debug)]
-pub(super) struct Spot {
+pub(super) struct TextLocation {
     pub path: Rc<PathBuf>,
     pub line: u32,
 }
@@ -37,10 +37,10 @@ pub(super) struct Block {
     pub kind: String,
     pub name: String,
     pub keys: Vec<(String, Value)>,
-    pub spot: Spot,
+    pub location: TextLocation,
 }
 
-type Tokens = Vec<(Token, Spot)>;
+type Tokens = Vec<(Token, TextLocation)>;
 
 /// Splits a file into tokens, including those of the files that it includes.
 fn tokens(path: &Path, depth: u32, into: &mut Tokens) -> Result<(), SpecError> {
@@ -48,7 +48,7 @@ fn tokens(path: &Path, depth: u32, into: &mut Tokens) -> Result<(), SpecError> {
     let path = Rc::new(path.to_owned());
     let mut source = false;
     for (line, text) in (1..).zip(text.lines()) {
-        let spot = || Spot { path: Rc::clone(&path), line };
+        let location = || TextLocation { path: Rc::clone(&path), line };
         let code = text.split('#').next().unwrap_or_default();
         for word in words(code) {
             let token = match word {
@@ -62,14 +62,14 @@ fn tokens(path: &Path, depth: u32, into: &mut Tokens) -> Result<(), SpecError> {
                 name if source => {
                     source = false;
                     if depth >= DEEPEST {
-                        return Err(spot().wrong("files name each other without an end"));
+                        return Err(location().wrong("files name each other without an end"));
                     }
                     tokens(&path.with_file_name(name), depth + 1, into)?;
                     continue;
                 }
                 word => number(word).map_or_else(|| Token::Word(word.to_owned()), Token::Number),
             };
-            into.push((token, spot()));
+            into.push((token, location()));
         }
     }
     Ok(())
@@ -100,7 +100,7 @@ fn number(word: &str) -> Option<f64> {
     }
 }
 
-impl Spot {
+impl TextLocation {
     pub fn wrong(&self, why: impl ToString) -> SpecError {
         SpecError::Text { path: self.path.to_path_buf(), line: self.line, why: why.to_string() }
     }
@@ -122,7 +122,8 @@ pub(super) fn find(
             && matches!(all.get(*at + 2), Some((Token::Mark('{'), _)))
     };
     let Some(at) = (0..all.len()).find(starts) else { return Ok(None) };
-    let mut parser = Parser { all: &all, at, end: all.last().map(|(_, spot)| spot.clone()) };
+    let mut parser =
+        Parser { all: &all, at, end: all.last().map(|(_, location)| location.clone()) };
     match parser.value()? {
         Value::Block(block) => Ok(Some(block)),
         _ => Ok(None),
@@ -130,13 +131,13 @@ pub(super) fn find(
 }
 
 struct Parser<'a> {
-    all: &'a [(Token, Spot)],
+    all: &'a [(Token, TextLocation)],
     at: usize,
-    end: Option<Spot>,
+    end: Option<TextLocation>,
 }
 
 impl Parser<'_> {
-    fn next(&mut self) -> Result<(Token, Spot), SpecError> {
+    fn next(&mut self) -> Result<(Token, TextLocation), SpecError> {
         let next = self.all.get(self.at).cloned();
         self.at += 1;
         next.ok_or_else(|| {
@@ -151,7 +152,9 @@ impl Parser<'_> {
     fn take(&mut self, mark: char) -> Result<(), SpecError> {
         match self.next()? {
             (Token::Mark(found), _) if found == mark => Ok(()),
-            (found, spot) => Err(spot.wrong(format!("{} where `{mark}` belongs", found.shown()))),
+            (found, location) => {
+                Err(location.wrong(format!("{} where `{mark}` belongs", found.shown())))
+            }
         }
     }
 
@@ -170,7 +173,7 @@ impl Parser<'_> {
                 self.take(']')?;
                 Ok(Value::List(list))
             }
-            (Token::Word(kind), spot) => {
+            (Token::Word(kind), location) => {
                 let mut name = String::new();
                 if let Some((Token::Word(word), _)) = self.all.get(self.at)
                     && matches!(self.all.get(self.at + 1), Some((Token::Mark('{'), _)))
@@ -178,13 +181,20 @@ impl Parser<'_> {
                     name.clone_from(word);
                     self.at += 1;
                 }
-                if self.is('{') { self.block(kind, name, spot) } else { Ok(Value::Word(kind)) }
+                if self.is('{') { self.block(kind, name, location) } else { Ok(Value::Word(kind)) }
             }
-            (mark, spot) => Err(spot.wrong(format!("{} where a value belongs", mark.shown()))),
+            (mark, location) => {
+                Err(location.wrong(format!("{} where a value belongs", mark.shown())))
+            }
         }
     }
 
-    fn block(&mut self, kind: String, name: String, spot: Spot) -> Result<Value, SpecError> {
+    fn block(
+        &mut self,
+        kind: String,
+        name: String,
+        location: TextLocation,
+    ) -> Result<Value, SpecError> {
         self.take('{')?;
         let mut keys = Vec::new();
         while !self.is('}') {
@@ -197,15 +207,17 @@ impl Parser<'_> {
                 match self.next()? {
                     (Token::Mark('='), _) if !key.is_empty() => break,
                     (Token::Word(word), _) => key = format!("{key} {word}"),
-                    (found, spot) => {
-                        return Err(spot.wrong(format!("{} in the name of a key", found.shown())));
+                    (found, location) => {
+                        return Err(
+                            location.wrong(format!("{} in the name of a key", found.shown()))
+                        );
                     }
                 }
             }
             keys.push((key.trim().to_owned(), self.value()?));
         }
         self.take('}')?;
-        Ok(Value::Block(Block { kind, name, keys, spot }))
+        Ok(Value::Block(Block { kind, name, keys, location }))
     }
 }
 
@@ -225,7 +237,7 @@ impl Block {
     }
 
     fn missing(&self, key: &str, what: &str) -> SpecError {
-        self.spot.wrong(format!("{} has no `{key}` that is {what}", self.kind))
+        self.location.wrong(format!("{} has no `{key}` that is {what}", self.kind))
     }
 
     /// A required number.

@@ -145,18 +145,18 @@ impl DiskReport {
     }
 
     /// Adds the energy of one disk.
-    pub fn draw(&mut self, drawn: &EnergyUse, power: &PowerConfig) {
-        for (state, joules) in &drawn.joules {
+    pub fn draw(&mut self, energy_use: &EnergyUse, power: &PowerConfig) {
+        for (state, joules) in &energy_use.joules {
             *self.energy_by_part_j.entry(state.clone()).or_default() += joules;
         }
         self.energy_j = Some(self.energy_by_part_j.values().sum());
-        let slept = &drawn.slept;
+        let sleep_stats = &energy_use.sleep_stats;
         let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| StateReport {
             name: state.name.clone(),
             time_s: time.as_secs(),
             wakes: *wakes,
         };
-        let all = slept.time.iter().zip(&slept.wakes);
+        let all = sleep_stats.time.iter().zip(&sleep_stats.wakes);
         let states: Vec<_> = power.states.iter().zip(all).map(state).collect();
         if self.power_states.is_empty() {
             self.power_states = states;
@@ -166,7 +166,7 @@ impl DiskReport {
                 sum.wakes += more.wakes;
             }
         }
-        self.waking_s += slept.waking.as_secs();
-        self.unwelcome_wakes += slept.unwelcome;
+        self.waking_s += sleep_stats.waking.as_secs();
+        self.unwelcome_wakes += sleep_stats.unwelcome;
     }
 }
