@@ -6,7 +6,7 @@ use gordon_blockio::SECTOR;
 use gordon_cache::{NEVER, NextAccess, NextAccessBuilder, Request};
 use gordon_replay::ReplayError;
 use gordon_replay::config::TraceLoad;
-use gordon_replay::numbers::Numbers;
+use gordon_replay::dense_ids::DenseIds;
 use gordon_replay::results::report::LeftOut;
 use gordon_trace::formats::{
     self, Format, InputNote, ObjectReader, ObjectRequest, OpenedTrace, Order, ReadCounts,
@@ -62,7 +62,7 @@ struct Blocks {
     at: usize,
     /// Start of the remaining pages of that request; `None` if it has not been started.
     rest: Option<u64>,
-    devices: Numbers,
+    devices: DenseIds,
     without_data: u64,
 }
 
@@ -135,7 +135,7 @@ impl Load {
                 ios: Vec::new(),
                 at: 0,
                 rest: None,
-                devices: Numbers::default(),
+                devices: DenseIds::default(),
                 without_data: 0,
             }),
         };
@@ -252,7 +252,7 @@ impl Load {
     pub fn devices(&self) -> usize {
         match &self.from {
             From::Objects(..) => 0,
-            From::Blocks(blocks) => blocks.devices.theirs().len(),
+            From::Blocks(blocks) => blocks.devices.numbers().len(),
         }
     }
 

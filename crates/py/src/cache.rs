@@ -6,7 +6,7 @@ use gordon_cachesim::flashcache::{self, FlashCacheConfig};
 use gordon_cachesim::tiered::{self, TieredConfig};
 use gordon_cachesim::{CacheRunConfig, CurveConfig, curve, policies, run, sweep};
 use gordon_config::from_json;
-use gordon_replay::results::listed::{self, Listed};
+use gordon_replay::results::json_tables::{self, JsonTables};
 use gordon_units::Progress;
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -99,8 +99,8 @@ pub fn tiered_run(
 /// columns, and column names to values.
 #[pyfunction]
 pub fn tables_write(py: Python<'_>, tables: &str, folder: PathBuf) -> PyResult<()> {
-    let tables: Listed = from_json(tables, "tables").map_err(raise)?;
-    py.detach(|| listed::write(&tables, &folder)).map_err(raise)
+    let tables: JsonTables = from_json(tables, "tables").map_err(raise)?;
+    py.detach(|| json_tables::write(&tables, &folder)).map_err(raise)
 }
 
 /// Name, eviction rule and publication of each policy.

@@ -26,7 +26,7 @@ use std::sync::atomic::Ordering;
 const FLASH_SPAN: Bytes = Bytes(1 << 30);
 /// Minimum span in multiples of the outstanding bytes, since requests for the same page would be
 /// merged.
-const ROOM: u64 = 32;
+const SPAN_PER_OUTSTANDING: u64 = 32;
 
 /// Configuration of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -137,28 +137,38 @@ pub struct MeasuredPoint {
 /// # Errors
 /// Returns an error if the device is invalid, a load does not fit, or `progress` stops the run.
 pub fn characterise(
-    survey: &CharacteriseConfig,
+    config: &CharacteriseConfig,
     progress: &Progress,
 ) -> Result<CharacteriseReport, ReplayError> {
-    match &survey.device {
+    match &config.device {
         StorageConfig::Disk { device, scheduler } => {
-            let disk = device.drive(*scheduler, survey.stripe)?;
+            let disk = device.drive(*scheduler, config.stripe)?;
             let capacity = disk.capacity();
-            survey.all(capacity, |_| capacity, |_| Ok(disk.clone()), progress)
+            config.measure_all(capacity, |_| capacity, |_| Ok(disk.clone()), progress)
         }
         StorageConfig::Flash { device, precondition } => {
-            let flash = FlashDevices::new(survey, (**device).clone(), *precondition, progress)?;
+            let flash = FlashDevices::new(config, (**device).clone(), *precondition, progress)?;
             let raw = device.layout()?.geometry().capacity();
-            let report = match survey.stripe {
+            let report = match config.stripe {
                 None => {
                     let capacity = flash.member(Bytes::ZERO, progress)?.capacity();
                     let span = |point: &Point| flash.span(point, capacity);
-                    survey.all(capacity, span, |held| flash.member(held, progress), progress)
+                    config.measure_all(
+                        capacity,
+                        span,
+                        |held| flash.member(held, progress),
+                        progress,
+                    )
                 }
                 Some(stripe) => {
                     let make = |held| flash.striped(stripe, held, progress);
                     let capacity = make(Bytes::ZERO)?.capacity();
-                    survey.all(capacity, |point| flash.span(point, capacity), make, progress)
+                    config.measure_all(
+                        capacity,
+                        |point| flash.span(point, capacity),
+                        make,
+                        progress,
+                    )
                 }
             }?;
             let raw = raw.0 * u64::from(report.devices);
@@ -178,24 +188,24 @@ struct FlashDevices {
     seed: u64,
     precondition: Option<f64>,
     /// A device in its steady state, which takes long to prepare; copied for each load.
-    used: Option<Ssd>,
+    preconditioned: Option<Ssd>,
 }
 
 impl FlashDevices {
     fn new(
-        survey: &CharacteriseConfig,
+        measurement: &CharacteriseConfig,
         config: SsdConfig,
-        part: Option<f64>,
+        precondition: Option<f64>,
         progress: &Progress,
     ) -> Result<Self, ReplayError> {
-        let used = match part {
+        let preconditioned = match precondition {
             Some(part) if !(0.0..=1.0).contains(&part) => {
                 let why = format!("{part} is not a part of the capacity");
                 return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
             }
             Some(part) => {
-                let mut ssd = Ssd::with_seed(&config, survey.seed)?;
-                if let Some(span) = survey.span {
+                let mut ssd = Ssd::with_seed(&config, measurement.seed)?;
+                if let Some(span) = measurement.span {
                     // Covers all addresses that may be read; the member of a stripe maps more than
                     // it needs.
                     ssd.preload(Bytes::ZERO, span.min(ssd.capacity()));
@@ -205,13 +215,13 @@ impl FlashDevices {
             }
             None => None,
         };
-        Ok(Self { config, seed: survey.seed, precondition: part, used })
+        Ok(Self { config, seed: measurement.seed, precondition, preconditioned })
     }
 
     /// A device with data in the first `held` bytes.
     fn member(&self, held: Bytes, progress: &Progress) -> Result<Ssd, ReplayError> {
-        if let Some(used) = &self.used {
-            return Ok(used.clone());
+        if let Some(preconditioned) = &self.preconditioned {
+            return Ok(preconditioned.clone());
         }
         let mut ssd = Ssd::with_seed(&self.config, self.seed)?;
         if held > Bytes::ZERO {
@@ -247,7 +257,9 @@ impl FlashDevices {
             Some(part) if part > 0.0 => SECTOR * (sectors * part) as u64,
             _ => {
                 let outstanding = point.size.0.saturating_mul(point.depth.into());
-                Bytes(outstanding.saturating_mul(ROOM)).max(FLASH_SPAN).min(capacity)
+                Bytes(outstanding.saturating_mul(SPAN_PER_OUTSTANDING))
+                    .max(FLASH_SPAN)
+                    .min(capacity)
             }
         }
     }
@@ -256,7 +268,7 @@ impl FlashDevices {
 impl CharacteriseConfig {
     /// Measures each load on a device of its own, which `make` creates with this many bytes of
     /// data.
-    fn all<D: Device>(
+    fn measure_all<D: Device>(
         &self,
         capacity: Bytes,
         span: impl Fn(&Point) -> Bytes + Sync,

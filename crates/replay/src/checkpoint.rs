@@ -17,10 +17,10 @@ use std::sync::atomic::Ordering;
 
 const MAGIC: &[u8; 8] = b"GORDONCK";
 const VERSION: u32 = 7;
-/// The previous version. It differs only for devices with more slots than `SAME_SLOTS`, whose maps
-/// were compressed.
-const BEFORE: u32 = 6;
-const SAME_SLOTS: u64 = 1 << 22;
+/// The previous version. It differs only for devices with more slots than
+/// `MAX_UNCOMPRESSED_SLOTS`, whose maps were compressed.
+const PREVIOUS_VERSION: u32 = 6;
+const MAX_UNCOMPRESSED_SLOTS: u64 = 1 << 22;
 /// Bytes read or written at once.
 const PIECE: usize = 1 << 20;
 /// Bytes that take about as long to read as a request takes to simulate; the unit of progress.
@@ -43,15 +43,15 @@ pub fn check(path: &Path) -> Result<(), ReplayError> {
             wrong("its folder is not there", "a folder that exists, with room")
         }
         _ => {
-            let beside = beside(path);
-            let made = File::create(&beside).and_then(|_| std::fs::remove_file(&beside));
+            let temporary = temporary_path(path);
+            let made = File::create(&temporary).and_then(|_| std::fs::remove_file(&temporary));
             made.or_else(|e| wrong(&e.to_string(), "a folder that may be written to, with room"))
         }
     }
 }
 
 /// Temporary name of the file until it is complete.
-fn beside(path: &Path) -> PathBuf {
+fn temporary_path(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.partial-{}", std::process::id()))
 }
@@ -73,12 +73,12 @@ pub fn save(
     }
     let given_up = ssd.give_up_buffer();
     check(path)?;
-    let beside = beside(path);
-    let written = write(ssd, config, &beside, progress);
-    let written = written.and_then(|()| std::fs::rename(&beside, path));
+    let temporary = temporary_path(path);
+    let written = write(ssd, config, &temporary, progress);
+    let written = written.and_then(|()| std::fs::rename(&temporary, path));
     written.map(|()| given_up).map_err(|error| {
         // The file may not exist.
-        let _ = std::fs::remove_file(&beside);
+        let _ = std::fs::remove_file(&temporary);
         if progress.stopped() {
             return Stopped.into();
         }
@@ -119,14 +119,14 @@ fn write(
     file.into_inner()?.sync_all()
 }
 
-const AGAIN: &str = "make the checkpoint again";
+const MAKE_AGAIN_HINT: &str = "make the checkpoint again";
 
 fn wrong(path: &Path, why: &str, hint: &str) -> ReplayError {
     ReplayError::impossible("from_checkpoint", format!("{}: {why}", path.display()), hint)
 }
 
-fn unread(path: &Path, error: &std::io::Error) -> ReplayError {
-    wrong(path, &format!("cannot be read: {error}"), AGAIN)
+fn unreadable(path: &Path, error: &std::io::Error) -> ReplayError {
+    wrong(path, &format!("cannot be read: {error}"), MAKE_AGAIN_HINT)
 }
 
 /// Restores the device of a checkpoint.
@@ -136,7 +136,7 @@ fn unread(path: &Path, error: &std::io::Error) -> ReplayError {
 /// parameters, or if `progress` stops the operation.
 pub fn load(config: &SsdConfig, path: &Path, progress: &Progress) -> Result<Ssd, ReplayError> {
     let (seed, file) = verify(config, path, progress)?;
-    let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
+    let bytes = path.metadata().map_err(|error| unreadable(path, &error))?.len();
     progress.total.fetch_add(bytes / BYTES_A_STEP, Ordering::Relaxed);
     let mut file = BufReader::with_capacity(PIECE, ProgressReader::new(file, progress));
     let mut fill = |bytes: &mut [u8]| file.read_exact(bytes).is_ok();
@@ -155,13 +155,13 @@ pub fn verify(
     path: &Path,
     progress: &Progress,
 ) -> Result<(u64, impl Read), ReplayError> {
-    let found = head(config, path, progress)?;
-    let bytes = path.metadata().map_err(|error| unread(path, &error))?.len();
+    let found = read_head(config, path, progress)?;
+    let bytes = path.metadata().map_err(|error| unreadable(path, &error))?.len();
     progress.total.fetch_add(bytes / BYTES_A_STEP, Ordering::Relaxed);
-    let whole = checksum(path, progress);
+    let intact = checksum(path, progress);
     progress.check()?;
-    if !whole.map_err(|error| unread(path, &error))? {
-        return Err(wrong(path, "damaged or cut short: its checksum is wrong", AGAIN));
+    if !intact.map_err(|error| unreadable(path, &error))? {
+        return Err(wrong(path, "damaged or cut short: its checksum is wrong", MAKE_AGAIN_HINT));
     }
     Ok(found)
 }
@@ -172,14 +172,14 @@ pub fn verify(
 /// # Errors
 /// Returns an error if the file cannot be read, is not a checkpoint, or belongs to a device with
 /// other parameters, or if `progress` stops the operation.
-fn head(
+fn read_head(
     config: &SsdConfig,
     path: &Path,
     progress: &Progress,
 ) -> Result<(u64, impl Read), ReplayError> {
     let read = |error: std::io::Error| match error.kind() {
-        ErrorKind::UnexpectedEof => wrong(path, "not a checkpoint, or cut", AGAIN),
-        _ => unread(path, &error),
+        ErrorKind::UnexpectedEof => wrong(path, "not a checkpoint, or cut", MAKE_AGAIN_HINT),
+        _ => unreadable(path, &error),
     };
     let mut file = BufReader::with_capacity(PIECE, File::open(path).map_err(read)?);
     let (mut magic, mut version, mut seed, mut len) = ([0; 8], [0; 4], [0; 8], [0; 8]);
@@ -188,26 +188,30 @@ fn head(
     file.read_exact(&mut seed).map_err(read)?;
     file.read_exact(&mut len).map_err(read)?;
     if magic != *MAGIC {
-        return Err(wrong(path, "this is not a checkpoint", AGAIN));
+        return Err(wrong(path, "this is not a checkpoint", MAKE_AGAIN_HINT));
     }
     let (layout, ftl, _) = config.parts(0)?;
-    let same = u64::from(layout.pages()) * u64::from(ftl.slots) <= SAME_SLOTS;
+    let same = u64::from(layout.pages()) * u64::from(ftl.slots) <= MAX_UNCOMPRESSED_SLOTS;
     match u32::from_le_bytes(version) {
         VERSION => {}
-        BEFORE if same => {}
+        PREVIOUS_VERSION if same => {}
         other => {
             let why = format!("format {other}; this gordon reads format {VERSION}");
-            return Err(wrong(path, &why, AGAIN));
+            return Err(wrong(path, &why, MAKE_AGAIN_HINT));
         }
     }
     let (mut stored, text) = (Vec::new(), text(config));
     (&mut file).take(text.len() as u64).read_to_end(&mut stored).map_err(read)?;
     if u64::from_le_bytes(len) != text.len() as u64 || stored != text.as_bytes() {
         // Damage may look like different parameters.
-        let whole = checksum(path, progress);
+        let intact = checksum(path, progress);
         progress.check()?;
-        if !whole.map_err(|error| unread(path, &error))? {
-            return Err(wrong(path, "damaged or cut short: its checksum is wrong", AGAIN));
+        if !intact.map_err(|error| unreadable(path, &error))? {
+            return Err(wrong(
+                path,
+                "damaged or cut short: its checksum is wrong",
+                MAKE_AGAIN_HINT,
+            ));
         }
         let hint = "the --preset, --set and capacity it was made with";
         return Err(wrong(path, "it is of a device with other parameters", hint));
@@ -361,8 +365,11 @@ mod tests {
         )
         .unwrap();
         let report = run(&worn, &Progress::default()).unwrap().report;
-        let told = report.warnings.iter().find(|warning| warning.contains("checkpoint"));
-        assert!(told.is_some_and(|told| told.contains(" pages of the write buffer")), "{told:?}");
+        let warning = report.warnings.iter().find(|warning| warning.contains("checkpoint"));
+        assert!(
+            warning.is_some_and(|warning| warning.contains(" pages of the write buffer")),
+            "{warning:?}"
+        );
         // All acknowledged pages on the array can be read, and nothing can be written.
         let mut on = config(json!({"from_checkpoint": path}));
         on.device = worn.device.clone();
@@ -473,7 +480,7 @@ mod tests {
         let today = serde_json::to_string(&run(&from, &progress).unwrap().report).unwrap();
         let mut bytes = std::fs::read(&path).unwrap();
         let content = bytes.len() - 4;
-        bytes[8..12].copy_from_slice(&super::BEFORE.to_le_bytes());
+        bytes[8..12].copy_from_slice(&super::PREVIOUS_VERSION.to_le_bytes());
         let crc = crc32fast::hash(&bytes[..content]);
         bytes[content..].copy_from_slice(&crc.to_le_bytes());
         std::fs::write(&path, &bytes).unwrap();

@@ -335,7 +335,7 @@ impl HostConfig {
     }
 
     /// A warning if weights are configured but have no effect on a load with this many `queues`.
-    pub fn weightless(&self, policy: &HostPolicy, queues: usize) -> Option<String> {
+    pub fn unused_weights_warning(&self, policy: &HostPolicy, queues: usize) -> Option<String> {
         let weights = self.weights.len();
         let why = match policy.pacing {
             _ if weights == 0 => return None,

@@ -206,7 +206,7 @@ fn replay(
         // Low-power states count up to the end of the run.
         let energy_use = power.and_then(|power| one.energy_use(power, Ns::ZERO, outcome.simulated));
         if let (Some(energy_use), Some(power)) = (energy_use, power) {
-            report.draw(&energy_use, power);
+            report.add_energy(&energy_use, power);
         }
     }
     let mut provenance = provenance(config.seed, config, trace);

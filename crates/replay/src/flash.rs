@@ -65,7 +65,7 @@ impl PreparedRun {
         let ssd = Ssd::with_seed(&config.device, config.seed)?;
         let capacity = ssd.capacity();
         let preconditioned = config.precondition.filter(|fraction| *fraction > 0.0);
-        let span = preconditioned.map(|fraction| part(capacity, fraction));
+        let span = preconditioned.map(|fraction| fraction_of(capacity, fraction));
         let RunConfig { load, host, seed, .. } = &config;
         let load = validate_load(load, host, (capacity, span), *seed, progress)?;
         Ok(Self { config, load })
@@ -111,7 +111,7 @@ fn preload(ssd: &mut impl Device, ranges: impl IntoIterator<Item = (u64, u64)>) 
 }
 
 /// A warning if `ftl.choices` is given but the policy ignores it.
-fn choiceless(config: &SsdConfig) -> Option<String> {
+fn unused_choices_warning(config: &SsdConfig) -> Option<String> {
     let victim = config.ftl.victim.as_ref().map(|policy| **policy).unwrap_or_default();
     let given = config.ftl.choices.as_ref().filter(|_| victim != VictimPolicy::DChoices)?;
     Some(format!(
@@ -122,7 +122,7 @@ fn choiceless(config: &SsdConfig) -> Option<String> {
 
 /// A fraction of the capacity, in whole sectors.
 #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn part(capacity: Bytes, fraction: f64) -> Bytes {
+fn fraction_of(capacity: Bytes, fraction: f64) -> Bytes {
     let sectors = (capacity.0 / SECTOR.0) as f64 * fraction;
     SECTOR * (sectors as u64)
 }
@@ -150,7 +150,7 @@ fn replay(
     warnings.extend(table_warning(&ssd, &config.device));
     warnings.extend(spare_warning(&ssd).filter(|_| flash.collections > 0));
     warnings.extend(write_point_warning(&ssd));
-    warnings.extend(choiceless(&config.device));
+    warnings.extend(unused_choices_warning(&config.device));
     if flash.unmapped_reads > 0 {
         let pieces = counted(flash.unmapped_reads, "piece of a read", "pieces of reads");
         warnings.push(format!("{pieces} found nothing mapped and returned zeros in no time"));
@@ -184,7 +184,7 @@ fn replay(
     let saved = config.checkpoint.as_ref();
     let saved = saved.map(|path| checkpoint::save(&mut ssd, &config.device, path, progress));
     // The report is complete even if the checkpoint cannot be written.
-    let unkept = match saved.transpose() {
+    let checkpoint_error = match saved.transpose() {
         Err(ReplayError::Interrupted) => return Err(ReplayError::Interrupted),
         Err(error) => Some(error),
         Ok(given_up) => {
@@ -200,5 +200,5 @@ fn replay(
     };
     let report =
         Report::new(&outcome, &run, &recorded, &policy.weights, flash, warnings, provenance);
-    Ok(RunResult { report, tables, checkpoint_error: unkept })
+    Ok(RunResult { report, tables, checkpoint_error: checkpoint_error })
 }

@@ -255,12 +255,12 @@ impl<S: RequestSource> WatchedLoad<'_, S> {
 
 /// Checks that a request, after `taken` others, is not too late.
 #[inline(always)]
-fn in_time(taken: u64, at: Ns) -> Result<(), ReplayError> {
+fn check_time(taken: u64, at: Ns) -> Result<(), ReplayError> {
     if at <= LATEST { Ok(()) } else { Err(ReplayError::Late { number: taken + 1 }) }
 }
 
 /// The last instant before `at`.
-fn before_then(at: Ns) -> Ns {
+fn last_before(at: Ns) -> Ns {
     Ns(at.0.saturating_sub(1))
 }
 
@@ -298,7 +298,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                         return Err(ReplayError::Backwards { number, at: request.at, before });
                     }
                     before = request.at;
-                    in_time(self.taken, at)?;
+                    check_time(self.taken, at)?;
                     self.prefetch(&load.feed);
                     load.feed.advance();
                     self.now = at;
@@ -315,7 +315,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     }
                 }
                 (None, _) if self.is_idle() => return Ok(()),
-                (next, Some(_)) => self.run(next.map_or(Ns::MAX, |(_, at)| before_then(at)))?,
+                (next, Some(_)) => self.run(next.map_or(Ns::MAX, |(_, at)| last_before(at)))?,
                 (_, None) => {
                     panic!("a quiescent device owes {} requests", self.open.len() - self.free.len())
                 }
@@ -390,14 +390,14 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
                     } else if let Some(users) = &mut self.users {
                         users.pop();
                     }
-                    in_time(self.taken, at)?;
+                    check_time(self.taken, at)?;
                     load.feed.advance();
                     self.now = at;
                     self.take(&request)?;
                 }
                 (None, ..) if self.is_idle() => return Ok(()),
                 (next, free, Some(_)) => {
-                    self.run(free.filter(|_| next.is_some()).map_or(Ns::MAX, before_then))?;
+                    self.run(free.filter(|_| next.is_some()).map_or(Ns::MAX, last_before))?;
                 }
                 (.., None) => {
                     panic!("a quiescent device owes {} requests", self.open.len() - self.free.len())
@@ -547,7 +547,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.device.advance(Ns::MAX, &mut self.completed);
         assert!(!self.completed.is_empty(), "a quiescent device owes no completions");
         self.now = self.completed[0].at;
-        in_time(self.taken, self.now)?;
+        check_time(self.taken, self.now)?;
         self.complete()
     }
 
@@ -556,7 +556,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         self.device.advance(until, &mut self.completed);
         if let Some(first) = self.completed.first() {
             self.now = first.at;
-            in_time(self.taken, self.now)?;
+            check_time(self.taken, self.now)?;
         }
         self.complete()
     }

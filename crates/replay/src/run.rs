@@ -101,7 +101,7 @@ pub(crate) fn validate_load(
         }
     };
     let policy = host.resolve(pacing, queues)?;
-    warnings.extend(host.weightless(&policy, queues));
+    warnings.extend(host.unused_weights_warning(&policy, queues));
     progress.total.fetch_add(requests, Ordering::Relaxed);
     Ok(ValidatedLoad { source, policy, warnings })
 }

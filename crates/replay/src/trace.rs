@@ -6,8 +6,8 @@
 
 use crate::ReplayError;
 use crate::config::{QueueBy, TraceLoad};
+use crate::dense_ids::DenseIds;
 use crate::footprint::Footprint;
-use crate::numbers::Numbers;
 use crate::source::{RequestSource, TimedRequest};
 use gordon_blockio::IoOp;
 use gordon_trace::formats::{
@@ -23,9 +23,9 @@ pub struct TraceSource {
     reader: RequestReader,
     ios: Vec<TraceRequest>,
     by: QueueBy,
-    queues: Numbers,
+    queues: DenseIds,
     /// Devices found so far.
-    devices: Numbers,
+    devices: DenseIds,
     /// Whether any request named its process.
     processes: bool,
 }
@@ -49,13 +49,13 @@ impl TraceSource {
         }
         let options = trace.options(if timed { Order::Strict } else { Order::Clamp })?;
         let reader = formats::open(path, trace.format, &options)?;
-        let (ios, queues, devices) = (Vec::new(), Numbers::default(), Numbers::default());
+        let (ios, queues, devices) = (Vec::new(), DenseIds::default(), DenseIds::default());
         Ok(Self { reader, ios, by, queues, devices, processes: false })
     }
 
     /// The trace's numbers of the devices found so far.
     pub fn devices(&self) -> &[u32] {
-        self.devices.theirs()
+        self.devices.numbers()
     }
 
     /// Whether any request so far named its process.

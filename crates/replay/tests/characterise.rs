@@ -27,7 +27,11 @@ fn flash() -> Value {
     json!({"flash": {"device": device}})
 }
 
-fn ask(device: Value, points: Value, more: Value) -> Result<CharacteriseReport, String> {
+fn characterise_json(
+    device: Value,
+    points: Value,
+    more: Value,
+) -> Result<CharacteriseReport, String> {
     let mut survey = json!({
         "device": device, "points": points, "bytes": "64MiB", "requests": 2000, "seed": 1,
     });
@@ -43,7 +47,7 @@ fn point(pattern: &str, op: &str, size: &str, depth: u32) -> Value {
 }
 
 fn one(device: Value, point: Value, more: Value) -> MeasuredPoint {
-    ask(device, json!([point]), more).unwrap().points.remove(0)
+    characterise_json(device, json!([point]), more).unwrap().points.remove(0)
 }
 
 fn near(is: f64, expected: f64, part: f64) {
@@ -58,7 +62,7 @@ fn one_disk_streams_at_its_outer_zone_and_four_at_four_times_that() {
     let stripe = json!({"stripe": {"disks": 4, "unit": "64KiB"}, "bytes": "256MiB"});
     let four = one(disk(), read(), stripe.clone());
     near(four.bandwidth_mb_s, 4.0 * single.bandwidth_mb_s, 0.02);
-    let report = ask(disk(), json!([read()]), stripe).unwrap();
+    let report = characterise_json(disk(), json!([read()]), stripe).unwrap();
     assert_eq!((report.devices, report.span_bytes), (4, report.capacity_bytes));
 }
 
@@ -114,11 +118,11 @@ fn points_keep_their_order_and_depend_only_on_the_seed() {
             point("random", "read", "64KiB", 32)
         ])
     };
-    let told = |seed: u64| {
-        let report = ask(disk(), points(), json!({"seed": seed})).unwrap();
+    let measured = |seed: u64| {
+        let report = characterise_json(disk(), points(), json!({"seed": seed})).unwrap();
         serde_json::to_value(report).unwrap()
     };
-    let first = told(1);
+    let first = measured(1);
     let keys = |key: &str| -> Vec<Value> {
         first["points"].as_array().unwrap().iter().map(|point| point[key].clone()).collect()
     };
@@ -126,8 +130,8 @@ fn points_keep_their_order_and_depend_only_on_the_seed() {
     assert_eq!(keys("queue_depth"), [json!(1), json!(8), json!(32)]);
     // Limited by the number of requests, by the bytes, and by the minimum of two queue fills.
     assert_eq!(keys("requests"), [json!(2000), json!(64), json!(1024)]);
-    assert_eq!(first, told(1));
-    assert_ne!(first, told(2));
+    assert_eq!(first, measured(1));
+    assert_ne!(first, measured(2));
 }
 
 #[test]
@@ -142,10 +146,12 @@ fn errors_name_the_invalid_value() {
         (flash(), read("4KiB", 1), json!({"stripe": {"disks": 2, "unit": "0B"}}), "chunks of 0"),
         (flash(), read("4KiB", 1), json!({"stripe": {"disks": 0, "unit": "1KiB"}}), "no devices"),
     ] {
-        let error = ask(device, points, more).unwrap_err();
+        let error = characterise_json(device, points, more).unwrap_err();
         assert!(error.contains(why) && error.contains("\n  try: "), "{error}");
     }
     let mut wrong = flash();
     wrong["flash"]["precondition"] = json!(1.5);
-    assert!(ask(wrong, read("4KiB", 1), json!({})).unwrap_err().contains("not a part"));
+    assert!(
+        characterise_json(wrong, read("4KiB", 1), json!({})).unwrap_err().contains("not a part")
+    );
 }

@@ -206,10 +206,10 @@ fn times_beyond_146_years_are_refused_where_they_matter() {
         (1_000_000_000, 1e-12, false),
         (1, 1e-300, false),
     ] {
-        let told =
+        let result =
             play(&mut Toy::new(100, 0), far(at), &policy(Pacing::Arrival { speed }, u32::MAX));
-        let late = matches!(told, Err(ReplayError::Late { number: 2 }));
-        assert_eq!((told.is_ok(), late), (fits, !fits), "{at} at {speed}");
+        let late = matches!(result, Err(ReplayError::Late { number: 2 }));
+        assert_eq!((result.is_ok(), late), (fits, !fits), "{at} at {speed}");
     }
     // A closed loop ignores times; so does a repetition of such a load.
     play(&mut Toy::new(100, 0), far(u64::MAX), &policy(Pacing::Closed, 2)).unwrap();

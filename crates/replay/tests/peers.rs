@@ -34,7 +34,7 @@ fn device() -> Value {
     device
 }
 
-fn ask(config: &Value) -> Report<FlashReport> {
+fn run_config(config: &Value) -> Report<FlashReport> {
     let config: RunConfig = from_json(&config.to_string(), "run").unwrap();
     run(&config, &Progress::default()).unwrap().report
 }
@@ -42,7 +42,7 @@ fn ask(config: &Value) -> Report<FlashReport> {
 fn replay(path: &Path, more: &Value) -> Report<FlashReport> {
     let mut load = json!({"path": path});
     load.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    ask(&json!({"device": device(), "load": {"trace": load}, "seed": 2}))
+    run_config(&json!({"device": device(), "load": {"trace": load}, "seed": 2}))
 }
 
 fn file(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
@@ -80,16 +80,16 @@ fn a_device_is_preconditioned_for_a_trace() {
     let path = file(&folder, "a", &text);
     let mut config = json!({"device": device(), "load": {"trace": {"path": path}}});
     config["precondition"] = json!(0.9);
-    let flash = ask(&config).device;
+    let flash = run_config(&config).device;
     assert_eq!((flash.unmapped_reads, flash.preloaded_pages), (0, 1440));
     // 1,500 writes to 2,048 pages: a new device would not have collected garbage.
     assert!(flash.pages.gc_program > 0 && flash.erases > 1500 / 32, "{}", flash.erases);
     // Pages that are read beyond the preconditioned part are mapped, too.
     config["precondition"] = json!(0.5);
-    let flash = ask(&config).device;
+    let flash = run_config(&config).device;
     assert_eq!((flash.unmapped_reads, flash.preloaded_pages), (0, 800 + 400));
     config["precondition"] = json!(null);
-    let flash = ask(&config).device;
+    let flash = run_config(&config).device;
     assert_eq!((flash.unmapped_reads, flash.preloaded_pages), (0, 400));
     assert_eq!(flash.pages.gc_program, 0);
 }
@@ -215,7 +215,7 @@ fn a_worn_out_device_stays_worn_out_in_its_checkpoint() {
         device["ftl"]["victim"] = json!(victim);
         let load =
             json!({"bench": {"pattern": "random-write", "size": "4KiB", "requests": 30_000}});
-        let worn = ask(&json!({
+        let worn = run_config(&json!({
             "device": device, "load": load, "precondition": 1.0, "checkpoint": kept
         }));
         assert!(worn.device.worn_out && worn.failed_requests > 0, "{victim}");
@@ -224,7 +224,7 @@ fn a_worn_out_device_stays_worn_out_in_its_checkpoint() {
         assert!(collected <= worn.device.worn_out_at_s.unwrap() * 1.01, "{victim}: {collected}");
         let from = |pattern: &str| {
             let load = json!({"bench": {"pattern": pattern, "size": "4KiB", "requests": 1000}});
-            ask(&json!({"device": device, "load": load, "from_checkpoint": kept}))
+            run_config(&json!({"device": device, "load": load, "from_checkpoint": kept}))
         };
         let (reads, writes) = (from("random-read"), from("random-write"));
         assert_eq!((reads.read.requests, reads.read.failed), (1000, 0), "{victim}");
@@ -239,7 +239,7 @@ fn a_report_says_when_the_device_wore_out() {
     let mut device = device();
     device["endurance"] = json!({"erase_budget": 20});
     let load = json!({"bench": {"pattern": "mixed", "size": "4KiB", "requests": 100_000}});
-    let report = ask(&json!({"device": device, "load": load}));
+    let report = run_config(&json!({"device": device, "load": load}));
     assert!(report.device.worn_out && report.device.grown_bad > 0);
     assert_eq!(report.requests, 100_000);
     assert_eq!(report.failed_requests, report.write.failed);
@@ -301,7 +301,7 @@ fn a_trace_may_be_larger_than_memory() {
         .env(LARGE, &path)
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout);
+    let stdout = String::from_utf8_lossy(&child.stdout);
     let errors = String::from_utf8_lossy(&child.stderr);
-    assert!(child.status.success() && said.contains("replayed 200000"), "{said}\n{errors}");
+    assert!(child.status.success() && stdout.contains("replayed 200000"), "{stdout}\n{errors}");
 }

@@ -135,9 +135,9 @@ fn an_lba_table_larger_than_the_controllers_memory_is_a_warning() {
         go(&config).0.report.warnings
     };
     assert_eq!(warnings("4KiB"), [""; 0]);
-    let told = warnings("2KiB").join("");
-    assert!(told.contains("takes 512KiB for 256MiB in pages of 2KiB"), "{told}");
-    assert!(told.contains("at least 4KiB"), "{told}");
+    let text = warnings("2KiB").join("");
+    assert!(text.contains("takes 512KiB for 256MiB in pages of 2KiB"), "{text}");
+    assert!(text.contains("at least 4KiB"), "{text}");
 }
 
 #[test]
@@ -464,12 +464,12 @@ fn data_left_in_the_write_buffer_are_a_warning() {
     let report = buffered("64MiB", 100).unwrap().report;
     let flash = &report.device;
     assert_eq!((flash.pages.host_program, flash.buffered_at_end + flash.combined), (0, 100));
-    let told = |warning: &String| warning.contains("still in the write buffer");
-    assert!(report.warnings.iter().any(told), "{:?}", report.warnings);
+    let is_warned = |warning: &String| warning.contains("still in the write buffer");
+    assert!(report.warnings.iter().any(is_warned), "{:?}", report.warnings);
     // In a small buffer, little is left compared with the pages programmed.
     let report = buffered("2MiB", 3000).unwrap().report;
     assert!(report.device.buffered_at_end <= 32, "{}", report.device.buffered_at_end);
-    assert!(!report.warnings.iter().any(told), "{:?}", report.warnings);
+    assert!(!report.warnings.iter().any(is_warned), "{:?}", report.warnings);
     let error = buffered("1KiB", 1).unwrap_err().to_string();
     assert!(error.contains("ftl.write_buffer: 1KiB hold no page of 64KiB"), "{error}");
 }
@@ -501,11 +501,11 @@ fn a_small_device_gets_a_warning_about_write_amplification() {
         config.precondition = precondition;
         run(&config, &Progress::default()).unwrap().report.warnings
     };
-    let told = |warning: &String| warning.contains("expect a higher write amplification");
-    assert!(warnings("2GiB", Some(0.8)).iter().any(told), "{:?}", warnings("2GiB", Some(0.8)));
+    let is_warned = |warning: &String| warning.contains("expect a higher write amplification");
+    assert!(warnings("2GiB", Some(0.8)).iter().any(is_warned), "{:?}", warnings("2GiB", Some(0.8)));
     // No warning if nothing is collected, or enough blocks are spare.
     for (capacity, precondition) in [("2GiB", None), ("20GB", Some(0.8))] {
         let warnings = warnings(capacity, precondition);
-        assert!(!warnings.iter().any(told), "{capacity}: {warnings:?}");
+        assert!(!warnings.iter().any(is_warned), "{capacity}: {warnings:?}");
     }
 }

@@ -11,7 +11,7 @@ use gordon_hdd::DiskStats;
 use gordon_hdd::drive::Drive;
 use gordon_replay::ReplayError;
 use gordon_replay::disk::{DiskDescription, DiskDevice};
-use gordon_replay::results::disk::Mechanism;
+use gordon_replay::results::disk::MechanismTime;
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub struct HeadReport {
     /// Placement of the data.
     pub places: &'static str,
     /// Time of the mechanism by activity, including read-ahead and destages.
-    pub mechanism_s: Mechanism,
+    pub mechanism_s: MechanismTime,
     /// Number of times the head was positioned.
     pub positionings: u64,
     /// Reads served from the disk's cache alone.
@@ -223,7 +223,7 @@ impl Simulated {
                 Places::Keys(_) => "where the trace has them",
                 Places::First(..) => "objects in the order in which they are first asked for",
             },
-            mechanism_s: Mechanism::of_one(time, self.drive.usage(), &stats),
+            mechanism_s: MechanismTime::of_one(time, self.drive.usage(), &stats),
             positionings: stats.positionings,
             buffer_hits: stats.cache_hits,
             read_ahead_hits: stats.read_ahead_hits,

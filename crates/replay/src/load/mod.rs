@@ -208,7 +208,7 @@ impl SyntheticConfig {
         Ok(SyntheticLoad {
             places,
             left: self.requests,
-            drawing: RequestGenerator {
+            generator: RequestGenerator {
                 pair,
                 size: size.0,
                 reads,
@@ -260,7 +260,7 @@ impl AddressPattern {
 pub struct SyntheticLoad {
     places: AddressPattern,
     left: u64,
-    drawing: RequestGenerator,
+    generator: RequestGenerator,
 }
 
 /// Generates requests at given places.
@@ -286,18 +286,18 @@ impl SyntheticLoad {
     /// Number of bytes from address 0 on that the load may read, and that must hold data before it
     /// starts.
     pub fn preloaded(&self) -> Bytes {
-        if self.drawing.reads == 0.0 {
+        if self.generator.reads == 0.0 {
             return Bytes::ZERO;
         }
         let places = match self.places {
             // A sequential load reads at most as many places as it has accesses.
             AddressPattern::Sequential { places, .. } => {
-                let accesses = if self.drawing.pair { self.left.div_ceil(2) } else { self.left };
+                let accesses = if self.generator.pair { self.left.div_ceil(2) } else { self.left };
                 places.min(accesses)
             }
             _ => self.places.count(),
         };
-        Bytes(places * self.drawing.size)
+        Bytes(places * self.generator.size)
     }
 }
 
@@ -345,18 +345,18 @@ impl RequestSource for SyntheticLoad {
     fn next_batch(&mut self, batch: &mut Vec<TimedRequest>) -> Result<(), ReplayError> {
         let count = usize::try_from(self.left).map_or(BATCH, |left| left.min(BATCH));
         self.left -= count as u64;
-        let drawing = &mut self.drawing;
+        let generator = &mut self.generator;
         match &mut self.places {
             AddressPattern::Uniform { places } => {
-                drawing.fill(batch, count, |address, _| address.below(*places));
+                generator.fill(batch, count, |address, _| address.below(*places));
             }
-            AddressPattern::Sequential { places, next } => drawing.fill(batch, count, |_, _| {
+            AddressPattern::Sequential { places, next } => generator.fill(batch, count, |_, _| {
                 let place = *next;
                 *next = if place + 1 == *places { 0 } else { place + 1 };
                 place
             }),
             AddressPattern::HotCold { places, hot, share } => {
-                drawing.fill(batch, count, |address, choice| {
+                generator.fill(batch, count, |address, choice| {
                     if choice.chance(*share) {
                         address.below(*hot)
                     } else {
@@ -365,7 +365,7 @@ impl RequestSource for SyntheticLoad {
                 });
             }
             AddressPattern::Zipf(zipf) => {
-                drawing.fill(batch, count, |address, _| zipf.draw(address))
+                generator.fill(batch, count, |address, _| zipf.draw(address))
             }
         }
         Ok(())

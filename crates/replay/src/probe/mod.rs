@@ -53,7 +53,7 @@ pub struct Prober {
     disk: Drive,
     /// Time when the host observed the last completion.
     now: Ns,
-    asked: u64,
+    submitted: u64,
     lateness: Ns,
     random: Random,
 }
@@ -67,7 +67,7 @@ impl Prober {
         Ok(Self {
             disk: config.device.drive(None, None)?,
             now: Ns::ZERO,
-            asked: 0,
+            submitted: 0,
             lateness: config.lateness,
             random: Random::new(config.seed, Component::Choice),
         })
@@ -84,23 +84,23 @@ impl Prober {
     /// Returns an error if a range ends beyond the capacity; none of these probes is then carried
     /// out.
     pub fn probe(&mut self, probes: &[Probe]) -> Result<Vec<TimedProbe>, ReplayError> {
-        for (probe, number) in probes.iter().zip(self.asked + 1..) {
+        for (probe, number) in probes.iter().zip(self.submitted + 1..) {
             let end = probe.offset.0.saturating_add(probe.len.0);
             if end > self.capacity().0 {
                 return Err(ReplayError::Past { number, end, capacity: self.capacity() });
             }
         }
-        Ok(probes.iter().map(|probe| self.ask(probe)).collect())
+        Ok(probes.iter().map(|probe| self.submit(probe)).collect())
     }
 
-    fn ask(&mut self, probe: &Probe) -> TimedProbe {
+    fn submit(&mut self, probe: &Probe) -> TimedProbe {
         let issued = self.now + probe.think;
         let mut done = Vec::new();
         while self.disk.next_event().is_some_and(|at| at <= issued) {
             self.disk.step(&mut done);
         }
-        let id = self.asked;
-        self.asked += 1;
+        let id = self.submitted;
+        self.submitted += 1;
         self.disk.submit(
             issued,
             id,
@@ -112,12 +112,12 @@ impl Prober {
             }
             self.disk.step(&mut done);
         };
-        self.now = answered + self.late();
+        self.now = answered + self.delay();
         TimedProbe { issued, completed: self.now }
     }
 
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
-    fn late(&mut self) -> Ns {
+    fn delay(&mut self) -> Ns {
         if self.lateness == Ns::ZERO {
             return Ns::ZERO;
         }
@@ -147,8 +147,8 @@ mod tests {
         let mut prober = Prober::new(&preset()).unwrap();
         let turn = Ns(60_000_000_000 / 7200);
         let think = Ns(1_000_000);
-        let asked = [read(5000, Ns::ZERO), read(5000, think), read(4999, think)];
-        let [miss, hit, before] = prober.probe(&asked).unwrap()[..] else { panic!() };
+        let probes = [read(5000, Ns::ZERO), read(5000, think), read(4999, think)];
+        let [miss, hit, before] = prober.probe(&probes).unwrap()[..] else { panic!() };
         assert_eq!(miss.issued, Ns::ZERO);
         assert_eq!(hit.issued, miss.completed + think);
         // Overhead of 100 us and the transfer of a sector at 300 MB/s: a cache hit.

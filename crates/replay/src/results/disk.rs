@@ -20,9 +20,9 @@ pub struct DiskReport {
     /// Response time from arrival to completion, over all requests.
     pub response_ms: LatencySummary,
     /// Arm movements and head switches, including settling.
-    pub seek_ms: Moves,
+    pub seek_ms: PositioningTime,
     /// Rotational waits.
-    pub rotation_ms: Moves,
+    pub rotation_ms: PositioningTime,
     /// Reads served from the buffer alone.
     pub buffer_hits: u64,
     /// Reads whose first sector was in the buffer, or being read ahead.
@@ -39,13 +39,13 @@ pub struct DiskReport {
     /// Fraction of the run during which the mechanism wrote, including positioning.
     pub writing: Option<f64>,
     /// Time of the mechanisms by activity.
-    pub mechanism_s: Mechanism,
+    pub mechanism_s: MechanismTime,
     /// Energy in joules; `None` if the disk's power is unknown.
     pub energy_j: Option<f64>,
     /// Energy in joules by state; the values sum to `energy_j`.
     pub energy_by_part_j: BTreeMap<String, f64>,
     /// Time in each low-power state.
-    pub power_states: Vec<StateReport>,
+    pub power_states: Vec<PowerStateReport>,
     /// Total time of wake-ups.
     pub waking_s: f64,
     /// Wake-ups that took a larger fraction of the idle time than `power.adaptive` tolerates.
@@ -54,7 +54,7 @@ pub struct DiskReport {
 
 /// Time in a low-power state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct StateReport {
+pub struct PowerStateReport {
     /// Name of the state.
     pub name: String,
     /// Total time in the state, in seconds.
@@ -65,7 +65,7 @@ pub struct StateReport {
 
 /// Time of one kind of positioning, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Moves {
+pub struct PositioningTime {
     /// Mean over all positionings, including those without a movement; `None` if there were none.
     pub mean: Option<f64>,
     /// Total time.
@@ -74,7 +74,7 @@ pub struct Moves {
 
 /// Seconds summed over all disks; the fields sum to `simulated_s` times the number of disks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Mechanism {
+pub struct MechanismTime {
     /// Arm movements, head switches and settling. A movement counts as a whole even if other work
     /// interrupted its operation; the other activities are then counted shorter.
     pub seek: f64,
@@ -86,7 +86,7 @@ pub struct Mechanism {
     pub idle: f64,
 }
 
-impl Mechanism {
+impl MechanismTime {
     /// Times of a single disk in a run of length `time`.
     pub fn of_one(time: Ns, usage: Usage, stats: &DiskStats) -> Self {
         let busy = usage.read + usage.write;
@@ -117,7 +117,7 @@ impl DiskReport {
         let time = simulated.0 * stats.len() as u64;
         let mut all = LatencyHistogram::default();
         OPS.iter().for_each(|&(op, _)| all.add(&recorded.latencies.of(op)));
-        let moves = |time: u64| Moves {
+        let positioning = |time: u64| PositioningTime {
             mean: share(time, positionings).map(|ns| ns / 1e6),
             total: ratio(time, 1_000_000),
         };
@@ -126,8 +126,8 @@ impl DiskReport {
             disk,
             disks: stats.len(),
             response_ms: all.summary().ms(),
-            seek_ms: moves(seek),
-            rotation_ms: moves(rotation),
+            seek_ms: positioning(seek),
+            rotation_ms: positioning(rotation),
             buffer_hits: sum(|stats| stats.cache_hits),
             read_ahead_hits: sum(|stats| stats.read_ahead_hits),
             destages: sum(|stats| stats.destages),
@@ -135,7 +135,7 @@ impl DiskReport {
             coalesced: 0,
             reading: share(usage.read.0.min(time), time),
             writing: share(usage.write.0.min(time), time),
-            mechanism_s: Mechanism::of(time, usage.read.0 + usage.write.0, seek, rotation),
+            mechanism_s: MechanismTime::of(time, usage.read.0 + usage.write.0, seek, rotation),
             energy_j: None,
             energy_by_part_j: BTreeMap::new(),
             power_states: Vec::new(),
@@ -145,13 +145,13 @@ impl DiskReport {
     }
 
     /// Adds the energy of one disk.
-    pub fn draw(&mut self, energy_use: &EnergyUse, power: &PowerConfig) {
+    pub fn add_energy(&mut self, energy_use: &EnergyUse, power: &PowerConfig) {
         for (state, joules) in &energy_use.joules {
             *self.energy_by_part_j.entry(state.clone()).or_default() += joules;
         }
         self.energy_j = Some(self.energy_by_part_j.values().sum());
         let sleep_stats = &energy_use.sleep_stats;
-        let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| StateReport {
+        let state = |(state, (time, wakes)): (&PowerState, (&Ns, &u64))| PowerStateReport {
             name: state.name.clone(),
             time_s: time.as_secs(),
             wakes: *wakes,

@@ -38,11 +38,11 @@ pub struct FlashReport {
     /// Number of super-blocks erased.
     pub erases: u64,
     /// Pages read and programmed, by cause.
-    pub pages: Pages,
+    pub pages: PageCounts,
     /// Size of a page in bytes.
     pub page_bytes: u64,
     /// Operations of the array on super-pages and super-blocks.
-    pub operations: Operations,
+    pub operations: OperationCounts,
     /// Blocks emptied by garbage collection.
     pub collections: u64,
     /// Blocks emptied by static wear levelling.
@@ -114,7 +114,7 @@ pub struct FlashReport {
 
 /// Operations of the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Operations {
+pub struct OperationCounts {
     /// Reads of super-pages or parts of them.
     pub read: u64,
     /// Programs of super-pages.
@@ -125,7 +125,7 @@ pub struct Operations {
 
 /// Pages read and programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Pages {
+pub struct PageCounts {
     /// Pages read for the host.
     pub host_read: u64,
     /// Pages programmed with host data.
@@ -244,7 +244,7 @@ impl FlashReport {
                 .collect(),
             write_amplification_bytes: share(ftl.programs() * page_bytes, written),
             erases: ftl.erases,
-            pages: Pages {
+            pages: PageCounts {
                 host_read: ftl.host_page_reads,
                 host_program: host,
                 gc_read: ftl.gc_page_reads,
@@ -256,7 +256,7 @@ impl FlashReport {
                 padding: ftl.padded,
             },
             page_bytes,
-            operations: Operations {
+            operations: OperationCounts {
                 read: ftl.read_operations,
                 program: ftl.program_operations,
                 erase: ftl.erases,

@@ -7,8 +7,8 @@
 
 pub mod disk;
 pub mod flash;
+pub mod json_tables;
 pub mod latency;
-pub mod listed;
 pub mod log;
 pub mod output;
 mod recorder;

@@ -19,12 +19,12 @@ fn with_hint(why: &impl ToString) -> String {
 }
 
 /// An output file that is not complete yet.
-pub(super) struct Whole {
+pub(super) struct PendingFile {
     path: PathBuf,
-    beside: PathBuf,
+    temporary: PathBuf,
 }
 
-impl Whole {
+impl PendingFile {
     /// Creates a file that will appear at `path`.
     pub fn create(path: &Path) -> Result<(Self, File), ReplayError> {
         let failed = |why: String| ReplayError::Output { path: path.into(), why };
@@ -37,14 +37,14 @@ impl Whole {
         let mut hidden = std::ffi::OsString::from(".");
         hidden.push(name);
         hidden.push(format!(".partial-{}", std::process::id()));
-        let beside = path.with_file_name(hidden);
-        let file = File::create(&beside).map_err(|e| failed(with_hint(&e)))?;
-        Ok((Self { path: path.into(), beside }, file))
+        let temporary = path.with_file_name(hidden);
+        let file = File::create(&temporary).map_err(|e| failed(with_hint(&e)))?;
+        Ok((Self { path: path.into(), temporary }, file))
     }
 
     /// Moves the complete file to its path.
     pub fn finish(self) -> Result<(), ReplayError> {
-        fs::rename(&self.beside, &self.path).map_err(|e| self.failed(&e))
+        fs::rename(&self.temporary, &self.path).map_err(|e| self.failed(&e))
     }
 
     pub fn failed(&self, why: &impl ToString) -> ReplayError {
@@ -52,10 +52,10 @@ impl Whole {
     }
 }
 
-impl Drop for Whole {
+impl Drop for PendingFile {
     fn drop(&mut self) {
         // After a rename there is no such file; a failure cannot be reported here.
-        let _ = fs::remove_file(&self.beside);
+        let _ = fs::remove_file(&self.temporary);
     }
 }
 
@@ -63,33 +63,33 @@ impl Drop for Whole {
 pub(crate) struct ParquetFile {
     // Closed before the file is removed.
     writer: Option<ArrowWriter<File>>,
-    whole: Whole,
+    pending: PendingFile,
 }
 
 impl ParquetFile {
     /// Creates a compressed file that will appear at `path`; a row group has at most `rows` rows.
     pub fn create(path: &Path, schema: SchemaRef, rows: usize) -> Result<Self, ReplayError> {
-        let (whole, file) = Whole::create(path)?;
+        let (pending, file) = PendingFile::create(path)?;
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(Default::default()))
             .set_max_row_group_row_count(Some(rows))
             .build();
         let writer = ArrowWriter::try_new(file, schema, Some(properties));
-        Ok(Self { writer: Some(writer.map_err(|e| whole.failed(&e))?), whole })
+        Ok(Self { writer: Some(writer.map_err(|e| pending.failed(&e))?), pending })
     }
 
     /// Adds rows.
     pub fn write(&mut self, rows: &RecordBatch) -> Result<(), ReplayError> {
         let written = self.writer.as_mut().map_or(Ok(()), |writer| writer.write(rows));
-        written.map_err(|e| self.whole.failed(&e))
+        written.map_err(|e| self.pending.failed(&e))
     }
 
     /// Completes the file and moves it to its path.
     pub fn finish(mut self) -> Result<(), ReplayError> {
         if let Some(mut writer) = self.writer.take() {
-            writer.finish().map_err(|e| self.whole.failed(&e))?;
+            writer.finish().map_err(|e| self.pending.failed(&e))?;
         }
-        self.whole.finish()
+        self.pending.finish()
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Recorder {
     log: Option<RequestLog>,
     responses: Option<Responses>,
     /// Whether requests are recorded by queue, in a log, or as response times.
-    more: bool,
+    records_more: bool,
 }
 
 impl Recorder {
@@ -42,7 +42,7 @@ impl Recorder {
             failed: [0; 4],
             worn_out: None,
             series: Series::new(device.sample()),
-            more: queues > 1 || log.is_some(),
+            records_more: queues > 1 || log.is_some(),
             log,
             responses: None,
         }
@@ -51,7 +51,7 @@ impl Recorder {
     /// Also records the response time of each request, if `responses` is given.
     #[must_use]
     pub fn with_responses(mut self, responses: Option<Responses>) -> Self {
-        self.more |= responses.is_some();
+        self.records_more |= responses.is_some();
         self.responses = responses;
         self
     }
@@ -75,7 +75,7 @@ impl Recorder {
     }
 
     #[cold]
-    fn fail(&mut self, done: CompletedRequest) -> Result<(), ReplayError> {
+    fn record_failure(&mut self, done: CompletedRequest) -> Result<(), ReplayError> {
         self.failed[done.op as usize] += 1;
         if done.op == IoOp::Write {
             let bytes = || self.series.bytes()[IoOp::Write as usize];
@@ -90,7 +90,7 @@ impl Recorder {
 
     /// Records a request by queue, in the log and in the response times, if these are wanted.
     #[inline(never)]
-    fn note(&mut self, done: CompletedRequest) -> Result<(), ReplayError> {
+    fn record_extra(&mut self, done: CompletedRequest) -> Result<(), ReplayError> {
         if let Some(responses) = &mut self.responses {
             responses.add(&done);
         }
@@ -152,11 +152,11 @@ impl<D: SampledDevice> Observer<D> for Recorder {
     fn completed(&mut self, device: &D, done: &CompletedRequest) -> Result<(), ReplayError> {
         self.series.advance(done.completed, device, &self.latencies);
         if done.failed {
-            return self.fail(*done);
+            return self.record_failure(*done);
         }
         let latency = done.completed - done.arrived;
         self.latencies.record(done.op, done.cause, latency);
         self.series.completed(done.op, done.len, latency);
-        if self.more { self.note(*done) } else { Ok(()) }
+        if self.records_more { self.record_extra(*done) } else { Ok(()) }
     }
 }

@@ -1,6 +1,6 @@
 //! Response times in a file: one line per request, in milliseconds, in the order of the load.
 
-use super::output::Whole;
+use super::output::PendingFile;
 use crate::ReplayError;
 use crate::host::CompletedRequest;
 use gordon_units::Ns;
@@ -11,7 +11,7 @@ use std::path::Path;
 /// Collects response times; it needs 8 bytes per request.
 pub struct Responses {
     file: File,
-    whole: Whole,
+    pending: PendingFile,
     times: Vec<Ns>,
 }
 
@@ -27,8 +27,8 @@ impl Responses {
     /// # Errors
     /// Returns an error if the file cannot be created.
     pub fn create(path: &Path) -> Result<Self, ReplayError> {
-        let (whole, file) = Whole::create(path)?;
-        Ok(Self { file, whole, times: Vec::new() })
+        let (pending, file) = PendingFile::create(path)?;
+        Ok(Self { file, pending, times: Vec::new() })
     }
 
     /// Adds a request.
@@ -45,7 +45,7 @@ impl Responses {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn finish(self) -> Result<(), ReplayError> {
-        let Self { file, whole, times } = self;
+        let Self { file, pending, times } = self;
         let mut out = BufWriter::new(file);
         let write = |out: &mut BufWriter<File>| {
             times
@@ -53,7 +53,7 @@ impl Responses {
                 .try_for_each(|t| writeln!(out, "{}.{:06}", t.0 / 1_000_000, t.0 % 1_000_000))?;
             out.flush()
         };
-        write(&mut out).map_err(|e| whole.failed(&e))?;
-        whole.finish()
+        write(&mut out).map_err(|e| pending.failed(&e))?;
+        pending.finish()
     }
 }

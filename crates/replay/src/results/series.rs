@@ -51,15 +51,15 @@ impl Sample {
         }
     }
 
-    fn add(&mut self, more: &Self) {
-        self.usage.read += more.usage.read;
-        self.usage.write += more.usage.write;
-        self.usage.controller += more.usage.controller;
-        self.bus += more.bus;
-        self.collecting += more.collecting;
-        self.host_programs += more.host_programs;
-        self.programs += more.programs;
-        self.erases += more.erases;
+    fn add(&mut self, other: &Self) {
+        self.usage.read += other.usage.read;
+        self.usage.write += other.usage.write;
+        self.usage.controller += other.usage.controller;
+        self.bus += other.bus;
+        self.collecting += other.collecting;
+        self.host_programs += other.host_programs;
+        self.programs += other.programs;
+        self.erases += other.erases;
     }
 }
 
@@ -105,16 +105,16 @@ pub struct Interval {
 }
 
 impl Interval {
-    fn add(&mut self, more: &Self) {
+    fn add(&mut self, other: &Self) {
         for op in 0..4 {
-            self.requests[op] += more.requests[op];
-            self.bytes[op] += more.bytes[op];
+            self.requests[op] += other.requests[op];
+            self.bytes[op] += other.bytes[op];
         }
-        self.failed += more.failed;
-        self.latency += more.latency;
-        self.slowest = self.slowest.max(more.slowest);
-        self.outstanding += more.outstanding;
-        self.device.add(&more.device);
+        self.failed += other.failed;
+        self.latency += other.latency;
+        self.slowest = self.slowest.max(other.slowest);
+        self.outstanding += other.outstanding;
+        self.device.add(&other.device);
     }
 }
 
@@ -196,14 +196,14 @@ impl Series {
     #[inline(always)]
     pub fn advance(&mut self, to: Ns, device: &impl SampledDevice, latencies: &Latencies) {
         if to >= self.end {
-            self.roll(to, device, latencies);
+            self.close_intervals(to, device, latencies);
         }
-        self.pass(to);
+        self.pass_time(to);
     }
 
     /// Advances the time within the current interval.
     #[inline(always)]
-    fn pass(&mut self, to: Ns) {
+    fn pass_time(&mut self, to: Ns) {
         let passed = (to - self.now).0;
         if passed == 0 {
             return;
@@ -220,10 +220,10 @@ impl Series {
 
     /// Closes the intervals that end at or before `to`.
     #[cold]
-    fn roll(&mut self, to: Ns, device: &impl SampledDevice, latencies: &Latencies) {
+    fn close_intervals(&mut self, to: Ns, device: &impl SampledDevice, latencies: &Latencies) {
         self.sample(device, latencies);
         while to >= self.end {
-            self.pass(self.end);
+            self.pass_time(self.end);
             self.intervals.push(std::mem::take(&mut self.current));
             if self.intervals.len() == MOST {
                 let pairs = self.intervals.chunks_exact(2).map(|pair| {

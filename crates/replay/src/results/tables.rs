@@ -108,7 +108,10 @@ fn busy(rows: &[Row<'_>], dies: u64) -> Vec<[Option<f64>; 2]> {
         write += usage.write.0;
         let all = len.0.saturating_mul(dies);
         let mut room = all;
-        [share(take(&mut read, &mut room), all), share(take(&mut write, &mut room), all)]
+        [
+            share(take_at_most(&mut read, &mut room), all),
+            share(take_at_most(&mut write, &mut room), all),
+        ]
     };
     rows.iter().map(one).collect()
 }
@@ -119,13 +122,13 @@ fn spread(rows: &[Row<'_>], parts: u64, booked: fn(&Interval) -> Ns) -> ArrayRef
     let one = |(_, len, interval): &Row<'_>| {
         left += booked(interval).0;
         let all = len.0.saturating_mul(parts);
-        share(take(&mut left, &mut all.clone()), all)
+        share(take_at_most(&mut left, &mut all.clone()), all)
     };
     floats(rows.iter().map(one))
 }
 
 /// Takes as much of the counted time as fits.
-fn take(booked: &mut u64, room: &mut u64) -> u64 {
+fn take_at_most(booked: &mut u64, room: &mut u64) -> u64 {
     let taken = (*booked).min(*room);
     (*booked, *room) = (*booked - taken, *room - taken);
     taken

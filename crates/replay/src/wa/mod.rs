@@ -5,9 +5,9 @@
 //! is written once, in order. Then random single pages are overwritten, one at a time.
 //!
 //! Writes are counted in windows of one array's worth. The run has reached the steady state when
-//! the mean of the last four windows differs by less than [`CLOSE`] from that of the four before;
-//! then eight windows are measured. Write amplification is the number of pages programmed with data
-//! (the host's and copies) per page of host data.
+//! the mean of the last four windows differs by less than [`TOLERANCE`] from that of the four
+//! before; then eight windows are measured. Write amplification is the number of pages programmed
+//! with data (the host's and copies) per page of host data.
 //!
 //! For uniform writes, the report also contains the theoretical value, if there is one
 //! ([`theory`]).
@@ -105,16 +105,16 @@ pub struct WaReport {
 }
 
 /// Maximum relative difference of two means of four windows in the steady state.
-pub const CLOSE: f64 = 0.001;
+pub const TOLERANCE: f64 = 0.001;
 
 /// Windows per mean.
-const MEAN: usize = 4;
+const WINDOWS_PER_MEAN: usize = 4;
 
 /// Number of windows in the measurement.
-const MEASURED: u32 = 8;
+const MEASURED_WINDOWS: u32 = 8;
 
 /// Number of windows after which the measurement starts even without a steady state.
-const PATIENCE: usize = 200;
+const MAX_WINDOWS: usize = 200;
 
 /// Writes between two checks of the stop flag.
 const SLICE: u64 = 1 << 14;
@@ -134,19 +134,20 @@ pub fn write_amplification(
         let before = array.array.pages();
         array.write(window, progress)?;
         windows.push(array.array.pages().since(before).amplification());
-        let mean = |windows: &[f64]| windows.iter().sum::<f64>() / ratio(MEAN as u64, 1);
-        if let Some(start) = windows.len().checked_sub(2 * MEAN) {
-            let (before, last) = windows[start..].split_at(MEAN);
-            if (mean(last) / mean(before) - 1.0).abs() < CLOSE {
+        let mean =
+            |windows: &[f64]| windows.iter().sum::<f64>() / ratio(WINDOWS_PER_MEAN as u64, 1);
+        if let Some(start) = windows.len().checked_sub(2 * WINDOWS_PER_MEAN) {
+            let (before, last) = windows[start..].split_at(WINDOWS_PER_MEAN);
+            if (mean(last) / mean(before) - 1.0).abs() < TOLERANCE {
                 break true;
             }
         }
-        if windows.len() == PATIENCE {
+        if windows.len() == MAX_WINDOWS {
             break false;
         }
     };
     let (before, erases) = (array.array.pages(), array.array.ftl().stats().erases);
-    array.write(window * u64::from(MEASURED), progress)?;
+    array.write(window * u64::from(MEASURED_WINDOWS), progress)?;
     let pages = array.array.pages().since(before);
     let b = f64::from(config.pages_per_block);
     // rho after rounding to whole pages.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Tables by name; each has columns by name, in order, with one value per row.
-pub type Listed = Vec<(String, Vec<(String, Vec<Value>)>)>;
+pub type JsonTables = Vec<(String, Vec<(String, Vec<Value>)>)>;
 
 /// Writes each table as `NAME.parquet` in `folder`, which is created if it does not exist.
 ///
@@ -17,7 +17,7 @@ pub type Listed = Vec<(String, Vec<(String, Vec<Value>)>)>;
 ///
 /// # Errors
 /// Returns an error if a file cannot be written, or if columns differ in length.
-pub fn write(tables: &Listed, folder: &Path) -> Result<(), ReplayError> {
+pub fn write(tables: &JsonTables, folder: &Path) -> Result<(), ReplayError> {
     let mut batches = Vec::new();
     for (name, columns) in tables {
         let columns = columns.iter().map(|(column, values)| (column, array(values), true));
