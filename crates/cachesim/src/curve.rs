@@ -134,8 +134,8 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
         let why = "a cache of 0 bytes holds nothing";
         return Err(ReplayError::impossible("dram", why, "16MiB"));
     }
-    let asked: Vec<u64> = config.dram.iter().map(|size| size.0).collect();
-    let sizes = if asked.is_empty() { ladder() } else { asked.clone() };
+    let configured: Vec<u64> = config.dram.iter().map(|size| size.0).collect();
+    let sizes = if configured.is_empty() { ladder() } else { configured.clone() };
     let mut load = Load::open(&config.trace, config.objects)?;
     let (mut curve, mut batch) = (Curve::new(sample, sizes), Vec::new());
     while load.next_batch(&mut batch)? {
@@ -149,8 +149,8 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
     let mut points: Vec<CurvePoint> = Vec::new();
     let smallest = footprint / 2_f64.powi(DOUBLINGS as i32);
     for point in curve.points() {
-        let told = point.capacity as f64;
-        if asked.is_empty() && told < smallest {
+        let capacity = point.capacity as f64;
+        if configured.is_empty() && capacity < smallest {
             continue;
         }
         points.push(CurvePoint {
@@ -159,7 +159,7 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
             miss_ratio: ratio(point.misses, requests),
             byte_miss_ratio: ratio(point.miss_bytes, bytes),
         });
-        if asked.is_empty() && told >= footprint {
+        if configured.is_empty() && capacity >= footprint {
             break;
         }
     }
@@ -198,7 +198,7 @@ pub fn curve(config: &CurveConfig, progress: &Progress) -> Result<CurveReport, R
                 }
                 _ => "Waldspurger et al., Efficient MRC Construction with SHARDS, FAST 2015",
             },
-            trace: load.told(),
+            trace: load.provenance(),
         },
     })
 }

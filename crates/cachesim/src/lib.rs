@@ -30,7 +30,7 @@ use gordon_trace::formats::InputNote;
 use gordon_units::{Bytes, Progress};
 use load::Load;
 use serde::{Deserialize, Serialize};
-use warmup::Warming;
+use warmup::WarmUpProgress;
 
 /// Size of a page in bytes.
 pub const PAGE: u64 = 4096;
@@ -73,7 +73,7 @@ pub struct CacheReport {
     pub warmup: Option<WarmUpReport>,
     /// Hits and misses.
     #[serde(flatten)]
-    pub answers: Answers,
+    pub hit_report: HitReport,
     /// Number of objects inserted.
     pub insertions: u64,
     /// Bytes inserted.
@@ -107,7 +107,7 @@ pub struct CacheReport {
 
 /// Hits and misses of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Answers {
+pub struct HitReport {
     /// Number of accesses.
     pub requests: u64,
     /// Number of hits.
@@ -124,7 +124,7 @@ pub struct Answers {
     pub miss_bytes: u64,
 }
 
-impl Answers {
+impl HitReport {
     fn new(tally: &HitCounts) -> Self {
         let HitCounts { requests, hits, bytes, hit_bytes } = *tally;
         let (misses, miss_bytes) = (requests - hits, bytes - hit_bytes);
@@ -185,14 +185,14 @@ fn policy(name: &str) -> Result<PolicyKind, ReplayError> {
 }
 
 /// A run of one cache: its configuration, state and counters.
-struct Asked<'a> {
+struct CacheRun<'a> {
     config: &'a CacheRunConfig,
     kind: PolicyKind,
     cache: Box<dyn Policy>,
     tally: HitCounts,
     /// Counters of the cache at the end of the warm-up.
     before: CacheCounts,
-    warmed: Option<WarmUpReport>,
+    warm_up_report: Option<WarmUpReport>,
 }
 
 /// Runs `config`; `progress` reports progress and can stop the run.
@@ -201,30 +201,30 @@ struct Asked<'a> {
 /// Returns an error if the policy or a size is invalid, the trace cannot be read, or the run is
 /// stopped.
 pub fn run(config: &CacheRunConfig, progress: &Progress) -> Result<CacheReport, ReplayError> {
-    let mut asked = Asked::new(config)?;
+    let mut run = CacheRun::new(config)?;
     let mut load =
-        Load::for_some(&config.trace, config.objects, asked.kind.needs_oracle(), progress)?;
-    asked.fits(&load)?;
-    let mut warm = WarmStart::new(config, &mut load, progress)?;
+        Load::open_for(&config.trace, config.objects, run.kind.needs_oracle(), progress)?;
+    run.fits(&load)?;
+    let mut warm_up = SharedWarmUp::new(config, &mut load, progress)?;
     let mut batch = Vec::new();
     while load.next_batch(&mut batch)? {
         progress.check()?;
-        let end = warm.end(&load, &batch);
-        asked.serve_from(&batch, end);
+        let end = warm_up.end(&load, &batch);
+        run.serve_from(&batch, end);
         progress.step(batch.len() as u64);
     }
-    warm.is_over()?;
-    Ok(asked.report(&load))
+    warm_up.check_over()?;
+    Ok(run.report(&load))
 }
 
 /// The warm-up of caches of one level that replay the same trace.
-struct WarmStart {
-    warming: Option<Warming>,
+struct SharedWarmUp {
+    warm_up: Option<WarmUpProgress>,
     report: WarmUpReport,
     has_times: bool,
 }
 
-impl WarmStart {
+impl SharedWarmUp {
     /// # Errors
     /// Returns an error if the warm-up is invalid, or needs times and the trace has none.
     fn new(
@@ -233,28 +233,29 @@ impl WarmStart {
         progress: &Progress,
     ) -> Result<Self, ReplayError> {
         let (trace, objects) = (&config.trace, config.objects);
-        let warming = config.warmup.map(|warmup| Warming::new(warmup, trace, objects, progress));
-        let warming = warming.transpose()?;
+        let warm_up =
+            config.warmup.map(|warmup| WarmUpProgress::new(warmup, trace, objects, progress));
+        let warm_up = warm_up.transpose()?;
         let has_times = load.note().time_unit_ns.is_some();
-        if let Some(warming) = &warming {
-            if warming.needs_times() && !has_times {
+        if let Some(warm_up) = &warm_up {
+            if warm_up.needs_times() && !has_times {
                 let why = "the trace has no times";
                 return Err(ReplayError::impossible("warmup", why, "100k or 20%"));
             }
             load.stamps = Some(Vec::new());
         }
-        Ok(Self { warming, report: WarmUpReport::default(), has_times })
+        Ok(Self { warm_up, report: WarmUpReport::default(), has_times })
     }
 
     /// Index in a batch at which the warm-up ends, and its report; `None` if it does not end there.
     fn end(&mut self, load: &Load, batch: &[Request]) -> Option<(usize, WarmUpReport)> {
-        let warming = self.warming.as_mut()?;
+        let warm_up = self.warm_up.as_mut()?;
         let stamps = load.stamps.iter().flatten().zip(batch).enumerate();
         for (number, (stamp, request)) in stamps {
-            if stamp.first && warming.ends(stamp.at) {
-                self.report.requests = warming.seen() - 1;
-                self.report.time_s = self.has_times.then(|| warming.span(stamp.at).as_secs());
-                self.warming = None;
+            if stamp.first && warm_up.ends(stamp.at) {
+                self.report.requests = warm_up.seen() - 1;
+                self.report.time_s = self.has_times.then(|| warm_up.span(stamp.at).as_secs());
+                self.warm_up = None;
                 return Some((number, self.report));
             }
             self.report.accesses += 1;
@@ -265,12 +266,12 @@ impl WarmStart {
 
     /// # Errors
     /// Returns an error if the trace ended before the warm-up.
-    fn is_over(&self) -> Result<(), ReplayError> {
-        self.warming.as_ref().map_or(Ok(()), |warming| Err(warming.not_over()))
+    fn check_over(&self) -> Result<(), ReplayError> {
+        self.warm_up.as_ref().map_or(Ok(()), |warm_up| Err(warm_up.not_over_error()))
     }
 }
 
-impl<'a> Asked<'a> {
+impl<'a> CacheRun<'a> {
     fn new(config: &'a CacheRunConfig) -> Result<Self, ReplayError> {
         let kind = policy(&config.policy)?;
         if config.dram.0 == 0 {
@@ -288,7 +289,7 @@ impl<'a> Asked<'a> {
             cache: kind.make(config.dram),
             tally: HitCounts::default(),
             before: CacheCounts::default(),
-            warmed: None,
+            warm_up_report: None,
         })
     }
 
@@ -306,15 +307,15 @@ impl<'a> Asked<'a> {
 
     /// Serves requests during which the warm-up may end; requests before its end are not counted.
     fn serve_from(&mut self, requests: &[Request], end: Option<(usize, WarmUpReport)>) {
-        let Some((at, warmed)) = end else { return self.serve(requests) };
+        let Some((at, warm_up_report)) = end else { return self.serve(requests) };
         self.serve(&requests[..at]);
-        (self.tally, self.before, self.warmed) =
-            (HitCounts::default(), self.cache.counts(), Some(warmed));
+        (self.tally, self.before, self.warm_up_report) =
+            (HitCounts::default(), self.cache.counts(), Some(warm_up_report));
         self.serve(&requests[at..]);
     }
 
     fn report(&self, load: &Load) -> CacheReport {
-        let Self { config, kind, cache, tally, before, warmed } = self;
+        let Self { config, kind, cache, tally, before, warm_up_report } = self;
         let counts = cache.counts();
         let refused = counts.refused - before.refused;
         CacheReport {
@@ -323,8 +324,8 @@ impl<'a> Asked<'a> {
             dram_bytes: config.dram.0,
             flash_bytes: config.flash.0,
             unit: load.unit(),
-            warmup: *warmed,
-            answers: Answers::new(tally),
+            warmup: *warm_up_report,
+            hit_report: HitReport::new(tally),
             insertions: counts.inserted - before.inserted,
             inserted_bytes: counts.inserted_bytes - before.inserted_bytes,
             evictions: counts.evicted - before.evicted,
@@ -342,7 +343,7 @@ impl<'a> Asked<'a> {
                 version: env!("CARGO_PKG_VERSION"),
                 config: (*config).clone(),
                 follows: kind.source(),
-                trace: load.told(),
+                trace: load.provenance(),
             },
         }
     }

@@ -21,33 +21,33 @@ const END: u64 = 1 << 62;
 
 /// A source of accesses.
 pub(super) struct Load {
-    from: From,
+    reader: LoadReader,
     /// Time and operation of each access of the last batch; `None` if not needed.
-    pub stamps: Option<Vec<Stamp>>,
+    pub stamps: Option<Vec<AccessStamp>>,
     crc: crc32fast::Hasher,
     bytes: Vec<u8>,
-    nexts: Option<Known>,
+    first_pass: Option<FirstPass>,
     /// Number of accesses returned so far.
-    given: u64,
+    returned: u64,
 }
 
 /// Result of a first pass over the trace.
-struct Known {
-    nexts: NextAccess,
+struct FirstPass {
+    next_access: NextAccess,
     /// Checksum of the accesses in the first pass.
     crc: crc32fast::Hasher,
 }
 
 /// Time and operation of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct AccessStamp {
     pub at: Ns,
     pub write: bool,
     /// Whether this is the first access of its request.
     pub first: bool,
 }
 
-enum From {
+enum LoadReader {
     Objects(ObjectReader, Vec<ObjectRequest>),
     Blocks(Blocks),
 }
@@ -56,7 +56,7 @@ enum From {
 struct Blocks {
     reader: RequestReader,
     /// Whether each request is one object.
-    whole: bool,
+    as_objects: bool,
     ios: Vec<TraceRequest>,
     /// Index in `ios` of the request that is being split into pages.
     at: usize,
@@ -72,19 +72,23 @@ impl Load {
     /// # Errors
     /// Returns an error if the trace cannot be opened, or cannot be read, twice if necessary, or if
     /// `progress` stops the first pass.
-    pub fn for_some(
+    pub fn open_for(
         trace: &TraceLoad,
-        whole: bool,
+        as_objects: bool,
         ahead: bool,
         progress: &Progress,
     ) -> Result<Self, ReplayError> {
-        if ahead { Self::seeing_ahead(trace, whole, progress) } else { Self::open(trace, whole) }
+        if ahead {
+            Self::with_next_access(trace, as_objects, progress)
+        } else {
+            Self::open(trace, as_objects)
+        }
     }
 
     /// # Errors
     /// Returns an error if the trace cannot be opened.
-    pub fn open(trace: &TraceLoad, whole: bool) -> Result<Self, ReplayError> {
-        Self::with(trace, whole, false)
+    pub fn open(trace: &TraceLoad, as_objects: bool) -> Result<Self, ReplayError> {
+        Self::with(trace, as_objects, false)
     }
 
     /// Opens a trace whose accesses carry the position of the next access to the same object. The
@@ -93,13 +97,14 @@ impl Load {
     /// # Errors
     /// Returns an error if the trace cannot be opened, read, or read twice, or if `progress` stops
     /// the first pass.
-    pub fn seeing_ahead(
+    pub fn with_next_access(
         trace: &TraceLoad,
-        whole: bool,
+        as_objects: bool,
         progress: &Progress,
     ) -> Result<Self, ReplayError> {
-        let mut first = Self::with(trace, whole, true)?;
-        if matches!(&first.from, From::Objects(of, _) if of.format() == Format::OracleGeneral) {
+        let mut first = Self::with(trace, as_objects, true)?;
+        if matches!(&first.reader, LoadReader::Objects(of, _) if of.format() == Format::OracleGeneral)
+        {
             return Ok(first);
         }
         if trace.is_stream() {
@@ -114,24 +119,24 @@ impl Load {
                 return Err(ReplayError::impossible("trace", why, "a part of it; another policy"));
             }
         }
-        let mut again = Self::with(trace, whole, true)?;
-        again.nexts = Some(Known { nexts: ahead.finish(), crc: first.crc });
+        let mut again = Self::with(trace, as_objects, true)?;
+        again.first_pass = Some(FirstPass { next_access: ahead.finish(), crc: first.crc });
         Ok(again)
     }
 
-    fn with(trace: &TraceLoad, whole: bool, ahead: bool) -> Result<Self, ReplayError> {
+    fn with(trace: &TraceLoad, as_objects: bool, ahead: bool) -> Result<Self, ReplayError> {
         let path = &trace.path;
         if trace.repeat != 1 {
             let why = "a cache replays a trace once";
             return Err(ReplayError::impossible("trace.repeat", why, "1"));
         }
         // Objects have their exact size; pages are of whole sectors.
-        let options = ReadOptions { exact: whole, ..trace.options(Order::Strict)? };
-        let from = match formats::open_any(path, trace.format, &options, ahead)? {
-            OpenedTrace::Objects(objects) => From::Objects(objects, Vec::new()),
-            OpenedTrace::Blocks(reader) => From::Blocks(Blocks {
+        let options = ReadOptions { exact: as_objects, ..trace.options(Order::Strict)? };
+        let reader = match formats::open_any(path, trace.format, &options, ahead)? {
+            OpenedTrace::Objects(objects) => LoadReader::Objects(objects, Vec::new()),
+            OpenedTrace::Blocks(reader) => LoadReader::Blocks(Blocks {
                 reader,
-                whole,
+                as_objects,
                 ios: Vec::new(),
                 at: 0,
                 rest: None,
@@ -140,7 +145,7 @@ impl Load {
             }),
         };
         let crc = crc32fast::Hasher::new();
-        Ok(Self { from, stamps: None, crc, bytes: Vec::new(), nexts: None, given: 0 })
+        Ok(Self { reader, stamps: None, crc, bytes: Vec::new(), first_pass: None, returned: 0 })
     }
 
     /// Replaces the content of `batch` with the next accesses. Returns false at the end.
@@ -156,8 +161,8 @@ impl Load {
     pub fn add_batch(&mut self, batch: &mut Vec<Request>) -> Result<bool, ReplayError> {
         let before = batch.len();
         let stamps = self.stamps.as_mut();
-        match &mut self.from {
-            From::Objects(objects, read) => {
+        match &mut self.reader {
+            LoadReader::Objects(objects, read) => {
                 objects.fill(read)?;
                 batch.extend(read.iter().map(|object| Request {
                     key: object.key,
@@ -166,14 +171,14 @@ impl Load {
                     asked: object.size,
                 }));
                 if let Some(stamps) = stamps {
-                    stamps.extend(read.iter().map(|one| Stamp {
+                    stamps.extend(read.iter().map(|one| AccessStamp {
                         at: one.at,
                         write: one.write,
                         first: true,
                     }));
                 }
             }
-            From::Blocks(blocks) => blocks.fill(batch, stamps)?,
+            LoadReader::Blocks(blocks) => blocks.fill(batch, stamps)?,
         }
         let batch = &mut batch[before..];
         self.bytes.resize(batch.len() * 16, 0);
@@ -182,11 +187,12 @@ impl Load {
             bytes[8..].copy_from_slice(&request.asked.to_le_bytes());
         }
         self.crc.update(&self.bytes);
-        if let Some(known) = &self.nexts {
-            for (number, request) in (self.given..).zip(&mut *batch) {
-                request.next = known.nexts.after(number);
+        if let Some(first_pass) = &self.first_pass {
+            for (number, request) in (self.returned..).zip(&mut *batch) {
+                request.next = first_pass.next_access.after(number);
             }
-            if batch.is_empty() && known.crc.clone().finalize() != self.crc.clone().finalize() {
+            if batch.is_empty() && first_pass.crc.clone().finalize() != self.crc.clone().finalize()
+            {
                 let why = "it changed between its two readings";
                 return Err(ReplayError::impossible(
                     "trace",
@@ -195,50 +201,50 @@ impl Load {
                 ));
             }
         }
-        self.given += batch.len() as u64;
+        self.returned += batch.len() as u64;
         Ok(!batch.is_empty())
     }
 
     /// Memory for next-access times.
     pub fn ahead_bytes(&self) -> u64 {
-        self.nexts.as_ref().map_or(0, |known| known.nexts.memory() as u64)
+        self.first_pass.as_ref().map_or(0, |first_pass| first_pass.next_access.memory() as u64)
     }
 
     /// Cached unit: `object`, `page` or `request`.
     pub fn unit(&self) -> &'static str {
-        match &self.from {
-            From::Objects(..) => "object",
-            From::Blocks(blocks) if blocks.whole => "request",
-            From::Blocks(_) => "page",
+        match &self.reader {
+            LoadReader::Objects(..) => "object",
+            LoadReader::Blocks(blocks) if blocks.as_objects => "request",
+            LoadReader::Blocks(_) => "page",
         }
     }
 
     /// Format, and counters of the reader.
     fn counts(&self) -> (Format, ReadCounts) {
-        match &self.from {
-            From::Objects(objects, _) => (objects.format(), objects.counts()),
-            From::Blocks(blocks) => (blocks.reader.format(), blocks.reader.counts()),
+        match &self.reader {
+            LoadReader::Objects(objects, _) => (objects.format(), objects.counts()),
+            LoadReader::Blocks(blocks) => (blocks.reader.format(), blocks.reader.counts()),
         }
     }
 
     /// Description of how the trace is read.
     pub fn note(&self) -> &InputNote {
-        match &self.from {
-            From::Objects(objects, _) => objects.note(),
-            From::Blocks(blocks) => blocks.reader.note(),
+        match &self.reader {
+            LoadReader::Objects(objects, _) => objects.note(),
+            LoadReader::Blocks(blocks) => blocks.reader.note(),
         }
     }
 
     /// Whether the times are whole seconds of an object trace.
     pub fn whole_seconds(&self) -> bool {
-        matches!(&self.from, From::Objects(objects, _) if objects.whole_seconds())
+        matches!(&self.reader, LoadReader::Objects(objects, _) if objects.whole_seconds())
     }
 
     /// Notes about records skipped or changed so far, one line each.
     pub fn notes(&self) -> Vec<String> {
-        match &self.from {
-            From::Objects(objects, _) => objects.notes(),
-            From::Blocks(blocks) => {
+        match &self.reader {
+            LoadReader::Objects(objects, _) => objects.notes(),
+            LoadReader::Blocks(blocks) => {
                 let mut notes = blocks.reader.notes();
                 if blocks.without_data > 0 {
                     let count = blocks.without_data;
@@ -250,25 +256,25 @@ impl Load {
     }
 
     pub fn devices(&self) -> usize {
-        match &self.from {
-            From::Objects(..) => 0,
-            From::Blocks(blocks) => blocks.devices.numbers().len(),
+        match &self.reader {
+            LoadReader::Objects(..) => 0,
+            LoadReader::Blocks(blocks) => blocks.devices.numbers().len(),
         }
     }
 
     pub fn first_skipped(&self) -> Option<&str> {
-        match &self.from {
-            From::Objects(objects, _) => objects.first_skipped(),
-            From::Blocks(blocks) => blocks.reader.first_skipped(),
+        match &self.reader {
+            LoadReader::Objects(objects, _) => objects.first_skipped(),
+            LoadReader::Blocks(blocks) => blocks.reader.first_skipped(),
         }
     }
 
     /// Description of the trace for the report.
-    pub fn told(&self) -> CacheTrace {
+    pub fn provenance(&self) -> CacheTrace {
         let (format, counts) = self.counts();
-        let without_data = match &self.from {
-            From::Objects(..) => 0,
-            From::Blocks(blocks) => blocks.without_data,
+        let without_data = match &self.reader {
+            LoadReader::Objects(..) => 0,
+            LoadReader::Blocks(blocks) => blocks.without_data,
         };
         CacheTrace {
             format: format.name(),
@@ -288,7 +294,7 @@ impl Blocks {
     fn fill(
         &mut self,
         batch: &mut Vec<Request>,
-        mut stamps: Option<&mut Vec<Stamp>>,
+        mut stamps: Option<&mut Vec<AccessStamp>>,
     ) -> Result<(), ReplayError> {
         let full = batch.len() + BATCH;
         while batch.len() < full {
@@ -303,14 +309,14 @@ impl Blocks {
             if matches!(io.op, IoOp::Flush | IoOp::Discard) {
                 self.without_data += 1;
                 self.at += 1;
-            } else if self.whole {
+            } else if self.as_objects {
                 batch.push(self.object(&io));
                 self.at += 1;
             } else {
                 self.pages(&io, batch, full);
             }
             if let Some(stamps) = &mut stamps {
-                let rest = Stamp { at: io.at, write: io.op == IoOp::Write, first: false };
+                let rest = AccessStamp { at: io.at, write: io.op == IoOp::Write, first: false };
                 stamps.resize(batch.len(), rest);
                 if let Some(stamp) = stamps.get_mut(before) {
                     stamp.first = !begun;
@@ -329,7 +335,7 @@ impl Blocks {
         let base = at.checked_mul(each).filter(|base| base.checked_add(each).is_some());
         match base.filter(|_| offset.is_multiple_of(grain)) {
             Some(base) => base + offset / grain,
-            None => mixed(mixed(at) ^ offset),
+            None => mix(mix(at) ^ offset),
         }
     }
 
@@ -360,7 +366,7 @@ impl Blocks {
 }
 
 /// Mixes all bits of a number; a bijection (Stafford's mix 13, 2011).
-fn mixed(number: u64) -> u64 {
+fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)

@@ -5,7 +5,7 @@
 //! threads.
 
 use super::load::Load;
-use super::{Asked, CacheReport, CacheRunConfig, WarmStart, WarmUpReport};
+use super::{CacheReport, CacheRun, CacheRunConfig, SharedWarmUp, WarmUpReport};
 use gordon_cache::Request;
 use gordon_replay::ReplayError;
 use gordon_replay::threads::on_all_cores;
@@ -15,7 +15,7 @@ use std::mem;
 
 /// Accesses read, and processed by one cache, at a time. The part is large enough to profit from
 /// the CPU caches, and at most two of them (8 MiB) are in memory.
-const GO: usize = 1 << 17;
+const CHUNK_ACCESSES: usize = 1 << 17;
 
 /// Runs all `configs`, which must differ only in the cache. Each report equals that of
 /// [`run`](super::run).
@@ -37,58 +37,58 @@ pub fn sweep(
         let why = "all caches of a sweep replay one trace, after one warm-up";
         return Err(ReplayError::impossible("sweep", why, "one sweep for each trace"));
     }
-    let mut asked = configs.iter().map(Asked::new).collect::<Result<Vec<_>, _>>()?;
-    let ahead = asked.iter().any(|one| one.kind.needs_oracle());
-    let mut load = Load::for_some(&first.trace, first.objects, ahead, progress)?;
-    asked.iter().try_for_each(|one| one.fits(&load))?;
-    let mut warm = WarmStart::new(first, &mut load, progress)?;
+    let mut runs = configs.iter().map(CacheRun::new).collect::<Result<Vec<_>, _>>()?;
+    let ahead = runs.iter().any(|one| one.kind.needs_oracle());
+    let mut load = Load::open_for(&first.trace, first.objects, ahead, progress)?;
+    runs.iter().try_for_each(|one| one.fits(&load))?;
+    let mut warm_up = SharedWarmUp::new(first, &mut load, progress)?;
     let mut batch = Vec::new();
-    let (mut read, mut more) = fill(&mut load, &mut batch, &mut warm)?;
-    while !read.requests.is_empty() {
-        let served = mem::take(&mut read);
+    let (mut chunk, mut has_more) = fill(&mut load, &mut batch, &mut warm_up)?;
+    while !chunk.requests.is_empty() {
+        let served = mem::take(&mut chunk);
         let serve = || {
-            asked.par_iter_mut().with_max_len(1).for_each(|one| {
+            runs.par_iter_mut().with_max_len(1).for_each(|one| {
                 if !progress.stopped() {
                     one.serve_from(&served.requests, served.warm_end);
                 }
             });
         };
-        let read_on = || match more {
-            true => fill(&mut load, &mut batch, &mut warm),
-            false => Ok((Read::default(), false)),
+        let read_next = || match has_more {
+            true => fill(&mut load, &mut batch, &mut warm_up),
+            false => Ok((Chunk::default(), false)),
         };
-        let (filled, ()) = on_all_cores(|| rayon::join(read_on, serve));
+        let (filled, ()) = on_all_cores(|| rayon::join(read_next, serve));
         progress.check()?;
         progress.step(served.requests.len() as u64);
-        (read, more) = filled?;
+        (chunk, has_more) = filled?;
     }
-    warm.is_over()?;
-    Ok(asked.iter().map(|one| one.report(&load)).collect())
+    warm_up.check_over()?;
+    Ok(runs.iter().map(|one| one.report(&load)).collect())
 }
 
 /// A part of the trace.
 #[derive(Default)]
-struct Read {
+struct Chunk {
     requests: Vec<Request>,
     /// Index at which the warm-up ends, and its report; `None` if it does not end in this part.
     warm_end: Option<(usize, WarmUpReport)>,
 }
 
-/// Reads about [`GO`] accesses. Also returns false at the end.
+/// Reads about [`CHUNK_ACCESSES`] accesses. Also returns false at the end.
 fn fill(
     load: &mut Load,
     batch: &mut Vec<Request>,
-    warm: &mut WarmStart,
-) -> Result<(Read, bool), ReplayError> {
-    let mut read = Read { requests: Vec::with_capacity(GO), warm_end: None };
-    while read.requests.len() < GO {
+    warm_up: &mut SharedWarmUp,
+) -> Result<(Chunk, bool), ReplayError> {
+    let mut chunk = Chunk { requests: Vec::with_capacity(CHUNK_ACCESSES), warm_end: None };
+    while chunk.requests.len() < CHUNK_ACCESSES {
         if !load.next_batch(batch)? {
-            return Ok((read, false));
+            return Ok((chunk, false));
         }
-        if let Some((at, warmed)) = warm.end(load, batch) {
-            read.warm_end = Some((read.requests.len() + at, warmed));
+        if let Some((at, report)) = warm_up.end(load, batch) {
+            chunk.warm_end = Some((chunk.requests.len() + at, report));
         }
-        read.requests.extend_from_slice(batch);
+        chunk.requests.extend_from_slice(batch);
     }
-    Ok((read, true))
+    Ok((chunk, true))
 }

@@ -34,13 +34,13 @@ pub struct WarmUpReport {
 
 /// Detects the end of the warm-up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Warming {
+pub(super) struct WarmUpProgress {
     until: WarmUp,
     seen: u64,
     first: Option<Ns>,
 }
 
-impl Warming {
+impl WarmUpProgress {
     /// # Errors
     /// Returns an error if the warm-up has no requests, its fraction is not between 0 and 1, or the
     /// trace cannot be read twice as a fraction requires.
@@ -100,7 +100,7 @@ impl Warming {
     }
 
     /// The error for a trace that ends before the warm-up.
-    pub fn not_over(&self) -> ReplayError {
+    pub fn not_over_error(&self) -> ReplayError {
         let why =
             format!("the trace ends with it, after {} requests: nothing is counted", self.seen);
         ReplayError::impossible("warmup", why, "a shorter one, such as 20%")

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 /// Counters of the backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct BackendCounters {
     pub reads: u64,
     pub read: Bytes,
     pub writes: u64,
@@ -19,7 +19,7 @@ pub(super) struct Asked {
     pub busy: Ns,
 }
 
-impl Asked {
+impl BackendCounters {
     /// Counters since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -43,7 +43,7 @@ struct Access {
     /// Start on a simulated disk.
     place: Bytes,
     /// Whether it reads for the same request of the trace as the previous access.
-    within: bool,
+    same_request: bool,
     /// Bytes of the same object between the end of the previous access and this one; `None` if
     /// there was no previous access to the object.
     gap: Option<Bytes>,
@@ -51,7 +51,7 @@ struct Access {
 
 /// A part of an object.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct ObjectPart {
     /// Size of the object.
     pub object: Bytes,
     /// Offset of the part in the object.
@@ -62,7 +62,7 @@ pub(super) struct Part {
 }
 
 /// Timing model of the backend.
-enum Below {
+enum BackendModel {
     /// Fixed latency plus transfer; no latency for a sequential access. Between two parts of one
     /// request of the trace, the disk reads the bytes in between if that is faster than a seek.
     Disk,
@@ -73,7 +73,7 @@ enum Below {
 }
 
 pub(super) struct Backend {
-    below: Below,
+    model: BackendModel,
     latency: Ns,
     rate: Bytes,
     /// Whether keys are consecutive places on a disk.
@@ -82,11 +82,11 @@ pub(super) struct Backend {
     /// Key, or address, at which the last access ended.
     after: Option<u64>,
     /// Whether the next fetch belongs to the same request of the trace as the last one.
-    pub within: bool,
+    pub same_request: bool,
     /// Waiting writes, and since when each waits. All reads have priority.
     queue: VecDeque<(Ns, Access)>,
-    room: usize,
-    pub asked: Asked,
+    queue_limit: usize,
+    pub counters: BackendCounters,
 }
 
 impl Backend {
@@ -97,41 +97,43 @@ impl Backend {
     pub fn new(design: &Design, kind: &BackendKind, unit: &str) -> Result<Self, ReplayError> {
         let (disk, origin) = (&design.disk, &design.origin);
         let queue = (*disk.queue).max(1) as usize;
-        let (below, latency, rate, room) = match kind {
-            BackendKind::Disk => (Below::Disk, *disk.access, *disk.rate_per_s, queue),
-            BackendKind::Origin => (Below::Origin, *origin.latency, *origin.rate_per_s, usize::MAX),
+        let (model, latency, rate, queue_limit) = match kind {
+            BackendKind::Disk => (BackendModel::Disk, *disk.access, *disk.rate_per_s, queue),
+            BackendKind::Origin => {
+                (BackendModel::Origin, *origin.latency, *origin.rate_per_s, usize::MAX)
+            }
             BackendKind::Simulated(device) => {
                 let simulated = Box::new(Simulated::new(device, unit)?);
-                (Below::Simulated(simulated), Ns::ZERO, *disk.rate_per_s, queue)
+                (BackendModel::Simulated(simulated), Ns::ZERO, *disk.rate_per_s, queue)
             }
         };
         Ok(Self {
-            below,
+            model,
             latency,
             rate,
             in_order: unit == "page",
             free: Ns::ZERO,
             after: None,
-            within: false,
+            same_request: false,
             queue: VecDeque::new(),
-            room,
-            asked: Asked::default(),
+            queue_limit,
+            counters: BackendCounters::default(),
         })
     }
 
     /// Minimum time between two fetches of this size at arbitrary places; for a simulated disk, the
     /// mean time.
-    pub fn each(&self, bytes: Bytes) -> Ns {
-        match &self.below {
-            Below::Disk => self.latency + bytes.time_at(self.rate),
-            Below::Origin => bytes.time_at(self.rate),
-            Below::Simulated(disk) => disk.anywhere(bytes),
+    pub fn fetch_interval(&self, bytes: Bytes) -> Ns {
+        match &self.model {
+            BackendModel::Disk => self.latency + bytes.time_at(self.rate),
+            BackendModel::Origin => bytes.time_at(self.rate),
+            BackendModel::Simulated(disk) => disk.mean_random_read(bytes),
         }
     }
 
     /// The simulated disk; `None` for other backends.
     pub fn simulated(&self) -> Option<&Simulated> {
-        if let Below::Simulated(disk) = &self.below { Some(disk) } else { None }
+        if let BackendModel::Simulated(disk) = &self.model { Some(disk) } else { None }
     }
 
     /// # Errors
@@ -141,33 +143,41 @@ impl Backend {
     }
 
     fn access(&mut self, write: bool, key: u64, keys: u64, bytes: Bytes) -> Access {
-        let place = match &mut self.below {
-            Below::Simulated(disk) => disk.place(key, bytes),
-            Below::Disk | Below::Origin => Bytes::ZERO,
+        let place = match &mut self.model {
+            BackendModel::Simulated(disk) => disk.place(key, bytes),
+            BackendModel::Disk | BackendModel::Origin => Bytes::ZERO,
         };
-        Access { write, key, keys, bytes, place, within: self.within && !write, gap: None }
+        Access {
+            write,
+            key,
+            keys,
+            bytes,
+            place,
+            same_request: self.same_request && !write,
+            gap: None,
+        }
     }
 
     /// Carries out an access that may start at `at`. Returns its end.
     #[inline]
-    fn take(&mut self, at: Ns, access: Access) -> Ns {
-        let Access { write, key, keys, bytes, place, within, gap: passed } = access;
-        match &mut self.below {
-            Below::Origin => {
+    fn carry_out(&mut self, at: Ns, access: Access) -> Ns {
+        let Access { write, key, keys, bytes, place, same_request, gap: passed } = access;
+        match &mut self.model {
+            BackendModel::Origin => {
                 // Latencies of requests overlap; responses share the network.
                 let transfer = bytes.time_at(self.rate);
                 self.free = self.free.max(at + self.latency) + transfer;
-                self.asked.busy += transfer;
+                self.counters.busy += transfer;
             }
-            Below::Disk => {
+            BackendModel::Disk => {
                 let transfer = bytes.time_at(self.rate);
                 let goes_on = self.in_order && self.after == Some(key);
-                self.asked.sequential += u64::from(goes_on);
+                self.counters.sequential += u64::from(goes_on);
                 let gap =
                     self.after.filter(|_| self.in_order).and_then(|after| key.checked_sub(after));
                 let position = match gap {
                     Some(0) => Ns::ZERO,
-                    Some(gap) if within => {
+                    Some(gap) if same_request => {
                         let passed = Bytes((bytes.0 / keys.max(1)).saturating_mul(gap));
                         self.latency.min(passed.time_at(self.rate))
                     }
@@ -177,15 +187,15 @@ impl Backend {
                 };
                 let span = position + transfer;
                 self.after = key.checked_add(keys);
-                self.asked.busy += span;
+                self.counters.busy += span;
                 self.free = self.free.max(at) + span;
             }
-            Below::Simulated(disk) => {
+            BackendModel::Simulated(disk) => {
                 let begin = self.free.max(at);
-                self.asked.sequential += u64::from(self.after == Some(place.0));
+                self.counters.sequential += u64::from(self.after == Some(place.0));
                 self.after = place.0.checked_add(bytes.0);
-                self.free = disk.take(begin, write, place, bytes);
-                self.asked.busy += self.free - begin;
+                self.free = disk.carry_out(begin, write, place, bytes);
+                self.counters.busy += self.free - begin;
             }
         }
         self.free
@@ -199,55 +209,55 @@ impl Backend {
                 return;
             }
             self.queue.pop_front();
-            self.take(ready, write);
+            self.carry_out(ready, write);
         }
     }
 
     /// Fetches consecutive keys at a time up to which the backend was advanced. Returns when they
     /// are available.
     pub fn fetch(&mut self, at: Ns, key: u64, keys: u64, bytes: Bytes) -> Ns {
-        self.asked.reads += 1;
-        self.asked.read += bytes;
+        self.counters.reads += 1;
+        self.counters.read += bytes;
         let access = self.access(false, key, keys, bytes);
-        self.take(at, access)
+        self.carry_out(at, access)
     }
 
     /// Fetches a part of an object at a time up to which the backend was advanced. Returns when it
     /// is available. Between two parts of one object, a disk reads the bytes in between if that is
     /// faster than another access.
-    pub fn fetch_part(&mut self, at: Ns, key: u64, part: Part) -> Ns {
-        let Part { object, from, bytes, after } = part;
-        self.asked.reads += 1;
-        self.asked.read += bytes;
+    pub fn fetch_part(&mut self, at: Ns, key: u64, part: ObjectPart) -> Ns {
+        let ObjectPart { object, from, bytes, after } = part;
+        self.counters.reads += 1;
+        self.counters.read += bytes;
         let whole = self.access(false, key, 1, object);
         let gap = after.map(|after| from - after);
-        self.take(at, Access { bytes, place: whole.place + from, gap, ..whole })
+        self.carry_out(at, Access { bytes, place: whole.place + from, gap, ..whole })
     }
 
     /// Queues a write. Returns when the queue has space for it.
     pub fn store(&mut self, at: Ns, key: u64, keys: u64, bytes: Bytes) -> Ns {
-        self.asked.writes += 1;
-        self.asked.written += bytes;
-        if matches!(self.below, Below::Origin) {
+        self.counters.writes += 1;
+        self.counters.written += bytes;
+        if matches!(self.model, BackendModel::Origin) {
             // Uploads do not delay responses.
             return at;
         }
-        let mut room = at;
-        while self.queue.len() >= self.room {
+        let mut space_at = at;
+        while self.queue.len() >= self.queue_limit {
             let Some((ready, write)) = self.queue.pop_front() else { break };
-            room = room.max(self.take(ready, write));
+            space_at = space_at.max(self.carry_out(ready, write));
         }
         let write = self.access(true, key, keys, bytes);
         self.queue.push_back((at, write));
-        room
+        space_at
     }
 
     /// Carries out all waiting writes. Returns when they are done.
     pub fn finish(&mut self) -> Ns {
         while let Some((ready, write)) = self.queue.pop_front() {
-            self.take(ready, write);
+            self.carry_out(ready, write);
         }
-        if let Below::Simulated(disk) = &mut self.below {
+        if let BackendModel::Simulated(disk) = &mut self.model {
             self.free = disk.finish(self.free);
         }
         self.free

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 /// Duration of each kind of step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Steps {
+pub(super) struct StepTimes {
     /// Flash pages in a cached page.
     pub pages: u64,
     /// Time to read a flash page, transfer it to DRAM and correct it.
@@ -29,7 +29,7 @@ pub(super) struct Steps {
     pub banks: u32,
 }
 
-impl Steps {
+impl StepTimes {
     pub fn new(design: &Design) -> Self {
         let flash = &design.flash;
         let transfer = flash.page.time_at(*flash.rate_per_s);
@@ -51,7 +51,7 @@ impl Steps {
 
 /// Counters of the chip: flash pages and erase blocks, and busy times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Did {
+pub(super) struct ChipCounters {
     pub reads: u64,
     pub programs: u64,
     pub erases: u64,
@@ -60,7 +60,7 @@ pub(super) struct Did {
     pub erasing: Ns,
 }
 
-impl Did {
+impl ChipCounters {
     /// Counters since `before`.
     pub fn since(&self, before: &Self) -> Self {
         Self {
@@ -87,11 +87,11 @@ enum Step {
 
 /// A job that has been started.
 #[derive(Clone, Copy, Debug)]
-struct Work {
+struct ChipJob {
     step: Step,
     /// Remaining steps.
     left: u64,
-    each: Ns,
+    step_time: Ns,
     /// Earliest start of the job.
     ready: Ns,
     /// Logical blocks of the job: the same one twice, or source and target of a move.
@@ -99,24 +99,24 @@ struct Work {
 }
 
 pub(super) struct Chip {
-    steps: Steps,
+    steps: StepTimes,
     /// End of the current step; with one bank, also of the reads before it.
     free: Ns,
     /// Logical blocks of the current or last step.
     blocks: [u32; 2],
     /// End of the last read in each bank.
     read_until: Vec<Ns>,
-    work: Option<Work>,
+    current: Option<ChipJob>,
     /// Time when the data of each pending fill are available, in order.
     fetched: VecDeque<Ns>,
-    pub did: Did,
+    pub counters: ChipCounters,
 }
 
 impl Chip {
-    pub fn new(steps: Steps) -> Self {
-        let (fetched, did) = (VecDeque::new(), Did::default());
+    pub fn new(steps: StepTimes) -> Self {
+        let (fetched, counters) = (VecDeque::new(), ChipCounters::default());
         let read_until = vec![Ns::ZERO; steps.banks as usize];
-        Self { steps, free: Ns::ZERO, blocks: [0; 2], read_until, work: None, fetched, did }
+        Self { steps, free: Ns::ZERO, blocks: [0; 2], read_until, current: None, fetched, counters }
     }
 
     /// Flash pages in a cached page.
@@ -133,24 +133,24 @@ impl Chip {
     #[inline]
     pub fn advance(&mut self, cache: &mut FlashCache, until: Ns) {
         while self.free < until {
-            if self.work.is_none() && cache.is_idle() {
+            if self.current.is_none() && cache.is_idle() {
                 self.free = until;
                 return;
             }
-            let Some(work) = self.next(cache) else {
+            let Some(current) = self.next(cache) else {
                 self.free = until;
                 return;
             };
-            let start = self.start_of(work);
+            let start = self.start_of(current);
             if start >= until {
                 return;
             }
-            let begun = if work.each == Ns::ZERO {
-                work.left
+            let begun = if current.step_time == Ns::ZERO {
+                current.left
             } else {
-                (until - start).0.div_ceil(work.each.0).min(work.left)
+                (until - start).0.div_ceil(current.step_time.0).min(current.left)
             };
-            self.carry_out(cache, work, start, begun);
+            self.carry_out(cache, current, start, begun);
         }
     }
 
@@ -159,8 +159,8 @@ impl Chip {
     pub fn drain(&mut self, cache: &mut FlashCache, pages: u64) -> Option<Ns> {
         let mut end = None;
         while cache.buffered() > pages {
-            let Some(work) = self.next(cache) else { break };
-            self.carry_out(cache, work, self.start_of(work), work.left);
+            let Some(current) = self.next(cache) else { break };
+            self.carry_out(cache, current, self.start_of(current), current.left);
             end = Some(self.free);
         }
         end
@@ -168,16 +168,16 @@ impl Chip {
 
     /// Carries out all waiting jobs. Returns when they are done.
     pub fn finish(&mut self, cache: &mut FlashCache) -> Ns {
-        while let Some(work) = self.next(cache) {
-            self.carry_out(cache, work, self.start_of(work), work.left);
+        while let Some(current) = self.next(cache) {
+            self.carry_out(cache, current, self.start_of(current), current.left);
         }
         self.free.max(self.reads_end())
     }
 
     /// Earliest start of the next step of a job.
-    fn start_of(&self, work: Work) -> Ns {
-        let reads = work.blocks.map(|block| self.read_until[self.bank(block)]);
-        self.free.max(work.ready).max(reads[0]).max(reads[1])
+    fn start_of(&self, current: ChipJob) -> Ns {
+        let reads = current.blocks.map(|block| self.read_until[self.bank(block)]);
+        self.free.max(current.ready).max(reads[0]).max(reads[1])
     }
 
     /// End of all reads. One page at a time is transferred from the chip, for all banks.
@@ -190,11 +190,11 @@ impl Chip {
     }
 
     /// The current job, or the next one.
-    fn next(&mut self, cache: &mut FlashCache) -> Option<Work> {
-        if self.work.is_none() {
-            let Steps { pages: parts, read, program, erase, erase_blocks, .. } = self.steps;
+    fn next(&mut self, cache: &mut FlashCache) -> Option<ChipJob> {
+        if self.current.is_none() {
+            let StepTimes { pages: parts, read, program, erase, erase_blocks, .. } = self.steps;
             let job = cache.job()?;
-            let (step, left, each) = match job {
+            let (step, left, step_time) = match job {
                 Job::Erase { .. } => (Step::Erase, erase_blocks, erase),
                 Job::Program { to, .. } => (Step::Program, u64::from(to.pages) * parts, program),
                 // Moves pass through the controller, which corrects the data.
@@ -209,32 +209,32 @@ impl Chip {
                 Job::Program { to, .. } => [to.block; 2],
                 Job::Move { from, to, .. } => [from, to],
             };
-            self.work = Some(Work { step, left, each, ready, blocks });
+            self.current = Some(ChipJob { step, left, step_time, ready, blocks });
         }
-        self.work
+        self.current
     }
 
-    fn carry_out(&mut self, cache: &mut FlashCache, work: Work, start: Ns, steps: u64) {
-        self.free = start + work.each * steps;
-        self.blocks = work.blocks;
-        match work.step {
+    fn carry_out(&mut self, cache: &mut FlashCache, current: ChipJob, start: Ns, steps: u64) {
+        self.free = start + current.step_time * steps;
+        self.blocks = current.blocks;
+        match current.step {
             Step::Erase => {
-                self.did.erases += steps;
-                self.did.erasing += work.each * steps;
+                self.counters.erases += steps;
+                self.counters.erasing += current.step_time * steps;
             }
             Step::Program => {
-                self.did.programs += steps;
-                self.did.programming += work.each * steps;
+                self.counters.programs += steps;
+                self.counters.programming += current.step_time * steps;
             }
             Step::Move => {
-                self.did.reads += steps;
-                self.did.programs += steps;
-                self.did.reading += self.steps.read * steps;
-                self.did.programming += self.steps.program * steps;
+                self.counters.reads += steps;
+                self.counters.programs += steps;
+                self.counters.reading += self.steps.read * steps;
+                self.counters.programming += self.steps.program * steps;
             }
         }
-        let left = work.left - steps;
-        self.work = (left > 0).then_some(Work { left, ..work });
+        let left = current.left - steps;
+        self.current = (left > 0).then_some(ChipJob { left, ..current });
         if left == 0 {
             cache.done();
         }
@@ -246,8 +246,8 @@ impl Chip {
     pub fn read(&mut self, at: Ns, place: PageRange) -> Ns {
         let steps = u64::from(place.pages) * self.steps.pages;
         let span = self.steps.read * steps;
-        self.did.reads += steps;
-        self.did.reading += span;
+        self.counters.reads += steps;
+        self.counters.reading += span;
         let bank = self.bank(place.block);
         let mut begin = at.max(self.reads_end());
         if self.blocks.iter().any(|block| self.bank(*block) == bank) {

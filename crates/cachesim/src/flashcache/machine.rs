@@ -1,8 +1,8 @@
 //! Caches and hardware, which process one request at a time.
 
 use super::HeadReport;
-use super::backend::{Asked, Backend, Part};
-use super::chip::{Chip, Did, Steps};
+use super::backend::{Backend, BackendCounters, ObjectPart};
+use super::chip::{Chip, ChipCounters, StepTimes};
 use super::config::Design;
 use gordon_blockio::LatencyHistogram;
 use gordon_cache::flashcache::{Fill, FlashCache, FlashCounts, PageLookup, Piece, Served};
@@ -13,7 +13,7 @@ use std::hint::black_box;
 
 /// Source of the data of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum DataSource {
     Dram,
     Buffer,
     Flash,
@@ -26,7 +26,7 @@ pub(super) const SOURCES: usize = 5;
 
 /// Counters of requests of the trace; each counts with the slowest source of its pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Whole {
+pub(super) struct RequestCounters {
     pub(super) requests: u64,
     /// Requests with a page that was not in DRAM.
     pub(super) missed_dram: u64,
@@ -36,19 +36,19 @@ pub(super) struct Whole {
     counted: [bool; 2],
 }
 
-impl Whole {
+impl RequestCounters {
     /// Counts a page; `first` marks the first page of its request.
     #[inline]
-    pub(super) fn add(&mut self, first: bool, source: Source) {
+    pub(super) fn add(&mut self, first: bool, source: DataSource) {
         if first {
             self.requests += 1;
             self.counted = [false; 2];
         }
-        let missed = matches!(source, Source::Backend | Source::Written);
+        let missed = matches!(source, DataSource::Backend | DataSource::Written);
         for (counted, (count, now)) in self
             .counted
             .iter_mut()
-            .zip([(&mut self.missed_dram, source != Source::Dram), (&mut self.missed, missed)])
+            .zip([(&mut self.missed_dram, source != DataSource::Dram), (&mut self.missed, missed)])
         {
             *count += u64::from(now && !*counted);
             *counted |= now;
@@ -58,7 +58,7 @@ impl Whole {
 
 /// Counters of the requests of one source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
+pub(super) struct SourceTally {
     pub(super) requests: u64,
     pub(super) bytes: u64,
 }
@@ -121,29 +121,29 @@ pub(super) struct Machine {
     in_dram: Vec<Ns>,
     /// By slot of the flash: when its data, which pass through the buffer, are available.
     in_buffer: Vec<Ns>,
-    pub(super) tallies: [Tally; SOURCES],
+    pub(super) tallies: [SourceTally; SOURCES],
     pub(super) latencies: [LatencyHistogram; SOURCES],
     /// Source of the last request.
-    pub(super) source: Source,
+    pub(super) source: DataSource,
     /// Latest response so far.
     pub(super) end: Ns,
     /// Requests that waited for space in the buffer or in the disk's queue.
     pub(super) waited: u64,
     /// State of the flash when it had been written once; wear is measured from then on. If that was
     /// during the warm-up, its state at the end of the warm-up.
-    pub(super) full: Option<Full>,
+    pub(super) first_fill: Option<FirstFill>,
     /// Counters at the end of the warm-up, which no result includes.
-    pub(super) before: Before,
+    pub(super) before: WarmUpCounters,
 }
 
 /// Counters at some time.
 #[derive(Default)]
-pub(super) struct Before {
+pub(super) struct WarmUpCounters {
     pub(super) at: Ns,
     reading: Ns,
     writing: Ns,
-    did: Did,
-    asked: Asked,
+    chip: ChipCounters,
+    backend: BackendCounters,
     counts: FlashCounts,
     refused: u64,
     /// Erases of each logical block in total and by swaps; empty if there was no warm-up.
@@ -153,7 +153,7 @@ pub(super) struct Before {
 }
 
 /// State of the flash when it had been written once.
-pub(super) struct Full {
+pub(super) struct FirstFill {
     pub(super) at: Ns,
     /// Flash pages programmed.
     pub(super) programs: u64,
@@ -178,44 +178,44 @@ impl Machine {
             lookup,
             buffer_pages: design.cache.write_buffer.0 / design.cache.page.0,
             dram,
-            chip: Chip::new(Steps::new(design)),
+            chip: Chip::new(StepTimes::new(design)),
             backend,
             in_dram: Vec::new(),
             in_buffer: vec![Ns::ZERO; slots],
-            tallies: [Tally::default(); SOURCES],
+            tallies: [SourceTally::default(); SOURCES],
             latencies: std::array::from_fn(|_| LatencyHistogram::default()),
-            source: Source::Dram,
+            source: DataSource::Dram,
             end: Ns::ZERO,
             waited: 0,
-            full: None,
-            before: Before::default(),
+            first_fill: None,
+            before: WarmUpCounters::default(),
             cache,
         }
     }
 
     /// Ends the warm-up at this time, which is that of the first counted request.
-    pub(super) fn warmed(&mut self, at: Ns) {
+    pub(super) fn end_warm_up(&mut self, at: Ns) {
         // Steps that began before belong to the warm-up.
         self.chip.advance(&mut self.cache, at);
         self.backend.advance(at);
-        self.tallies = [Tally::default(); SOURCES];
+        self.tallies = [SourceTally::default(); SOURCES];
         self.latencies = std::array::from_fn(|_| LatencyHistogram::default());
         self.waited = 0;
         self.end = at;
-        self.before = Before {
+        self.before = WarmUpCounters {
             at,
             reading: self.dram.reading,
             writing: self.dram.writing,
-            did: self.chip.did,
-            asked: self.backend.asked,
+            chip: self.chip.counters,
+            backend: self.backend.counters,
             counts: self.cache.counts(),
             refused: self.cache.dram().counts().refused,
             erases: self.cache.erases().to_vec(),
             swap_erases: self.cache.swap_erases().to_vec(),
             head: self.backend.simulated().map(|disk| disk.report(at)),
         };
-        if self.full.is_some() {
-            self.full = Some(self.flash_now(at));
+        if self.first_fill.is_some() {
+            self.first_fill = Some(self.flash_now(at));
         }
     }
 
@@ -225,13 +225,13 @@ impl Machine {
     }
 
     /// Counters of the chip.
-    pub(super) fn did(&self) -> Did {
-        self.chip.did.since(&self.before.did)
+    pub(super) fn chip_counters(&self) -> ChipCounters {
+        self.chip.counters.since(&self.before.chip)
     }
 
     /// Counters of the backend.
-    pub(super) fn asked(&self) -> Asked {
-        self.backend.asked.since(&self.before.asked)
+    pub(super) fn backend_counters(&self) -> BackendCounters {
+        self.backend.counters.since(&self.before.backend)
     }
 
     /// Counters of the flash cache.
@@ -265,7 +265,7 @@ impl Machine {
 
     /// Prefetches the table entries of these requests.
     #[inline]
-    pub(super) fn touch(&self, requests: &[Request]) {
+    pub(super) fn prefetch(&self, requests: &[Request]) {
         let parts = requests.iter().map(|request| self.cache.prefetch(request.key));
         black_box(parts.fold(0, |all, part| all ^ part));
     }
@@ -279,19 +279,19 @@ impl Machine {
         let (source, end) = if served.found == PageLookup::Dram {
             let mut begin = at + self.search;
             if write {
-                begin += self.looked_up(&served);
+                begin += self.count_lookups(&served);
             }
-            let there = self.in_dram[served.place as usize];
-            let end = if there <= begin {
+            let available = self.in_dram[served.place as usize];
+            let end = if available <= begin {
                 self.move_by_host(begin, request.asked, write)
             } else {
-                self.move_after(there, request.asked, write)
+                self.move_after(available, request.asked, write)
             };
-            (Source::Dram, end)
+            (DataSource::Dram, end)
         } else {
-            self.below(at, request, write, served)
+            self.serve_below(at, request, write, served)
         };
-        let end = if write { self.through(end, request) } else { end };
+        let end = if write { self.write_through(end, request) } else { end };
         let (at_source, latency) = (source as usize, end - at);
         self.tallies[at_source].requests += 1;
         // The bytes of pieces are counted at the source of each piece.
@@ -300,8 +300,8 @@ impl Machine {
         }
         self.latencies[at_source].record(latency);
         self.end = self.end.max(end);
-        if self.full.is_none() {
-            self.note_full(at);
+        if self.first_fill.is_none() {
+            self.note_first_fill(at);
         }
         self.source = source;
         end
@@ -314,20 +314,24 @@ impl Machine {
     }
 
     #[inline]
-    fn note_full(&mut self, at: Ns) {
-        let (programs, all) = (self.chip.did.programs, self.flash_pages());
+    fn note_first_fill(&mut self, at: Ns) {
+        let (programs, all) = (self.chip.counters.programs, self.flash_pages());
         if all > 0 && programs >= all {
-            self.full = Some(self.flash_now(at));
+            self.first_fill = Some(self.flash_now(at));
         }
     }
 
-    fn flash_now(&self, at: Ns) -> Full {
-        Full { at, programs: self.chip.did.programs, erases: self.cache.erases().to_vec() }
+    fn flash_now(&self, at: Ns) -> FirstFill {
+        FirstFill {
+            at,
+            programs: self.chip.counters.programs,
+            erases: self.cache.erases().to_vec(),
+        }
     }
 
     /// Counts the searches of the hash table, one per tag. Returns their time.
     #[inline]
-    fn looked_up(&mut self, served: &Served) -> Ns {
+    fn count_lookups(&mut self, served: &Served) -> Ns {
         let span = self.lookup * u64::from(served.lookups);
         self.dram.reading += span;
         span
@@ -335,38 +339,44 @@ impl Machine {
 
     /// Transfers the host's own bytes from DRAM or to it.
     #[inline]
-    fn move_by_host(&mut self, begin: Ns, asked: u64, write: bool) -> Ns {
-        let bytes = Bytes(asked);
+    fn move_by_host(&mut self, begin: Ns, len: u64, write: bool) -> Ns {
+        let bytes = Bytes(len);
         let span = if write { self.dram.write(bytes) } else { self.dram.read(bytes) };
         self.dram.free = self.dram.free.max(begin) + span;
         self.dram.free
     }
 
     /// The same transfer after a wait for a slower part; it does not delay other requests.
-    fn move_after(&mut self, begin: Ns, asked: u64, write: bool) -> Ns {
-        let bytes = Bytes(asked);
+    fn move_after(&mut self, begin: Ns, len: u64, write: bool) -> Ns {
+        let bytes = Bytes(len);
         begin + if write { self.dram.write(bytes) } else { self.dram.read(bytes) }
     }
 
-    fn below(&mut self, at: Ns, request: &Request, write: bool, served: Served) -> (Source, Ns) {
-        let mut begin = at + self.search + self.looked_up(&served);
+    fn serve_below(
+        &mut self,
+        at: Ns,
+        request: &Request,
+        write: bool,
+        served: Served,
+    ) -> (DataSource, Ns) {
+        let mut begin = at + self.search + self.count_lookups(&served);
         // Time when the data are in DRAM; the request may have to wait for more.
-        let mut there = begin;
+        let mut available = begin;
         let source = match served.found {
-            PageLookup::Dram => Source::Dram,
+            PageLookup::Dram => DataSource::Dram,
             PageLookup::Buffer { .. } => {
                 // The page is copied to the primary page cache.
-                there = begin.max(self.in_buffer[served.slot as usize]);
+                available = begin.max(self.in_buffer[served.slot as usize]);
                 let size = Bytes(request.size);
                 self.dram.read(size);
-                begin = there + self.dram.write(size);
-                Source::Buffer
+                begin = available + self.dram.write(size);
+                DataSource::Buffer
             }
             PageLookup::Flash(place) => {
-                there = self.chip.read(begin, place);
+                available = self.chip.read(begin, place);
                 self.dram.write(self.page * u64::from(place.pages));
-                begin = there;
-                Source::Flash
+                begin = available;
+                DataSource::Flash
             }
             PageLookup::Backend { unit, page, pages, ticket } => {
                 self.backend.advance(begin);
@@ -376,36 +386,36 @@ impl Machine {
                     0 => (unit, 1),
                     of => (unit * of + u64::from(page), u64::from(pages)),
                 };
-                there = self.backend.fetch(begin, first, keys, bytes);
+                available = self.backend.fetch(begin, first, keys, bytes);
                 self.dram.write(bytes);
-                begin = there;
+                begin = available;
                 if ticket.is_some() {
-                    self.in_buffer[served.slot as usize] = there;
-                    self.chip.fetch(there);
+                    self.in_buffer[served.slot as usize] = available;
+                    self.chip.fetch(available);
                     // The data were written to the buffer; the requested page is copied from there.
                     self.dram.read(bytes);
                     self.dram.write(Bytes(request.size));
-                    if let Some(room) = self.chip.drain(&mut self.cache, self.buffer_pages) {
+                    if let Some(space_at) = self.chip.drain(&mut self.cache, self.buffer_pages) {
                         self.waited += 1;
-                        begin = begin.max(room);
+                        begin = begin.max(space_at);
                     }
                 }
-                Source::Backend
+                DataSource::Backend
             }
-            PageLookup::Written => Source::Written,
+            PageLookup::Written => DataSource::Written,
             PageLookup::Pieces => {
-                let (source, all) = self.object(begin, request);
-                there = all;
+                let (source, all) = self.fetch_object(begin, request);
+                available = all;
                 begin = all;
-                if let Some(room) = self.chip.drain(&mut self.cache, self.buffer_pages) {
+                if let Some(space_at) = self.chip.drain(&mut self.cache, self.buffer_pages) {
                     self.waited += 1;
-                    begin = begin.max(room);
+                    begin = begin.max(space_at);
                 }
                 source
             }
         };
         if served.place != NOT_ADMITTED {
-            self.comes(served.place as usize, there);
+            self.set_available(served.place as usize, available);
         }
         (source, self.move_after(begin, request.asked, write))
     }
@@ -413,25 +423,25 @@ impl Machine {
     /// Brings the pieces of an object to DRAM: first those that are cached, then the missing ones,
     /// with one access of the backend for adjacent pieces. Returns the slowest source, and when all
     /// are available.
-    fn object(&mut self, begin: Ns, request: &Request) -> (Source, Ns) {
+    fn fetch_object(&mut self, begin: Ns, request: &Request) -> (DataSource, Ns) {
         let pieces = self.cache.pieces().to_vec();
-        let (mut slowest, mut there) = (Source::Buffer, begin);
+        let (mut slowest, mut available) = (DataSource::Buffer, begin);
         for piece in &pieces {
             let bytes = self.page * u64::from(piece.pages);
             let (source, ready) = match piece.found {
                 PageLookup::Buffer { .. } => {
                     self.dram.read(bytes);
                     let ready = begin.max(self.in_buffer[piece.slot as usize]);
-                    (Source::Buffer, ready + self.dram.write(bytes))
+                    (DataSource::Buffer, ready + self.dram.write(bytes))
                 }
                 PageLookup::Flash(place) => {
-                    slowest = Source::Flash;
+                    slowest = DataSource::Flash;
                     self.dram.write(bytes);
-                    (Source::Flash, self.chip.read(begin, place))
+                    (DataSource::Flash, self.chip.read(begin, place))
                 }
-                _ => (Source::Backend, begin),
+                _ => (DataSource::Backend, begin),
             };
-            there = there.max(ready);
+            available = available.max(ready);
             // The last page may be requested in part.
             let before = self.page.0 * u64::from(piece.page);
             self.tallies[source as usize].bytes +=
@@ -446,19 +456,19 @@ impl Machine {
             }
             let pages: u32 = run.iter().map(|piece| piece.pages).sum();
             let (from, bytes) = (self.page * u64::from(run[0].page), self.page * u64::from(pages));
-            let part = Part { object: Bytes(request.size), from, bytes, after: fetched };
+            let part = ObjectPart { object: Bytes(request.size), from, bytes, after: fetched };
             let ready = self.backend.fetch_part(begin, request.key, part);
             fetched = Some(from + bytes);
             for piece in run {
-                self.keep(piece, ready);
+                self.store_piece(piece, ready);
             }
-            (slowest, there) = (Source::Backend, there.max(ready));
+            (slowest, available) = (DataSource::Backend, available.max(ready));
         }
-        (slowest, there)
+        (slowest, available)
     }
 
     /// Stores a fetched piece in DRAM, and in the buffer if it goes to flash.
-    fn keep(&mut self, piece: &Piece, ready: Ns) {
+    fn store_piece(&mut self, piece: &Piece, ready: Ns) {
         let bytes = self.page * u64::from(piece.pages);
         self.dram.write(bytes);
         if matches!(piece.found, PageLookup::Backend { ticket: Some(_), .. }) {
@@ -471,21 +481,21 @@ impl Machine {
 
     /// Sets the time when the data of a place in the primary page cache are available.
     #[inline]
-    fn comes(&mut self, place: usize, there: Ns) {
+    fn set_available(&mut self, place: usize, available: Ns) {
         if place >= self.in_dram.len() {
             self.in_dram.resize(place + 1, Ns::ZERO);
         }
-        self.in_dram[place] = there;
+        self.in_dram[place] = available;
     }
 
     /// Writes through to the backend. Returns when the write is acknowledged.
-    fn through(&mut self, end: Ns, request: &Request) -> Ns {
+    fn write_through(&mut self, end: Ns, request: &Request) -> Ns {
         self.backend.advance(end);
-        let asked = Bytes(request.asked);
-        self.dram.read(asked);
-        let room = self.backend.store(end, request.key, 1, asked);
-        self.waited += u64::from(room > end);
-        room
+        let bytes = Bytes(request.asked);
+        self.dram.read(bytes);
+        let space_at = self.backend.store(end, request.key, 1, bytes);
+        self.waited += u64::from(space_at > end);
+        space_at
     }
 }
 

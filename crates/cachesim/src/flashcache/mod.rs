@@ -12,6 +12,7 @@
 //! model.
 
 mod backend;
+mod build_report;
 mod chip;
 mod config;
 mod machine;
@@ -21,7 +22,6 @@ mod report;
 mod simulated;
 #[cfg(test)]
 mod tests;
-mod told;
 mod wear;
 
 pub use config::{
@@ -32,22 +32,22 @@ pub use config::{
 pub use power::{Cost, DieArea, Power};
 pub use report::{
     BackendReport, FlashCacheReport, FlashReport, LevelReport, Levels, MemoryReport, Provenance,
-    TableReport, WholeReport,
+    RequestReport, TableReport,
 };
 pub use simulated::HeadReport;
-pub use wear::{EccReport, Erased, Life, RoadmapReport, WearReport};
+pub use wear::{EccReport, EraseCount, LifetimeReport, RoadmapReport, WearReport};
 
-use super::load::{Load, Stamp};
+use super::load::{AccessStamp, Load};
 use super::policy;
-use super::warmup::{WarmUpReport, Warming};
+use super::warmup::{WarmUpProgress, WarmUpReport};
 use backend::Backend;
 use gordon_cache::flashcache::{Fill, FlashCache};
 use gordon_cache::{PolicyKind, Request};
 use gordon_replay::ReplayError;
 use gordon_replay::threads::on_all_cores;
 use gordon_units::{Bytes, Ns, Progress};
-use machine::{Machine, Whole};
-use pace::{Pace, Spread};
+use machine::{Machine, RequestCounters};
+use pace::{Pace, SpreadLoad};
 use rayon::prelude::*;
 
 /// Number of requests whose table entries are prefetched before they are served; the memory
@@ -63,12 +63,12 @@ struct Run<'a> {
     /// Arrival of the current request of the trace, and the latest response to its accesses.
     at: Ns,
     end: Option<Ns>,
-    whole: Whole,
+    whole: RequestCounters,
     /// Size of the tables in bytes.
     tables: u64,
     /// The current warm-up, and the report of a finished one.
-    warming: Option<Warming>,
-    warmed: Option<WarmUpReport>,
+    warm_up: Option<WarmUpProgress>,
+    warm_up_report: Option<WarmUpReport>,
 }
 
 impl<'a> Run<'a> {
@@ -76,10 +76,10 @@ impl<'a> Run<'a> {
         config: &'a FlashCacheConfig,
         kind: PolicyKind,
         unit: &str,
-        warming: Option<Warming>,
+        warm_up: Option<WarmUpProgress>,
     ) -> Result<Self, ReplayError> {
         let design = &config.design;
-        let cache = made(config, kind, fill(design, unit)?)?;
+        let cache = build_cache(config, kind, fill_unit(design, unit)?)?;
         let tables = cache.memory() as u64;
         let backend = Backend::new(design, &config.backend, unit)?;
         let machine = Machine::new(design, cache, backend);
@@ -90,40 +90,40 @@ impl<'a> Run<'a> {
             machine,
             at: Ns::ZERO,
             end: None,
-            whole: Whole::default(),
+            whole: RequestCounters::default(),
             tables,
-            warming,
-            warmed: None,
+            warm_up,
+            warm_up_report: None,
         })
     }
 
-    fn serve(&mut self, requests: &[Request], stamps: &[Stamp]) {
-        let Self { pace, machine, at, end, whole, warming, warmed, .. } = self;
+    fn serve(&mut self, requests: &[Request], stamps: &[AccessStamp]) {
+        let Self { pace, machine, at, end, whole, warm_up, warm_up_report, .. } = self;
         let page = machine.page.0;
         for (group, stamps) in requests.chunks(GROUP).zip(stamps.chunks(GROUP)) {
-            machine.touch(group);
+            machine.prefetch(group);
             for (request, stamp) in group.iter().zip(stamps) {
                 let size = request.size.next_multiple_of(page).max(page);
                 if stamp.first {
                     end.take().into_iter().for_each(|end| pace.answered(end));
                     *at = pace.at(stamp.at);
-                    if let Some(ended) = warming.take_if(|warming| warming.ends(*at)) {
+                    if let Some(ended) = warm_up.take_if(|warm_up| warm_up.ends(*at)) {
                         let served = machine.tallies.iter();
                         let (accesses, bytes) = served.fold((0, 0), |(accesses, bytes), one| {
                             (accesses + one.requests, bytes + one.bytes)
                         });
-                        *warmed = Some(WarmUpReport {
+                        *warm_up_report = Some(WarmUpReport {
                             requests: ended.seen() - 1,
                             accesses,
                             bytes,
                             time_s: Some(ended.span(*at).as_secs()),
                         });
-                        *whole = Whole::default();
-                        machine.warmed(*at);
+                        *whole = RequestCounters::default();
+                        machine.end_warm_up(*at);
                     }
                 }
                 let request = Request { size, ..*request };
-                machine.backend.within = !stamp.first;
+                machine.backend.same_request = !stamp.first;
                 let answered = machine.serve(*at, &request, stamp.write);
                 whole.add(stamp.first, machine.source);
                 *end = (*end).max(Some(answered));
@@ -131,11 +131,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn report(mut self, source: &Spread) -> FlashCacheReport {
+    fn report(mut self, source: &SpreadLoad) -> FlashCacheReport {
         let machine = &mut self.machine;
         let idle = machine.chip.finish(&mut machine.cache).max(machine.backend.finish());
         let end = machine.end.max(idle);
-        told::made(&self, end, source)
+        build_report::build(&self, end, source)
     }
 }
 
@@ -148,8 +148,8 @@ pub fn run(
     config: &FlashCacheConfig,
     progress: &Progress,
 ) -> Result<FlashCacheReport, ReplayError> {
-    let told = sweep(std::slice::from_ref(config), progress)?;
-    Ok(told.into_iter().next().expect("one report for each config"))
+    let reports = sweep(std::slice::from_ref(config), progress)?;
+    Ok(reports.into_iter().next().expect("one report for each config"))
 }
 
 /// Runs all `configs`, which must have the same trace and pace, in one pass over the trace and on
@@ -180,16 +180,17 @@ pub fn sweep(
     }
     let pace = Pace::new(&first.pace)?;
     let ahead = kinds.iter().any(|kind| kind.needs_oracle());
-    let load = Load::for_some(&first.trace, first.objects, ahead, progress)?;
-    let warming =
-        first.warmup.map(|warmup| Warming::new(warmup, &first.trace, first.objects, progress));
-    let warming = warming.transpose()?;
-    let made = configs
+    let load = Load::open_for(&first.trace, first.objects, ahead, progress)?;
+    let warm_up = first
+        .warmup
+        .map(|warmup| WarmUpProgress::new(warmup, &first.trace, first.objects, progress));
+    let warm_up = warm_up.transpose()?;
+    let created = configs
         .iter()
         .zip(&kinds)
-        .map(|(config, kind)| Run::new(config, *kind, load.unit(), warming));
-    let mut runs = made.collect::<Result<Vec<_>, _>>()?;
-    let mut source = Spread::new(load, &pace)?;
+        .map(|(config, kind)| Run::new(config, *kind, load.unit(), warm_up));
+    let mut runs = created.collect::<Result<Vec<_>, _>>()?;
+    let mut source = SpreadLoad::new(load, &pace)?;
     loop {
         let (requests, stamps) = source.next()?;
         if requests.is_empty() {
@@ -212,14 +213,14 @@ pub fn sweep(
         progress.step(requests.len() as u64);
         runs.iter().try_for_each(|run| run.machine.backend.check())?;
     }
-    if let Some(warming) = runs.iter().find_map(|run| run.warming.as_ref()) {
-        return Err(warming.not_over());
+    if let Some(warm_up) = runs.iter().find_map(|run| run.warm_up.as_ref()) {
+        return Err(warm_up.not_over_error());
     }
     Ok(runs.into_iter().map(|run| run.report(&source)).collect())
 }
 
 /// The unit that a miss fetches.
-fn fill(design: &Design, unit: &str) -> Result<Fill, ReplayError> {
+fn fill_unit(design: &Design, unit: &str) -> Result<Fill, ReplayError> {
     let pages = unit == "page";
     if pages && design.cache.page.0 != super::PAGE {
         let why = format!(
@@ -240,7 +241,7 @@ fn fill(design: &Design, unit: &str) -> Result<Fill, ReplayError> {
 }
 
 /// Creates the caches; their tables and buffer are part of the DRAM.
-fn made(
+fn build_cache(
     config: &FlashCacheConfig,
     kind: PolicyKind,
     fill: Fill,

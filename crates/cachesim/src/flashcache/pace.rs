@@ -1,7 +1,7 @@
 //! Arrival times of requests: those of the trace, equally spaced, or a closed loop.
 
 use super::config::PaceConfig;
-use crate::load::{Load, Stamp};
+use crate::load::{AccessStamp, Load};
 use gordon_cache::Request;
 use gordon_replay::ReplayError;
 use gordon_units::Ns;
@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Maximum number of requests of one second that are spread together.
-const TOGETHER: usize = 1 << 20;
+const MAX_SPREAD: usize = 1 << 20;
 
 /// Source of the arrival times.
 pub(super) enum Pace {
@@ -85,7 +85,7 @@ impl Pace {
 }
 
 /// A load in which the requests of each whole second are spread evenly over it.
-pub(super) struct Spread {
+pub(super) struct SpreadLoad {
     pub load: Load,
     /// Whether times are used and are whole seconds.
     spread: bool,
@@ -98,7 +98,7 @@ pub(super) struct Spread {
     pub crowded: u64,
 }
 
-impl Spread {
+impl SpreadLoad {
     /// # Errors
     /// Returns an error if the pace is that of the trace, and the trace has no times.
     pub fn new(mut load: Load, pace: &Pace) -> Result<Self, ReplayError> {
@@ -115,7 +115,7 @@ impl Spread {
     }
 
     /// The next requests with their times, in order; none at the end.
-    pub fn next(&mut self) -> Result<(&[Request], &[Stamp]), ReplayError> {
+    pub fn next(&mut self) -> Result<(&[Request], &[AccessStamp]), ReplayError> {
         let taken = self.taken;
         self.requests.drain(..taken);
         self.stamps().drain(..taken);
@@ -132,14 +132,14 @@ impl Spread {
             if self.ended || whole > 0 {
                 break if self.ended { all } else { whole };
             }
-            if all >= TOGETHER {
+            if all >= MAX_SPREAD {
                 self.crowded += 1;
                 break all;
             }
             self.ended = !self.load.add_batch(&mut self.requests)?;
         };
         if self.spread {
-            self.within();
+            self.spread_seconds();
         }
         let taken = self.taken;
         let stamps = self.load.stamps.as_deref().unwrap_or_default();
@@ -147,12 +147,12 @@ impl Spread {
     }
 
     /// Times of the requests in the buffer.
-    fn stamps(&mut self) -> &mut Vec<Stamp> {
+    fn stamps(&mut self) -> &mut Vec<AccessStamp> {
         self.load.stamps.get_or_insert_default()
     }
 
     /// Spreads the requests of each second evenly over it; times count from the first request.
-    fn within(&mut self) {
+    fn spread_seconds(&mut self) {
         let (taken, first) = (self.taken, self.first);
         let stamps = &mut self.stamps()[..taken];
         let Some(first) = first.or(stamps.first().map(|stamp| stamp.at)) else { return };

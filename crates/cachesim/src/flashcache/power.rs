@@ -1,6 +1,6 @@
 //! Power, die area and cost of the memories: Table 1 of the paper, and the parts of its Figure 6.
 
-use super::chip::Did;
+use super::chip::ChipCounters;
 use super::config::Design;
 use gordon_units::{Bytes, Joules, Ns, Watts};
 use serde::Serialize;
@@ -39,19 +39,19 @@ pub struct Power {
 
 /// Inputs of the power model: busy times and sizes of the memories.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Use {
+pub(super) struct PowerInput {
     pub dram: Bytes,
     pub flash: Bytes,
     pub reading: Ns,
     pub writing: Ns,
-    pub chip: Did,
+    pub chip: ChipCounters,
     pub time: Ns,
     pub requests: u64,
 }
 
 /// Power of a run; idle DRAM draws `idle` per Gbit.
-pub(super) fn power(design: &Design, what: &Use, idle: Watts) -> Power {
-    let Use { dram, flash, reading, writing, chip, time, requests } = *what;
+pub(super) fn power(design: &Design, input: &PowerInput, idle: Watts) -> Power {
+    let PowerInput { dram, flash, reading, writing, chip, time, requests } = *input;
     let all = time.as_secs();
     let rank = gbits(dram.min(*design.dram.rank));
     let read = Joules::of(*design.dram.read_per_gbit * rank, reading.as_secs());

@@ -4,7 +4,7 @@ use super::FlashCacheConfig;
 use super::power::{Cost, DieArea, Power};
 use super::simulated::HeadReport;
 use super::wear::{RoadmapReport, WearReport};
-use crate::{Answers, CacheTrace, WarmUpReport};
+use crate::{CacheTrace, HitReport, WarmUpReport};
 use gordon_blockio::LatencySummary;
 use gordon_trace::formats::InputNote;
 use serde::Serialize;
@@ -30,11 +30,11 @@ pub struct FlashCacheReport {
     pub warmup: Option<WarmUpReport>,
     /// Hits, in DRAM or flash, and misses.
     #[serde(flatten)]
-    pub answers: Answers,
+    pub hit_report: HitReport,
     /// Accesses by source of the data.
     pub levels: Levels,
     /// Requests of the trace; all other counters count each page of a request.
-    pub whole: WholeReport,
+    pub whole: RequestReport,
     /// Searches of the FlashCache hash table.
     pub table: TableReport,
     /// Use of the DRAM.
@@ -90,7 +90,7 @@ pub struct Levels {
 
 /// Requests of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct WholeReport {
+pub struct RequestReport {
     /// Number of requests.
     pub requests: u64,
     /// Requests with a page that was not in DRAM.

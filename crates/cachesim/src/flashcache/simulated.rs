@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// Number of reads over which the time of a random read is averaged.
-const ANYWHERE: u64 = 256;
+const RANDOM_READS: u64 = 256;
 /// 2^64 divided by the golden ratio; its multiples are evenly spread.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -60,9 +60,9 @@ impl HeadReport {
 
 /// A hasher of keys: one multiplication mixes their bits.
 #[derive(Default)]
-struct Mix(u64);
+struct KeyHasher(u64);
 
-impl Hasher for Mix {
+impl Hasher for KeyHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.write_u64((*byte).into());
@@ -79,23 +79,23 @@ impl Hasher for Mix {
 }
 
 /// Placement of the data.
-enum Places {
+enum Placement {
     /// Keys are indices of places of this size in bytes.
     Keys(u64),
     /// By first access: start and reserved size of each object, and the next free address.
-    First(HashMap<u64, (u64, u64), BuildHasherDefault<Mix>>, u64),
+    First(HashMap<u64, (u64, u64), BuildHasherDefault<KeyHasher>>, u64),
 }
 
 pub(super) struct Simulated {
     described: DiskDescription,
     drive: Drive,
-    places: Places,
+    placement: Placement,
     /// Number of accesses so far, which is also the id of the next one.
     accesses: u64,
     completed: Vec<Completion>,
     wrote: bool,
     /// End of the first access beyond the capacity.
-    past: Option<u64>,
+    beyond_capacity: Option<u64>,
 }
 
 impl Simulated {
@@ -104,20 +104,28 @@ impl Simulated {
     pub fn new(device: &DiskDevice, unit: &str) -> Result<Self, ReplayError> {
         let described = device.description()?;
         let drive = described.drive(None, None)?;
-        let places = match unit {
-            "page" => Places::Keys(PAGE),
-            "request" => Places::Keys(SECTOR.0),
-            _ => Places::First(HashMap::default(), 0),
+        let placement = match unit {
+            "page" => Placement::Keys(PAGE),
+            "request" => Placement::Keys(SECTOR.0),
+            _ => Placement::First(HashMap::default(), 0),
         };
         let completed = Vec::new();
-        Ok(Self { described, drive, places, accesses: 0, completed, wrote: false, past: None })
+        Ok(Self {
+            described,
+            drive,
+            placement,
+            accesses: 0,
+            completed,
+            wrote: false,
+            beyond_capacity: None,
+        })
     }
 
     /// Address of a key with this number of bytes.
     pub fn place(&mut self, key: u64, bytes: Bytes) -> Bytes {
-        let place = match &mut self.places {
-            Places::Keys(each) => key.saturating_mul(*each),
-            Places::First(known, next) => {
+        let place = match &mut self.placement {
+            Placement::Keys(each) => key.saturating_mul(*each),
+            Placement::First(known, next) => {
                 let room = bytes.0.next_multiple_of(PAGE);
                 let found = known.entry(key).or_default();
                 // An object that outgrew its reserved size is placed again.
@@ -130,7 +138,7 @@ impl Simulated {
         };
         let end = place.saturating_add(bytes.0);
         if end > self.drive.capacity().0.next_multiple_of(PAGE) {
-            self.past.get_or_insert(end);
+            self.beyond_capacity.get_or_insert(end);
             return Bytes::ZERO;
         }
         Bytes(place)
@@ -139,14 +147,14 @@ impl Simulated {
     /// # Errors
     /// Returns an error if an access was beyond the capacity.
     pub fn check(&self) -> Result<(), ReplayError> {
-        let Some(end) = self.past else { return Ok(()) };
+        let Some(end) = self.beyond_capacity else { return Ok(()) };
         let capacity = self.drive.capacity();
-        let (why, hint) = match self.places {
-            Places::Keys(_) => (
+        let (why, hint) = match self.placement {
+            Placement::Keys(_) => (
                 format!("the trace asks for byte {end} of it, and it has {capacity}"),
                 "a larger disk; of a trace of several devices, --device with one of them",
             ),
-            Places::First(..) => (
+            Placement::First(..) => (
                 format!("the trace's objects take {}, and it has {capacity}", Bytes(end)),
                 "a larger disk",
             ),
@@ -155,25 +163,25 @@ impl Simulated {
     }
 
     /// Advances the disk to this time.
-    fn until(&mut self, at: Ns) {
+    fn advance(&mut self, at: Ns) {
         while self.drive.next_event().is_some_and(|next| next <= at) {
             self.drive.step(&mut self.completed);
         }
     }
 
     /// Carries out an access that begins at `at`, with no other one in progress. Returns its end.
-    pub fn take(&mut self, at: Ns, write: bool, place: Bytes, bytes: Bytes) -> Ns {
+    pub fn carry_out(&mut self, at: Ns, write: bool, place: Bytes, bytes: Bytes) -> Ns {
         let room = self.drive.capacity() - place;
         let len = Bytes(bytes.0.next_multiple_of(SECTOR.0)).max(SECTOR).min(room);
         self.wrote |= write;
-        self.ask(
+        self.submit(
             at,
             Request { op: if write { IoOp::Write } else { IoOp::Read }, offset: place, len },
         )
     }
 
-    fn ask(&mut self, at: Ns, request: Request) -> Ns {
-        self.until(at);
+    fn submit(&mut self, at: Ns, request: Request) -> Ns {
+        self.advance(at);
         self.drive.submit(at, self.accesses, request);
         self.accesses += 1;
         loop {
@@ -187,29 +195,29 @@ impl Simulated {
     /// Writes the disk's cache to the medium. Returns when that is done.
     pub fn finish(&mut self, at: Ns) -> Ns {
         let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
-        if self.wrote { self.ask(at, flush) } else { at }
+        if self.wrote { self.submit(at, flush) } else { at }
     }
 
     /// Mean time of sequentially issued random reads of this size.
-    pub fn anywhere(&self, bytes: Bytes) -> Ns {
+    pub fn mean_random_read(&self, bytes: Bytes) -> Ns {
         let Ok(drive) = self.described.drive(None, None) else { return Ns::ZERO };
         let capacity = drive.capacity();
         let span = u128::from(capacity.0.saturating_sub(bytes.0) / SECTOR.0);
         let mut fresh = Self {
             described: self.described.clone(),
             drive,
-            places: Places::Keys(1),
+            placement: Placement::Keys(1),
             accesses: 0,
             completed: Vec::new(),
             wrote: false,
-            past: None,
+            beyond_capacity: None,
         };
         let mut now = Ns::ZERO;
-        for number in 1..=ANYWHERE {
+        for number in 1..=RANDOM_READS {
             let sector = (u128::from(GOLDEN.wrapping_mul(number)) * span) >> 64;
-            now = fresh.take(now, false, SECTOR * sector as u64, bytes);
+            now = fresh.carry_out(now, false, SECTOR * sector as u64, bytes);
         }
-        Ns(now.0 / ANYWHERE)
+        Ns(now.0 / RANDOM_READS)
     }
 
     /// Activity of the head in a run of length `time`.
@@ -219,9 +227,9 @@ impl Simulated {
         let energy_use = config.power().and_then(|power| self.drive.energy_use(power, time, time));
         HeadReport {
             disk: config.summary().to_owned(),
-            places: match self.places {
-                Places::Keys(_) => "where the trace has them",
-                Places::First(..) => "objects in the order in which they are first asked for",
+            places: match self.placement {
+                Placement::Keys(_) => "where the trace has them",
+                Placement::First(..) => "objects in the order in which they are first asked for",
             },
             mechanism_s: MechanismTime::of_one(time, self.drive.usage(), &stats),
             positionings: stats.positionings,

@@ -14,26 +14,26 @@ const YEAR_S: f64 = 365.25 * 86_400.0;
 
 /// Wear that a load causes, the basis of all lifetimes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Worn {
+pub(super) struct LoadWear {
     /// Number of times the whole flash was programmed after the warm-up.
-    pub whole: f64,
+    pub full_programs: f64,
     /// The same since the flash had been written once; the maximum number of erases of a block, and
     /// the time, since then. `None` if the flash was not written once.
     pub steady: Option<(f64, u32, Ns)>,
 }
 
-impl Worn {
+impl LoadWear {
     /// Computes the wear of a machine at `time`.
     pub fn new(machine: &Machine, time: Ns) -> Self {
         let over = |programs: u64| ratio(programs, machine.flash_pages().max(1));
-        let programs = machine.chip.did.programs;
-        let whole = over(machine.did().programs);
-        let steady = machine.full.as_ref().map(|full| {
-            let erased = machine.cache.erases().iter().zip(&full.erases);
+        let programs = machine.chip.counters.programs;
+        let full_programs = over(machine.chip_counters().programs);
+        let steady = machine.first_fill.as_ref().map(|fill| {
+            let erased = machine.cache.erases().iter().zip(&fill.erases);
             let most = erased.map(|(now, before)| now - before).max().unwrap_or(0);
-            (over(programs - full.programs), most, time.saturating_sub(full.at))
+            (over(programs - fill.programs), most, time.saturating_sub(fill.at))
         });
-        Self { whole, steady }
+        Self { full_programs, steady }
     }
 
     /// Years until all blocks of this rating are worn out.
@@ -76,14 +76,14 @@ pub struct WearReport {
     /// Maximum number of erases.
     pub max: u32,
     /// Number of blocks by number of erases, including the blocks for swaps.
-    pub erases: Vec<Erased>,
+    pub erases: Vec<EraseCount>,
     /// Time since the flash was written once, or since the end of the warm-up if that was later;
     /// lifetimes are based on it. `None` if the flash was not written once.
     pub lifetime_span_s: Option<f64>,
     /// The error-correcting code; `None` if the design has none.
     pub ecc: Option<EccReport>,
     /// Lifetimes for each endurance.
-    pub lifetimes: Vec<Life>,
+    pub lifetimes: Vec<LifetimeReport>,
 }
 
 /// The error-correcting code of the flash and its effect.
@@ -112,7 +112,7 @@ const FORMULA: &str = "binomial errors in each codeword, raw bit error rate grow
 
 /// Number of logical blocks with the same number of erases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Erased {
+pub struct EraseCount {
     /// Number of erases.
     pub erases: u32,
     /// Number of blocks.
@@ -121,7 +121,7 @@ pub struct Erased {
 
 /// Lifetime of the flash for an endurance of its blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Life {
+pub struct LifetimeReport {
     /// Erases that a block endures with the code in use.
     pub endurance: u64,
     /// Erases that a block is rated for, with the code of the rating.
@@ -168,7 +168,7 @@ pub struct RoadmapReport {
 }
 
 /// Cost of a fill.
-pub(super) struct Fills {
+pub(super) struct FillCost {
     /// Number of fetches that fill a logical block, and the time between two of them.
     pub fetches: u64,
     pub fetch: Ns,
@@ -180,8 +180,8 @@ pub(super) struct Fills {
 pub(super) fn wear(
     design: &Design,
     machine: &Machine,
-    worn: &Worn,
-    fills: &Fills,
+    load_wear: &LoadWear,
+    fill_cost: &FillCost,
 ) -> Option<WearReport> {
     let (cache, counts, all) = (&machine.cache, machine.counts(), machine.erases());
     let erases = all.get(..cache.shape().blocks() as usize).filter(|erases| !erases.is_empty())?;
@@ -195,20 +195,20 @@ pub(super) fn wear(
         let endurance = (*rated as f64 * endurance_gain).round() as u64;
         let capacity = f64::from(cache.shape().blocks());
         let whole = |each: Ns| endurance as f64 * capacity * each.as_secs() / YEAR_S;
-        Life {
+        LifetimeReport {
             endurance,
             rated: *rated,
-            endurance_used: endurance_used(worn.whole, 1.0, endurance),
-            years: worn.years(endurance),
+            endurance_used: endurance_used(load_wear.full_programs, 1.0, endurance),
+            years: load_wear.years(endurance),
             // Blocks for swaps may be the first to wear out.
-            first_block_years: worn.first_block_years(endurance),
-            worst_case_years: whole(fills.fetch * fills.fetches),
-            worst_case_of_flash_years: whole(fills.refill),
+            first_block_years: load_wear.first_block_years(endurance),
+            worst_case_years: whole(fill_cost.fetch * fill_cost.fetches),
+            worst_case_of_flash_years: whole(fill_cost.refill),
         }
     });
     let mut spread = BTreeMap::new();
     all.iter().for_each(|erases| *spread.entry(*erases).or_default() += 1);
-    let spread = spread.into_iter().map(|(erases, blocks)| Erased { erases, blocks });
+    let spread = spread.into_iter().map(|(erases, blocks)| EraseCount { erases, blocks });
     Some(WearReport {
         evictions: counts.evictions,
         refills: counts.refills,
@@ -222,7 +222,7 @@ pub(super) fn wear(
         min,
         max,
         erases: spread.collect(),
-        lifetime_span_s: worn.steady.map(|(_, _, span)| span.as_secs()),
+        lifetime_span_s: load_wear.steady.map(|(_, _, span)| span.as_secs()),
         ecc: design.ecc.as_ref().zip(worn_out_rate).map(|(ecc, rate)| EccReport {
             correctable: *ecc.correctable,
             rated_correctable: *ecc.rated_correctable,
@@ -237,7 +237,7 @@ pub(super) fn wear(
 }
 
 /// The memories in the years of the projection; the design's areas are those of its first year.
-pub(super) fn roadmap(config: &FlashCacheConfig, worn: &Worn) -> Vec<RoadmapReport> {
+pub(super) fn roadmap(config: &FlashCacheConfig, load_wear: &LoadWear) -> Vec<RoadmapReport> {
     let design = &config.design;
     let Some(first) = design.roadmap.first() else { return Vec::new() };
     let each = |year: &super::RoadmapYear| {
@@ -259,23 +259,23 @@ pub(super) fn roadmap(config: &FlashCacheConfig, worn: &Worn) -> Vec<RoadmapRepo
             retention_years_min: retention.map(|years| years[0]),
             retention_years_max: retention.map(|years| years[1]),
             endurance: *year.endurance,
-            years: worn.years(*year.endurance),
+            years: load_wear.years(*year.endurance),
         }
     };
     design.roadmap.iter().map(each).collect()
 }
 
 /// Events per second; 0 if no time passed.
-pub(super) fn each_second(count: u64, time: Ns) -> f64 {
+pub(super) fn per_second(count: u64, time: Ns) -> f64 {
     if time > Ns::ZERO { count as f64 / time.as_secs() } else { 0.0 }
 }
 
 /// Busy fraction of the time; 0 if no time passed.
-pub(super) fn part(busy: Ns, time: Ns) -> f64 {
+pub(super) fn busy_fraction(busy: Ns, time: Ns) -> f64 {
     if time > Ns::ZERO { ratio(busy.0, time.0) } else { 0.0 }
 }
 
 /// Bandwidth in 10^6 bytes per second.
 pub(super) fn mb_s(bytes: Bytes, time: Ns) -> f64 {
-    each_second(bytes.0, time) / 1e6
+    per_second(bytes.0, time) / 1e6
 }

@@ -11,7 +11,7 @@ mod config;
 pub use config::{AdmissionConfig, DeviceConfig, LayoutKind, PAGE, TieredConfig};
 
 use super::load::Load;
-use super::{Answers, CacheTrace};
+use super::{CacheTrace, HitReport};
 use gordon_cache::HitCounts;
 use gordon_cache::tiered::{TierLookup, Tiered};
 use gordon_nand::{endurance_used, lifetime_years};
@@ -37,7 +37,7 @@ pub struct TieredReport {
     pub unit: &'static str,
     /// Hits and misses.
     #[serde(flatten)]
-    pub answers: Answers,
+    pub hit_report: HitReport,
     /// Hits in DRAM and in flash, and the content of both at the end.
     pub levels: [LevelCount; 2],
     /// Bytes evicted from DRAM, which are offered to the flash.
@@ -260,7 +260,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
         dram_bytes: config.dram.0,
         flash_bytes: shape.flash,
         unit: load.unit(),
-        answers: Answers::new(&HitCounts { requests, hits, bytes, hit_bytes }),
+        hit_report: HitReport::new(&HitCounts { requests, hits, bytes, hit_bytes }),
         levels,
         offered_bytes: done.offered,
         admitted_bytes: done.admitted,
@@ -286,7 +286,7 @@ pub fn run(config: &TieredConfig, progress: &Progress) -> Result<TieredReport, R
         provenance: TieredProvenance {
             version: env!("CARGO_PKG_VERSION"),
             config: config.clone(),
-            trace: load.told(),
+            trace: load.provenance(),
         },
     })
 }

@@ -20,7 +20,7 @@ fn apart() -> Vec<(u64, u64, bool)> {
 fn a_miss_has_the_latency_of_the_disk() {
     let (_folder, mut config) = config(&apart(), MIB, 0);
     config.backend = BackendKind::Simulated(Box::new(disk()));
-    let told = run(&config, &Progress::default()).unwrap();
+    let report = run(&config, &Progress::default()).unwrap();
     let alone: DiskRunConfig = from_json(
         &json!({"device": disk(), "load": {"trace": {"path": config.trace.path, "format": "mqsim"}}})
             .to_string(),
@@ -30,16 +30,19 @@ fn a_miss_has_the_latency_of_the_disk() {
     let alone = gordon_replay::disk::run(&alone, &Progress::default()).unwrap().report;
     let alone = serde_json::to_value(&alone).unwrap();
     let number = |path: &str| alone.pointer(path).unwrap().as_f64().unwrap();
-    assert_eq!((told.answers.misses, told.backend.reads), (400, 400));
+    assert_eq!((report.hit_report.misses, report.backend.reads), (400, 400));
     // Requests reach the disk 350 ns later, so some just miss their sector, and others do not.
     let mean = number("/response_ms/mean") * 1e3;
-    let ours = told.levels.backend.latency_us.mean.unwrap();
-    assert!((ours / mean - 1.0).abs() < 0.02 && ours > 8_000.0, "{ours} us, alone {mean}");
-    let head = told.backend.head.unwrap();
+    let mean_latency = report.levels.backend.latency_us.mean.unwrap();
+    assert!(
+        (mean_latency / mean - 1.0).abs() < 0.02 && mean_latency > 8_000.0,
+        "{mean_latency} us, alone {mean}"
+    );
+    let head = report.backend.head.unwrap();
     assert!((head.mechanism_s.seek - number("/mechanism_s/seek")).abs() < 1e-9, "{head:?}");
-    assert!((told.backend.busy_s - 400.0 * ours / 1e6).abs() < 1e-3);
+    assert!((report.backend.busy_s - 400.0 * mean_latency / 1e6).abs() < 1e-3);
     assert_eq!(head.places, "where the trace has them");
-    let energy = number("/energy_j") / number("/simulated_s") * told.simulated_s;
+    let energy = number("/energy_j") / number("/simulated_s") * report.simulated_s;
     assert!((head.energy_j.unwrap() / energy - 1.0).abs() < 0.02, "{head:?}, alone {energy}");
 }
 
@@ -48,13 +51,13 @@ fn written_data_are_on_the_medium_at_the_end() {
     let lines: Vec<_> = apart().into_iter().map(|(at, page, _)| (at / 1000, page, false)).collect();
     let (_folder, mut config) = config(&lines, MIB, 0);
     config.backend = BackendKind::Simulated(Box::new(disk()));
-    let told = run(&config, &Progress::default()).unwrap();
-    assert_eq!((told.backend.writes, told.backend.reads), (400, 0));
-    let spent = told.backend.head.unwrap().mechanism_s;
+    let report = run(&config, &Progress::default()).unwrap();
+    assert_eq!((report.backend.writes, report.backend.reads), (400, 0));
+    let spent = report.backend.head.unwrap().mechanism_s;
     // The disk needs a hundred times the arrival interval, and a seek for each page.
-    assert!(told.simulated_s > 1.0 && spent.seek > 0.4, "{spent:?}");
+    assert!(report.simulated_s > 1.0 && spent.seek > 0.4, "{spent:?}");
     let sum = spent.seek + spent.rotation + spent.transfer + spent.idle;
-    assert!((sum - told.simulated_s).abs() < 1e-6, "{spent:?}");
+    assert!((sum - report.simulated_s).abs() < 1e-6, "{spent:?}");
 }
 
 #[test]
@@ -77,10 +80,10 @@ fn sequential_reads_are_faster_than_random_reads() {
     let mut now = Ns::ZERO;
     for key in 0..256 {
         let place = below.place(key, Bytes(4096));
-        now = below.take(now, false, place, Bytes(4096));
+        now = below.carry_out(now, false, place, Bytes(4096));
     }
-    let anywhere = below.anywhere(Bytes(4096));
-    assert!(anywhere > Ns(8_000_000) && now < anywhere * 10, "{now}, anywhere {anywhere}");
+    let random_read = below.mean_random_read(Bytes(4096));
+    assert!(random_read > Ns(8_000_000) && now < random_read * 10, "{now}, anywhere {random_read}");
 }
 
 #[test]

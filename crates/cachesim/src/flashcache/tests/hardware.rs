@@ -1,19 +1,20 @@
 //! Times, powers, areas and worst cases computed by hand.
 
-use super::super::chip::Steps;
-use super::super::machine::Source;
-use super::super::power::{Use, power};
-use super::super::wear::{Fills, Worn, wear};
+use super::super::chip::StepTimes;
+use super::super::machine::DataSource;
+use super::super::power::{PowerInput, power};
+use super::super::wear::{FillCost, LoadWear, wear};
 use super::*;
 use gordon_cache::flashcache::{PageLookup, PageRange};
+use gordon_units::Watts;
 
 /// Table 2 of the paper. Its caption says that NAND flash is projected to be up to 7 to 8 times as
 /// dense as DRAM; that holds for multi-level cells from 2011 on.
 #[test]
 fn the_projection_reproduces_table_2() {
     let (_folder, config) = config(&[(0, 0, true)], 128 * MIB, 1024 * MIB);
-    let told = run(&config, &Progress::default()).unwrap();
-    let found: Vec<_> = told
+    let report = run(&config, &Progress::default()).unwrap();
+    let found: Vec<_> = report
         .roadmap
         .iter()
         .map(|year| {
@@ -39,10 +40,9 @@ fn the_projection_reproduces_table_2() {
         ]
     );
     // 8 Gbit at 1.42 Gbit/cm2 in 2005; by 2016 a bit takes 0.0004 of 0.0231 um2.
-    let last = told.roadmap[5].area_mlc.unwrap();
+    let last = report.roadmap[5].area_mlc.unwrap();
     assert!((last.flash_cm2 - 8.0 / 1.42 * 0.0004 / 0.0231).abs() < 1e-9, "{last:?}");
 }
-use gordon_units::Watts;
 
 #[test]
 fn each_level_takes_its_time() {
@@ -69,12 +69,15 @@ fn each_level_takes_its_time() {
     // The first page again before it is available.
     let there = at + SEARCH + LOOKUP + PAGE_READ;
     assert_eq!(m.serve(Ns(at + 10), &page(2), false), Ns(there + PAGE_DRAM));
-    let did = m.chip.did;
-    assert_eq!((did.reads, did.programs, did.erases), (4, 64, 0));
-    assert_eq!((did.reading, did.programming), (Ns(2 * PAGE_READ), Ns(32 * PAGE_PROGRAM)));
+    let counters = m.chip.counters;
+    assert_eq!((counters.reads, counters.programs, counters.erases), (4, 64, 0));
+    assert_eq!(
+        (counters.reading, counters.programming),
+        (Ns(2 * PAGE_READ), Ns(32 * PAGE_PROGRAM))
+    );
     let requests = m.tallies.map(|tally| tally.requests);
     assert_eq!(requests, [4, 1, 2, 1, 0]);
-    assert_eq!(m.backend.asked.busy, Ns(BLOCK_DISK));
+    assert_eq!(m.backend.counters.busy, Ns(BLOCK_DISK));
 }
 
 /// An object of five logical blocks that does not fit in DRAM; missing pieces are fetched
@@ -128,19 +131,19 @@ fn an_object_in_pieces_is_read_from_flash_and_backend() {
         let block = Request { key: other, next: NEVER, size: 131_072, asked: 131_072 };
         m.serve(Ns(2000 * MS), &block, false);
     }
-    let asked = m.backend.asked;
+    let counters = m.backend.counters;
     let before = bytes(&m);
     let late = Ns(4000 * MS);
     let end = m.serve(late, &object, false);
-    assert_eq!(m.backend.asked.reads - asked.reads, 2);
-    assert_eq!(m.backend.asked.read - asked.read, Bytes(2 * 131_072));
-    assert_eq!(m.backend.asked.busy - asked.busy, Ns(3_300_000) + Ns(disk(1)) * 3);
+    assert_eq!(m.backend.counters.reads - counters.reads, 2);
+    assert_eq!(m.backend.counters.read - counters.read, Bytes(2 * 131_072));
+    assert_eq!(m.backend.counters.busy - counters.busy, Ns(3_300_000) + Ns(disk(1)) * 3);
     let now = bytes(&m);
     let flash = object.asked - 2 * 131_072;
     assert_eq!((now[2] - before[2], now[3] - before[3]), (flash, 2 * 131_072));
     // Three pieces are in flash; reading them takes longer than the disk.
     assert_eq!(end, late + Ns(begun + 96 * PAGE_READ + moved));
-    assert_eq!(m.source, Source::Backend);
+    assert_eq!(m.source, DataSource::Backend);
     assert_eq!(m.cache.counts().too_large, 0);
 }
 
@@ -224,7 +227,7 @@ fn an_eviction_does_not_delay_the_response() {
     // The erases start at once and take 6 ms, longer than the disk; then the programs follow.
     let idle = m.chip.finish(&mut m.cache);
     assert_eq!(idle, Ns(at + SEARCH + LOOKUP + ERASES + 32 * PAGE_PROGRAM));
-    assert_eq!((m.chip.did.erases, m.cache.counts().evictions), (4, 1));
+    assert_eq!((m.chip.counters.erases, m.cache.counts().evictions), (4, 1));
     // A read during the erases waits for that of one erase block only.
     let at = 900 * MS;
     m.serve(Ns(at), &page(1), false);
@@ -271,7 +274,7 @@ fn the_rest_of_a_page_is_fetched_before_a_part_is_written() {
     // 4 KiB from the disk, and 512 bytes to DRAM: 50 ns and 80 ns.
     let end = m.serve(Ns(0), &part, true);
     assert_eq!(end, Ns(SEARCH + LOOKUP + 3_300_000 + 13_654 + 130));
-    assert_eq!((m.cache.counts().fills, m.backend.asked.read), (0, Bytes(4096)));
+    assert_eq!((m.cache.counts().fills, m.backend.counters.read), (0, Bytes(4096)));
 }
 
 #[test]
@@ -282,20 +285,20 @@ fn writes_go_through_behind_reads() {
     m.serve(Ns(0), &page(8), true);
     // A read before they begin has priority; a read during the first write waits for it.
     let page_disk = 3_300_000 + 13_654;
-    assert_eq!(m.backend.asked.writes, 2);
+    assert_eq!(m.backend.counters.writes, 2);
     let at = 10_000;
     let end = m.serve(Ns(at), &page(64), false);
     assert_eq!(end, Ns(SEARCH + LOOKUP + PAGE_DRAM + page_disk + BLOCK_DISK + PAGE_DRAM));
     m.backend.finish();
     // The read moved the head, so the second write is not sequential.
-    assert_eq!((m.backend.asked.sequential, m.backend.asked.reads), (0, 1));
-    assert_eq!(m.backend.asked.busy, Ns(2 * page_disk + BLOCK_DISK));
+    assert_eq!((m.backend.counters.sequential, m.backend.counters.reads), (0, 1));
+    assert_eq!(m.backend.counters.busy, Ns(2 * page_disk + BLOCK_DISK));
     let mut m = machine(&design(), MIB, 0, Fill::Block);
     m.serve(Ns(0), &page(7), true);
     m.serve(Ns(0), &page(8), true);
     m.backend.finish();
-    assert_eq!(m.backend.asked.sequential, 1);
-    assert_eq!(m.backend.asked.busy, Ns(page_disk + 13_654));
+    assert_eq!(m.backend.counters.sequential, 1);
+    assert_eq!(m.backend.counters.busy, Ns(page_disk + 13_654));
     // If the queue is full, the writer waits.
     let mut small = design();
     small.disk.queue.value = 1;
@@ -313,8 +316,8 @@ fn an_origin_answers_many_at_once() {
     let first = SEARCH + LOOKUP + latency + transfer;
     assert_eq!(m.serve(Ns(0), &page(0), false), Ns(first + PAGE_DRAM));
     assert_eq!(m.serve(Ns(0), &page(9), false), Ns(first + transfer + PAGE_DRAM));
-    assert_eq!(m.backend.asked.busy, Ns(2 * transfer));
-    assert_eq!(m.backend.each(Bytes(4096)), Ns(transfer));
+    assert_eq!(m.backend.counters.busy, Ns(2 * transfer));
+    assert_eq!(m.backend.fetch_interval(Bytes(4096)), Ns(transfer));
 }
 
 #[test]
@@ -333,12 +336,12 @@ fn power_follows_table_1() {
     let close =
         |is: f64, expected: f64| assert!((is / expected - 1.0).abs() < 1e-12, "{is} {expected}");
     // 1 GiB of DRAM alone, 8 Gbit. One rank is active for a tenth of a second.
-    let alone = Use {
+    let alone = PowerInput {
         dram: Bytes(1 << 30),
         flash: Bytes::ZERO,
         reading: Ns(80 * MS),
         writing: Ns(20 * MS),
-        chip: chip::Did::default(),
+        chip: chip::ChipCounters::default(),
         time: Ns::SECOND,
         requests: 1000,
     };
@@ -353,16 +356,16 @@ fn power_follows_table_1() {
     let down = power(&design, &alone, idle(18.0));
     close(down.total_w, 8.0 * (0.0878 + 0.0162));
     // 128 MiB, and 1 GiB of flash. 1 Gbit of it is active for one of two seconds.
-    let did = chip::Did {
+    let counters = chip::ChipCounters {
         reading: Ns(500 * MS),
         programming: Ns(300 * MS),
         erasing: Ns(200 * MS),
-        ..chip::Did::default()
+        ..chip::ChipCounters::default()
     };
-    let two = Use {
+    let two = PowerInput {
         dram: Bytes(128 << 20),
         flash: Bytes(1 << 30),
-        chip: did,
+        chip: counters,
         time: Ns::SECOND * 2,
         ..alone
     };
@@ -401,12 +404,13 @@ fn the_worst_case_lifetime_is_that_of_the_paper() {
     assert_eq!(shape.blocks(), 16_384);
     let machine = machine(&design, MIB, 2 << 30, Fill::Block);
     let below = Backend::new(&design, &BackendKind::Disk, "page").unwrap();
-    let refill = Steps::new(&design).refill(32);
+    let refill = StepTimes::new(&design).refill(32);
     assert_eq!(refill, Ns(ERASES + 32 * PAGE_PROGRAM));
-    let fetch = below.each(Bytes(128 << 10));
-    let worn = Worn { whole: 0.0, steady: None };
-    let told = wear(&design, &machine, &worn, &Fills { fetches: 1, fetch, refill }).unwrap();
-    let million = told.lifetimes[1];
+    let fetch = below.fetch_interval(Bytes(128 << 10));
+    let load_wear = LoadWear { full_programs: 0.0, steady: None };
+    let wear_report =
+        wear(&design, &machine, &load_wear, &FillCost { fetches: 1, fetch, refill }).unwrap();
+    let million = wear_report.lifetimes[1];
     assert_eq!((million.endurance, million.years), (1_000_000, None));
     assert!((1.9..2.0).contains(&million.worst_case_years), "{million:?}");
     assert!(million.worst_case_of_flash_years > 10.0, "{million:?}");

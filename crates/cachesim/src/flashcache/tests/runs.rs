@@ -16,11 +16,11 @@ fn a_lifetime_excludes_the_first_fill_of_the_flash() {
     let lines: Vec<_> = (0..30_000).map(|i| (at(i), i * i % 5003, true)).collect();
     let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
     config.design.cache.fill.value = FillKind::Page;
-    let told = run(&config, &Progress::default()).unwrap();
-    let (wear, flash) = (told.wear.unwrap(), told.flash.unwrap());
+    let report = run(&config, &Progress::default()).unwrap();
+    let (wear, flash) = (report.wear.unwrap(), report.flash.unwrap());
     let life = wear.lifetimes[0];
     let span = wear.lifetime_span_s.unwrap();
-    assert!((1250.0..1262.0).contains(&span) && told.simulated_s > 2200.0, "{span}");
+    assert!((1250.0..1262.0).contains(&span) && report.simulated_s > 2200.0, "{span}");
     // All pages except the 2048 that filled the flash were programmed in that time.
     let since = (flash.pages_programmed - 2048) as f64 / 2048.0 / 1e5;
     let years = span / since / (365.25 * 86_400.0);
@@ -32,27 +32,27 @@ fn check_sums(fill: FillKind, pages: u64) {
     let lines: Vec<_> = (0..4000).map(|i| (i * 500, i * i % 5003, i % 7 != 0)).collect();
     let (_folder, mut config) = config(&lines, 3 * MIB, 4 * MIB);
     config.design.cache.fill.value = fill;
-    let told = run(&config, &Progress::default()).unwrap();
-    let levels = told.levels;
+    let report = run(&config, &Progress::default()).unwrap();
+    let levels = report.levels;
     let all = [levels.dram, levels.buffer, levels.flash, levels.backend, levels.written];
-    assert_eq!(told.answers.requests, 4000);
+    assert_eq!(report.hit_report.requests, 4000);
     assert_eq!(all.map(|level| level.requests).iter().sum::<u64>(), 4000);
-    assert_eq!(all.map(|level| level.bytes).iter().sum::<u64>(), told.answers.bytes);
-    assert_eq!(told.answers.hits + told.answers.misses, 4000);
+    assert_eq!(all.map(|level| level.bytes).iter().sum::<u64>(), report.hit_report.bytes);
+    assert_eq!(report.hit_report.hits + report.hit_report.misses, 4000);
     let buffered = all[1].requests > 0 || fill == FillKind::Page;
     assert!(buffered && [0, 2, 3, 4].iter().all(|i| all[*i].requests > 0), "{levels:?}");
-    let wear = told.wear.unwrap();
+    let wear = report.wear.unwrap();
     assert!(wear.evictions > 0);
-    let flash = told.flash.unwrap();
+    let flash = report.flash.unwrap();
     assert_eq!(flash.erases, 4 * (wear.evictions + wear.swap_erases));
     assert_eq!(flash.pages_programmed, 2 * (pages * flash.fills + wear.swap_pages));
     assert_eq!(
-        told.table.reads,
+        report.table.reads,
         levels.buffer.requests + levels.flash.requests + levels.backend.requests
     );
-    assert_eq!(told.memory.primary_bytes + told.memory.tables_bytes + MIB, 3 * MIB);
-    assert_eq!(told.backend.writes, lines.iter().filter(|line| !line.2).count() as u64);
-    let parts = told.power_down;
+    assert_eq!(report.memory.primary_bytes + report.memory.tables_bytes + MIB, 3 * MIB);
+    assert_eq!(report.backend.writes, lines.iter().filter(|line| !line.2).count() as u64);
+    let parts = report.power_down;
     let sum = parts.dram_read_w
         + parts.dram_write_w
         + parts.dram_idle_w
@@ -62,7 +62,7 @@ fn check_sums(fill: FillKind, pages: u64) {
         + parts.flash_idle_w
         + parts.controller_w;
     assert!((sum / parts.total_w - 1.0).abs() < 1e-9);
-    assert!((parts.energy_j / told.simulated_s / parts.total_w - 1.0).abs() < 1e-9);
+    assert!((parts.energy_j / report.simulated_s / parts.total_w - 1.0).abs() < 1e-9);
     // Two seconds are too short for a lifetime in years. 4 MiB are 2048 pages of 2 KiB.
     let life = wear.lifetimes[0];
     assert_eq!((life.years, life.first_block_years), (None, None));
@@ -77,10 +77,10 @@ fn check_sums(fill: FillKind, pages: u64) {
         let other =
             run(&FlashCacheConfig { pace, ..config.clone() }, &Progress::default()).unwrap();
         assert_eq!(
-            [other.answers.hits, other.levels.dram.requests, other.flash.unwrap().erases],
-            [told.answers.hits, levels.dram.requests, flash.erases]
+            [other.hit_report.hits, other.levels.dram.requests, other.flash.unwrap().erases],
+            [report.hit_report.hits, levels.dram.requests, flash.erases]
         );
-        assert_ne!(other.latency_us, told.latency_us);
+        assert_ne!(other.latency_us, report.latency_us);
     }
 }
 
@@ -91,16 +91,16 @@ fn pages_of_a_request_come_together_and_count_as_one_request() {
     let lines: String = (0..1000).map(|i| format!("{} 0 {} 16 1\n", i * 1000, i * 8)).collect();
     std::fs::write(&config.trace.path, lines).unwrap();
     config.pace = PaceConfig { rate: Some(100.0), ..config.pace };
-    let told = run(&config, &Progress::default()).unwrap();
-    assert_eq!((told.answers.requests, told.whole.requests), (2000, 1000));
+    let report = run(&config, &Progress::default()).unwrap();
+    assert_eq!((report.hit_report.requests, report.whole.requests), (2000, 1000));
     // The first request has two new pages, each other request one.
-    assert_eq!((told.answers.misses, told.whole.misses), (1001, 1000));
-    assert_eq!(told.whole.dram_misses, 1000);
+    assert_eq!((report.hit_report.misses, report.whole.misses), (1001, 1000));
+    assert_eq!(report.whole.dram_misses, 1000);
     // 100 requests per second, not 100 pages.
-    assert!((9.9..10.1).contains(&told.simulated_s), "{}", told.simulated_s);
+    assert!((9.9..10.1).contains(&report.simulated_s), "{}", report.simulated_s);
     let pace = PaceConfig { rate: None, outstanding: Some(24), ..config.pace.clone() };
     let closed = run(&FlashCacheConfig { pace, ..config }, &Progress::default()).unwrap();
-    assert_eq!(closed.whole, told.whole);
+    assert_eq!(closed.whole, report.whole);
 }
 
 /// A file of eight pages. Two in the middle are in flash, and the disk reads over them.
@@ -143,8 +143,8 @@ fn without_flash_the_misses_are_those_of_the_policy() {
         let two = run(&two, &Progress::default()).unwrap();
         let one = crate::run(&one, &Progress::default()).unwrap();
         assert_eq!(
-            (two.answers.misses, two.answers.miss_bytes),
-            (one.answers.misses, one.answers.miss_bytes),
+            (two.hit_report.misses, two.hit_report.miss_bytes),
+            (one.hit_report.misses, one.hit_report.miss_bytes),
             "{policy}"
         );
         assert_eq!((two.flash, two.wear, two.table.lookups), (None, None, 0));
@@ -155,28 +155,28 @@ fn without_flash_the_misses_are_those_of_the_policy() {
 #[test]
 fn a_warm_up_is_excluded_from_all_counters() {
     let lines: Vec<_> = (0..30_000_u64).map(|i| (i * 10_000, i * i % 5003, i % 7 != 0)).collect();
-    let told = |warmup, count: usize| {
+    let warmed_run = |warmup, count: usize| {
         let (_folder, mut config) = config(&lines[..count], 3 * MIB, 4 * MIB);
         config.warmup = warmup;
         run(&config, &Progress::default()).unwrap()
     };
-    let (first, all) = (told(None, 20_000), told(None, 30_000));
-    let later = told(Some(WarmUp::Requests(20_000)), 30_000);
+    let (first, all) = (warmed_run(None, 20_000), warmed_run(None, 30_000));
+    let later = warmed_run(Some(WarmUp::Requests(20_000)), 30_000);
     let left_out = later.warmup.unwrap();
     assert_eq!((left_out.requests, left_out.accesses), (20_000, 20_000));
-    assert_eq!((left_out.bytes, left_out.time_s), (first.answers.bytes, Some(200.0)));
+    assert_eq!((left_out.bytes, left_out.time_s), (first.hit_report.bytes, Some(200.0)));
     assert!((later.simulated_s + 200.0 - all.simulated_s).abs() < 1e-9);
-    let counted = |told: &FlashCacheReport| {
-        let (flash, wear) = (told.flash.unwrap(), told.wear.as_ref().unwrap());
+    let counted = |report: &FlashCacheReport| {
+        let (flash, wear) = (report.flash.unwrap(), report.wear.as_ref().unwrap());
         [
-            told.answers.requests,
-            told.answers.misses,
-            told.whole.misses,
-            told.levels.flash.requests,
-            told.levels.dram.bytes,
-            told.table.reads,
-            told.backend.reads,
-            told.backend.bytes_written,
+            report.hit_report.requests,
+            report.hit_report.misses,
+            report.whole.misses,
+            report.levels.flash.requests,
+            report.levels.dram.bytes,
+            report.table.reads,
+            report.backend.reads,
+            report.backend.bytes_written,
             flash.fills,
             wear.evictions,
         ]
@@ -199,8 +199,8 @@ fn a_warm_up_is_excluded_from_all_counters() {
     // The same warm-up as a fraction of the trace, and as a time.
     let same = [WarmUp::Share(2.0 / 3.0 + 1e-9), WarmUp::Time(Ns(200 * Ns::SECOND.0))];
     for warmup in same {
-        let told = told(Some(warmup), 30_000);
-        assert_eq!((told.warmup, counted(&told)), (later.warmup, counted(&later)));
+        let report = warmed_run(Some(warmup), 30_000);
+        assert_eq!((report.warmup, counted(&report)), (later.warmup, counted(&later)));
     }
 }
 
@@ -224,12 +224,12 @@ fn a_warm_up_of_one_level_equals_that_of_two() {
         let two = run(&two, &Progress::default()).unwrap();
         let swept = crate::sweep(&[one.clone(), one.clone()], &Progress::default()).unwrap();
         let one = crate::run(&one, &Progress::default()).unwrap();
-        assert_eq!((one.warmup, one.answers), (two.warmup, two.answers));
+        assert_eq!((one.warmup, one.hit_report), (two.warmup, two.hit_report));
         assert_eq!(swept, [one.clone(), one.clone()]);
         let left_out = one.warmup.unwrap();
         assert_eq!(left_out.accesses, 2 * left_out.requests);
-        assert_eq!(one.answers.requests + left_out.accesses, 10_000);
-        assert_eq!(one.insertions, one.answers.misses);
+        assert_eq!(one.hit_report.requests + left_out.accesses, 10_000);
+        assert_eq!(one.insertions, one.hit_report.misses);
     }
 }
 
@@ -252,7 +252,7 @@ fn a_warm_up_that_cannot_be_is_an_error() {
 #[test]
 fn invalid_configs_are_refused() {
     let (_folder, config) = config(&[(0, 0, true)], 3 * MIB, 4 * MIB);
-    let said = |change: fn(&mut FlashCacheConfig)| {
+    let error_of = |change: fn(&mut FlashCacheConfig)| {
         let mut config = config.clone();
         change(&mut config);
         run(&config, &Progress::default()).unwrap_err().to_string()
@@ -280,7 +280,7 @@ fn invalid_configs_are_refused() {
         ),
     ];
     for (change, expected) in cases {
-        let error = said(change);
+        let error = error_of(change);
         assert!(error.contains(expected) && error.contains("\n  try: "), "{error}");
     }
 }

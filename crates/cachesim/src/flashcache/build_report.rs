@@ -1,23 +1,23 @@
 //! Computes the report of a run from the state of the machine at its end.
 
-use super::chip::Steps;
-use super::machine::{Machine, SOURCES, Source, Tally};
-use super::pace::Spread;
-use super::power::{Cost, DieArea, Use, power};
+use super::chip::StepTimes;
+use super::machine::{DataSource, Machine, SOURCES, SourceTally};
+use super::pace::SpreadLoad;
+use super::power::{Cost, DieArea, PowerInput, power};
 use super::report::{
     BackendReport, FlashCacheReport, FlashReport, LevelReport, Levels, MemoryReport, Provenance,
-    TableReport, WholeReport,
+    RequestReport, TableReport,
 };
-use super::wear::{Fills, Worn, each_second, mb_s, part, roadmap, wear};
+use super::wear::{FillCost, LoadWear, busy_fraction, mb_s, per_second, roadmap, wear};
 use super::{BackendKind, FlashCacheConfig, Run};
-use crate::Answers;
+use crate::HitReport;
 use gordon_blockio::LatencyHistogram;
 use gordon_cache::flashcache::Fill;
 use gordon_replay::results::share;
 use gordon_units::{Bytes, Ns};
 
-fn level(machine: &Machine, source: Source, all: Tally) -> LevelReport {
-    let Tally { requests, bytes } = machine.tallies[source as usize];
+fn level(machine: &Machine, source: DataSource, all: SourceTally) -> LevelReport {
+    let SourceTally { requests, bytes } = machine.tallies[source as usize];
     LevelReport {
         requests,
         share: share(requests, all.requests),
@@ -27,14 +27,15 @@ fn level(machine: &Machine, source: Source, all: Tally) -> LevelReport {
     }
 }
 
-pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport {
-    let Run { config, kind, machine, tables, whole, warmed, .. } = run;
+pub(super) fn build(run: &Run<'_>, end: Ns, source: &SpreadLoad) -> FlashCacheReport {
+    let Run { config, kind, machine, tables, whole, warm_up_report, .. } = run;
     let design = &config.design;
     let time = end - machine.before.at;
-    let (cache, chip, asked) = (&machine.cache, machine.did(), machine.asked());
+    let (cache, chip, backend) =
+        (&machine.cache, machine.chip_counters(), machine.backend_counters());
     let (counts, shape) = (machine.counts(), cache.shape());
     let [reading, writing] = machine.dram_busy();
-    let all = machine.tallies.iter().fold(Tally::default(), |sum, one| Tally {
+    let all = machine.tallies.iter().fold(SourceTally::default(), |sum, one| SourceTally {
         requests: sum.requests + one.requests,
         bytes: sum.bytes + one.bytes,
     });
@@ -42,16 +43,16 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
     machine.latencies.iter().for_each(|one| latency.add(one));
     let of = |source| level(machine, source, all);
     let levels = Levels {
-        dram: of(Source::Dram),
-        buffer: of(Source::Buffer),
-        flash: of(Source::Flash),
-        backend: of(Source::Backend),
-        written: of(Source::Written),
+        dram: of(DataSource::Dram),
+        buffer: of(DataSource::Buffer),
+        flash: of(DataSource::Flash),
+        backend: of(DataSource::Backend),
+        written: of(DataSource::Written),
     };
     debug_assert_eq!(SOURCES, 5);
     let misses = levels.backend.requests + levels.written.requests;
     let miss_bytes = levels.backend.bytes + levels.written.bytes;
-    let what = Use {
+    let input = PowerInput {
         dram: config.dram,
         flash: config.flash,
         reading,
@@ -62,13 +63,13 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
     };
     let fetches = if shape.fill == Fill::Block { 1 } else { u64::from(shape.pages) };
     let fetched = Bytes(design.cache.logical_block.0 / fetches);
-    let fills = Fills {
+    let fill_cost = FillCost {
         fetches,
-        fetch: machine.backend.each(fetched),
-        refill: Steps::new(design).refill(shape.pages.into()),
+        fetch: machine.backend.fetch_interval(fetched),
+        refill: StepTimes::new(design).refill(shape.pages.into()),
     };
-    let worn = Worn::new(machine, end);
-    let wear = wear(design, machine, &worn, &fills);
+    let load_wear = LoadWear::new(machine, end);
+    let wear = wear(design, machine, &load_wear, &fill_cost);
     let has_flash = shape.sets > 0;
     let buffer = if has_flash { design.cache.write_buffer.0 } else { 0 };
     let flash_page = design.flash.page.0;
@@ -80,15 +81,15 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
         flash_bytes: config.flash.0,
         unit: source.load.unit(),
         fill: if shape.fill == Fill::Block { "block" } else { "page" },
-        warmup: *warmed,
-        answers: Answers::new(&gordon_cache::HitCounts {
+        warmup: *warm_up_report,
+        hit_report: HitReport::new(&gordon_cache::HitCounts {
             requests: all.requests,
             hits: all.requests - misses,
             bytes: all.bytes,
             hit_bytes: all.bytes - miss_bytes,
         }),
         levels,
-        whole: WholeReport {
+        whole: RequestReport {
             requests: whole.requests,
             dram_misses: whole.missed_dram,
             misses: whole.missed,
@@ -109,11 +110,11 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
         },
         simulated_s: time.as_secs(),
         bandwidth_mb_s: mb_s(Bytes(all.bytes), time),
-        requests_per_s: each_second(all.requests, time),
+        requests_per_s: per_second(all.requests, time),
         latency_us: latency.summary(),
         waited: machine.waited,
         flash: has_flash.then(|| FlashReport {
-            accesses_per_s: each_second(counts.flash_hits + counts.fills, time),
+            accesses_per_s: per_second(counts.flash_hits + counts.fills, time),
             pages_read: chip.reads,
             pages_programmed: chip.programs,
             erases: chip.erases,
@@ -124,30 +125,30 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
             crowded: counts.crowded,
             worn: counts.worn,
             dropped: counts.dropped,
-            busy: part(chip.busy(), time),
-            reading: part(chip.reading, time),
-            programming: part(chip.programming, time),
-            erasing: part(chip.erasing, time),
+            busy: busy_fraction(chip.busy(), time),
+            reading: busy_fraction(chip.reading, time),
+            programming: busy_fraction(chip.programming, time),
+            erasing: busy_fraction(chip.erasing, time),
         }),
         backend: BackendReport {
             kind: match &config.backend {
                 BackendKind::Disk | BackendKind::Simulated(_) => "disk",
                 BackendKind::Origin => "origin",
             },
-            reads: asked.reads,
-            bytes_read: asked.read.0,
-            writes: asked.writes,
-            bytes_written: asked.written.0,
-            sequential: asked.sequential,
-            busy_s: asked.busy.as_secs(),
-            busy: part(asked.busy, time),
+            reads: backend.reads,
+            bytes_read: backend.read.0,
+            writes: backend.writes,
+            bytes_written: backend.written.0,
+            sequential: backend.sequential,
+            busy_s: backend.busy.as_secs(),
+            busy: busy_fraction(backend.busy, time),
             head: machine.head(end),
         },
-        power_active: power(design, &what, *design.dram.idle_per_gbit),
-        power_down: power(design, &what, *design.dram.power_down_per_gbit),
+        power_active: power(design, &input, *design.dram.idle_per_gbit),
+        power_down: power(design, &input, *design.dram.power_down_per_gbit),
         area: DieArea::new(design, config.dram, config.flash),
         cost: Cost::new(design, config.dram, config.flash),
-        roadmap: roadmap(config, &worn),
+        roadmap: roadmap(config, &load_wear),
         wear,
         input: source.load.note().clone(),
         warnings: warnings(config, machine, time, source),
@@ -156,7 +157,7 @@ pub(super) fn made(run: &Run<'_>, end: Ns, source: &Spread) -> FlashCacheReport 
             config: (*config).clone(),
             follows: "Kgil and Mudge, FlashCache, CASES 2006",
             dram_policy_follows: kind.source(),
-            trace: source.load.told(),
+            trace: source.load.provenance(),
         },
     }
 }
@@ -168,7 +169,7 @@ fn warnings(
     config: &FlashCacheConfig,
     machine: &Machine,
     time: Ns,
-    source: &Spread,
+    source: &SpreadLoad,
 ) -> Vec<String> {
     let mut warnings = Vec::new();
     let (counts, load) = (machine.counts(), &source.load);
@@ -188,15 +189,18 @@ fn warnings(
         let many = counts.worn;
         warnings.push(format!("{many} misses were not admitted to flash: their set was too worn"));
     }
-    if config.flash > Bytes::ZERO && machine.full.is_none() {
+    if config.flash > Bytes::ZERO && machine.first_fill.is_none() {
         let why = "the flash was not filled once, so its lifetime is not known; replay a longer \
                    trace, or use a smaller --flash";
         warnings.push(why.to_owned());
     }
     let by_trace = config.pace.outstanding.is_none();
-    let busy = [("the flash chip", machine.did().busy()), ("the backend", machine.asked().busy)];
+    let busy = [
+        ("the flash chip", machine.chip_counters().busy()),
+        ("the backend", machine.backend_counters().busy),
+    ];
     for (what, busy) in busy {
-        if by_trace && part(busy, time) > NEARLY_ALL {
+        if by_trace && busy_fraction(busy, time) > NEARLY_ALL {
             warnings.push(format!(
                 "{what} is busy all the time: requests arrive faster than it can serve them"
             ));
