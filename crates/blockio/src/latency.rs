@@ -1,16 +1,16 @@
-//! LatencyHistogram histograms of high dynamic range: three significant digits from a nanosecond to centuries
-//! (G. Tene's HdrHistogram). Mean, minimum and maximum are exact.
+//! Latencies as histograms with high dynamic range: three significant digits from a nanosecond to
+//! centuries (G. Tene's HdrHistogram). Mean, minimum and maximum are exact.
 
 use gordon_units::Ns;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Buckets of the histogram: 1024 for each power of two, twice as many for the first.
+/// Number of buckets: 1024 for each power of two, and twice as many for the first.
 const BUCKETS: usize = 54 << 10;
 
-/// The bucket of a latency: the same as in the general histogram of three digits that
-/// [`LatencyHistogram::histogram`] makes, computed without its checks. Latencies past the end count
-/// in the last bucket.
+/// The bucket of a latency. It equals that of the three-digit histogram which
+/// [`LatencyHistogram::histogram`] creates, but skips the checks of a general histogram. Latencies
+/// beyond the end count in the last bucket.
 #[inline]
 fn bucket(latency: Ns) -> usize {
     let power = (latency.0 | 2047).ilog2() - 10;
@@ -19,16 +19,16 @@ fn bucket(latency: Ns) -> usize {
     ((power as usize) << 10).wrapping_add(place)
 }
 
-/// The least latency of a bucket.
+/// The smallest latency in a bucket.
 fn least(bucket: usize) -> u64 {
     let power = (bucket >> 10).saturating_sub(1);
     ((bucket - (power << 10)) as u64) << power
 }
 
-/// Latencies of requests of one kind.
+/// Histogram of latencies.
 #[derive(Clone, Debug)]
 pub struct LatencyHistogram {
-    /// By [`bucket`].
+    /// Indexed by [`bucket`].
     counts: Vec<u64>,
     sum: u128,
     min: Ns,
@@ -42,10 +42,10 @@ impl Default for LatencyHistogram {
 }
 
 impl LatencyHistogram {
-    /// Records a latency.
+    /// Adds a latency.
     #[inline(always)]
     pub fn record(&mut self, latency: Ns) {
-        // Fewer than 2^64 requests of less than 2^64 ns each: nothing wraps.
+        // Nothing overflows with fewer than 2^64 requests of less than 2^64 ns each.
         match self.counts.get_mut(bucket(latency)) {
             Some(count) => *count = count.wrapping_add(1),
             None => self.counts[BUCKETS - 1] += 1,
@@ -59,7 +59,7 @@ impl LatencyHistogram {
         }
     }
 
-    /// Adds the latencies of another histogram.
+    /// Adds all latencies of another histogram.
     pub fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
         self.sum += other.sum;
@@ -72,7 +72,7 @@ impl LatencyHistogram {
         self.counts.iter().sum()
     }
 
-    /// The sum of all latencies, in nanoseconds.
+    /// Sum of all latencies, in nanoseconds.
     pub fn sum(&self) -> u128 {
         self.sum
     }
@@ -86,7 +86,7 @@ impl LatencyHistogram {
         histogram
     }
 
-    /// The summary; its values are `None` if nothing was recorded.
+    /// Mean, extremes and percentiles; all are `None` if nothing was recorded.
     pub fn summary(&self) -> LatencySummary {
         let histogram = self.histogram();
         let count = histogram.len();
@@ -95,7 +95,7 @@ impl LatencyHistogram {
         }
         #[allow(clippy::cast_precision_loss)]
         let us = |ns: u64| Some(ns as f64 / 1e3);
-        // A bucket's highest value may lie above the greatest one seen.
+        // The highest value of a bucket may exceed the maximum recorded.
         let quantile = |q| us(histogram.value_at_quantile(q).min(self.max.0));
         #[allow(clippy::cast_precision_loss)]
         let mean = self.sum as f64 / count as f64 / 1e3;
@@ -111,21 +111,20 @@ impl LatencyHistogram {
         }
     }
 
-    /// The buckets that are not empty: first and last nanosecond, and count.
+    /// The non-empty buckets: first and last value in nanoseconds, and count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
-        // Up to the next bucket's least.
+        // Each bucket ends before the smallest value of the next one.
         let recorded = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         recorded.map(|(bucket, count)| (least(bucket), least(bucket + 1) - 1, *count))
     }
 }
 
-/// Summary of latencies, in microseconds unless its key names another unit; `None` if nothing was
-/// recorded.
+/// Latencies in microseconds, unless the key has another unit; `None` if nothing was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencySummary {
-    /// Mean, exact.
+    /// Mean; exact.
     pub mean: Option<f64>,
-    /// Minimum, exact.
+    /// Minimum; exact.
     pub min: Option<f64>,
     /// Median.
     pub p50: Option<f64>,
@@ -137,12 +136,12 @@ pub struct LatencySummary {
     pub p999: Option<f64>,
     /// 99.99th percentile.
     pub p9999: Option<f64>,
-    /// Maximum, exact.
+    /// Maximum; exact.
     pub max: Option<f64>,
 }
 
 impl LatencySummary {
-    /// The same in milliseconds.
+    /// Converts microseconds to milliseconds.
     #[must_use]
     pub fn ms(self) -> Self {
         let Self { mean, min, p50, p90, p99, p999, p9999, max } = self;
@@ -174,9 +173,9 @@ mod tests {
         assert_eq!(LatencyHistogram::default().summary(), LatencySummary::default());
     }
 
-    /// The buckets are those of the general histogram, from end to end.
+    /// The buckets equal those of the general histogram over the whole range.
     #[test]
-    fn buckets_are_those_of_the_histogram() {
+    fn buckets_equal_those_of_the_general_histogram() {
         let (mut latency, mut histogram) =
             (LatencyHistogram::default(), LatencyHistogram::default().histogram());
         let borders = (0..64).map(|power| 1u64 << power);
@@ -198,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_extremes_are_taken() {
+    fn the_extremes_are_recorded() {
         let mut latency = LatencyHistogram::default();
         latency.record(Ns::ZERO);
         latency.record(Ns(u64::MAX >> 2));

@@ -1,4 +1,4 @@
-//! The operation of a block request.
+//! Operations of block requests.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub enum IoOp {
     Write,
     /// Discard (trim) the range: its content is no longer needed.
     Discard,
-    /// Make every write acknowledged before durable. Has no range.
+    /// Make all writes acknowledged before it durable. A flush has no range.
     Flush,
 }
 
@@ -20,7 +20,7 @@ impl IoOp {
     /// All operations.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Discard, Self::Flush];
 
-    /// Its name in trace files.
+    /// Name of the operation in trace files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
