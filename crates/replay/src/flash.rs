@@ -200,5 +200,5 @@ fn replay(
     };
     let report =
         Report::new(&outcome, &run, &recorded, &policy.weights, flash, warnings, provenance);
-    Ok(RunResult { report, tables, checkpoint_error: checkpoint_error })
+    Ok(RunResult { report, tables, checkpoint_error })
 }

@@ -74,7 +74,7 @@ fn every_preset_is_valid_and_round_trips() {
 
 #[test]
 fn a_device_that_is_too_small_is_refused_with_the_least_capacity() {
-    let (mut told, mut beyond) = (0, 0);
+    let (mut small, mut beyond) = (0, 0);
     for (name, preset) in presets() {
         let config: SsdConfig = toml::from_str(&preset.to_string()).expect(&name);
         let least = match config.resized(Bytes(512)).map(|_| ()) {
@@ -95,7 +95,7 @@ fn a_device_that_is_too_small_is_refused_with_the_least_capacity() {
         many.ftl.write_points = Some(config.layout().expect(&name).blocks().into());
         match many.resized(Bytes(512)) {
             Err(SsdError::Small { least, .. }) => {
-                told += 1;
+                small += 1;
                 assert!(least > *config.capacity && many.resized(least).is_ok(), "{name}: {least}");
             }
             // The least capacity is too large for 32-bit block numbers.
@@ -103,7 +103,7 @@ fn a_device_that_is_too_small_is_refused_with_the_least_capacity() {
             other => panic!("{name}: {other:?}"),
         }
     }
-    assert!(told > 0 && beyond > 0, "{told}, {beyond}");
+    assert!(small > 0 && beyond > 0, "{small}, {beyond}");
 }
 
 #[test]

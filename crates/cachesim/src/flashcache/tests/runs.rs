@@ -234,7 +234,7 @@ fn a_warm_up_of_one_level_equals_that_of_two() {
 }
 
 #[test]
-fn a_warm_up_that_cannot_be_is_an_error() {
+fn an_invalid_warm_up_is_refused() {
     let (_folder, mut config) = config(&[(0, 0, true), (1, 1, true)], 3 * MIB, 4 * MIB);
     for (warmup, expected) in [
         (WarmUp::Requests(0), "nothing comes before"),
