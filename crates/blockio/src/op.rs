@@ -10,7 +10,7 @@ pub enum IoOp {
     Read,
     /// Write the range.
     Write,
-    /// Discard (trim) the range: its content is no longer needed.
+    /// Discard (trim) the range: its content may be lost.
     Discard,
     /// Make all writes acknowledged before it durable. A flush has no range.
     Flush,

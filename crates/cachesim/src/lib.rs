@@ -6,8 +6,8 @@
 //! object, identified by its start. Reads and writes both insert what they access; flushes and
 //! discards are counted and skipped.
 //!
-//! [`sweep`] replays a trace on many caches in one pass. [`curve`](fn@curve) computes the misses of
-//! LRU caches of many sizes, exactly or from a sample.
+//! [`sweep`](fn@sweep) replays a trace on many caches in one pass. [`curve`](fn@curve) computes the
+//! misses of LRU caches of many sizes, exactly or from a sample.
 
 mod curve;
 pub mod flashcache;

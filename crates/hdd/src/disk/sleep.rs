@@ -1,6 +1,6 @@
 //! A disk with low-power states below idle (heads unloaded, slower, spun down). Each state is
 //! entered after an idle time, and leaving it costs time and energy. The idle time may adapt to the
-//! workload ([`AdaptiveConfig`](super::AdaptiveConfig)).
+//! workload ([`AdaptiveConfig`]).
 
 use super::{AdaptiveConfig, DiskConfigError, PowerConfig, PowerState};
 use gordon_blockio::{Completion, Device, Request, Usage};

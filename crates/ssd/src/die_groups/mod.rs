@@ -16,7 +16,7 @@
 //! ordered by die group. All buses of a die group carry the same share at the same time, so one
 //! represents them. The command cycles of a read are counted with its data.
 //!
-//! [`Modes`](gordon_nand::Modes) change this:
+//! [`Modes`] change this:
 //!
 //! - multi-plane, if a super-page has fewer planes than the die: when a command starts, other
 //!   waiting commands of the die group join it. Each must be of the same kind, the first that waits
