@@ -202,14 +202,13 @@ fn trace(path: &Path) -> Result<Requests, FormatError> {
     let (mut all, mut ios, mut more) = (vec![], vec![], true);
     while more {
         more = reader.fill(&mut ios)?;
-        all.extend(ios.iter().map(|&TraceRequest { at, op, offset, len, .. }| {
-            let op = match op {
-                IoOp::Read => IoOp::Read,
-                IoOp::Write => IoOp::Write,
-                IoOp::Discard => IoOp::Discard,
-                IoOp::Flush => IoOp::Flush,
-            };
-            TimedRequest { at, gap: Ns::ZERO, offset: offset.0, len: len.0, op, queue: 0 }
+        all.extend(ios.iter().map(|&TraceRequest { at, op, offset, len, .. }| TimedRequest {
+            at,
+            gap: Ns::ZERO,
+            offset: offset.0,
+            len: len.0,
+            op,
+            queue: 0,
         }));
     }
     Ok(Requests::new(all))

@@ -246,7 +246,12 @@ impl CpuStream {
     fn bad(&self, field: &'static str, found: &[u8], expected: &'static str) -> FormatError {
         let place = FilePosition::Record(self.number + 1, self.input.position());
         let bad = EntryError::field(field, found, expected);
-        FormatError::Bad { path: self.path.clone(), place, format: Format::Blktrace.name(), bad }
+        FormatError::Bad {
+            path: self.path.clone(),
+            place,
+            format: Format::Blktrace.name(),
+            bad: Box::new(bad),
+        }
     }
 
     /// Returns the next event to take, or to track requeued requests with; `None` at the end.

@@ -41,7 +41,7 @@ pub enum FormatError {
         /// Name of the format that was read.
         format: &'static str,
         /// Error of the line or record.
-        bad: EntryError,
+        bad: Box<EntryError>,
     },
     /// The format of the content is unknown.
     #[error("{path} is of no known trace format: {why}\n  try: --columns \"time=1:s,op=2,lba=3,size=4:B\" to describe its columns, or --format with one of {known}", path = .path.display())]

@@ -347,7 +347,12 @@ impl ObjectReader {
             self.first_skipped.get_or_insert_with(|| format!("{place}: {bad}"));
             return Ok(());
         }
-        Err(FormatError::Bad { path: self.path.clone(), place, format: self.format.name(), bad })
+        Err(FormatError::Bad {
+            path: self.path.clone(),
+            place,
+            format: self.format.name(),
+            bad: Box::new(bad),
+        })
     }
 
     /// How the trace is read: its format, how that was chosen, its units.

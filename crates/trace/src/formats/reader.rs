@@ -267,7 +267,12 @@ impl RequestReader {
             if let Err(bad) = self.collector.finish() {
                 let place = FilePosition::Record(self.collector.counts.requests + 1, 0);
                 let (path, format) = (self.path.clone(), self.format);
-                return Err(FormatError::Bad { path, place, format: format.name(), bad });
+                return Err(FormatError::Bad {
+                    path,
+                    place,
+                    format: format.name(),
+                    bad: Box::new(bad),
+                });
             }
             if self.collector.counts.requests == 0 {
                 return Err(self.empty());

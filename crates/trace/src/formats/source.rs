@@ -191,6 +191,7 @@ impl SkippedEntries {
         bad: EntryError,
         collector: &mut RequestCollector,
     ) -> Result<(), FormatError> {
+        let bad = Box::new(bad);
         let error = FormatError::Bad { path: path.to_owned(), place, format, bad };
         if !self.enabled {
             return Err(error);
