@@ -7,14 +7,17 @@
 //! events depends on the inputs alone.
 //!
 //! [`stripe`] combines several devices into one (RAID-0, RAID-1, RAID-10), [`bus`] lets them share
-//! an adapter, and [`coalesce`] is a host queue that merges waiting requests. All are generic over
+//! an adapter, and [`coalesce`] is a host queue that merges waiting requests. [`Serial`] has one request
+//! outstanding. All are generic over
 //! [`Device`](gordon_blockio::Device).
 
 pub mod bus;
 pub mod coalesce;
+mod serial;
 mod slot_scheduler;
 pub mod stripe;
 mod timeline;
 
+pub use serial::Serial;
 pub use slot_scheduler::SlotScheduler;
 pub use timeline::Timeline;

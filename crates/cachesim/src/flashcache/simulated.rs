@@ -6,12 +6,13 @@
 //! contiguously in the order of their first accesses, each aligned to a page.
 
 use super::super::PAGE;
-use gordon_blockio::{Completion, Device, IoOp, Request, SECTOR};
+use gordon_blockio::{Device, IoOp, Request, SECTOR};
 use gordon_hdd::DiskStats;
 use gordon_hdd::drive::Drive;
 use gordon_replay::ReplayError;
 use gordon_replay::disk::{DiskDescription, DiskDevice};
 use gordon_replay::results::disk::MechanismTime;
+use gordon_sim::Serial;
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -88,11 +89,8 @@ enum Placement {
 
 pub(super) struct Simulated {
     described: DiskDescription,
-    drive: Drive,
+    drive: Serial<Drive>,
     placement: Placement,
-    /// Number of accesses so far, which is also the id of the next one.
-    accesses: u64,
-    completed: Vec<Completion>,
     wrote: bool,
     /// End of the first access beyond the capacity.
     beyond_capacity: Option<u64>,
@@ -103,22 +101,13 @@ impl Simulated {
     /// Returns an error if the disk is invalid.
     pub fn new(device: &DiskDevice, unit: &str) -> Result<Self, ReplayError> {
         let described = device.description()?;
-        let drive = described.drive(None, None)?;
+        let drive = Serial::new(described.drive(None, None)?);
         let placement = match unit {
             "page" => Placement::Keys(PAGE),
             "request" => Placement::Keys(SECTOR.0),
             _ => Placement::First(HashMap::default(), 0),
         };
-        let completed = Vec::new();
-        Ok(Self {
-            described,
-            drive,
-            placement,
-            accesses: 0,
-            completed,
-            wrote: false,
-            beyond_capacity: None,
-        })
+        Ok(Self { described, drive, placement, wrote: false, beyond_capacity: None })
     }
 
     /// Address of a key with this number of bytes.
@@ -137,7 +126,7 @@ impl Simulated {
             }
         };
         let end = place.saturating_add(bytes.0);
-        if end > self.drive.capacity().0.next_multiple_of(PAGE) {
+        if end > self.drive.device().capacity().0.next_multiple_of(PAGE) {
             self.beyond_capacity.get_or_insert(end);
             return Bytes::ZERO;
         }
@@ -148,7 +137,7 @@ impl Simulated {
     /// Returns an error if an access was beyond the capacity.
     pub fn check(&self) -> Result<(), ReplayError> {
         let Some(end) = self.beyond_capacity else { return Ok(()) };
-        let capacity = self.drive.capacity();
+        let capacity = self.drive.device().capacity();
         let (why, hint) = match self.placement {
             Placement::Keys(_) => (
                 format!("the trace asks for byte {end} of it, and it has {capacity}"),
@@ -162,53 +151,33 @@ impl Simulated {
         Err(ReplayError::impossible("backend", why, hint))
     }
 
-    /// Advances the disk to this time.
-    fn advance(&mut self, at: Ns) {
-        while self.drive.next_event().is_some_and(|next| next <= at) {
-            self.drive.step(&mut self.completed);
-        }
-    }
-
     /// Carries out an access that begins at `at`, with no other one in progress. Returns its end.
     pub fn carry_out(&mut self, at: Ns, write: bool, place: Bytes, bytes: Bytes) -> Ns {
-        let room = self.drive.capacity() - place;
+        let room = self.drive.device().capacity() - place;
         let len = Bytes(bytes.0.next_multiple_of(SECTOR.0)).max(SECTOR).min(room);
         self.wrote |= write;
-        self.submit(
+        self.drive.submit(
             at,
             Request { op: if write { IoOp::Write } else { IoOp::Read }, offset: place, len },
         )
     }
 
-    fn submit(&mut self, at: Ns, request: Request) -> Ns {
-        self.advance(at);
-        self.drive.submit(at, self.accesses, request);
-        self.accesses += 1;
-        loop {
-            self.drive.step(&mut self.completed);
-            if let Some(done) = self.completed.pop() {
-                return done.at;
-            }
-        }
-    }
-
     /// Writes the disk's cache to the medium. Returns when that is done.
     pub fn finish(&mut self, at: Ns) -> Ns {
         let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
-        if self.wrote { self.submit(at, flush) } else { at }
+        if self.wrote { self.drive.submit(at, flush) } else { at }
     }
 
     /// Mean time of sequentially issued random reads of this size.
     pub fn mean_random_read(&self, bytes: Bytes) -> Ns {
         let Ok(drive) = self.described.drive(None, None) else { return Ns::ZERO };
-        let capacity = drive.capacity();
+        let drive = Serial::new(drive);
+        let capacity = drive.device().capacity();
         let span = u128::from(capacity.0.saturating_sub(bytes.0) / SECTOR.0);
         let mut fresh = Self {
             described: self.described.clone(),
             drive,
             placement: Placement::Keys(1),
-            accesses: 0,
-            completed: Vec::new(),
             wrote: false,
             beyond_capacity: None,
         };
@@ -223,15 +192,16 @@ impl Simulated {
     /// Activity of the head in a run of length `time`.
     pub fn report(&self, time: Ns) -> HeadReport {
         let config = &self.described.config;
-        let stats: DiskStats = self.drive.stats();
-        let energy_use = config.power().and_then(|power| self.drive.energy_use(power, time, time));
+        let stats: DiskStats = self.drive.device().stats();
+        let energy_use =
+            config.power().and_then(|power| self.drive.device().energy_use(power, time, time));
         HeadReport {
             disk: config.summary().to_owned(),
             places: match self.placement {
                 Placement::Keys(_) => "where the trace has them",
                 Placement::First(..) => "objects in the order in which they are first asked for",
             },
-            mechanism_s: MechanismTime::of_one(time, self.drive.usage(), &stats),
+            mechanism_s: MechanismTime::of_one(time, self.drive.device().usage(), &stats),
             positionings: stats.positionings,
             buffer_hits: stats.cache_hits,
             read_ahead_hits: stats.read_ahead_hits,

@@ -8,6 +8,7 @@ use crate::disk::DiskDevice;
 use crate::random::{Component, Random};
 use gordon_blockio::{Device, IoOp, Request};
 use gordon_hdd::drive::Drive;
+use gordon_sim::Serial;
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 
@@ -50,10 +51,9 @@ pub struct ProberConfig {
 /// Probes a simulated disk, whose state is kept between calls.
 #[derive(Debug)]
 pub struct Prober {
-    disk: Drive,
+    disk: Serial<Drive>,
     /// Time when the host observed the last completion.
     now: Ns,
-    submitted: u64,
     lateness: Ns,
     random: Random,
 }
@@ -65,9 +65,8 @@ impl Prober {
     /// Returns an error if the disk is invalid.
     pub fn new(config: &ProberConfig) -> Result<Self, ReplayError> {
         Ok(Self {
-            disk: config.device.drive(None, None)?,
+            disk: Serial::new(config.device.drive(None, None)?),
             now: Ns::ZERO,
-            submitted: 0,
             lateness: config.lateness,
             random: Random::new(config.seed, Component::Choice),
         })
@@ -75,7 +74,7 @@ impl Prober {
 
     /// Exported capacity.
     pub fn capacity(&self) -> Bytes {
-        self.disk.capacity()
+        self.disk.device().capacity()
     }
 
     /// Carries out probes in sequence.
@@ -84,7 +83,7 @@ impl Prober {
     /// Returns an error if a range ends beyond the capacity; none of these probes is then carried
     /// out.
     pub fn probe(&mut self, probes: &[Probe]) -> Result<Vec<TimedProbe>, ReplayError> {
-        for (probe, number) in probes.iter().zip(self.submitted + 1..) {
+        for (probe, number) in probes.iter().zip(self.disk.requests() + 1..) {
             let end = probe.offset.0.saturating_add(probe.len.0);
             if end > self.capacity().0 {
                 return Err(ReplayError::Past { number, end, capacity: self.capacity() });
@@ -95,23 +94,8 @@ impl Prober {
 
     fn submit(&mut self, probe: &Probe) -> TimedProbe {
         let issued = self.now + probe.think;
-        let mut done = Vec::new();
-        while self.disk.next_event().is_some_and(|at| at <= issued) {
-            self.disk.step(&mut done);
-        }
-        let id = self.submitted;
-        self.submitted += 1;
-        self.disk.submit(
-            issued,
-            id,
-            Request { op: probe.op, offset: probe.offset, len: probe.len },
-        );
-        let answered = loop {
-            if let Some(answer) = done.iter().find(|answer| answer.id == id) {
-                break answer.at;
-            }
-            self.disk.step(&mut done);
-        };
+        let request = Request { op: probe.op, offset: probe.offset, len: probe.len };
+        let answered = self.disk.submit(issued, request);
         self.now = answered + self.delay();
         TimedProbe { issued, completed: self.now }
     }
