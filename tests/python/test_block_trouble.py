@@ -179,7 +179,7 @@ def test_a_sync_that_fails_ends_writing(run: Run, failing: Path, serve: Serve, t
     server.process.send_signal(signal.SIGTERM)
     errors = server.process.communicate(timeout=PATIENCE_S)[1]
     assert server.process.returncode == 1
-    assert "could not be left in order" in errors
+    assert "could not be shut down in order" in errors
 
 
 def test_what_was_flushed_outlives_a_sync_that_fails(

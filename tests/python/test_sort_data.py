@@ -188,7 +188,7 @@ def test_an_existing_file_is_replaced_once_the_new_one_is_complete(
     too_many = free.f_frsize * free.f_blocks // 100 + 10**6
     ran = run("sort", "generate", "-n", str(too_many), "-o", "made")
     assert ran.status == 1
-    assert "made: no place on the device for" in ran.err
+    assert "made: the device has no room for" in ran.err
     assert "try: fewer records, or another device" in ran.err
     assert (tmp_path / "made").read_text() == "before"
     assert run("sort", "generate", "-n", "10", "-o", "made").status == 0

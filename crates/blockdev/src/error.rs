@@ -23,7 +23,7 @@ pub enum BlockError {
     #[error(transparent)]
     Disk(#[from] DiskFileError),
     /// The image could not be closed cleanly.
-    #[error("the image could not be left in order: {0}; the next start makes it good")]
+    #[error("the image could not be shut down in order: {0}; the next start repairs it")]
     Close(IoError),
     /// The system refuses a thread.
     #[error("cannot serve: {0}")]

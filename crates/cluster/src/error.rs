@@ -19,7 +19,7 @@ pub enum ClusterError {
         known: String,
     },
     /// A part or a design has an invalid value.
-    #[error("{what}: {why}\n  try: mend it in the space, the part or --set")]
+    #[error("{what}: {why}\n  try: correct it in the space, the part or --set")]
     Impossible {
         /// The part or design, and its value.
         what: String,

@@ -21,7 +21,9 @@ pub enum ReplayError {
         hint: String,
     },
     /// The flash device is invalid.
-    #[error("{0}\n  try: `gordon flash show NAME` prints a preset; --set KEY=VALUE mends it")]
+    #[error(
+        "{0}\n  try: `gordon flash show NAME` prints a preset; --set KEY=VALUE changes a value"
+    )]
     Ssd(#[from] SsdError),
     /// The disk is invalid.
     #[error(transparent)]

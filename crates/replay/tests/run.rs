@@ -471,7 +471,7 @@ fn data_left_in_the_write_buffer_are_a_warning() {
     assert!(report.device.buffered_at_end <= 32, "{}", report.device.buffered_at_end);
     assert!(!report.warnings.iter().any(is_warned), "{:?}", report.warnings);
     let error = buffered("1KiB", 1).unwrap_err().to_string();
-    assert!(error.contains("ftl.write_buffer: 1KiB hold no page of 64KiB"), "{error}");
+    assert!(error.contains("ftl.write_buffer: 1KiB is less than one page of 64KiB"), "{error}");
 }
 
 /// Section 4.2.2: "for 64KB super-pages, only 98% of super-blocks will last to 100,000 erase

@@ -18,7 +18,7 @@ pub enum SortError {
     },
     /// A file became shorter while it was read.
     #[error(
-        "{path}: ends at byte {at}, before its length of a moment ago: something cut it\n  \
+        "{path}: was cut to {at} bytes while it was read\n  \
          try: leave the files of a sort alone while it runs",
         path = path.display()
     )]
@@ -67,7 +67,7 @@ pub enum SortError {
     },
     /// A device is full.
     #[error(
-        "{path}: no place on the device for {len}\n  \
+        "{path}: the device has no room for {len}\n  \
          try: another device (--temp for temporary files), or more memory, so that there are none",
         path = path.display()
     )]

@@ -280,7 +280,8 @@ pub enum SsdError {
     },
     /// The write buffer is smaller than a logical page.
     #[error(
-        "ftl.write_buffer: {buffer} hold no page of {unit}; give at least that, or 0B for none"
+        "ftl.write_buffer: {buffer} is less than one page of {unit}; give at least that, or 0B for \
+         none"
     )]
     Buffer {
         /// Size of the buffer.
@@ -292,7 +293,10 @@ pub enum SsdError {
     #[error("capacity: {0} is not a positive multiple of {SECTOR}; round it")]
     Capacity(Bytes),
     /// The exported capacity exceeds the raw capacity.
-    #[error("capacity: {exported} exceed the array's {raw}; export less, for garbage needs room")]
+    #[error(
+        "capacity: {exported} is more than the array has ({raw}); export less, because garbage \
+         collection needs free blocks"
+    )]
     Raw {
         /// Exported capacity.
         exported: Bytes,

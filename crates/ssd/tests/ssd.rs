@@ -223,7 +223,7 @@ fn impossible_devices_are_refused() {
         ("exporting 256GiB of 252GiB leaves garbage collection no room", &|c| {
             c.capacity = Bytes(256 << 30).into()
         }),
-        ("exceed the array's 256GiB", &|c| c.capacity = Bytes(1 << 40).into()),
+        ("is more than the array has (256GiB)", &|c| c.capacity = Bytes(1 << 40).into()),
         ("not a positive multiple", &|c| c.capacity = Bytes(1_000_001).into()),
         ("no rectangle", &|c| c.super_page.size = Bytes(3 << 10).into()),
         ("no buses", &|c| c.geometry.buses = 0.into()),

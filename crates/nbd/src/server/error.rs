@@ -37,7 +37,7 @@ pub enum NbdError {
     #[error("limits that are too low: {0}")]
     Limits(&'static str),
     /// A certificate or key cannot be used.
-    #[error("{path} is of no use for TLS: {why}\n  try: certificates and a key in PEM files", path = .path.display())]
+    #[error("{path} cannot be used for TLS: {why}\n  try: certificates and a key in PEM files", path = .path.display())]
     Tls {
         /// The file.
         path: PathBuf,

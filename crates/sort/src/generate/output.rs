@@ -129,7 +129,7 @@ impl<'a> GeneratorOutput<'a> {
 fn reserve(path: &Path, file: &SortFile, len: u64) -> Result<(), SortError> {
     file.reserve(len).map_err(|error| match error {
         SortError::Full { .. } => {
-            let why = format!("no place on the device for {}", Bytes(len));
+            let why = format!("the device has no room for {}", Bytes(len));
             SortError::impossible(path.display(), why, "fewer records, or another device")
         }
         other => other,
