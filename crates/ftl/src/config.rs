@@ -19,6 +19,53 @@ pub enum Victim {
     CostBenefit,
 }
 
+/// Policy by which garbage collection selects its victim block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema),
+    serde(rename_all = "kebab-case"),
+    schemars(rename = "Policy")
+)]
+pub enum VictimPolicy {
+    /// The block with the fewest valid pages.
+    #[default]
+    Greedy,
+    /// The block that was closed first.
+    Fifo,
+    /// A random block.
+    Random,
+    /// The block with the fewest valid pages among a few random blocks (`choices`).
+    DChoices,
+    /// The block with the best ratio of benefit to cost, which favours older blocks.
+    CostBenefit,
+}
+
+impl VictimPolicy {
+    /// The policy as the translation layer has it; `choices` is the parameter of
+    /// [`Self::DChoices`].
+    pub fn victim(self, choices: u32) -> Victim {
+        match self {
+            Self::Greedy => Victim::Greedy,
+            Self::Fifo => Victim::Fifo,
+            Self::Random => Victim::Random,
+            Self::DChoices => Victim::DChoices(choices),
+            Self::CostBenefit => Victim::CostBenefit,
+        }
+    }
+
+    /// The policy of a translation layer, and its parameter `choices` (2 for other policies).
+    pub fn of(victim: Victim) -> (Self, u32) {
+        match victim {
+            Victim::Greedy => (Self::Greedy, 2),
+            Victim::Fifo => (Self::Fifo, 2),
+            Victim::Random => (Self::Random, 2),
+            Victim::DChoices(choices) => (Self::DChoices, choices),
+            Victim::CostBenefit => (Self::CostBenefit, 2),
+        }
+    }
+}
+
 /// The configuration of the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {

@@ -36,7 +36,7 @@ mod write_point;
 
 pub use check::Inconsistency;
 pub use checkpoint::CheckpointError;
-pub use config::{Config, FtlConfigError, MOST_CHOICES, Victim};
+pub use config::{Config, FtlConfigError, MOST_CHOICES, Victim, VictimPolicy};
 pub use io::{
     AckSource, Action, ActionSink, Extent, HostRequest, Input, PageSegment, RequestId, SubRequest,
 };

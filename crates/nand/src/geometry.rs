@@ -6,6 +6,8 @@ use gordon_units::Bytes;
 /// The physical array, as in section 4.2.1 of the Gordon paper: buses connect packages, packages
 /// contain dies, dies contain planes, planes contain blocks, blocks contain pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Geometry {
     /// Buses between the controller and the packages.
     pub buses: u32,

@@ -28,6 +28,8 @@ impl DieGroupId {
 
 /// The rectangle over which a super-page is striped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct SuperPageShape {
     /// Number of buses.
     pub buses: u32,

@@ -6,8 +6,8 @@
 //! The translation layer itself is simulated ([`gordon_replay::wa`]), by default with 2048 blocks.
 #![allow(clippy::print_stdout)]
 
+use gordon_ftl::VictimPolicy;
 use gordon_replay::wa::{HotCold, WaConfig, WaReport, theory, write_amplification};
-use gordon_ssd::VictimPolicy;
 use gordon_units::Progress;
 
 const RHOS: [f64; 4] = [0.7, 0.8, 0.9, 0.95];

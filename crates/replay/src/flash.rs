@@ -14,7 +14,8 @@ use crate::results::{Recorder, counted};
 use crate::run::{self, LoadSource, ValidatedLoad, open, provenance, validate_load};
 use crate::source::{Repeat, RequestSource};
 use gordon_blockio::{Device, SECTOR};
-use gordon_ssd::{Ssd, SsdConfig, VictimPolicy};
+use gordon_ftl::VictimPolicy;
+use gordon_ssd::{Ssd, SsdConfig};
 use gordon_units::{Bytes, Ns, Progress};
 
 /// Result of a run on a flash device.

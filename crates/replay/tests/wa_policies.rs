@@ -2,8 +2,8 @@
 //! debug build; `examples/wa_table` uses 2048 blocks.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+use gordon_ftl::VictimPolicy;
 use gordon_replay::wa::{HotCold, WaConfig, write_amplification};
-use gordon_ssd::VictimPolicy;
 use gordon_units::Progress;
 
 fn config(policy: VictimPolicy, rho: f64) -> WaConfig {

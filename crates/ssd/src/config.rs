@@ -3,7 +3,7 @@
 use super::startup::startup;
 use super::timing::{LONGEST, TimingConfig};
 use gordon_blockio::SECTOR;
-use gordon_ftl::{CheckpointError, Config, FtlConfigError, Victim};
+use gordon_ftl::{CheckpointError, Config, FtlConfigError, VictimPolicy};
 use gordon_nand::{
     BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, SuperPageShape,
     Timing,
@@ -149,38 +149,6 @@ pub struct FtlConfig {
     /// wear levelling off. Default: 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wear_spread: Option<Sourced<u32>>,
-}
-
-/// Policy by which garbage collection selects its victim block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-#[schemars(rename = "Policy")]
-pub enum VictimPolicy {
-    /// The block with the fewest valid pages.
-    #[default]
-    Greedy,
-    /// The block that was closed first.
-    Fifo,
-    /// A random block.
-    Random,
-    /// The block with the fewest valid pages among a few random blocks (`choices`).
-    DChoices,
-    /// The block with the best ratio of benefit to cost, which favours older blocks.
-    CostBenefit,
-}
-
-impl VictimPolicy {
-    /// The policy as the translation layer has it; `choices` is the parameter of
-    /// [`Self::DChoices`].
-    pub fn victim(self, choices: u32) -> Victim {
-        match self {
-            Self::Greedy => Victim::Greedy,
-            Self::Fifo => Victim::Fifo,
-            Self::Random => Victim::Random,
-            Self::DChoices => Victim::DChoices(choices),
-            Self::CostBenefit => Victim::CostBenefit,
-        }
-    }
 }
 
 /// Link between the host and the controller. A setting that is left out adds no time.

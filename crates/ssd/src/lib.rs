@@ -26,12 +26,13 @@ mod timing;
 
 pub use config::{
     EnduranceConfig, FtlConfig, GeometryConfig, HostLink, Power, ShapeConfig, SsdConfig, SsdError,
-    SuperPage, VictimPolicy,
+    SuperPage,
 };
 pub use die_groups::{
     CommandDone, CommandKind, CommandStats, DieGroupStats, DieGroups, FlashCommand,
     MAX_READ_BYPASSES,
 };
+pub use gordon_ftl::VictimPolicy;
 pub use stats::{Lifetime, SsdStats, Wear};
 pub use timing::{PageTimes, TimingConfig};
 

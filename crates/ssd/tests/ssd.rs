@@ -5,7 +5,8 @@
 //! a program takes 200,000.
 
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, Usage};
-use gordon_ssd::{PageTimes, Ssd, SsdConfig, VictimPolicy};
+use gordon_ftl::VictimPolicy;
+use gordon_ssd::{PageTimes, Ssd, SsdConfig};
 use gordon_units::{Bytes, Hertz, Ns};
 use proptest::prelude::*;
 

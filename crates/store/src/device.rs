@@ -6,8 +6,8 @@
 //! [`crate::resolved_device`].
 
 use crate::faults::Faults;
-use gordon_ftl::{Config, Victim};
-use gordon_nand::Layout;
+use gordon_ftl::{Config, VictimPolicy};
+use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -27,48 +27,13 @@ pub struct DeviceParams {
     /// Seed of bad blocks, faults and random choices.
     pub seed: u64,
     /// Dimensions of the array.
-    pub geometry: GeometryParams,
+    pub geometry: Geometry,
     /// Shape of a super-page.
-    pub super_page: ShapeParams,
+    pub super_page: SuperPageShape,
     /// Parameters of the translation layer.
     pub ftl: FtlParams,
     /// Rates of faults.
     pub faults: Faults,
-}
-
-/// [`Geometry`] in serialisable form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GeometryParams {
-    /// Buses between the controller and the packages.
-    pub buses: u32,
-    /// Packages on one bus.
-    pub packages_per_bus: u32,
-    /// Dies in one package.
-    pub dies_per_package: u32,
-    /// Planes of one die.
-    pub planes_per_die: u32,
-    /// Blocks of one plane.
-    pub blocks_per_plane: u32,
-    /// Pages of one block.
-    pub pages_per_block: u32,
-    /// Data bytes of one page.
-    pub page_bytes: u32,
-    /// Out-of-band bytes of one page of the chip. The image has its own out-of-band area:
-    /// docs/SPEC.md.
-    pub oob_bytes: u32,
-}
-
-/// [`SuperPageShape`] in serialisable form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ShapeParams {
-    /// Number of buses.
-    pub buses: u32,
-    /// Dies on each of the buses.
-    pub dies_per_bus: u32,
-    /// Planes of each of the dies.
-    pub planes: u32,
 }
 
 /// The parameters of the layer that an image can choose; see [`Config`].
@@ -99,22 +64,6 @@ pub struct FtlParams {
     pub wear_spread: u32,
 }
 
-/// [`Victim`] in serialisable form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum VictimPolicy {
-    /// The block with the fewest valid pages.
-    Greedy,
-    /// The block that was closed first.
-    Fifo,
-    /// A random block.
-    Random,
-    /// Of several random blocks, the one with the fewest valid pages.
-    DChoices,
-    /// The block with the highest ratio of benefit to cost.
-    CostBenefit,
-}
-
 impl DeviceParams {
     /// The parameters of a device with this layout and configuration. `config` provides the unit
     /// and the tunable parameters. Settings that a store requires are added: contents, summaries,
@@ -122,35 +71,15 @@ impl DeviceParams {
     /// point.
     #[must_use]
     pub fn new(preset: &str, layout: &Layout, config: &Config, capacity: Bytes) -> Self {
-        let (g, s) = (layout.geometry(), layout.shape());
-        let (victim, choices) = match config.victim {
-            Victim::Greedy => (VictimPolicy::Greedy, 2),
-            Victim::Fifo => (VictimPolicy::Fifo, 2),
-            Victim::Random => (VictimPolicy::Random, 2),
-            Victim::DChoices(choices) => (VictimPolicy::DChoices, choices),
-            Victim::CostBenefit => (VictimPolicy::CostBenefit, 2),
-        };
+        let (victim, choices) = VictimPolicy::of(config.victim);
         let buffer = config.slots.saturating_mul(config.points()).saturating_mul(4);
         Self {
             preset: preset.to_owned(),
             capacity,
             unit: Bytes(u64::from(config.sectors_per_page) * SECTOR),
             seed: config.seed,
-            geometry: GeometryParams {
-                buses: g.buses,
-                packages_per_bus: g.packages_per_bus,
-                dies_per_package: g.dies_per_package,
-                planes_per_die: g.planes_per_die,
-                blocks_per_plane: g.blocks_per_plane,
-                pages_per_block: g.pages_per_block,
-                page_bytes: g.page_bytes,
-                oob_bytes: g.oob_bytes,
-            },
-            super_page: ShapeParams {
-                buses: s.buses,
-                dies_per_bus: s.dies_per_bus,
-                planes: s.planes,
-            },
+            geometry: *layout.geometry(),
+            super_page: layout.shape(),
             ftl: FtlParams {
                 write_points: config.write_points,
                 copy_points: config.copy_points,

@@ -31,7 +31,7 @@ mod telemetry;
 mod wear;
 
 pub use check::{CheckReport, check};
-pub use device::{DeviceParams, FtlParams, GeometryParams, SECTOR, ShapeParams, VictimPolicy};
+pub use device::{DeviceParams, FtlParams, SECTOR};
 pub use engine::{Command, CompletedOp, Completion, Engine, Payload};
 pub use error::{ImageError, IoError};
 pub use export::{ExportReport, export};

@@ -1,13 +1,11 @@
 //! The device of an image in the form that the parts of a store use: the stored parameters
 //! ([`DeviceParams`]), validated and completed with what the image format determines.
 
-use crate::device::{DeviceParams, SECTOR, VictimPolicy};
+use crate::device::{DeviceParams, SECTOR};
 use crate::faults::Faults;
 use crate::format::summary;
-use gordon_ftl::{Config, FtlConfigError, Victim};
-use gordon_nand::{
-    BLOCK_SURVIVAL, Endurance, EnduranceError, Geometry, GeometryError, Layout, SuperPageShape,
-};
+use gordon_ftl::{Config, FtlConfigError};
+use gordon_nand::{BLOCK_SURVIVAL, Endurance, EnduranceError, GeometryError, Layout};
 use gordon_units::Bytes;
 use thiserror::Error;
 
@@ -59,20 +57,8 @@ pub struct ResolvedDevice {
 impl DeviceParams {
     /// Validates the parameters and converts them to the form that the parts of a store use.
     pub fn resolve(&self) -> Result<ResolvedDevice, DeviceError> {
-        let Self { geometry: g, super_page: s, ftl: params, .. } = self;
-        let geometry = Geometry {
-            buses: g.buses,
-            packages_per_bus: g.packages_per_bus,
-            dies_per_package: g.dies_per_package,
-            planes_per_die: g.planes_per_die,
-            blocks_per_plane: g.blocks_per_plane,
-            pages_per_block: g.pages_per_block,
-            page_bytes: g.page_bytes,
-            oob_bytes: g.oob_bytes,
-        };
-        let shape =
-            SuperPageShape { buses: s.buses, dies_per_bus: s.dies_per_bus, planes: s.planes };
-        let layout = Layout::new(geometry, shape)?;
+        let params = &self.ftl;
+        let layout = Layout::new(self.geometry, self.super_page)?;
         let (unit, page) = (self.unit, layout.page_bytes());
         let whole = unit.0 > 0 && unit.0.is_multiple_of(SECTOR) && page.0.is_multiple_of(unit.0);
         // The limit keeps a program a single vectored write.
@@ -98,13 +84,7 @@ impl DeviceParams {
             reserve: params.reserve,
             low_water: params.low_water,
             idle_water: params.idle_water,
-            victim: match params.victim {
-                VictimPolicy::Greedy => Victim::Greedy,
-                VictimPolicy::Fifo => Victim::Fifo,
-                VictimPolicy::Random => Victim::Random,
-                VictimPolicy::DChoices => Victim::DChoices(params.choices),
-                VictimPolicy::CostBenefit => Victim::CostBenefit,
-            },
+            victim: params.victim.victim(params.choices),
             wear_spread: params.wear_spread,
             seed: self.seed,
             contents: true,

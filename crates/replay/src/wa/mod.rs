@@ -21,7 +21,7 @@ use crate::ReplayError;
 use crate::random::{Component, Random};
 use crate::results::ratio;
 use gordon_ftl::MOST_CHOICES;
-use gordon_ssd::VictimPolicy;
+use gordon_ftl::VictimPolicy;
 use gordon_units::Progress;
 use serde::{Deserialize, Serialize};
 
