@@ -196,7 +196,7 @@ def test_an_error_of_a_comparison_names_the_device(run: Run, tmp_path: Path) -> 
     (tmp_path / "full.toml").write_text(device.replace("16384", "80"))
     (tmp_path / "t").write_text("0 0 0 8 1\n10 0 8000000 8 1\n")
     trace = str(tmp_path / "t")
-    for other, says in (("small", "small: " + trace), ("full", "full: capacity: 256GB exceed")):
+    for other, says in (("small", "small: " + trace), ("full", "full: capacity: 256GB is more")):
         ran = run("flash", "compare", trace, "gordon-slc-256g", str(tmp_path / f"{other}.toml"))
         assert (ran.status, ran.out) == (1, "")
         assert ran.err.startswith(f"error: {says}")

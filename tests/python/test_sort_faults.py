@@ -351,7 +351,7 @@ def test_input_that_is_cut_while_it_is_read(place: Place, method: str, io: str) 
         Path("sorted").unlink()
         shutil.copyfile(place.made, place.input)
     assert process.returncode == 1
-    assert f"{place.input}: ends at byte" in errors, errors
+    assert f"{place.input}: was cut to" in errors, errors
     assert "while it was read" in errors, errors
     assert names() == ["place"]
 
