@@ -38,6 +38,11 @@ def test_surge_is_generated_and_replayed(run: Run, tmp_path: Path) -> None:
     whole = cache.replay(tmp_path / "web.parquet", dram="1GiB", objects=True)
     assert (whole["requests"], whole["misses"]) == (20_000, made["files_asked"])
     assert made["bytes"] <= whole["bytes"] < made["bytes"] + 20_000 * 512
+    for device in ("flash", "disk"):
+        ran = run(device, "replay", "web.parquet", "--fit", "wrap", "--json", f"{device}.json")
+        assert ran.status == 0, ran.err
+        report: dict[str, Any] = json.loads((tmp_path / f"{device}.json").read_text())
+        assert report["requests"] == 20_000
 
 
 def test_specweb99_is_generated_and_replayed(tmp_path: Path) -> None:

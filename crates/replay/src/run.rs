@@ -183,11 +183,12 @@ fn scan_trace(
     Ok(TraceScan { survey, pacing, span, trace: provenance, warnings })
 }
 
-/// Duration of a trace. For traces of Gordon it is the run time of the traced command, since its
-/// requests may be only a burst; otherwise it is the time from the first to the last request.
+/// Duration of a trace. For a trace of `gordon capture` it is the run time of the traced command,
+/// since its requests may be only a burst. For all others, also a block log that is a single file,
+/// it is the time from the first to the last request.
 fn whole_span(survey: &TraceSurvey, trace: &TraceLoad, format: Format) -> Result<Ns, ReplayError> {
     let of_requests = survey.span();
-    if format != Format::Gordon {
+    if format != Format::Gordon || trace.path.is_file() {
         return Ok(of_requests);
     }
     let whole = Trace::open(&trace.path).map_err(FormatError::from)?.manifest().duration;

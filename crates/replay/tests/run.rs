@@ -11,7 +11,9 @@ use gordon_replay::config::RunConfig;
 use gordon_replay::flash::{PreparedRun, RunResult, run};
 use gordon_replay::run::all;
 use gordon_ssd::SsdConfig;
-use gordon_trace::{BlockFlags, BlockIo, ColumnKind, Columns, MachineInfo, Manifest, TraceWriter};
+use gordon_trace::{
+    BlockFileWriter, BlockFlags, BlockIo, ColumnKind, Columns, MachineInfo, Manifest, TraceWriter,
+};
 use gordon_units::{Bytes, Ns, Progress};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::{Value, json};
@@ -279,6 +281,35 @@ fn a_lifetime_is_that_of_the_job_and_not_of_a_burst() {
             None => assert!(!lasts),
         }
     }
+}
+
+/// A block log that is a single file has no run time: the span is that of its requests.
+#[test]
+fn a_single_file_block_log_is_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("web.parquet");
+    let columns = Columns::all(ColumnKind::Estimated, "made up").block;
+    let mut writer = BlockFileWriter::create(&path, columns).unwrap();
+    let process = writer.block().process("made");
+    for i in 0..9 {
+        let io = BlockIo {
+            at: Ns(i * 800_000),
+            device: 0,
+            sector: i * 128,
+            sectors: 128,
+            op: IoOp::Write,
+            flags: BlockFlags::default(),
+            pid: 0,
+            process,
+            latency: None,
+        };
+        writer.block().push(io).unwrap();
+    }
+    writer.finish(&json!({"made": "up"})).unwrap();
+    let (_, report) = go(&config(json!({"trace": {"path": path}}), json!({})));
+    assert_eq!(report["requests"], 9);
+    assert_eq!(report["provenance"]["trace"]["format"], "gordon");
+    assert!(report["simulated_s"].as_f64().unwrap() >= 8.0 * 800e-6, "{report}");
 }
 
 #[test]
