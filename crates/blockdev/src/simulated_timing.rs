@@ -12,7 +12,7 @@ use crate::payload::NbdPayload;
 use crate::status::Busy;
 use gordon_nand::{FlashOp, Layout, Timing};
 use gordon_ssd::{CommandKind, DieGroupStats, DieGroups, FlashCommand};
-use gordon_store::{CompletedOp, Completion, Engine, Payload};
+use gordon_store::{Completion, Engine, Payload, TransferredOp};
 use gordon_units::Ns;
 
 /// A store and its operations in flight. It advances only when it is called.
@@ -26,7 +26,7 @@ pub(super) struct SimulatedTiming<P> {
     layout: Layout,
     slots: u32,
     /// The operations on the die groups, by tag.
-    in_flight: Vec<Option<CompletedOp>>,
+    in_flight: Vec<Option<TransferredOp>>,
     /// Unused tags.
     free: Vec<u32>,
 }

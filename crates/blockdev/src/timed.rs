@@ -38,7 +38,7 @@ impl TimedExport {
         let (info, syncer) = (payload::export_info(&engine), engine.syncer());
         let (sender, receiver) = mpsc::channel::<Completion<NbdPayload>>();
         let answer = move |completion: Completion<NbdPayload>| {
-            if completion.durable && completion.result.is_ok() {
+            if completion.needs_sync && completion.result.is_ok() {
                 // If the thread is gone, the request is dropped, which answers it with an error.
                 let _ = sender.send(completion);
             } else {

@@ -32,7 +32,7 @@ mod wear;
 
 pub use check::{CheckReport, check};
 pub use device::{DeviceParams, FtlParams, SECTOR};
-pub use engine::{Command, CompletedOp, Completion, Engine, Payload};
+pub use engine::{Command, Completion, Engine, Payload, TransferredOp};
 pub use error::{ImageError, IoError};
 pub use export::{ExportReport, export};
 pub use faults::{Faults, factory_bad};

@@ -81,14 +81,14 @@ impl<P: Payload> Store<P> {
         shared.engine.run();
         let mut ended = shared.spare.pop().unwrap_or_default();
         shared.engine.finished(&mut ended);
-        if let Some(changes) = shared.engine.overdue() {
+        if let Some(changes) = shared.engine.take_due_sync() {
             self.background_syncer.sync_to(changes);
         }
         drop(shared);
-        let durable = ended.iter().any(|completion| completion.durable);
-        let synced = !durable || self.syncer.sync().is_ok();
+        let needs_sync = ended.iter().any(|completion| completion.needs_sync);
+        let synced = !needs_sync || self.syncer.sync().is_ok();
         for mut completion in ended.drain(..) {
-            if completion.durable && !synced {
+            if completion.needs_sync && !synced {
                 completion.result = Err(IoError::Medium);
             }
             finish(completion);
@@ -124,7 +124,7 @@ impl<P: Payload> Store<P> {
 #[cold]
 fn stop<P>(batch: &mut Vec<(Command, P)>, mut finish: impl FnMut(Completion<P>)) {
     for (command, payload) in batch.drain(..) {
-        finish(Completion { command, payload, result: Err(IoError::Stopped), durable: false });
+        finish(Completion { command, payload, result: Err(IoError::Stopped), needs_sync: false });
     }
 }
 

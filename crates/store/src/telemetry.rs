@@ -34,6 +34,12 @@ impl Histogram {
         self.0[64 - value.leading_zeros() as usize] += 1;
     }
 
+    /// Counts `n` values that are zero.
+    #[inline]
+    pub fn add_zeros(&mut self, n: u64) {
+        self.0[0] += n;
+    }
+
     /// Number of values counted.
     #[must_use]
     pub fn count(&self) -> u64 {

@@ -5,8 +5,8 @@ mod common;
 use common::{SHAPES, Tagged, device, formatted, image};
 use gordon_nand::{Buf, FlashOp};
 use gordon_store::{
-    Backend, Command, CompletedOp, DeviceParams, Engine, Image, ImageError, IoError, LastShutdown,
-    Media, Payload, Store, check, wear,
+    Backend, Command, DeviceParams, Engine, Image, ImageError, IoError, LastShutdown, Media,
+    Payload, Store, TransferredOp, check, wear,
 };
 use gordon_units::Ppn;
 use std::fs;
@@ -360,7 +360,7 @@ fn a_failed_assertion_stops_the_store_and_is_reported() {
         engine.start(Command::Read { offset: 0 }, tagged(1, 2));
         // The completion of an operation that was never issued, which is a bug of the driver.
         let op = FlashOp::Read { ppn: Ppn(0), buf: Buf(u32::MAX - 1), slots: 1 };
-        engine.done(CompletedOp { op, copies: false, failed: false });
+        engine.done(TransferredOp { op, copies: false, failed: false });
         let mut ended = vec![];
         engine.finished(&mut ended);
         assert_eq!((ended.len(), ended[0].result), (1, Err(IoError::Stopped)));

@@ -1,7 +1,7 @@
 //! Carries out the actions of the layer.
 
 use super::request::{Command, Completion, OpenRequest, RequestBytes};
-use super::{CompletedOp, Engine, Payload};
+use super::{Engine, Payload, TransferredOp};
 use crate::checksums::Proof;
 use crate::error::IoError;
 use crate::format::{NO_LPN, summary, trims};
@@ -58,7 +58,7 @@ impl<P: Payload> Engine<P> {
         {
             // The page and the buffers do not change until the completion is reported to the layer.
             self.reads.push((ppn, buf));
-            self.completed_ops.push_back(CompletedOp { op, copies, failed: false });
+            self.transferred_ops.push_back(TransferredOp { op, copies, failed: false });
             return;
         }
         self.attempt(op, copies);
@@ -68,7 +68,7 @@ impl<P: Payload> Engine<P> {
     /// for a retry, and the result is false.
     fn attempt(&mut self, op: FlashOp, copies: bool) -> bool {
         match self.transfer(op) {
-            Ok(done) => self.completed_ops.push_back(CompletedOp { op, copies, failed: !done }),
+            Ok(done) => self.transferred_ops.push_back(TransferredOp { op, copies, failed: !done }),
             Err(error) => {
                 self.counters.medium_errors += 1;
                 self.failure = Some(IoError::of(&error));
@@ -215,11 +215,11 @@ impl<P: Payload> Engine<P> {
             return self.detach_request(id);
         }
         let open = self.requests.remove(id);
-        let durable = open.wants_durable() && open.fault.is_none();
+        let needs_sync = open.wants_durable() && open.fault.is_none();
         if let RequestBytes::Owned(payload) = open.bytes {
             self.counters.failed += u64::from(open.fault.is_some());
             let (command, result) = (open.command, open.fault.map_or(Ok(()), Err));
-            self.finished.push(Completion { command, payload, result, durable });
+            self.finished.push(Completion { command, payload, result, needs_sync });
         }
     }
 
@@ -247,7 +247,12 @@ impl<P: Payload> Engine<P> {
         let command = open.command;
         if let RequestBytes::Owned(payload) = std::mem::replace(&mut open.bytes, copy) {
             self.counters.failed += 1;
-            self.finished.push(Completion { command, payload, result: Err(fault), durable: false });
+            self.finished.push(Completion {
+                command,
+                payload,
+                result: Err(fault),
+                needs_sync: false,
+            });
         }
     }
 }

@@ -1,12 +1,14 @@
 //! The translation layer with data.
 //!
 //! The engine carries out the layer's actions in order, with buffers and an image. The data of an
-//! operation are transferred when the layer issues it. The driver decides when its completion is
-//! reported to the layer: at once, in another order, or after the time that simulated flash takes.
+//! operation are transferred when the layer issues it. If the medium reads in parallel, small reads
+//! wait and are transferred together in [`Engine::next_op`]. The driver decides when the completion
+//! of an operation is reported to the layer: at once, in another order, or after the time that
+//! simulated flash takes.
 //!
-//! Erases are deferred: the block is noted, and erased when the layer next programs it. By then a
-//! sync has recorded that none of its contents are needed (see [`crate::block_table`]). One sync
-//! serves all erases since the previous sync.
+//! Erases are deferred: the block is noted, and erased at the latest when the layer next programs it
+//! or the image is shut down. By then a sync has recorded that none of its contents are needed (see
+//! [`crate::block_table`]). One sync serves all erases since the previous sync.
 //!
 //! Erasing a block clears its out-of-band entries and its summary. Its data stay until they are
 //! overwritten; in idle time their space is returned to the file system.
@@ -42,9 +44,9 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// An operation whose data have been transferred.
+/// An operation whose data have been transferred. The driver reports its completion to the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompletedOp {
+pub struct TransferredOp {
     /// The operation.
     pub op: FlashOp,
     /// The operation belongs to garbage collection or wear levelling.
@@ -67,7 +69,9 @@ pub struct Engine<P> {
     checksums: Checksums,
     buffers: Buffers,
     requests: OpenRequests<P>,
-    completed_ops: VecDeque<CompletedOp>,
+    /// Operations for the driver, in the order of issue. Those also in `reads` are not transferred
+    /// yet.
+    transferred_ops: VecDeque<TransferredOp>,
     /// Reads issued but not yet transferred, to be done in one batch.
     reads: Vec<(Ppn, Buf)>,
     /// Buffers whose data are unreadable, not yet reported to the layer.
@@ -119,14 +123,14 @@ impl<P: Payload> Engine<P> {
     #[cold]
     fn stop(&mut self, why: String) {
         self.stopped = Some(why);
-        self.completed_ops.clear();
+        self.transferred_ops.clear();
         self.reads.clear();
         for (_, open) in self.requests.iter_mut() {
             open.fault = Some(IoError::Stopped);
             let gone = RequestBytes::Detached(Vec::new());
             if let RequestBytes::Owned(payload) = std::mem::replace(&mut open.bytes, gone) {
                 let (command, result) = (open.command, Err(IoError::Stopped));
-                self.finished.push(Completion { command, payload, result, durable: false });
+                self.finished.push(Completion { command, payload, result, needs_sync: false });
             }
         }
     }
@@ -140,7 +144,7 @@ impl<P: Payload> Engine<P> {
     pub fn start(&mut self, command: Command, payload: P) {
         if self.stopped.is_some() {
             let result = Err(IoError::Stopped);
-            return self.finished.push(Completion { command, payload, result, durable: false });
+            return self.finished.push(Completion { command, payload, result, needs_sync: false });
         }
         self.guard(|engine| engine.accept(command, payload));
     }
@@ -277,20 +281,20 @@ impl<P: Payload> Engine<P> {
 
     /// The next operation whose data have been transferred, in the order of issue.
     #[inline]
-    pub fn next_op(&mut self) -> Option<CompletedOp> {
+    pub fn next_op(&mut self) -> Option<TransferredOp> {
         if !self.reads.is_empty() {
             self.guard(Self::read_together);
         }
-        self.completed_ops.pop_front()
+        self.transferred_ops.pop_front()
     }
 
     /// Reports the completion of an operation to the layer.
-    pub fn done(&mut self, moved: CompletedOp) {
+    pub fn done(&mut self, moved: TransferredOp) {
         self.guard(|engine| engine.end_operation(moved));
     }
 
-    fn end_operation(&mut self, moved: CompletedOp) {
-        let CompletedOp { op, failed, .. } = moved;
+    fn end_operation(&mut self, moved: TransferredOp) {
+        let TransferredOp { op, failed, .. } = moved;
         if let FlashOp::Read { buf, .. } = op
             && !self.unreadable.is_empty()
         {
@@ -336,7 +340,7 @@ impl<P: Payload> Engine<P> {
             }
             engine.ftl.handle(Input::Idle);
             engine.carry_out_actions();
-            !engine.completed_ops.is_empty()
+            !engine.transferred_ops.is_empty()
         })
     }
 
@@ -436,16 +440,17 @@ impl<P: Payload> Engine<P> {
         &self.image.sync_tracker
     }
 
-    /// The number of changes that should become durable soon; returned only once for each request.
-    pub(crate) fn overdue(&mut self) -> Option<u64> {
-        self.erases.sync_due().then(|| self.sync_tracker().write_seq())
+    /// If a sync is due for deferred erases: the number of changes that it must make durable. Each
+    /// due sync is returned only once.
+    pub(crate) fn take_due_sync(&mut self) -> Option<u64> {
+        self.erases.take_sync_due().then(|| self.sync_tracker().write_seq())
     }
 
     /// Records the time since the previous request in the statistics; `together` requests arrived
     /// at once.
     pub fn record_arrival(&mut self, after_ns: u64, together: usize) {
         self.counters.arrivals_ns.add(after_ns);
-        self.counters.arrivals_ns.0[0] += together.saturating_sub(1) as u64;
+        self.counters.arrivals_ns.add_zeros(together.saturating_sub(1) as u64);
     }
 }
 

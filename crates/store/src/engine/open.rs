@@ -95,7 +95,7 @@ impl<P: Payload> Engine<P> {
             checksums: Checksums::new(&layout, slots),
             buffers: Buffers::new(unit, alignment),
             requests: OpenRequests::new(),
-            completed_ops: VecDeque::new(),
+            transferred_ops: VecDeque::new(),
             reads: Vec::new(),
             unreadable: Vec::new(),
             finished: Vec::new(),

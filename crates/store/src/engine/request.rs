@@ -84,7 +84,7 @@ pub struct Completion<P> {
     /// The request is a flush or has `fua`: its completion may be reported to the host only after a
     /// [`sync`](crate::Syncer::sync). [`Store::submit`](crate::Store::submit) has already done
     /// that.
-    pub durable: bool,
+    pub needs_sync: bool,
 }
 
 /// The data of a request in flight.

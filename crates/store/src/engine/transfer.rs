@@ -67,7 +67,7 @@ impl<P: Payload> Engine<P> {
                     self.fail(block, BlockHealth::Program);
                     return Ok(false);
                 }
-                if let Some(wanted) = self.erases.wait(block) {
+                if let Some(wanted) = self.erases.required_seq_of(block) {
                     self.erase_deferred(wanted)?;
                 }
                 if self.program_order.block(block).next == 0 {

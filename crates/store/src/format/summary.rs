@@ -8,7 +8,8 @@ use std::ops::Range;
 
 const MAGIC: u32 = 0x4d55_5347; // "GSUM"
 const CRC_AT: usize = 28;
-const HEAD: usize = 32;
+/// Bytes of a summary before its pages.
+pub const HEAD: usize = 32;
 
 /// A decoded summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

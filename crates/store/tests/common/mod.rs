@@ -9,8 +9,8 @@ pub mod nand_faults;
 use gordon_ftl::{Config, Ftl};
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_store::{
-    Command, CompletedOp, Completion, DeviceParams, Engine, Image, ImageOffsets, IoError, Media,
-    Payload,
+    Command, Completion, DeviceParams, Engine, Image, ImageOffsets, IoError, Media, Payload,
+    TransferredOp,
 };
 use gordon_testkit::{MemoryMedia, Model, Random};
 use gordon_units::Bytes;
@@ -118,7 +118,7 @@ pub struct Bench {
     pub media: Arc<MemoryMedia>,
     pub model: Model,
     pub random: Random,
-    flying: Vec<CompletedOp>,
+    flying: Vec<TransferredOp>,
     requests: Vec<Option<InFlight>>,
     /// Failed requests with the error.
     pub failed: Vec<(Command, IoError)>,
@@ -278,9 +278,9 @@ impl Bench {
     }
 
     fn end(&mut self, completion: Completion<Tagged>) {
-        let Completion { command, payload, mut result, durable } = completion;
+        let Completion { command, payload, mut result, needs_sync } = completion;
         let request = self.requests[payload.tag].take().expect("it ends once");
-        if durable && result.is_ok() {
+        if needs_sync && result.is_ok() {
             result = self.engine.syncer().sync();
         }
         if let Err(fault) = result {
@@ -302,7 +302,7 @@ impl Bench {
             Command::Flush => self.model.persist_all(&request.floors),
             _ if request.change > 0 => {
                 self.model.acknowledge(request.change);
-                if durable {
+                if needs_sync {
                     let mut floors = vec![0; usize::try_from(self.model.sectors()).expect("small")];
                     for sector in request.first..request.first + request.sectors {
                         floors[usize::try_from(sector).expect("small")] = request.change;
