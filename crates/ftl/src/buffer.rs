@@ -352,6 +352,7 @@ impl BufferList {
         self.head = select_unpredictable(first, at, self.head);
         let tail = select_unpredictable(first, at, self.tail);
         buffers.set_prev(at, tail);
+        // In an empty list `tail` is `at`, which the next line corrects.
         buffers[tail].next = at;
         buffers[at].next = NONE;
         self.tail = at;
@@ -416,5 +417,5 @@ impl BufferList {
 }
 
 fn index(at: usize) -> u32 {
-    u32::try_from(at).ok().filter(|&at| at != NONE).expect("fewer than 2^32 sub-requests in flight")
+    u32::try_from(at).ok().filter(|&at| at != NONE).expect("fewer than 2^32 entries in a pool")
 }

@@ -230,7 +230,7 @@ impl<O: ActionSink> Ftl<O> {
                 self.collector.programming -= u32::from(copies);
                 if self.worn_out {
                     self.give_up(at);
-                } else if copies || self.stands_for_copy(at) {
+                } else if copies || self.turn_into_copy(at) {
                     self.collector.ready.push_front(&mut self.buffers, at);
                 } else {
                     self.draining |= !self.buffers[at].deferred.is_empty();

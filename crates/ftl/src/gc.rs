@@ -13,10 +13,12 @@
 //! however full they are, the host then finds a block to open.
 //!
 //! # Why free blocks never run out
-//! Let R be `reserve`, D the data pages of a block, and the *debt* the number of valid pages in
-//! blocks under collection, which bounds the copies still to be programmed. A collection starts
-//! only if the debt stays within `min(free, R) * D`. The host opens a block only if R free blocks
-//! remain, and programs nothing while R or fewer are free. So as long as at least R blocks are
+//! Let R be `reserve` and D the data super-pages of a block. The *debt* is the number of
+//! super-pages that the valid logical pages of the blocks under collection fill, rounded up for
+//! each block; it bounds the copies still to be programmed. *Free* blocks are counted here without
+//! the recovery reserve, which only recovery and the trim journal may use. A collection starts only
+//! if the debt stays within `min(free, R) * D`. The host opens a block only if R free blocks remain,
+//! and programs nothing while R or fewer are free. So as long as at least R blocks are
 //! free, whole free blocks cover the debt; below R, the pages of blocks opened for copies are used
 //! by copies only, which fill open blocks before they open others. Since a page with a copy in a
 //! block with sequence number s may go to any block opened later, a new block can take any copy.
@@ -26,10 +28,11 @@
 //! suffice (`emergency_reclaim`), or the layer stops accepting writes.
 //!
 //! # Why collections gain space
-//! A victim has at least one stale page, so each collection frees at least one page more than it
-//! uses. Some policies also choose victims without stale pages, but only a limited number of times
-//! in a row. [`Config::most_exported`](crate::Config::most_exported) leaves enough space that a
-//! victim with stale pages exists until `low_water` is exceeded.
+//! The valid logical pages of a victim fill at most D - 1 super-pages, so each collection frees at
+//! least one super-page more than it uses. If a super-page holds one logical page, some policies
+//! also choose victims without stale pages, but only a limited number of times in a row.
+//! [`Config::most_exported`](crate::Config::most_exported) leaves enough space that a victim that
+//! gains space exists until `low_water` is exceeded.
 
 use crate::buffer::{BufferState, CopyCause, NONE, PageBuffer};
 use crate::config::Victim;
@@ -132,8 +135,11 @@ impl<O: ActionSink> Ftl<O> {
     /// pages choose such blocks too, and the theory includes them. This costs no space if copies
     /// are whole super-pages, since there are exactly as many as the block has.
     fn may_gain_nothing(&self) -> bool {
-        let looks = matches!(self.config.victim, Victim::Greedy | Victim::CostBenefit);
-        !looks && self.config.slots == 1 && self.collector.zero_gain_streak < MAX_ZERO_GAIN_STREAK
+        let minimises_valid_pages =
+            matches!(self.config.victim, Victim::Greedy | Victim::CostBenefit);
+        !minimises_valid_pages
+            && self.config.slots == 1
+            && self.collector.zero_gain_streak < MAX_ZERO_GAIN_STREAK
     }
 
     fn victim(&mut self) -> Option<BlockId> {
@@ -181,18 +187,18 @@ impl<O: ActionSink> Ftl<O> {
         let open = self.write_points.all().iter().filter(|p| p.stream == kind && p.block.is_some());
         // Only the open block with the highest sequence number can take every page.
         let open = open.max_by_key(|p| p.sequence).map_or(0, |p| self.data_pages - p.next);
-        let debt = self.collector.is_active() || !self.collector.ready.is_empty();
-        let room = if debt { 0 } else { open + self.blocks.free() * self.data_pages };
-        let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
+        let copies_outstanding = self.collector.is_active() || !self.collector.ready.is_empty();
+        let room = if copies_outstanding { 0 } else { open + self.blocks.free() * self.data_pages };
+        let super_pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
         if let Some(at) =
-            self.collector.pending_retire.iter().position(|&block| pages(block) <= room)
+            self.collector.pending_retire.iter().position(|&block| super_pages(block) <= room)
         {
             let block = self.collector.pending_retire.remove(at);
             self.begin(block, CopyCause::Collection);
             return true;
         }
-        let least = self.blocks.closed().min_by_key(|&block| pages(block));
-        let Some(block) = least.filter(|&b| pages(b) <= room.min(self.data_pages - 1)) else {
+        let least = self.blocks.closed().min_by_key(|&block| super_pages(block));
+        let Some(block) = least.filter(|&b| super_pages(b) <= room.min(self.data_pages - 1)) else {
             return false;
         };
         self.blocks.collect(block);
@@ -226,12 +232,12 @@ impl<O: ActionSink> Ftl<O> {
 
     /// Whether all outstanding copies and those of `block` are guaranteed space.
     fn has_cover(&self, block: BlockId) -> bool {
-        let pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
-        let debt: u32 = self.collector.active.iter().copied().map(pages).sum();
-        let apart = if self.recovery.is_some() { 0 } else { self.recovery_reserve };
-        let free = self.blocks.free().saturating_sub(apart);
+        let super_pages = |block| self.blocks.valid(block).div_ceil(self.config.slots);
+        let debt: u32 = self.collector.active.iter().copied().map(super_pages).sum();
+        let recovery_reserve = if self.recovery.is_some() { 0 } else { self.recovery_reserve };
+        let free = self.blocks.free().saturating_sub(recovery_reserve);
         let cover = free.min(self.config.reserve) * self.data_pages;
-        pages(block) == 0 || debt + pages(block) <= cover
+        super_pages(block) == 0 || debt + super_pages(block) <= cover
     }
 
     /// Starts to empty a closed block if there is space for its copies; returns whether it did.
@@ -288,7 +294,7 @@ impl<O: ActionSink> Ftl<O> {
         let start = self.slot(self.layout.ppn(block, 0), 0);
         let end = start + self.data_pages * self.config.slots;
         let from = start + cursor.page * self.config.slots;
-        let Some(psn) = self.map.next_filled(from, end) else {
+        let Some(psn) = self.map.next_valid(from, end) else {
             cursor.page = self.data_pages;
             self.blocks.set_copy_cursor(block, cursor);
             return false;
@@ -310,7 +316,7 @@ impl<O: ActionSink> Ftl<O> {
     /// Prefetches the L2P entries of the pages in these slots.
     #[inline(never)]
     fn prefetch_l2p(&mut self, slots: Range<u32>) {
-        let mut bits = self.map.filled_among(slots.clone());
+        let mut bits = self.map.valid_bits(slots.clone());
         while bits != 0 {
             let next = slots.start + bits.trailing_zeros();
             bits &= bits - 1;
@@ -332,7 +338,7 @@ impl<O: ActionSink> Ftl<O> {
     /// Copies the valid slots of a super-page.
     pub(crate) fn copy_page(&mut self, ppn: Ppn, cause: CopyCause) {
         let (start, end) = (self.slot(ppn, 0), self.slot(ppn, self.config.slots));
-        if let Some(first) = self.map.next_filled(start, end) {
+        if let Some(first) = self.map.next_valid(start, end) {
             self.copy_from_slot(first, ppn, cause);
         }
     }
@@ -344,10 +350,10 @@ impl<O: ActionSink> Ftl<O> {
         let end = self.slot(ppn, self.config.slots);
         let mut at = Some(first);
         while let Some(psn) = at {
-            at = self.map.next_filled(psn + 1, end);
+            at = self.map.next_valid(psn + 1, end);
             let lpn = self.page_in(psn);
             if let Some(at) = self.map.buffer_of(lpn)
-                && !self.wants_copy(at, cause)
+                && !self.join_or_copy(at, cause)
             {
                 continue;
             }
@@ -379,9 +385,10 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// A host write whose program failed may have taken the place of a copy. It then becomes that
+    /// A host write whose program failed may have taken the place of a copy. If so, it becomes that
     /// copy: the block that it comes from must be emptied, and the host may stall until it is.
-    pub(crate) fn stands_for_copy(&mut self, at: u32) -> bool {
+    /// Returns whether it did.
+    pub(crate) fn turn_into_copy(&mut self, at: u32) -> bool {
         let mapped_psn = self.buffers[at].mapped_psn;
         if mapped_psn == NONE {
             return false;
@@ -396,9 +403,10 @@ impl<O: ActionSink> Ftl<O> {
         true
     }
 
-    /// Whether a valid page needs a separate copy; if not, its buffer with work in flight takes the
-    /// place of the copy.
-    fn wants_copy(&mut self, at: u32, cause: CopyCause) -> bool {
+    /// Lets the buffer `at` of a valid page, which has work in flight, take the place of the copy.
+    /// If it cannot, because it only reads, the buffer leaves the map, and the result is true: the
+    /// page needs a separate copy.
+    fn join_or_copy(&mut self, at: u32, cause: CopyCause) -> bool {
         let buffer = &mut self.buffers[at];
         if buffer.only_reads() {
             self.remove_from_map(at);

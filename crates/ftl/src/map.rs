@@ -131,7 +131,7 @@ impl Map {
 
     /// The first slot from `psn` to before `end` whose valid bit is set.
     #[inline]
-    pub fn next_filled(&self, psn: u32, end: u32) -> Option<u32> {
+    pub fn next_valid(&self, psn: u32, end: u32) -> Option<u32> {
         let mut at = psn;
         while at < end {
             let word = self.valid[at as usize / 64] >> (at % 64);
@@ -145,7 +145,7 @@ impl Map {
 
     /// The valid bits of up to 64 slots.
     #[inline]
-    pub fn filled_among(&self, slots: Range<u32>) -> u64 {
+    pub fn valid_bits(&self, slots: Range<u32>) -> u64 {
         let (word, shift) = (slots.start as usize / 64, slots.start % 64);
         let len = slots.end - slots.start;
         let mut bits = self.valid[word] >> shift;

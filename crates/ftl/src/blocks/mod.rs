@@ -463,8 +463,7 @@ impl Blocks {
         (0..).zip(&self.blocks).filter(closed).map(|(id, _)| BlockId(id))
     }
 
-    /// The least erased closed block, if the most erased block has been erased over `spread` times
-    /// more often.
+    /// The least erased closed block, if the most erased block has over `spread` more erases.
     pub fn least_worn_closed(&mut self, spread: u32) -> Option<BlockId> {
         let levelled = self.levelled.as_mut()?;
         while let Some(&Reverse((erases, id))) = levelled.peek() {

@@ -81,7 +81,7 @@ impl Map {
     /// programmed without a page.
     fn pairs_of_slots(&self, part: Range<u32>, mut sum: u64) -> Option<u64> {
         let mut from = part.start;
-        while let Some(slot) = self.next_filled(from, part.end) {
+        while let Some(slot) = self.next_valid(from, part.end) {
             from = slot + 1;
             sum = sum.wrapping_add(hash(slot, self.written(slot)?));
         }
