@@ -30,7 +30,7 @@ fn level(machine: &Machine, source: DataSource, all: SourceTally) -> LevelReport
 pub(super) fn build(run: &Run<'_>, end: Ns, source: &SpreadLoad) -> FlashCacheReport {
     let Run { config, kind, machine, tables, whole, warm_up_report, .. } = run;
     let design = &config.design;
-    let time = end - machine.before.at;
+    let time = end - machine.warm_up.at;
     let (cache, chip, backend) =
         (&machine.cache, machine.chip_counters(), machine.backend_counters());
     let (counts, shape) = (machine.counts(), cache.shape());

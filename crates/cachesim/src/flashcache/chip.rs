@@ -124,8 +124,8 @@ impl Chip {
         self.steps.pages
     }
 
-    /// Sets the time when the data of the next fill are available.
-    pub fn fetch(&mut self, ready: Ns) {
+    /// Queues the time when the data of the next fill are available.
+    pub fn queue_fill(&mut self, ready: Ns) {
         self.fetched.push_back(ready);
     }
 

@@ -118,9 +118,9 @@ pub(super) struct Machine {
     pub(super) chip: Chip,
     pub(super) backend: Backend,
     /// By place of the primary page cache: when its data are available. It may be requested before.
-    in_dram: Vec<Ns>,
+    dram_ready_at: Vec<Ns>,
     /// By slot of the flash: when its data, which pass through the buffer, are available.
-    in_buffer: Vec<Ns>,
+    buffer_ready_at: Vec<Ns>,
     pub(super) tallies: [SourceTally; SOURCES],
     pub(super) latencies: [LatencyHistogram; SOURCES],
     /// Source of the last request.
@@ -133,10 +133,10 @@ pub(super) struct Machine {
     /// during the warm-up, its state at the end of the warm-up.
     pub(super) first_fill: Option<FirstFill>,
     /// Counters at the end of the warm-up, which no result includes.
-    pub(super) before: WarmUpCounters,
+    pub(super) warm_up: WarmUpCounters,
 }
 
-/// Counters at some time.
+/// Counters at the end of the warm-up.
 #[derive(Default)]
 pub(super) struct WarmUpCounters {
     pub(super) at: Ns,
@@ -180,15 +180,15 @@ impl Machine {
             dram,
             chip: Chip::new(StepTimes::new(design)),
             backend,
-            in_dram: Vec::new(),
-            in_buffer: vec![Ns::ZERO; slots],
+            dram_ready_at: Vec::new(),
+            buffer_ready_at: vec![Ns::ZERO; slots],
             tallies: [SourceTally::default(); SOURCES],
             latencies: std::array::from_fn(|_| LatencyHistogram::default()),
             source: DataSource::Dram,
             end: Ns::ZERO,
             waited: 0,
             first_fill: None,
-            before: WarmUpCounters::default(),
+            warm_up: WarmUpCounters::default(),
             cache,
         }
     }
@@ -202,7 +202,7 @@ impl Machine {
         self.latencies = std::array::from_fn(|_| LatencyHistogram::default());
         self.waited = 0;
         self.end = at;
-        self.before = WarmUpCounters {
+        self.warm_up = WarmUpCounters {
             at,
             reading: self.dram.reading,
             writing: self.dram.writing,
@@ -221,43 +221,43 @@ impl Machine {
 
     /// Read and write times of the DRAM. Like all counters below, they exclude the warm-up.
     pub(super) fn dram_busy(&self) -> [Ns; 2] {
-        [self.dram.reading - self.before.reading, self.dram.writing - self.before.writing]
+        [self.dram.reading - self.warm_up.reading, self.dram.writing - self.warm_up.writing]
     }
 
     /// Counters of the chip.
     pub(super) fn chip_counters(&self) -> ChipCounters {
-        self.chip.counters.since(&self.before.chip)
+        self.chip.counters.since(&self.warm_up.chip)
     }
 
     /// Counters of the backend.
     pub(super) fn backend_counters(&self) -> BackendCounters {
-        self.backend.counters.since(&self.before.backend)
+        self.backend.counters.since(&self.warm_up.backend)
     }
 
     /// Counters of the flash cache.
     pub(super) fn counts(&self) -> FlashCounts {
-        self.cache.counts().since(&self.before.counts)
+        self.cache.counts().since(&self.warm_up.counts)
     }
 
     /// Misses that the primary page cache did not admit.
     pub(super) fn refused(&self) -> u64 {
-        self.cache.dram().counts().refused - self.before.refused
+        self.cache.dram().counts().refused - self.warm_up.refused
     }
 
     /// Erases of each logical block.
     pub(super) fn erases(&self) -> Vec<u32> {
-        since(self.cache.erases(), &self.before.erases)
+        since(self.cache.erases(), &self.warm_up.erases)
     }
 
     /// Erases of each place by swaps of sets.
     pub(super) fn swap_erases(&self) -> Vec<u32> {
-        since(self.cache.swap_erases(), &self.before.swap_erases)
+        since(self.cache.swap_erases(), &self.warm_up.swap_erases)
     }
 
     /// Activity of the head of a simulated disk until `time`; `None` for other backends.
     pub(super) fn head(&self, time: Ns) -> Option<HeadReport> {
         let now = self.backend.simulated()?.report(time);
-        Some(match &self.before.head {
+        Some(match &self.warm_up.head {
             Some(before) => now.since(before),
             None => now,
         })
@@ -281,7 +281,7 @@ impl Machine {
             if write {
                 begin += self.count_lookups(&served);
             }
-            let available = self.in_dram[served.place as usize];
+            let available = self.dram_ready_at[served.place as usize];
             let end = if available <= begin {
                 self.move_by_host(begin, request.asked, write)
             } else {
@@ -366,7 +366,7 @@ impl Machine {
             PageLookup::Dram => DataSource::Dram,
             PageLookup::Buffer { .. } => {
                 // The page is copied to the primary page cache.
-                available = begin.max(self.in_buffer[served.slot as usize]);
+                available = begin.max(self.buffer_ready_at[served.slot as usize]);
                 let size = Bytes(request.size);
                 self.dram.read(size);
                 begin = available + self.dram.write(size);
@@ -390,8 +390,8 @@ impl Machine {
                 self.dram.write(bytes);
                 begin = available;
                 if ticket.is_some() {
-                    self.in_buffer[served.slot as usize] = available;
-                    self.chip.fetch(available);
+                    self.buffer_ready_at[served.slot as usize] = available;
+                    self.chip.queue_fill(available);
                     // The data were written to the buffer; the requested page is copied from there.
                     self.dram.read(bytes);
                     self.dram.write(Bytes(request.size));
@@ -431,7 +431,7 @@ impl Machine {
             let (source, ready) = match piece.found {
                 PageLookup::Buffer { .. } => {
                     self.dram.read(bytes);
-                    let ready = begin.max(self.in_buffer[piece.slot as usize]);
+                    let ready = begin.max(self.buffer_ready_at[piece.slot as usize]);
                     (DataSource::Buffer, ready + self.dram.write(bytes))
                 }
                 PageLookup::Flash(place) => {
@@ -472,8 +472,8 @@ impl Machine {
         let bytes = self.page * u64::from(piece.pages);
         self.dram.write(bytes);
         if matches!(piece.found, PageLookup::Backend { ticket: Some(_), .. }) {
-            self.in_buffer[piece.slot as usize] = ready;
-            self.chip.fetch(ready);
+            self.buffer_ready_at[piece.slot as usize] = ready;
+            self.chip.queue_fill(ready);
             self.dram.read(bytes);
             self.dram.write(bytes);
         }
@@ -482,10 +482,10 @@ impl Machine {
     /// Sets the time when the data of a place in the primary page cache are available.
     #[inline]
     fn set_available(&mut self, place: usize, available: Ns) {
-        if place >= self.in_dram.len() {
-            self.in_dram.resize(place + 1, Ns::ZERO);
+        if place >= self.dram_ready_at.len() {
+            self.dram_ready_at.resize(place + 1, Ns::ZERO);
         }
-        self.in_dram[place] = available;
+        self.dram_ready_at[place] = available;
     }
 
     /// Writes through to the backend. Returns when the write is acknowledged.
