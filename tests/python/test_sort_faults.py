@@ -520,7 +520,7 @@ def test_invalid_options_are_errors(place: Place, small: Callable[..., Path]) ->
         ((place.input, fixed / "out"), ("Read-only file system", "try: another place")),
         ((place.input, place.output, *two, "--temp", "none"), ("none: there is no such folder",)),
         ((place.input, place.output, *two, "--temp", fixed), ("Read-only", "try: another place")),
-        (("none", place.output), ("none: cannot open it: No such file", "try: ls")),
+        (("none", place.output), ("none: cannot open it: No such file", "try: check the name")),
     ]:
         message = failing(*args)
         assert all(words in message for words in expected), message

@@ -130,7 +130,7 @@ fn hint(error: &io::Error) -> &'static str {
         Some(Errno::MFILE | Errno::NFILE) => {
             "\n  try: fewer files at a time, or a higher limit (ulimit -n)"
         }
-        Some(Errno::NOENT) => "\n  try: ls, whether it is there",
+        Some(Errno::NOENT) => "\n  try: check the name",
         Some(Errno::ROFS) => "\n  try: another place: that file system can only be read",
         _ => "",
     }

@@ -19,7 +19,8 @@ pub enum Method {
     Auto,
     /// One pass, with the whole input in memory.
     OnePass,
-    /// Two passes: records are distributed to buckets by key range, then each bucket is sorted.
+    /// Two passes: records are distributed to buckets by key range, then each bucket is sorted. A
+    /// bucket that does not fit in memory takes two more.
     Distribute,
     /// Two or more passes: sorted runs are written, then merged.
     Merge,
@@ -86,9 +87,177 @@ const LEAST_MEMORY: u64 = 1 << 20;
 const UNEVEN: f64 = 1.2;
 /// Number of input reads in flight for each device.
 const DEPTH: usize = 4;
+/// Record length in bytes that a table of ranges is sized for. The table for shorter records has
+/// more ranges.
+const TABLE_RECORD: u64 = 64;
 
 fn pages(bytes: u64) -> u64 {
     (bytes / PAGE as u64).max(1) * PAGE as u64
+}
+
+/// The largest number of transfers of `size` bytes, but at most `most`, that a quarter of the memory
+/// holds; at least one.
+fn quarter(memory: u64, most: usize, size: u64) -> usize {
+    ((memory / 4 / size) as usize).clamp(1, most)
+}
+
+/// Bytes of the table of ranges for `bytes` bytes of records.
+fn table(bytes: u64) -> u64 {
+    (TABLE * ranges(bytes / TABLE_RECORD)) as u64
+}
+
+/// A size of memory for a message: in whole MiB, or from 10 GiB in whole GiB, rounded up.
+fn rounded_up(bytes: u64) -> Bytes {
+    let grain = if bytes < 10 << 30 { 1 << 20 } else { 1 << 30 };
+    Bytes(bytes.next_multiple_of(grain))
+}
+
+impl Transfers {
+    /// The size of a transfer: `given`, or else `default`.
+    fn size(given: Option<Bytes>, what: &str, default: u64, memory: u64) -> Result<u64, SortError> {
+        let wrong = |why: String, hint: &str| {
+            Err(SortError::impossible(format!("the transfer size of the {what}"), why, hint))
+        };
+        match given {
+            None => Ok(default),
+            Some(Bytes(size)) if size < PAGE as u64 || size > 1 << 30 => {
+                wrong(format!("{} is not between 4KiB and 1GiB", Bytes(size)), "8MiB")
+            }
+            Some(Bytes(size)) if size > memory / 4 => wrong(
+                format!("{} is more than a quarter of {}", Bytes(size), Bytes(memory)),
+                "more memory, or smaller transfers",
+            ),
+            Some(Bytes(size)) => Ok(pages(size)),
+        }
+    }
+
+    /// Sizes of transfers of the input, the output and temporary files.
+    fn sizes(&self, memory: u64) -> Result<[u64; 3], SortError> {
+        let default = |most: u64| pages((memory / 32).clamp(LEAST, most));
+        Ok([
+            Self::size(self.input, "input", default(TRANSFER), memory)?,
+            Self::size(self.output, "output", default(TRANSFER), memory)?,
+            Self::size(self.temp, "temporary files", default(TEMP), memory)?,
+        ])
+    }
+
+    /// Checks the stripe unit.
+    fn check_stripe(&self) -> Result<(), SortError> {
+        match self.stripe {
+            Some(Bytes(unit))
+                if unit < PAGE as u64 || unit > 1 << 30 || !unit.is_multiple_of(PAGE as u64) =>
+            {
+                let what = "the stripe unit of the temporary files";
+                let why = format!("{} is not a multiple of 4KiB from 4KiB to 1GiB", Bytes(unit));
+                Err(SortError::impossible(what, why, "256KiB"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The input of a sort, and how memory is divided whatever the method.
+struct Budget {
+    /// Bytes of the input.
+    bytes: u64,
+    /// Number of input files.
+    files: u64,
+    /// Bytes of memory.
+    memory: u64,
+    /// Bytes of a read of the input.
+    input: u64,
+    /// Number of input reads in flight.
+    depth: u64,
+    /// Memory of the output buffers.
+    writing: u64,
+    /// Memory of the entries of a chunk before they are partitioned.
+    scratch: u64,
+    /// Bytes of entries per byte of records.
+    entry: f64,
+    /// Number of buckets in memory at a time.
+    workers: u64,
+}
+
+impl Budget {
+    /// Memory per byte of records, that byte included: its part of an entry, the unused space of
+    /// its buffer, and each piece's table of ranges.
+    fn memory_per_byte(&self) -> f64 {
+        let piece = room(self.input as usize) as u64 + table(self.bytes.min(self.memory));
+        self.entry + piece as f64 / self.input as f64
+    }
+
+    /// Memory for records, their entries and tables.
+    fn for_records(&self) -> u64 {
+        self.memory.saturating_sub(self.writing + self.scratch)
+    }
+
+    /// Memory that one pass needs.
+    fn one_pass(&self) -> u64 {
+        let held = (self.bytes + self.depth * self.input) as f64 * self.memory_per_byte();
+        // Each file ends with a partial piece, whose memory is allocated in large pages.
+        let ends = self.files.saturating_sub(1) * self.input.min(LARGE_PAGE as u64);
+        held as u64 + self.writing + self.scratch + ends
+    }
+
+    /// The method for `wanted`, which may be `auto`.
+    fn method(&self, wanted: Method) -> Result<Method, SortError> {
+        let needed = self.one_pass();
+        let chunks = self.bytes / self.input + self.files;
+        let fits = needed <= self.memory && chunks < MOST_CHUNKS as u64;
+        match wanted {
+            Method::Auto if fits => Ok(Method::OnePass),
+            Method::Auto => Ok(Method::Distribute),
+            Method::OnePass if !fits => {
+                let needed = rounded_up(needed);
+                let why = format!("one pass needs {needed} of memory");
+                let hint = format!("--memory {needed} or more, or --method auto");
+                Err(SortError::impossible("memory", why, &hint))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Bytes of a bucket that fits in a worker's memory, and the number of buckets. `temp` is the
+    /// largest transfer of temporary files.
+    fn buckets(&self, temp: u64) -> (u64, u64) {
+        let worker = self.for_records() / self.workers;
+        // The pieces of a bucket come from temporary files. They are as large as the number of
+        // buckets in memory permits; smaller pieces mean smaller transfers.
+        let piece = temp.min(pages((self.memory / 64).max(LEAST)));
+        let piece_extra = PAGE as u64 + table(self.bytes.min(worker));
+        let per_byte = 1.0 + self.entry + piece_extra as f64 / piece as f64;
+        let load = (worker as f64 / per_byte) as u64;
+        let count = |load: u64| (self.bytes as f64 * UNEVEN / load.max(1) as f64).ceil() as u64;
+        // Each bucket has a buffer, and as many again are being written.
+        let most = |buffer| self.memory.saturating_sub(self.depth * self.input) / (2 * buffer);
+        // Enough buckets that each fits in a worker's share, or at least that each fits in memory.
+        let in_memory = count(load * self.workers).min(most(LEAST_BUCKET));
+        let buckets = count(load).min(most(LEAST)).max(in_memory).max(2);
+        (load, buckets)
+    }
+
+    /// Transfer size of temporary files, at most `temp`, if each of `buckets` buckets has buffers.
+    fn bucket_transfer(&self, buckets: u64, temp: u64) -> u64 {
+        // Allows for the input buffer in use in addition to those being read.
+        let reading = (self.depth + 1) * self.input;
+        let buffer = self.memory.saturating_sub(reading) / (2 * buckets + 8);
+        temp.min(pages(buffer.max(LEAST_BUCKET)))
+    }
+
+    /// Bytes of a sorted run.
+    fn run(&self) -> u64 {
+        let records = self.for_records().saturating_sub(2 * self.depth * self.input);
+        let load = (records as f64 / self.memory_per_byte()) as u64;
+        // A run allocates its memory at once, so it is limited to the size of the input.
+        load.min(self.bytes + self.input)
+    }
+
+    /// Number of runs merged at a time, with transfers of `temp` bytes.
+    fn fan_in(&self, temp: u64) -> usize {
+        // Double buffering: one buffer of each run is used while the next is read.
+        let buffers = 2 * room(temp as usize) as u64;
+        ((self.memory.saturating_sub(self.writing) / buffers) as usize).clamp(2, 1024)
+    }
 }
 
 impl Plan {
@@ -106,102 +275,36 @@ impl Plan {
         transfers: &Transfers,
     ) -> Result<Self, SortError> {
         if memory < LEAST_MEMORY {
-            let why = format!("{} is less than {}", Bytes(memory), Bytes(LEAST_MEMORY));
-            return Err(SortError::impossible("memory", why, "more memory"));
+            let least = Bytes(LEAST_MEMORY);
+            let why = format!("{} is less than {least}", Bytes(memory));
+            return Err(SortError::impossible("memory", why, &format!("--memory {least} or more")));
         }
-        let share = |most: u64| pages((memory / 32).clamp(LEAST, most));
-        let given = |given: Option<Bytes>, what: &str, or: u64| match given {
-            None => Ok(or),
-            Some(Bytes(size)) if size < PAGE as u64 || size > 1 << 30 => {
-                let why = format!("{} is not between 4KiB and 1GiB", Bytes(size));
-                Err(SortError::impossible(format!("the transfer size of the {what}"), why, "8MiB"))
-            }
-            Some(Bytes(size)) if size > memory / 4 => {
-                let why = format!("{} is more than a quarter of {}", Bytes(size), Bytes(memory));
-                let hint = "more memory, or smaller transfers";
-                Err(SortError::impossible(format!("the transfer size of the {what}"), why, hint))
-            }
-            Some(Bytes(size)) => Ok(pages(size)),
-        };
-        // At most `most`, and at most a quarter of the memory.
-        let some = |most: usize, size: u64| ((memory / 4 / size) as usize).clamp(1, most);
-        let input = given(transfers.input, "input", share(TRANSFER))?;
-        let output = given(transfers.output, "output", share(TRANSFER))?;
-        let temp = given(transfers.temp, "temporary files", share(TEMP))?;
-        if let Some(Bytes(unit)) = transfers.stripe
-            && (unit < PAGE as u64 || unit > 1 << 30 || !unit.is_multiple_of(PAGE as u64))
-        {
-            let why = format!("{} is not a multiple of 4KiB from 4KiB to 1GiB", Bytes(unit));
-            return Err(SortError::impossible(
-                "the stripe unit of the temporary files",
-                why,
-                "256KiB",
-            ));
-        }
+        let [input, output, temp] = transfers.sizes(memory)?;
+        transfers.check_stripe()?;
         // Each thread fills one buffer while others are written.
-        let output_buffers = some(2 * threads + 2, output);
-        let depth = some(DEPTH * devices, input);
-        // Memory for each byte of records, in addition to that byte: its part of an entry, the
-        // unused space of its buffer, and each piece's table of ranges. The pieces of a bucket come
-        // from temporary files.
-        let table = |bytes: u64| (TABLE * ranges(bytes / 64)) as u64;
-        let entry = ENTRY as f64 / record;
-        let around = room(input as usize) as u64 + table(bytes.min(memory));
-        let beside = entry + around as f64 / input as f64;
-        let writing = output_buffers as u64 * output;
-        // Entries of a chunk before they are partitioned.
-        let scratch = (input as f64 / record * (ENTRY + 2) as f64) as u64 * threads as u64;
-        let one_pass = ((bytes + depth as u64 * input) as f64 * beside) as u64 + writing + scratch;
-        // Each file ends with a partial piece, whose memory is allocated in large pages.
-        let ends = (files as u64).saturating_sub(1) * input.min(LARGE_PAGE as u64);
-        let one_pass = one_pass + ends;
-        let fits = one_pass <= memory && bytes / input + (files as u64) < MOST_CHUNKS as u64;
-        let method = match method {
-            Method::Auto if fits => Method::OnePass,
-            Method::Auto => Method::Distribute,
-            Method::OnePass if !fits => {
-                let why = format!("one pass needs {} of memory", Bytes(one_pass));
-                let hint = "--memory with that, or --method auto";
-                return Err(SortError::impossible("memory", why, hint));
-            }
-            other => other,
-        };
-        let rest = memory.saturating_sub(writing + scratch);
+        let output_buffers = quarter(memory, 2 * threads + 2, output);
+        let depth = quarter(memory, DEPTH * devices, input);
         let workers = threads + 1;
-        let (load, buckets) = match method {
-            Method::OnePass => (bytes, 0),
+        let budget = Budget {
+            bytes,
+            files: files as u64,
+            memory,
+            input,
+            depth: depth as u64,
+            writing: output_buffers as u64 * output,
+            scratch: (input as f64 / record * (ENTRY + 2) as f64) as u64 * threads as u64,
+            entry: ENTRY as f64 / record,
+            workers: workers as u64,
+        };
+        let method = budget.method(method)?;
+        let (load, buckets, temp) = match method {
+            Method::OnePass => (bytes, 0, temp),
             Method::Distribute => {
-                let all = rest / workers as u64;
-                let around = PAGE as u64 + table(bytes.min(all));
-                // As large as the number of buckets in memory permits; smaller pieces mean smaller
-                // transfers.
-                let piece = temp.min(pages((memory / 64).max(LEAST)));
-                let load = (all as f64 / (1.0 + entry + around as f64 / piece as f64)) as u64;
-                let of = |load: u64| (bytes as f64 * UNEVEN / load.max(1) as f64).ceil() as u64;
-                // Each bucket has a buffer, and as many again are being written.
-                let most = |least| memory.saturating_sub(depth as u64 * input) / (2 * least);
-                // Enough buckets that each fits in a worker's share, or at least that each fits in
-                // memory.
-                let fitting = of(load * workers as u64).min(most(LEAST_BUCKET));
-                let buckets = of(load).min(most(LEAST)).max(fitting).max(2);
-                (load, buckets as usize)
+                let (load, buckets) = budget.buckets(temp);
+                (load, buckets, budget.bucket_transfer(buckets, temp))
             }
-            _ => {
-                let load = (rest.saturating_sub(2 * depth as u64 * input) as f64 / beside) as u64;
-                // A run allocates its memory at once, so it is limited to the size of the input.
-                (load.min(bytes + input), 0)
-            }
+            _ => (budget.run(), 0, temp),
         };
-        let temp = if method == Method::Distribute {
-            // Allows for the input buffer in use in addition to those being read.
-            let each = memory.saturating_sub((depth + 1) as u64 * input) / (2 * buckets as u64 + 8);
-            temp.min(pages(each.max(LEAST_BUCKET)))
-        } else {
-            temp
-        };
-        // Double buffering: one buffer of each run is used while the next is read.
-        let each = 2 * room(temp as usize) as u64;
-        let fan_in = ((memory.saturating_sub(writing) / each) as usize).clamp(2, 1024);
         let [input_transfer, output_transfer, temp_transfer] = [input, output, temp].map(Bytes);
         Ok(Self {
             method,
@@ -210,12 +313,12 @@ impl Plan {
             output_transfer,
             temp_transfer,
             temp_stripe: transfers.stripe,
-            buckets,
+            buckets: buckets as usize,
             // At least one piece is loaded, whatever its size.
             load: Bytes(load.max(1)),
             threads,
             workers,
-            fan_in,
+            fan_in: budget.fan_in(temp),
             output_buffers,
             depth,
         })
