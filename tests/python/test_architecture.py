@@ -125,6 +125,31 @@ def test_a_pure_crate_builds_without_the_standard_library(crate: str) -> None:
     )
 
 
+def _named_files(where: str) -> list[Path]:
+    """The Rust files of a cell. A path that starts with no crate is next to the one before."""
+    files: list[Path] = []
+    path = ROOT
+    for name in where.split(", "):
+        crate, _, rest = name.partition("/")
+        source = ROOT / "crates" / crate / "src"
+        path = source / rest if source.is_dir() else path.parent / name
+        assert path.exists(), where
+        files += [path] if path.is_file() else sorted(path.rglob("*.rs"))
+    return files
+
+
+def test_the_glossary_names_what_is_in_the_code() -> None:
+    text = (ROOT / "docs/GLOSSARY.md").read_text().partition("## Published spellings")[0]
+    rows = [line.strip("|").split("|") for line in text.splitlines() if "`" in line]
+    rows = [[cell.strip() for cell in row] for row in rows if len(row) == 3]
+    assert len(rows) >= 100
+    for _, names, where in rows:
+        code = "\n".join(path.read_text() for path in _named_files(where))
+        code = re.sub(r"//.*|^(pub )?use [^;]*;", "", code, flags=re.MULTILINE)
+        for name in re.findall(r"`(\w+)", names):
+            assert re.search(rf"\b{name}\b", code), f"{name} is not in {where}"
+
+
 def test_the_files_that_the_page_names_are_there() -> None:
     text = (ROOT / "docs/ARCHITECTURE.md").read_text()
     section = text.partition("## Where is it?")[2].partition("\n## ")[0]
