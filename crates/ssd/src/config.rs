@@ -203,6 +203,12 @@ pub struct Power {
     pub dram_active: Sourced<Watts>,
 }
 
+/// What is wrong with a capacity that is not a positive multiple of the sector, and the nearest one.
+fn sector_hint(capacity: Bytes) -> String {
+    let sectors = (capacity.0.saturating_add(SECTOR.0 / 2) / SECTOR.0).max(1);
+    format!("not a positive multiple of {SECTOR}; the nearest is {}", SECTOR * sectors)
+}
+
 /// Advice for a device without room for garbage collection. `most` is 0 if the array is too small
 /// to export anything.
 fn room_hint(most: Bytes) -> String {
@@ -258,7 +264,7 @@ pub enum SsdError {
         unit: Bytes,
     },
     /// The capacity is not a positive multiple of the sector.
-    #[error("capacity: {0} is not a positive multiple of {SECTOR}; round it")]
+    #[error("capacity: {0} is {hint}", hint = sector_hint(*.0))]
     Capacity(Bytes),
     /// The exported capacity exceeds the raw capacity.
     #[error(

@@ -89,7 +89,7 @@ pub enum ImageError {
         why: String,
     },
     /// The file system returned an error.
-    #[error("{path}: {error}")]
+    #[error("{path}: {error}{}", name_hint(.error))]
     Io {
         /// The image.
         path: PathBuf,
@@ -105,6 +105,11 @@ fn summary(damage: &[String]) -> String {
         [one] => one.clone(),
         [first, others @ ..] => format!("{first} (and {} more)", others.len()),
     }
+}
+
+/// A hint for a file that does not exist, or an empty text.
+fn name_hint(error: &io::Error) -> &'static str {
+    if error.kind() == io::ErrorKind::NotFound { "\n  try: check the name" } else { "" }
 }
 
 impl ImageError {

@@ -28,11 +28,20 @@ pub enum DeviceError {
     #[error("faults.codeword: {0} bytes do not divide the unit of {1}; give a power of two in it")]
     Codeword(u32, Bytes),
     /// The capacity is not a positive multiple of a sector, or too large.
-    #[error("capacity: {0} is not a positive multiple of 512 bytes below 2^32 units; round it")]
+    #[error("capacity: {0} is {hint}", hint = capacity_hint(*.0))]
     Capacity(Bytes),
     /// The unit does not divide super-pages into whole sectors.
     #[error("unit: {0} does not divide super-pages of {1} into whole sectors")]
     Unit(Bytes, Bytes),
+}
+
+/// What is wrong with a capacity, and what to do.
+fn capacity_hint(capacity: Bytes) -> String {
+    if capacity == Bytes::ZERO || !capacity.0.is_multiple_of(SECTOR) {
+        let nearest = (capacity.0.saturating_add(SECTOR / 2) / SECTOR).max(1) * SECTOR;
+        return format!("not a positive multiple of 512 bytes; the nearest is {}", Bytes(nearest));
+    }
+    "2^32 units or more; give less, or a larger unit".into()
 }
 
 impl DeviceError {
