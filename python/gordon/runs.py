@@ -52,7 +52,7 @@ class Host:
         """The core's config of the host."""
         if self.closed_loop and self.gaps:
             raise _core.GordonError(
-                "closed_loop and gaps exclude each other",
+                "--closed-loop and --gaps exclude each other",
                 "give only one of them",
                 kind="exclusive-options",
             )

@@ -273,7 +273,11 @@ def test_several_files_are_one_input(run: Run) -> None:
     [
         (("in",), "one input and one output", 2),
         (("none", "out"), "none: cannot open it", 1),
-        (("in", "out", "--memory", "1KB"), "memory: 1KB is less than 1MiB", 1),
+        (
+            ("in", "out", "--memory", "1KB"),
+            "memory: 1KB is less than 1MiB\n  try: --memory 1MiB or more",
+            1,
+        ),
         (("in", "out", "--memory", "much"), "--memory: `much`", 1),
         (("in", "out", "--temp-transfer", "lots"), "--temp-transfer: `lots`", 1),
         (("in", "out", "--stripe", "wide"), "--stripe: `wide`", 1),

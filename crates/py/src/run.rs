@@ -1,13 +1,13 @@
 //! Runs on simulated devices: their results and their progress.
 
-use crate::error::raise;
+use crate::error::{GordonError, raise};
 use crate::watch::watch;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
-use gordon_config::from_json;
-use gordon_replay::ReplayError;
+use gordon_config::{ConfigError, from_json};
 use gordon_replay::results::output::{columns, write_parquet};
 use gordon_replay::run::{self, RunOutcome};
+use gordon_replay::{ReplayError, option_name};
 use gordon_units::Progress;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -90,6 +90,22 @@ impl RunTable {
     }
 }
 
+/// Raises an error of a config. The keys of the load and the host were given as options, so the
+/// message names the option. `name` is that of the run, if there are several.
+fn raise_option(error: &ConfigError, name: Option<&str>) -> PyErr {
+    let given = error.what.split_once(": ").filter(|(key, _)| {
+        ["load.bench.", "load.trace.", "host."].iter().any(|table| key.starts_with(table))
+    });
+    let Some((key, why)) = given else { return raise(error) };
+    let (why, hint) = match why.split_once("; use ") {
+        Some((why, hint)) => (why, hint),
+        None => (why, error.hint.as_str()),
+    };
+    let name = name.map_or(String::new(), |name| format!("{name}: "));
+    let what = format!("{name}{}: {why}", option_name(key));
+    GordonError::new_err((what, hint.to_owned(), "config-error".to_owned()))
+}
+
 /// Performs the run that `config` (JSON) describes. `tick(done, total)` is called a few times a
 /// second. It counts requests, and before them the pages laid out during preconditioning, 16 as one
 /// (for a checkpoint, its share by time).
@@ -99,7 +115,7 @@ pub fn one<C: DeserializeOwned + Sync, D: Serialize + Send>(
     tick: Option<Bound<'_, PyAny>>,
     run: fn(&C, &Progress) -> RunOutcome<D>,
 ) -> PyResult<RunResult> {
-    let config = from_json(config, "run").map_err(raise)?;
+    let config = from_json(config, "run").map_err(|error| raise_option(&error, None))?;
     RunResult::new(watch(py, tick, |progress| run(&config, progress))?.map_err(raise)?)
 }
 
@@ -113,8 +129,10 @@ pub fn several<C: DeserializeOwned + Sync, R: Send, D: Serialize + Send>(
     ready: fn(&C, &Progress) -> Result<R, ReplayError>,
     run: fn(R, &Progress) -> RunOutcome<D>,
 ) -> PyResult<Vec<RunResult>> {
-    let parsed = configs.iter().map(|(name, config)| from_json(config, name));
-    let parsed = parsed.collect::<Result<Vec<C>, _>>().map_err(raise)?;
+    let parsed = configs.iter().map(|(name, config)| {
+        from_json(config, name).map_err(|error| raise_option(&error, Some(name)))
+    });
+    let parsed = parsed.collect::<Result<Vec<C>, _>>()?;
     match watch(py, tick, |progress| run::all(&parsed, ready, run, progress))? {
         Ok(results) => results.into_iter().map(RunResult::new).collect(),
         Err((_, error @ (ReplayError::Trace(_) | ReplayError::Interrupted))) => Err(raise(error)),

@@ -4,8 +4,8 @@
 //!
 //! The time of writes includes a final flush, since data in a cache are not written yet.
 
-use crate::ReplayError;
 use crate::disk::DiskDevice;
+use crate::error::{ReplayError, option_name};
 use crate::host::{CompletedRequest, HostPolicy, Observer, Pacing, drive};
 use crate::load::{AccessKind, AccessOrder, Pattern, SyntheticConfig, SyntheticLoad};
 use crate::results::ratio;
@@ -201,7 +201,7 @@ impl FlashDevices {
         let preconditioned = match precondition {
             Some(part) if !(0.0..=1.0).contains(&part) => {
                 let why = format!("{part} is not a part of the capacity");
-                return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
+                return Err(ReplayError::option("precondition", why, "a number from 0 to 1"));
             }
             Some(part) => {
                 let mut ssd = Ssd::with_seed(&config, measurement.seed)?;
@@ -309,7 +309,7 @@ impl CharacteriseConfig {
     ) -> Result<SyntheticLoad, ReplayError> {
         let Point { pattern, op, size, depth } = *point;
         if depth == 0 {
-            return Err(ReplayError::impossible("depth", "0 lets no request out", "at least 1"));
+            return Err(ReplayError::option("depths", "0 lets no request out", "at least 1"));
         }
         let bench = SyntheticConfig {
             pattern: match (pattern, op) {
@@ -330,7 +330,12 @@ impl CharacteriseConfig {
             queues: None,
             every: None,
         };
-        bench.resolve(capacity, self.seed)
+        bench.resolve(capacity, self.seed).map_err(|error| match error {
+            ReplayError::Impossible { what, why, hint } if what == option_name("size") => {
+                ReplayError::option("sizes", why, &hint)
+            }
+            other => other,
+        })
     }
 }
 

@@ -291,9 +291,7 @@ impl HostConfig {
     /// # Errors
     /// Returns an error for an invalid value.
     pub fn resolve(&self, default: PacingKind, queues: usize) -> Result<HostPolicy, ReplayError> {
-        let wrong = |key: &str, why: String, hint: &str| {
-            Err(ReplayError::impossible(&format!("host.{key}"), why, hint))
-        };
+        let wrong = |key: &str, why: String, hint: &str| Err(ReplayError::option(key, why, hint));
         if !(self.speed.is_finite() && self.speed > 0.0) {
             return wrong("speed", format!("{} is not above 0", self.speed), "1, or 2 for twice");
         }
@@ -320,8 +318,12 @@ impl HostConfig {
             PacingKind::Gaps => (Pacing::Gaps, 1),
         };
         if self.speed != 1.0 && !matches!(pacing, Pacing::Arrival { .. }) {
-            let why = "times of the load are not used, so they cannot be scaled".into();
-            return wrong("speed", why, "leave it out, or pace by arrival");
+            let (with, hint) = match self.pacing {
+                Some(PacingKind::Closed) => ("with --closed-loop", "leave one of them out"),
+                Some(PacingKind::Gaps) => ("with --gaps", "leave one of them out"),
+                _ => ("on a load without times", "leave it out; --every gives times to a pattern"),
+            };
+            return wrong("speed", format!("has no effect {with}"), hint);
         }
         let mut weights = self.weights.clone();
         weights.resize(queues, 1);

@@ -138,7 +138,22 @@ fn room(reach: Bytes) -> Bytes {
     Bytes(reach.0.next_multiple_of(grain))
 }
 
+/// The option of a command that sets the last part of a key of a config: `--queue-depth` for
+/// `host.queue_depth`.
+pub fn option_name(key: &str) -> String {
+    let name = key.rsplit_once('.').map_or(key, |(_, name)| name);
+    // An element of a list is part of the option's value.
+    let name = name.split('[').next().unwrap_or(name);
+    format!("--{}", name.replace('_', "-"))
+}
+
 impl ReplayError {
+    /// Creates an error about the value of a command's option, which has the name of the config's
+    /// `key`.
+    pub(crate) fn option(key: &str, why: impl ToString, hint: &str) -> Self {
+        Self::impossible(&option_name(key), why, hint)
+    }
+
     /// Creates an error about an invalid value.
     pub fn impossible(what: &str, why: impl ToString, hint: &str) -> Self {
         Self::Impossible { what: what.into(), why: why.to_string(), hint: hint.into() }

@@ -48,12 +48,12 @@ impl PreparedRun {
             && !(0.0..=1.0).contains(&fraction)
         {
             let why = format!("{fraction} is not a part of the capacity");
-            return Err(ReplayError::impossible("precondition", why, "a number from 0 to 1"));
+            return Err(ReplayError::option("precondition", why, "a number from 0 to 1"));
         }
         if config.from_checkpoint.is_some() && config.precondition.is_some() {
-            let why = "the device of a checkpoint is what it is";
-            let hint = "leave it out, or precondition a new device";
-            return Err(ReplayError::impossible("precondition", why, hint));
+            let why =
+                "cannot be combined with --from-checkpoint: the checkpoint already has its data";
+            return Err(ReplayError::option("precondition", why, "leave one of them out"));
         }
         if let Some(path) = &config.checkpoint {
             checkpoint::check(path)?;

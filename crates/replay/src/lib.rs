@@ -27,4 +27,4 @@ pub mod threads;
 pub mod trace;
 pub mod wa;
 
-pub use error::ReplayError;
+pub use error::{ReplayError, option_name};

@@ -458,11 +458,11 @@ fn bad_configs_name_the_key() {
     let error = from_json::<RunConfig>(&text.to_string(), "run").unwrap_err().to_string();
     assert!(error.contains("load") && error.contains("`mixed`"), "{error}");
     for (host, key) in [
-        (json!({"speed": 0.0}), "host.speed"),
-        (json!({"speed": 2.0}), "host.speed"),
-        (json!({"queue_depth": 0}), "host.queue_depth"),
-        (json!({"split": "100B"}), "host.split"),
-        (json!({"weights": [1, 0]}), "host.weights"),
+        (json!({"speed": 0.0}), "--speed"),
+        (json!({"speed": 2.0}), "--speed"),
+        (json!({"queue_depth": 0}), "--queue-depth"),
+        (json!({"split": "100B"}), "--split"),
+        (json!({"weights": [1, 0]}), "--weights"),
     ] {
         let load = json!({"bench": {"pattern": "mixed", "requests": 10}});
         let error = run(&config(load, host), &Progress::default()).unwrap_err().to_string();

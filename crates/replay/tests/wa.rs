@@ -60,11 +60,11 @@ fn the_same_seed_gives_the_same_bytes() {
 #[test]
 fn invalid_configs_are_refused() {
     for (config, key) in [
-        (json!({"rho": 1.0}), "rho"),
-        (json!({"rho": 0.0}), "rho"),
-        (json!({"rho": 0.8, "blocks": 2}), "blocks"),
-        (json!({"rho": 0.8, "choices": 2}), "choices"),
-        (json!({"rho": 0.8, "hot_cold": {"space": 1.0, "share": 0.5}}), "hot_cold"),
+        (json!({"rho": 1.0}), "--rho"),
+        (json!({"rho": 0.0}), "--rho"),
+        (json!({"rho": 0.8, "blocks": 2}), "--blocks"),
+        (json!({"rho": 0.8, "choices": 2}), "--choices"),
+        (json!({"rho": 0.8, "hot_cold": {"space": 1.0, "share": 0.5}}), "--hot-share"),
         (json!({"rho": 0.9999, "blocks": 16, "pages_per_block": 16}), "flash translation layer"),
     ] {
         let config: WaConfig = from_json(&config.to_string(), "wa").unwrap();

@@ -105,34 +105,33 @@ pub struct SyntheticConfig {
 const REGION: u64 = 128 << 10;
 const HEAD: u64 = 8 << 10;
 
-fn wrong(key: &str, why: impl ToString, hint: &str) -> ReplayError {
-    ReplayError::impossible(&format!("bench.{key}"), why, hint)
-}
-
 impl SyntheticConfig {
     /// Creates the load for a device of `capacity` bytes, with random numbers from `seed`.
     ///
     /// # Errors
     /// Returns an error for an invalid value, or a setting that the pattern does not use.
     pub fn resolve(&self, capacity: Bytes, seed: u64) -> Result<SyntheticLoad, ReplayError> {
-        let is = |patterns: &[Pattern]| patterns.contains(&self.pattern);
-        let pair = is(&[Pattern::GordonPair]);
-        for (key, given, used) in [
-            ("size", self.size.is_some(), !pair),
+        let pair = self.pattern == Pattern::GordonPair;
+        if pair && self.size.is_some() {
+            let why = "does not apply to --pattern gordon-pair, whose sizes are fixed";
+            return Err(ReplayError::option("size", why, "leave it out"));
+        }
+        for (key, given, patterns, names) in [
             (
                 "read_share",
                 self.read_share.is_some(),
-                is(&[Pattern::Mixed, Pattern::HotCold, Pattern::Zipf]),
+                &[Pattern::Mixed, Pattern::HotCold, Pattern::Zipf][..],
+                "mixed, hot-cold and zipf",
             ),
-            ("hot_space", self.hot_space.is_some(), is(&[Pattern::HotCold])),
-            ("hot_share", self.hot_share.is_some(), is(&[Pattern::HotCold])),
-            ("exponent", self.exponent.is_some(), is(&[Pattern::Zipf])),
-            ("way", self.way.is_some(), pair),
-            ("order", self.order.is_some(), pair),
+            ("hot_space", self.hot_space.is_some(), &[Pattern::HotCold], "hot-cold"),
+            ("hot_share", self.hot_share.is_some(), &[Pattern::HotCold], "hot-cold"),
+            ("exponent", self.exponent.is_some(), &[Pattern::Zipf], "zipf"),
+            ("way", self.way.is_some(), &[Pattern::GordonPair], "gordon-pair"),
+            ("order", self.order.is_some(), &[Pattern::GordonPair], "gordon-pair"),
         ] {
-            if given && !used {
-                let why = "the pattern has no use for it";
-                return Err(wrong(key, why, "leave it out, or take another pattern"));
+            if given && !patterns.contains(&self.pattern) {
+                let why = format!("applies only to --pattern {names}");
+                return Err(ReplayError::option(key, why, "leave it out, or change the pattern"));
             }
         }
         for (key, share) in [
@@ -141,26 +140,34 @@ impl SyntheticConfig {
             ("hot_share", self.hot_share),
         ] {
             if let Some(share) = share.filter(|share| !(0.0..=1.0).contains(share)) {
-                return Err(wrong(key, format!("{share} is not a part"), "a number from 0 to 1"));
+                return Err(ReplayError::option(
+                    key,
+                    format!("{share} is not a part"),
+                    "a number from 0 to 1",
+                ));
             }
         }
         if self.requests == 0 {
-            return Err(wrong("requests", "0 requests measure nothing", "at least 1"));
+            return Err(ReplayError::option(
+                "requests",
+                "0 requests measure nothing",
+                "at least 1",
+            ));
         }
         let size = if pair { Bytes(REGION) } else { self.size.unwrap_or(Bytes(4096)) };
         if size == Bytes::ZERO || !size.0.is_multiple_of(SECTOR.0) {
             let why = format!("{size} is not a positive multiple of {SECTOR}");
-            return Err(wrong("size", why, "4KiB"));
+            return Err(ReplayError::option("size", why, "4KiB"));
         }
         let span = self.span.unwrap_or(capacity);
         if span > capacity {
             let why = format!("{} is more than the device's {}", span.human(), capacity.human());
-            return Err(wrong("span", why, "a smaller span, or a larger device"));
+            return Err(ReplayError::option("span", why, "a smaller span, or a larger device"));
         }
         let places = span.0 / size.0;
         if places == 0 {
             let why = format!("{span} has no room for a request of {size}");
-            return Err(wrong("span", why, "a larger span, or smaller requests"));
+            return Err(ReplayError::option("span", why, "a larger span, or smaller requests"));
         }
         let order = match self.pattern {
             Pattern::SequentialRead | Pattern::SequentialWrite => AccessOrder::Sequential,
@@ -175,7 +182,7 @@ impl SyntheticConfig {
                 let exponent = self.exponent.unwrap_or(0.99);
                 if !(exponent > 0.0 && exponent <= 10.0) {
                     let why = format!("{exponent} is not in (0, 10]");
-                    return Err(wrong("exponent", why, "0.99"));
+                    return Err(ReplayError::option("exponent", why, "0.99"));
                 }
                 AddressPattern::Zipf(Zipf::new(places, exponent))
             }
@@ -194,16 +201,20 @@ impl SyntheticConfig {
         };
         if self.every == Some(Ns::ZERO) {
             let why = "no time between arrivals: all would come at once";
-            return Err(wrong("every", why, "1us, or leave it out for a closed loop"));
+            return Err(ReplayError::option(
+                "every",
+                why,
+                "1us, or leave it out for a closed loop",
+            ));
         }
         let every = self.every.unwrap_or_default();
         if every.0.checked_mul(self.requests).is_none_or(|last| last > LATEST.0) {
             let why = format!("{} requests {every} apart take more than 146 years", self.requests);
-            return Err(wrong("every", why, "fewer requests, or a shorter time"));
+            return Err(ReplayError::option("every", why, "fewer requests, or a shorter time"));
         }
         let queues = self.queues.unwrap_or(1);
         if queues == 0 {
-            return Err(wrong("queues", "no queue to issue from", "at least 1"));
+            return Err(ReplayError::option("queues", "no queue to issue from", "at least 1"));
         }
         Ok(SyntheticLoad {
             places,
@@ -230,7 +241,11 @@ fn hot_cold(places: u64, space: f64, share: f64) -> Result<AddressPattern, Repla
     let hot = (places as f64 * space + 0.5) as u64;
     if hot == 0 || hot >= places {
         let why = format!("{hot} of {places} places are hot");
-        return Err(wrong("hot_space", why, "a part that leaves some hot and some cold places"));
+        return Err(ReplayError::option(
+            "hot_space",
+            why,
+            "a part that leaves some hot and some cold places",
+        ));
     }
     Ok(AddressPattern::HotCold { places, hot, share })
 }

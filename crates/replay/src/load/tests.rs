@@ -98,7 +98,8 @@ fn invalid_configs_are_refused() {
     ] {
         let error = bench(text).resolve(Bytes(1 << 20), 1).unwrap_err().to_string();
         assert!(
-            error.starts_with(&format!("bench.{word}: ")) && error.contains("\n  try: "),
+            error.starts_with(&format!("--{}: ", word.replace('_', "-")))
+                && error.contains("\n  try: "),
             "{error}"
         );
     }

@@ -191,15 +191,15 @@ struct SimulatedArray {
 impl SimulatedArray {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn new(config: &WaConfig) -> Result<Self, ReplayError> {
-        let wrong = |key: &str, why: String, hint: &str| ReplayError::impossible(key, why, hint);
+        let wrong = |key: &str, why: String, hint: &str| ReplayError::option(key, why, hint);
         let WaConfig { rho, pages_per_block, blocks, .. } = *config;
         if !(rho > 0.0 && rho < 1.0) {
             let why = format!("{rho} is not between 0 and 1: stale pages need room");
             return Err(wrong("rho", why, "0.8"));
         }
         if config.choices.is_some() && config.policy != VictimPolicy::DChoices {
-            let why = "only d-choices chooses".into();
-            return Err(wrong("choices", why, "--policy d-choices"));
+            let why = "applies only to --policy d-choices".into();
+            return Err(wrong("choices", why, "leave it out, or --policy d-choices"));
         }
         if let Some(choices) = config.choices.filter(|choices| *choices > MOST_CHOICES) {
             let why = format!("{choices} blocks looked at, more than {MOST_CHOICES}");
@@ -209,7 +209,7 @@ impl SimulatedArray {
             && !(0.0..=1.0).contains(&share) | !(space > 0.0 && space < 1.0)
         {
             let why = format!("{share} of the writes to {space} of the pages");
-            return Err(wrong("hot_cold", why, "0.9 of the writes to 0.1 of the pages"));
+            return Err(wrong("hot_share", why, "0.9 of the writes to 0.1 of the pages"));
         }
         let pages = u64::from(pages_per_block) * u64::from(blocks);
         if pages_per_block == 0 || blocks < 4 || pages > 1 << 31 {
