@@ -271,9 +271,9 @@ def test_the_capacity_is_on_the_screen_and_in_the_report(run: Run, tmp_path: Pat
     assert "275 GB raw, 256 GB exported, 18.9 GB spare (6.9% of raw)" in shown.out
     text = page.read_text()
     assert all(word in text for word in ("275 GB", "18.9 GB"))
-    # The warning and the screen have one LBA table.
-    assert "LBA table of the device 512 MiB" in shown.out
-    assert "the LBA table takes 512MiB" in shown.err
+    # The warning and the screen have one mapping table.
+    assert "mapping table (L2P) of the device 512 MiB" in shown.out
+    assert "the mapping table (L2P) takes 512MiB" in shown.err
 
 
 def used(report: dict[str, Any]) -> float:

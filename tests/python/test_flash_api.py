@@ -83,7 +83,7 @@ def test_devices_are_compared_by_bytes_programmed(run: Run, tmp_path: Path) -> N
     assert second[:at].split()[-2:] == [figures(bytes_[1]), f"({figures(bytes_[1] / bytes_[0])})"]
     assert f"{bytes_[0]:.2f} in bytes, {pages[0]:.3f} in pages" in page.read_text()
     alone = run("flash", "bench", *pattern, *small).out
-    assert f"; {figures(bytes_[0])} in bytes" in alone
+    assert f"write amplification {figures(bytes_[0])} (bytes programmed / host bytes)" in alone
 
 
 def test_collection_and_tables_are_seen(run: Run, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_collection_and_tables_are_seen(run: Run, tmp_path: Path) -> None:
     assert share > 0
     seconds = duration(report["collecting_s"])
     assert f"garbage collection active {share:.0%} of the time, {seconds}" in ran.out
-    assert "LBA table of the device 0.0117 MiB, 4 bytes per raw page" in ran.out
+    assert "mapping table (L2P) of the device 0.0117 MiB, 4 bytes per raw page" in ran.out
     rows = dict(
         re.findall(r'data-row="([^"]*)">.*?<td>(.*?)</td>', (tmp_path / "r.html").read_text())
     )

@@ -26,23 +26,14 @@ def _device(report: dict[str, Any]) -> list[str]:
         f"capacity: {short(raw, 'B')} raw, {short(report['exported_capacity_bytes'], 'B')} "
         f"exported, {short(spare, 'B')} spare ({spare / raw:.1%} of raw)"
     ]
-    amplification = report["write_amplification"]
-    if amplification is not None:
-        parts = report["write_amplification_by_cause"].items()
-        causes = ", ".join(
-            f"{name.replace('_', ' ')} {share:.3f}" for name, share in parts if share
-        )
-        line = f"write amplification {amplification:.3f}: {causes}"
-        in_bytes = report["write_amplification_bytes"]
-        if in_bytes is not None and f"{in_bytes:.3f}" != f"{amplification:.3f}":
-            line += f"; {figures(in_bytes)} in bytes"
-        lines.append(line)
+    if report["write_amplification"] is not None:
+        lines.append(_amplification(report))
     wear, pages = report["wear"], report["pages"]
     lines.append(
         f"pages of {binary(report['page_bytes'])}: host read {pages['host_read']:,}, "
         f"programmed {pages['host_program']:,}; garbage collection read {pages['gc_read']:,}, "
-        f"programmed {pages['gc_program']:,}; {report['combined']:,} writes combined, "
-        f"{report['bypassed']:,} reads bypassed"
+        f"programmed {pages['gc_program']:,}; read-modify-write read {pages['merge_read']:,}; "
+        f"{report['combined']:,} writes combined, {report['bypassed']:,} reads bypassed"
     )
     lines.append(
         f"erases {report['erases']:,}; per block {wear['min_erases']:,} to "
@@ -62,11 +53,22 @@ def _device(report: dict[str, Any]) -> list[str]:
     lines.append(f"energy {short(report['energy_j'], 'J')}: {parts_j}")
     lines.append(_lifetime(report))
     lines.append(
-        f"LBA table of the device {figures(report['lba_table_bytes'] / 2**20)} MiB, 4 bytes per "
-        f"raw page, rebuilt in {duration(report['startup_s'])} at power on; map of the simulator "
+        f"mapping table (L2P) of the device {figures(report['lba_table_bytes'] / 2**20)} MiB, "
+        f"4 bytes per raw page, rebuilt in {duration(report['startup_s'])} at power on; map of the simulator "
         f"{short(report['map_memory_bytes'], 'B')}"
     )
     return lines
+
+
+def _amplification(report: dict[str, Any]) -> str:
+    """By bytes, as the field has it; and by pages with its causes, which sum to it."""
+    pages, in_bytes = report["write_amplification"], report["write_amplification_bytes"]
+    parts = report["write_amplification_by_cause"].items()
+    causes = ", ".join(f"{name.replace('_', ' ')} {share:.3f}" for name, share in parts if share)
+    by_pages = f"{pages:.3f} per page programmed for the host: {causes}"
+    if in_bytes is None:
+        return f"write amplification {by_pages}"
+    return f"write amplification {figures(in_bytes)} (bytes programmed / host bytes); {by_pages}"
 
 
 def _lifetime(report: dict[str, Any]) -> str:

@@ -102,7 +102,9 @@ class Flash(DeviceKind):
                 "Tables",
                 [
                     row(
-                        "LBA table of the device, 4 bytes per raw page", of("lba_table_bytes"), size
+                        "mapping table (L2P) of the device, 4 bytes per raw page",
+                        of("lba_table_bytes"),
+                        size,
                     ),
                     row("time to rebuild it at power on, s", of("startup_s")),
                     row("map of the simulator", of("map_memory_bytes"), size),

@@ -405,8 +405,8 @@ pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     let table = lba_table(raw, page);
     let least = smallest_super_page(raw, page, memory).filter(|_| table >= memory)?;
     Some(format!(
-        "the LBA table takes {} for {} in pages of {page}, and the controller has {}: pages must be \
-         at least {least} (ftl.table_memory)",
+        "the mapping table (L2P) takes {} for {} in pages of {page}, and the controller has {}: pages \
+         must be at least {least} (ftl.table_memory)",
         table.human(),
         raw.human(),
         memory.human()
