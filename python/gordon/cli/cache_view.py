@@ -6,7 +6,11 @@ from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, duration, figures, short
 
-UNITS = {"object": "objects", "page": "pages", "request": "requests as objects"}
+UNITS = {
+    "object": "requests for objects",
+    "page": "requests for pages",
+    "request": "requests (each one object)",
+}
 
 
 def begin(console: Output, report: dict[str, Any], name: str, more: str) -> None:
@@ -14,7 +18,7 @@ def begin(console: Output, report: dict[str, Any], name: str, more: str) -> None
     for warning in report["warnings"]:
         say(warning, kind="warning")
     console.text(
-        f"{name}: {report['requests']:,} requests for {UNITS[report['unit']]}, "
+        f"{name}: {report['requests']:,} {UNITS[report['unit']]}, "
         f"{short(report['bytes'], 'B')}; modelled"
     )
     if report.get("warmup"):
@@ -69,8 +73,8 @@ def show_sweep(console: Output, report: dict[str, Any]) -> None:
             if warning not in first["warnings"] or point is first:
                 say(f"{point['policy']}, {binary(point['dram_bytes'])}: {warning}", kind="warning")
     console.text(
-        f"{first['requests']:,} requests for {UNITS[first['unit']]}, "
-        f"{short(first['bytes'], 'B')}; misses of each request, modelled"
+        f"{first['requests']:,} {UNITS[first['unit']]}, "
+        f"{short(first['bytes'], 'B')}; miss ratio by size and policy, modelled"
     )
     if first["warmup"] is not None:
         warm_up(console, first["warmup"])
@@ -91,8 +95,7 @@ def show_two_levels(console: Output, report: dict[str, Any]) -> None:
                 name = f"{binary(point['dram_bytes'])} + {binary(point['flash_bytes'])}"
                 say(f"{name}: {warning}", kind="warning")
     console.text(
-        f"{first['requests']:,} requests for {UNITS[first['unit']]}, "
-        f"{short(first['bytes'], 'B')}; modelled"
+        f"{first['requests']:,} {UNITS[first['unit']]}, {short(first['bytes'], 'B')}; modelled"
     )
     if first["warmup"] is not None:
         warm_up(console, first["warmup"])
@@ -130,7 +133,7 @@ def show_curve(console: Output, report: dict[str, Any]) -> None:
         sample = figures(report["sample"])
         how = f"{report['sampled_requests']:,} of them count, {sample} of all objects"
     console.text(
-        f"lru: {report['requests']:,} requests for {UNITS[report['unit']]}, "
+        f"lru: {report['requests']:,} {UNITS[report['unit']]}, "
         f"{short(report['bytes'], 'B')}; {how}; modelled"
     )
     points = report["points"]
