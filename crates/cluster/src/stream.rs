@@ -167,15 +167,15 @@ impl Stream {
                     .into(),
             );
         }
-        if let Some(share) = self.other_cpu_share().filter(|share| *share > MUCH)
+        if self.other_cpu_share().is_some_and(|share| share > MUCH)
             && self.charge == Charge::Machine
         {
-            notes.push(format!(
-                "{:.0} % of the CPU time was not the command's, and is in the survey. --charge \
+            notes.push(
+                "the survey includes the CPU time of other programs than the command. --charge \
                  command leaves it out, and the kernel's work for the command (write-back, \
-                 interrupts) with it",
-                share * 100.0
-            ));
+                 interrupts) with it"
+                    .into(),
+            );
         }
         if let Some(ipc) = self.estimated_ipc()
             && self.reference.is_none()

@@ -172,15 +172,21 @@ fn wear(replayed: &[Replayed], nodes: &[Node], time_s: f64) -> Option<FlashRepor
 fn spread_note(streams: &[Stream], nodes: &[Node], survey: &SurveyConfig) -> Option<String> {
     (nodes.len() > streams.len()).then(|| {
         let most = nodes.iter().map(|node| node.shift).max().unwrap_or(0);
-        let in_step = if most == 0 { ": all march in step, sync is nosync" } else { "" };
+        let shifted = match most {
+            0 if *survey.shift > 0.0 => {
+                "too few samples to shift the nodes: sync and nosync are equal".into()
+            }
+            0 => "sync and nosync are equal".into(),
+            most => format!("at most {most} samples"),
+        };
         let (count, s, stand) = match streams.len() {
             1 => (1, "", "stands"),
             more => (more, "s", "stand"),
         };
         format!(
             "{count} traced machine{s} {stand} for {} nodes: each node runs a whole copy of a trace, \
-             the copies of one shifted over {}% of its length ({most} samples at most{in_step}); storage \
-             times travel with their samples",
+             the copies of one shifted over {}% of its length ({shifted}); storage times travel with \
+             their samples",
             nodes.len(),
             *survey.shift * 100.0,
         )
