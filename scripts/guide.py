@@ -8,7 +8,9 @@ Each page is run in an empty folder of its own. Its fenced blocks say what they 
     sh                  commands, run by bash in the order of the guide
     sh not run: WHY     commands that a test cannot run
     text                what the commands before it print; a line ... stands for any lines
-    text varies         an example of what they print: measured, so it is not compared
+    text varies         the same, measured: numbers, with their units, are not compared, and ... in
+                        a line stands for any words
+    text example        an example of what they print, not compared: other words elsewhere
     toml FILE           lines to be appended to FILE
 """
 
@@ -25,6 +27,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "docs" / "GUIDE.md"]
+NUMBER = re.compile(r"\d[\d,.]*(?:e-?\d+)?(?: ?(?:[kKMGT]i?)?[BJW](?:/s)?\b| ?[mun]?s\b)?")
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -42,11 +45,20 @@ def blocks(page: str) -> list[Block]:
     return [Block(m[1], m[2], m.start(2), m.end(2)) for m in FENCE.finditer(page)]
 
 
-def agrees(printed: str, wanted: str) -> bool:
+def agrees(printed: str, wanted: str, varies: bool) -> bool:
     """Whether the output is the one of the page, in which a line `...` stands for any lines."""
+    if varies:
+        printed, wanted = masked(printed), masked(wanted)
     lines = (re.escape(line) for line in wanted.splitlines())
     pattern = "".join(r"(?:.*\n)*?" if line == r"\.\.\." else line + "\n" for line in lines)
+    if varies:
+        pattern = pattern.replace(r"\.\.\.", ".*")
     return re.fullmatch(pattern, printed) is not None
+
+
+def masked(text: str) -> str:
+    """The words of an output: numbers with their units are N, and blanks do not align columns."""
+    return re.sub(" +", " ", NUMBER.sub("N", text))
 
 
 def run(commands: str, folder: Path, fails: bool) -> str:
@@ -79,7 +91,9 @@ def changes(page: str, folder: Path) -> Iterator[tuple[Block, str]]:
         start = time.monotonic()
         printed = run(block.text, folder, fails)
         print(f"{time.monotonic() - start:6.2f} s  {block.text.splitlines()[-1]}", file=sys.stderr)
-        if output and output.kind == "text" and not agrees(printed, output.text):
+        if output is None or output.kind == "text example":
+            continue
+        if not agrees(printed, output.text, varies=output.kind == "text varies"):
             yield output, printed
 
 

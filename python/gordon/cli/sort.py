@@ -94,7 +94,8 @@ def _transfer(what: str, help: str) -> options.Decorator:
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="Maximum memory for records and buffers.  [default: half of the available memory]",
+    help="Maximum memory for records and buffers. The program itself takes about 30 MB more.  "
+    "[default: half of the available memory]",
 )
 @click.option(
     "--temp",
