@@ -504,34 +504,54 @@ impl DelimitedFormat {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DescriptionFile {
+    /// Name for `--format`; that of the file.
     name: String,
+    /// One line for `gordon trace formats`.
     about: String,
+    /// Where the format is defined.
     source: String,
+    /// Files or tools with which the reader was tested, or that there were none.
     tested_on: String,
+    /// Columns and units, in the notation of `--columns`.
     columns: String,
+    /// Separator, by the names of `--separator`. Default: chosen from the first line.
     separator: Option<String>,
+    /// Prefix of comment lines. Default: `#`.
     comment: Option<String>,
+    /// Minimum and maximum number of columns of a line. Default: any that has the read ones.
     widths: Option<(usize, usize)>,
+    /// The one column of the header whose values may contain blanks.
     ragged: Option<String>,
+    /// Times are those of completion: the latency is subtracted.
     #[serde(default)]
     completed: bool,
+    /// Times have no decimals. With them a line is malformed, unless the user gives a time unit.
     #[serde(default)]
     whole_times: bool,
+    /// Devices are numbers. A line with another name is malformed.
     #[serde(default)]
     numbered_devices: bool,
+    /// The operation is a hexadecimal number of flags, and this flag marks a read.
     read_flag: Option<u32>,
+    /// Words for reads. Without words for any operation, those of `--columns` apply.
     #[serde(default)]
     reads: Vec<String>,
+    /// Words for writes.
     #[serde(default)]
     writes: Vec<String>,
+    /// Words for discards.
     #[serde(default)]
     trims: Vec<String>,
+    /// Words for operations whose lines are left out.
     #[serde(default)]
     others: Vec<String>,
+    /// Times have decimals, which distinguishes the format from those of whole numbers.
     #[serde(default)]
     decimal_times: bool,
+    /// How strongly the content of a file indicates the format. Default: `distinct`.
     #[serde(default)]
     detect: DetectMode,
+    /// Limits beyond which the values of a trace are implausible, and it is refused.
     #[serde(default)]
     plausible: PlausibleLimits,
     /// Whether the reader has been tested with a real file, or with output of the format's own
