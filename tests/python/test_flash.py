@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gordon import flash
+from gordon import _core, flash
 from gordon.cli.options import PATTERNS, POLICIES
 
 from conftest import SMALL, Json, Run, mqsim
@@ -145,6 +146,11 @@ def test_bench_takes_its_own_options(flash_report: Json) -> None:
         more = ("--hot-space", hot, "--hot-share", "0.9")
         assert flash_report(*args, "--pattern", "hot-cold", *more)["requests"] == 2000
     assert flash_report(*args, "--pattern", "zipf", "--exponent", "1.2")["requests"] == 2000
+
+
+def test_the_command_line_offers_the_victim_policies_of_the_core() -> None:
+    schema = json.loads(_core.schema("flash"))
+    assert tuple(one["const"] for one in schema["$defs"]["Policy"]["oneOf"]) == POLICIES
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -68,7 +68,7 @@ from gordon.cli.trace_input import announce_pipe, reading
 )
 @click.option(
     "--victim",
-    type=click.Choice(["greedy", "fifo", "random", "d-choices", "cost-benefit"]),
+    type=click.Choice(options.POLICIES),
     help="Victim selection of the flash's garbage collection.  [default: greedy]",
 )
 @click.option(

@@ -54,8 +54,8 @@ def _device(report: dict[str, Any]) -> list[str]:
     lines.append(_lifetime(report))
     lines.append(
         f"mapping table (L2P) of the device {figures(report['lba_table_bytes'] / 2**20)} MiB, "
-        f"4 bytes per raw page, rebuilt in {duration(report['startup_s'])} at power on; map of the simulator "
-        f"{short(report['map_memory_bytes'], 'B')}"
+        f"4 bytes per raw page, rebuilt in {duration(report['startup_s'])} at power on; "
+        f"map of the simulator {short(report['map_memory_bytes'], 'B')}"
     )
     return lines
 

@@ -18,6 +18,7 @@ PATTERNS = (
     "zipf",
     "gordon-pair",
 )
+# `VictimPolicy` of the core, as its schema has it; a test compares them.
 POLICIES = ("greedy", "fifo", "random", "d-choices", "cost-benefit")
 
 Decorator = Callable[[Any], Any]
