@@ -99,6 +99,18 @@ def test_seconds_in_the_columns_of_mqsim_are_refused_with_the_candidates(run: Ru
         assert report["simulated_s"] == pytest.approx(1.0, abs=0.01)
 
 
+def test_only_errors_of_the_trace_say_how_it_is_read(run: Run) -> None:
+    Path("t").write_text("0 0 0 8 0\n1000 0 99999999999 8 1\n")
+    ran = run("flash", "replay", "t")
+    ran.refused("trace-past", "t")
+    assert "\n  input: t: format mqsim" in ran.err
+    for command in (
+        ["flash", "replay", "t", "--preset", "none"],
+        ["cache", "replay", "t", "--policy", "none", "--dram", "1MiB"],
+    ):
+        assert "input:" not in run(*command).err
+
+
 def test_a_doubt_about_a_named_format_is_a_warning(run: Run) -> None:
     Path("t").write_text(SECONDS)
     ran = run("flash", "replay", "t", "--format", "disksim", "--json", "-")

@@ -83,6 +83,8 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
     from gordon.cache.flashcache import NAME
 
     chosen = options.given(given)
+    if chosen["policy"] == "all":
+        raise click.UsageError("--policy all works in `gordon cache sweep`")
     return chosen if chosen["policy"] == NAME else refused(chosen, f"--policy {NAME}")
 
 

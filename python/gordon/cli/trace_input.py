@@ -123,15 +123,26 @@ def load_of(trace: str, given: dict[str, Any]) -> dict[str, Any]:
     return load
 
 
+ERRORS_OF_TRACES = {
+    # A reader's: `FormatError`, by itself or in a run.
+    *("trace", "bad", "unknown", "ambiguous", "unsupported", "empty", "read"),
+    # Requests that do not fit the device or the run: `ReplayError`.
+    *("past", "trace-past", "larger", "backwards", "late"),
+}
+"""Kinds of errors that can be due to how the trace is read."""
+
+
 @contextmanager
 def reading(trace: str, given: dict[str, Any], *, objects: bool) -> Iterator[None]:
-    """Prints what the trace is read as once the work within is done, or with its error. A pipe can
-    be read once: its result has it (`announce_pipe`)."""
+    """Prints what the trace is read as once the work within is done, or with an error of the trace.
+    A pipe can be read once: its result has it (`announce_pipe`)."""
     from gordon import _core
 
     try:
         yield
     except _core.GordonError as error:
+        if error.kind not in ERRORS_OF_TRACES:
+            raise
         try:
             note = _summary(trace, given, objects)
         except _core.GordonError:
@@ -139,7 +150,7 @@ def reading(trace: str, given: dict[str, Any], *, objects: bool) -> Iterator[Non
         if note is None:
             raise
         what, hint = (*error.args, "", "")[:2]
-        raise _core.GordonError(f"{what}\n  input: {note}", hint) from error
+        raise _core.GordonError(f"{what}\n  input: {note}", hint, kind=error.kind) from error
     note = _summary(trace, given, objects)
     if note is not None:
         click.echo(note, err=True)
