@@ -21,7 +21,7 @@ def created(console: Output, image: str, made: Json) -> None:
     console.text(
         f"{image}: {device['preset']}, {short(made['capacity'], 'B')} exported of "
         f"{short(made['raw'], 'B')}, mapped by {binary(made['unit'])}; {made['blocks']:,} "
-        f"super-blocks, {made['bad_blocks']} bad; {made['uuid']}"
+        f"super-blocks, {made['bad_blocks']} bad; UUID {made['uuid']}"
     )
 
 
@@ -275,7 +275,10 @@ def repaired(console: Output, image: str, made: Json) -> None:
 
 
 def exported(console: Output, out: str, made: Json) -> None:
-    console.text(f"{out}: {short(made['bytes'], 'B')}; {made['map']} lists the missing ranges")
+    missing = (
+        f"{made['map']} lists the missing ranges" if made["bad_ranges"] else "no missing ranges"
+    )
+    console.text(f"{out}: {short(made['bytes'], 'B')}; {missing}")
     _ranges(console, "are missing", made["bad_ranges"])
 
 
