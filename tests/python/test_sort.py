@@ -295,8 +295,6 @@ def test_several_files_are_one_input(run: Run) -> None:
 def test_bad_input(
     run: Run, made: dict[str, Any], options: tuple[str, ...], expected: str, status: int
 ) -> None:
-    if "--temp" in options:
-        options = (*options, "--memory", "2MiB")
     before = Path("in").read_bytes()
     ran = run("sort", *options)
     assert (ran.status, ran.out) == (status, "")

@@ -128,7 +128,7 @@ def _transfer(what: str, help: str) -> options.Decorator:
     "--threads",
     type=click.IntRange(0),
     metavar="N",
-    help="Number of threads that sort.  [default: one per core]",
+    help="Number of threads that sort; 0 for one per core.  [default: 0]",
 )
 @click.option("--buffered", is_flag=True, help="Use the page cache instead of direct I/O.")
 @click.option(
@@ -141,7 +141,7 @@ def _transfer(what: str, help: str) -> options.Decorator:
     "--overwrite",
     is_flag=True,
     help="Overwrite the existing output in place, so that its blocks on the device are reused. "
-    "An interrupted sort leaves it broken.",
+    "An interrupted sort leaves it broken.  [default: write a new file, then replace OUT]",
 )
 @click.option(
     "--partial-last",

@@ -162,10 +162,19 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
         elif name == "buffered":
             found["mode"] = "buffered" if value else "direct"
         elif name == "temp":
-            found[name] = [fspath(path) for path in several(value)]
+            found[name] = [_folder(fspath(path)) for path in several(value)]
         else:
             found[name] = value
     return found
+
+
+def _folder(path: str) -> str:
+    """The core opens folders of temporary files only if it needs them."""
+    if not File(path).is_dir():
+        raise _core.GordonError(
+            f"--temp {path}: there is no such folder", f"mkdir -p {path}", kind="missing-folder"
+        )
+    return path
 
 
 def _check_size(name: str, value: str | None) -> None:
