@@ -6,8 +6,8 @@ from gordon import _core
 
 
 def doubling(sizes: str | Sequence[str], option: str, none: bool = False) -> list[int]:
-    """The sizes in bytes, ascending and unique. `4KiB..64MiB` is the first size and its doublings
-    up to the last; `4KiB,1MiB` or a list are these sizes. With `none`, 0 is allowed. Raises
+    """The sizes in bytes, ascending and unique. `4KiB..64MiB` is the first size, its doublings and
+    the last; `4KiB,1MiB` or a list are these sizes. With `none`, 0 is allowed. Raises
     GordonError."""
     words = sizes.split(",") if isinstance(sizes, str) else list(sizes)
     found: list[int] = []
@@ -24,7 +24,8 @@ def doubling(sizes: str | Sequence[str], option: str, none: bool = False) -> lis
                 "4KiB..64MiB, or 4KiB,1MiB",
                 kind="bad-size",
             )
-        while size <= end:
+        while size < end:
             found.append(size)
             size *= 2
+        found.append(end)
     return sorted(set(found))
