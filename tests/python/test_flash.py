@@ -148,6 +148,14 @@ def test_bench_takes_its_own_options(flash_report: Json) -> None:
     assert flash_report(*args, "--pattern", "zipf", "--exponent", "1.2")["requests"] == 2000
 
 
+def test_a_fraction_can_be_a_percentage(run: Run, flash_report: Json) -> None:
+    args = ("bench", "--pattern", "random-write", "--requests", "10", *SMALL, "--precondition")
+    by_percent, by_fraction = (flash_report(*args, half) for half in ("50%", "0.5"))
+    assert by_percent["pages"] == by_fraction["pages"]
+    for wrong in ("101%", "%", "50x", "nan%"):
+        assert run("flash", *args, wrong).status == 2
+
+
 def test_the_command_line_offers_the_victim_policies_of_the_core() -> None:
     schema = json.loads(_core.schema("flash"))
     assert tuple(one["const"] for one in schema["$defs"]["Policy"]["oneOf"]) == POLICIES

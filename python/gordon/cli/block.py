@@ -41,7 +41,7 @@ def block() -> None:
     "--write-points",
     type=options.COUNT,
     metavar="N",
-    help="Number of write points, each with an open super-page.",
+    help="Number of write points, each with an open block.",
 )
 @click.option(
     "--fault",
@@ -222,9 +222,10 @@ def stat(
 @options.json_out
 @click.pass_context
 def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -> None:
-    """Check an image that is not being served for damage. Only --repair changes the image.
+    """Check an image for damage, and repair it with --repair.
 
-    Exit status 1 if the image is damaged.
+    The image must not be in use by a server. Only --repair changes it. Exit status 1 if the image
+    is damaged.
     """
     from gordon import block as blocks
     from gordon.cli import output, terminal

@@ -26,6 +26,7 @@ def _count(ctx: click.Context, param: click.Parameter, text: str) -> int:
 @click.option(
     "-o",
     "--output",
+    "--out",
     required=True,
     metavar="FILE",
     help="Trace to write, one Parquet file that must not exist.",

@@ -90,7 +90,7 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
 @click.option("--exact", is_flag=True, help="Count every object. This is the default.")
 @click.option(
     "--sample",
-    type=float,
+    type=options.FRACTION,
     metavar="RATE",
     help="Sample this fraction of the objects: 0.01 (SHARDS with a fixed rate).",
 )

@@ -38,7 +38,7 @@ from gordon.cli.trace_input import announce_pipe, reading
 @click.option("--segment", metavar="SIZE", help="Size of a segment.  [default: 256KiB]")
 @click.option(
     "--log-share",
-    type=float,
+    type=options.FRACTION,
     metavar="SHARE",
     help="log-sets: fraction of the flash that is the log.  [default: 0.05]",
 )
@@ -55,7 +55,7 @@ from gordon.cli.trace_input import announce_pipe, reading
 )
 @click.option(
     "--spare",
-    type=float,
+    type=options.FRACTION,
     metavar="SHARE",
     help="Over-provisioning: fraction of the flash's pages that the cache cannot use.  [default: "
     "0.07]",

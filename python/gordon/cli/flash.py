@@ -99,11 +99,11 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
 )
 @click.option(
     "--rho",
-    type=options.NUMBER,
+    type=options.FRACTION,
     default=0.8,
     show_default=True,
     metavar="SHARE",
-    help="Logical pages per page of the closed blocks.",
+    help="Logical pages / physical pages of the closed blocks: 1 - over-provisioning.",
 )
 @click.option(
     "--pages-per-block",

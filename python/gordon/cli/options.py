@@ -36,11 +36,28 @@ class _Number(click.types.FloatParamType):
         return number
 
 
-class _Share(click.FloatRange, _Number):
-    """From 0 to 1."""
+class _Fraction(_Number):
+    """A number, or a percentage: 0.8 is 80%."""
+
+    name = "fraction"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, str) and value.endswith("%"):
+            return super().convert(value[:-1], param, ctx) / 100
+        return super().convert(value, param, ctx)
+
+
+class _Share(click.FloatRange, _Fraction):
+    """From 0 to 1, or 0% to 100%."""
+
+    name = "fraction"
 
 
 SHARE = _Share(0, 1)
+FRACTION = _Fraction()
+"""A fraction whose range the core checks."""
 NUMBER = _Number()
 COUNT = click.IntRange(1)
 
@@ -100,14 +117,14 @@ device = _all(
         "--write-points",
         type=COUNT,
         metavar="N",
-        help="Number of write points, each with an open super-page.  [default: the device's]",
+        help="Number of write points, each with an open block.  [default: the device's]",
     ),
     click.option(
         "--precondition",
         type=SHARE,
         metavar="FRACTION",
-        help="Fraction of the capacity to map before the run, in the steady state of random "
-        "overwrites.  [default: an empty device]",
+        help="Fraction of the capacity to map before the run, such as 0.8 or 80%, in the steady "
+        "state of random overwrites.  [default: an empty device]",
     ),
 )
 
@@ -167,8 +184,8 @@ host = _all(
     click.option(
         "--gaps",
         is_flag=True,
-        help="Issue each request after the previous one is complete and the gap between the two "
-        "in the trace has passed.",
+        help="Issue each request after the previous one is complete and the gap between their "
+        "times in the load has passed.",
     ),
     click.option(
         "--queue-depth",

@@ -48,6 +48,7 @@ def number(least: int, bits: int) -> Callable[..., int | None]:
 @click.option(
     "-o",
     "--output",
+    "--out",
     "outputs",
     required=True,
     multiple=True,

@@ -27,6 +27,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
 @click.option(
     "-o",
     "--output",
+    "--out",
     "out",
     default="tuned.toml",
     show_default=True,

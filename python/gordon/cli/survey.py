@@ -4,6 +4,8 @@ import json
 
 import click
 
+from gordon.cli import options
+
 
 @click.command()
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
@@ -22,7 +24,7 @@ import click
 )
 @click.option(
     "--shift",
-    type=click.FloatRange(0, 1),
+    type=options.SHARE,
     default=0.05,
     show_default=True,
     metavar="SHARE",
@@ -53,7 +55,7 @@ import click
 @click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
 @click.option("--csv", "csv_path", metavar="PATH", help="Write the designs as CSV (-: stdout).")
-@click.option("-o", "--out", metavar="PATH", help="Write the report, one HTML file.")
+@click.option("-o", "--out", "--report", metavar="PATH", help="Write the report, one HTML file.")
 def survey(
     traces: tuple[str, ...],
     space: str,

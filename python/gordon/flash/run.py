@@ -26,7 +26,7 @@ class Options(RunOptions):
     super_page: str | None = None
     """Size of a super-page, striped over buses, then planes, then dies. Default: the device's."""
     write_points: int | None = None
-    """Number of write points, each with an open super-page. Default: the device's."""
+    """Number of write points, each with an open block. Default: the device's."""
     precondition: float | None = None
     """Fraction of the exported capacity to map before the run, in the steady state of random
     overwrites. Default: an empty device."""
@@ -112,7 +112,8 @@ def wa(
     """Simulates the write amplification of single-page random overwrites in the steady state.
 
     The flash translation layer itself runs; `theory` in the result is the analytic value, or None
-    where there is none. `rho` is the number of logical pages per page of the closed blocks.
+    where there is none. `rho` is the number of logical pages over that of the physical pages in the
+    closed blocks, 1 - over-provisioning.
     `choices` is the number of candidate blocks of the policy `d-choices`. With `separate`, copies
     of garbage collection have their own write point. The fraction `hot_share` of the writes goes to
     the fraction `hot_space` of the pages. Raises GordonError.
