@@ -12,7 +12,6 @@ mod cgroup;
 mod clock;
 mod command;
 mod error;
-mod estimate;
 mod machine_counters;
 mod machine_info;
 mod observer;

@@ -4,15 +4,14 @@ use crate::block::{self, BlockLogger};
 use crate::clock::{monotonic, own_cpu};
 use crate::command::TracedCommand;
 use crate::error::CaptureError;
-use crate::estimate::{CycleEstimate, ProfileRates};
 use crate::machine_counters::MachineCounters;
 use crate::machine_info;
 use crate::observer::{CaptureObserver, ProblemLog};
 use crate::pmu::{Counters, Pmu};
 use crate::signals::Signals;
 use gordon_trace::{
-    ActivityWriter, BLOCK_LOG, BlockLog, BlockWriter, ColumnKind, Columns, Manifest, Profile,
-    Sample, TraceError, TraceFolder, TracePart,
+    ActivityWriter, BLOCK_LOG, BlockLog, BlockWriter, ColumnKind, Columns, CycleEstimate, Manifest,
+    Profile, ProfileRates, Sample, TraceError, TraceFolder, TracePart,
 };
 use gordon_units::{Bytes, Ns};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -2,10 +2,14 @@
 //! to the block devices.
 //!
 //! [`TraceWriter`] writes a trace, [`Trace`] reads one; `docs/TRACE.md` specifies the files. Block
-//! traces in the formats of other programs are read and written by [`formats`].
+//! traces in the formats of other programs are read and written by [`formats`], activity traces of other
+//! monitors are converted by [`activity`].
 
+pub mod activity;
+mod activity_format;
 mod columns;
 mod error;
+mod estimate;
 pub mod formats;
 mod manifest;
 mod model;
@@ -16,6 +20,7 @@ mod write;
 
 pub use columns::{Column, ColumnKind, Columns};
 pub use error::TraceError;
+pub use estimate::{CycleEstimate, ProfileRates};
 pub use manifest::{
     BLOCK_LOG, BlockLog, CommandEnd, DiskInfo, FORMAT, ImportSource, InterfaceInfo, MachineInfo,
     Manifest, TracePart, Unavailable, VERSION,

@@ -70,7 +70,8 @@ impl TraceFolder {
         Ok(Self { partial, out: out.to_owned() })
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    /// The path of a file in the folder while it is written.
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.partial.join(name)
     }
 
@@ -85,6 +86,14 @@ impl TraceFolder {
         let written = File::create(&path)
             .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()));
         written.map_err(|e| TraceError::write(&path, e))?;
+        self.publish()
+    }
+
+    /// Renames the folder to its final name.
+    ///
+    /// # Errors
+    /// When its final name was taken in the meantime.
+    pub(crate) fn publish(self) -> Result<(), TraceError> {
         rename(&self.partial, &self.out)
     }
 }

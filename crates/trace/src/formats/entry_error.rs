@@ -49,13 +49,13 @@ pub enum EntryError {
 impl EntryError {
     /// An invalid field. A long value is truncated.
     #[cold]
-    pub(super) fn field(field: &'static str, found: &[u8], expected: &'static str) -> Self {
+    pub(crate) fn field(field: &'static str, found: &[u8], expected: &'static str) -> Self {
         Self::of_field(field, found, Cow::Borrowed(expected))
     }
 
     /// An invalid field whose valid values depend on the trace.
     #[cold]
-    pub(super) fn named(field: &'static str, found: &[u8], expected: String) -> Self {
+    pub(crate) fn named(field: &'static str, found: &[u8], expected: String) -> Self {
         Self::of_field(field, found, Cow::Owned(expected))
     }
 

@@ -71,6 +71,14 @@ pub enum FormatError {
         /// The names of all formats.
         known: String,
     },
+    /// The format has the activity of a machine, and no requests.
+    #[error(
+        "format {name} has the activity of a machine, not its requests\n  try: gordon trace convert FILE OUT --format {name}, then gordon survey OUT"
+    )]
+    Activity {
+        /// The name of the format.
+        name: &'static str,
+    },
     /// The version or kind of the file is not supported.
     #[error("{path}: {what}\n  try: {hint}", path = .path.display())]
     Unsupported {

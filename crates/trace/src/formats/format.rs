@@ -3,6 +3,7 @@
 use super::delimited::{ColumnRole, DelimitedFormat, DescribedFormat, DetectMode};
 use super::error::FormatError;
 use super::options::ReadOptions;
+use crate::activity_format::ActivityFormat;
 use gordon_units::Ns;
 use std::fmt;
 use std::str::FromStr;
@@ -248,6 +249,9 @@ impl fmt::Display for Format {
 impl FromStr for Format {
     type Err = FormatError;
     fn from_str(text: &str) -> Result<Self, FormatError> {
+        if let Some(activity) = ActivityFormat::named(text) {
+            return Err(FormatError::Activity { name: activity.name() });
+        }
         let found = Self::all().find(|f| f.name().eq_ignore_ascii_case(text));
         found.ok_or_else(|| FormatError::Name { name: text.to_owned(), known: Self::names() })
     }

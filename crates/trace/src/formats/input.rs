@@ -28,7 +28,7 @@ const BZIP2: &[u8] = b"BZh";
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// A window over the decompressed bytes that only moves forward.
-pub(super) struct Input {
+pub(crate) struct Input {
     from: Box<dyn Read + Send>,
     buffer: Vec<u8>,
     start: usize,
@@ -81,6 +81,12 @@ impl Input {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
+    }
+
+    /// The bytes from the start of the window to the end of the file.
+    pub fn into_reader(self) -> impl Read + Send {
+        let window = self.bytes().to_vec();
+        io::Cursor::new(window).chain(self.from)
     }
 
     /// Position of the first byte in the window.
@@ -137,7 +143,7 @@ impl Input {
 }
 
 /// Opens a trace file; `-` is standard input.
-pub(super) fn open_input(path: &Path) -> Result<Input, FormatError> {
+pub(crate) fn open_input(path: &Path) -> Result<Input, FormatError> {
     Input::open(path).map_err(|source| match source.kind() {
         // The file is open, but its compressed data are damaged.
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::Other => {

@@ -42,6 +42,7 @@ pub use delimited::{ColumnMap, DelimitedFormat, DescribedFormat, OpWords, Separa
 pub use entry_error::{EntryError, FilePosition};
 pub use error::{FormatCandidate, FormatError};
 pub use format::Format;
+pub(crate) use input::open_input;
 pub use input_note::{FormatChoice, InputNote};
 pub use objects::ObjectReader;
 pub use options::{ReadOptions, RequestEvent, columns};

@@ -1,17 +1,21 @@
 //! Estimates instructions and cache misses from CPU time, for machines without usable counters.
 
-use gordon_trace::{Profile, Sample};
+use crate::model::Sample;
+use crate::profile::Profile;
 use gordon_units::Ns;
 
 /// The rates of a profile as plain numbers.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ProfileRates {
-    pub(crate) ipc: f64,
-    pub(crate) mpki: f64,
+pub struct ProfileRates {
+    /// Instructions per cycle of a busy core.
+    pub ipc: f64,
+    /// Last-level cache misses per thousand instructions.
+    pub mpki: f64,
 }
 
 impl ProfileRates {
-    pub(crate) fn of(profile: &Profile) -> Self {
+    /// The values of `profile`, without their sources.
+    pub fn of(profile: &Profile) -> Self {
         Self {
             ipc: *profile.instructions_per_cycle,
             mpki: *profile.llc_misses_per_kilo_instruction,
@@ -21,20 +25,21 @@ impl ProfileRates {
 
 /// Cycles since the start of the trace: CPU time times frequency, added up over the intervals.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CycleEstimate {
+pub struct CycleEstimate {
     rates: ProfileRates,
     machine: f64,
     command: f64,
 }
 
 impl CycleEstimate {
-    pub(crate) fn new(rates: ProfileRates) -> Self {
+    /// No cycles yet.
+    pub fn new(rates: ProfileRates) -> Self {
         Self { rates, machine: 0.0, command: 0.0 }
     }
 
     /// Adds the interval between two totals.
     #[allow(clippy::cast_precision_loss)]
-    pub(crate) fn add(&mut self, before: &Sample, now: &Sample) {
+    pub fn add(&mut self, before: &Sample, now: &Sample) {
         let mhz = &now.mhz_per_core;
         let sum: u64 = mhz.iter().map(|m| u64::from(*m)).sum();
         let mean = sum as f64 / mhz.len().max(1) as f64;
@@ -54,12 +59,12 @@ impl CycleEstimate {
     }
 
     /// Instructions and cache misses of the machine. Counted instructions replace the estimate.
-    pub(crate) fn machine(&self, counted: Option<u64>) -> (u64, u64) {
+    pub fn machine(&self, counted: Option<u64>) -> (u64, u64) {
         self.of(self.machine, counted)
     }
 
     /// Instructions and cache misses of the command. Counted instructions replace the estimate.
-    pub(crate) fn command(&self, counted: Option<u64>) -> (u64, u64) {
+    pub fn command(&self, counted: Option<u64>) -> (u64, u64) {
         self.of(self.command, counted)
     }
 

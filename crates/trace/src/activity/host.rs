@@ -1,0 +1,140 @@
+//! The activity of a host as its monitor recorded it: what the readers fill.
+
+use gordon_units::Ns;
+use std::collections::BTreeMap;
+use std::iter::Sum;
+
+/// What was read from all inputs.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// Samples by the name of the host.
+    pub hosts: BTreeMap<String, HostActivity>,
+    /// Counters over time, from which samples are made when all inputs have been read.
+    pub series: BTreeMap<String, BTreeMap<SeriesKey, BTreeMap<Ns, f64>>>,
+    /// Parts of the input that were left out.
+    pub skipped: Skipped,
+}
+
+/// Metric, label and mode of a series of a host.
+pub(super) type SeriesKey = (&'static str, String, String);
+
+/// Parts of the input that were left out.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Skipped {
+    /// Malformed lines.
+    pub lines: u64,
+    /// Error of the first malformed line.
+    pub first: Option<String>,
+    /// Series of metrics that a trace has no place for.
+    pub series: u64,
+}
+
+/// The activity of one host.
+#[derive(Debug, Default)]
+pub(super) struct HostActivity {
+    /// The numbers of cores that the input states.
+    pub cores: Vec<u32>,
+    /// Kernel release; empty if unknown.
+    pub kernel: String,
+    /// Restarts of the machine or of its monitor.
+    pub restarts: u64,
+    /// Samples that repeat the time of another sample, and were not kept.
+    pub duplicates: u64,
+    /// Samples without a time.
+    pub without_time: u64,
+    /// The samples, in the order of the input.
+    pub samples: Vec<HostSample>,
+}
+
+/// The activity of a host in one interval. Amounts are totals over the interval.
+#[derive(Clone, Debug, Default)]
+pub(super) struct HostSample {
+    /// End of the interval, since 1970.
+    pub end: Ns,
+    /// Length of the interval.
+    pub span: Ns,
+    /// Time of all cores together; `None` if not recorded.
+    pub all: Option<CpuShares>,
+    /// Time of the cores that were recorded one by one.
+    pub cores: BTreeMap<u32, CpuShares>,
+    /// Mean clock of the cores; `None` if not recorded.
+    pub mhz: Option<f64>,
+    /// `None` if not recorded.
+    pub memory: Option<MemoryUse>,
+    /// Disks by name; `None` if no disk was recorded.
+    pub disks: Option<BTreeMap<String, DiskUse>>,
+    /// Interfaces by name; `None` if no interface was recorded.
+    pub network: Option<BTreeMap<String, NetworkUse>>,
+}
+
+/// Shares of the time of a core, or of all cores, from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct CpuShares {
+    /// User, nice, system and interrupts, guests included.
+    pub busy: f64,
+    /// Idle, with a request in flight.
+    pub iowait: f64,
+    /// Time that the hypervisor gave to others.
+    pub steal: f64,
+}
+
+impl Sum for CpuShares {
+    fn sum<I: Iterator<Item = Self>>(shares: I) -> Self {
+        shares.fold(Self::default(), |sum, one| Self {
+            busy: sum.busy + one.busy,
+            iowait: sum.iowait + one.iowait,
+            steal: sum.steal + one.steal,
+        })
+    }
+}
+
+/// Memory at the end of an interval, in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct MemoryUse {
+    pub used: f64,
+    pub total: f64,
+}
+
+/// Amounts of one disk.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct DiskUse {
+    pub reads: f64,
+    pub read_bytes: f64,
+    pub writes: f64,
+    pub write_bytes: f64,
+    pub discards: f64,
+    pub discard_bytes: f64,
+    pub flushes: f64,
+    /// Seconds with a request in flight.
+    pub busy_s: f64,
+}
+
+/// Amounts of one interface.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct NetworkUse {
+    pub rx_bytes: f64,
+    pub rx_packets: f64,
+    pub tx_bytes: f64,
+    pub tx_packets: f64,
+}
+
+impl HostSample {
+    /// The largest of all amounts, and whether all are numbers that are not negative.
+    pub fn largest(&self) -> (f64, bool) {
+        let mut amounts = Vec::new();
+        for shares in self.all.iter().chain(self.cores.values()) {
+            amounts.extend([shares.busy, shares.iowait, shares.steal]);
+        }
+        amounts.extend(self.mhz);
+        amounts.extend(self.memory.iter().flat_map(|memory| [memory.used, memory.total]));
+        for disk in self.disks.iter().flat_map(BTreeMap::values) {
+            amounts.extend([disk.reads, disk.writes, disk.discards, disk.flushes, disk.busy_s]);
+            amounts.extend([disk.read_bytes, disk.write_bytes, disk.discard_bytes]);
+        }
+        for link in self.network.iter().flat_map(BTreeMap::values) {
+            amounts.extend([link.rx_bytes, link.rx_packets, link.tx_bytes, link.tx_packets]);
+        }
+        let valid = amounts.iter().all(|amount| amount.is_finite() && *amount >= 0.0);
+        (amounts.into_iter().fold(0.0, f64::max), valid)
+    }
+}

@@ -1,0 +1,114 @@
+//! Opens the files of activity traces, and detects their format.
+
+use super::error::ActivityError;
+use crate::activity_format::ActivityFormat;
+use crate::formats::{FilePosition, FormatError, open_input};
+use serde::de::DeserializeOwned;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Bytes from which a format is detected.
+const HEAD: usize = 1 << 12;
+
+/// The error of a reader that was stopped.
+const STOPPED: &str = "stopped";
+
+/// Decompressed bytes of a file, until `stop` is set.
+pub(super) struct StoppableReader<'a> {
+    from: Box<dyn Read + Send>,
+    stop: &'a AtomicBool,
+}
+
+impl Read for StoppableReader<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(io::Error::other(STOPPED));
+        }
+        self.from.read(into)
+    }
+}
+
+/// Opens `path` (`-` is standard input), and returns its first byte that is not blank with all of
+/// its bytes.
+pub(super) fn open<'a>(
+    path: &Path,
+    stop: &'a AtomicBool,
+) -> Result<(u8, BufReader<StoppableReader<'a>>), ActivityError> {
+    let mut input = open_input(path)?;
+    let failed = |source| read_error(path, 0, source);
+    input.want(HEAD).map_err(failed)?;
+    let head = input.bytes();
+    let first = head.iter().copied().find(|byte| !byte.is_ascii_whitespace());
+    let Some(first) = first else {
+        let why = "it is empty".to_owned();
+        return Err(ActivityError::Content { path: path.to_owned(), why, hint: "another file" });
+    };
+    let from = Box::new(input.into_reader());
+    Ok((first, BufReader::with_capacity(1 << 16, StoppableReader { from, stop })))
+}
+
+/// The error of a read after `line` lines.
+pub(super) fn read_error(path: &Path, line: u64, source: io::Error) -> ActivityError {
+    if source.to_string() == STOPPED {
+        return FormatError::Stopped.into();
+    }
+    let place = FilePosition::Line(line);
+    FormatError::Read { path: path.to_owned(), place, source }.into()
+}
+
+/// Parses the JSON documents of a file, one after the other.
+pub(super) fn documents<T: DeserializeOwned>(
+    path: &Path,
+    from: impl Read,
+    mut each: impl FnMut(T) -> Result<(), ActivityError>,
+    hint: &'static str,
+) -> Result<(), ActivityError> {
+    for document in serde_json::Deserializer::from_reader(from).into_iter::<T>() {
+        each(document.map_err(|error| json_error(path, error, hint))?)?;
+    }
+    Ok(())
+}
+
+fn json_error(path: &Path, error: serde_json::Error, hint: &'static str) -> ActivityError {
+    let (line, column) = (error.line(), error.column());
+    if error.is_io() {
+        return read_error(path, line as u64, error.into());
+    }
+    let path = path.to_owned();
+    if error.is_eof() {
+        let why = "the JSON ends early".to_owned();
+        let hint = "a fresh copy of the file, which is cut short";
+        return ActivityError::Json { path, line, column, why, hint };
+    }
+    // The position is in the fields of our error.
+    let text = error.to_string();
+    let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why).to_owned();
+    ActivityError::Json { path, line, column, why, hint }
+}
+
+/// The format of a file that holds an activity trace; `None` for other files, and for pipes, which
+/// can be read only once.
+pub fn detect(path: &Path) -> Option<ActivityFormat> {
+    if !path.is_file() {
+        return None;
+    }
+    let mut input = open_input(path).ok()?;
+    input.want(HEAD).ok()?;
+    let head = String::from_utf8_lossy(input.bytes());
+    let head = head.trim_start();
+    if head.starts_with('{') {
+        let has = |key: &str| head.contains(key);
+        return match (has("\"sysstat\""), has("\"resultType\"")) {
+            (true, _) => Some(ActivityFormat::Sysstat),
+            (false, true) => Some(ActivityFormat::Prometheus),
+            (false, false) => None,
+        };
+    }
+    let line = head.lines().next()?;
+    let is_text = line.starts_with("# hostname;interval;timestamp")
+        || line.contains("LINUX-RESTART")
+        || (line.split('\t').count() == 6
+            && line.split('\t').nth(1).is_some_and(|interval| interval.parse::<i64>().is_ok()));
+    is_text.then_some(ActivityFormat::Sysstat)
+}

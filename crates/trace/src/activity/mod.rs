@@ -1,0 +1,70 @@
+//! Converts activity traces of other monitors to our own format: sysstat and Prometheus.
+//!
+//! A reader fills one [`HostActivity`](host::HostActivity) for each host; `assemble` checks the
+//! samples and describes the columns; `write` writes a trace for each host. The samples of an input
+//! are in memory, some hundred bytes each.
+//!
+//! Not covered: requests (a survey replays such a trace from its counts), the share of the traced
+//! command, counted instructions, and I/O wait, for which the format has no column.
+
+mod assemble;
+mod devices;
+mod error;
+mod host;
+mod input;
+mod prometheus;
+mod sysstat;
+mod write;
+
+pub use crate::activity_format::ActivityFormat;
+pub use assemble::LeftOut;
+pub use error::ActivityError;
+pub use input::detect;
+pub use write::{ActivityReport, HostReport, PendingActivity};
+
+use crate::error::TraceError;
+use gordon_units::Hertz;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+/// Options of a conversion.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ActivityOptions {
+    /// Number of cores of each host; `None` for the number that the input states.
+    pub cores: Option<u32>,
+    /// Clock of the processors; `None` for the clock that the input records, if any.
+    pub clock: Option<Hertz>,
+    /// Leave out malformed lines, and count them.
+    pub skip_bad: bool,
+}
+
+/// Reads `inputs` as one and checks them, to be [published](PendingActivity::publish) as `output`,
+/// which must not exist. Setting `stop` ends the reading early.
+///
+/// # Errors
+/// When an input cannot be read, or holds nothing that a trace can be made of.
+pub fn convert(
+    inputs: &[PathBuf],
+    output: &Path,
+    format: ActivityFormat,
+    options: &ActivityOptions,
+    stop: &AtomicBool,
+) -> Result<PendingActivity, ActivityError> {
+    if output.symlink_metadata().is_ok() {
+        return Err(TraceError::Exists(output.to_owned()).into());
+    }
+    let mut recorded = host::Recorded::default();
+    for path in inputs {
+        match format {
+            ActivityFormat::Sysstat => sysstat::read(path, options, stop, &mut recorded)?,
+            ActivityFormat::Prometheus => prometheus::read(path, stop, &mut recorded)?,
+        }
+    }
+    let skipped = std::mem::take(&mut recorded.skipped);
+    let hosts = match format {
+        ActivityFormat::Sysstat => recorded.hosts,
+        ActivityFormat::Prometheus => prometheus::hosts(recorded.series),
+    };
+    let assembled = assemble::assemble(hosts, inputs, format, options)?;
+    Ok(PendingActivity::new(assembled, skipped, inputs, output, format))
+}

@@ -1,0 +1,217 @@
+//! The JSON of `sadf -j`.
+
+use super::rows::{CpuRow, DiskRow, IoRow, MemoryRow, NetworkRow, Sections};
+use super::{HINT, time};
+use crate::activity::error::ActivityError;
+use crate::activity::host::{HostActivity, Recorded};
+use crate::activity::input::documents;
+use gordon_units::Ns;
+use serde::Deserialize;
+use std::io::Read;
+use std::path::Path;
+
+#[derive(Deserialize)]
+struct Document {
+    sysstat: Sysstat,
+}
+
+#[derive(Deserialize)]
+struct Sysstat {
+    hosts: Vec<Host>,
+}
+
+#[derive(Deserialize)]
+struct Host {
+    #[serde(default)]
+    nodename: String,
+    #[serde(default)]
+    release: String,
+    #[serde(rename = "number-of-cpus")]
+    cores: Option<u32>,
+    #[serde(default)]
+    statistics: Vec<Statistics>,
+    #[serde(default)]
+    restarts: Vec<Restart>,
+}
+
+#[derive(Deserialize)]
+struct Restart {
+    boot: Option<Boot>,
+}
+
+#[derive(Deserialize)]
+struct Boot {
+    #[serde(rename = "cpu_count")]
+    cores: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Statistics {
+    timestamp: Option<Timestamp>,
+    cpu_load: Option<Vec<Cpu>>,
+    /// Name of the section with `-u ALL`, up to version 11.
+    cpu_load_all: Option<Vec<Cpu>>,
+    memory: Option<MemoryRow>,
+    disk: Option<Vec<Disk>>,
+    io: Option<Io>,
+    network: Option<Network>,
+    power_management: Option<Power>,
+}
+
+#[derive(Deserialize)]
+struct Timestamp {
+    #[serde(default)]
+    date: String,
+    #[serde(default)]
+    time: String,
+    #[serde(default)]
+    interval: f64,
+}
+
+#[derive(Deserialize)]
+struct Cpu {
+    cpu: String,
+    #[serde(flatten)]
+    row: CpuRow,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Disk {
+    disk_device: String,
+    #[serde(flatten)]
+    row: DiskRow,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Io {
+    #[serde(default)]
+    io_reads: Reads,
+    #[serde(default)]
+    io_writes: Writes,
+    #[serde(default)]
+    io_discard: Discards,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Reads {
+    rtps: f64,
+    bread: f64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Writes {
+    wtps: f64,
+    bwrtn: f64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Discards {
+    dtps: f64,
+    bdscd: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Network {
+    net_dev: Option<Vec<Interface>>,
+}
+
+#[derive(Deserialize)]
+struct Interface {
+    iface: String,
+    #[serde(flatten)]
+    row: NetworkRow,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Power {
+    #[serde(default)]
+    cpu_frequency: Vec<Frequency>,
+}
+
+#[derive(Deserialize)]
+struct Frequency {
+    number: String,
+    frequency: f64,
+}
+
+/// Adds the samples of a file, which may hold several documents.
+pub(super) fn read(
+    path: &Path,
+    from: impl Read,
+    recorded: &mut Recorded,
+) -> Result<(), ActivityError> {
+    documents(
+        path,
+        from,
+        |document: Document| {
+            for host in document.sysstat.hosts {
+                let name = match host.nodename.as_str() {
+                    "" => "host",
+                    name => name,
+                };
+                add(recorded.hosts.entry(name.to_owned()).or_default(), host);
+            }
+            Ok(())
+        },
+        HINT,
+    )
+}
+
+fn add(to: &mut HostActivity, host: Host) {
+    to.cores.extend(host.cores);
+    to.kernel = host.release;
+    to.restarts += host.restarts.len() as u64;
+    let boots = host.restarts.into_iter().filter_map(|restart| restart.boot);
+    to.cores.extend(boots.filter_map(|boot| boot.cores));
+    for statistics in host.statistics {
+        match statistics.sections() {
+            Some(sections) => to.samples.push(sections.sample()),
+            None => to.without_time += 1,
+        }
+    }
+}
+
+impl Statistics {
+    /// `None` without a time.
+    fn sections(self) -> Option<Sections> {
+        let stamp = self.timestamp?;
+        let end = time::parse(&format!("{} {}", stamp.date, stamp.time))?;
+        let mut sections = Sections::at(end, Ns::from_secs(stamp.interval));
+        for cpu in self.cpu_load.or(self.cpu_load_all).into_iter().flatten() {
+            sections.cpu.insert(core(&cpu.cpu), cpu.row);
+        }
+        for clock in self.power_management.into_iter().flat_map(|power| power.cpu_frequency) {
+            sections.clock.insert(core(&clock.number), clock.frequency);
+        }
+        sections.memory = self.memory;
+        sections.disks = self
+            .disk
+            .map(|disks| disks.into_iter().map(|disk| (disk.disk_device, disk.row)).collect());
+        sections.io = self.io.map(|io| IoRow {
+            rtps: io.io_reads.rtps,
+            wtps: io.io_writes.wtps,
+            dtps: io.io_discard.dtps,
+            bread: io.io_reads.bread,
+            bwrtn: io.io_writes.bwrtn,
+            bdscd: io.io_discard.bdscd,
+        });
+        sections.network = self
+            .network
+            .and_then(|network| network.net_dev)
+            .map(|links| links.into_iter().map(|link| (link.iface, link.row)).collect());
+        Some(sections)
+    }
+}
+
+/// The number of a core; `None` for `all`.
+fn core(name: &str) -> Option<u32> {
+    name.parse().ok()
+}

@@ -1,0 +1,67 @@
+//! The formats of activity traces: records of a machine's processors, disks, network and memory
+//! over time, without requests.
+
+use std::fmt;
+
+/// A format of activity traces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ActivityFormat {
+    /// Output of sysstat's sadf: JSON (`-j`), or text (`-d`, `-p`).
+    Sysstat,
+    /// Answers of Prometheus to range queries of node_exporter's counters, in JSON.
+    Prometheus,
+}
+
+impl ActivityFormat {
+    /// All formats.
+    pub const ALL: [Self; 2] = [Self::Sysstat, Self::Prometheus];
+
+    /// The format of this name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.name().eq_ignore_ascii_case(name))
+    }
+
+    /// Its name, as in `--format`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sysstat => "sysstat",
+            Self::Prometheus => "prometheus",
+        }
+    }
+
+    /// A description in one line.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Sysstat => "output of sadf: JSON (-j) or text (-d, -p)",
+            Self::Prometheus => {
+                "JSON of Prometheus: range queries of node_exporter's node_cpu_seconds_total, \
+                 node_disk_*, node_network_*, node_memory_*"
+            }
+        }
+    }
+
+    /// Where the format is documented.
+    pub const fn source(self) -> &'static str {
+        match self {
+            Self::Sysstat => "sysstat's sadf(1), json_stats.c and rndr_stats.c, 10.2 to 12.7",
+            Self::Prometheus => {
+                "Prometheus, HTTP API, \"Range queries\"; node_exporter 0.16 and later"
+            }
+        }
+    }
+
+    /// What its reader has been tested with.
+    pub const fn tested_on(self) -> &'static str {
+        match self {
+            Self::Sysstat => "its own tool",
+            Self::Prometheus => "answers in the form of its documentation",
+        }
+    }
+}
+
+impl fmt::Display for ActivityFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
