@@ -94,6 +94,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::trace_input, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_is_stream, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_activity_format, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_convert_activity, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_create, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_serve, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_check, module)?)?;

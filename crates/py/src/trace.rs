@@ -1,13 +1,14 @@
 //! Traces: record, summarise and convert.
 
 use crate::error::raise;
-use crate::watch::no_thread;
+use crate::watch::{no_thread, watched};
 use gordon_capture::{CaptureError, CaptureOptions, NoObserver, record};
 use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
+use gordon_trace::activity::{self, ActivityError, ActivityFormat, ActivityOptions};
 use gordon_trace::formats::{Format, Order, convert};
 use gordon_trace::{Profile, Trace};
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Hertz, Ns};
 use pyo3::prelude::*;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -53,16 +54,19 @@ pub fn trace_summary(py: Python<'_>, path: PathBuf) -> PyResult<String> {
 }
 
 /// All trace formats as JSON: name, description, documentation, the data that its reader is tested
-/// on, whether it can be read, whether it can be written, and whether its records are objects.
+/// on, whether it can be read, whether it can be written, and what its records are.
 #[pyfunction]
 pub fn trace_formats() -> PyResult<String> {
-    let formats: Vec<_> = Format::all().map(FormatRow::from).collect();
+    let activity = ActivityFormat::ALL.into_iter().map(FormatRow::from);
+    let formats: Vec<_> = Format::all().map(FormatRow::from).chain(activity).collect();
     json(&formats)
 }
 
 #[derive(serde::Serialize)]
 struct FormatRow {
     name: &'static str,
+    /// `blocks`, `objects` or `activity`.
+    of: &'static str,
     about: &'static str,
     source: &'static str,
     tested_on: &'static str,
@@ -76,6 +80,7 @@ impl From<Format> for FormatRow {
     fn from(format: Format) -> Self {
         Self {
             name: format.name(),
+            of: if format.is_objects() { "objects" } else { "blocks" },
             about: format.about(),
             source: format.source(),
             tested_on: format.tested_on(),
@@ -84,6 +89,68 @@ impl From<Format> for FormatRow {
             objects: format.is_objects(),
             columns: format.columns(),
         }
+    }
+}
+
+impl From<ActivityFormat> for FormatRow {
+    fn from(format: ActivityFormat) -> Self {
+        Self {
+            name: format.name(),
+            of: "activity",
+            about: format.about(),
+            source: format.source(),
+            tested_on: format.tested_on(),
+            supported: "yes",
+            written: false,
+            objects: false,
+            columns: None,
+        }
+    }
+}
+
+/// The name of the format `format`, or of the file `path`, if it is one of activity traces.
+#[pyfunction]
+#[pyo3(signature = (path, format=None))]
+pub fn trace_activity_format(path: PathBuf, format: Option<&str>) -> Option<&'static str> {
+    let found = match format {
+        Some(name) => ActivityFormat::named(name),
+        None => activity::detect(&path),
+    };
+    found.map(ActivityFormat::name)
+}
+
+/// Converts the activity traces `inputs`, read as one, and returns a summary of them (JSON).
+#[pyfunction]
+#[pyo3(signature = (inputs, target, format, cores=None, clock=None, skip_bad=false))]
+pub fn trace_convert_activity(
+    py: Python<'_>,
+    inputs: Vec<PathBuf>,
+    target: PathBuf,
+    format: &str,
+    cores: Option<u32>,
+    clock: Option<&str>,
+    skip_bad: bool,
+) -> PyResult<String> {
+    let Some(format) = ActivityFormat::named(format) else {
+        return Err(raise(format!("unknown format of activity traces `{format}`")));
+    };
+    let clock: Option<Hertz> = clock.map(str::parse).transpose().map_err(raise)?;
+    let options = ActivityOptions { cores, clock, skip_bad };
+    let stop = AtomicBool::new(false);
+    let work = || activity::convert(&inputs, &target, format, &options, &stop);
+    let stopping = || stop.store(true, Ordering::Relaxed);
+    let pending = watched(py, work, || Ok(()), stopping)?.map_err(raise_activity)?;
+    // If Ctrl-C ended the process that writes to the pipe, the end of the pipe is not the end of
+    // the trace.
+    py.check_signals()?;
+    json(&py.detach(|| pending.publish()).map_err(raise_activity)?)
+}
+
+fn raise_activity(error: ActivityError) -> PyErr {
+    match error {
+        ActivityError::Format(error) => raise(error),
+        ActivityError::Trace(error) => raise(error),
+        other => raise(other),
     }
 }
 

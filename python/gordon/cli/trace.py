@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from gordon.cli import WithDefault, say
+from gordon.cli import WithDefault, say, trace_activity
 from gordon.cli.trace_input import announce_pipe, load_of, of_trace, reading
 
 
@@ -92,9 +92,21 @@ def show(folder: str, json_path: str | None) -> None:
 
 
 @trace.command()
-@click.argument("source", metavar="IN")
+@click.argument("sources", nargs=-1, required=True, metavar="IN...")
 @click.argument("target", metavar="OUT")
 @of_trace
+@click.option(
+    "--cores",
+    type=click.IntRange(1),
+    metavar="N",
+    help="For activity traces: number of cores of each host.  [default: as the input states]",
+)
+@click.option(
+    "--clock",
+    metavar="FREQUENCY",
+    help="For activity traces: clock of the processors, from which instructions are estimated.  "
+    "[default: as the input states, else 2.4GHz]",
+)
 @click.option("--from", "from_", metavar="F", hidden=True, help="The same as --format.")
 @click.option(
     "--to",
@@ -106,8 +118,10 @@ def show(folder: str, json_path: str | None) -> None:
     "--json", "json_path", metavar="PATH", help="Write a summary of IN as JSON (-: stdout)."
 )
 def convert(
-    source: str,
+    sources: tuple[str, ...],
     target: str,
+    cores: int | None,
+    clock: str | None,
     from_: str | None,
     to: str | None,
     json_path: str | None,
@@ -117,16 +131,36 @@ def convert(
 
     IN may be compressed (.gz, .zst, .xz, .bz2); - is stdin or stdout. `gordon trace formats` lists
     the formats, and marks those that can be written.
+
+    Several IN of an activity trace (sysstat, prometheus) are read as one. OUT is then a trace for
+    `gordon survey`, or, for several hosts, a folder with a trace for each host.
     """
     from gordon import _core
     from gordon.cli import output
 
     both_stdout = target if json_path == output.STDOUT == target else None
-    output.check(json_path, both_stdout, used=[source, target])
+    output.check(json_path, both_stdout, used=[*sources, target])
     if from_ is not None:
         if given["format"] not in (None, from_):
             raise click.UsageError("--from and --format name two formats: leave one out")
         given["format"] = from_
+    activity = trace_activity.format_of(sources, given["format"], given)
+    if activity is not None:
+        trace_activity.convert(
+            sources,
+            target,
+            activity,
+            given | {"to": to},
+            cores=cores,
+            clock=clock,
+            json_path=json_path,
+        )
+        return
+    if cores is not None or clock is not None:
+        raise click.UsageError("--cores and --clock are for activity traces: sysstat, prometheus")
+    if len(sources) > 1:
+        raise click.UsageError("only activity traces (sysstat, prometheus) are read from several IN")
+    source = sources[0]
     with reading(source, given, objects=to == "oracleGeneral"):
         text = _core.trace_convert(json.dumps(load_of(source, given)), target, to)
     done: dict[str, Any] = json.loads(text)
@@ -143,7 +177,7 @@ def convert(
 @trace.command()
 @click.option("--json", "json_path", metavar="PATH", help="Write the list as JSON (-: stdout).")
 def formats(json_path: str | None) -> None:
-    """List the formats of block and object traces, with their sources."""
+    """List the formats of block, object and activity traces, with their sources."""
     from gordon import _core
     from gordon.cli import output
     from gordon.cli.terminal import Column, data
@@ -157,7 +191,7 @@ def formats(json_path: str | None) -> None:
     data().table(
         [
             Column("format", [one["name"] for one in known]),
-            Column("of", ["objects" if one["objects"] else "blocks" for one in known]),
+            Column("of", [one["of"] for one in known]),
             Column("written", ["yes" if one["written"] else "" for one in known]),
             Column("supported", [one["supported"] for one in known]),
             Column("tested on", [one["tested_on"] for one in known], spare=2),

@@ -30,12 +30,15 @@ def show(summary: dict[str, Any]) -> None:
     """The command and how it ended, each column over time, the block I/O."""
     manifest, samples = summary["manifest"], summary["samples"]
     console = data()
-    if imported := manifest.get("imported"):
+    imported = manifest.get("imported")
+    if imported:
         console.text(f"{imported['file']}, converted from {imported['format']}", style="bold")
+    else:
+        console.text(" ".join(manifest["command"]), style="bold")
+    if imported and not samples["start_s"]:
         console.text(f"block requests alone, over {manifest['duration']}")
         console.text(_block(summary["block"]))
         return
-    console.text(" ".join(manifest["command"]), style="bold")
     console.text(", ".join(_facts(manifest, samples)))
     rows: list[tuple[str, ...]] = []
     rates: list[list[float]] = []
@@ -67,14 +70,17 @@ def _facts(manifest: dict[str, Any], samples: dict[str, Any]) -> list[str]:
     facts = [
         f"{count} sample{'s' * (count != 1)}, one each {manifest['interval']}",
         f"ran {duration(sum(samples['span_s']))}",
-        f"ended by signal {end['signalled']}"
-        if "signalled" in end
-        else f"exit status {end['exited']}",
-        f"{machine['cores']} cores of {machine['cpu_model'] or 'an unknown processor'}",
     ]
+    if not manifest.get("imported"):
+        facts.append(
+            f"ended by signal {end['signalled']}"
+            if "signalled" in end
+            else f"exit status {end['exited']}"
+        )
+    facts.append(f"{machine['cores']} cores of {machine['cpu_model'] or 'an unknown processor'}")
     if manifest["memory_limit"]:
         facts.append(f"memory limited to {manifest['memory_limit']}")
-    return [*facts, f"Linux {machine['kernel']}"]
+    return [*facts, *([f"Linux {machine['kernel']}"] if machine["kernel"] else [])]
 
 
 def _row(

@@ -46,6 +46,12 @@ pub enum ActivityError {
         /// What the input states.
         why: String,
     },
+    /// The clock is not one of a processor.
+    #[error("--clock {mhz} MHz is not between 1 MHz and 1 THz\n  try: --clock 2.5GHz")]
+    Clock {
+        /// The clock in MHz.
+        mhz: f64,
+    },
     /// No sample is left.
     #[error("{path} has no sample to convert{why}\n  try: {hint}", path = .path.display())]
     NoSamples {

@@ -53,6 +53,11 @@ pub fn convert(
     if output.symlink_metadata().is_ok() {
         return Err(TraceError::Exists(output.to_owned()).into());
     }
+    if let Some(mhz) = options.clock.map(|clock| clock.0 / 1e6)
+        && !(1.0..=1e6).contains(&mhz)
+    {
+        return Err(ActivityError::Clock { mhz });
+    }
     let mut recorded = host::Recorded::default();
     for path in inputs {
         match format {

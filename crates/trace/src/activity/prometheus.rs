@@ -245,10 +245,11 @@ impl Counters {
             }
         }
         let share = |time: f64| if all > 0.0 { time / all } else { 0.0 };
+        let was_reset = now < before / 2.0;
         CpuTime {
             shares: CpuShares { busy: share(busy), iowait: share(iowait), steal: share(steal) },
-            is_still: all == 0.0,
-            was_reset: now < before / 2.0,
+            is_still: all == 0.0 && !was_reset,
+            was_reset,
         }
     }
 

@@ -1,5 +1,6 @@
 //! The rows of sadf's sections, with the field names of JSON, and the amounts that they mean.
 
+use crate::activity::devices::virtual_disks;
 use crate::activity::host::{CpuShares, DiskUse, HostSample, MemoryUse, NetworkUse};
 use gordon_units::Ns;
 use serde::Deserialize;
@@ -147,16 +148,27 @@ impl CpuRow {
     }
 }
 
-/// The disks of a sample. sadf prints transfers of all kinds in one number: they are divided as
-/// those of the machine are, if a single disk had any, and otherwise in proportion to the bytes.
+/// The disks of a sample. sadf prints transfers of all kinds in one number. If a single disk had
+/// any, they are divided as those of the machine are, and otherwise in proportion to the bytes.
 fn disks(
     rows: BTreeMap<String, DiskRow>,
     io: Option<IoRow>,
     span: f64,
 ) -> BTreeMap<String, DiskUse> {
-    let single = rows.values().filter(|row| row.tps > 0.0).count() == 1;
-    let io = io.filter(|io| single && io.rtps + io.wtps + io.dtps > 0.0);
-    rows.into_iter().map(|(name, row)| (name, row.disk(io, span))).collect()
+    let names = rows.keys().map(String::as_str).collect();
+    let not_counted = virtual_disks(&names);
+    let mut active = rows
+        .iter()
+        .filter(|(name, row)| row.tps > 0.0 && !not_counted.contains(name.as_str()))
+        .map(|(name, _)| name.clone());
+    let single = active.next().filter(|_| active.next().is_none());
+    let io = io.filter(|io| io.rtps + io.wtps + io.dtps > 0.0);
+    rows.into_iter()
+        .map(|(name, row)| {
+            let io = io.filter(|_| single.as_ref() == Some(&name));
+            (name, row.disk(io, span))
+        })
+        .collect()
 }
 
 impl DiskRow {

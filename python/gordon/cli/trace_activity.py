@@ -1,0 +1,59 @@
+"""Conversion of the activity traces of other monitors, which have no requests."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from gordon.cli import say
+
+# Options of `gordon trace convert` that have a meaning for activity traces.
+TAKEN = {"format", "skip_bad", "to"}
+
+
+def format_of(sources: Sequence[str], name: str | None, given: dict[str, Any]) -> str | None:
+    """The format, if it is named or detected as one of activity traces."""
+    from gordon import _core
+
+    if name is None and given["columns"] is not None:
+        return None
+    return _core.trace_activity_format(sources[0], name)
+
+
+def convert(
+    sources: Sequence[str],
+    target: str,
+    name: str,
+    given: dict[str, Any],
+    *,
+    cores: int | None,
+    clock: str | None,
+    json_path: str | None,
+) -> None:
+    """Converts `sources`, read as one, to a trace or a folder of traces."""
+    from gordon import _core
+    from gordon.cli import options, output
+
+    others = [key for key in options.given(given) if key not in TAKEN]
+    if others:
+        option = "--device" if others[0] == "only_device" else "--" + others[0].replace("_", "-")
+        raise click.UsageError(f"{option} has no meaning for {name}, which has no requests")
+    if given["to"] not in (None, "gordon"):
+        raise click.UsageError(f"an activity trace is written as gordon, not as {given['to']}")
+    if target == output.STDOUT:
+        raise click.UsageError("a trace is a folder and cannot go to standard output")
+    made = _core.trace_convert_activity(
+        list(sources), target, name, cores, clock, given["skip_bad"]
+    )
+    done: dict[str, Any] = json.loads(made)
+    for warning in done["warnings"]:
+        say(f"{sources[0]}: {warning}", kind="warning")
+    if json_path is not None:
+        output.write({json_path: made + "\n"})
+    for host in done["hosts"]:
+        click.echo(
+            f"{host['samples']} samples of {host['host']}, {host['cores']} cores, "
+            f"{host['span_s']:g} s, from {name} to gordon: {host['path']}",
+            err=True,
+        )
