@@ -136,7 +136,7 @@ fn json_of_sadf_becomes_a_trace() {
     assert_eq!(samples[0].memory, Bytes((8000 - 3000) * 1024), "total without what is available");
     let report = made.report();
     assert_eq!(report.read.bytes, 3 * 200 * 1024, "dm-0 is made of sda");
-    assert_eq!(report.hosts[0].iowait_s, 1.2);
+    assert!((report.hosts[0].iowait_s - 1.2).abs() < 1e-9);
     let trace = Trace::open(&made.output()).unwrap();
     let manifest = trace.manifest();
     assert_eq!(manifest.machine.cores, 4);
