@@ -77,7 +77,7 @@ fn skip(
     skipped: &mut Skipped,
 ) -> Result<(), ActivityError> {
     let (path, place) = (path.to_owned(), FilePosition::Line(line));
-    let error = FormatError::Bad { path, place, format: "sysstat", bad };
+    let error = FormatError::Bad { path, place, format: "sysstat", bad: Box::new(bad) };
     if !enabled {
         return Err(error.into());
     }
