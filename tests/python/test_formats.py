@@ -335,7 +335,11 @@ def test_formats_are_listed(run: Run) -> None:
 def test_the_page_of_formats_lists_each_format(run: Run) -> None:
     page = (ROOT / "docs/FORMATS.md").read_text()
     known = listed(run)
-    for title, described in (("of their own", False), ("described by data", True)):
+    activity = {name for name, one in known.items() if one["of"] == "activity"}
+    described = {name for name, one in known.items() if one["columns"]}
+    own = set(known) - activity - described
+    sections = {"of their own": own, "described by data": described, "other monitors": activity}
+    for title, expected in sections.items():
         section = page.partition(f"{title}\n\n")[2].partition("\n## ")[0]
         rows = [
             [cell.strip(" `") for cell in line.split("|")[1:]]
@@ -343,10 +347,10 @@ def test_the_page_of_formats_lists_each_format(run: Run) -> None:
             if line.startswith("| `")
         ]
         names = sorted(row[0] for row in rows)
-        assert names == sorted(n for n, one in known.items() if bool(one["columns"]) == described)
-        if described:
+        assert names == sorted(expected)
+        if expected is described:
             for name, of, *_ in rows:
-                assert of == ("objects" if known[name]["objects"] else "blocks"), name
+                assert of == known[name]["of"], name
 
 
 def test_convert_to_our_own(run: Run, tmp_path: Path) -> None:

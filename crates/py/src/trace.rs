@@ -108,11 +108,12 @@ impl From<ActivityFormat> for FormatRow {
     }
 }
 
-/// The name of the format `format`, or of the file `path`, if it is one of activity traces.
+/// The name of the format of activity traces called `name` or, without a name, of that of the file
+/// `path`. `None` if it is another format.
 #[pyfunction]
-#[pyo3(signature = (path, format=None))]
-pub fn trace_activity_format(path: PathBuf, format: Option<&str>) -> Option<&'static str> {
-    let found = match format {
+#[pyo3(signature = (path, name=None))]
+pub fn trace_activity_format(path: PathBuf, name: Option<&str>) -> Option<&'static str> {
+    let found = match name {
         Some(name) => ActivityFormat::named(name),
         None => activity::detect(&path),
     };
@@ -121,20 +122,22 @@ pub fn trace_activity_format(path: PathBuf, format: Option<&str>) -> Option<&'st
 
 /// Converts the activity traces `inputs`, read as one, and returns a summary of them (JSON).
 #[pyfunction]
-#[pyo3(signature = (inputs, target, format, cores=None, clock=None, skip_bad=false))]
+#[pyo3(signature = (inputs, target, name, cores=None, clock=None, skip_bad=false))]
 pub fn trace_convert_activity(
     py: Python<'_>,
     inputs: Vec<PathBuf>,
     target: PathBuf,
-    format: &str,
+    name: &str,
     cores: Option<u32>,
     clock: Option<&str>,
     skip_bad: bool,
 ) -> PyResult<String> {
-    let Some(format) = ActivityFormat::named(format) else {
-        return Err(raise(format!("unknown format of activity traces `{format}`")));
+    let Some(format) = ActivityFormat::named(name) else {
+        return Err(raise(format!("unknown format of activity traces `{name}`")));
     };
-    let clock: Option<Hertz> = clock.map(str::parse).transpose().map_err(raise)?;
+    let clock: Option<Hertz> = clock
+        .map(|text| text.parse().map_err(|error| raise(format!("--clock {text}: {error}"))))
+        .transpose()?;
     let options = ActivityOptions { cores, clock, skip_bad };
     let stop = AtomicBool::new(false);
     let work = || activity::convert(&inputs, &target, format, &options, &stop);

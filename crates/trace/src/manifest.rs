@@ -53,18 +53,18 @@ pub struct Manifest {
     pub block: Option<BlockLog>,
     /// CPU time of capture itself. The CPU time of the machine includes it.
     pub capture_cpu: Ns,
-    /// Origin of the requests of a converted trace, which holds only the block log. `None` if the
-    /// trace was captured.
+    /// Origin of a converted trace, which holds only the block log, or only the activity. `None` if
+    /// the trace was captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportSource>,
 }
 
-/// Origin of converted requests.
+/// Origin of a converted trace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportSource {
     /// Name of the format.
     pub format: String,
-    /// Name of the file, without its folder.
+    /// Name of the file or files, without their folder.
     pub file: String,
 }
 

@@ -368,7 +368,7 @@ fn broken_json_is_an_error_with_its_place() {
     for text in ["{\"status\": 3}", "{\"sysstat\": [}", "{\"sysstat\": {\"hosts\": 1}}"] {
         assert!(matches!(Conversion::sysstat(text).error(), ActivityError::Json { .. }), "{text}");
     }
-    for text in ["", " \n"] {
+    for text in ["", " \n", "root:x:0:0\n"] {
         let made = Conversion::sysstat(text);
         assert!(matches!(made.error(), ActivityError::Content { .. }), "{text}");
     }
@@ -393,7 +393,7 @@ fn malformed_lines_are_errors_or_counted() {
     let cut =
         DATABASE.replace("n1;2;2026-11-26 10:00:03 UTC;-1;40.00;5.00", "n1;2;2026-11-26 10:00");
     let word = DATABASE.replace("30.00;20.00;10.00", "30.00;many;10.00");
-    for text in [cut.as_str(), &word, "n1\tx\n", "n1;1;2026-11-26 10:00:01;-1;5.0\n", "hello\n"] {
+    for text in [cut.as_str(), &word, "n1\tx\n", "n1;1;2026-11-26 10:00:01;-1;5.0\n"] {
         let made = Conversion::sysstat(text);
         let ActivityError::Format(error) = made.error() else { panic!("{:?}", made.error()) };
         assert!(matches!(error, FormatError::Bad { .. }), "{error:?}");
@@ -411,7 +411,13 @@ fn an_existing_output_is_never_replaced() {
     fs::write(&input, two_samples()).unwrap();
     let options = ActivityOptions::default();
     let stop = AtomicBool::new(false);
-    let again = convert(&[input.clone()], folder.path(), ActivityFormat::Sysstat, &options, &stop);
+    let again = convert(
+        std::slice::from_ref(&input),
+        folder.path(),
+        ActivityFormat::Sysstat,
+        &options,
+        &stop,
+    );
     assert!(matches!(again, Err(ActivityError::Trace(TraceError::Exists(_)))));
     // Stopped: nothing was written.
     let stop = AtomicBool::new(true);
@@ -536,6 +542,7 @@ fn formats_are_detected() {
         (restart, Some(ActivityFormat::Sysstat)),
         (value, Some(ActivityFormat::Sysstat)),
         (header, Some(ActivityFormat::Sysstat)),
+        ("\u{feff}# hostname;interval;timestamp;CPU;%user\n", Some(ActivityFormat::Sysstat)),
         (&answer(&cores()), Some(ActivityFormat::Prometheus)),
         ("{\"a\": 1}", None),
         ("0 0 64 8 1\n", None),

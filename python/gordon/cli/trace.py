@@ -159,7 +159,9 @@ def convert(
     if cores is not None or clock is not None:
         raise click.UsageError("--cores and --clock are for activity traces: sysstat, prometheus")
     if len(sources) > 1:
-        raise click.UsageError("only activity traces (sysstat, prometheus) are read from several IN")
+        raise click.UsageError(
+            "only activity traces (sysstat, prometheus) are read from several IN"
+        )
     source = sources[0]
     with reading(source, given, objects=to == "oracleGeneral"):
         text = _core.trace_convert(json.dumps(load_of(source, given)), target, to)

@@ -11,6 +11,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Bytes from which a format is detected.
 const HEAD: usize = 1 << 12;
 
+/// Start of sadc's binary files: SYSSTAT_MAGIC, 0xd596, of a machine with this byte order.
+pub(super) const SADC: [u8; 2] = [0x96, 0xd5];
+
 /// The error of a reader that was stopped.
 const STOPPED: &str = "stopped";
 
@@ -87,14 +90,17 @@ fn json_error(path: &Path, error: serde_json::Error, hint: &'static str) -> Acti
     ActivityError::Json { path, line, column, why, hint }
 }
 
-/// The format of a file that holds an activity trace; `None` for other files, and for pipes, which
-/// can be read only once.
+/// The format of a file that holds an activity trace, or sadc's binary form of one, which the reader
+/// refuses with what to do. `None` for other files, and for pipes, which can be read only once.
 pub fn detect(path: &Path) -> Option<ActivityFormat> {
     if !path.is_file() {
         return None;
     }
     let mut input = open_input(path).ok()?;
     input.want(HEAD).ok()?;
+    if input.bytes().starts_with(&SADC) {
+        return Some(ActivityFormat::Sysstat);
+    }
     let head = String::from_utf8_lossy(input.bytes());
     let head = head.trim_start();
     if head.starts_with('{') {

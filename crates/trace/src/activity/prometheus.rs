@@ -18,7 +18,7 @@ use std::sync::atomic::AtomicBool;
 
 /// How to make an input that has all that a trace can hold.
 pub(super) const HINT: &str = "curl -G SERVER/api/v1/query_range with start, end, step and \
-     query={__name__=~\"node_(cpu_seconds|disk_.*|network_.*_bytes|memory_Mem.*)(_total|_bytes)\"}";
+     query={__name__=~\"node_(cpu_seconds|disk_.*|network_.*_(bytes|packets)|memory_Mem.*)(_total|_bytes)\"}";
 
 const CPU: &str = "node_cpu_seconds_total";
 const CLOCK: &str = "node_cpu_scaling_frequency_hertz";

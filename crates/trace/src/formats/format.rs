@@ -253,6 +253,10 @@ impl FromStr for Format {
             return Err(FormatError::Activity { name: activity.name() });
         }
         let found = Self::all().find(|f| f.name().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| FormatError::Name { name: text.to_owned(), known: Self::names() })
+        found.ok_or_else(|| {
+            let activity = ActivityFormat::ALL.map(ActivityFormat::name).join(", ");
+            let known = format!("{}; for gordon trace convert also {activity}", Self::names());
+            FormatError::Name { name: text.to_owned(), known }
+        })
     }
 }

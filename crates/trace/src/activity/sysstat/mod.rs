@@ -9,16 +9,12 @@ mod time;
 use super::ActivityOptions;
 use super::error::ActivityError;
 use super::host::Recorded;
-use super::input::open;
+use super::input::{SADC, open};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// How to make an input that has all that a trace can hold.
 pub(super) const HINT: &str = "sadf -j FILE -- -u -d -r -n DEV";
-
-/// First byte of sadc's binary files: the low byte of SYSSTAT_MAGIC, 0xd596, or the high byte on
-/// machines with the other byte order.
-const BINARY: [u8; 2] = [0x96, 0xd5];
 
 /// Adds the samples of the file at `path`.
 pub(super) fn read(
@@ -28,7 +24,8 @@ pub(super) fn read(
     recorded: &mut Recorded,
 ) -> Result<(), ActivityError> {
     let (first, input) = open(path, stop)?;
-    if BINARY.contains(&first) {
+    // The low byte, or the high byte on machines with the other byte order.
+    if SADC.contains(&first) {
         let why = "it is a binary file of sadc".to_owned();
         return Err(ActivityError::Content { path: path.to_owned(), why, hint: HINT });
     }

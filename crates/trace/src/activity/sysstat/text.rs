@@ -2,7 +2,7 @@
 //! line. The sections follow each other, each with all its times.
 
 use super::rows::Sections;
-use super::time;
+use super::{HINT, time};
 use crate::activity::ActivityOptions;
 use crate::activity::error::ActivityError;
 use crate::activity::host::{Recorded, Skipped};
@@ -55,7 +55,12 @@ pub(super) fn read(
         }
         number += 1;
         let text = String::from_utf8_lossy(&line);
-        let Err(bad) = reader.line(path, text.trim_end())? else { continue };
+        let text = text.trim_end();
+        let Err(bad) = reader.line(path, text)? else { continue };
+        if number == 1 && !text.contains([';', '\t']) {
+            let why = "it is neither the JSON nor the text of sadf".to_owned();
+            return Err(ActivityError::Content { path: path.to_owned(), why, hint: HINT });
+        }
         skip(path, number, bad, options.skip_bad, &mut recorded.skipped)?;
     }
     for (name, host) in reader.hosts {
