@@ -50,7 +50,7 @@ pub struct LeftOut {
     pub clock_jumps: u64,
     /// Samples whose interval is not the most frequent one. They are kept.
     pub mixed_intervals: u64,
-    /// Restarts of the machine or of its monitor.
+    /// Restarts of the machine or of its monitor between the first sample and the last.
     pub restarts: u64,
     /// Samples without disks, in a trace that has disks. They are kept, without I/O.
     pub without_disks: u64,
@@ -116,7 +116,6 @@ fn check(activity: &mut HostActivity) -> LeftOut {
     let mut left_out = LeftOut {
         duplicates: activity.duplicates,
         without_time: activity.without_time,
-        restarts: activity.restarts,
         ..LeftOut::default()
     };
     let mut times = HashSet::new();
@@ -138,6 +137,10 @@ fn check(activity: &mut HostActivity) -> LeftOut {
         *counter += 1;
         false
     });
+    if let [first, .., last] = activity.samples.as_slice() {
+        let during = |time: &&Ns| first.end < **time && **time <= last.end;
+        left_out.restarts = activity.restarts.iter().filter(during).count() as u64;
+    }
     let usual = usual_span(&activity.samples);
     left_out.mixed_intervals =
         activity.samples.iter().filter(|sample| sample.span != usual).count() as u64;

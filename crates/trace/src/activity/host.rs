@@ -36,8 +36,8 @@ pub(super) struct HostActivity {
     pub cores: Vec<u32>,
     /// Kernel release; empty if unknown.
     pub kernel: String,
-    /// Restarts of the machine or of its monitor.
-    pub restarts: u64,
+    /// Times at which the machine or its monitor restarted, since 1970.
+    pub restarts: Vec<Ns>,
     /// Samples that repeat the time of another sample, and were not kept.
     pub duplicates: u64,
     /// Samples without a time.

@@ -168,7 +168,7 @@ impl Counters {
                 continue;
             }
             if spent.iter().any(|core| core.was_reset) {
-                activity.restarts += 1;
+                activity.restarts.push(end);
             } else {
                 activity.samples.push(self.sample(start, end, &spent));
             }

@@ -41,6 +41,10 @@ struct Restart {
 
 #[derive(Deserialize)]
 struct Boot {
+    #[serde(default)]
+    date: String,
+    #[serde(default)]
+    time: String,
     #[serde(rename = "cpu_count")]
     cores: Option<u32>,
 }
@@ -168,9 +172,10 @@ pub(super) fn read(
 fn add(to: &mut HostActivity, host: Host) {
     to.cores.extend(host.cores);
     to.kernel = host.release;
-    to.restarts += host.restarts.len() as u64;
-    let boots = host.restarts.into_iter().filter_map(|restart| restart.boot);
-    to.cores.extend(boots.filter_map(|boot| boot.cores));
+    for boot in host.restarts.into_iter().filter_map(|restart| restart.boot) {
+        to.restarts.extend(time::parse(&format!("{} {}", boot.date, boot.time)));
+        to.cores.extend(boot.cores);
+    }
     for statistics in host.statistics {
         match statistics.sections() {
             Some(sections) => to.samples.push(sections.sample()),

@@ -23,7 +23,7 @@ const COMMON: usize = 3;
 #[derive(Default)]
 struct Host {
     cores: Vec<u32>,
-    restarts: u64,
+    restarts: Vec<Ns>,
     duplicates: u64,
     samples: Vec<Sections>,
     /// Index in `samples` by time.
@@ -66,7 +66,7 @@ pub(super) fn read(
     for (name, host) in reader.hosts {
         let to = recorded.hosts.entry(name).or_default();
         to.cores.extend(host.cores);
-        to.restarts += host.restarts;
+        to.restarts.extend(host.restarts);
         to.duplicates += host.duplicates;
         to.samples.extend(host.samples.into_iter().map(Sections::sample));
     }
@@ -123,7 +123,7 @@ impl TextReader {
         let text = rest.join(" ");
         if text.starts_with("LINUX-RESTART") || text.starts_with("LINUX RESTART") {
             let host = self.hosts.entry((*name).to_owned()).or_default();
-            host.restarts += 1;
+            host.restarts.extend(time::parse(stamp));
             let cores = text.split_once('(').and_then(|(_, rest)| rest.split_once(" CPU"));
             host.cores.extend(cores.and_then(|(cores, _)| cores.parse::<u32>().ok()));
             return Ok(());
