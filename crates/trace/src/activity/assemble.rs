@@ -19,12 +19,16 @@ use std::path::PathBuf;
 
 /// The longest interval of a sample. Damaged files have intervals of thousands of years.
 const LONGEST: Ns = Ns(7 * 86_400 * Ns::SECOND.0);
-/// The largest amount of a sample, which is more bytes than any machine moves in [`LONGEST`].
+/// A trace has no more samples after this time.
+const LONGEST_TRACE: Ns = Ns(100 * 366 * 86_400 * Ns::SECOND.0);
+/// The largest sum of the amounts of a trace, and the largest gauge. Totals below it do not overflow.
 const LARGEST: f64 = (1_u64 << 62) as f64;
 /// Shares of time may exceed 1 by the tick in which a sample was taken.
 const MOST: f64 = 1.05;
-/// The most cores of a machine.
-const CORES: u32 = 1 << 16;
+/// The most cores of a machine: Linux has at most 8192 (NR_CPUS on x86).
+const CORES: u32 = 1 << 13;
+/// Share of the CPU time from which stolen time is worth a warning.
+const MUCH_STEAL: f64 = 0.01;
 /// The clock that is assumed if none is recorded: that of the Core 2 in Gordon's Table 4, which
 /// also gives the assumed instructions per cycle.
 const CLOCK_MHZ: f64 = 2400.0;
@@ -58,14 +62,12 @@ pub struct LeftOut {
 
 /// The trace of a host, ready to be written.
 pub(super) struct AssembledHost {
+    samples: Vec<HostSample>,
+    layout: Layout,
     pub name: String,
     pub manifest: Manifest,
     pub columns: Columns,
-    /// Totals since the start, without the start itself.
-    pub totals: Vec<Sample>,
     pub left_out: LeftOut,
-    pub iowait_s: f64,
-    pub steal_s: f64,
     pub warnings: Vec<String>,
 }
 
@@ -119,19 +121,22 @@ fn check(activity: &mut HostActivity) -> LeftOut {
         ..LeftOut::default()
     };
     let mut times = HashSet::new();
+    let (mut amounts, mut time) = (0.0, Ns::ZERO);
     activity.samples.retain(|sample| {
-        let (largest, is_valid) = sample.largest();
+        let (of_sample, is_valid) = sample.amounts(LARGEST);
         let shares = sample.all.iter().chain(sample.cores.values());
         let most = shares.map(|s| s.busy + s.iowait + s.steal).fold(0.0, f64::max);
-        let counter = if sample.span == Ns::ZERO || sample.span > LONGEST {
+        let counter = if sample.span == Ns::ZERO || sample.span > LONGEST || time > LONGEST_TRACE {
             &mut left_out.bad_intervals
         } else if sample.all.is_none() && sample.cores.is_empty() {
             &mut left_out.without_cpu
-        } else if !is_valid || largest > LARGEST || most > MOST {
+        } else if !is_valid || amounts + of_sample > LARGEST || most > MOST {
             &mut left_out.implausible
         } else if !times.insert(sample.end) {
             &mut left_out.duplicates
         } else {
+            amounts += of_sample;
+            time += sample.span;
             return true;
         };
         *counter += 1;
@@ -314,51 +319,13 @@ fn host(
 
     let mut manifest = Manifest::new(Vec::new(), usual, MachineInfo::default());
     let rates = ProfileRates::of(&manifest.profile);
-    let mut estimate = CycleEstimate::new(rates);
-    let mut totals: Vec<Sample> = Vec::with_capacity(samples.len());
-    let (mut iowait_s, mut steal_s) = (0.0, 0.0);
-    let mut before = Sample::default();
-    for recorded in samples {
-        let mhz = if has_clock { recorded.mhz.unwrap_or(assumed_mhz) } else { assumed_mhz };
-        let shares = shares(recorded, cores);
-        let all: CpuShares = shares.iter().copied().sum();
-        let span = recorded.span.as_secs();
-        iowait_s += all.iowait * span;
-        steal_s += all.steal * span;
-        let mut interval = Sample {
-            start: before.end(),
-            span: recorded.span,
-            cpu_per_core: shares.iter().map(|s| Ns::from_secs(s.busy * span)).collect(),
-            mhz_per_core: vec![mhz.round() as u32; cores as usize],
-            memory: Bytes(recorded.memory.map_or(0.0, |memory| memory.used) as u64),
-            ..Sample::default()
-        };
-        for (name, link) in recorded.network.iter().flatten() {
-            if counted.contains(name.as_str()) {
-                interval.rx_bytes += Bytes(link.rx_bytes.round() as u64);
-                interval.rx_packets += link.rx_packets.round() as u64;
-                interval.tx_bytes += Bytes(link.tx_bytes.round() as u64);
-                interval.tx_packets += link.tx_packets.round() as u64;
-            }
-        }
-        for (name, info) in &devices {
-            if let Some(disk) = recorded.disks.as_ref().and_then(|disks| disks.get(*name)) {
-                interval.disks.push(disk_sample(info.device, disk));
-            }
-        }
-        // A device has no row before its first activity.
-        interval.disks.retain(|now| {
-            !now.is_idle() || before.disks.iter().any(|then| then.device == now.device)
-        });
-        interval.disks.sort_unstable_by_key(|disk| disk.device);
-        let mut total = before.clone();
-        total.add(&interval);
-        estimate.add(&before, &total);
-        (total.instructions, total.llc_misses) = estimate.machine(None);
-        totals.push(total.clone());
-        before = total;
-    }
-
+    let layout = Layout {
+        cores,
+        rates,
+        clock_mhz: (!has_clock).then_some(assumed_mhz),
+        devices: devices.iter().map(|(name, info)| ((*name).to_owned(), info.device)).collect(),
+        interfaces: counted.iter().map(|name| (*name).to_owned()).collect(),
+    };
     let memory = samples.iter().filter_map(|s| s.memory).map(|m| m.total).fold(0.0, f64::max);
     manifest.machine = MachineInfo {
         cpu_model: String::new(),
@@ -377,7 +344,7 @@ fn host(
     };
     let start = samples[0].end.saturating_sub(samples[0].span);
     manifest.start_unix_ns = start.0;
-    manifest.duration = before.end();
+    manifest.duration = samples.iter().map(|sample| sample.span).sum();
     let files = inputs.iter().filter_map(|path| path.file_name());
     manifest.imported = Some(ImportSource {
         format: format.name().to_owned(),
@@ -406,13 +373,104 @@ fn host(
     if !facts.has_disks {
         warnings.push("disks: the input has none, so storage never limits a design".into());
     }
-    if steal_s > 0.01 * before.cpu().as_secs() {
-        warnings.push(format!(
-            "steal: the hypervisor took {steal_s:.1} s of CPU time, which are not in the trace; the \
-             job would have been faster without"
+    let mut assembled = AssembledHost {
+        samples: activity.samples,
+        layout,
+        name,
+        manifest,
+        columns,
+        left_out,
+        warnings,
+    };
+    let spent = assembled.cpu_seconds();
+    if spent.steal > MUCH_STEAL * spent.busy {
+        assembled.warnings.push(format!(
+            "steal: the hypervisor took {:.1} s of CPU time, which are not in the trace; the job \
+             would have been faster without",
+            spent.steal
         ));
     }
-    Ok(AssembledHost { name, manifest, columns, totals, left_out, iowait_s, steal_s, warnings })
+    Ok(assembled)
+}
+
+/// What the samples of a host have in common.
+struct Layout {
+    cores: u32,
+    rates: ProfileRates,
+    /// The clock of all samples; `None` if each has its own.
+    clock_mhz: Option<f64>,
+    /// Numbers of the disks.
+    devices: BTreeMap<String, u32>,
+    /// The interfaces that are counted.
+    interfaces: BTreeSet<String>,
+}
+
+impl AssembledHost {
+    /// Number of samples.
+    pub fn len(&self) -> u64 {
+        self.samples.len() as u64
+    }
+
+    /// Seconds of all cores, by what they were spent on.
+    pub fn cpu_seconds(&self) -> CpuShares {
+        let of_sample = |sample: &HostSample| {
+            let all: CpuShares = shares(sample, self.layout.cores).into_iter().sum();
+            let span = sample.span.as_secs();
+            CpuShares { busy: all.busy * span, iowait: all.iowait * span, steal: all.steal * span }
+        };
+        self.samples.iter().map(of_sample).sum()
+    }
+
+    /// Calls `each` with the totals since the start at the end of each sample.
+    pub fn totals<E>(&self, mut each: impl FnMut(&Sample) -> Result<(), E>) -> Result<(), E> {
+        let mut estimate = CycleEstimate::new(self.layout.rates);
+        let mut before = Sample::default();
+        for recorded in &self.samples {
+            let mut total = before.clone();
+            total.add(&self.layout.interval(recorded, &before));
+            estimate.add(&before, &total);
+            (total.instructions, total.llc_misses) = estimate.machine(None);
+            each(&total)?;
+            before = total;
+        }
+        Ok(())
+    }
+}
+
+impl Layout {
+    /// The activity of one sample, after the totals `before`.
+    fn interval(&self, recorded: &HostSample, before: &Sample) -> Sample {
+        let span = recorded.span.as_secs();
+        let mhz = self.clock_mhz.or(recorded.mhz).unwrap_or(CLOCK_MHZ);
+        let mut interval = Sample {
+            start: before.end(),
+            span: recorded.span,
+            cpu_per_core: shares(recorded, self.cores)
+                .iter()
+                .map(|share| Ns::from_secs(share.busy * span))
+                .collect(),
+            mhz_per_core: vec![mhz.round() as u32; self.cores as usize],
+            memory: Bytes(recorded.memory.map_or(0.0, |memory| memory.used) as u64),
+            ..Sample::default()
+        };
+        for (name, link) in recorded.network.iter().flatten() {
+            if self.interfaces.contains(name) {
+                interval.rx_bytes += Bytes(link.rx_bytes.round() as u64);
+                interval.rx_packets += link.rx_packets.round() as u64;
+                interval.tx_bytes += Bytes(link.tx_bytes.round() as u64);
+                interval.tx_packets += link.tx_packets.round() as u64;
+            }
+        }
+        for (name, disk) in recorded.disks.iter().flatten() {
+            let disk = disk_sample(self.devices[name], disk);
+            // A device has no row before its first activity.
+            if !disk.is_idle() || before.disks.iter().any(|then| then.device == disk.device) {
+                interval.disks.push(disk);
+            }
+        }
+        interval.disks.sort_unstable_by_key(|disk| disk.device);
+        interval
+    }
 }
 
 /// Whether a sample has its cores one by one. Some inputs list only a part of them.

@@ -119,14 +119,13 @@ pub(super) struct NetworkUse {
 }
 
 impl HostSample {
-    /// The largest of all amounts, and whether all are numbers that are not negative.
-    pub fn largest(&self) -> (f64, bool) {
+    /// The sum of all amounts, and whether all are numbers that are not negative and no gauge is
+    /// above `most`.
+    pub fn amounts(&self, most: f64) -> (f64, bool) {
         let mut amounts = Vec::new();
         for shares in self.all.iter().chain(self.cores.values()) {
             amounts.extend([shares.busy, shares.iowait, shares.steal]);
         }
-        amounts.extend(self.mhz);
-        amounts.extend(self.memory.iter().flat_map(|memory| [memory.used, memory.total]));
         for disk in self.disks.iter().flat_map(BTreeMap::values) {
             amounts.extend([disk.reads, disk.writes, disk.discards, disk.flushes, disk.busy_s]);
             amounts.extend([disk.read_bytes, disk.write_bytes, disk.discard_bytes]);
@@ -134,7 +133,10 @@ impl HostSample {
         for link in self.network.iter().flat_map(BTreeMap::values) {
             amounts.extend([link.rx_bytes, link.rx_packets, link.tx_bytes, link.tx_packets]);
         }
-        let valid = amounts.iter().all(|amount| amount.is_finite() && *amount >= 0.0);
-        (amounts.into_iter().fold(0.0, f64::max), valid)
+        let memory = self.memory.iter().flat_map(|memory| [memory.used, memory.total]);
+        let gauges: Vec<f64> = memory.chain(self.mhz).collect();
+        let is_valid = amounts.iter().chain(&gauges).all(|a| a.is_finite() && *a >= 0.0)
+            && gauges.iter().all(|gauge| *gauge <= most);
+        (amounts.iter().sum(), is_valid)
     }
 }

@@ -20,6 +20,9 @@ use std::sync::atomic::AtomicBool;
 pub(super) const HINT: &str = "curl -G SERVER/api/v1/query_range with start, end, step and \
      query={__name__=~\"node_(cpu_seconds|disk_.*|network_.*_(bytes|packets)|memory_Mem.*)(_total|_bytes)\"}";
 
+/// Seconds since 1970 of the latest time, from which sums of times do not overflow.
+const LATEST: f64 = (1_u64 << 33) as f64;
+
 const CPU: &str = "node_cpu_seconds_total";
 const CLOCK: &str = "node_cpu_scaling_frequency_hertz";
 const MEMORY_TOTAL: &str = "node_memory_MemTotal_bytes";
@@ -132,6 +135,9 @@ fn add(series: Series, recorded: &mut Recorded) -> Result<(), String> {
     let of_host = recorded.series.entry(host).or_default();
     let points = of_host.entry((metric, part, mode)).or_default();
     for (time, value) in series.values {
+        if !(0.0..LATEST).contains(&time) {
+            return Err(format!("{time} is not a time in seconds since 1970"));
+        }
         // A point without a value, such as NaN, is left out.
         if let Some(value) = value.parse().ok().filter(|value: &f64| value.is_finite()) {
             points.entry(Ns::from_secs(time)).or_insert(value);

@@ -11,6 +11,7 @@ use crate::summary::RequestTotals;
 use crate::write::{ActivityWriter, TraceFolder};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 
 /// A conversion that has been read and checked, and not yet written.
@@ -161,9 +162,7 @@ impl PendingActivity {
 fn write(host: &AssembledHost, folder: TraceFolder) -> Result<(), TraceError> {
     let mut activity = ActivityWriter::create(&folder, &host.columns)?;
     activity.push(Sample::default())?;
-    for totals in &host.totals {
-        activity.push(totals.clone())?;
-    }
+    host.totals(|totals| activity.push(totals.clone()))?;
     let mut manifest = host.manifest.clone();
     manifest.parts = activity.finish(None)?.into();
     folder.commit(&manifest)
@@ -178,7 +177,12 @@ fn folder(host: &str) -> String {
 
 impl HostReport {
     fn new(host: &AssembledHost, path: &Path) -> Self {
-        let totals = host.totals.last().expect("a host without samples is left out");
+        let mut totals = Sample::default();
+        let Ok(()) = host.totals(|total| {
+            totals.clone_from(total);
+            Ok::<(), Infallible>(())
+        });
+        let spent = host.cpu_seconds();
         let mut read = RequestTotals::default();
         let mut write = RequestTotals::default();
         let is_virtual = |device: u32| {
@@ -194,12 +198,12 @@ impl HostReport {
             host: host.name.clone(),
             path: path.display().to_string(),
             cores: host.manifest.machine.cores,
-            samples: host.totals.len() as u64,
+            samples: host.len(),
             span_s: totals.end().as_secs(),
             interval_s: host.manifest.interval.as_secs(),
             cpu_s: totals.cpu().as_secs(),
-            iowait_s: host.iowait_s,
-            steal_s: host.steal_s,
+            iowait_s: spent.iowait,
+            steal_s: spent.steal,
             read,
             write,
             rx_bytes: totals.rx_bytes.0,
