@@ -11,11 +11,13 @@ pub enum ActivityFormat {
     Sysstat,
     /// Answers of Prometheus to range queries of node_exporter's counters, in JSON.
     Prometheus,
+    /// Parquet files of rezolus' recorder.
+    Rezolus,
 }
 
 impl ActivityFormat {
     /// All formats.
-    pub const ALL: [Self; 2] = [Self::Sysstat, Self::Prometheus];
+    pub const ALL: [Self; 3] = [Self::Sysstat, Self::Prometheus, Self::Rezolus];
 
     /// The format of this name, in any case.
     pub fn named(name: &str) -> Option<Self> {
@@ -27,6 +29,7 @@ impl ActivityFormat {
         match self {
             Self::Sysstat => "sysstat",
             Self::Prometheus => "prometheus",
+            Self::Rezolus => "rezolus",
         }
     }
 
@@ -38,6 +41,7 @@ impl ActivityFormat {
                 "JSON of Prometheus: range queries of node_exporter's node_cpu_seconds_total, \
                  node_disk_*, node_network_*, node_memory_*"
             }
+            Self::Rezolus => "Parquet file of rezolus record",
         }
     }
 
@@ -48,6 +52,9 @@ impl ActivityFormat {
             Self::Prometheus => {
                 "Prometheus, HTTP API, \"Range queries\"; node_exporter 0.16 and later"
             }
+            Self::Rezolus => {
+                "github.com/iopsystems/rezolus, docs/metrics.md and docs/parquet_metadata.md"
+            }
         }
     }
 
@@ -56,6 +63,7 @@ impl ActivityFormat {
         match self {
             Self::Sysstat => "its own tool",
             Self::Prometheus => "answers in the form of its documentation",
+            Self::Rezolus => "real files",
         }
     }
 }

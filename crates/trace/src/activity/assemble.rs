@@ -4,7 +4,7 @@
 use super::devices::{counted_interfaces, number, virtual_disks};
 use super::error::ActivityError;
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample};
-use super::{ActivityOptions, prometheus, sysstat};
+use super::{ActivityOptions, prometheus, rezolus, sysstat};
 use crate::activity_format::ActivityFormat;
 use crate::columns::{ColumnKind, Columns};
 use crate::estimate::{CycleEstimate, ProfileRates};
@@ -104,6 +104,7 @@ pub(super) fn assemble(
             hint: match format {
                 ActivityFormat::Sysstat => sysstat::HINT,
                 ActivityFormat::Prometheus => prometheus::HINT,
+                ActivityFormat::Rezolus => rezolus::HINT,
             },
         });
     };
@@ -531,21 +532,29 @@ impl Facts<'_> {
         use ColumnKind::{Estimated, Measured, Missing};
         let from = self.format.name();
         let is_sysstat = self.format == ActivityFormat::Sysstat;
-        let pick = |sysstat: &str, prometheus: &str| {
-            (if is_sysstat { sysstat } else { prometheus }).to_owned()
+        let pick = |sysstat: &str, prometheus: &str, rezolus: &str| {
+            let how = match self.format {
+                ActivityFormat::Sysstat => sysstat,
+                ActivityFormat::Prometheus => prometheus,
+                ActivityFormat::Rezolus => rezolus,
+            };
+            how.to_owned()
         };
         let mut columns = Columns::all(Missing, &format!("{from} records the whole machine only"));
         columns.set(&["t_ns"], Measured, "intervals of the input, one after the other; no gaps");
         let mut cpu = pick(
             "%user, %nice, %system and interrupts",
             "node_cpu_seconds_total: user, nice, system, irq, softirq",
+            "cpu_usage: user, nice, system, irq, softirq",
         );
         if !self.is_per_core {
             cpu += &format!(", of all cores together, divided equally among {}", self.cores);
         }
         columns.set(&["cpu_ns"], Measured, &cpu);
         let clock = match (self.has_clock, options.clock) {
-            (true, _) => pick("mean of cpu-frequency", "mean of node_cpu_scaling_frequency_hertz"),
+            (true, _) => {
+                pick("mean of cpu-frequency", "mean of node_cpu_scaling_frequency_hertz", "")
+            }
             (false, Some(_)) => "given with --clock".to_owned(),
             (false, None) => "assumed: Gordon, ASPLOS 2009, Table 4, Core 2".to_owned(),
         };
@@ -557,7 +566,11 @@ impl Facts<'_> {
         let misses = format!("instructions x {} / 1000", self.rates.mpki);
         columns.set(&["llc_misses"], Estimated, &misses);
         let absent = format!("{from} input has no such section");
-        let memory = pick("kbavail, or what memory caches do not use", "MemTotal - MemAvailable");
+        let memory = pick(
+            "kbavail, or what memory caches do not use",
+            "MemTotal - MemAvailable",
+            "memory_total - memory_available",
+        );
         match self.has_memory {
             true => columns.set(&["memory_bytes"], Measured, &memory),
             false => columns.set(&["memory_bytes"], Missing, &absent),
@@ -575,7 +588,12 @@ impl Facts<'_> {
                     (Estimated, how.to_owned())
                 }
                 "flushes" if is_sysstat => (Missing, "sysstat does not count them".to_owned()),
-                _ if self.has_disks => (kind, pick("sysstat's section disk", "node_disk_*")),
+                "busy_ns" if self.format == ActivityFormat::Rezolus => {
+                    (Missing, "rezolus does not count it".to_owned())
+                }
+                _ if self.has_disks => {
+                    (kind, pick("section disk, or io", "node_disk_*", "blockio_*"))
+                }
                 _ => (kind, absent.clone()),
             };
         }
@@ -589,7 +607,7 @@ impl Facts<'_> {
             list.push(Unavailable { what: what.to_owned(), why });
         };
         add(BLOCK_LOG, format!("{from} has totals of each disk, not requests"));
-        add("counted instructions", format!("{from} has none; they are estimated from CPU time"));
+        add("counted instructions", "they are not taken from the input, but estimated".to_owned());
         match (self.has_clock, options.clock) {
             (true, _) => {}
             (false, Some(_)) => {

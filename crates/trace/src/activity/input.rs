@@ -1,6 +1,7 @@
 //! Opens the files of activity traces, and detects their format.
 
 use super::error::ActivityError;
+use super::rezolus;
 use crate::activity_format::ActivityFormat;
 use crate::formats::{FilePosition, FormatError, open_input};
 use serde::de::DeserializeOwned;
@@ -98,6 +99,9 @@ pub fn detect(path: &Path) -> Option<ActivityFormat> {
     }
     let mut input = open_input(path).ok()?;
     input.want(HEAD).ok()?;
+    if rezolus::is_parquet(input.bytes()) {
+        return rezolus::has_counters(path).then_some(ActivityFormat::Rezolus);
+    }
     if input.bytes().starts_with(&SADC) {
         return Some(ActivityFormat::Sysstat);
     }

@@ -1,4 +1,4 @@
-//! Converts activity traces of other monitors to our own format: sysstat and Prometheus.
+//! Converts activity traces of other monitors to our own format: sysstat, Prometheus and rezolus.
 //!
 //! A reader fills one [`HostActivity`](host::HostActivity) for each host; `assemble` checks the
 //! samples and describes the columns; `write` writes a trace for each host. The samples of an input
@@ -13,6 +13,7 @@ mod error;
 mod host;
 mod input;
 mod prometheus;
+mod rezolus;
 mod sysstat;
 mod write;
 
@@ -63,12 +64,13 @@ pub fn convert(
         match format {
             ActivityFormat::Sysstat => sysstat::read(path, options, stop, &mut recorded)?,
             ActivityFormat::Prometheus => prometheus::read(path, stop, &mut recorded)?,
+            ActivityFormat::Rezolus => rezolus::read(path, stop, &mut recorded)?,
         }
     }
     let skipped = std::mem::take(&mut recorded.skipped);
     let hosts = match format {
         ActivityFormat::Sysstat => recorded.hosts,
-        ActivityFormat::Prometheus => prometheus::hosts(recorded.series),
+        ActivityFormat::Prometheus | ActivityFormat::Rezolus => prometheus::hosts(recorded.series),
     };
     let assembled = assemble::assemble(hosts, inputs, format, options)?;
     Ok(PendingActivity::new(assembled, skipped, inputs, output, format))

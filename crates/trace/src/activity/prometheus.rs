@@ -21,24 +21,24 @@ pub(super) const HINT: &str = "curl -G SERVER/api/v1/query_range with start, end
      query={__name__=~\"node_(cpu_seconds|disk_.*|network_.*_(bytes|packets)|memory_Mem.*)(_total|_bytes)\"}";
 
 /// Seconds since 1970 of the latest time, from which sums of times do not overflow.
-const LATEST: f64 = (1_u64 << 33) as f64;
+pub(super) const LATEST: f64 = (1_u64 << 33) as f64;
 
-const CPU: &str = "node_cpu_seconds_total";
+pub(super) const CPU: &str = "node_cpu_seconds_total";
 const CLOCK: &str = "node_cpu_scaling_frequency_hertz";
-const MEMORY_TOTAL: &str = "node_memory_MemTotal_bytes";
-const MEMORY_AVAILABLE: &str = "node_memory_MemAvailable_bytes";
-const READS: &str = "node_disk_reads_completed_total";
-const READ_BYTES: &str = "node_disk_read_bytes_total";
-const WRITES: &str = "node_disk_writes_completed_total";
-const WRITE_BYTES: &str = "node_disk_written_bytes_total";
-const DISCARDS: &str = "node_disk_discards_completed_total";
-const DISCARD_SECTORS: &str = "node_disk_discarded_sectors_total";
-const FLUSHES: &str = "node_disk_flush_requests_total";
+pub(super) const MEMORY_TOTAL: &str = "node_memory_MemTotal_bytes";
+pub(super) const MEMORY_AVAILABLE: &str = "node_memory_MemAvailable_bytes";
+pub(super) const READS: &str = "node_disk_reads_completed_total";
+pub(super) const READ_BYTES: &str = "node_disk_read_bytes_total";
+pub(super) const WRITES: &str = "node_disk_writes_completed_total";
+pub(super) const WRITE_BYTES: &str = "node_disk_written_bytes_total";
+pub(super) const DISCARDS: &str = "node_disk_discards_completed_total";
+pub(super) const DISCARD_SECTORS: &str = "node_disk_discarded_sectors_total";
+pub(super) const FLUSHES: &str = "node_disk_flush_requests_total";
 const BUSY: &str = "node_disk_io_time_seconds_total";
-const RX_BYTES: &str = "node_network_receive_bytes_total";
-const RX_PACKETS: &str = "node_network_receive_packets_total";
-const TX_BYTES: &str = "node_network_transmit_bytes_total";
-const TX_PACKETS: &str = "node_network_transmit_packets_total";
+pub(super) const RX_BYTES: &str = "node_network_receive_bytes_total";
+pub(super) const RX_PACKETS: &str = "node_network_receive_packets_total";
+pub(super) const TX_BYTES: &str = "node_network_transmit_bytes_total";
+pub(super) const TX_PACKETS: &str = "node_network_transmit_packets_total";
 
 /// The metrics that are read.
 const METRICS: [&str; 16] = [
