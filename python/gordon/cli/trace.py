@@ -132,8 +132,8 @@ def convert(
     IN may be compressed (.gz, .zst, .xz, .bz2); - is stdin or stdout. `gordon trace formats` lists
     the formats, and marks those that can be written.
 
-    Several IN of an activity trace (sysstat, prometheus, rezolus) are read as one. OUT is then a trace for
-    `gordon survey`, or, for several hosts, a folder with a trace for each host.
+    Several IN of an activity trace (sysstat, prometheus, rezolus) are read as one. OUT is then a
+    trace for `gordon survey`, or, for several hosts, a folder with a trace for each host.
     """
     from gordon import _core
     from gordon.cli import output
@@ -157,7 +157,9 @@ def convert(
         )
         return
     if cores is not None or clock is not None:
-        raise click.UsageError("--cores and --clock are for activity traces: sysstat, prometheus, rezolus")
+        raise click.UsageError(
+            "--cores and --clock are for activity traces: sysstat, prometheus, rezolus"
+        )
     if len(sources) > 1:
         raise click.UsageError(
             "only activity traces (sysstat, prometheus, rezolus) are read from several IN"

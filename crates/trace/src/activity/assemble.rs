@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 /// The longest interval of a sample. Damaged files have intervals of thousands of years.
 const LONGEST: Ns = Ns(7 * 86_400 * Ns::SECOND.0);
-/// A trace has no more samples after this time.
+/// Samples after this length of a trace are left out.
 const LONGEST_TRACE: Ns = Ns(100 * 366 * 86_400 * Ns::SECOND.0);
 /// The largest sum of the amounts of a trace, and the largest gauge. Totals below it do not overflow.
 const LARGEST: f64 = (1_u64 << 62) as f64;
@@ -541,7 +541,7 @@ impl Facts<'_> {
             how.to_owned()
         };
         let mut columns = Columns::all(Missing, &format!("{from} records the whole machine only"));
-        columns.set(&["t_ns"], Measured, "intervals of the input, one after the other; no gaps");
+        columns.set(&["t_ns"], Measured, "intervals of the input, without the gaps between them");
         let mut cpu = pick(
             "%user, %nice, %system and interrupts",
             "node_cpu_seconds_total: user, nice, system, irq, softirq",

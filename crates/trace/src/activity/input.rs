@@ -1,8 +1,6 @@
-//! Opens the files of activity traces, and detects their format.
+//! Opens the files of activity traces, and parses JSON.
 
 use super::error::ActivityError;
-use super::rezolus;
-use crate::activity_format::ActivityFormat;
 use crate::formats::{FilePosition, FormatError, open_input};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufReader, Read};
@@ -10,7 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes from which a format is detected.
-const HEAD: usize = 1 << 12;
+pub(super) const HEAD: usize = 1 << 12;
 
 /// Start of sadc's binary files: SYSSTAT_MAGIC, 0xd596, of a machine with this byte order.
 pub(super) const SADC: [u8; 2] = [0x96, 0xd5];
@@ -61,7 +59,7 @@ pub(super) fn read_error(path: &Path, line: u64, source: io::Error) -> ActivityE
     FormatError::Read { path: path.to_owned(), place, source }.into()
 }
 
-/// Parses the JSON documents of a file, one after the other.
+/// Parses the JSON documents of a file in sequence.
 pub(super) fn documents<T: DeserializeOwned>(
     path: &Path,
     from: impl Read,
@@ -89,36 +87,4 @@ fn json_error(path: &Path, error: serde_json::Error, hint: &'static str) -> Acti
     let text = error.to_string();
     let why = text.rsplit_once(" at line ").map_or(text.as_str(), |(why, _)| why).to_owned();
     ActivityError::Json { path, line, column, why, hint }
-}
-
-/// The format of a file that holds an activity trace, or sadc's binary form of one, which the reader
-/// refuses with what to do. `None` for other files, and for pipes, which can be read only once.
-pub fn detect(path: &Path) -> Option<ActivityFormat> {
-    if !path.is_file() {
-        return None;
-    }
-    let mut input = open_input(path).ok()?;
-    input.want(HEAD).ok()?;
-    if rezolus::is_parquet(input.bytes()) {
-        return rezolus::has_counters(path).then_some(ActivityFormat::Rezolus);
-    }
-    if input.bytes().starts_with(&SADC) {
-        return Some(ActivityFormat::Sysstat);
-    }
-    let head = String::from_utf8_lossy(input.bytes());
-    let head = head.trim_start();
-    if head.starts_with('{') {
-        let has = |key: &str| head.contains(key);
-        return match (has("\"sysstat\""), has("\"resultType\"")) {
-            (true, _) => Some(ActivityFormat::Sysstat),
-            (false, true) => Some(ActivityFormat::Prometheus),
-            (false, false) => None,
-        };
-    }
-    let line = head.lines().next()?;
-    let is_text = line.starts_with("# hostname;interval;timestamp")
-        || line.contains("LINUX-RESTART")
-        || (line.split('\t').count() == 6
-            && line.split('\t').nth(1).is_some_and(|interval| interval.parse::<i64>().is_ok()));
-    is_text.then_some(ActivityFormat::Sysstat)
 }

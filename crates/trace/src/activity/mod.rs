@@ -8,6 +8,7 @@
 //! command, counted instructions, and I/O wait, for which the format has no column.
 
 mod assemble;
+mod detect;
 mod devices;
 mod error;
 mod host;
@@ -19,8 +20,8 @@ mod write;
 
 pub use crate::activity_format::ActivityFormat;
 pub use assemble::LeftOut;
+pub use detect::detect;
 pub use error::ActivityError;
-pub use input::detect;
 pub use write::{ActivityReport, HostReport, PendingActivity};
 
 use crate::error::TraceError;
