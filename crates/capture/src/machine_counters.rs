@@ -114,7 +114,9 @@ impl MachineCounters {
     /// Instructions, cache misses and the fields of the command stay zero.
     pub(crate) fn totals(&mut self, now: Ns) -> io::Result<Sample> {
         let mut s = Sample { span: now, ..Sample::default() };
-        s.cpu_per_core = cpu(self.stat.read()?, self.tick);
+        let stat = self.stat.read()?;
+        s.cpu_per_core = cpu(stat, self.tick);
+        s.iowait = iowait(stat, self.tick);
         s.memory = memory(self.meminfo.read()?);
         let (whole, root) = (&mut self.whole, &self.root);
         s.disks = disks(self.diskstats.read()?, |device, name| {
@@ -233,6 +235,12 @@ fn cpu(text: &str, tick: u64) -> Vec<Ns> {
     cores
 }
 
+/// Time of all cores without work while a thread waited for storage: the fifth field of the sum.
+fn iowait(text: &str, tick: u64) -> Ns {
+    let ticks = text.strip_prefix("cpu ").and_then(|sum| sum.split_ascii_whitespace().nth(4));
+    Ns(ticks.and_then(|f| f.parse::<u64>().ok()).unwrap_or(0) * tick)
+}
+
 /// Memory in use: total minus available.
 fn memory(text: &str) -> Bytes {
     let kib = |key| {
@@ -300,7 +308,7 @@ fn network(text: &str, mut is_counted: impl FnMut(&str) -> bool) -> [u64; 4] {
 mod tests {
     use super::*;
 
-    const STAT: &str = "cpu  100 0 0 0 0 0 0 0 0 0\n\
+    const STAT: &str = "cpu  100 0 0 0 70 0 0 0 0 0\n\
         cpu0 10 20 30 1000 2000 1 2 4000 0 0\n\
         cpu2 5 0 5 1 1 0 0 0 3 0\n\
         intr 352604 0 0\nctxt 1\n";
@@ -321,6 +329,12 @@ mod tests {
     fn busy_time_leaves_out_waiting_and_stolen_time() {
         let cores = cpu(STAT, 10_000_000);
         assert_eq!(cores, [Ns(630_000_000), Ns::ZERO, Ns(100_000_000)]);
+    }
+
+    #[test]
+    fn iowait_is_that_of_all_cores() {
+        assert_eq!(iowait(STAT, 10_000_000), Ns(700_000_000));
+        assert_eq!(iowait("intr 1", 10_000_000), Ns::ZERO);
     }
 
     #[test]

@@ -362,6 +362,7 @@ fn describe(
     }
     columns.set(&["t_ns"], ColumnKind::Measured, "monotonic clock, since the start");
     columns.set(&["cpu_ns"], ColumnKind::Measured, "/proc/stat: user, nice, system, irq, softirq");
+    columns.set(&["iowait_ns"], ColumnKind::Measured, "/proc/stat: iowait of all cores");
     columns.set(&["memory_bytes"], ColumnKind::Measured, "/proc/meminfo: MemTotal - MemAvailable");
     let network = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
     if system.has_network() {

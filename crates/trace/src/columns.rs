@@ -63,6 +63,9 @@ pub(crate) enum ColumnType {
 
 use ColumnType::{MaybeU32, MaybeU64, Name, PerCore32, PerCore64, U8, U32, U64};
 
+/// The only column that traces of earlier versions lack; they are read as if it were missing.
+pub(crate) const IOWAIT: &str = "iowait_ns";
+
 pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     ("t_ns", "ns", U64),
     ("cpu_ns", "ns", PerCore64),
@@ -81,6 +84,7 @@ pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     ("command_read_bytes", "bytes", MaybeU64),
     ("command_write_bytes", "bytes", MaybeU64),
     ("command_processes", "processes", MaybeU32),
+    (IOWAIT, "ns", MaybeU64),
 ];
 
 pub(crate) const DISKS: &[ColumnSpec] = &[

@@ -16,6 +16,8 @@ pub struct Sample {
     pub span: Ns,
     /// Busy time of each core: user, nice, system and interrupts, without stolen time and I/O wait.
     pub cpu_per_core: Vec<Ns>,
+    /// Time of all cores without work while a thread of that core waited for storage.
+    pub iowait: Ns,
     /// Clock frequency of each core.
     pub mhz_per_core: Vec<u32>,
     /// Instructions of all cores.
@@ -101,6 +103,7 @@ impl Sample {
             cpu_per_core: (0..self.cpu_per_core.len())
                 .map(|c| self.cpu_per_core[c].saturating_sub(at(&earlier.cpu_per_core, c)))
                 .collect(),
+            iowait: self.iowait.saturating_sub(earlier.iowait),
             mhz_per_core: self.mhz_per_core.clone(),
             instructions: self.instructions.saturating_sub(earlier.instructions),
             llc_misses: self.llc_misses.saturating_sub(earlier.llc_misses),
@@ -144,6 +147,7 @@ impl Sample {
         for (total, busy) in self.cpu_per_core.iter_mut().zip(&interval.cpu_per_core) {
             *total += *busy;
         }
+        self.iowait += interval.iowait;
         self.mhz_per_core.clone_from(&interval.mhz_per_core);
         self.instructions += interval.instructions;
         self.llc_misses += interval.llc_misses;

@@ -1,7 +1,7 @@
 //! Reads a trace. Opening verifies the checksum of every file; reading verifies the order of the
 //! rows.
 
-use crate::columns::{ACTIVITY, BLOCK, ColumnSpec, DISKS, schema};
+use crate::columns::{ACTIVITY, BLOCK, ColumnSpec, DISKS, IOWAIT, schema};
 use crate::error::TraceError;
 use crate::manifest::{
     ACTIVITY_FILE, BLOCK_FILE, BLOCK_LOG, DISKS_FILE, FORMAT, MANIFEST_FILE, Manifest, TracePart,
@@ -116,6 +116,7 @@ impl Trace {
             ]
             .map(u64s);
             let processes = NumberColumn::<UInt32Type>::of(&batch, "command_processes");
+            let iowait = batch.column_by_name(IOWAIT).map(|_| u64s(IOWAIT));
             for row in 0..batch.num_rows() {
                 let at = Ns(t.at(row));
                 if all.last().is_some_and(|last| at < last.end()) {
@@ -128,6 +129,7 @@ impl Trace {
                     start: Ns::ZERO,
                     span: at,
                     cpu_per_core: list::<UInt64Type>(&batch, "cpu_ns", row).map(Ns).collect(),
+                    iowait: Ns(iowait.as_ref().map_or(0, |column| column.at(row))),
                     mhz_per_core: list::<UInt32Type>(&batch, "mhz", row).collect(),
                     instructions: instructions.at(row),
                     llc_misses: llc_misses.at(row),
@@ -264,14 +266,18 @@ fn check(folder: &Path, part: &TracePart, specs: &[ColumnSpec]) -> Result<(), Tr
     columns(&path, &builder, specs)
 }
 
-/// Checks that a part has all columns, with the expected types.
+/// Checks that a part has all columns, with the expected types. Older traces have no iowait.
 fn columns(
     path: &Path,
     builder: &ParquetRecordBatchReaderBuilder<File>,
     specs: &[ColumnSpec],
 ) -> Result<(), TraceError> {
     for field in schema(specs).fields() {
-        let same = builder.schema().field_with_name(field.name()).is_ok_and(|found| {
+        let found = builder.schema().field_with_name(field.name());
+        if field.name() == IOWAIT && found.is_err() {
+            continue;
+        }
+        let same = found.is_ok_and(|found| {
             found.data_type() == field.data_type() && (field.is_nullable() || !found.is_nullable())
         });
         if !same {

@@ -5,10 +5,15 @@ mod common;
 
 use gordon_trace::{
     BlockIo, Column, ColumnKind, Columns, CommandEnd, DiskSample, MachineInfo, Manifest, Sample,
-    Trace, TraceWriter,
+    Trace, TraceError, TraceWriter,
 };
 use gordon_units::{Bytes, Ns};
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use proptest::prelude::*;
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
 
 fn all(trace: &Trace) -> (Vec<BlockIo>, Vec<String>) {
     let mut reader = trace.block().unwrap();
@@ -77,6 +82,47 @@ fn missing_columns_are_null_and_read_as_zero() {
     assert_eq!((samples[0].instructions, samples[0].llc_misses), (0, 3000));
     assert!(samples[0].mhz_per_core.is_empty());
     assert_eq!(trace.manifest().column("instructions").unwrap().kind, ColumnKind::Missing);
+}
+
+/// Removes a column from the activity of the trace, as if an earlier version had written it.
+fn without_column(trace: &Path, name: &str) {
+    let file = trace.join("activity.parquet");
+    let reader = ParquetRecordBatchReaderBuilder::try_new(File::open(&file).unwrap()).unwrap();
+    let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();
+    let schema = batches[0].schema();
+    let kept: Vec<usize> =
+        (0..schema.fields().len()).filter(|i| schema.field(*i).name() != name).collect();
+    let schema = Arc::new(schema.project(&kept).unwrap());
+    let mut writer = ArrowWriter::try_new(File::create(&file).unwrap(), schema, None).unwrap();
+    for batch in &batches {
+        writer.write(&batch.project(&kept).unwrap()).unwrap();
+    }
+    writer.close().unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    let manifest = trace.join("manifest.json");
+    let text = std::fs::read_to_string(&manifest).unwrap();
+    let mut json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let part = &mut json["parts"][0];
+    assert_eq!(part["file"], "activity.parquet");
+    part["bytes"] = bytes.len().into();
+    part["crc32"] = crc32fast::hash(&bytes).into();
+    part["columns"].as_array_mut().unwrap().retain(|column| column["name"] != name);
+    std::fs::write(&manifest, json.to_string()).unwrap();
+}
+
+#[test]
+fn a_trace_without_iowait_is_read_and_one_without_another_column_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("a.trace");
+    common::write(&out, 3, 3);
+    without_column(&out, "iowait_ns");
+    let trace = Trace::open(&out).unwrap();
+    assert!(trace.manifest().column("iowait_ns").is_none());
+    let samples = trace.activity().unwrap();
+    assert_eq!(samples.len(), 3);
+    assert!(samples.iter().all(|s| s.iowait == Ns::ZERO && s.llc_misses == 3000));
+    without_column(&out, "rx_bytes");
+    assert!(matches!(Trace::open(&out), Err(TraceError::Damaged { .. })));
 }
 
 #[test]

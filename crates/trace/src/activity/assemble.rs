@@ -443,13 +443,12 @@ impl Layout {
     fn interval(&self, recorded: &HostSample, before: &Sample) -> Sample {
         let span = recorded.span.as_secs();
         let mhz = self.clock_mhz.or(recorded.mhz).unwrap_or(CLOCK_MHZ);
+        let shares = shares(recorded, self.cores);
         let mut interval = Sample {
             start: before.end(),
             span: recorded.span,
-            cpu_per_core: shares(recorded, self.cores)
-                .iter()
-                .map(|share| Ns::from_secs(share.busy * span))
-                .collect(),
+            cpu_per_core: shares.iter().map(|share| Ns::from_secs(share.busy * span)).collect(),
+            iowait: Ns::from_secs(shares.iter().map(|share| share.iowait).sum::<f64>() * span),
             mhz_per_core: vec![mhz.round() as u32; self.cores as usize],
             memory: Bytes(recorded.memory.map_or(0.0, |memory| memory.used) as u64),
             ..Sample::default()
@@ -551,6 +550,9 @@ impl Facts<'_> {
             cpu += &format!(", of all cores together, divided equally among {}", self.cores);
         }
         columns.set(&["cpu_ns"], Measured, &cpu);
+        let iowait = pick("%iowait", "node_cpu_seconds_total: iowait", "rezolus has none");
+        let kind = if self.format == ActivityFormat::Rezolus { Missing } else { Measured };
+        columns.set(&["iowait_ns"], kind, &iowait);
         let clock = match (self.has_clock, options.clock) {
             (true, _) => {
                 pick("mean of cpu-frequency", "mean of node_cpu_scaling_frequency_hertz", "")

@@ -69,8 +69,7 @@ pub struct HostReport {
     pub interval_s: f64,
     /// Busy time of all cores.
     pub cpu_s: f64,
-    /// Time of the cores without work while a request was in flight. The trace has no column for
-    /// it.
+    /// Time of the cores without work while a request was in flight.
     pub iowait_s: f64,
     /// Time that the hypervisor gave to others. It is not in the trace.
     pub steal_s: f64,

@@ -25,6 +25,7 @@ pub fn sample(i: u64) -> Sample {
         start: Ns::SECOND * i,
         span: Ns::SECOND,
         cpu_per_core: vec![Ns(i * 7), Ns(1_000_000_000 - i)],
+        iowait: Ns(i * 3),
         mhz_per_core: vec![1900, 800],
         instructions: 1_000_000 + i,
         llc_misses: 3000,
