@@ -10,6 +10,7 @@ mod check;
 pub mod config;
 pub mod demand;
 mod error;
+pub mod job;
 pub mod node;
 pub mod replay;
 pub mod report;
