@@ -1,4 +1,4 @@
-//! Physical quantities: power, energy, frequency, voltage.
+//! Physical quantities: power, energy, frequency, voltage, data rate.
 
 use crate::parse::{self, ParseError};
 use crate::whole::Ns;
@@ -9,6 +9,9 @@ use core::str::FromStr;
 
 macro_rules! float {
     ($(#[$doc:meta])* $name:ident, $units:expr, $known:literal) => {
+        float!($(#[$doc])* $name, $units, $known, $units);
+    };
+    ($(#[$doc:meta])* $name:ident, $units:expr, $known:literal, $shown:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
         #[repr(transparent)]
@@ -70,7 +73,7 @@ macro_rules! float {
         impl fmt::Display for $name {
             /// Prints in the unit with the largest prefix for which the value is at least one.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                prefixed(self.0, $units, f)
+                prefixed(self.0, $shown, f)
             }
         }
     };
@@ -118,6 +121,25 @@ float!(
     Volts,
     &[("mV", 1e-3), ("V", 1.0)],
     "mV, V"
+);
+float!(
+    /// Data rate in bytes a second. Links are sold in bits a second, written with a small b: `10Gb`
+    /// and `1.25GB` are equal.
+    DataRate,
+    &[
+        ("kb", 1e3 / 8.0),
+        ("Mb", 1e6 / 8.0),
+        ("Gb", 1e9 / 8.0),
+        ("B", 1.0),
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+    ],
+    "bits a second (kb, Mb, Gb) or bytes a second (B, kB, KiB, MB, MiB, GB, GiB)",
+    &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)]
 );
 
 impl Mul<Ns> for Watts {

@@ -11,6 +11,8 @@
 #[cfg(feature = "serde")]
 extern crate alloc;
 
+#[cfg(feature = "serde")]
+mod date;
 mod divisor;
 mod float;
 mod ids;
@@ -26,8 +28,10 @@ mod sourced;
 mod text_serde;
 mod whole;
 
+#[cfg(feature = "serde")]
+pub use date::Date;
 pub use divisor::Divisor;
-pub use float::{Hertz, Joules, Volts, Watts};
+pub use float::{DataRate, Hertz, Joules, Volts, Watts};
 pub use ids::{BlockId, Lpn, Ppn};
 pub use parse::ParseError;
 pub use progress::{Progress, Stopped};

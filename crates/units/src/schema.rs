@@ -1,6 +1,6 @@
 //! JSON Schema of quantities: a string with a unit.
 
-use crate::{Bytes, Hertz, Joules, Ns, Sourced, Volts, Watts};
+use crate::{Bytes, DataRate, Hertz, Joules, Ns, Sourced, Volts, Watts};
 use alloc::borrow::Cow;
 use alloc::format;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -23,7 +23,7 @@ macro_rules! quantity {
     )*};
 }
 
-quantity!(Bytes "64KiB" Ns "25us" Hertz "2.4GHz" Watts "19W" Joules "5kJ" Volts "1.2V");
+quantity!(Bytes "64KiB" DataRate "10Gb" Ns "25us" Hertz "2.4GHz" Watts "19W" Joules "5kJ" Volts "1.2V");
 
 impl<T: JsonSchema> JsonSchema for Sourced<T> {
     fn schema_name() -> Cow<'static, str> {
@@ -41,6 +41,7 @@ impl<T: JsonSchema> JsonSchema for Sourced<T> {
                     "properties": {
                         "value": value,
                         "source": { "type": "string", "description": "Data sheet, paper, table." },
+                        "date": { "type": "string", "description": "Date of the source." },
                         "assumed": { "type": "string", "description": "Reason for the value, if no source prints one." },
                     },
                     "required": ["value"],

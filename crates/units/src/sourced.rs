@@ -4,7 +4,9 @@
 //! value = "25us", source = "Gordon ASPLOS'09, Table 1" }`) or, if it was never published, gives
 //! the reason for the choice: `overhead = { value = 1.3, assumed = "fitted to ..." }`.
 
+use crate::Date;
 use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::String;
 use core::fmt;
 use core::marker::PhantomData;
@@ -70,6 +72,7 @@ impl<T: Serialize> Serialize for Sourced<T> {
 struct Full<T> {
     value: T,
     source: Option<String>,
+    date: Option<Date>,
     assumed: Option<String>,
 }
 
@@ -111,11 +114,15 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
         let full = Full::<T>::deserialize(MapAccessDeserializer::new(map))?;
-        let source = match (full.source, full.assumed) {
-            (Some(text), None) => Source::Published(text),
-            (None, Some(text)) => Source::Assumed(text),
-            (None, None) => Source::Given,
-            (Some(_), Some(_)) => {
+        let source = match (full.source, full.assumed, full.date) {
+            (Some(text), None, None) => Source::Published(text),
+            (Some(text), None, Some(date)) => Source::Published(format!("{text}, {date}")),
+            (None, Some(text), None) => Source::Assumed(text),
+            (None, None, None) => Source::Given,
+            (None, _, Some(_)) => {
+                return Err(A::Error::custom("a `date` is that of a `source`"));
+            }
+            (Some(_), Some(_), _) => {
                 return Err(A::Error::custom("a value has a `source` or is `assumed`, not both"));
             }
         };

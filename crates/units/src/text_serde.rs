@@ -1,6 +1,6 @@
 //! Serde implementations: configs and results hold a quantity as text, such as `"25us"`.
 
-use crate::{Bytes, Hertz, Joules, Ns, Volts, Watts};
+use crate::{Bytes, DataRate, Hertz, Joules, Ns, Volts, Watts};
 use core::fmt;
 use core::marker::PhantomData;
 use core::str::FromStr;
@@ -37,4 +37,4 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(Bytes Hertz Joules Ns Volts Watts);
+as_text!(Bytes DataRate Hertz Joules Ns Volts Watts);

@@ -23,6 +23,22 @@ fn values_parse_with_and_without_a_source() {
 }
 
 #[test]
+fn the_date_of_a_source_stands_with_or_without_quotes() {
+    for date in ["2024-08-17", "'2024-08-17'"] {
+        let text = format!("read = '1us'\nplanes = {{ value = 2, source = 'a', date = {date} }}");
+        let chip: Chip = toml::from_str(&text).unwrap();
+        assert_eq!(chip.planes.source, Source::Published("a, 2024-08-17".into()));
+    }
+    let fails = |keys: &str| {
+        let text = format!("read = '1us'\nplanes = {{ value = 2, {keys} }}");
+        toml::from_str::<Chip>(&text).unwrap_err().to_string()
+    };
+    assert!(fails("source = 'a', date = 'yesterday'").contains("not a date"));
+    assert!(fails("date = 2024-08-17").contains("of a `source`"));
+    assert!(fails("assumed = 'a', date = 2024-08-17").contains("of a `source`"));
+}
+
+#[test]
 fn bad_values_give_the_reason() {
     let fails = |text: &str| toml::from_str::<Chip>(text).unwrap_err().to_string();
     assert!(fails("read = '25 parsecs'\nplanes = 2").contains("unknown unit"));

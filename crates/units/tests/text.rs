@@ -1,6 +1,6 @@
 //! Quantities parse from text with a unit, and print as text that parses to the same value.
 
-use gordon_units::{Bytes, Hertz, Joules, Ns, ParseError, Watts};
+use gordon_units::{Bytes, DataRate, Hertz, Joules, Ns, ParseError, Watts};
 use proptest::prelude::*;
 
 #[test]
@@ -12,6 +12,9 @@ fn quantities_parse_from_common_texts() {
     assert_eq!("25us".parse(), Ok(Ns(25_000)));
     assert_eq!("0.1s".parse(), Ok(Ns(100_000_000)));
     assert_eq!("2.4GHz".parse(), Ok(Hertz(2.4e9)));
+    assert_eq!("10Gb".parse(), Ok(DataRate(1.25e9)));
+    assert_eq!("125MB".parse::<DataRate>(), "1000Mb".parse());
+    assert!(matches!("10Gbit".parse::<DataRate>(), Err(ParseError::Unit(_))));
     assert_eq!("19W".parse(), Ok(Watts(19.0)));
     assert_eq!("3mW".parse(), Ok(Watts(0.003)));
     assert_eq!("1.2kJ".parse(), Ok(Joules(1200.0)));
