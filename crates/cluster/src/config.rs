@@ -1,6 +1,7 @@
 //! Configuration of parts, designs and surveys. Each number is [`Sourced`]: it can carry its
 //! source.
 
+use crate::machine::{KeySource, Machine, SpeedReference};
 use gordon_hdd as disk;
 use gordon_ssd as ssd;
 use gordon_units::{Bytes, Hertz, Sourced, Volts, Watts};
@@ -192,6 +193,16 @@ pub enum Charge {
     Command,
 }
 
+/// How the time of a job is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Model {
+    /// One job of fixed work: what was not the bottleneck is kept.
+    Job,
+    /// As many instances of the job as processors, each with perfect overlap: throughput.
+    Paper,
+}
+
 /// Speed of the processor on which traces without hardware counters were recorded.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -274,7 +285,9 @@ pub struct Baseline {
     pub count: u32,
 }
 
-/// A space of node designs: each choice of processors is combined with each choice of storage.
+/// A space of node designs or of machines, or both. Of the designs, each choice of processors is
+/// combined with each choice of storage; they need all of `budget`, `baseline`, `node`, `processors`
+/// and `storage`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Space {
@@ -283,15 +296,35 @@ pub struct Space {
     /// One-line description of the space.
     pub summary: String,
     /// Maximum power of a node with all parts active. Designs above it are excluded.
-    pub budget: Sourced<Watts>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Sourced<Watts>>,
     /// Design to which times and energies are normalized.
-    pub baseline: Baseline,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
     /// Settings that all designs share.
-    pub node: NodeCommon,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<NodeCommon>,
     /// Processors to try.
-    pub processors: Vec<SpaceProcessors>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub processors: Option<Vec<SpaceProcessors>>,
     /// Storage devices to try.
-    pub storage: Vec<SpaceStorage>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Vec<SpaceStorage>>,
+    /// Machines to compare.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machines: Option<Vec<Machine>>,
+    /// Unit of the machines' speeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<SpeedReference>,
+    /// Sources of the machines' values, by key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sources: BTreeMap<String, KeySource>,
+    /// Region of the prices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Currency of the prices. Default: USD.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
     /// Parts that extend the catalogue, or replace its parts of the same name. Default: none.
     #[serde(default)]
     pub parts: Parts,

@@ -11,6 +11,8 @@ pub mod config;
 pub mod demand;
 mod error;
 pub mod job;
+pub mod machine;
+pub mod machine_survey;
 pub mod node;
 pub mod replay;
 pub mod report;

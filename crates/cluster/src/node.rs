@@ -22,6 +22,13 @@ impl Power {
     pub fn energy(&self, secs: f64, busy: f64) -> Joules {
         Joules::of(self.idle, secs) + Joules::of(self.active - self.idle, busy)
     }
+
+    /// Energy of identical parts over `secs` seconds. If their busy time exceeds the available time
+    /// (memory time does not extend a sample), they count as busy all the time.
+    fn of_parts(&self, secs: f64, parts: f64, busy: f64) -> Joules {
+        let secs = secs * parts;
+        self.energy(secs, busy.min(secs))
+    }
 }
 
 /// Energy by part. `overhead` is the consumption of the node in addition to its parts.
@@ -91,15 +98,74 @@ pub struct NodePower {
     cpu: Power,
     memories: u32,
     memory: Power,
-    /// Number of disks or flash dies.
-    storage_parts: f64,
-    storage_idle: Watts,
-    storage_read: Watts,
-    storage_write: Watts,
-    flash_arrays: f64,
-    flash_controller: Power,
-    flash_memory: Power,
+    storage: StoragePower,
     overhead_ratio: f64,
+}
+
+/// Power of storage devices of one kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StoragePower {
+    /// Number of disks or flash dies.
+    parts: f64,
+    idle: Watts,
+    read: Watts,
+    write: Watts,
+    arrays: f64,
+    controller: Power,
+    memory: Power,
+}
+
+impl StoragePower {
+    /// The power of `count` devices `name`.
+    ///
+    /// # Errors
+    /// Returns an error if the device is not in the catalogue.
+    pub fn new(name: &str, count: u32, parts: &Parts) -> Result<Self, ClusterError> {
+        let count = f64::from(count);
+        if let Some(flash) = parts.flash.get(name) {
+            let power = &flash.power;
+            return Ok(Self {
+                parts: f64::from(flash.dies()) * count,
+                idle: *power.die_idle,
+                read: *power.die_active,
+                write: *power.die_active,
+                arrays: count,
+                controller: Power {
+                    idle: *power.controller_idle,
+                    active: *power.controller_active,
+                },
+                memory: Power { idle: *power.dram_idle, active: *power.dram_active },
+            });
+        }
+        let power = &part("storage", &parts.disk, name)?.power;
+        Ok(Self {
+            parts: count,
+            idle: *power.idle,
+            read: *power.read,
+            write: *power.write,
+            ..Self::default()
+        })
+    }
+
+    /// Adds the energy of the devices over `secs` seconds to `energy`.
+    pub fn add(&self, secs: f64, busy: &Usage, energy: &mut Energy) {
+        energy.storage += Joules::of(self.idle, secs * self.parts)
+            + (self.read - self.idle) * busy.read
+            + (self.write - self.idle) * busy.write;
+        let controller = busy.controller.as_secs();
+        energy.flash_controller += self.controller.of_parts(secs, self.arrays, controller);
+        energy.flash_memory += self.memory.of_parts(secs, self.arrays, controller);
+    }
+
+    /// Power of all disks or dies when active, in the more expensive of reading and writing.
+    fn max_parts(&self) -> Watts {
+        Watts(self.read.0.max(self.write.0)) * self.parts
+    }
+
+    /// Power of all controllers and their memories when active.
+    fn max_controllers(&self) -> Watts {
+        (self.controller.active + self.memory.active) * self.arrays
+    }
 }
 
 /// Voltage at `clock`, linear over the clock range of the processor.
@@ -166,7 +232,7 @@ impl NodePower {
             }
         }
         let memory = part("memory", &parts.memory, &common.memory)?;
-        let mut node = Self {
+        Ok(Self {
             cpus: design.cpus,
             cpu: cpu_power(cpu, design.clock),
             memories: match *common.memory_per {
@@ -174,54 +240,19 @@ impl NodePower {
                 MemoryPer::Processor => design.cpus,
             },
             memory: Power { idle: *memory.idle, active: *memory.active },
-            storage_parts: f64::from(design.count),
-            storage_idle: Watts(0.0),
-            storage_read: Watts(0.0),
-            storage_write: Watts(0.0),
-            flash_arrays: 0.0,
-            flash_controller: Power::default(),
-            flash_memory: Power::default(),
+            storage: StoragePower::new(&design.storage, design.count, parts)?,
             overhead_ratio,
-        };
-        if let Some(flash) = parts.flash.get(&design.storage) {
-            let power = &flash.power;
-            node.storage_parts = f64::from(flash.dies()) * f64::from(design.count);
-            node.storage_idle = *power.die_idle;
-            node.storage_read = *power.die_active;
-            node.storage_write = *power.die_active;
-            node.flash_arrays = f64::from(design.count);
-            node.flash_controller =
-                Power { idle: *power.controller_idle, active: *power.controller_active };
-            node.flash_memory = Power { idle: *power.dram_idle, active: *power.dram_active };
-        } else {
-            let power = &part("storage", &parts.disk, &design.storage)?.power;
-            node.storage_idle = *power.idle;
-            node.storage_read = *power.read;
-            node.storage_write = *power.write;
-        }
-        Ok(node)
+        })
     }
 
-    /// Energy of a node that is on for `secs` seconds and whose parts are `busy`. If the busy time
-    /// of a part exceeds the available time (memory time does not extend a sample), the part counts
-    /// as busy all the time.
+    /// Energy of a node that is on for `secs` seconds and whose parts are `busy`.
     pub fn energy(&self, secs: f64, busy: &BusyTimes) -> Energy {
-        let all = |power: Power, parts: f64, busy: f64| {
-            let secs = secs * parts;
-            power.energy(secs, busy.min(secs))
-        };
-        let storage = Joules::of(self.storage_idle, secs * self.storage_parts)
-            + (self.storage_read - self.storage_idle) * busy.storage.read
-            + (self.storage_write - self.storage_idle) * busy.storage.write;
-        let controller = busy.storage.controller.as_secs();
         let mut energy = Energy {
-            cpu: all(self.cpu, f64::from(self.cpus), busy.cpu),
-            memory: all(self.memory, f64::from(self.memories), busy.memory),
-            storage,
-            flash_controller: all(self.flash_controller, self.flash_arrays, controller),
-            flash_memory: all(self.flash_memory, self.flash_arrays, controller),
-            overhead: Joules(0.0),
+            cpu: self.cpu.of_parts(secs, f64::from(self.cpus), busy.cpu),
+            memory: self.memory.of_parts(secs, f64::from(self.memories), busy.memory),
+            ..Energy::default()
         };
+        self.storage.add(secs, &busy.storage, &mut energy);
         energy.overhead = energy.total() * (self.overhead_ratio - 1.0);
         energy
     }
@@ -230,8 +261,8 @@ impl NodePower {
     pub fn max(&self) -> Watts {
         let parts = self.cpu.active * f64::from(self.cpus)
             + self.memory.active * f64::from(self.memories)
-            + Watts(self.storage_read.0.max(self.storage_write.0)) * self.storage_parts
-            + (self.flash_controller.active + self.flash_memory.active) * self.flash_arrays;
+            + self.storage.max_parts()
+            + self.storage.max_controllers();
         parts * self.overhead_ratio
     }
 

@@ -44,7 +44,7 @@ pub struct Replay {
 const EXTENT: u64 = 1 << 20;
 
 /// Assumed queue depth at requests without a measured latency: the queue of a drive.
-const DEFAULT_DEPTH: usize = 32;
+pub(crate) const DEFAULT_DEPTH: usize = 32;
 
 /// The extents that a trace accesses, found in a first pass over its requests.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,6 @@
 //! The report of a survey. Keys are snake_case and end in their unit.
 
-use crate::config::Charge;
+use crate::config::{Charge, Model};
 use gordon_trace::ColumnKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -170,6 +170,112 @@ pub struct SurveyReport {
     pub designs: Vec<DesignReport>,
     /// The job over time.
     pub series: Series,
+    /// Warnings for the reader.
+    pub warnings: Vec<String>,
+    /// The assumptions of the model.
+    pub assumptions: Vec<Assumption>,
+}
+
+/// Time of one job on a machine.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct JobReport {
+    /// Best estimate.
+    pub time_s: f64,
+    /// Lower bound of what the trace leaves open.
+    pub time_s_low: f64,
+    /// Upper bound of what the trace leaves open.
+    pub time_s_high: f64,
+    /// Energy of all nodes; `None` if the power of the machine is unknown.
+    pub energy_j: Option<f64>,
+    /// Price of all nodes; `None` if the price of the machine is unknown.
+    pub price: Option<f64>,
+}
+
+/// Time, energy and price of a machine by the paper's model.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct MachineOutcome {
+    /// Execution time.
+    pub time_s: f64,
+    /// Energy of all nodes; `None` if the power of the machine is unknown.
+    pub energy_j: Option<f64>,
+    /// Average power of all nodes; `None` if it is unknown.
+    pub power_w: Option<f64>,
+    /// Average power of one node; `None` if it is unknown.
+    pub node_power_w: Option<f64>,
+    /// Price of all nodes; `None` if the price of the machine is unknown.
+    pub price: Option<f64>,
+}
+
+/// The results of a machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineReport {
+    /// Name of the machine.
+    pub id: String,
+    /// One-line description.
+    pub summary: Option<String>,
+    /// Number of logical processors.
+    pub cores: u32,
+    /// Speed of a logical processor, in the unit of the space.
+    pub core_speed: f64,
+    /// Size of main memory.
+    pub memory_bytes: u64,
+    /// Its storage in words.
+    pub storage: String,
+    /// Name of its storage part; `None` if only limits are known.
+    pub storage_part: Option<String>,
+    /// Network bandwidth of each direction.
+    pub network_bytes_per_s: f64,
+    /// Price of an hour; `None` if unknown.
+    pub price_per_hour: Option<f64>,
+    /// Whether the trace was recorded on this machine.
+    pub is_reference: bool,
+    /// Whether its memory is smaller than the trace's peak use.
+    pub memory_below_peak: bool,
+    /// Results of the `job` model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobReport>,
+    /// Results of the paper's model with a barrier after each sample.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<MachineOutcome>,
+    /// Results of the paper's model without barriers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nosync: Option<MachineOutcome>,
+    /// Fraction of the time by what takes it.
+    pub limits: BTreeMap<String, f64>,
+}
+
+/// The machine on which the traces were recorded.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReferenceReport {
+    /// Its name; `None` if it is unknown.
+    pub machine: Option<String>,
+    /// Its `core_speed`.
+    pub core_speed: f64,
+    /// Whether the speed is assumed, because the machine is unknown.
+    pub is_assumed: bool,
+}
+
+/// The results of a survey of machines.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineSurveyReport {
+    /// Version of the program.
+    pub version: String,
+    /// The model.
+    pub model: Model,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Whether the processor time of the machine or of the command was simulated.
+    pub charge: Charge,
+    /// The traced machine.
+    pub reference: ReferenceReport,
+    /// Largest memory in use of any trace.
+    pub peak_memory_bytes: u64,
+    /// The streams.
+    pub traces: Vec<StreamReport>,
+    /// The distinct storage parts.
+    pub storages: Vec<StorageReport>,
+    /// The machines, in the order of the space.
+    pub machines: Vec<MachineReport>,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
     /// The assumptions of the model.

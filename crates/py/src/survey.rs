@@ -3,6 +3,7 @@
 use crate::error::raise;
 use crate::watch::watch;
 use gordon_cluster::config;
+use gordon_cluster::machine_survey::{self, MachineSurvey};
 use gordon_cluster::node::NodePower;
 use gordon_cluster::survey::run;
 use gordon_config::from_json;
@@ -16,6 +17,20 @@ use pyo3::prelude::*;
 pub fn survey(py: Python<'_>, config: &str, tick: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let survey: config::SurveyConfig = from_json(config, "survey").map_err(raise)?;
     let report = watch(py, tick, |watch| run(&survey, watch))?.map_err(raise)?;
+    serde_json::to_string(&report).map_err(raise)
+}
+
+/// Runs the survey of machines that `config` (JSON) describes and returns its report (JSON). `tick`
+/// is called as in [`survey`].
+#[pyfunction]
+#[pyo3(signature = (config, tick=None))]
+pub fn survey_machines(
+    py: Python<'_>,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+) -> PyResult<String> {
+    let survey: MachineSurvey = from_json(config, "survey").map_err(raise)?;
+    let report = watch(py, tick, |watch| machine_survey::run(&survey, watch))?.map_err(raise)?;
     serde_json::to_string(&report).map_err(raise)
 }
 

@@ -1,0 +1,248 @@
+//! Machines of a design space: real machines, with their speed, storage, network, price and power.
+
+use crate::error::ClusterError;
+use gordon_units::{Bytes, DataRate, Date, Ns, Sourced, Watts};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::{MapAccessDeserializer, StrDeserializer};
+use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A machine that a job can run on.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// Name of the machine.
+    pub id: String,
+    /// One-line description of the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Source of the values that have no other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Date of `source`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+    /// Number of logical processors.
+    pub cores: Sourced<u32>,
+    /// Logical processors that share a physical core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads_per_core: Option<Sourced<u32>>,
+    /// Speed of a logical processor while all are busy, in a unit that all machines of the space
+    /// share. Only ratios matter.
+    pub core_speed: Sourced<f64>,
+    /// Speed of one thread while the other logical processors are idle, in the unit of
+    /// `core_speed`. No model uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_speed_single: Option<Sourced<f64>>,
+    /// Names of its processor, or parts of the names, as in the `model name` lines of
+    /// `/proc/cpuinfo`. Traces recorded on such a processor have its `core_speed`. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// Size of main memory.
+    pub memory: Sourced<Bytes>,
+    /// Name of a storage part in the catalogue, or a table.
+    pub storage: MachineStorage,
+    /// Bandwidth of each direction of the network link: bits a second with a small b (`10Gb`),
+    /// bytes a second with a capital B (`125MB`).
+    pub network: Sourced<DataRate>,
+    /// Price of an hour, in the currency of the space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_per_hour: Option<Sourced<f64>>,
+    /// Power of the whole machine when idle; needs `active`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<Sourced<Watts>>,
+    /// Power of the whole machine when all processors are busy; needs `idle`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<Sourced<Watts>>,
+}
+
+/// Storage of a machine: devices of the catalogue, which are simulated, or the limits of a volume.
+/// A machine that has both has devices behind a limit.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct MachineStorage(pub StorageTable);
+
+impl JsonSchema for MachineStorage {
+    fn schema_name() -> Cow<'static, str> {
+        "MachineStorage".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<StorageTable>();
+        json_schema!({ "anyOf": [table, { "type": "string" }] })
+    }
+}
+
+/// Table of a machine's storage. It needs `part` or `bandwidth`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StorageTable {
+    /// Name of a flash device or disk in the catalogue of parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Number of such devices, striped. Default: 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Sourced<u32>>,
+    /// Sustained bandwidth a second, of reads and writes together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<Sourced<DataRate>>,
+    /// Sustained bandwidth of writes a second. Default: `bandwidth`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_bandwidth: Option<Sourced<DataRate>>,
+    /// Bandwidth a second for a limited time. No model uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Sourced<DataRate>>,
+    /// Requests a second. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<Sourced<f64>>,
+    /// Write requests a second. Default: `iops`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_iops: Option<Sourced<f64>>,
+    /// Time of a single request. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Sourced<Ns>>,
+    /// Whether the storage is inside the machine and not on a network. No model uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub local: Option<bool>,
+}
+
+struct NameOrTable;
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = MachineStorage;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a storage part, or a table such as { bandwidth = \"125MB\" }")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<MachineStorage, E> {
+        let text: StrDeserializer<'_, E> = name.into_deserializer();
+        let part = Some(String::deserialize(text)?);
+        Ok(MachineStorage(StorageTable { part, ..StorageTable::default() }))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<MachineStorage, A::Error> {
+        StorageTable::deserialize(MapAccessDeserializer::new(map)).map(MachineStorage)
+    }
+}
+
+impl<'de> Deserialize<'de> for MachineStorage {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        d.deserialize_any(NameOrTable)
+    }
+}
+
+/// Source of all values of a key that have no other source.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeySource {
+    /// Data sheet, list or measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Reason for the values, if no source prints them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assumed: Option<String>,
+    /// Date of `source`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<Date>,
+}
+
+/// Unit of `core_speed` of the machines of a space.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpeedReference {
+    /// Machine whose `core_speed` is 1. It need not be in the space.
+    pub machine: String,
+    /// Its processor.
+    pub summary: String,
+    /// Benchmark whose scores were compared.
+    pub benchmark: String,
+    /// Score of the machine's logical processors.
+    pub score: f64,
+}
+
+/// Most logical processors of a machine, more than any real machine has.
+const MOST_CORES: u32 = 65_536;
+/// Most storage devices of a machine.
+const MOST_DEVICES: u32 = 1024;
+
+/// Returns an error for a machine with an invalid value, or two machines with the same name.
+pub(crate) fn check(machines: &[Machine]) -> Result<(), ClusterError> {
+    let mut seen = BTreeSet::new();
+    for machine in machines {
+        if !seen.insert(machine.id.as_str()) {
+            return Err(ClusterError::Impossible {
+                what: format!("machine `{}`", machine.id),
+                why: "another machine has the same id".into(),
+            });
+        }
+        machine.check()?;
+    }
+    Ok(())
+}
+
+impl Machine {
+    /// The table of its storage.
+    pub(crate) fn storage(&self) -> &StorageTable {
+        &self.storage.0
+    }
+
+    /// Number of simulated storage devices.
+    pub(crate) fn devices(&self) -> u32 {
+        self.storage().count.as_ref().map_or(1, |count| **count)
+    }
+
+    fn impossible(&self, key: &str, why: impl Into<String>) -> ClusterError {
+        ClusterError::Impossible { what: format!("machine `{}`: {key}", self.id), why: why.into() }
+    }
+
+    fn check(&self) -> Result<(), ClusterError> {
+        let storage = self.storage();
+        for (key, count, most) in [
+            ("cores", Some(*self.cores), MOST_CORES),
+            ("storage.count", storage.count.as_ref().map(|n| **n), MOST_DEVICES),
+        ] {
+            if let Some(count) = count.filter(|count| !(1..=most).contains(count)) {
+                return Err(self.impossible(key, format!("{count} is not 1 to {most}")));
+            }
+        }
+        let number = |n: &Option<Sourced<f64>>| n.as_ref().map(|n| **n);
+        let rate = |r: &Option<Sourced<DataRate>>| r.as_ref().map(|r| r.0);
+        for (key, value) in [
+            ("core_speed", Some(*self.core_speed)),
+            ("core_speed_single", number(&self.core_speed_single)),
+            ("network", Some(self.network.0)),
+            ("storage.bandwidth", rate(&storage.bandwidth)),
+            ("storage.write_bandwidth", rate(&storage.write_bandwidth)),
+            ("storage.burst", rate(&storage.burst)),
+            ("storage.iops", number(&storage.iops)),
+            ("storage.write_iops", number(&storage.write_iops)),
+        ] {
+            if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
+                return Err(self.impossible(key, format!("{value} is not above zero")));
+            }
+        }
+        if let Some(price) = number(&self.price_per_hour)
+            && !(price.is_finite() && price >= 0.0)
+        {
+            return Err(self.impossible("price_per_hour", format!("{price} is below zero")));
+        }
+        if storage.part.is_none() && storage.bandwidth.is_none() {
+            return Err(self.impossible("storage", "it needs a `part` or a `bandwidth`"));
+        }
+        if storage.part.is_none() && storage.count.is_some() {
+            return Err(self.impossible("storage.count", "only a `part` is counted"));
+        }
+        match (&self.idle, &self.active) {
+            (Some(idle), Some(active)) if idle.0 > active.0 => {
+                let why = format!("{} is above active, {}", **idle, **active);
+                Err(self.impossible("idle", why))
+            }
+            (Some(_), None) => Err(self.impossible("active", "it is needed next to idle")),
+            (None, Some(_)) => Err(self.impossible("idle", "it is needed next to active")),
+            _ => Ok(()),
+        }
+    }
+}

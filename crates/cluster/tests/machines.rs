@@ -1,0 +1,398 @@
+//! Surveys of machines: the job model on traces with known answers, and refused machines.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use gordon_cluster::ClusterError;
+use gordon_cluster::config::{Charge, Model};
+use gordon_cluster::machine::Machine;
+use gordon_cluster::machine_survey::{MachineSurvey, run};
+use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport};
+use gordon_trace::{
+    ActivityWriter, ColumnKind, Columns, DiskSample, MachineInfo, Manifest, Sample, TraceFolder,
+    TraceWriter,
+};
+use gordon_units::{Bytes, Ns, Progress};
+use serde::Deserialize;
+use std::path::Path;
+
+/// Twice the cores, twice the speed, ten times the storage of the traced machine, and the same.
+const SPACE: &str = r#"
+[[machines]]
+id = "traced"
+cores = 4
+core_speed = 2.0
+memory = "16GiB"
+storage = { bandwidth = "100MB", latency = "1ms" }
+network = "10Gb"
+price_per_hour = 0.36
+idle = "10W"
+active = "50W"
+
+[[machines]]
+id = "wide"
+cores = 8
+core_speed = 2.0
+memory = "16GiB"
+storage = { bandwidth = "100MB", latency = "1ms" }
+network = "10Gb"
+
+[[machines]]
+id = "fast"
+cores = 4
+core_speed = 4.0
+memory = "1GiB"
+storage = { bandwidth = "100MB", latency = "1ms" }
+network = "10Gb"
+
+[[machines]]
+id = "storage"
+cores = 4
+core_speed = 2.0
+memory = "16GiB"
+storage = { bandwidth = "1GB", latency = "0.1ms" }
+network = "1Gb"
+"#;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Machines {
+    machines: Vec<Machine>,
+}
+
+fn machines(text: &str) -> Vec<Machine> {
+    toml::from_str::<Machines>(text).unwrap_or_else(|e| panic!("{e}")).machines
+}
+
+fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
+    MachineSurvey {
+        nodes: u32::try_from(traces.len()).unwrap(),
+        traces,
+        shift: 0.0.into(),
+        charge: Charge::Machine,
+        model: Model::Job,
+        machines: machines(text),
+        reference: Some("traced".into()),
+        unit: None,
+        parts: common::parts(1.0),
+    }
+}
+
+fn answer(survey: &MachineSurvey) -> MachineSurveyReport {
+    run(survey, &Progress::default()).unwrap()
+}
+
+fn refusal(survey: &MachineSurvey) -> String {
+    match run(survey, &Progress::default()) {
+        Err(error @ ClusterError::Impossible { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn named<'a>(report: &'a MachineSurveyReport, id: &str) -> &'a MachineReport {
+    report.machines.iter().find(|m| m.id == id).unwrap()
+}
+
+fn job(report: &MachineSurveyReport, id: &str) -> JobReport {
+    named(report, id).job.unwrap()
+}
+
+fn near(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+}
+
+/// A second on four cores.
+fn second(nth: u64, busy_cores: f64) -> Sample {
+    Sample {
+        start: Ns::SECOND * nth,
+        span: Ns::SECOND,
+        cpu_per_core: vec![Ns::from_secs(busy_cores / 4.0); 4],
+        mhz_per_core: vec![2400; 4],
+        memory: Bytes(2 << 30),
+        ..Sample::default()
+    }
+}
+
+/// The totals after an interval; all have the same devices.
+fn after(totals: &Sample, interval: &Sample) -> Sample {
+    let before = totals.disks.first().copied().unwrap_or_default();
+    let disks = interval.disks.iter().map(|disk| DiskSample {
+        device: disk.device,
+        reads: before.reads + disk.reads,
+        read_bytes: before.read_bytes + disk.read_bytes,
+        busy: before.busy + disk.busy,
+        ..DiskSample::default()
+    });
+    let cores = interval.cpu_per_core.iter().enumerate();
+    let busy = |core: usize| totals.cpu_per_core.get(core).copied().unwrap_or_default();
+    Sample {
+        start: Ns::ZERO,
+        span: interval.end(),
+        cpu_per_core: cores.map(|(core, ns)| busy(core) + *ns).collect(),
+        iowait: totals.iowait + interval.iowait,
+        rx_bytes: totals.rx_bytes + interval.rx_bytes,
+        disks: disks.collect(),
+        ..interval.clone()
+    }
+}
+
+/// Writes a trace without a block log.
+fn write(folder: &Path, name: &str, samples: &[Sample], has_iowait: bool) -> String {
+    let path = folder.join(name);
+    let mut columns = Columns::all(ColumnKind::Measured, "made up");
+    if !has_iowait {
+        columns.set(&["iowait_ns"], ColumnKind::Missing, "an old trace");
+    }
+    let trace = TraceFolder::create(&path).unwrap();
+    let mut writer = ActivityWriter::create(&trace, &columns).unwrap();
+    let mut totals = Sample::default();
+    writer.push(totals.clone()).unwrap();
+    for sample in samples {
+        totals = after(&totals, sample);
+        writer.push(totals.clone()).unwrap();
+    }
+    let machine = MachineInfo { cores: 4, cpu_model: "Test CPU".into(), ..MachineInfo::default() };
+    let mut manifest = Manifest::new(vec!["job".into()], Ns::SECOND, machine);
+    manifest.parts = writer.finish(None).unwrap().into();
+    trace.commit(&manifest).unwrap();
+    path.display().to_string()
+}
+
+/// A second in which one thread reads 50 MB and computes in turn.
+fn reading(nth: u64) -> Sample {
+    let disk = DiskSample {
+        device: 8 << 20,
+        reads: 50,
+        read_bytes: Bytes(50_000_000),
+        busy: Ns::SECOND / 2,
+        ..DiskSample::default()
+    };
+    Sample { iowait: Ns::SECOND / 2, disks: vec![disk], ..second(nth, 0.5) }
+}
+
+#[test]
+fn a_saturated_job_gains_from_cores_and_from_speed() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0), second(1, 4.0)], true);
+    let report = answer(&survey(vec![trace], SPACE));
+    near(job(&report, "traced").time_s, 2.0);
+    near(job(&report, "traced").time_s_low, 2.0);
+    near(job(&report, "traced").time_s_high, 2.0);
+    near(job(&report, "wide").time_s, 1.0);
+    near(job(&report, "fast").time_s, 1.0);
+    assert!(named(&report, "traced").is_reference);
+    near(named(&report, "traced").limits["cpu"], 1.0);
+}
+
+#[test]
+fn price_and_energy_are_those_of_the_predicted_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0), second(1, 0.0)], true);
+    let report = answer(&survey(vec![trace], SPACE));
+    let traced = job(&report, "traced");
+    near(traced.price.unwrap(), 2.0 * 0.36 / 3600.0);
+    // 10 W for two seconds, and 40 W more for the second in which all cores are busy.
+    near(traced.energy_j.unwrap(), 60.0);
+    assert_eq!(job(&report, "wide").energy_j, None);
+    assert_eq!(job(&report, "wide").price, None);
+}
+
+#[test]
+fn a_reader_gains_half_from_storage_and_nothing_from_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[reading(0)], true);
+    let report = answer(&survey(vec![trace], SPACE));
+    near(job(&report, "wide").time_s, 1.0);
+    near(job(&report, "storage").time_s, 0.55);
+    near(named(&report, "traced").limits["storage"], 0.5);
+}
+
+#[test]
+fn an_old_trace_without_iowait_is_taken_as_one_waiting_thread() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[reading(0)], false);
+    let report = answer(&survey(vec![trace], SPACE));
+    near(job(&report, "storage").time_s, 0.55);
+    assert!(report.warnings.iter().any(|w| w.contains("iowait")), "{:?}", report.warnings);
+}
+
+#[test]
+fn few_small_requests_are_limited_by_latency_and_not_by_bandwidth() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut sample = reading(0);
+    // 400 requests of 4 KiB at 1 ms, with one outstanding, are 0.4 s of the device.
+    sample.disks[0].reads = 400;
+    sample.disks[0].read_bytes = Bytes(400 * 4096);
+    sample.disks[0].busy = Ns::from_secs(0.4);
+    sample.iowait = Ns::from_secs(0.4);
+    sample.cpu_per_core = vec![Ns::from_secs(0.15); 4];
+    let trace = write(folder.path(), "a", &[sample], true);
+    let slow = SPACE.replace(r#""1GB", latency = "0.1ms""#, r#""1GB", latency = "2ms""#);
+    let report = answer(&survey(vec![trace], &slow));
+    near(job(&report, "storage").time_s, 0.6 + 0.8);
+}
+
+#[test]
+fn the_network_of_the_target_may_limit() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = Sample { rx_bytes: Bytes(250_000_000), ..second(0, 1.0) };
+    let trace = write(folder.path(), "a", &[sample], true);
+    let report = answer(&survey(vec![trace], SPACE));
+    near(job(&report, "traced").time_s, 1.0);
+    near(job(&report, "storage").time_s, 2.0);
+    near(named(&report, "storage").limits["network"], 1.0);
+}
+
+#[test]
+fn the_longest_node_gives_the_time_and_all_nodes_the_price() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = write(folder.path(), "a", &[second(0, 4.0), second(1, 4.0)], true);
+    let short = write(folder.path(), "b", &[second(0, 4.0)], true);
+    let report = answer(&survey(vec![short, long], SPACE));
+    near(job(&report, "traced").time_s, 2.0);
+    near(job(&report, "traced").price.unwrap(), 2.0 * 2.0 * 0.36 / 3600.0);
+    // Two seconds on two nodes, three of the four seconds busy.
+    near(job(&report, "traced").energy_j.unwrap(), 2.0 * 20.0 + 3.0 * 40.0);
+}
+
+#[test]
+fn the_paper_model_divides_all_work_by_the_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 1.0), second(1, 1.0)], true);
+    let config = MachineSurvey { model: Model::Paper, nodes: 3, ..survey(vec![trace], SPACE) };
+    let report = answer(&config);
+    let wide = named(&report, "wide");
+    near(wide.sync.unwrap().time_s, 0.25);
+    near(wide.nosync.unwrap().time_s, 0.25);
+    assert!(wide.job.is_none());
+}
+
+#[test]
+fn a_storage_part_is_simulated_and_capped() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[reading(0)], true);
+    let part = r#"{ part = "gordon-slc-256g" }"#;
+    let limited = r#"{ part = "gordon-slc-256g", bandwidth = "10MB" }"#;
+    let time = |storage: &str| {
+        let space = SPACE.replace(r#"{ bandwidth = "1GB", latency = "0.1ms" }"#, storage);
+        let report = answer(&survey(vec![trace.clone()], &space));
+        assert_eq!(report.storages.len(), 1);
+        job(&report, "storage").time_s
+    };
+    near(time(part), time(r#""gordon-slc-256g""#));
+    assert!(time(part) < 0.6, "{}", time(part));
+    // Ten times slower than the traced device.
+    near(time(limited), 0.5 + 5.0);
+}
+
+#[test]
+fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    let unknown = MachineSurvey { reference: None, ..survey(vec![trace.clone()], SPACE) };
+    let report = answer(&unknown);
+    assert!(report.reference.is_assumed);
+    near(job(&report, "traced").time_s, 0.5);
+    assert!(report.warnings.iter().any(|w| w.contains("--reference")), "{:?}", report.warnings);
+    let space = SPACE.replace("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Test\"]");
+    let report = answer(&MachineSurvey { reference: None, ..survey(vec![trace], &space) });
+    assert_eq!(report.reference.machine.as_deref(), Some("fast"));
+    near(job(&report, "traced").time_s, 2.0);
+    assert!(report.warnings.iter().all(|w| !w.contains("--reference")), "{:?}", report.warnings);
+}
+
+#[test]
+fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    let config = survey(vec![trace], SPACE);
+    let unit = Some("elsewhere".to_owned());
+    let report = answer(&MachineSurvey { reference: unit.clone(), unit, ..config });
+    near(job(&report, "traced").time_s, 0.5);
+    assert!(!report.reference.is_assumed);
+}
+
+#[test]
+fn a_machine_with_less_memory_than_the_trace_is_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    let report = answer(&survey(vec![trace], SPACE));
+    let small: Vec<&str> =
+        report.machines.iter().filter(|m| m.memory_below_peak).map(|m| m.id.as_str()).collect();
+    assert_eq!(small, ["fast"]);
+    assert!(report.warnings.iter().any(|w| w.starts_with("fast: less memory")));
+}
+
+#[test]
+fn the_job_model_needs_a_trace_of_each_node() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    let more = MachineSurvey { nodes: 2, ..survey(vec![trace], SPACE) };
+    assert!(refusal(&more).contains("a trace of each node"));
+}
+
+#[test]
+fn a_trace_without_cores_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a");
+    let columns = Columns::all(ColumnKind::Measured, "made up");
+    let mut writer = TraceWriter::create(&path, &columns).unwrap();
+    let sample = Sample { cpu_per_core: vec![], mhz_per_core: vec![], ..second(0, 0.0) };
+    writer.sample(&sample).unwrap();
+    writer.finish(Manifest::new(vec![], Ns::SECOND, MachineInfo::default())).unwrap();
+    let refused = refusal(&survey(vec![path.display().to_string()], SPACE));
+    assert!(refused.contains("number of cores"), "{refused}");
+}
+
+#[test]
+fn machines_with_invalid_values_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    for (old, new, named) in [
+        ("id = \"wide\"", "id = \"traced\"", "machine `traced`"),
+        ("cores = 8", "cores = 0", "machine `wide`: cores"),
+        ("core_speed = 4.0", "core_speed = 0", "machine `fast`: core_speed"),
+        ("network = \"1Gb\"", "network = \"0Gb\"", "machine `storage`: network"),
+        ("idle = \"10W\"", "idle = \"60W\"", "machine `traced`: idle"),
+        ("idle = \"10W\"", "", "machine `traced`: idle"),
+        ("bandwidth = \"1GB\", ", "", "machine `storage`: storage"),
+        ("price_per_hour = 0.36", "price_per_hour = -1.0", "machine `traced`: price_per_hour"),
+        ("bandwidth = \"1GB\"", "bandwidth = \"1GB\", count = 2", "storage.count"),
+    ] {
+        let text = SPACE.replacen(old, new, 1);
+        assert_ne!(text, SPACE);
+        let refused = refusal(&survey(vec![trace.clone()], &text));
+        assert!(refused.contains(named), "{refused}");
+    }
+    let refused = refusal(&MachineSurvey { machines: vec![], ..survey(vec![trace], SPACE) });
+    assert!(refused.contains("machines"), "{refused}");
+}
+
+#[test]
+fn unknown_keys_and_units_are_refused_where_they_stand() {
+    for (old, new, named) in [
+        ("cores = 8", "cors = 8", "unknown field `cors`"),
+        ("latency = \"0.1ms\"", "latancy = \"0.1ms\"", "unknown field `latancy`"),
+        ("network = \"1Gb\"", "network = \"1Gbit\"", "unknown unit"),
+        ("core_speed = 4.0", "", "missing field `core_speed`"),
+        ("storage = { bandwidth = \"1GB\", latency = \"0.1ms\" }", "storage = 3", "storage part"),
+    ] {
+        let text = SPACE.replacen(old, new, 1);
+        let error = toml::from_str::<Machines>(&text).err().unwrap().to_string();
+        assert!(error.contains(named), "{error}");
+    }
+}
+
+#[test]
+fn values_have_sources_with_dates() {
+    let text = SPACE.replacen(
+        "cores = 8",
+        "cores = { value = 8, source = \"a list\", date = 2024-08-17 }",
+        1,
+    );
+    let found = &machines(&text)[1].cores;
+    assert_eq!(**found, 8);
+    assert_eq!(found.source.to_string(), "a list, 2024-08-17");
+    let bytes = SPACE.replacen("network = \"1Gb\"", "network = \"125MB\"", 1);
+    assert_eq!(*machines(&bytes)[3].network, *machines(SPACE)[3].network);
+}
