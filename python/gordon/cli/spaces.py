@@ -1,5 +1,7 @@
 """`gordon spaces`, `gordon spaces show NAME`."""
 
+from typing import Any
+
 import click
 
 from gordon.cli import WithDefault
@@ -24,10 +26,17 @@ def list_() -> None:
     data().table(
         [
             Column("name", space.names()),
-            Column("designs", [str(len(space.expand(s))) for s in loaded], right=True),
+            Column("designs", [str(_designs(s)) for s in loaded], right=True),
             Column("summary", [s["summary"] for s in loaded], wraps=True),
         ]
     )
+
+
+def _designs(loaded: dict[str, Any]) -> int:
+    from gordon.survey import space
+
+    grid = len(space.expand(loaded)) if space.has_grid(loaded) else 0
+    return grid + len(space.machines(loaded))
 
 
 @spaces.command()

@@ -20,7 +20,7 @@ from gordon.cli import options
     "--nodes",
     type=click.IntRange(1),
     metavar="N",
-    help="Nodes of the cluster.  [default: as many as traces; 32 for one trace]",
+    help="Nodes of the cluster.  [default: as many as traces; 32 for one trace of a grid]",
 )
 @click.option(
     "--shift",
@@ -48,9 +48,26 @@ from gordon.cli import options
 )
 @click.option(
     "--reference",
-    metavar="PART|IPC",
+    metavar="PART|IPC|ID",
     help="Processor on which traces without hardware counters were recorded: a part such as core2, "
-    "or its instructions per cycle.  [default: the part named in the manifest, else 1.5]",
+    "or its instructions per cycle.  [default: the part named in the manifest, else 1.5]  For a "
+    "space with machines: the machine on which the trace was recorded.  [default: the processor "
+    "named in the manifest, else core_speed 1.0]",
+)
+@click.option(
+    "--model",
+    type=click.Choice(["job", "paper"]),
+    help="job: time of one job of fixed work, for a space with machines. paper: throughput, each "
+    "second takes the longest of processor, storage and network.  [default: job for a space with "
+    "machines, else paper]",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(0),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Machines in the result; those on the Pareto front and the named ones are always in it.",
 )
 @click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
@@ -64,23 +81,32 @@ def survey(
     set_values: tuple[str, ...],
     charge: str,
     reference: str | None,
+    model: str | None,
+    rows: int,
     show_all: bool,
     json_path: str | None,
     csv_path: str | None,
     out: str | None,
 ) -> None:
-    """Simulate a traced job on a cluster of each node design of a space.
+    """Simulate a traced job on each machine, or a cluster of each node design, of a space.
 
-    Shows the fastest designs, the designs with the least energy, and what limits each. A TRACE is a
-    folder made by `gordon trace`: one per node, or fewer, which are spread over the nodes.
+    Shows the fastest designs, the designs with the least energy, and what limits each; for machines
+    also the price. A TRACE is a folder made by `gordon trace` or `gordon trace convert`: one per
+    node, or, for designs, fewer, which are spread over the nodes.
     """
     from gordon.cli import output, terminal
+    from gordon.cli.machines_view import show_machines
     from gordon.cli.progress import Progress
     from gordon.cli.survey_view import show
+    from gordon.errors import GordonError
     from gordon.survey import run
     from gordon.survey.columns import to_csv
+    from gordon.survey.run import uses_machines
+    from gordon.survey.space import load
 
     output.check(json_path, csv_path, report=out)
+    if out is not None and uses_machines(load(space), model):
+        raise GordonError("there is no HTML report of machines", "--json or --csv", "no-report")
     with Progress("replaying the traces on each storage") as progress:
         result = run(
             traces,
@@ -90,6 +116,8 @@ def survey(
             set_values=set_values,
             charge=charge,
             reference=reference,
+            model=model,
+            rows=rows,
             progress=progress.tick,
         )
     files = {}
@@ -103,7 +131,11 @@ def survey(
         files[out] = render(result)
     output.write(files)
     silent = output.STDOUT in files
-    show(terminal.messages() if silent else terminal.data(), result, show_all)
+    console = terminal.messages() if silent else terminal.data()
+    if "model" in result:
+        show_machines(console, result, show_all)
+    else:
+        show(console, result, show_all)
     for path in files:
         if path != output.STDOUT:
             click.echo(f"wrote {path}", err=True)

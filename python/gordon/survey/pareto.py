@@ -1,4 +1,4 @@
-"""The Pareto front: the designs that no other beats on run time and energy."""
+"""The Pareto front: the designs that no other beats on run time and energy, or on more figures."""
 
 from collections.abc import Sequence
 
@@ -18,3 +18,14 @@ def front(points: Sequence[tuple[float, float]]) -> list[bool]:
             on[i] = True
             best = points[i][1]
     return on
+
+
+def front_of(points: Sequence[tuple[float, ...]]) -> list[bool]:
+    """Which points are on the front of any number of figures, least of each being best."""
+    found: list[tuple[float, ...]] = []
+    # In this order, only an earlier point can beat a later one.
+    for point in sorted(set(points)):
+        if not any(all(a <= b for a, b in zip(other, point, strict=True)) for other in found):
+            found.append(point)
+    best = set(found)
+    return [point in best for point in points]

@@ -13,13 +13,15 @@ from typing import Any
 
 from gordon import _core
 from gordon.options import Path, several
-from gordon.parts import Catalogue
+from gordon.parts import Catalogue, unknown
 from gordon.quantity import number, value
-from gordon.survey import named, parameters, pareto, power, references, settings, table6
+from gordon.survey import machines, named, parameters, pareto, power, references, settings, table6
 from gordon.survey import space as spaces
 
 NODES = 32  # of the paper's cluster, for a single trace
 SHIFT = 0.05
+ROWS = 1000
+MODELS = ("job", "paper")
 _WHY_SHIFT = (
     "nodes of one job are in the same phase to within some seconds; with 0 they are in step, with "
     "1 every phase runs at all times, the worst case for sync"
@@ -35,6 +37,8 @@ def run(
     set_values: str | Sequence[str] = (),
     charge: str = "machine",
     reference: str | float | None = None,
+    model: str | None = None,
+    rows: int = ROWS,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Surveys the traced job over a space of designs.
@@ -46,7 +50,10 @@ def run(
     each `KEY=VALUE`. `charge` is `machine`, or `command` to simulate only the CPU time and the
     cache misses of the traced command. `reference` is the processor on which traces without
     hardware counters were recorded: the name of a part, or its instructions per cycle; the default
-    is the part named in the manifest. `progress` is called with the replays of traces on storages
+    is the part named in the manifest. `model` is `paper` or `job`; the default is `job` for a space
+    with machines. For machines, `reference` is the id of the machine on which the traces were
+    recorded, `nodes` is the number of traces, and at most `rows` designs are returned, the front
+    and the named ones always. `progress` is called with the replays of traces on storages
     (done, total); the total is 0 until it is known. Raises `gordon.GordonError`, whose args are
     (message, hint).
     """
@@ -57,6 +64,26 @@ def run(
             "record one with `gordon trace -o DIR -- CMD`",
             kind="no-traces",
         )
+    chosen = spaces.load(space)
+    shift_field = {"value": shift, "assumed": _WHY_SHIFT}
+    if uses_machines(chosen, model):
+        if several(set_values):
+            raise _core.GordonError(
+                "--set changes values of a grid of designs, and the space lists machines",
+                "change the machine in a space file; `gordon spaces show NAME` prints one",
+                kind="no-grid",
+            )
+        return machines.run(
+            traces,
+            chosen,
+            model=model or "job",
+            nodes=nodes,
+            shift=shift_field,
+            charge=charge,
+            reference=None if reference is None else str(reference),
+            rows=rows,
+            progress=progress,
+        )
     if nodes is None:
         nodes = NODES if len(traces) == 1 else len(traces)
     if len(traces) > nodes:
@@ -65,7 +92,6 @@ def run(
             f"--nodes {len(traces)}",
             kind="too-few-nodes",
         )
-    chosen = spaces.load(space)
     parts = Catalogue(chosen.get("parts"))
     # What the overhead is fitted to stays what it was, whatever this run changes.
     shipped = Catalogue.shipped_first(chosen.get("parts"))
@@ -83,7 +109,7 @@ def run(
     config = {
         "traces": [fspath(trace) for trace in traces],
         "nodes": nodes,
-        "shift": {"value": shift, "assumed": _WHY_SHIFT},
+        "shift": shift_field,
         "charge": charge,
         "references": references.of(reference, shipped),
         "designs": [asdict(design) for design in simulated],
@@ -96,6 +122,19 @@ def run(
         why = "all traces have counted instructions"
         raw["warnings"].append(f"--reference {reference} has no effect: {why}")
     return _result(raw, chosen, parts, designs, baseline, fitted)
+
+
+def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
+    """Whether the machines of a space are surveyed, and not its grid of designs."""
+    if model not in (None, *MODELS):
+        raise unknown("model", str(model), list(MODELS))
+    if model == "job" and not spaces.machines(chosen):
+        raise _core.GordonError(
+            f"the space `{chosen['name']}` lists no machines, which the job model needs",
+            "--model paper, or a space with machines (`gordon spaces`)",
+            kind="no-machines",
+        )
+    return bool(spaces.machines(chosen)) and not (model == "paper" and spaces.has_grid(chosen))
 
 
 def _result(

@@ -1,4 +1,4 @@
-"""A design space: a TOML file, shipped or your own, expanded to its grid of designs."""
+"""A space: a TOML file, shipped or your own, with a grid of designs, or machines, or both."""
 
 import json
 from dataclasses import dataclass
@@ -11,6 +11,9 @@ from gordon.parts import Catalogue, unknown
 from gordon.quantity import number
 
 Space = dict[str, Any]
+
+#: Keys of a grid, which needs all of them.
+_GRID = ("budget", "baseline", "node", "processors", "storage")
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,36 @@ def load(space: str) -> Space:
     else:
         raise unknown("space", space, names())
     loaded: Space = json.loads(_core.load_toml("space", content, origin))
+    _check(loaded, origin)
     return loaded
+
+
+def has_grid(space: Space) -> bool:
+    """Whether the space has a grid of designs."""
+    return "processors" in space
+
+
+def machines(space: Space) -> list[dict[str, Any]]:
+    """The machines of the space."""
+    listed: list[dict[str, Any]] = space.get("machines", [])
+    return listed
+
+
+def _check(space: Space, origin: str) -> None:
+    given = [key for key in _GRID if key in space]
+    missing = [key for key in _GRID if key not in space]
+    if missing and (given or "machines" not in space):
+        raise _core.GordonError(
+            f"{origin}: missing field `{missing[0]}`",
+            f"a grid of designs needs {', '.join(_GRID)}; a list of machines needs none of them",
+            kind="bad-config",
+        )
+    if not (given or machines(space)):
+        raise _core.GordonError(
+            f"{origin}: the list of machines is empty",
+            "give at least one [[machines]]",
+            kind="no-designs",
+        )
 
 
 def expand(space: Space) -> list[Design]:

@@ -1,0 +1,97 @@
+"""The screen of a survey of machines: time, price and energy of each, and the verdict."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gordon.cli import say
+from gordon.cli.terminal import Column, Output
+from gordon.human import counted, figures, short
+from gordon.survey.machines import front_figures, outcome
+
+Row = dict[str, Any]
+
+
+def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> None:
+    """The table, the verdict, and the warnings."""
+    rows = result["designs"]
+    chosen = result["verdict"]["machine"]
+    shown = [r for r in rows if show_all or _is_notable(r, chosen)]
+    shown.sort(key=lambda r: outcome(r)["time_s"])
+    console.text(
+        f"{counted(result['designs_total'], 'machine')} of {result['space']['name']}, "
+        f"{counted(result['nodes'], 'node')}; times by the {result['model']} model"
+    )
+    console.table(_table(result, shown))
+    console.text(_legend(result, len(rows) - len(shown)))
+    console.text(result["verdict"]["text"])
+    for warning in result["warnings"]:
+        say(warning, kind="warning")
+
+
+def _is_notable(row: Row, chosen: str) -> bool:
+    return bool(row["pareto"] or row["names"] or row["is_reference"] or row["id"] == chosen)
+
+
+def _table(result: dict[str, Any], shown: list[Row]) -> list[Column]:
+    def column(title: str, cell: Callable[[Row], str], **how: Any) -> Column:
+        return Column(title, [cell(row) for row in shown], **how)
+
+    currency = result["space"]["currency"]
+    number: dict[str, Any] = {"right": True}
+    columns = [
+        column("  machine", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
+        column("cores", lambda r: str(r["cores"]), spare=3, **number),
+        column("speed", lambda r: figures(r["core_speed"]), spare=4, **number),
+        column("time", lambda r: f"{figures(outcome(r)['time_s'])} s", **number),
+    ]
+    if result["model"] == "job":
+        columns.append(column("low - high", _interval, spare=1, **number))
+    if any(outcome(row)["price"] is not None for row in shown):
+        columns.append(column(currency, lambda r: _known(outcome(r)["price"], figures), **number))
+    if any(outcome(row)["energy_j"] is not None for row in shown):
+        energy = column("energy", lambda r: _known(outcome(r)["energy_j"], _joules), **number)
+        columns.append(energy)
+    columns.append(column("limited by", _limit))
+    columns.append(column("", _remark, spare=2))
+    return columns
+
+
+def _interval(row: Row) -> str:
+    job = row["job"]
+    return f"{figures(job['time_s_low'])} - {figures(job['time_s_high'])} s"
+
+
+def _known(value: float | None, text: Callable[[float], str]) -> str:
+    return "" if value is None else text(value)
+
+
+def _joules(value: float) -> str:
+    return short(value, "J")
+
+
+def _limit(row: Row) -> str:
+    """What takes most of the time: `cpu 80%`."""
+    limits = row["limits"]
+    most = max(limits, key=lambda name: limits[name], default=None)
+    return "" if most is None else f"{most} {limits[most]:.0%}"
+
+
+def _remark(row: Row) -> str:
+    remarks = list(row["names"])
+    if row["is_reference"]:
+        remarks.append("traced here")
+    if row["memory_below_peak"]:
+        remarks.append("little memory")
+    return ", ".join(remarks)
+
+
+def _legend(result: dict[str, Any], left_out: int) -> str:
+    words = {"time_s": "time", "price": "price", "energy_j": "energy"}
+    front = [row for row in result["designs"] if row["pareto"]]
+    compared = ", ".join(words[key] for key in front_figures(front))
+    text = f"* on the Pareto front of {compared}"
+    if left_out:
+        text += f"; --all also prints {left_out} more"
+    if result["model"] == "job":
+        text += "; low - high: what the trace leaves open, without errors of speed and memory"
+    return text

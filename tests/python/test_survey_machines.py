@@ -1,0 +1,310 @@
+"""Surveys of machines: the space, the result, the table, refused input, and measured EC2 times."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gordon.survey import pareto, space
+
+from conftest import Run, Traced, raises
+
+ROOT = Path(__file__).resolve().parents[2]
+BESIDE = ROOT.parent / "shared/traces"
+EC2 = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "ec2"
+
+OWN = """
+name = "own"
+summary = "three machines"
+
+[[machines]]
+id = "small"
+cores = 2
+core_speed = 1.0
+memory = "1MiB"
+storage = { bandwidth = "131MB", latency = "1ms" }
+network = "10Gb"
+price_per_hour = 0.096
+idle = "4W"
+active = "20W"
+
+[[machines]]
+id = "large"
+cores = 4
+core_speed = 2.0
+memory = "1024GiB"
+storage = "nvme-tlc-1tb"
+network = "125MB"
+price_per_hour = 0.9
+idle = "40W"
+active = "200W"
+
+[[machines]]
+id = "worse"
+cores = 1
+core_speed = 0.5
+memory = "1024GiB"
+storage = { part = "sata-7200-1tb", count = 2 }
+network = "1Gb"
+price_per_hour = 9.0
+idle = "400W"
+active = "2000W"
+"""
+
+GRID = """
+budget = "40W"
+baseline = { cpu = "atom", clock = "1.9GHz", cpus = 1, storage = "sata-7200-1tb", count = 1 }
+node = { memory = "ddr2-2gib", memory_per = "node", network = "ethernet-1gbps", overhead = "none" }
+processors = [{ part = "atom", clocks = ["1.9GHz"], counts = [1] }]
+storage = [{ part = "sata-7200-1tb", label = "disk", counts = [1] }]
+"""
+OVERHEAD = """
+[parts.overhead.none]
+summary = "no overhead"
+ratio = { value = 1.0, assumed = "to see the parts alone" }
+"""
+
+
+def second(nth: int) -> dict[str, Any]:
+    """A second of `sadf -j` in which both cores compute."""
+    return {
+        "timestamp": {"date": "2026-11-26", "time": f"10:00:{nth:02}", "utc": 1, "interval": 1},
+        "cpu-load": [{"cpu": "all", "user": 100.0, "system": 0.0, "iowait": 0.0, "idle": 0.0}],
+        "memory": {
+            "memfree": 600_000,
+            "memused": 400_000,
+            "memused-percent": 40.0,
+            "avail": 700_000,
+        },
+        "disk": [
+            {"disk-device": "sda", "tps": 1.0, "rkB": 0.0, "wkB": 64.0, "util-percent": 1.0},
+        ],
+        "network": {"net-dev": [{"iface": "eth0", "rxkB": 1.0, "txkB": 0.0}]},
+    }
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def trace(run: Run, tmp_path: Path) -> str:
+    """Ten seconds in which both cores of a machine compute."""
+    host = {"nodename": "db1", "number-of-cpus": 2, "statistics": [second(n) for n in range(10)]}
+    (tmp_path / "day.json").write_text(json.dumps({"sysstat": {"hosts": [host]}}))
+    made = run("trace", "convert", "day.json", "db1.trace", "--format", "sysstat")
+    assert made.status == 0, made.err
+    return "db1.trace"
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> str:
+    (tmp_path / "own.toml").write_text(OWN)
+    return "own.toml"
+
+
+def answer(run: Run, *words: str) -> dict[str, Any]:
+    ran = run("survey", *words, "--json", "-")
+    assert ran.status == 0, ran.err
+    result: dict[str, Any] = json.loads(ran.out)
+    return result
+
+
+def test_a_space_with_machines_has_times_prices_energies_and_a_front(
+    run: Run, trace: str, own: str
+) -> None:
+    result = answer(run, trace, "--space", own, "--reference", "small")
+    assert (result["model"], result["designs_total"], result["nodes"]) == ("job", 3, 1)
+    assert [d["id"] for d in result["designs"]] == ["small", "large", "worse"]
+    for design in result["designs"]:
+        job = design["job"]
+        assert 0 < job["time_s_low"] <= job["time_s"] <= job["time_s_high"]
+        hours = job["time_s"] / 3600
+        assert job["price"] == pytest.approx(design["price_per_hour"] * hours)
+        assert job["energy_j"] > 0
+        assert sum(design["limits"].values()) == pytest.approx(1)
+    assert [d["pareto"] for d in result["designs"]] == [True, True, False]
+    assert result["named"] == {"fastest": "large", "cheapest": "small", "least-energy": "small"}
+    assert result["front"] == ["large", "small"]
+    assert result["designs"][0]["is_reference"]
+    assert result["verdict"]["text"].startswith("Cheapest within 10% of the fastest: ")
+    assert any(w.startswith("small: less memory") for w in result["warnings"])
+
+
+def test_a_saturated_job_gains_from_cores_and_speed(run: Run, trace: str, own: str) -> None:
+    result = answer(run, trace, "--space", own, "--reference", "small")
+    times = {d["id"]: d["job"]["time_s"] for d in result["designs"]}
+    assert times == pytest.approx({"small": 10.0, "large": 2.5, "worse": 40.0})
+    here = result["designs"][0]["job"]
+    assert here["time_s_low"] == here["time_s_high"] == pytest.approx(10.0)
+    assert any("says little about machines with more cores" in w for w in result["warnings"])
+
+
+def test_a_recorded_trace_is_surveyed_with_its_own_machine(
+    run: Run, traced: Traced, own: str
+) -> None:
+    result = answer(run, str(traced.folder), "--space", own, "--reference", "small")
+    assert result["traces"][0]["kinds"]["iowait_ns"] == "measured"
+    assert all(d["job"]["time_s"] > 0 for d in result["designs"])
+
+
+def test_the_table_names_the_reference_and_ends_with_the_verdict(
+    run: Run, trace: str, own: str
+) -> None:
+    ran = run("survey", trace, "--space", own, "--reference", "small")
+    assert ran.status == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0] == "3 machines of own, 1 node; times by the job model"
+    assert "low - high" in lines[1]
+    assert any("small" in line and "traced here" in line for line in lines)
+    assert not any("worse" in line for line in lines)
+    assert "; --all also prints 1 more" in ran.out
+    assert lines[-1].startswith("Cheapest within 10% of the fastest: ")
+
+
+def test_rows_limit_the_result_but_not_the_front(run: Run, trace: str, own: str) -> None:
+    result = answer(run, trace, "--space", own, "--reference", "small", "--rows", "0")
+    assert result["designs_total"] == 3
+    assert [d["id"] for d in result["designs"]] == ["small", "large"]
+
+
+def test_without_a_reference_the_speed_is_assumed_with_a_warning(
+    run: Run, trace: str, own: str
+) -> None:
+    result = answer(run, trace, "--space", own)
+    assert result["reference"] == {"machine": None, "core_speed": 1.0, "is_assumed": True}
+    assert any("--reference" in warning for warning in result["warnings"])
+
+
+def test_the_paper_model_of_machines_has_both_bounds_and_the_six_names(
+    run: Run, trace: str, own: str
+) -> None:
+    words = ("--space", own, "--reference", "small", "--model", "paper", "--nodes", "3")
+    result = answer(run, trace, *words)
+    for design in result["designs"]:
+        assert design["sync"]["time_s"] >= design["nosync"]["time_s"] > 0
+        assert "job" not in design
+    assert result["named"]["MinT"] == "large"
+    assert result["named"]["MinT-disk"] == "worse"
+
+
+def test_a_name_without_a_candidate_is_null(run: Run, trace: str, tmp_path: Path) -> None:
+    lines = [line for line in OWN.splitlines() if not line.startswith(("idle", "active", "price"))]
+    (tmp_path / "own.toml").write_text("\n".join(lines))
+    result = answer(run, trace, "--space", "own.toml", "--reference", "small")
+    assert result["named"] == {"fastest": "large", "cheapest": None, "least-energy": None}
+    assert result["designs"][0]["job"]["price"] is None
+    assert result["verdict"]["text"].startswith("Fastest: large")
+
+
+def test_csv_has_the_figures_of_the_job(run: Run, trace: str, own: str) -> None:
+    ran = run("survey", trace, "--space", own, "--reference", "small", "--csv", "-")
+    rows = list(csv.DictReader(ran.out.splitlines()))
+    assert [row["id"] for row in rows] == ["small", "large", "worse"]
+    assert float(rows[0]["job_time_s_low"]) <= float(rows[0]["job_time_s"])
+
+
+def test_a_space_may_have_a_grid_and_machines(run: Run, trace: str, tmp_path: Path) -> None:
+    head, _, machines = OWN.partition("[[machines]]")
+    text = head + GRID + "[[machines]]" + machines + OVERHEAD
+    (tmp_path / "both.toml").write_text(text)
+    words = (trace, "--space", "both.toml")
+    assert answer(run, *words)["designs_total"] == 3
+    grid = answer(run, *words, "--model", "paper", "--nodes", "1")
+    assert [d["id"] for d in grid["designs"]] == ["atom-1.9GHz-x1-disk"]
+
+
+@pytest.mark.parametrize("name", ["ec2", "gcp", "azure", "modern"])
+def test_shipped_machines_can_be_surveyed(run: Run, trace: str, name: str) -> None:
+    result = answer(run, trace, "--space", name, "--reference", "m5.xlarge")
+    assert result["designs_total"] == len(space.machines(space.load(name)))
+    assert all(d["job"]["time_s"] > 0 for d in result["designs"])
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "named"),
+    [
+        (("--reference", "smal"), "unknown-name", "no machine `smal`"),
+        (("--nodes", "2"), "bad-nodes", "--nodes 2"),
+        (("--set", "budget=3W"), "no-grid", "--set"),
+        (("-o", "out.html"), "no-report", "HTML"),
+        (("--space", "gordon-2009", "--model", "job"), "no-machines", "gordon-2009"),
+    ],
+)
+def test_options_that_machines_do_not_have_are_refused(
+    run: Run, trace: str, own: str, words: tuple[str, ...], kind: str, named: str
+) -> None:
+    run("survey", trace, "--space", own, *words).refused(kind, named)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "hint"),
+    [
+        ("core_speed = 1.0", "core_sped = 1.0", "unknown field `core_sped`", "`core_speed`"),
+        ("core_speed = 1.0\n", "", "missing field `core_speed`", ""),
+        ('"10Gb"', '"10Gbit"', "unknown unit", ""),
+        ('"nvme-tlc-1tb"', '"nvme-tlc-1"', "`nvme-tlc-1`", "nvme-tlc-1tb"),
+        ('latency = "1ms"', 'latency = "1ms", iop = 3', "unknown field `iop`", "`iops`"),
+        ('id = "large"', 'id = "small"', "machine `small`", "space"),
+        ('idle = "4W"\n', "", "machine `small`: idle", ""),
+        ("cores = 2", "cores = 0", "machine `small`: cores", ""),
+        ('summary = "three machines"', 'summary = "x"\nbudget = "3W"', "field `baseline`", "grid"),
+    ],
+)
+def test_bad_machines_are_one_clear_error(
+    run: Run, trace: str, tmp_path: Path, old: str, new: str, what: str, hint: str
+) -> None:
+    assert old in OWN
+    (tmp_path / "bad.toml").write_text(OWN.replace(old, new, 1))
+    ran = run("survey", trace, "--space", "bad.toml", "--json", "out.json")
+    assert ran.status == 1
+    assert ran.err.count("error: ") == 1
+    assert what in ran.err
+    assert hint in ran.err
+    assert "Traceback" not in ran.err
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("text", ["machines = []", ""])
+def test_a_space_without_designs_and_machines_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "empty.toml").write_text(f'name = "empty"\nsummary = "nothing"\n{text}\n')
+    with raises("no-designs" if text else "bad-config", "empty.toml"):
+        space.load(str(tmp_path / "empty.toml"))
+
+
+def test_the_front_of_three_figures_holds_what_nothing_beats() -> None:
+    points = [(1, 9, 5), (2, 8, 5), (2, 9, 5), (3, 9, 1), (1, 9, 5), (9, 9, 9)]
+    assert pareto.front_of(points) == [True, True, False, True, True, False]
+
+
+def test_two_jobs_are_predicted_as_they_were_measured(tmp_path: Path) -> None:
+    if not (EC2 / "elapsed.csv").is_file():
+        pytest.skip(f"the traces of EC2 machines are not here: {EC2}")
+    with (EC2 / "elapsed.csv").open() as file:
+        elapsed = {(r["job"], r["machine"]): float(r["elapsed_s"]) for r in csv.DictReader(file)}
+    sys.path.insert(0, str(ROOT / "scripts"))
+    try:
+        import validate_ec2
+    finally:
+        sys.path.pop(0)
+    jobs = ["hadoop_scan_large", "spark_join_large"]
+    times = validate_ec2.predicted(EC2, jobs)["job"]
+    for job in jobs:
+        here = elapsed[job, "m5.xlarge"] / times[job, "m5.xlarge"]
+        errors = [abs(t * here / elapsed[job, m] - 1) for (j, m), t in times.items() if j == job]
+        assert len(errors) == 9
+        assert max(errors) < 0.06
+        assert sum(errors) / len(errors) < 0.03
+
+
+def test_the_page_of_the_validation_is_up_to_date() -> None:
+    if not (EC2 / "elapsed.csv").is_file():
+        pytest.skip(f"the traces of EC2 machines are not here: {EC2}")
+    script = ROOT / "scripts/validate_ec2.py"
+    subprocess.run([sys.executable, script, EC2, "--check"], check=True, timeout=300)
