@@ -61,7 +61,7 @@ class Keys:
         kind, text = self._resolved(field), field.get("description", "")
         text = text or kind.get("description", "")
         choices = kind.get("oneOf", [])
-        if kind.get("type") == "array" and "items" in kind:
+        if "items" in kind and "array" in kind["type"]:
             inner = self._resolved(kind["items"])
             if "properties" in inner:
                 yield f"{key}[]", f"list of tables{may}", text
@@ -69,8 +69,12 @@ class Keys:
             else:
                 yield key, f"list: {self._value(kind['items'])}{may}", text
         elif kind.get("additionalProperties"):
-            part = key.rsplit(".", 1)[1]
-            yield f"{key}.NAME", f"table as [{part}](#{part}){may}", text
+            part = key.rpartition(".")[2]
+            if part in KINDS:
+                yield f"{key}.NAME", f"table as [{part}](#{part}){may}", text
+            else:
+                yield f"{key}.NAME", f"table{may}", text
+                yield from self._of(self._resolved(kind["additionalProperties"]), f"{key}.NAME.")
         elif "properties" in kind:
             yield key, f"table{may}", text
             yield from self._of(kind, f"{key}.")
