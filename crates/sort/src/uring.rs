@@ -204,7 +204,7 @@ mod tests {
             assert!(done.buffer.get()[PAGE + read..].iter().all(|&byte| byte == 0));
         }
         let short = done[3].result.as_ref().map_err(ToString::to_string).copied();
-        assert!(short.is_err_and(|why| why.contains("ends at byte 12388")), "where it ends");
+        assert!(short.is_err_and(|why| why.contains("was cut to 12388 bytes")), "where it ends");
         assert!(done[4].result.is_ok());
     }
 
