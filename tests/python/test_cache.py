@@ -14,8 +14,8 @@ from gordon import cache
 
 from conftest import Run, mqsim, raises
 
-BESIDE = Path(__file__).resolve().parents[3] / "shared/traces"
-REAL = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "block/cloudPhysicsIO.vscsi.gz"
+SHARED = Path(__file__).resolve().parents[3] / "shared/traces"
+REAL = Path(os.environ.get("GORDON_TRACES", SHARED)) / "block/cloudPhysicsIO.vscsi.gz"
 
 NAMES = ["fifo", "lru", "clock", "sieve", "s3-fifo", "arc", "w-tinylfu", "lecar", "belady"]
 

@@ -21,8 +21,8 @@ from gordon.human import short
 
 from conftest import Run, mqsim, raises
 
-BESIDE = Path(__file__).resolve().parents[3] / "shared/traces"
-REAL = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "block/cloudPhysicsIO.vscsi.gz"
+SHARED = Path(__file__).resolve().parents[3] / "shared/traces"
+REAL = Path(os.environ.get("GORDON_TRACES", SHARED)) / "block/cloudPhysicsIO.vscsi.gz"
 NAMES = [name for name, _, _ in cache.policies()]
 
 

@@ -15,8 +15,8 @@ from gordon._core import parse_bytes, parse_ns
 
 from conftest import Json, Run, mqsim
 
-BESIDE = Path(__file__).resolve().parents[3] / "shared/traces"
-REAL = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "disk"
+SHARED = Path(__file__).resolve().parents[3] / "shared/traces"
+REAL = Path(os.environ.get("GORDON_TRACES", SHARED)) / "disk"
 
 #: RMS distance in ms that DiskSim 4.0 says of its own runs.
 DISKSIM = {"cheetah9LP": 0.107, "barracuda": 0.348}

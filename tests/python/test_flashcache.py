@@ -16,8 +16,8 @@ from gordon.cache import flashcache, server
 
 from conftest import Run, mqsim, raises
 
-BESIDE = Path(__file__).resolve().parents[3] / "shared/traces"
-REAL = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "block/cloudPhysicsIO.vscsi.gz"
+SHARED = Path(__file__).resolve().parents[3] / "shared/traces"
+REAL = Path(os.environ.get("GORDON_TRACES", SHARED)) / "block/cloudPhysicsIO.vscsi.gz"
 
 
 def replay(trace: str | Path, dram: str, flash: str, **options: Any) -> dict[str, Any]:

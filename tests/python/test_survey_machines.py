@@ -15,8 +15,8 @@ from gordon.survey import pareto, space
 from conftest import Run, Traced, raises
 
 ROOT = Path(__file__).resolve().parents[2]
-BESIDE = ROOT.parent / "shared/traces"
-EC2 = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "ec2"
+SHARED = ROOT.parent / "shared/traces"
+EC2 = Path(os.environ.get("GORDON_TRACES", SHARED)) / "ec2"
 
 OWN = """
 name = "own"

@@ -16,8 +16,8 @@ import pytest
 
 from conftest import Run
 
-BESIDE = Path(__file__).parents[3] / "shared/traces"
-REAL = Path(os.environ.get("GORDON_TRACES", BESIDE)) / "ec2"
+SHARED = Path(__file__).parents[3] / "shared/traces"
+REAL = Path(os.environ.get("GORDON_TRACES", SHARED)) / "ec2"
 REFUSED = 2  # exit status of a wrong use of options
 
 
