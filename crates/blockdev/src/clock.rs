@@ -6,7 +6,7 @@
 //! by the time that the system takes to wake a thread, which [`Lateness`] measures.
 
 use crate::lateness::{Lateness, LatenessRecorder};
-use crate::threads::spawn;
+use gordon_nbd::threads::spawn;
 use gordon_units::Ns;
 use rustix::thread::set_current_timer_slack;
 use std::cmp::Reverse;

@@ -1,7 +1,7 @@
 //! A thread for background work while clients are idle.
 
 use crate::block_device::BlockDevice;
-use crate::threads::spawn;
+use gordon_nbd::threads::spawn;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -22,7 +22,6 @@ mod payload;
 mod serving;
 mod simulated_timing;
 mod status;
-mod threads;
 mod timed;
 mod unthrottled;
 

@@ -10,7 +10,7 @@
 mod codec;
 mod export;
 mod server;
-mod threads;
+pub mod threads;
 
 #[cfg(fuzzing)]
 pub use codec::fuzz;

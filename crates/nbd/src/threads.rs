@@ -4,15 +4,12 @@ use std::io;
 use std::thread::{Builder, JoinHandle};
 
 /// Starts a thread with this name. The error says what to try.
-pub(crate) fn spawn(
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> io::Result<JoinHandle<()>> {
+pub fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     with_hint(Builder::new().name(name.to_owned()).spawn(work))
 }
 
 /// Starts one of many threads, with a stack of `stack` bytes.
-pub(crate) fn spawn_small(
+pub fn spawn_small(
     name: &str,
     stack: usize,
     work: impl FnOnce() + Send + 'static,

@@ -1,6 +1,6 @@
 //! A pool of threads for jobs that may wait for a file.
 
-use crate::threads::spawn_small;
+use gordon_nbd::threads::spawn_small;
 use std::io;
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -5,7 +5,7 @@ mod http;
 mod text;
 
 use crate::serving::Serving;
-use crate::threads::spawn;
+use gordon_nbd::threads::spawn;
 use gordon_nbd::{Listen, Listener, NbdError};
 use http::Answer;
 use rustix::event::{EventfdFlags, eventfd};
