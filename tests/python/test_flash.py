@@ -248,15 +248,32 @@ def test_a_changed_geometry_keeps_the_over_provisioning(flash_report: Json, name
     for settings in (twice, twice[2:] + twice[:2]):
         report = flash_report(*args, "--preset", name, *settings)
         assert report["exported_capacity_bytes"] == 200 * 2**30
-        blocks = report["provenance"]["config"]["device"]["geometry"]["blocks_per_plane"]
-        # Whole blocks a plane, rounded up.
-        assert raw <= report["raw_capacity_bytes"] < raw * (1 + 1 / (blocks - 1))
+        # Rounded up to one super-block.
+        geometry = report["provenance"]["config"]["device"]["geometry"]
+        block = report["page_bytes"] * geometry["pages_per_block"]["value"]
+        assert abs(report["raw_capacity_bytes"] - raw) <= block
     halved = flash_report(*args, "--preset", name, "--set", f"geometry.buses={buses // 2}")
     half_raw, half_exported, _ = provision(halved)
     whole = flash_report(*args, "--preset", name)
     assert half_raw * 2 == whole["raw_capacity_bytes"]
     # Down to a whole page of the map.
     assert 0 <= whole["exported_capacity_bytes"] / 2 - half_exported < halved["page_bytes"]
+
+
+@pytest.mark.parametrize("capacity", ["512MiB", "2GiB"])
+def test_write_amplification_does_not_depend_on_the_number_of_buses(
+    flash_report: Json, capacity: str
+) -> None:
+    """One capacity and one over-provisioning give one write amplification."""
+    args = ("bench", "--preset", "mqsim-mlc-512g", "--set", f"capacity={capacity}")
+    load = ("--pattern", "random-write", "--size", "8KiB", "--precondition", "1")
+    found, spare = [], []
+    for buses in (4, 8, 10, 16, 32):
+        report = flash_report(*args, *load, "--set", f"geometry.buses={buses}")
+        found.append(report["write_amplification"])
+        spare.append(report["spare_capacity_bytes"])
+    assert len(set(spare)) == 1
+    assert max(found) < 1.05 * min(found), found
 
 
 @pytest.mark.parametrize(("size", "groups"), [("2KiB", 64), ("8KiB", 16), ("256KiB", 1)])

@@ -53,7 +53,7 @@ fn presets_with_summaries_of_several_pages_hold_data() {
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("flash.img");
-        let device = image_of(&name, config.with_capacity(Bytes(8 << 30)));
+        let device = image_of(&name, config.with_capacity(Bytes(8 << 30)).unwrap());
         assert_eq!(device.resolve().unwrap().config.summary_pages, pages);
         let closed = fill(Image::create(&path, device, Backend::File).unwrap()).unwrap();
         let image = Image::open(&path, Backend::File, true).unwrap();

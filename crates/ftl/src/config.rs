@@ -232,6 +232,19 @@ impl Config {
         }
     }
 
+    /// Limits the write points and the free blocks to what an array of `blocks` blocks can spare:
+    /// open blocks are at most a quarter of the spare blocks, free blocks an eighth. On a small
+    /// array of many die groups they would otherwise take all of the over-provisioning, and the
+    /// write amplification would depend on the number of die groups.
+    pub fn fit_spare(&mut self, blocks: u32, layout: &Layout) {
+        let data = self.exported.div_ceil((self.data_pages(layout) * self.slots).max(1));
+        let spare = blocks.saturating_sub(data);
+        self.write_points = self.write_points.min((spare / 4).max(1));
+        self.reserve = self.reserve.min((spare / 16).max(2));
+        self.low_water = 2 * self.reserve + 2;
+        self.idle_water = 4 * self.reserve;
+    }
+
     /// Data super-pages of a block.
     pub fn data_pages(&self, layout: &Layout) -> u32 {
         layout.pages_per_block().saturating_sub(self.summary_pages)
@@ -342,20 +355,21 @@ impl Config {
         if pages > u64::from(MOST_SLOTS) {
             return Err(FtlConfigError::TooMany(pages));
         }
-        let Self { low_water, reserve, exported, .. } = *self;
+        let Self { low_water, reserve, .. } = *self;
         if low_water < reserve {
             return Err(FtlConfigError::LowWater { low_water, reserve });
         }
-        let most = self.most_exported(layout);
-        if u64::from(exported) > most {
-            let raw = u64::from(layout.blocks()) * u64::from(self.data_pages(layout));
-            return Err(FtlConfigError::NoRoom {
-                exported,
-                raw: raw * u64::from(self.slots),
-                most,
-            });
+        self.check_room(layout.blocks(), layout)
+    }
+
+    /// Checks that `blocks` good blocks of `layout` leave garbage collection enough space.
+    pub fn check_room(&self, blocks: u32, layout: &Layout) -> Result<(), FtlConfigError> {
+        let (exported, most) = (self.exported, self.most_on(blocks, layout));
+        if u64::from(exported) <= most {
+            return Ok(());
         }
-        Ok(())
+        let raw = u64::from(blocks) * u64::from(self.data_pages(layout)) * u64::from(self.slots);
+        Err(FtlConfigError::NoRoom { exported, raw, most })
     }
 }
 

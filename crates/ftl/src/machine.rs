@@ -119,12 +119,7 @@ impl<O: ActionSink> Ftl<O> {
         out: O,
     ) -> Result<Self, FtlConfigError> {
         let ftl = Self::worn(layout, config, bad, out)?;
-        let (good, exported) = (ftl.blocks.good(), config.exported);
-        let most = config.most_on(good, &layout);
-        if u64::from(exported) > most {
-            let raw = u64::from(good) * u64::from(ftl.data_pages * config.slots);
-            return Err(FtlConfigError::NoRoom { exported, raw, most });
-        }
+        config.check_room(ftl.blocks.good(), &layout)?;
         Ok(ftl)
     }
 

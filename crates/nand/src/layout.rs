@@ -191,6 +191,11 @@ impl Layout {
         Bytes(u64::from(self.geometry.page_bytes)) * u64::from(self.shape.pages())
     }
 
+    /// Data size of a super-block.
+    pub fn block_bytes(&self) -> Bytes {
+        self.page_bytes() * u64::from(self.pages_per_block())
+    }
+
     /// Number of plane sets that share the dies of a die group.
     pub fn plane_sets(&self) -> u32 {
         self.geometry.planes_per_die / self.shape.planes

@@ -148,7 +148,7 @@ pub fn characterise(
         }
         StorageConfig::Flash { device, precondition } => {
             let flash = FlashDevices::new(config, (**device).clone(), *precondition, progress)?;
-            let raw = device.layout()?.geometry().capacity();
+            let raw = device.raw_capacity()?;
             let report = match config.stripe {
                 None => {
                     let capacity = flash.member(Bytes::ZERO, progress)?.capacity();

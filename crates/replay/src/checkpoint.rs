@@ -291,7 +291,7 @@ mod tests {
             all[key] = value.clone();
         }
         let mut config: RunConfig = serde_json::from_value(all).unwrap();
-        config.device = config.device.with_capacity(Bytes(2 << 30));
+        config.device = config.device.with_capacity(Bytes(2 << 30)).unwrap();
         config
     }
 
@@ -445,7 +445,7 @@ mod tests {
         };
         let from = |more| run(&kept(more), &progress).unwrap_err().to_string();
         let mut larger = kept(json!({}));
-        larger.device = larger.device.with_capacity(Bytes(3 << 30));
+        larger.device = larger.device.with_capacity(Bytes(3 << 30)).unwrap();
         let other = run(&larger, &progress).unwrap_err().to_string();
         assert!(other.contains("other parameters"), "{other}");
         let both = from(json!({"precondition": 0.5}));
@@ -487,7 +487,7 @@ mod tests {
         let before = serde_json::to_string(&run(&from, &progress).unwrap().report).unwrap();
         assert_eq!(before, today);
         let mut large = from;
-        large.device = large.device.with_capacity(Bytes(64 << 30));
+        large.device = large.device.with_capacity(Bytes(64 << 30)).unwrap();
         let error = run(&large, &progress).unwrap_err().to_string();
         assert!(error.contains("format 6"), "{error}");
     }

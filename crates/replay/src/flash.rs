@@ -150,7 +150,7 @@ fn replay(
     let flash = FlashReport::of(&ssd, &config.device, times, &erased, &recorded);
     warnings.extend(table_warning(&ssd, &config.device));
     warnings.extend(spare_warning(&ssd).filter(|_| flash.collections > 0));
-    warnings.extend(write_point_warning(&ssd));
+    warnings.extend(write_point_warning(&ssd, &config.device));
     warnings.extend(unused_choices_warning(&config.device));
     if flash.unmapped_reads > 0 {
         let pieces = counted(flash.unmapped_reads, "piece of a read", "pieces of reads");

@@ -217,7 +217,7 @@ fn no_run_starts_if_one_is_invalid() {
     let good = bench("random-write", "8KiB", 3000);
     let (mut no_pages, mut small) = (good.clone(), good.clone());
     no_pages.device.geometry.pages_per_block = 0.into();
-    small.device = small.device.with_capacity(Bytes(64 << 20));
+    small.device = small.device.with_capacity(Bytes(64 << 20)).unwrap();
     small.load = from_json(
         r#"{"bench": {"pattern": "random-write", "requests": 1, "span": "128MiB"}}"#,
         "load",

@@ -60,6 +60,11 @@ pub struct GeometryConfig {
     pub page: Sourced<Bytes>,
     /// Size of the out-of-band area of a page, in bytes.
     pub oob: Sourced<Bytes>,
+    /// Number of super-blocks that are never used, one of a die group at most. It makes the raw
+    /// capacity of a resized device exact, which would otherwise be a whole number of blocks in each
+    /// plane. Default: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unused_blocks: Option<Sourced<u32>>,
 }
 
 /// Super-pages.
@@ -90,12 +95,13 @@ pub struct ShapeConfig {
 }
 
 /// Settings of the flash translation layer. Settings that are left out are derived from the array:
-/// one write point per die group, read bypassing and write combining on, and free blocks in
-/// proportion to the die groups.
+/// read bypassing and write combining on, and write points and free blocks in proportion to the die
+/// groups, as far as the spare blocks allow. Spare blocks are those beyond the exported capacity.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FtlConfig {
-    /// Number of write points. Default: one per die group.
+    /// Number of write points. Default: one per die group, but at most a quarter of the spare
+    /// blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_points: Option<Sourced<u32>>,
     /// Read bypassing: reads join a pending read of the same page, and the last page read is kept.
@@ -106,7 +112,7 @@ pub struct FtlConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub combine: Option<Sourced<bool>>,
     /// Number of free blocks that only garbage collection may use. Default: the number of die
-    /// groups, but at most 1/64 of the blocks or 2, whichever is more.
+    /// groups, but at most 1/64 of the blocks and 1/16 of the spare blocks, and at least 2.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reserve: Option<Sourced<u32>>,
     /// Low-water mark: number of free blocks at which garbage collection starts. The space left in
@@ -288,6 +294,17 @@ pub enum SsdError {
     /// A page or its out-of-band area exceeds 512 KiB: the key.
     #[error("geometry.{0}: more than 512KiB; give the size of one page")]
     Page(&'static str),
+    /// The unused blocks are a row of blocks or more.
+    #[error(
+        "geometry.unused_blocks: {blocks} of the {row} that one block of each plane makes; give a \
+         smaller geometry.blocks_per_plane instead"
+    )]
+    Unused {
+        /// Number of unused super-blocks.
+        blocks: u32,
+        /// Number of super-blocks that one block of each plane makes.
+        row: u32,
+    },
     /// The endurance parameters are invalid.
     #[error("endurance: {0}")]
     Endurance(#[from] EnduranceError),
@@ -393,23 +410,51 @@ impl SsdConfig {
         if shape == size { Ok(layout) } else { Err(SsdError::Shape { shape, size }) }
     }
 
-    /// Changes the capacity. The number of blocks per plane scales with it, so the fraction of
-    /// over-provisioning is kept.
-    pub fn with_capacity(mut self, capacity: Bytes) -> Self {
-        let (old, blocks) = (self.capacity.0, *self.geometry.blocks_per_plane);
-        let kept = Provision { exported: old, raw: blocks.into(), row: 1 };
-        self.scale(&kept, capacity);
-        self
+    /// Raw data capacity of the array, without the blocks that are never used.
+    ///
+    /// # Errors
+    /// Returns an error if the array is invalid.
+    pub fn raw_capacity(&self) -> Result<Bytes, SsdError> {
+        self.layout().map(|layout| self.raw_of(&layout))
     }
 
-    fn scale(&mut self, kept: &Provision, capacity: Bytes) {
-        self.geometry.blocks_per_plane = kept.rows(capacity).into();
+    fn unused_blocks(&self) -> u32 {
+        self.geometry.unused_blocks.as_ref().map_or(0, |blocks| **blocks)
+    }
+
+    pub(super) fn raw_of(&self, layout: &Layout) -> Bytes {
+        let used = layout.blocks().saturating_sub(self.unused_blocks());
+        layout.block_bytes() * u64::from(used)
+    }
+
+    /// Changes the capacity and keeps the fraction of over-provisioning: the number of blocks per
+    /// plane scales with the capacity.
+    ///
+    /// # Errors
+    /// Returns an error if the array is invalid.
+    pub fn with_capacity(self, capacity: Bytes) -> Result<Self, SsdError> {
+        let kept = self.provision_of(&self)?;
+        Ok(self.scaled(&kept, capacity))
+    }
+
+    fn scaled(mut self, kept: &Provision, capacity: Bytes) -> Self {
+        let blocks = kept.blocks(capacity);
+        let rows = blocks.div_ceil(kept.row_blocks.into()).max(1);
+        self.geometry.blocks_per_plane = u32::try_from(rows).unwrap_or(u32::MAX).into();
+        let unused = u64::from(kept.row_blocks) - 1 - (blocks - 1) % u64::from(kept.row_blocks);
+        self.geometry.unused_blocks = (unused > 0).then(|| Sourced {
+            // Less than a row.
+            value: u32::try_from(unused).unwrap_or(u32::MAX),
+            source: Source::Assumed(format!("the part needs {blocks} blocks for {capacity}")),
+        });
         self.capacity = capacity.into();
+        self
     }
 
     /// Applies the over-provisioning of `base` to this device, which is a changed copy of `base`.
     /// Without a `capacity`, the device exports the same fraction of its raw capacity as `base`.
-    /// With a `capacity`, the number of blocks per plane is set for that fraction, rounded up.
+    /// With a `capacity`, the array gets the blocks that this fraction requires, rounded up to one
+    /// super-block: whole blocks per plane, of which the surplus is unused.
     ///
     /// # Errors
     /// Returns an error if the array is invalid.
@@ -419,24 +464,30 @@ impl SsdConfig {
         capacity: Option<Bytes>,
     ) -> Result<Self, SsdError> {
         let kept = self.provision_of(base)?;
-        let raw = self.array()?.capacity();
-        match capacity {
-            Some(capacity) => self.scale(&kept, capacity),
-            None if raw.0 != kept.raw => {
-                let unit = self.super_page.unit.as_ref().unwrap_or(&self.super_page.size).0;
-                let value = Bytes(kept.exported(raw.0) / unit.max(1) * unit);
-                let whole = Bytes(kept.raw);
-                let why = format!("the part of {raw} raw that {} of {whole} is", *base.capacity);
-                self.capacity = Sourced { value, source: Source::Assumed(why) };
-            }
-            None => {}
+        if let Some(capacity) = capacity {
+            return Ok(self.scaled(&kept, capacity));
+        }
+        let raw = self.raw_capacity()?;
+        if raw.0 != kept.raw {
+            let unit = self.super_page.unit.as_ref().unwrap_or(&self.super_page.size).0;
+            let value = Bytes(kept.exported(raw.0) / unit.max(1) * unit);
+            let whole = Bytes(kept.raw);
+            let why = format!("the part of {raw} raw that {} of {whole} is", *base.capacity);
+            self.capacity = Sourced { value, source: Source::Assumed(why) };
         }
         Ok(self)
     }
 
     fn provision_of(&self, base: &Self) -> Result<Provision, SsdError> {
-        let row = self.array()?.capacity().0 / u64::from(*self.geometry.blocks_per_plane);
-        Ok(Provision { exported: base.capacity.0, raw: base.array()?.capacity().0, row })
+        let mut row = self.clone();
+        row.geometry.blocks_per_plane = 1.into();
+        let row = row.layout()?;
+        Ok(Provision {
+            exported: base.capacity.0,
+            raw: base.raw_capacity()?.0,
+            block: row.block_bytes().0,
+            row_blocks: row.blocks(),
+        })
     }
 
     /// Checks that the device, [provisioned](Self::provisioned_as) as `base`, is valid.
@@ -455,24 +506,20 @@ impl SsdConfig {
     /// # Errors
     /// Returns an error of [`Self::check_room`].
     pub fn resized(&self, capacity: Bytes) -> Result<Self, SsdError> {
-        let resized = self.clone().with_capacity(capacity);
+        let resized = self.clone().with_capacity(capacity)?;
         resized.check_room(self)?;
         Ok(resized)
     }
 
-    /// The least capacity, in steps of one block per plane. It exists because the space for write
-    /// points and free blocks does not shrink with the device.
+    /// The least capacity, in steps of one super-block. It exists because write points and free
+    /// blocks take space in the smallest device too.
     fn least(&self, kept: &Provision) -> Option<Bytes> {
-        let part = |rows: u32| {
-            let bytes = kept.exported(kept.row.saturating_mul(rows.into()));
+        let part = |blocks: u32| {
+            let bytes = kept.exported(kept.block.saturating_mul(blocks.into()));
             Bytes(bytes / SECTOR.0 * SECTOR.0)
         };
-        let can_be = |capacity| {
-            let mut device = self.clone();
-            device.scale(kept, capacity);
-            device.validate().is_ok()
-        };
-        let (mut small, mut enough) = (0, *self.geometry.blocks_per_plane);
+        let can_be = |capacity| self.clone().scaled(kept, capacity).validate().is_ok();
+        let (mut small, mut enough) = (0, kept.row_blocks);
         // The layer's own blocks may outnumber the present blocks, so the upper bound is searched
         // first.
         while !can_be(part(enough)) {
@@ -529,7 +576,7 @@ impl SsdConfig {
         if !fits {
             return Err(SsdError::Unit { unit, size });
         }
-        let raw = layout.geometry().capacity();
+        let raw = self.raw_of(&layout);
         let too_much = SsdError::Raw { exported: capacity, raw };
         let exported = u32::try_from(capacity.0.div_ceil(unit.0)).map_err(|_| too_much.clone())?;
         if capacity > raw {
@@ -543,13 +590,19 @@ impl SsdConfig {
         ftl.slots = u32::try_from(size.0 / unit.0).map_err(|_| SsdError::Page("page"))?;
         (ftl.seed, ftl.contents) = (seed, false);
         let knobs = &self.ftl;
+        if let Some(summary) = &knobs.summary {
+            ftl.summary_pages = u32::from(**summary);
+        }
+        let row = layout.blocks() / layout.geometry().blocks_per_plane;
+        if self.unused_blocks() >= row {
+            return Err(SsdError::Unused { blocks: self.unused_blocks(), row });
+        }
+        let used = layout.blocks() - self.unused_blocks();
+        ftl.fit_spare(used, &layout);
         set(&mut ftl.write_points, knobs.write_points.as_ref());
         set(&mut ftl.copy_points, knobs.copy_points.as_ref());
         set(&mut ftl.bypass, knobs.bypass.as_ref());
         set(&mut ftl.combine, knobs.combine.as_ref());
-        if let Some(summary) = &knobs.summary {
-            ftl.summary_pages = u32::from(**summary);
-        }
         set(&mut ftl.durable, knobs.durable.as_ref());
         set(&mut ftl.reserve, knobs.reserve.as_ref());
         set(&mut ftl.low_water, knobs.low_water.as_ref());
@@ -563,18 +616,25 @@ impl SsdConfig {
             return Err(SsdError::Buffer { buffer, unit });
         }
         ftl.write_buffer = u32::try_from(buffer.0 / unit.0).unwrap_or(u32::MAX);
-        ftl.validate(&layout).map_err(|error| SsdError::of(error, unit))?;
-        let bad = gordon_nand::factory_bad(&layout, factory_bad, seed);
+        let checked = ftl.validate(&layout).and_then(|()| ftl.check_room(used, &layout));
+        checked.map_err(|error| SsdError::of(error, unit))?;
+        let mut bad = gordon_nand::factory_bad(&layout, factory_bad, seed);
+        bad.extend(unused(&layout, self.unused_blocks()));
+        bad.sort_unstable();
+        bad.dedup();
         Ok(Resolved { layout, ftl, timing, endurance, bad })
     }
 }
 
-/// The ratio of exported to raw capacity, and the raw capacity of one row of blocks (one block in
-/// each plane).
+/// The ratio of exported to raw capacity of one device, and the blocks of another that gets the same
+/// ratio.
 struct Provision {
     exported: u64,
     raw: u64,
-    row: u64,
+    /// Data capacity of a super-block.
+    block: u64,
+    /// Super-blocks of one row: one block in each plane.
+    row_blocks: u32,
 }
 
 impl Provision {
@@ -584,12 +644,25 @@ impl Provision {
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
-    /// Blocks per plane needed to export `capacity`, rounded up.
-    fn rows(&self, capacity: Bytes) -> u32 {
+    /// Super-blocks needed to export `capacity`, rounded up.
+    fn blocks(&self, capacity: Bytes) -> u64 {
         let all = u128::from(capacity.0) * u128::from(self.raw);
-        let each = u128::from(self.exported) * u128::from(self.row);
-        u32::try_from(all.div_ceil(each.max(1))).unwrap_or(u32::MAX).max(1)
+        let each = u128::from(self.exported) * u128::from(self.block);
+        u64::try_from(all.div_ceil(each.max(1))).unwrap_or(u64::MAX).max(1)
     }
+}
+
+/// Blocks that are never used: `count` of the last row, spread over the die groups.
+fn unused(layout: &Layout, count: u32) -> impl Iterator<Item = BlockId> {
+    let (blocks, rows) =
+        (u64::from(layout.blocks()), u64::from(layout.geometry().blocks_per_plane));
+    let (row, groups) = (blocks / rows, u64::from(layout.die_groups()));
+    (0..u64::from(count)).map(move |n| {
+        let at = n * row / u64::from(count);
+        let (set, group) = (at / groups, at % groups);
+        let block = (set * rows + rows - 1) * groups + group;
+        BlockId(u32::try_from(block).unwrap_or(u32::MAX))
+    })
 }
 
 fn set<T: Copy>(knob: &mut T, given: Option<&Sourced<T>>) {

@@ -54,6 +54,7 @@ pub const IDLE_AFTER: Ns = Ns(1_000_000);
 #[derive(Clone, Debug)]
 pub struct Ssd {
     capacity: Bytes,
+    raw_capacity: Bytes,
     page: Bytes,
     sectors_per_page: u32,
     endurance: Endurance,
@@ -84,6 +85,7 @@ impl Ssd {
     /// seed.
     pub fn with_seed(config: &SsdConfig, seed: u64) -> Result<Self, SsdError> {
         let Resolved { layout, ftl, timing, endurance, bad } = config.resolve(seed)?;
+        let raw_capacity = config.raw_of(&layout);
         let slots = ftl.slots;
         let sectors_per_page = ftl.sectors_per_page;
         let controller = Controller {
@@ -106,6 +108,7 @@ impl Ssd {
         ftl.tables().into_iter().for_each(gordon_sys::memory::advise_large_pages);
         Ok(Self {
             capacity: *config.capacity,
+            raw_capacity,
             page,
             sectors_per_page,
             endurance,
@@ -143,12 +146,17 @@ impl Ssd {
                 erase_budget: self.endurance.rated(),
                 blocks: u64::from(self.ftl.good_blocks()) + self.ftl.stats().grown_bad,
                 pages_per_block: u64::from(layout.pages_per_block()),
-                block_bytes: layout.page_bytes() * u64::from(layout.pages_per_block()),
+                block_bytes: layout.block_bytes(),
                 programs: self.ftl.stats().program_operations,
             },
             ftl_memory: Bytes(self.ftl.memory()),
             collecting: self.collecting(),
         }
+    }
+
+    /// Raw data capacity of the array, without the blocks that are never used.
+    pub fn raw_capacity(&self) -> Bytes {
+        self.raw_capacity
     }
 
     /// Number of erases of each super-block, without factory-bad ones.

@@ -61,7 +61,7 @@ fn the_maximum_rating_does_not_overflow() {
 /// wear. Blocks that go bad later have been worn out, and count.
 #[test]
 fn blocks_that_are_bad_from_the_start_do_not_count() {
-    let mut config = slc().with_capacity(Bytes(1 << 30));
+    let mut config = slc().with_capacity(Bytes(1 << 30)).unwrap();
     config.capacity = Bytes(800_000_000).into();
     config.endurance.factory_bad = Some(0.0025.into());
     config.endurance.erase_budget = 8.into();
@@ -95,7 +95,7 @@ fn blocks_that_are_bad_from_the_start_do_not_count() {
 #[test]
 fn static_levelling_uses_blocks_of_data_that_never_change() {
     let wear = |spread: u32| {
-        let mut config = slc().with_capacity(Bytes(1 << 30));
+        let mut config = slc().with_capacity(Bytes(1 << 30)).unwrap();
         config.ftl.wear_spread = Some(spread.into());
         let mut ssd = Ssd::new(&config).expect("possible");
         ssd.precondition(1.0, &Progress::default()).expect("nobody stops it");

@@ -62,7 +62,8 @@ fn every_preset_is_valid_and_round_trips() {
         let text = toml::to_string(&config).expect(&name);
         assert_eq!(toml::from_str::<SsdConfig>(&text).expect(&name), config, "{name}");
         // A smaller capacity gives the same device with fewer blocks.
-        let small = config.clone().with_capacity(Bytes((config.capacity.0 / (16 << 20)) << 20));
+        let small =
+            config.clone().with_capacity(Bytes((config.capacity.0 / (16 << 20)) << 20)).unwrap();
         small.validate().expect(&name);
         let part = |config: &SsdConfig| {
             let raw = config.layout().expect(&name).geometry().capacity();
@@ -77,19 +78,15 @@ fn a_device_that_is_too_small_is_refused_with_the_least_capacity() {
     let (mut small, mut beyond) = (0, 0);
     for (name, preset) in presets() {
         let config: SsdConfig = toml::from_str(&preset.to_string()).expect(&name);
-        let least = match config.resized(Bytes(512)).map(|_| ()) {
-            // One block per plane is enough for this preset.
-            Ok(()) => continue,
-            Err(SsdError::Small { least, .. }) => least,
-            Err(other) => panic!("{name}: {other}"),
+        let Err(SsdError::Small { least, .. }) = config.resized(Bytes(512)) else {
+            panic!("{name}: one sector is not refused as too small");
         };
-        let blocks = *config.resized(least).expect(&name).geometry.blocks_per_plane;
-        assert!(blocks > 1, "{name}");
-        // One block per plane less is refused.
-        let whole = u128::from(*config.geometry.blocks_per_plane);
-        let less = u128::from(config.capacity.0) * u128::from(blocks - 1) / whole / 512 * 512;
-        let less = Bytes(u64::try_from(less).expect("less than the device"));
-        assert!(matches!(config.resized(less), Err(SsdError::Small { .. })), "{name}: {less}");
+        config.resized(least).expect(&name);
+        // A tenth less is refused. The blocks needed are rounded up, so some capacities slightly below
+        // the least one are possible.
+        let less = Bytes(least.0 / 5120 * 9 * 512);
+        let refused = config.resized(less).expect_err(&name);
+        assert!(matches!(refused, SsdError::Small { .. }), "{name}: {less}: {refused}");
         // With more write points than blocks, the least capacity exceeds that of the preset.
         let mut many = config.clone();
         many.ftl.write_points = Some(config.layout().expect(&name).blocks().into());

@@ -52,7 +52,8 @@ impl Case {
 
     pub fn run(&self, bytes: u64, change: impl Fn(&mut SsdConfig)) -> Run {
         let mut config = array("gordon-slc-256g", self.super_page * KIB, self.bypass)
-            .with_capacity(Bytes(8 * GIB));
+            .with_capacity(Bytes(8 * GIB))
+            .expect("a valid array");
         change(&mut config);
         let largest = self.transfer.max(self.super_page) * KIB;
         let load = json!({

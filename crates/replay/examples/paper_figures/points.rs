@@ -33,7 +33,7 @@ impl Case {
         config.super_page.shape =
             Some(ShapeConfig { buses: 1, dies_per_bus: self.dies, planes: self.planes });
         config.capacity = Bytes(config.capacity.0 / 4 / 512 * 512).into();
-        let mut config = config.with_capacity(Bytes(8 * GIB));
+        let mut config = config.with_capacity(Bytes(8 * GIB)).expect("a valid array");
         config.ftl.write_points = Some(write_points.into());
         let (pattern, span) =
             if self.overwrites { ("random-write", GIB / 4) } else { ("sequential-write", 4 * GIB) };

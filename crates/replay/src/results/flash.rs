@@ -232,7 +232,7 @@ impl FlashReport {
         let Wear { min, max, mean } = stats.wear;
         let erased = ssd.erases().zip(before).map(|(now, before)| now - before);
         let most = f64::from(erased.max().unwrap_or(0));
-        let (raw, exported) = (ssd.ftl().layout().geometry().capacity(), ssd.capacity());
+        let (raw, exported) = (ssd.raw_capacity(), ssd.capacity());
         Self {
             raw_capacity_bytes: raw.0,
             exported_capacity_bytes: exported.0,
@@ -356,14 +356,17 @@ fn energy(
     ])
 }
 
+/// Super-blocks beyond those that the exported capacity needs.
+fn spare_blocks(ssd: &Ssd) -> u64 {
+    let data = ssd.capacity().0.div_ceil(ssd.ftl().layout().block_bytes().0);
+    u64::from(ssd.ftl().good_blocks()).saturating_sub(data)
+}
+
 /// A warning if the free blocks at which collection starts are a large fraction of the spare
-/// blocks, as on a small array: their number does not shrink with the array.
+/// blocks, as on a small array: collection needs a few however small the array is.
 pub fn spare_warning(ssd: &Ssd) -> Option<String> {
-    let (ftl, layout) = (ssd.ftl(), ssd.ftl().layout());
-    let block = layout.page_bytes() * u64::from(layout.pages_per_block());
-    let spare = u64::from(ftl.good_blocks()).saturating_sub(ssd.capacity().0.div_ceil(block.0));
-    let kept = u64::from(ftl.config().low_water);
-    (kept * 8 > spare).then(|| {
+    let (kept, spare) = (u64::from(ssd.ftl().config().low_water), spare_blocks(ssd));
+    (kept * 6 > spare).then(|| {
         format!(
             "collection starts when {kept} blocks are free, and the array has {spare} spare blocks: \
              expect a higher write amplification than on a larger array with the same \
@@ -373,14 +376,22 @@ pub fn spare_warning(ssd: &Ssd) -> Option<String> {
 }
 
 /// A warning if some die groups have no write point.
-pub fn write_point_warning(ssd: &Ssd) -> Option<String> {
+pub fn write_point_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     let (points, groups) = (ssd.ftl().config().write_points, ssd.ftl().layout().die_groups());
     (points < groups).then(|| {
-        format!(
-            "ftl.write_points={points} is less than the {groups} die groups of the array: at most \
-             {} written at a time; leave it out for one write point for each group",
-            counted(points.into(), "group is", "groups are")
-        )
+        let at_a_time = counted(points.into(), "group is", "groups are");
+        if config.ftl.write_points.is_some() {
+            format!(
+                "ftl.write_points={points} is less than the {groups} die groups of the array: at \
+                 most {at_a_time} written at a time; leave it out for one write point for each group"
+            )
+        } else {
+            format!(
+                "the array has only {} spare blocks for {groups} die groups, so at most {at_a_time} \
+                 written at a time; a larger capacity writes faster, or set ftl.write_points",
+                spare_blocks(ssd)
+            )
+        }
     })
 }
 
@@ -401,7 +412,7 @@ pub fn buffer_warning(ssd: &Ssd, left: u64) -> Option<String> {
 /// the Gordon paper for the whole array.
 pub fn table_warning(ssd: &Ssd, config: &SsdConfig) -> Option<String> {
     let memory = **config.ftl.table_memory.as_ref()?;
-    let (raw, page) = (ssd.ftl().layout().geometry().capacity(), ssd.page_bytes());
+    let (raw, page) = (ssd.raw_capacity(), ssd.page_bytes());
     let table = lba_table(raw, page);
     let least = smallest_super_page(raw, page, memory).filter(|_| table >= memory)?;
     Some(format!(
