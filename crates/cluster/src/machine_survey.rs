@@ -43,7 +43,7 @@ pub struct MachineSurvey {
     /// Processor time that is simulated. Default: `machine`.
     #[serde(default)]
     pub charge: Charge,
-    /// The model.
+    /// The model that predicts times.
     pub model: Model,
     /// Machines to compare.
     pub machines: Vec<Machine>,
