@@ -45,7 +45,7 @@ SPEEDS = """\
 [reference]
 machine = "m5.xlarge"
 summary = "A vCPU of an EC2 m5 instance (Xeon Platinum 8259CL, 2 threads a core), all vCPUs busy"
-benchmark = "Geekbench 6.3, Clang: multi-core score per vCPU; single: single-core score"
+benchmark = "Geekbench 6.3, Clang workload: multi-core score divided by the number of vCPUs"
 score = {score}
 """
 
@@ -202,13 +202,13 @@ def machine(space: str, row: Row, families: dict[str, Any], unit: float) -> str:
     return "\n".join(lines) + "\n"
 
 
-def sources(space: str, about: dict[str, Any], families: dict[str, Any]) -> str:
+def sources(space: str, about: dict[str, Any], families: dict[str, Any], unit: float) -> str:
     """The TOML of where the values come from."""
     scores, rates = families["scores"], families["watts"]
     date = max(family["date"] for family in families[space].values())
     rows = dict(about["sources"])
-    for key in ("core_speed", "core_speed_single"):
-        rows[key] = {"source": scores["source"], "date": date}
+    for key, score in (("core_speed", "busy"), ("core_speed_single", "single")):
+        rows[key] = {"source": scores[score].replace("UNIT", str(unit)), "date": date}
     rows["threads_per_core"] = families["threads"]
     if any("watts" in family for family in families[space].values()):
         for key in ("idle", "active"):
@@ -234,7 +234,12 @@ def text(space: str) -> str:
         f"name = {quoted(space)}\nsummary = {quoted(about['summary'])}\n"
         f'region = {quoted(about["region"])}\ncurrency = "USD"\n'
     )
-    parts = [HEADER + head, SPEEDS.format(score=unit), sources(space, about, families), *machines]
+    parts = [
+        HEADER + head,
+        SPEEDS.format(score=unit),
+        sources(space, about, families, unit),
+        *machines,
+    ]
     return "\n".join(parts)
 
 

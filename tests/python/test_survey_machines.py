@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import sadf
 from gordon.survey import pareto, space
 
 from conftest import Run, Traced, raises
@@ -70,24 +71,6 @@ ratio = { value = 1.0, assumed = "to see the parts alone" }
 """
 
 
-def second(nth: int) -> dict[str, Any]:
-    """A second of `sadf -j` in which both cores compute."""
-    return {
-        "timestamp": {"date": "2026-11-26", "time": f"10:00:{nth:02}", "utc": 1, "interval": 1},
-        "cpu-load": [{"cpu": "all", "user": 100.0, "system": 0.0, "iowait": 0.0, "idle": 0.0}],
-        "memory": {
-            "memfree": 600_000,
-            "memused": 400_000,
-            "memused-percent": 40.0,
-            "avail": 700_000,
-        },
-        "disk": [
-            {"disk-device": "sda", "tps": 1.0, "rkB": 0.0, "wkB": 64.0, "util-percent": 1.0},
-        ],
-        "network": {"net-dev": [{"iface": "eth0", "rxkB": 1.0, "txkB": 0.0}]},
-    }
-
-
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -96,8 +79,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def trace(run: Run, tmp_path: Path) -> str:
     """Ten seconds in which both cores of a machine compute."""
-    host = {"nodename": "db1", "number-of-cpus": 2, "statistics": [second(n) for n in range(10)]}
-    (tmp_path / "day.json").write_text(json.dumps({"sysstat": {"hosts": [host]}}))
+    (tmp_path / "day.json").write_text(sadf.day([sadf.second(n) for n in range(10)], "db1"))
     made = run("trace", "convert", "day.json", "db1.trace", "--format", "sysstat")
     assert made.status == 0, made.err
     return "db1.trace"

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import sadf
+
 from conftest import Run
 
 SHARED = Path(__file__).parents[3] / "shared/traces"
@@ -26,22 +28,13 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def sample(second: int, busy: float) -> dict[str, Any]:
-    """A second of `sadf -j`: a share of the cores, 8 MiB written in 16 requests, 1 MiB received."""
-    return {
-        "timestamp": {"date": "2026-11-26", "time": f"10:00:{second:02}", "utc": 1, "interval": 1},
-        "cpu-load": [{"cpu": "all", "user": busy, "nice": 0.0, "system": 0.0, "iowait": 5.0}],
-        "memory": {"memfree": 600, "memused": 400, "memused-percent": 40.0, "avail": 700},
-        "disk": [{"disk-device": "sda", "tps": 16.0, "rkB": 0.0, "wkB": 8192.0}],
-        "network": {"net-dev": [{"iface": "eth0", "rxkB": 1024.0, "txkB": 0.0}]},
-    }
-
-
 def day(*hosts: str, cores: int | None = 2, seconds: int = 5) -> str:
-    samples = [sample(second, 50.0) for second in range(1, seconds + 1)]
-    common = {} if cores is None else {"number-of-cpus": cores}
-    all_hosts = [{"nodename": host, "statistics": samples, **common} for host in hosts]
-    return json.dumps({"sysstat": {"hosts": all_hosts}})
+    """A file in which each host wrote 8 MiB in 16 requests a second."""
+    samples = [
+        sadf.second(nth, user=50.0, iowait=5.0, writes=16.0, write_kib=8192.0)
+        for nth in range(1, seconds + 1)
+    ]
+    return sadf.day(samples, *hosts, cores=cores)
 
 
 def test_a_converted_trace_is_surveyed_and_the_report_says_what_is_estimated(

@@ -18,7 +18,7 @@ const DOUBLINGS: u32 = 10;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CurveConfig {
-    /// The trace.
+    /// The trace whose curve is computed.
     pub trace: TraceLoad,
     /// Sizes of the caches. If empty: from about the footprint of the trace down to a thousandth of
     /// it.
@@ -93,7 +93,7 @@ pub struct CurveProvenance {
     pub config: CurveConfig,
     /// Publication of the method.
     pub follows: &'static str,
-    /// The trace.
+    /// The replayed trace: its format, counters and checksum.
     pub trace: CacheTrace,
 }
 

@@ -39,7 +39,7 @@ pub const PAGE: u64 = 4096;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheRunConfig {
-    /// The trace.
+    /// The trace to replay.
     pub trace: TraceLoad,
     /// Name of the replacement policy.
     pub policy: String,
@@ -76,11 +76,11 @@ pub struct CacheReport {
     pub hit_report: HitReport,
     /// Number of objects inserted.
     pub insertions: u64,
-    /// Bytes inserted.
+    /// Bytes of the objects inserted.
     pub inserted_bytes: u64,
     /// Number of objects evicted.
     pub evictions: u64,
-    /// Bytes evicted.
+    /// Bytes of the objects evicted.
     pub evicted_bytes: u64,
     /// Misses that were not admitted: larger than the cache, or than the part that they enter
     /// first.
@@ -110,13 +110,13 @@ pub struct CacheReport {
 pub struct HitReport {
     /// Number of accesses.
     pub requests: u64,
-    /// Number of hits.
+    /// Accesses that the cache served.
     pub hits: u64,
-    /// Number of misses.
+    /// Accesses that the cache did not serve: `requests - hits`.
     pub misses: u64,
-    /// Misses per access; `None` without accesses.
+    /// Misses per access, 0 to 1; `None` without accesses.
     pub miss_ratio: Option<f64>,
-    /// Bytes missed per byte requested; `None` without accesses.
+    /// Bytes missed per byte requested, 0 to 1; `None` without accesses.
     pub byte_miss_ratio: Option<f64>,
     /// Bytes requested.
     pub bytes: u64,
@@ -142,7 +142,7 @@ pub struct CacheProvenance {
     pub config: CacheRunConfig,
     /// Publication of the policy.
     pub follows: &'static str,
-    /// The trace.
+    /// The replayed trace: its format, counters and checksum.
     pub trace: CacheTrace,
 }
 

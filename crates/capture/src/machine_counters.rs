@@ -41,7 +41,6 @@ impl ProcFile {
 enum FrequencySource {
     /// One file per core, in kHz.
     Cpufreq(Vec<ProcFile>),
-    /// `/proc/cpuinfo`.
     Cpuinfo(ProcFile),
     Unknown,
 }

@@ -158,7 +158,7 @@ pub struct Design {
     pub id: String,
     /// Name of the processor in the catalogue of parts.
     pub cpu: String,
-    /// Clock of the processors.
+    /// Clock of the processors, within the range of the part.
     pub clock: Hertz,
     /// Number of processors. A job runs as that number of instances, and its time is divided by it
     /// (section 5.3).
@@ -173,7 +173,7 @@ pub struct Design {
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NodeAlone {
-    /// Design of the node.
+    /// Processors, clock and storage of the node.
     pub design: Design,
     /// Settings that all designs of its space share.
     pub node: NodeCommon,
@@ -275,7 +275,7 @@ pub struct SpaceStorage {
 pub struct Baseline {
     /// Name of the processor in the catalogue of parts.
     pub cpu: String,
-    /// Clock of the processors.
+    /// Clock of the processors, within the range of the part.
     pub clock: Hertz,
     /// Number of processors.
     pub cpus: u32,

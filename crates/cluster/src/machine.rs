@@ -22,7 +22,7 @@ pub struct Machine {
     /// Source of the values that have no other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Date of `source`.
+    /// Day when `source` was written or the values measured, such as 2024-08-17.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<Date>,
     /// Number of logical processors.
@@ -144,7 +144,7 @@ pub struct KeySource {
     /// Reason for the values, if no source prints them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub assumed: Option<String>,
-    /// Date of `source`.
+    /// Day when `source` was written or the values measured, such as 2024-08-17.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<Date>,
 }

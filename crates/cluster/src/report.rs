@@ -12,9 +12,9 @@ pub struct StreamReport {
     pub path: String,
     /// The traced command.
     pub command: Vec<String>,
-    /// Number of samples.
+    /// Number of samples in the trace.
     pub samples: usize,
-    /// Duration on the traced machine.
+    /// Duration of the trace in seconds.
     pub span_s: f64,
     /// Simulated instructions, of the machine or of the command.
     pub instructions: f64,
@@ -64,7 +64,7 @@ pub struct StorageReport {
 /// Time, energy and power of the whole cluster.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OutcomeReport {
-    /// Execution time.
+    /// Execution time in seconds.
     pub time_s: f64,
     /// Energy of all nodes.
     pub energy_j: f64,
@@ -179,7 +179,7 @@ pub struct SurveyReport {
 /// Time of one job on a machine.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct JobReport {
-    /// Best estimate.
+    /// Best estimate in seconds.
     pub time_s: f64,
     /// Lower bound of what the trace leaves open.
     pub time_s_low: f64,
@@ -194,7 +194,7 @@ pub struct JobReport {
 /// Time, energy and price of a machine by the paper's model.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MachineOutcome {
-    /// Execution time.
+    /// Execution time in seconds.
     pub time_s: f64,
     /// Energy of all nodes; `None` if the power of the machine is unknown.
     pub energy_j: Option<f64>,
@@ -240,7 +240,7 @@ pub struct MachineReport {
     /// Results of the paper's model without barriers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nosync: Option<MachineOutcome>,
-    /// Fraction of the time by what takes it.
+    /// Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`.
     pub limits: BTreeMap<String, f64>,
 }
 
@@ -249,7 +249,7 @@ pub struct MachineReport {
 pub struct ReferenceReport {
     /// Its name; `None` if it is unknown.
     pub machine: Option<String>,
-    /// Its `core_speed`.
+    /// Its `core_speed` in the unit of the space; 1 if the machine is unknown.
     pub core_speed: f64,
     /// Whether the speed is assumed, because the machine is unknown.
     pub is_assumed: bool,
@@ -260,7 +260,7 @@ pub struct ReferenceReport {
 pub struct MachineSurveyReport {
     /// Version of the program.
     pub version: String,
-    /// The model.
+    /// The model that gave the times.
     pub model: Model,
     /// Number of nodes.
     pub nodes: u32,

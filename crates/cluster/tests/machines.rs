@@ -3,15 +3,13 @@
 
 mod common;
 
+use common::MadeTrace;
 use gordon_cluster::ClusterError;
 use gordon_cluster::config::{Charge, Model};
 use gordon_cluster::machine::Machine;
 use gordon_cluster::machine_survey::{MachineSurvey, run};
 use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport};
-use gordon_trace::{
-    ActivityWriter, ColumnKind, Columns, DiskSample, MachineInfo, Manifest, Sample, TraceFolder,
-    TraceWriter,
-};
+use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
 use std::path::Path;
@@ -104,58 +102,21 @@ fn near(a: f64, b: f64) {
 /// A second on four cores.
 fn second(nth: u64, busy_cores: f64) -> Sample {
     Sample {
-        start: Ns::SECOND * nth,
-        span: Ns::SECOND,
         cpu_per_core: vec![Ns::from_secs(busy_cores / 4.0); 4],
         mhz_per_core: vec![2400; 4],
         memory: Bytes(2 << 30),
-        ..Sample::default()
+        ..common::sample(nth, 0, 0)
     }
 }
 
-/// The totals after an interval; all have the same devices.
-fn after(totals: &Sample, interval: &Sample) -> Sample {
-    let before = totals.disks.first().copied().unwrap_or_default();
-    let disks = interval.disks.iter().map(|disk| DiskSample {
-        device: disk.device,
-        reads: before.reads + disk.reads,
-        read_bytes: before.read_bytes + disk.read_bytes,
-        busy: before.busy + disk.busy,
-        ..DiskSample::default()
-    });
-    let cores = interval.cpu_per_core.iter().enumerate();
-    let busy = |core: usize| totals.cpu_per_core.get(core).copied().unwrap_or_default();
-    Sample {
-        start: Ns::ZERO,
-        span: interval.end(),
-        cpu_per_core: cores.map(|(core, ns)| busy(core) + *ns).collect(),
-        iowait: totals.iowait + interval.iowait,
-        rx_bytes: totals.rx_bytes + interval.rx_bytes,
-        disks: disks.collect(),
-        ..interval.clone()
-    }
-}
-
-/// Writes a trace without a block log.
+/// Writes a trace of a machine with four cores, without a block log.
 fn write(folder: &Path, name: &str, samples: &[Sample], has_iowait: bool) -> String {
-    let path = folder.join(name);
     let mut columns = Columns::all(ColumnKind::Measured, "made up");
     if !has_iowait {
         columns.set(&["iowait_ns"], ColumnKind::Missing, "an old trace");
     }
-    let trace = TraceFolder::create(&path).unwrap();
-    let mut writer = ActivityWriter::create(&trace, &columns).unwrap();
-    let mut totals = Sample::default();
-    writer.push(totals.clone()).unwrap();
-    for sample in samples {
-        totals = after(&totals, sample);
-        writer.push(totals.clone()).unwrap();
-    }
     let machine = MachineInfo { cores: 4, cpu_model: "Test CPU".into(), ..MachineInfo::default() };
-    let mut manifest = Manifest::new(vec!["job".into()], Ns::SECOND, machine);
-    manifest.parts = writer.finish(None).unwrap().into();
-    trace.commit(&manifest).unwrap();
-    path.display().to_string()
+    MadeTrace { columns, machine, samples, requests: None }.write(&folder.join(name))
 }
 
 /// A second in which one thread reads 50 MB and computes in turn.
@@ -334,13 +295,10 @@ fn the_job_model_needs_a_trace_of_each_node() {
 #[test]
 fn a_trace_without_cores_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a");
-    let columns = Columns::all(ColumnKind::Measured, "made up");
-    let mut writer = TraceWriter::create(&path, &columns).unwrap();
     let sample = Sample { cpu_per_core: vec![], mhz_per_core: vec![], ..second(0, 0.0) };
-    writer.sample(&sample).unwrap();
-    writer.finish(Manifest::new(vec![], Ns::SECOND, MachineInfo::default())).unwrap();
-    let refused = refusal(&survey(vec![path.display().to_string()], SPACE));
+    let made = MadeTrace { samples: &[sample], ..MadeTrace::default() };
+    let trace = made.write(&folder.path().join("a"));
+    let refused = refusal(&survey(vec![trace], SPACE));
     assert!(refused.contains("number of cores"), "{refused}");
 }
 

@@ -3,14 +3,12 @@
 
 mod common;
 
-use common::{design, io, sample, survey, write};
+use common::{MadeTrace, design, io, sample, survey, write};
 use gordon_blockio::IoOp;
 use gordon_cluster::config::{Charge, Reference, SurveyConfig};
 use gordon_cluster::report::SurveyReport;
 use gordon_cluster::survey::run;
-use gordon_trace::{
-    BlockIo, ColumnKind, Columns, CommandSample, MachineInfo, Manifest, Sample, TraceWriter,
-};
+use gordon_trace::{BlockIo, ColumnKind, Columns, CommandSample, MachineInfo, Sample};
 use gordon_units::{Ns, Progress};
 use std::sync::atomic::Ordering;
 
@@ -29,8 +27,7 @@ fn job(folder: &std::path::Path, name: &str, seed: u64) -> String {
         requests.push(io(at, op, place, 256, Some(Ns(4_000_000))));
     }
     requests.push(io(Ns(9_900_000_000), IoOp::Flush, 0, 0, Some(Ns(1000))));
-    write(&path, &samples, &requests);
-    path.display().to_string()
+    write(&path, &samples, &requests)
 }
 
 fn designs() -> Vec<gordon_cluster::config::Design> {
@@ -130,7 +127,6 @@ fn shared_machine(folder: &std::path::Path, model: &str, kind: ColumnKind) -> St
             column.kind = kind;
         }
     }
-    let mut writer = TraceWriter::create(&path, &columns).unwrap();
     let command = CommandSample {
         cpu: Ns(600_000_000),
         instructions: 1_500_000_000,
@@ -143,10 +139,8 @@ fn shared_machine(folder: &std::path::Path, model: &str, kind: ColumnKind) -> St
         command,
         ..sample(0, 2_000_000_000, 0)
     };
-    writer.sample(&busy).unwrap();
     let machine = MachineInfo { cpu_model: model.into(), ..MachineInfo::default() };
-    writer.finish(Manifest::new(vec!["job".into()], Ns::SECOND, machine)).unwrap();
-    path.display().to_string()
+    MadeTrace { columns, machine, samples: &[busy], requests: Some(&[]) }.write(&path)
 }
 
 #[test]

@@ -25,7 +25,6 @@ use gordon_units::BlockId;
 /// Number of load levels that the choice distinguishes.
 const LEVELS: u32 = 8;
 
-/// A write point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WritePoint {
     pub block: Option<BlockId>,
@@ -158,7 +157,6 @@ impl WritePoints {
         self.separate_copies
     }
 
-    /// The stream of the copies.
     #[inline]
     pub fn stream_of_copies(&self) -> WriteStream {
         if self.are_copies_separate() { WriteStream::Copies } else { WriteStream::Host }

@@ -41,7 +41,7 @@ pub struct LoadLimits {
     /// Number of bytes after which no request is issued. At least [`depth`](ClosedLoopLoad::depth)
     /// requests are issued.
     pub bytes: u64,
-    /// Duration of the warm-up.
+    /// Time at the start whose requests are not measured.
     pub warm_up: Ns,
 }
 
@@ -293,7 +293,6 @@ impl StartSignal {
     }
 }
 
-/// Result of one thread.
 struct ThreadResult {
     latency: LatencyHistogram,
     start: Instant,

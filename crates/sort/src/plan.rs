@@ -162,7 +162,7 @@ struct Budget {
     bytes: u64,
     /// Number of input files.
     files: u64,
-    /// Bytes of memory.
+    /// Bytes of memory that the sort may use.
     memory: u64,
     /// Bytes of a read of the input.
     input: u64,

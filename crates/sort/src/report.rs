@@ -17,9 +17,9 @@ pub struct Phase {
     pub seconds: f64,
     /// Processor time in seconds, over all cores, of user and system.
     pub cpu_s: f64,
-    /// Bytes read.
+    /// Bytes read from the input and temporary files.
     pub bytes_read: u64,
-    /// Bytes written.
+    /// Bytes written to temporary files and the output.
     pub bytes_written: u64,
 }
 

@@ -225,7 +225,6 @@ enum ScanAnswer {
     Page { ppn: Ppn, found: PageScan, syncs: u64, erases: u32 },
 }
 
-/// The pages in a summary.
 struct SummaryPages {
     sequences: Vec<u64>,
     lpns: Vec<Option<Lpn>>,

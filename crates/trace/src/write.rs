@@ -537,7 +537,8 @@ impl Drop for BlockFileWriter {
 pub struct TraceWriter {
     folder: TraceFolder,
     activity: ActivityWriter,
-    block: BlockWriter,
+    /// `None` in a trace without a block log.
+    block: Option<BlockWriter>,
     totals: Sample,
 }
 
@@ -547,11 +548,20 @@ impl TraceWriter {
     /// # Errors
     /// When `out` exists, or its parent cannot be written.
     pub fn create(out: &Path, columns: &Columns) -> Result<Self, TraceError> {
+        let mut writer = Self::without_block_log(out, columns)?;
+        writer.block = Some(BlockWriter::create(&writer.folder, columns.block.clone())?);
+        Ok(writer)
+    }
+
+    /// Starts a trace that has samples only.
+    ///
+    /// # Errors
+    /// When `out` exists, or its parent cannot be written.
+    pub fn without_block_log(out: &Path, columns: &Columns) -> Result<Self, TraceError> {
         let folder = TraceFolder::create(out)?;
         let mut activity = ActivityWriter::create(&folder, columns)?;
         activity.push(Sample::default())?;
-        let block = BlockWriter::create(&folder, columns.block.clone())?;
-        Ok(Self { folder, activity, block, totals: Sample::default() })
+        Ok(Self { folder, activity, block: None, totals: Sample::default() })
     }
 
     /// Adds an interval, which must start where the last one ended.
@@ -568,8 +578,11 @@ impl TraceWriter {
     }
 
     /// The writer that takes the requests.
+    ///
+    /// # Panics
+    /// When the trace has no block log.
     pub fn block(&mut self) -> &mut BlockWriter {
-        &mut self.block
+        self.block.as_mut().expect("the trace was started with a block log")
     }
 
     /// Completes the trace. If the manifest has no duration, it becomes the end of the last
@@ -582,8 +595,10 @@ impl TraceWriter {
             manifest.duration = self.totals.end();
         }
         manifest.parts = self.activity.finish(None)?.into();
-        manifest.parts.push(self.block.finish()?);
-        manifest.block.get_or_insert_default();
+        if let Some(block) = self.block {
+            manifest.parts.push(block.finish()?);
+            manifest.block.get_or_insert_default();
+        }
         self.folder.commit(&manifest)?;
         Ok(manifest)
     }

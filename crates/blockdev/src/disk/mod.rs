@@ -47,7 +47,6 @@ impl DiskFile {
     }
 }
 
-/// An export of a file.
 struct DiskExport {
     path: PathBuf,
     bytes: Arc<FileBytes>,

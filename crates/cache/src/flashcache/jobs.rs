@@ -19,7 +19,7 @@ pub enum Job {
         to: PageRange,
         /// The ticket of the fill.
         ticket: u64,
-        /// The unit.
+        /// The unit in the write buffer.
         unit: u64,
     },
     /// Copy the first pages of a block to the same pages of another block, which is erased.
@@ -28,7 +28,7 @@ pub enum Job {
         from: u32,
         /// The physical block to program.
         to: u32,
-        /// Number of pages.
+        /// Number of pages, counted from the start of the block.
         pages: u32,
     },
 }

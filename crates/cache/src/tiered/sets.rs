@@ -43,7 +43,6 @@ struct Set {
     filter: u64,
 }
 
-/// All sets.
 pub(super) struct Sets {
     /// Offset of the first byte.
     base: u64,
@@ -65,7 +64,6 @@ impl Sets {
         Self { base, size, sets: vec![Set::default(); sets as usize] }
     }
 
-    /// Number of sets.
     pub fn count(&self) -> usize {
         self.sets.len()
     }

@@ -6,7 +6,6 @@ use gordon_replay::ReplayError;
 use gordon_units::{Bytes, Ns};
 use std::collections::VecDeque;
 
-/// Counters of the backend.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BackendCounters {
     pub reads: u64,

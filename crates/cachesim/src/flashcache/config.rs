@@ -133,7 +133,7 @@ pub enum SetRuleKind {
     Literal,
 }
 
-/// DRAM.
+/// Times and power of the DRAM.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DramConfig {
@@ -297,7 +297,7 @@ pub struct ControllerConfig {
     pub idle: Sourced<Watts>,
 }
 
-/// A disk.
+/// Disk that holds all data, described by its latency, rate and queue.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskConfig {
@@ -378,7 +378,7 @@ pub struct PaceConfig {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlashCacheConfig {
-    /// The trace.
+    /// The trace to replay.
     pub trace: TraceLoad,
     /// The design of the FlashCache.
     pub design: Design,

@@ -224,12 +224,10 @@ impl Machine {
         [self.dram.reading - self.warm_up.reading, self.dram.writing - self.warm_up.writing]
     }
 
-    /// Counters of the chip.
     pub(super) fn chip_counters(&self) -> ChipCounters {
         self.chip.counters.since(&self.warm_up.chip)
     }
 
-    /// Counters of the backend.
     pub(super) fn backend_counters(&self) -> BackendCounters {
         self.backend.counters.since(&self.warm_up.backend)
     }

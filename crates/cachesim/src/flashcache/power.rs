@@ -13,19 +13,19 @@ pub(super) fn gbits(bytes: Bytes) -> f64 {
 /// Mean power of the memories by activity, in watts: Figure 6.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Power {
-    /// DRAM that is read.
+    /// Energy of DRAM reads over the simulated time.
     pub dram_read_w: f64,
-    /// DRAM that is written.
+    /// Energy of DRAM writes over the simulated time.
     pub dram_write_w: f64,
     /// Idle DRAM: ready, or powered down.
     pub dram_idle_w: f64,
-    /// Flash that is read.
+    /// Energy of flash reads over the simulated time.
     pub flash_read_w: f64,
-    /// Flash that is programmed.
+    /// Energy of flash programs over the simulated time.
     pub flash_program_w: f64,
-    /// Flash that is erased.
+    /// Energy of flash erases over the simulated time.
     pub flash_erase_w: f64,
-    /// Idle flash.
+    /// Energy of the flash in its idle time over the simulated time.
     pub flash_idle_w: f64,
     /// Flash memory controller.
     pub controller_w: f64,
@@ -97,7 +97,7 @@ pub struct DieArea {
     pub dram_cm2: f64,
     /// Area of the flash.
     pub flash_cm2: f64,
-    /// Total area.
+    /// Sum of both.
     pub total_cm2: f64,
 }
 

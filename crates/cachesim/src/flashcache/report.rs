@@ -102,9 +102,9 @@ pub struct RequestReport {
 /// Accesses of one source.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LevelReport {
-    /// Number of accesses.
+    /// Accesses whose data came from the source.
     pub requests: u64,
-    /// Fraction of all accesses; `None` without accesses.
+    /// Fraction of all accesses, 0 to 1; `None` without accesses.
     pub share: Option<f64>,
     /// Bytes requested. An access counts at the slowest source that it needs; the bytes of an
     /// object larger than a logical block count at the source of each piece.
@@ -170,13 +170,13 @@ pub struct FlashReport {
     pub worn: u64,
     /// Entries invalidated by writes.
     pub dropped: u64,
-    /// Fraction of the time that the flash was busy.
+    /// Fraction of the simulated time in which the flash was busy, 0 to 1.
     pub busy: f64,
-    /// Fraction of the time spent reading.
+    /// Fraction of the simulated time spent reading, 0 to 1.
     pub reading: f64,
-    /// Fraction of the time spent programming.
+    /// Fraction of the simulated time spent programming, 0 to 1.
     pub programming: f64,
-    /// Fraction of the time spent erasing.
+    /// Fraction of the simulated time spent erasing, 0 to 1.
     pub erasing: f64,
 }
 
@@ -197,7 +197,7 @@ pub struct BackendReport {
     pub sequential: u64,
     /// Time during which the disk was busy, or the network transferred data, in seconds.
     pub busy_s: f64,
-    /// Busy fraction of the time.
+    /// `busy_s` as a fraction of the simulated time.
     pub busy: f64,
     /// Activity of the head of a simulated disk; `None` for other backends.
     pub head: Option<HeadReport>,
@@ -214,6 +214,6 @@ pub struct Provenance {
     pub follows: &'static str,
     /// Publication of the policy of the primary page cache.
     pub dram_policy_follows: &'static str,
-    /// The trace.
+    /// The replayed trace: its format, counters and checksum.
     pub trace: CacheTrace,
 }

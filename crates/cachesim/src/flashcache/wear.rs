@@ -113,9 +113,9 @@ const FORMULA: &str = "binomial errors in each codeword, raw bit error rate grow
 /// Number of logical blocks with the same number of erases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct EraseCount {
-    /// Number of erases.
+    /// Erases of each of the blocks.
     pub erases: u32,
-    /// Number of blocks.
+    /// Number of logical blocks with that number of erases.
     pub blocks: u64,
 }
 
@@ -167,7 +167,6 @@ pub struct RoadmapReport {
     pub years: Option<f64>,
 }
 
-/// Cost of a fill.
 pub(super) struct FillCost {
     /// Number of fetches that fill a logical block, and the time between two of them.
     pub fetches: u64,

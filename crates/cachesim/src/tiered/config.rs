@@ -17,7 +17,7 @@ const DAYS: f64 = 365.25;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TieredConfig {
-    /// The trace.
+    /// The trace to replay.
     pub trace: TraceLoad,
     /// DRAM for objects and for the index of those in flash.
     pub dram: Bytes,

@@ -92,7 +92,7 @@ pub struct TieredReport {
 pub struct LevelCount {
     /// Name of the level.
     pub level: &'static str,
-    /// Number of hits.
+    /// Accesses that the level served.
     pub hits: u64,
     /// Bytes requested by the hits.
     pub hit_bytes: u64,
@@ -109,7 +109,7 @@ pub struct TieredProvenance {
     pub version: &'static str,
     /// Configuration of the run.
     pub config: TieredConfig,
-    /// The trace.
+    /// The replayed trace: its format, counters and checksum.
     pub trace: CacheTrace,
 }
 
@@ -165,7 +165,7 @@ impl Flash {
         (pages.host_program > 0).then(|| pages.amplification())
     }
 
-    /// Bytes programmed.
+    /// Bytes programmed by the host and by garbage collection.
     fn programmed(&self) -> f64 {
         let pages = self.array.pages();
         ratio(pages.host_program + pages.gc_program, 1) * self.bytes

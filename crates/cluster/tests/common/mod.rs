@@ -88,16 +88,49 @@ pub fn sample(second: u64, instructions: u64, received: u64) -> Sample {
     }
 }
 
-/// Writes a trace.
-pub fn write(path: &Path, samples: &[Sample], requests: &[BlockIo]) {
-    let mut writer =
-        TraceWriter::create(path, &Columns::all(ColumnKind::Measured, "made up")).unwrap();
-    for sample in samples {
-        writer.sample(sample).unwrap();
+/// A trace to write. By default, all columns are measured, the machine is unknown, and there is
+/// no block log.
+pub struct MadeTrace<'a> {
+    pub columns: Columns,
+    pub machine: MachineInfo,
+    pub samples: &'a [Sample],
+    pub requests: Option<&'a [BlockIo]>,
+}
+
+impl Default for MadeTrace<'_> {
+    fn default() -> Self {
+        Self {
+            columns: Columns::all(ColumnKind::Measured, "made up"),
+            machine: MachineInfo::default(),
+            samples: &[],
+            requests: None,
+        }
     }
-    writer.block().process("test");
-    for request in requests {
-        writer.block().push(*request).unwrap();
+}
+
+impl MadeTrace<'_> {
+    /// Writes the trace and returns its path.
+    pub fn write(self, path: &Path) -> String {
+        let create = match self.requests {
+            Some(_) => TraceWriter::create,
+            None => TraceWriter::without_block_log,
+        };
+        let mut writer = create(path, &self.columns).unwrap();
+        for sample in self.samples {
+            writer.sample(sample).unwrap();
+        }
+        if let Some(requests) = self.requests {
+            writer.block().process("test");
+            for request in requests {
+                writer.block().push(*request).unwrap();
+            }
+        }
+        writer.finish(Manifest::new(vec!["test".into()], Ns::SECOND, self.machine)).unwrap();
+        path.display().to_string()
     }
-    writer.finish(Manifest::new(vec!["test".into()], Ns::SECOND, MachineInfo::default())).unwrap();
+}
+
+/// Writes a trace with a block log.
+pub fn write(path: &Path, samples: &[Sample], requests: &[BlockIo]) -> String {
+    MadeTrace { samples, requests: Some(requests), ..MadeTrace::default() }.write(path)
 }

@@ -22,7 +22,6 @@ use gordon_units::BlockId;
 
 const NONE: u32 = u32::MAX;
 
-/// State of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum BlockState {
     /// Erased.

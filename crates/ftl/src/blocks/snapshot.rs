@@ -7,9 +7,7 @@ pub(crate) struct BlockSnapshot {
     pub sequence: u64,
     /// Number of slots that the map points to.
     pub valid: u32,
-    /// Number of erases.
     pub erases: u32,
-    /// Its condition.
     pub condition: BlockCondition,
 }
 

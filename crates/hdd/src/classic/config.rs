@@ -103,7 +103,7 @@ pub struct ExtraDisconnect {
     pub seek_delta: Ns,
 }
 
-/// Bus to the host.
+/// Time that transfers take on the bus to the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Bus")]
@@ -138,9 +138,9 @@ pub enum ReadAhead {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BufferConfig {
-    /// Number of segments.
+    /// Number of segments, at least 1, or 2 with `write_segment`.
     pub segments: u32,
-    /// Number of sectors in one segment.
+    /// Number of sectors in one segment, at least 1.
     pub segment_sectors: u64,
     /// Whether the first segment is reserved for writes.
     pub write_segment: bool,
@@ -154,7 +154,7 @@ pub struct BufferConfig {
     /// Fraction of a read, from 0 to 1, that must be in the buffer before the drive reconnects to
     /// transfer it.
     pub read_mark: f64,
-    /// Amount of read-ahead.
+    /// How far the drive reads ahead after a read.
     pub read_ahead: ReadAhead,
     /// Whether read-ahead also starts after a read that the buffer serves completely.
     pub read_ahead_on_hit: bool,

@@ -197,7 +197,6 @@ enum MechanismTask {
         read: WaitingRead,
         stream: ReadStream,
     },
-    /// Reads ahead.
     ReadAhead {
         stream: ReadStream,
     },

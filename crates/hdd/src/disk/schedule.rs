@@ -53,12 +53,12 @@ pub struct SchedulerInput<'a, R, W> {
     pub destage_now: bool,
 }
 
-/// The next operation, as an index into the reads or destages of the input.
+/// The next operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// A read.
+    /// Index into the reads.
     Read(usize),
-    /// A destage.
+    /// Index into the destages.
     Destage(usize),
 }
 

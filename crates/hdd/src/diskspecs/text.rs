@@ -245,7 +245,7 @@ impl Block {
         self.optional(key)?.ok_or_else(|| self.missing(key, "a number"))
     }
 
-    /// An optional number.
+    /// The number of a key; `None` if the key is absent.
     pub fn optional(&self, key: &str) -> Result<Option<f64>, SpecError> {
         match self.get(key) {
             None => Ok(None),
@@ -269,7 +269,7 @@ impl Block {
         Ok(self.optional(key)?.is_some_and(|number| number != 0.0))
     }
 
-    /// An optional word.
+    /// The word of a key; `None` if the key is absent.
     pub fn optional_word(&self, key: &str) -> Result<Option<&str>, SpecError> {
         self.get(key).map(|_| self.word(key)).transpose()
     }

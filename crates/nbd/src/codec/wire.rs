@@ -13,7 +13,6 @@ pub(crate) const CHUNK_MAGIC: u32 = 0x668e_33ef;
 pub(crate) const FIXED_NEWSTYLE: u16 = 1;
 pub(crate) const NO_ZEROES: u16 = 2;
 
-/// Options.
 pub(crate) mod option {
     pub(crate) const EXPORT_NAME: u32 = 1;
     pub(crate) const ABORT: u32 = 2;
@@ -63,7 +62,6 @@ pub(crate) mod can {
     pub(crate) const FAST_ZERO: u16 = 1 << 11;
 }
 
-/// Commands.
 pub(crate) mod command {
     pub(crate) const READ: u16 = 0;
     pub(crate) const WRITE: u16 = 1;

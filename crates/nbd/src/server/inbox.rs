@@ -14,7 +14,6 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// A completed request.
 pub(super) struct CompletedRequest {
     pub(super) cookie: u64,
     pub(super) op: Op,

@@ -263,7 +263,6 @@ impl<P: Payload> Engine<P> {
         self.write_entry(ppn, sequence, OobContent::Data)
     }
 
-    /// Programs a metadata page.
     fn program_metadata_page(
         &mut self,
         ppn: Ppn,

@@ -29,7 +29,6 @@ pub(super) struct Skipped {
     pub series: u64,
 }
 
-/// The activity of one host.
 #[derive(Debug, Default)]
 pub(super) struct HostActivity {
     /// The numbers of cores that the input states.

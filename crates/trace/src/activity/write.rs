@@ -59,11 +59,11 @@ pub struct HostReport {
     pub host: String,
     /// Folder of the trace.
     pub path: String,
-    /// Number of cores.
+    /// Number of logical processors, from the input or `--cores`.
     pub cores: u32,
     /// Samples in the trace.
     pub samples: u64,
-    /// Length of all samples together.
+    /// Length of all samples together in seconds.
     pub span_s: f64,
     /// The most frequent length of a sample.
     pub interval_s: f64,
@@ -73,9 +73,9 @@ pub struct HostReport {
     pub iowait_s: f64,
     /// Time that the hypervisor gave to others. It is not in the trace.
     pub steal_s: f64,
-    /// Reads.
+    /// Number and bytes of the reads.
     pub read: RequestTotals,
-    /// Writes.
+    /// Number and bytes of the writes.
     pub write: RequestTotals,
     /// Bytes received.
     pub rx_bytes: u64,

@@ -5,7 +5,7 @@
 //! taken, by default D (issue). Sources: "DEFAULT FORMAT" in blkparse(1), and `blkparse_fmt.c` of
 //! blktrace 1.2.
 
-use super::collector::{RawRequest, RequestCollector};
+use super::collector::RequestCollector;
 use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
 use super::options::RequestEvent;
@@ -141,32 +141,14 @@ impl LineFormat for Blkparse {
             }
         };
         let rwbs = letters(&mut f)?;
-        let range = match op(rwbs) {
-            Some(op) => {
-                range(&mut f, op)?.map(|(offset, len)| (of_len(op, rwbs, len), offset, len))
-            }
+        let request = match op(rwbs) {
+            Some(op) => range(&mut f, op)?.map(|(offset, len)| {
+                let op = of_len(op, rwbs, len);
+                DispatchKey { device, op, offset, len }
+            }),
             None => None,
         };
-        let Some((op, offset, len)) = range else {
-            collector.other();
-            return Ok(());
-        };
-        let request = DispatchKey { device, op, offset, len };
-        if self.event == b'D' && !self.requeues.is_first_dispatch(step, request) {
-            collector.other();
-            return Ok(());
-        }
-        collector.take(RawRequest {
-            time,
-            op,
-            device,
-            offset,
-            len,
-            latency: None,
-            gap: None,
-            pid: None,
-        })?;
-        Ok(())
+        self.requeues.take(step, time, request, collector)
     }
 }
 

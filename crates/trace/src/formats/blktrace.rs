@@ -8,7 +8,7 @@
 //!
 //! Not covered: version 8 events (`struct blk_io_trace2`, Linux 6.19 and later).
 
-use super::collector::{RawRequest, RequestCollector};
+use super::collector::RequestCollector;
 use super::entry_error::{EntryError, FilePosition};
 use super::error::FormatError;
 use super::format::Format;
@@ -355,22 +355,14 @@ impl RequestSource for Blktrace {
             if op == IoOp::Flush {
                 (offset, len) = (0, 0);
             }
-            let (time, device) = (entry.time, entry.device);
-            if self.action == ISSUE {
-                let step = match entry.action & 0xffff {
-                    REQUEUE => DispatchStep::Requeue,
-                    COMPLETE => DispatchStep::Failure,
-                    _ => DispatchStep::Dispatch,
-                };
-                let request = DispatchKey { device, op, offset, len };
-                if !self.requeues.is_first_dispatch(step, request) {
-                    collector.other();
-                    continue;
-                }
-            }
-            let raw =
-                RawRequest { time, op, device, offset, len, latency: None, gap: None, pid: None };
-            if let Err(bad) = collector.take(raw) {
+            let issues = self.action == ISSUE;
+            let step = match entry.action & 0xffff {
+                REQUEUE if issues => DispatchStep::Requeue,
+                COMPLETE if issues => DispatchStep::Failure,
+                _ => DispatchStep::Dispatch,
+            };
+            let request = DispatchKey { device: entry.device, op, offset, len };
+            if let Err(bad) = self.requeues.take(step, entry.time, Some(request), collector) {
                 skip.bad(&stream.path, stream.place(), Format::Blktrace.name(), bad, collector)?;
             }
         }

@@ -35,13 +35,13 @@ pub struct ConversionReport {
     pub first: Option<RequestLine>,
     /// The last request; `None` for a trace of objects.
     pub last: Option<RequestLine>,
-    /// Reads.
+    /// Number and bytes of the reads.
     pub read: RequestTotals,
-    /// Writes.
+    /// Number and bytes of the writes.
     pub write: RequestTotals,
-    /// Discards.
+    /// Number and bytes of the discards.
     pub discard: RequestTotals,
-    /// Flushes.
+    /// Number of flushes, which have no bytes.
     pub flush: RequestTotals,
     /// Requests that the output format cannot express. They are left out.
     pub not_written: u64,
@@ -51,7 +51,7 @@ pub struct ConversionReport {
     pub first_skipped: Option<String>,
     /// Requests for other devices than the selected one.
     pub other_devices: u64,
-    /// Entries of other kinds.
+    /// Entries that are not a read, write, discard or flush, or not the event that is taken.
     pub other_kinds: u64,
     /// Reads, writes and discards of zero bytes. They are left out.
     pub empty: u64,
@@ -80,7 +80,7 @@ pub struct RequestLine {
     pub device: u32,
     /// First byte.
     pub offset_bytes: u64,
-    /// Number of bytes.
+    /// Length; 0 for a flush.
     pub bytes: u64,
 }
 

@@ -94,16 +94,7 @@ impl LineFormat for Fio {
         if op == IoOp::Flush {
             (offset, len) = (0, 0);
         }
-        collector.take(RawRequest {
-            time,
-            op,
-            device,
-            offset,
-            len,
-            latency: None,
-            gap: None,
-            pid: None,
-        })?;
-        Ok(())
+        let raw = RawRequest { time, op, device, offset, len, latency: None, gap: None, pid: None };
+        collector.take(raw)
     }
 }

@@ -8,7 +8,7 @@
 //!
 //! Not covered: the latency format (times in microseconds without decimals), and call chains.
 
-use super::collector::{RawRequest, RequestCollector};
+use super::collector::RequestCollector;
 use super::entry_error::EntryError;
 use super::fields::{BLANK, Fields};
 use super::options::RequestEvent;
@@ -138,31 +138,13 @@ impl LineFormat for Ftrace {
         let mut f = Fields::<BLANK>::new(fields);
         let device = device(f.word())?;
         let rwbs = letters(&mut f)?;
-        let range = match op(rwbs) {
-            Some(op) => {
-                range(&mut f, name)?.map(|(offset, len)| (of_len(op, rwbs, len), offset, len))
-            }
+        let request = match op(rwbs) {
+            Some(op) => range(&mut f, name)?.map(|(offset, len)| {
+                let op = of_len(op, rwbs, len);
+                DispatchKey { device, op, offset, len }
+            }),
             None => None,
         };
-        let Some((op, offset, len)) = range else {
-            collector.other();
-            return Ok(());
-        };
-        let request = DispatchKey { device, op, offset, len };
-        if issues && !self.requeues.is_first_dispatch(step, request) {
-            collector.other();
-            return Ok(());
-        }
-        collector.take(RawRequest {
-            time,
-            op,
-            device,
-            offset,
-            len,
-            latency: None,
-            gap: None,
-            pid: None,
-        })?;
-        Ok(())
+        self.requeues.take(step, time, request, collector)
     }
 }

@@ -4,6 +4,8 @@
 //! and then another dispatch of the same request. blkparse counts dispatches minus requeues
 //! (`__account_requeue` of blktrace 1.2), so this is one request. Its first dispatch is returned.
 
+use super::collector::{RawRequest, RequestCollector};
+use super::entry_error::EntryError;
 use gordon_blockio::IoOp;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -38,23 +40,45 @@ impl RequeueTracker {
         self.0.is_empty()
     }
 
+    /// Takes a request at its first dispatch. Other events, and those without a request (`None`),
+    /// are counted as of other kinds.
+    ///
+    /// If the event that a reader takes is not the dispatch, each of its events is a dispatch here.
+    #[inline]
+    pub fn take(
+        &mut self,
+        step: DispatchStep,
+        time: u64,
+        request: Option<DispatchKey>,
+        collector: &mut RequestCollector,
+    ) -> Result<(), EntryError> {
+        let first = request.filter(|request| self.is_first_dispatch(step, *request));
+        let Some(DispatchKey { device, op, offset, len }) = first else {
+            collector.other();
+            return Ok(());
+        };
+        let raw = RawRequest { time, op, device, offset, len, latency: None, gap: None, pid: None };
+        collector.take(raw)
+    }
+
     /// Whether an event is the first dispatch of a request.
     #[inline]
-    pub fn is_first_dispatch(&mut self, step: DispatchStep, request: DispatchKey) -> bool {
+    fn is_first_dispatch(&mut self, step: DispatchStep, request: DispatchKey) -> bool {
         match step {
-            DispatchStep::Dispatch => self.is_empty() || !self.take(request),
+            DispatchStep::Dispatch => self.is_empty() || !self.leave(request),
             DispatchStep::Requeue => {
                 *self.0.entry(request).or_default() += 1;
                 false
             }
             DispatchStep::Failure => {
-                self.take(request);
+                self.leave(request);
                 false
             }
         }
     }
 
-    fn take(&mut self, request: DispatchKey) -> bool {
+    /// Whether the request waited for another dispatch; it no longer does.
+    fn leave(&mut self, request: DispatchKey) -> bool {
         let Entry::Occupied(mut count) = self.0.entry(request) else { return false };
         *count.get_mut() -= 1;
         if *count.get() == 0 {

@@ -1,0 +1,154 @@
+//! A trace as the models of machines need it: the work of cores, storage and network in a sample.
+//!
+//! The mean number of outstanding requests comes from a block log, if the trace has one. I/O of all
+//! programs counts as the job's; CPU time does too, unless the command is charged.
+
+use crate::config::Charge;
+use crate::demand::sample_at;
+use crate::error::ClusterError;
+use crate::job::{JobSample, mark_steady};
+use crate::requests::Requests;
+use crate::stream::Stream;
+use gordon_blockio::IoOp;
+use gordon_trace::{ColumnKind, Sample};
+use gordon_units::{Bytes, Ns};
+
+/// A trace, as the models need it.
+pub(super) struct JobStream {
+    pub(super) stream: Stream,
+    pub(super) samples: Vec<JobSample>,
+    pub(super) io: Vec<SampleIo>,
+    /// Bytes of the busier direction in each sample.
+    pub(super) network: Vec<f64>,
+    pub(super) has_iowait: bool,
+}
+
+/// Block I/O of a sample.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SampleIo {
+    pub(super) reads: f64,
+    pub(super) writes: f64,
+    pub(super) read: f64,
+    pub(super) write: f64,
+    /// Seconds in which the device was busy.
+    pub(super) busy: f64,
+    /// Mean number of outstanding requests while the device was busy, from a block log.
+    pub(super) depth: Option<f64>,
+}
+
+impl JobStream {
+    pub(super) fn open(path: &str, charge: Charge) -> Result<Self, ClusterError> {
+        let stream = Stream::open(path.into(), charge, &[])?;
+        let manifest = stream.trace.manifest();
+        let seen = stream.samples.iter().map(|s| s.cpu_per_core.len()).max().unwrap_or(0);
+        let cores = manifest.machine.cores.max(u32::try_from(seen).unwrap_or(u32::MAX));
+        if cores == 0 {
+            return Err(ClusterError::Impossible {
+                what: format!("trace {path}"),
+                why: "the number of cores of its machine is unknown".into(),
+            });
+        }
+        let has_iowait = stream.trace.kinds().get("iowait_ns") == Some(&ColumnKind::Measured);
+        let depths = depths(&stream)?;
+        let io: Vec<SampleIo> = stream
+            .samples
+            .iter()
+            .zip(&depths)
+            .map(|(sample, depth)| sample_io(sample, &stream, *depth))
+            .collect();
+        let mut samples: Vec<JobSample> = stream
+            .samples
+            .iter()
+            .zip(&io)
+            .map(|(sample, io)| job_sample(sample, stream.cpu(sample), io, cores, has_iowait))
+            .collect();
+        mark_steady(&mut samples);
+        #[allow(clippy::cast_precision_loss)]
+        let network =
+            stream.samples.iter().map(|s| s.rx_bytes.0.max(s.tx_bytes.0) as f64).collect();
+        Ok(Self { stream, samples, io, network, has_iowait })
+    }
+
+    pub(super) fn peak_memory(&self) -> Bytes {
+        self.stream.samples.iter().map(|s| s.memory).max().unwrap_or_default()
+    }
+
+    pub(super) fn has_io(&self) -> bool {
+        self.io.iter().any(|io| io.reads + io.writes > 0.0)
+    }
+
+    pub(super) fn cores(&self) -> u32 {
+        self.samples[0].cores
+    }
+
+    /// Share of the cores that were busy.
+    pub(super) fn busy_share(&self) -> f64 {
+        let cpu: f64 = self.samples.iter().map(|s| s.cpu).sum();
+        cpu / (self.span() * f64::from(self.cores()))
+    }
+
+    pub(super) fn span(&self) -> f64 {
+        self.samples.iter().map(|s| s.span).sum()
+    }
+}
+
+/// The mean number of outstanding requests of each sample, from the latencies of a block log
+/// (Little's law: the sum of latencies over the busy time); `None` without one.
+fn depths(stream: &Stream) -> Result<Vec<Option<f64>>, ClusterError> {
+    if !stream.logged {
+        return Ok(vec![None; stream.samples.len()]);
+    }
+    let mut waits = vec![0.0; stream.samples.len()];
+    for batch in Requests::of(&stream.trace, &stream.samples)?.batches()? {
+        for io in &batch? {
+            if matches!(io.op, IoOp::Read | IoOp::Write)
+                && let Some(latency) = io.latency
+            {
+                waits[sample_at(&stream.starts, io.at)] += latency.as_secs();
+            }
+        }
+    }
+    let depth = |(sample, wait): (&Sample, f64)| {
+        let busy = busy(sample, stream);
+        (busy > 0.0 && wait > 0.0).then(|| (wait / busy).max(1.0))
+    };
+    Ok(stream.samples.iter().zip(waits).map(depth).collect())
+}
+
+/// Seconds in which a device of the sample was busy; of several devices, that of the busiest.
+fn busy(sample: &Sample, stream: &Stream) -> f64 {
+    let real = sample.disks.iter().filter(|d| !stream.trace.is_virtual(d.device));
+    let most = real.map(|d| d.busy).max().unwrap_or_default();
+    most.as_secs().min(sample.span.as_secs())
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn sample_io(sample: &Sample, stream: &Stream, depth: Option<f64>) -> SampleIo {
+    let mut io = SampleIo { busy: busy(sample, stream), depth, ..SampleIo::default() };
+    for disk in sample.disks.iter().filter(|d| !stream.trace.is_virtual(d.device)) {
+        io.reads += disk.reads as f64;
+        io.writes += disk.writes as f64;
+        io.read += disk.read_bytes.0 as f64;
+        io.write += disk.write_bytes.0 as f64;
+    }
+    io
+}
+
+fn job_sample(sample: &Sample, cpu: Ns, io: &SampleIo, cores: u32, has_iowait: bool) -> JobSample {
+    let span = sample.span.as_secs();
+    let all = span * f64::from(cores);
+    // A sample cannot compute more than its cores; ticks of the clock may say so.
+    let cpu = cpu.as_secs().min(all);
+    // Without iowait one thread is taken to wait while the device is busy.
+    let iowait = if has_iowait { sample.iowait.as_secs() } else { io.busy };
+    JobSample {
+        span,
+        cpu,
+        iowait: iowait.min(all - cpu),
+        cores,
+        busy: io.busy,
+        read: io.read,
+        write: io.write,
+        ..JobSample::default()
+    }
+}

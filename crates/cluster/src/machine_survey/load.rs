@@ -1,0 +1,150 @@
+//! A trace on a machine: the time that its parts need for each sample, and the energy of a run.
+//!
+//! Storage takes the longest of the replay on its simulated devices and the limits of its volume.
+//! Not modelled: the effect of less memory, bursts of a volume, clocks that fall with the load.
+
+use super::job_stream::{JobStream, SampleIo};
+use crate::config::Parts;
+use crate::error::ClusterError;
+use crate::job::{JobSample, JobTarget, TimeParts};
+use crate::machine::{Machine, StorageTable};
+use crate::node::{Energy, StoragePower};
+use crate::replay::DEFAULT_DEPTH;
+use crate::stream::Replayed;
+use gordon_blockio::Usage;
+use gordon_units::Joules;
+use std::ops::Range;
+
+/// What a trace says about the machine on which it was recorded.
+#[derive(Clone, Copy)]
+pub(super) struct TraceReference<'a> {
+    pub(super) name: Option<&'a str>,
+    pub(super) speed: f64,
+    /// Index of the machine, if it is in the space; its storage and network are known then.
+    pub(super) machine: Option<usize>,
+}
+
+/// A trace on a machine.
+pub(super) struct MachineLoad<'a> {
+    pub(super) stream: &'a JobStream,
+    pub(super) machine: &'a Machine,
+    pub(super) replayed: Option<&'a Replayed>,
+    pub(super) reference: TraceReference<'a>,
+    /// Storage of the traced machine, and its replay if it is simulated; `None` if it is unknown.
+    pub(super) traced: Option<(&'a StorageTable, Option<&'a Replayed>)>,
+}
+
+impl MachineLoad<'_> {
+    fn speed(&self) -> f64 {
+        *self.machine.core_speed / self.reference.speed
+    }
+
+    /// The mean number of outstanding requests in a sample: from the log; from the latency of the
+    /// traced volume, by Little's law; otherwise assumed as in replays.
+    fn depth(&self, io: &SampleIo) -> f64 {
+        if let Some(depth) = io.depth {
+            return depth;
+        }
+        let latency = self.traced.and_then(|(storage, _)| storage.latency.as_ref());
+        match latency {
+            Some(latency) if io.busy > 0.0 => {
+                ((io.reads + io.writes) * latency.as_secs() / io.busy).max(1.0)
+            }
+            #[allow(clippy::cast_precision_loss)]
+            _ => DEFAULT_DEPTH as f64,
+        }
+    }
+
+    /// The sample, and what the machine does with it.
+    pub(super) fn at(&self, index: usize) -> (JobSample, JobTarget) {
+        let mut sample = self.stream.samples[index];
+        let io = &self.stream.io[index];
+        let depth = self.depth(io);
+        let there = device_time(self.machine.storage(), self.replayed, index, io, depth);
+        let traced =
+            self.traced.map(|(storage, replayed)| device_time(storage, replayed, index, io, depth));
+        // Without a description of the traced device, its busy time is compared with the target's
+        // device time; without a busy time, the modelled time stands for it.
+        if sample.busy <= 0.0 {
+            sample.busy = traced.unwrap_or(there).min(sample.span);
+        }
+        let here = traced.unwrap_or(sample.busy);
+        let storage_ratio = if here > 0.0 { there / here } else { 1.0 };
+        let network = self.stream.network[index] / self.machine.network.0;
+        let cores = *self.machine.cores;
+        (sample, JobTarget { cores, speed: self.speed(), storage_ratio, network })
+    }
+
+    pub(super) fn indices(&self) -> Range<usize> {
+        0..self.stream.samples.len()
+    }
+
+    /// Seconds in which all cores together are busy on the machine.
+    fn cpu_secs(&self) -> f64 {
+        self.stream.samples.iter().map(|s| s.cpu).sum::<f64>() / self.speed()
+    }
+
+    /// Cost of a sample by the paper's model.
+    pub(super) fn paper(&self, index: usize) -> TimeParts {
+        let (sample, target) = self.at(index);
+        let io = &self.stream.io[index];
+        let cores = f64::from(target.cores);
+        TimeParts {
+            storage: device_time(self.machine.storage(), self.replayed, index, io, self.depth(io)),
+            network: target.network,
+            computing: sample.cpu / (target.speed * cores),
+            ..TimeParts::default()
+        }
+    }
+
+    fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        for cost in self.replayed.iter().flat_map(|r| &r.replay.costs) {
+            usage.read += cost.usage.read;
+            usage.write += cost.usage.write;
+            usage.controller += cost.usage.controller;
+        }
+        usage
+    }
+
+    /// Energy of the machine if it is on for `secs` seconds; `None` if its power is unknown.
+    pub(super) fn energy(&self, secs: f64, parts: &Parts) -> Result<Option<f64>, ClusterError> {
+        let (Some(idle), Some(active)) = (&self.machine.idle, &self.machine.active) else {
+            return Ok(None);
+        };
+        let busy = (self.cpu_secs() / f64::from(*self.machine.cores)).min(secs);
+        let mut energy = Energy {
+            cpu: Joules::of(**idle, secs) + Joules::of(**active - **idle, busy),
+            ..Energy::default()
+        };
+        if let Some(part) = &self.machine.storage().part {
+            let power = StoragePower::new(part, self.machine.devices(), parts)?;
+            power.add(secs, &self.usage(), &mut energy);
+        }
+        Ok(Some(energy.total().0))
+    }
+}
+
+/// Seconds that a storage needs for the I/O of a sample: the longest of its replay, if it has
+/// devices of the catalogue, and the limits of the volume.
+fn device_time(
+    storage: &StorageTable,
+    replayed: Option<&Replayed>,
+    index: usize,
+    io: &SampleIo,
+    depth: f64,
+) -> f64 {
+    let mut time = replayed.map_or(0.0, |r| r.replay.costs[index].time.as_secs());
+    if let Some(bandwidth) = &storage.bandwidth {
+        let write = storage.write_bandwidth.as_ref().unwrap_or(bandwidth);
+        time = time.max(io.read / bandwidth.0 + io.write / write.0);
+    }
+    if let Some(iops) = &storage.iops {
+        let write = storage.write_iops.as_ref().unwrap_or(iops);
+        time = time.max(io.reads / **iops + io.writes / **write);
+    }
+    if let Some(latency) = &storage.latency {
+        time = time.max((io.reads + io.writes) * latency.as_secs() / depth);
+    }
+    time
+}

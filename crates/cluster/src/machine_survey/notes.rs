@@ -1,0 +1,110 @@
+//! The notes of a report: what its traces lack, and what the models assume in its place.
+
+use super::MachineSurvey;
+use super::job_stream::JobStream;
+use super::load::TraceReference;
+use crate::config::Model;
+use crate::replay::DEFAULT_DEPTH;
+use crate::report::{Assumption, MachineReport};
+use gordon_units::Bytes;
+
+/// Length of samples above which phases of a job are averaged, so that a survey gives a warning.
+const LONG_SAMPLE_S: f64 = 5.0;
+/// Share of busy cores above which a machine of one or two cores says little about more cores.
+const MOSTLY_BUSY: f64 = 0.8;
+
+pub(super) fn warnings(
+    survey: &MachineSurvey,
+    streams: &[JobStream],
+    references: &[TraceReference<'_>],
+    machines: &[MachineReport],
+    peak: Bytes,
+) -> Vec<String> {
+    let mut list = Vec::new();
+    if references.iter().any(|reference| reference.name.is_none()) {
+        list.push(
+            "the speed of the traced machine is unknown: core_speed 1.0 is assumed, and CPU times \
+             are in proportion to it. Give the traced machine with --reference"
+                .into(),
+        );
+    }
+    for stream in streams {
+        let path = stream.stream.path.display();
+        list.extend(stream_notes(survey, stream).into_iter().map(|note| format!("{path}: {note}")));
+    }
+    let small: Vec<&str> =
+        machines.iter().filter(|m| m.memory_below_peak).map(|m| m.id.as_str()).collect();
+    if let Some(first) = small.first() {
+        let others = match small.len() {
+            1 => String::new(),
+            more => format!(" and {} more", more - 1),
+        };
+        list.push(format!(
+            "{first}{others}: less memory than the {} that the trace used at most; the effect on \
+             time is not modelled",
+            peak.human()
+        ));
+    }
+    list
+}
+
+fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
+    let mut notes = Vec::new();
+    let has_parts = survey.machines.iter().any(|m| m.storage().part.is_some());
+    if !stream.has_io() {
+        notes.push("no block I/O in it; storage never limits".into());
+    } else if !stream.stream.logged && has_parts {
+        notes.push(
+            "no block log; storage times of simulated devices come from each sample's counts, as \
+             if its requests were of equal size and sequential: a lower bound for disks"
+                .into(),
+        );
+    }
+    if survey.model == Model::Paper {
+        return notes;
+    }
+    if !stream.has_iowait && stream.has_io() {
+        notes
+            .push("no iowait in it; one thread is assumed to wait while the device is busy".into());
+    }
+    let interval = stream.span() / stream.samples.len() as f64;
+    if interval > LONG_SAMPLE_S {
+        notes.push(format!(
+            "samples of {interval:.1} s hide phases of the job; record one a second"
+        ));
+    }
+    if stream.cores() <= 2 && stream.busy_share() >= MOSTLY_BUSY {
+        notes.push(format!(
+            "{:.0} % of {} cores were busy: the trace says little about machines with more cores, \
+             which may be slower than predicted",
+            stream.busy_share() * 100.0,
+            stream.cores()
+        ));
+    }
+    notes
+}
+
+pub(super) fn assumptions(survey: &MachineSurvey, streams: &[JobStream]) -> Vec<Assumption> {
+    let mut list = Vec::new();
+    let mut add = |key: &str, value: String, why: &str| {
+        list.push(Assumption { key: key.into(), value, why: why.into() });
+    };
+    if survey.model == Model::Job {
+        add(
+            "width",
+            "geometric".into(),
+            "cores that the job could use at any moment; of the distributions with the measured \
+             mean, the one of greatest entropy",
+        );
+    }
+    let has_limits = survey.machines.iter().any(|m| m.storage().bandwidth.is_some());
+    let has_depth = streams.iter().all(|stream| stream.stream.logged);
+    if has_limits && !has_depth && survey.reference.is_none() {
+        add(
+            "storage.depth",
+            format!("{DEFAULT_DEPTH}"),
+            "outstanding requests: the trace has no latencies, and the traced volume is unknown",
+        );
+    }
+    list
+}
