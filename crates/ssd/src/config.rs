@@ -454,7 +454,7 @@ impl SsdConfig {
     /// Applies the over-provisioning of `base` to this device, which is a changed copy of `base`.
     /// Without a `capacity`, the device exports the same fraction of its raw capacity as `base`.
     /// With a `capacity`, the array gets the blocks that this fraction requires, rounded up to one
-    /// super-block: whole blocks per plane, of which the surplus is unused.
+    /// super-block. Planes have equal numbers of blocks; the surplus of the last row is unused.
     ///
     /// # Errors
     /// Returns an error if the array is invalid.
