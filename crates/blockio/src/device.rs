@@ -59,6 +59,8 @@ pub struct Usage {
     pub controller: Ns,
 }
 
+gordon_units::fieldwise!(Usage { read, write, controller });
+
 /// Number of calls of [`Device::prefetch`] for each request.
 pub const PREFETCH_STAGES: usize = 2;
 

@@ -256,9 +256,7 @@ fn charge(
     let after = host.device().usage();
     if let Some(cost) = result.costs.get_mut(sample) {
         cost.time += host.now() - began;
-        cost.usage.read += after.read - before.read;
-        cost.usage.write += after.write - before.write;
-        cost.usage.controller += after.controller - before.controller;
+        cost.usage += after - *before;
         result.simulated += host.now() - began;
     }
     *before = after;

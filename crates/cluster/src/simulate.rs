@@ -97,7 +97,7 @@ pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) ->
         let slowest = running().map(SampleCost::time).fold(0.0, f64::max);
         result.sync.time += slowest;
         for cost in running() {
-            result.sync.energy.add(&power.energy(slowest, &cost.busy));
+            result.sync.energy += power.energy(slowest, &cost.busy);
         }
     }
     let mut spent = 0.0;
@@ -106,7 +106,7 @@ pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) ->
         for cost in &costs[node.stream] {
             let time = cost.time();
             own += time;
-            result.nosync.energy.add(&power.energy(time, &cost.busy));
+            result.nosync.energy += power.energy(time, &cost.busy);
             if time > 0.0 {
                 *result.limits.entry(limit(cost)).or_default() += time;
             }

@@ -46,11 +46,7 @@ impl HeadReport {
     /// Activity since `before`, an earlier report of the same disk.
     #[must_use]
     pub fn since(mut self, before: &Self) -> Self {
-        let (now, then) = (&mut self.mechanism_s, &before.mechanism_s);
-        now.seek -= then.seek;
-        now.rotation -= then.rotation;
-        now.transfer -= then.transfer;
-        now.idle -= then.idle;
+        self.mechanism_s = self.mechanism_s - before.mechanism_s;
         self.positionings -= before.positionings;
         self.buffer_hits -= before.buffer_hits;
         self.read_ahead_hits -= before.read_ahead_hits;
