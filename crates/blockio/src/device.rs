@@ -59,6 +59,8 @@ pub struct Usage {
     pub controller: Ns,
 }
 
+gordon_units::fieldwise!(Usage { read, write, controller });
+
 /// Number of calls of [`Device::prefetch`] for each request.
 pub const PREFETCH_STAGES: usize = 2;
 
@@ -117,11 +119,22 @@ pub trait Device {
         }
     }
 
+    /// Carries out all events up to the time `until`. Returns the time of the last of them; `None`
+    /// if there was none.
+    fn run_until(&mut self, until: Ns, completed: &mut Vec<Completion>) -> Option<Ns> {
+        let mut last = None;
+        while let Some(next) = self.next_event().filter(|next| *next <= until) {
+            self.step(completed);
+            last = Some(next);
+        }
+        last
+    }
+
     /// Activity of the parts so far.
     fn usage(&self) -> Usage;
 }
 
-impl<D: Device + ?Sized> Device for Box<D> {
+impl<D: Device + ?Sized> Device for &mut D {
     fn capacity(&self) -> Bytes {
         (**self).capacity()
     }
@@ -152,6 +165,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn advance(&mut self, until: Ns, completed: &mut Vec<Completion>) {
         (**self).advance(until, completed);
+    }
+
+    fn run_until(&mut self, until: Ns, completed: &mut Vec<Completion>) -> Option<Ns> {
+        (**self).run_until(until, completed)
     }
 
     fn usage(&self) -> Usage {

@@ -65,17 +65,9 @@ impl Energy {
             ("overhead", self.overhead),
         ]
     }
-
-    /// Adds the energy of each part of `other`.
-    pub fn add(&mut self, other: &Self) {
-        self.cpu += other.cpu;
-        self.memory += other.memory;
-        self.storage += other.storage;
-        self.flash_controller += other.flash_controller;
-        self.flash_memory += other.flash_memory;
-        self.overhead += other.overhead;
-    }
 }
+
+gordon_units::fieldwise!(Energy { cpu, memory, storage, flash_controller, flash_memory, overhead });
 
 /// Busy times of a node's parts in seconds; those of identical parts are summed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

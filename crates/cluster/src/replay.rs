@@ -14,7 +14,8 @@
 use crate::demand::sample_at;
 use crate::error::ClusterError;
 use crate::requests::Requests;
-use gordon_blockio::{Completion, Device, IoOp, Request, SECTOR, Usage};
+use gordon_blockio::{Device, IoOp, Request, SECTOR, Usage};
+use gordon_sim::InOrderHost;
 use gordon_trace::BlockIo;
 use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
@@ -171,43 +172,6 @@ impl Depths {
     }
 }
 
-/// A device with a clock and the number of outstanding requests.
-struct TracePlayer<'a> {
-    device: &'a mut dyn Device,
-    now: Ns,
-    outstanding: usize,
-    next_id: u64,
-    completed: Vec<Completion>,
-}
-
-impl TracePlayer<'_> {
-    /// Processes the next event of the device; returns false if it is quiescent.
-    fn step(&mut self) -> bool {
-        let Some(at) = self.device.next_event() else {
-            return false;
-        };
-        self.now = at;
-        self.device.step(&mut self.completed);
-        self.outstanding -= self.completed.len();
-        self.completed.clear();
-        true
-    }
-
-    fn issue(&mut self, request: Request, depth: usize) {
-        while self.outstanding >= depth {
-            assert!(self.step(), "a quiescent device owes {} completions", self.outstanding);
-        }
-        self.device.submit(self.now, self.next_id, request);
-        self.next_id += 1;
-        self.outstanding += 1;
-    }
-
-    fn drain(&mut self) {
-        while self.step() {}
-        assert_eq!(self.outstanding, 0, "a quiescent device owes completions");
-    }
-}
-
 /// The simulated requests for `io`: one, except for a discard on moved extents. That is split into
 /// one request for each extent, without extents that hold no data.
 fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> {
@@ -257,27 +221,27 @@ pub fn replay(
     let mut result =
         Replay { costs: vec![StorageCost::default(); starts.len()], ..Replay::default() };
     let mut depths = Depths::default();
-    let mut player =
-        TracePlayer { device, now: Ns::ZERO, outstanding: 0, next_id: 0, completed: Vec::new() };
-    let (mut sample, mut began, mut before) = (0, Ns::ZERO, player.device.usage());
+    let mut before = device.usage();
+    let mut host = InOrderHost::new(device);
+    let (mut sample, mut began) = (0, Ns::ZERO);
     for batch in requests.batches()? {
         progress.check()?;
         for io in &batch? {
             let at = sample_at(starts, io.at).max(sample);
             if at > sample {
-                player.drain();
-                charge(&mut result, sample, &player, began, &mut before);
-                (sample, began) = (at, player.now);
+                host.drain();
+                charge(&mut result, sample, &host, began, &mut before);
+                (sample, began) = (at, host.now());
             }
             let depth = depths.next(io);
             for request in requests_of(io, map, capacity) {
-                player.issue(request, depth);
+                host.submit(request, depth);
             }
         }
     }
-    player.drain();
-    charge(&mut result, sample, &player, began, &mut before);
-    result.requests = player.next_id;
+    host.drain();
+    charge(&mut result, sample, &host, began, &mut before);
+    result.requests = host.requests();
     Ok(result)
 }
 
@@ -285,17 +249,15 @@ pub fn replay(
 fn charge(
     result: &mut Replay,
     sample: usize,
-    player: &TracePlayer<'_>,
+    host: &InOrderHost<&mut dyn Device>,
     began: Ns,
     before: &mut Usage,
 ) {
-    let after = player.device.usage();
+    let after = host.device().usage();
     if let Some(cost) = result.costs.get_mut(sample) {
-        cost.time += player.now - began;
-        cost.usage.read += after.read - before.read;
-        cost.usage.write += after.write - before.write;
-        cost.usage.controller += after.controller - before.controller;
-        result.simulated += player.now - began;
+        cost.time += host.now() - began;
+        cost.usage += after - *before;
+        result.simulated += host.now() - began;
     }
     *before = after;
 }

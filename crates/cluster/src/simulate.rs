@@ -55,14 +55,14 @@ pub fn spread(streams: &[usize], nodes: usize, share: f64) -> Vec<Node> {
 
 /// Time and energy of the whole cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct NodeOutcome {
+pub struct ClusterOutcome {
     /// Seconds until the last node has finished.
     pub time: f64,
     /// Energy of all nodes.
     pub energy: Energy,
 }
 
-impl NodeOutcome {
+impl ClusterOutcome {
     /// Average power of the cluster in watts; zero if the job takes no time.
     pub fn power(&self) -> f64 {
         if self.time > 0.0 { self.energy.total().0 / self.time } else { 0.0 }
@@ -76,9 +76,9 @@ pub const LIMITING: f64 = 0.95;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DesignOutcome {
     /// With a barrier after each sample.
-    pub sync: NodeOutcome,
+    pub sync: ClusterOutcome,
     /// Without barriers.
-    pub nosync: NodeOutcome,
+    pub nosync: ClusterOutcome,
     /// Fraction of the nodes' execution time by the parts that were fully used: `cpu`, `storage`,
     /// `network` and their combinations joined by `+` (Figure 7). The sum is one.
     pub limits: BTreeMap<String, f64>,
@@ -97,7 +97,7 @@ pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) ->
         let slowest = running().map(SampleCost::time).fold(0.0, f64::max);
         result.sync.time += slowest;
         for cost in running() {
-            result.sync.energy.add(&power.energy(slowest, &cost.busy));
+            result.sync.energy += power.energy(slowest, &cost.busy);
         }
     }
     let mut spent = 0.0;
@@ -106,7 +106,7 @@ pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) ->
         for cost in &costs[node.stream] {
             let time = cost.time();
             own += time;
-            result.nosync.energy.add(&power.energy(time, &cost.busy));
+            result.nosync.energy += power.energy(time, &cost.busy);
             if time > 0.0 {
                 *result.limits.entry(limit(cost)).or_default() += time;
             }
@@ -130,6 +130,6 @@ fn limit(cost: &SampleCost) -> String {
 }
 
 /// The energy of `outcome` in joules, by part name.
-pub fn by_part(outcome: &NodeOutcome) -> BTreeMap<String, f64> {
+pub fn by_part(outcome: &ClusterOutcome) -> BTreeMap<String, f64> {
     outcome.energy.parts().into_iter().map(|(name, Joules(j))| (name.into(), j)).collect()
 }

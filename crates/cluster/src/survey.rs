@@ -8,7 +8,7 @@ use crate::config::{Reference, SurveyConfig};
 use crate::error::ClusterError;
 use crate::node::{BusyTimes, NodePower, part};
 use crate::report::{Assumption, DesignReport, FlashReport, OutcomeReport, Series, SurveyReport};
-use crate::simulate::{LIMITING, Node, NodeOutcome, SampleCost, by_part, simulate, spread};
+use crate::simulate::{ClusterOutcome, LIMITING, Node, SampleCost, by_part, simulate, spread};
 use crate::stream::{Replayed, Stream, storage_id, storage_report};
 use gordon_replay::threads::on_all_cores;
 use gordon_sim::stripe::CHUNK;
@@ -140,7 +140,7 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
     })
 }
 
-fn outcome(outcome: &NodeOutcome, nodes: u32) -> OutcomeReport {
+fn outcome(outcome: &ClusterOutcome, nodes: u32) -> OutcomeReport {
     OutcomeReport {
         time_s: outcome.time,
         energy_j: outcome.energy.total().0,

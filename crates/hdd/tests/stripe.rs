@@ -122,8 +122,8 @@ fn invalid_stripes_are_refused() {
 
 #[test]
 fn members_may_be_of_any_kind() {
-    let members: Vec<Box<dyn Device>> =
-        vec![Box::new(disk()), Box::new(Recorder::new(Bytes(1 << 40)))];
+    let (mut disk, mut recorder) = (disk(), Recorder::new(Bytes(1 << 40)));
+    let members: Vec<&mut dyn Device> = vec![&mut disk, &mut recorder];
     let mut stripe = Stripe::new(members, CHUNK).unwrap();
     stripe.submit(Ns::ZERO, 1, sectors(IoOp::Read, 0, 2048));
     assert_eq!(drain(&mut stripe).len(), 1);

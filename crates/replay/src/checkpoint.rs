@@ -9,7 +9,7 @@
 use crate::ReplayError;
 use gordon_blockio::Device;
 use gordon_ssd::{Ssd, SsdConfig};
-use gordon_units::{Progress, Stopped};
+use gordon_units::{Ns, Progress, Stopped};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -68,9 +68,7 @@ pub fn save(
     path: &Path,
     progress: &Progress,
 ) -> Result<u64, ReplayError> {
-    while ssd.next_event().is_some() {
-        ssd.step(&mut Vec::new());
-    }
+    ssd.run_until(Ns::MAX, &mut Vec::new());
     let given_up = ssd.give_up_buffer();
     check(path)?;
     let temporary = temporary_path(path);

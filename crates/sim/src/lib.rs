@@ -7,17 +7,16 @@
 //! events depends on the inputs alone.
 //!
 //! [`stripe`] combines several devices into one (RAID-0, RAID-1, RAID-10), [`bus`] lets them share
-//! an adapter, and [`coalesce`] is a host queue that merges waiting requests. [`Serial`] has one request
-//! outstanding. All are generic over
-//! [`Device`](gordon_blockio::Device).
+//! an adapter, and [`coalesce`] is a host queue that merges waiting requests. [`InOrderHost`] submits
+//! requests in order. All are generic over [`Device`](gordon_blockio::Device).
 
 pub mod bus;
 pub mod coalesce;
-mod serial;
+mod in_order_host;
 mod slot_scheduler;
 pub mod stripe;
 mod timeline;
 
-pub use serial::Serial;
+pub use in_order_host::InOrderHost;
 pub use slot_scheduler::SlotScheduler;
 pub use timeline::Timeline;

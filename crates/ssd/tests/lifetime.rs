@@ -2,7 +2,8 @@
 //! write 25.6PB"; "the peak program bandwidth for a node is 900MB/s, so wear out could, in theory,
 //! occur in one year".
 
-use gordon_blockio::{Completion, Device, IoOp, Request};
+use gordon_blockio::{IoOp, Request};
+use gordon_sim::InOrderHost;
 use gordon_ssd::{Lifetime, Ssd, SsdConfig};
 use gordon_units::{Bytes, Ns, Progress};
 
@@ -66,22 +67,18 @@ fn blocks_that_are_bad_from_the_start_do_not_count() {
     config.endurance.factory_bad = Some(0.0025.into());
     config.endurance.erase_budget = 8.into();
     config.ftl.write_points = Some(1.into());
-    let mut ssd = Ssd::with_seed(&config, 1).expect("possible");
+    let ssd = Ssd::with_seed(&config, 1).expect("possible");
     let (good, lifetime) = (u64::from(ssd.ftl().good_blocks()), ssd.stats().lifetime);
     let all = u64::from(ssd.ftl().layout().blocks());
     assert!(good < all, "{good} of {all}");
     assert_eq!(lifetime.blocks, good);
     assert_eq!(lifetime.writable(), Bytes(good * lifetime.block_bytes.0 * 8));
-    let (mut done, mut at, mut write) = (vec![], Ns::ZERO, 0);
-    while ssd.ftl().stats().grown_bad == 0 {
-        let offset = Bytes(write * 7 % 12_000 * (64 << 10));
-        ssd.submit(at, write, Request { op: IoOp::Write, offset, len: Bytes(64 << 10) });
-        while done.is_empty() {
-            ssd.step(&mut done);
-        }
-        at = done.drain(..).map(|done: Completion| done.at).max().expect("one is done");
-        write += 1;
+    let mut host = InOrderHost::new(ssd);
+    while host.device().ftl().stats().grown_bad == 0 {
+        let offset = Bytes(host.requests() * 7 % 12_000 * (64 << 10));
+        host.submit(Request { op: IoOp::Write, offset, len: Bytes(64 << 10) }, 1);
     }
+    let ssd = host.device();
     let stats = ssd.stats();
     assert_eq!((stats.lifetime.blocks, ssd.erases().count() as u64), (good, good));
     assert!(stats.wear.min > 0, "{:?}", stats.wear);
@@ -99,20 +96,12 @@ fn static_levelling_uses_blocks_of_data_that_never_change() {
         config.ftl.wear_spread = Some(spread.into());
         let mut ssd = Ssd::new(&config).expect("possible");
         ssd.precondition(1.0, &Progress::default()).expect("nobody stops it");
-        let (mut done, mut at) = (vec![], Ns::ZERO);
+        let mut host = InOrderHost::new(ssd);
         for write in 0..60_000 {
-            let request = Request {
-                op: IoOp::Write,
-                offset: Bytes(write * 7 % 512 * (64 << 10)),
-                len: Bytes(64 << 10),
-            };
-            ssd.submit(at, write, request);
-            while done.is_empty() {
-                ssd.step(&mut done);
-            }
-            at = done.drain(..).map(|done: Completion| done.at).max().expect("one is done");
+            let offset = Bytes(write * 7 % 512 * (64 << 10));
+            host.submit(Request { op: IoOp::Write, offset, len: Bytes(64 << 10) }, 1);
         }
-        let stats = ssd.stats();
+        let stats = host.device().stats();
         (stats.wear, stats.ftl.levelled, stats.ftl.wear_programs)
     };
     let (without, levelled, copies) = wear(0);

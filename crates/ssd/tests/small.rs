@@ -33,9 +33,7 @@ fn a_small_device_fills_up_collects_and_reads() {
         let op = if id % 4 == 3 { IoOp::Read } else { IoOp::Write };
         let request = Request { op, offset: Bytes(id * 37 % 48 * PAGE), len: Bytes(PAGE) };
         ssd.submit(Ns(id * 10_000_000), id, request);
-        while ssd.next_event().is_some() {
-            ssd.step(&mut done);
-        }
+        ssd.run_until(Ns::MAX, &mut done);
     }
     assert!(done.iter().map(|completion| completion.id).eq(0..200));
     assert!(done.iter().all(|completion| !completion.failed));

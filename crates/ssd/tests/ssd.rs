@@ -53,9 +53,7 @@ const LATER: Ns = Ns(10_000_000);
 
 fn finish(ssd: &mut Ssd) -> Vec<Completion> {
     let mut done = vec![];
-    while ssd.next_event().is_some() {
-        ssd.step(&mut done);
-    }
+    ssd.run_until(Ns::MAX, &mut done);
     done
 }
 
@@ -279,9 +277,7 @@ proptest! {
             let sectors = ssd.capacity().0 / 512;
             for (id, &(kind, place, len, wait)) in (0..).zip(&drafts) {
                 now += wait;
-                while ssd.next_event().is_some_and(|at| at <= Ns(now)) {
-                    ssd.step(&mut done);
-                }
+                ssd.run_until(Ns(now), &mut done);
                 let first = (u64::from(place) * sectors) >> 16;
                 let len = len.min(sectors - first);
                 let (op, len) = match kind {

@@ -4,8 +4,8 @@
 //! [`Hertz`], [`Volts`]) are floats. Each parses from text with a unit and prints as such text:
 //! `64KiB`, `1.5GB`, `25us`, `2.4GHz`, `19W`. Decimal prefixes are powers of ten; `Ki`, `Mi`, ...
 //! are powers of two. [`Progress`] lets one thread watch the work of another. [`SplitMix64`] and
-//! [`RandomStream`] are the random numbers of all crates. The crate does no I/O and does not
-//! allocate. `serde` is optional.
+//! [`RandomStream`] are the random numbers of all crates, and [`fieldwise`] is the arithmetic of
+//! structs of counters. The crate does no I/O and does not allocate. `serde` is optional.
 #![no_std]
 
 #[cfg(feature = "serde")]
@@ -14,6 +14,7 @@ extern crate alloc;
 #[cfg(feature = "serde")]
 mod date;
 mod divisor;
+mod fieldwise;
 mod float;
 mod ids;
 mod parse;

@@ -181,30 +181,24 @@ pub struct FlashCounts {
     pub swap_pages: u64,
 }
 
-impl FlashCounts {
-    /// The counts since `before`, which are earlier counts of the same cache.
-    #[must_use]
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            lookups: self.lookups - before.lookups,
-            reads: self.reads - before.reads,
-            flash_hits: self.flash_hits - before.flash_hits,
-            buffer_hits: self.buffer_hits - before.buffer_hits,
-            fills: self.fills - before.fills,
-            fill_pages: self.fill_pages - before.fill_pages,
-            too_large: self.too_large - before.too_large,
-            crowded: self.crowded - before.crowded,
-            worn: self.worn - before.worn,
-            dropped: self.dropped - before.dropped,
-            evictions: self.evictions - before.evictions,
-            refills: self.refills - before.refills,
-            block_rule: self.block_rule - before.block_rule,
-            set_swaps: self.set_swaps - before.set_swaps,
-            swap_erases: self.swap_erases - before.swap_erases,
-            swap_pages: self.swap_pages - before.swap_pages,
-        }
-    }
-}
+gordon_units::fieldwise!(FlashCounts {
+    lookups,
+    reads,
+    flash_hits,
+    buffer_hits,
+    fills,
+    fill_pages,
+    too_large,
+    crowded,
+    worn,
+    dropped,
+    evictions,
+    refills,
+    block_rule,
+    set_swaps,
+    swap_erases,
+    swap_pages,
+});
 
 /// The two levels of the cache.
 pub struct FlashCache {

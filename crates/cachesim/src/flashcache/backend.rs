@@ -18,19 +18,7 @@ pub(super) struct BackendCounters {
     pub busy: Ns,
 }
 
-impl BackendCounters {
-    /// Counters since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            reads: self.reads - before.reads,
-            read: self.read - before.read,
-            writes: self.writes - before.writes,
-            written: self.written - before.written,
-            sequential: self.sequential - before.sequential,
-            busy: self.busy - before.busy,
-        }
-    }
-}
+gordon_units::fieldwise!(BackendCounters { reads, read, writes, written, sequential, busy });
 
 /// A read or a write of consecutive keys.
 #[derive(Clone, Copy, Debug)]

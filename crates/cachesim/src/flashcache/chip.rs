@@ -60,19 +60,9 @@ pub(super) struct ChipCounters {
     pub erasing: Ns,
 }
 
-impl ChipCounters {
-    /// Counters since `before`.
-    pub fn since(&self, before: &Self) -> Self {
-        Self {
-            reads: self.reads - before.reads,
-            programs: self.programs - before.programs,
-            erases: self.erases - before.erases,
-            reading: self.reading - before.reading,
-            programming: self.programming - before.programming,
-            erasing: self.erasing - before.erasing,
-        }
-    }
+gordon_units::fieldwise!(ChipCounters { reads, programs, erases, reading, programming, erasing });
 
+impl ChipCounters {
     pub fn busy(&self) -> Ns {
         self.reading + self.programming + self.erasing
     }

@@ -225,16 +225,16 @@ impl Machine {
     }
 
     pub(super) fn chip_counters(&self) -> ChipCounters {
-        self.chip.counters.since(&self.warm_up.chip)
+        self.chip.counters - self.warm_up.chip
     }
 
     pub(super) fn backend_counters(&self) -> BackendCounters {
-        self.backend.counters.since(&self.warm_up.backend)
+        self.backend.counters - self.warm_up.backend
     }
 
     /// Counters of the flash cache.
     pub(super) fn counts(&self) -> FlashCounts {
-        self.cache.counts().since(&self.warm_up.counts)
+        self.cache.counts() - self.warm_up.counts
     }
 
     /// Misses that the primary page cache did not admit.

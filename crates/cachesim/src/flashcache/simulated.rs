@@ -12,7 +12,7 @@ use gordon_hdd::drive::Drive;
 use gordon_replay::ReplayError;
 use gordon_replay::disk::{DiskDescription, DiskDevice};
 use gordon_replay::results::disk::MechanismTime;
-use gordon_sim::Serial;
+use gordon_sim::InOrderHost;
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::HashMap;
@@ -46,11 +46,7 @@ impl HeadReport {
     /// Activity since `before`, an earlier report of the same disk.
     #[must_use]
     pub fn since(mut self, before: &Self) -> Self {
-        let (now, then) = (&mut self.mechanism_s, &before.mechanism_s);
-        now.seek -= then.seek;
-        now.rotation -= then.rotation;
-        now.transfer -= then.transfer;
-        now.idle -= then.idle;
+        self.mechanism_s = self.mechanism_s - before.mechanism_s;
         self.positionings -= before.positionings;
         self.buffer_hits -= before.buffer_hits;
         self.read_ahead_hits -= before.read_ahead_hits;
@@ -89,7 +85,7 @@ enum Placement {
 
 pub(super) struct Simulated {
     described: DiskDescription,
-    drive: Serial<Drive>,
+    drive: InOrderHost<Drive>,
     placement: Placement,
     wrote: bool,
     /// End of the first access beyond the capacity.
@@ -101,7 +97,7 @@ impl Simulated {
     /// Returns an error if the disk is invalid.
     pub fn new(device: &DiskDevice, unit: &str) -> Result<Self, ReplayError> {
         let described = device.description()?;
-        let drive = Serial::new(described.drive(None, None)?);
+        let drive = InOrderHost::new(described.drive(None, None)?);
         let placement = match unit {
             "page" => Placement::Keys(PAGE),
             "request" => Placement::Keys(SECTOR.0),
@@ -156,7 +152,7 @@ impl Simulated {
         let room = self.drive.device().capacity() - place;
         let len = Bytes(bytes.0.next_multiple_of(SECTOR.0)).max(SECTOR).min(room);
         self.wrote |= write;
-        self.drive.submit(
+        self.drive.carry_out(
             at,
             Request { op: if write { IoOp::Write } else { IoOp::Read }, offset: place, len },
         )
@@ -165,13 +161,13 @@ impl Simulated {
     /// Writes the disk's cache to the medium. Returns when that is done.
     pub fn finish(&mut self, at: Ns) -> Ns {
         let flush = Request { op: IoOp::Flush, offset: Bytes::ZERO, len: Bytes::ZERO };
-        if self.wrote { self.drive.submit(at, flush) } else { at }
+        if self.wrote { self.drive.carry_out(at, flush) } else { at }
     }
 
     /// Mean time of sequentially issued random reads of this size.
     pub fn mean_random_read(&self, bytes: Bytes) -> Ns {
         let Ok(drive) = self.described.drive(None, None) else { return Ns::ZERO };
-        let drive = Serial::new(drive);
+        let drive = InOrderHost::new(drive);
         let capacity = drive.device().capacity();
         let span = u128::from(capacity.0.saturating_sub(bytes.0) / SECTOR.0);
         let mut fresh = Self {

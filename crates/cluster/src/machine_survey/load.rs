@@ -100,9 +100,7 @@ impl MachineLoad<'_> {
     fn usage(&self) -> Usage {
         let mut usage = Usage::default();
         for cost in self.replayed.iter().flat_map(|r| &r.replay.costs) {
-            usage.read += cost.usage.read;
-            usage.write += cost.usage.write;
-            usage.controller += cost.usage.controller;
+            usage += cost.usage;
         }
         usage
     }

@@ -202,9 +202,7 @@ fn commands_wait_for_each_other_and_a_flush_for_the_medium() {
     drive.submit(us(0), 2, at(IoOp::Flush, 0, 0));
     drive.submit(us(0), 3, at(IoOp::Read, 40, 4));
     let mut done = vec![];
-    while drive.next_event().is_some() {
-        drive.step(&mut done);
-    }
+    drive.run_until(Ns::MAX, &mut done);
     let ends: Vec<_> = done.iter().map(|done| (done.id, done.at.0 / 1000)).collect();
     assert_eq!(ends, [(1, 240), (2, 4400), (3, 4490)]);
 }
@@ -233,9 +231,7 @@ fn the_host_selects_the_next_command_but_none_passes_a_flush() {
             drive.submit(us(0), id, request);
         }
         let mut done = vec![];
-        while drive.next_event().is_some() {
-            drive.step(&mut done);
-        }
+        drive.run_until(Ns::MAX, &mut done);
         done.iter().map(|done| done.id).collect::<Vec<_>>()
     };
     assert_eq!(order(SchedulingPolicy::Fcfs), [0, 1, 2, 3, 4]);

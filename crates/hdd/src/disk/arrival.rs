@@ -165,9 +165,7 @@ mod tests {
             let (offset, len) = (SECTOR * start, SECTOR * (end - start));
             disk.submit(at, id as u64, Request { op: IoOp::Read, offset, len });
         }
-        while disk.next_event().is_some() {
-            disk.step(&mut done);
-        }
+        disk.run_until(Ns::MAX, &mut done);
         (done.iter().map(|one| one.at).collect(), disk.stats())
     }
 

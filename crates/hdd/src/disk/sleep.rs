@@ -268,9 +268,7 @@ mod tests {
         let request = Request { op: IoOp::Read, offset: SECTOR * sector, len: SECTOR };
         sleeper.submit(Ns(at), 1, request);
         let mut done = vec![];
-        while sleeper.next_event().is_some() {
-            sleeper.step(&mut done);
-        }
+        sleeper.run_until(Ns::MAX, &mut done);
         done[0].at - Ns(at)
     }
 
@@ -344,9 +342,7 @@ mod tests {
         let awake = at + Ns(100_000_000);
         assert_eq!(sleeper.next_event(), Some(awake));
         let mut done = vec![];
-        while sleeper.next_event().is_some() {
-            sleeper.step(&mut done);
-        }
+        sleeper.run_until(Ns::MAX, &mut done);
         assert_eq!(done.len(), 2);
         assert!(done.iter().all(|done| done.at > awake));
         assert_eq!(sleeper.sleep_stats(Ns::ZERO).wakes, [1, 0]);

@@ -28,9 +28,7 @@ fn run(config: &DiskConfig, requests: &[(u64, Request)]) -> (Vec<u64>, Disk) {
         }
         disk.submit(us(at), id as u64, request);
     }
-    while disk.next_event().is_some() {
-        disk.step(&mut done);
-    }
+    disk.run_until(Ns::MAX, &mut done);
     assert!(done.windows(2).all(|w| w[0].at <= w[1].at), "{done:?}");
     done.sort_by_key(|c| c.id);
     assert!(done.iter().map(|c| c.id).eq(0..requests.len() as u64), "{done:?}");

@@ -57,9 +57,7 @@ pub fn closed_loop(
 /// Steps the device until it is quiescent.
 pub fn drain(device: &mut impl Device) -> Vec<Completion> {
     let mut completed = Vec::new();
-    while device.next_event().is_some() {
-        device.step(&mut completed);
-    }
+    device.run_until(Ns::MAX, &mut completed);
     completed
 }
 

@@ -8,7 +8,7 @@ use crate::disk::DiskDevice;
 use crate::random::{Component, Random};
 use gordon_blockio::{Device, IoOp, Request};
 use gordon_hdd::drive::Drive;
-use gordon_sim::Serial;
+use gordon_sim::InOrderHost;
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +51,7 @@ pub struct ProberConfig {
 /// Probes a simulated disk, whose state is kept between calls.
 #[derive(Debug)]
 pub struct Prober {
-    disk: Serial<Drive>,
+    disk: InOrderHost<Drive>,
     /// Time when the host observed the last completion.
     now: Ns,
     lateness: Ns,
@@ -65,7 +65,7 @@ impl Prober {
     /// Returns an error if the disk is invalid.
     pub fn new(config: &ProberConfig) -> Result<Self, ReplayError> {
         Ok(Self {
-            disk: Serial::new(config.device.drive(None, None)?),
+            disk: InOrderHost::new(config.device.drive(None, None)?),
             now: Ns::ZERO,
             lateness: config.lateness,
             random: Random::new(config.seed, Component::Choice),
@@ -95,7 +95,7 @@ impl Prober {
     fn submit(&mut self, probe: &Probe) -> TimedProbe {
         let issued = self.now + probe.think;
         let request = Request { op: probe.op, offset: probe.offset, len: probe.len };
-        let answered = self.disk.submit(issued, request);
+        let answered = self.disk.carry_out(issued, request);
         self.now = answered + self.delay();
         TimedProbe { issued, completed: self.now }
     }

@@ -86,6 +86,8 @@ pub struct MechanismTime {
     pub idle: f64,
 }
 
+gordon_units::fieldwise!(MechanismTime { seek, rotation, transfer, idle });
+
 impl MechanismTime {
     /// Times of a single disk in a run of length `time`.
     pub fn of_one(time: Ns, usage: Usage, stats: &DiskStats) -> Self {

@@ -34,34 +34,7 @@ pub struct Sample {
     pub erases: u64,
 }
 
-impl Sample {
-    fn since(self, then: Self) -> Self {
-        Self {
-            usage: Usage {
-                read: self.usage.read - then.usage.read,
-                write: self.usage.write - then.usage.write,
-                controller: self.usage.controller - then.usage.controller,
-            },
-            // Future reservations are included, so the sums never decrease.
-            bus: self.bus - then.bus,
-            collecting: self.collecting - then.collecting,
-            host_programs: self.host_programs - then.host_programs,
-            programs: self.programs - then.programs,
-            erases: self.erases - then.erases,
-        }
-    }
-
-    fn add(&mut self, other: &Self) {
-        self.usage.read += other.usage.read;
-        self.usage.write += other.usage.write;
-        self.usage.controller += other.usage.controller;
-        self.bus += other.bus;
-        self.collecting += other.collecting;
-        self.host_programs += other.host_programs;
-        self.programs += other.programs;
-        self.erases += other.erases;
-    }
-}
+gordon_units::fieldwise!(Sample { usage, bus, collecting, host_programs, programs, erases });
 
 /// A device whose runs can be recorded.
 pub trait SampledDevice: Device {
@@ -114,7 +87,7 @@ impl Interval {
         self.latency += other.latency;
         self.slowest = self.slowest.max(other.slowest);
         self.outstanding += other.outstanding;
-        self.device.add(&other.device);
+        self.device += other.device;
     }
 }
 
@@ -242,7 +215,8 @@ impl Series {
     /// Adds the device's activity and the latencies since the last sample.
     fn sample(&mut self, device: &impl SampledDevice, latencies: &Latencies) {
         let (sample, latency) = (device.sample(), latencies.sum());
-        self.current.device = sample.since(self.sampled);
+        // Busy times include future reservations, so they never decrease.
+        self.current.device = sample - self.sampled;
         self.current.latency = latency - self.latency;
         (self.sampled, self.latency) = (sample, latency);
     }

@@ -17,14 +17,9 @@ pub struct WaPages {
     pub gc_program: u64,
 }
 
-impl WaPages {
-    pub(super) fn since(self, then: Self) -> Self {
-        Self {
-            host_program: self.host_program - then.host_program,
-            gc_program: self.gc_program - then.gc_program,
-        }
-    }
+gordon_units::fieldwise!(WaPages { host_program, gc_program });
 
+impl WaPages {
     /// Pages programmed per page of host data.
     pub fn amplification(self) -> f64 {
         ratio(self.host_program + self.gc_program, self.host_program)

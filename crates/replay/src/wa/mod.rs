@@ -133,7 +133,7 @@ pub fn write_amplification(
     let converged = loop {
         let before = array.array.pages();
         array.write(window, progress)?;
-        windows.push(array.array.pages().since(before).amplification());
+        windows.push((array.array.pages() - before).amplification());
         let mean =
             |windows: &[f64]| windows.iter().sum::<f64>() / ratio(WINDOWS_PER_MEAN as u64, 1);
         if let Some(start) = windows.len().checked_sub(2 * WINDOWS_PER_MEAN) {
@@ -148,7 +148,7 @@ pub fn write_amplification(
     };
     let (before, erases) = (array.array.pages(), array.array.ftl().stats().erases);
     array.write(window * u64::from(MEASURED_WINDOWS), progress)?;
-    let pages = array.array.pages().since(before);
+    let pages = array.array.pages() - before;
     let b = f64::from(config.pages_per_block);
     // rho after rounding to whole pages.
     let rho = ratio(u64::from(array.logical), window);

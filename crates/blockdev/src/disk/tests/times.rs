@@ -67,14 +67,10 @@ fn late_threads_and_slow_files_change_no_time_of_the_disk() {
         let plain: Vec<_> = load.iter().map(|&(at, request, _)| (at, request, false)).collect();
         let (mut alone, mut done) = (drive(disks), vec![]);
         for (id, &(at, request, _)) in (0..).zip(&plain) {
-            while alone.next_event().is_some_and(|next| next <= at) {
-                alone.step(&mut done);
-            }
+            alone.run_until(at, &mut done);
             alone.submit(at, id, request);
         }
-        while alone.next_event().is_some() {
-            alone.step(&mut done);
-        }
+        alone.run_until(Ns::MAX, &mut done);
         done.sort_by_key(|done| done.id);
         let alone: Vec<_> = done.iter().map(|done| done.at).collect();
         assert_eq!(times(&served(&plain, disks, || Ns(700_000))), alone, "seed {seed}");
