@@ -21,7 +21,7 @@ from gordon.sort.tune.steer import steer
 
 DEVICE = "nvme-tlc-1tb"
 OTHER = "gordon-slc-256g"
-SET = ("capacity=32GiB",)
+SET = ("capacity=64GiB",)
 USED = 0.8
 FILE = 2 << 30
 SIZES = tuple(1 << n for n in (16, 19, 21, 23, 24, 25))

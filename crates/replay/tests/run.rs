@@ -22,11 +22,11 @@ use std::sync::atomic::Ordering;
 
 const SLC: &str = include_str!("../../../python/gordon/parts/flash/gordon-slc-256g.toml");
 
-/// The preset, reduced to 256 MiB raw and 192 MiB exported.
+/// The preset, reduced to 256 MiB raw and 188 MiB exported.
 fn device() -> Value {
     let mut device: Value = from_toml(SLC, "preset").unwrap();
     device["geometry"]["blocks_per_plane"] = json!(16);
-    device["capacity"] = json!("192MiB");
+    device["capacity"] = json!("188MiB");
     device
 }
 

@@ -366,7 +366,7 @@ fn spare_blocks(ssd: &Ssd) -> u64 {
 /// blocks, as on a small array: collection needs a few however small the array is.
 pub fn spare_warning(ssd: &Ssd) -> Option<String> {
     let (kept, spare) = (u64::from(ssd.ftl().config().low_water), spare_blocks(ssd));
-    (kept * 6 > spare).then(|| {
+    (kept * 8 > spare).then(|| {
         format!(
             "collection starts when {kept} blocks are free, and the array has {spare} spare blocks: \
              expect a higher write amplification than on a larger array with the same \
