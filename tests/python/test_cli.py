@@ -87,7 +87,7 @@ def test_help_imports_nothing_heavy(args: list[str], tmp_path: Path) -> None:
             "--requests",
             "9",
             "--set",
-            "capacity=1GiB",
+            "capacity=4GiB",
         ],
     ],
 )
