@@ -3,8 +3,9 @@
 # make build  leaves .venv/bin/gordon
 # make lint   formatting and lints, all errors
 # make bench  speed and operation counts
-# make torture  power cuts, kills, crashes and damage, about 10 minutes on 2 cores; GORDON_POWER_HISTORIES,
-#             GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES say how many
+# make torture  power cuts, kills, crashes and damage, and all cases of the slow tests, about 15 minutes
+#             on 2 cores; GORDON_POWER_HISTORIES, GORDON_POWER_REQUESTS, STORE_SEEDS and PROPTEST_CASES
+#             say how many
 # make fuzz   what clients say, mangled images and keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
@@ -75,11 +76,12 @@ torture: export GORDON_POWER_REQUESTS := $(GORDON_POWER_REQUESTS)
 torture: export STORE_SEEDS := $(STORE_SEEDS)
 torture: export PROPTEST_CASES := $(PROPTEST_CASES)
 torture: export PROPTEST_RNG_SEED := $(PROPTEST_RNG_SEED)
-torture:
+torture: build
 	@echo "PROPTEST_RNG_SEED=$$PROPTEST_RNG_SEED PROPTEST_CASES=$$PROPTEST_CASES"
 	cargo test --profile torture --locked -p gordon-ftl --test properties
 	cargo test --profile torture --locked -p gordon-ftl --test power
 	cargo test --profile torture --locked -p gordon-store --test histories --test damage
+	GORDON_ALL_CASES=1 $(VENV)/python -m pytest tests/python -m sampled
 
 # No sanitizer: they look for what only unsafe code does, and are slow.
 FUZZ_SECONDS ?= 300

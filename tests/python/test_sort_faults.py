@@ -356,6 +356,7 @@ def test_input_that_is_cut_while_it_is_read(place: Place, method: str, io: str) 
     assert names() == ["place"]
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("io", ["threads", "uring"])
 @pytest.mark.parametrize("method", METHODS)
 def test_kill_at_any_time(place: Place, method: str, io: str) -> None:

@@ -77,6 +77,7 @@ def sorted_within(tmp_path: Path) -> Callable[..., dict[str, Any]]:
 Within = Callable[..., dict[str, Any]]
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("kind", ["uniform", "skewed", *KINDS])
 @pytest.mark.parametrize(
     ("method", "memory"),
@@ -91,6 +92,7 @@ def test_methods(inputs: Path, sorted_within: Within, kind: str, method: str, me
     assert report["records"] == RECORDS
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("method", ["distribute", "merge"])
 @pytest.mark.parametrize("threads", [1, 8])
 @pytest.mark.parametrize("way", [(), ("--buffered",)], ids=["direct", "buffered"])
@@ -103,6 +105,7 @@ def test_threads_and_ways(
         sorted_within([inputs / "uniform"], "280MB", "--threads", threads, *way)
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("method", ["distribute", "merge"])
 @pytest.mark.parametrize("sizes", [("4KiB",) * 3, ("16MB", "1MB", "64KiB"), ("1MB", "16MB", "8MB")])
 def test_transfer_sizes(
@@ -157,6 +160,7 @@ def wide(path: Path, count: int, length: int) -> list[bytes]:
     return lines
 
 
+@pytest.mark.sampled(every=5)
 @pytest.mark.parametrize("method", ["auto", "distribute", "merge"])
 @pytest.mark.parametrize("memory", ["8MB", "64MB"])
 @pytest.mark.parametrize("length", [100_000, 1_000_000])
