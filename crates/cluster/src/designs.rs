@@ -16,7 +16,7 @@
 //! front; [`RunningFront`] keeps that of designs which are not stored. [`in_batches`] evaluates
 //! groups on all cores.
 //!
-//! Left out: replays, names of designs, wear, energy by part, and the `paper` model on machines.
+//! Left out: replays, names of designs, wear, and the `paper` model on machines.
 
 mod curve;
 mod front;
@@ -24,12 +24,14 @@ mod job;
 mod job_load;
 mod paper;
 mod paper_limits;
+mod paper_load;
 
 pub use front::{RunningFront, front};
 pub use job::{JOB_LIMITS, JobColumns, JobDesign, JobGroup};
 pub use job_load::{JobCost, JobLoad, JobNode};
-pub use paper::{PaperColumns, PaperDesign, PaperGroup, PaperLoad, PaperOutcome, PaperSample};
+pub use paper::{PaperColumns, PaperDesign, PaperGroup};
 pub use paper_limits::{PAPER_LIMITS, PaperLimits};
+pub use paper_load::{PaperLoad, PaperSample};
 
 use rayon::prelude::*;
 

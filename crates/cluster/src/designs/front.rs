@@ -122,7 +122,7 @@ fn ranks(values: &[f64], order: &[usize]) -> (Vec<u32>, usize) {
     (ranks, rank as usize)
 }
 
-/// A Fenwick tree of minima. Ranks start at 0, the tree at 1; NaN is no value.
+/// A Fenwick tree of minima. Ranks start at 0, the tree at 1. NaN stands for no value.
 struct Minima(Vec<f64>);
 
 impl Minima {

@@ -3,7 +3,7 @@
 //! Model: the variable is `y`, the reciprocal of the relative core speed. The stretch of a sample
 //! depends on its width and on the target's cores, so a group has one number of cores. The best
 //! estimate of a sample is `max(F, idle + blocked q + h e y)`, where F is the time of device and
-//! network. The bounds of the interval are envelopes of such lines, of which F is the least.
+//! network. The bounds of the interval are envelopes of such lines, and never below F.
 //!
 //! Left out: what `job` does not model, and machines that differ in memory, which has no effect.
 
@@ -95,9 +95,9 @@ impl<'a> JobGroup<'a> {
     /// Shares of the longest node's time by [`JOB_LIMITS`].
     pub fn limits(&self, design: &JobDesign) -> [f64; JOB_LIMITS.len()] {
         let y = design.speed.recip();
-        let time = |node: &&NodeCurves| node.time.at(y)[0];
-        let longest = self.nodes.iter().max_by(|a, b| time(a).total_cmp(&time(b)));
-        let secs = longest.map_or([0.0; JOB_LIMITS.len()], |node| node.parts.at(y));
+        let times = self.nodes.iter().map(|node| (node, node.time.at(y)[0]));
+        let longest = times.max_by(|a, b| a.1.total_cmp(&b.1));
+        let secs = longest.map_or([0.0; JOB_LIMITS.len()], |(node, _)| node.parts.at(y));
         let total: f64 = secs.iter().sum();
         if total > 0.0 { secs.map(|secs| secs / total) } else { secs }
     }

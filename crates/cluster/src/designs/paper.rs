@@ -6,55 +6,14 @@
 //! cluster collapse to one curve. Energy needs the time in which nodes are on, and the busy time of
 //! memories and flash controllers, which no sample's own time may exceed; both are curves.
 //!
-//! Left out: energy by part and wear. [`simulate`](crate::simulate::simulate) gives the former.
+//! Left out: wear, which depends only on the storage and, for a lifetime, on the time.
 
 use super::curve::{Bounds, Curve, CurveBuilder};
 use super::paper_limits::{PAPER_LIMITS, PaperLimits};
-use crate::node::{BusyTimes, NodePower, Power};
-use crate::simulate::Node;
+use super::paper_load::{PaperLoad, PaperSample};
+use crate::node::{BusyTimes, Energy, NodePower, Power};
+use crate::simulate::ClusterOutcome;
 use gordon_blockio::Usage;
-
-/// The needs of a sample that do not depend on the processors; times in seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PaperSample {
-    /// Instructions, on all processors.
-    pub instructions: f64,
-    /// Storage time.
-    pub storage: f64,
-    /// Network time.
-    pub network: f64,
-    /// Time for which cache misses occupy the memory.
-    pub memory: f64,
-    /// Busy times of the storage parts.
-    pub usage: Usage,
-}
-
-impl PaperSample {
-    pub(super) fn bounds(&self) -> Bounds {
-        Bounds { floor: self.storage.max(self.network), slope: self.instructions }
-    }
-}
-
-/// Traces on a storage and a network, and the nodes that run them.
-#[derive(Clone, Debug)]
-pub struct PaperLoad {
-    /// Samples of each stream.
-    pub streams: Vec<Vec<PaperSample>>,
-    /// The nodes, with indices of `streams`.
-    pub nodes: Vec<Node>,
-}
-
-impl PaperLoad {
-    /// The streams that a node runs, with the number of such nodes.
-    pub(super) fn runs(&self) -> impl Iterator<Item = (&[PaperSample], f64)> {
-        let mut counts = vec![0.0; self.streams.len()];
-        for node in &self.nodes {
-            counts[node.stream] += 1.0;
-        }
-        let runs = self.streams.iter().map(Vec::as_slice).zip(counts);
-        runs.filter(|(_, count)| *count > 0.0)
-    }
-}
 
 /// A design of a group: its processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,15 +24,6 @@ pub struct PaperDesign {
     pub cpu: Power,
 }
 
-/// Time and energy of the whole cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PaperOutcome {
-    /// Seconds until the last node has finished.
-    pub time: f64,
-    /// Joules of all nodes.
-    pub energy: f64,
-}
-
 /// Designs with the same load, number of processors, memories and storage.
 #[derive(Clone, Debug)]
 pub struct PaperGroup {
@@ -82,16 +32,16 @@ pub struct PaperGroup {
     instructions: f64,
     /// Busy times of the storage of all nodes.
     usage: Usage,
-    /// With barriers: time, then the outputs of `ON`.
+    /// With barriers, of all nodes together: time, then the outputs from [`SYNC_ON`].
     sync: Curve<4>,
-    /// Without barriers, of all nodes together: the outputs of `ON`.
+    /// Without barriers, of all nodes together: the outputs from [`NOSYNC_ON`].
     nosync: Curve<3>,
     /// Time of each stream.
     streams: Vec<Curve<1>>,
 }
 
-/// First of the outputs that give an energy: time on, then the busy time of memories, then that of
-/// flash controllers.
+/// First of the outputs that give the energy: the time in which nodes are on, the busy time of
+/// memories, and that of flash controllers.
 const SYNC_ON: usize = 1;
 const NOSYNC_ON: usize = 0;
 
@@ -133,22 +83,22 @@ impl PaperGroup {
     }
 
     /// The result of a design with a barrier after each sample.
-    pub fn sync(&self, design: &PaperDesign) -> PaperOutcome {
+    pub fn sync(&self, design: &PaperDesign) -> ClusterOutcome {
         let [time, on @ ..] = self.sync.at(self.secs_per_instruction(design));
-        PaperOutcome { time, energy: self.energy(design, on) }
+        ClusterOutcome { time, energy: self.energy(design, on) }
     }
 
     /// The result of a design without barriers.
-    pub fn nosync(&self, design: &PaperDesign) -> PaperOutcome {
+    pub fn nosync(&self, design: &PaperDesign) -> ClusterOutcome {
         let x = self.secs_per_instruction(design);
         let time = self.streams.iter().map(|stream| stream.at(x)[0]).fold(0.0, f64::max);
-        PaperOutcome { time, energy: self.energy(design, self.nosync.at(x)) }
+        ClusterOutcome { time, energy: self.energy(design, self.nosync.at(x)) }
     }
 
-    fn energy(&self, design: &PaperDesign, [on, memory, controller]: [f64; 3]) -> f64 {
+    fn energy(&self, design: &PaperDesign, [on, memory, controller]: [f64; 3]) -> Energy {
         let cpu = self.instructions / design.instructions_per_s;
         let busy = BusyTimes { cpu, memory, storage: self.usage };
-        self.node.energy_of_sums(design.cpu, on, &busy, controller).total().0
+        self.node.energy_of_sums(design.cpu, on, &busy, controller)
     }
 
     /// The results of `designs`, with the limits if `limits` of the same load is given.
@@ -158,9 +108,9 @@ impl PaperGroup {
             let sync = self.sync(design);
             let nosync = self.nosync(design);
             columns.sync_time.push(sync.time);
-            columns.sync_energy.push(sync.energy);
+            columns.sync_energy.push(sync.energy.total().0);
             columns.nosync_time.push(nosync.time);
-            columns.nosync_energy.push(nosync.energy);
+            columns.nosync_energy.push(nosync.energy.total().0);
             let Some(limits) = limits else {
                 continue;
             };

@@ -8,7 +8,7 @@
 //! A part within rounding of the threshold may count or not, as in the plain loop.
 
 use super::curve::{Curve, CurveBuilder, Line};
-use super::paper::{PaperLoad, PaperSample};
+use super::paper_load::{PaperLoad, PaperSample};
 use crate::simulate::LIMITING;
 
 /// The combinations of parts, as [`simulate`](crate::simulate::simulate) names them.
