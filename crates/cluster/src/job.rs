@@ -104,12 +104,12 @@ impl TimeParts {
 }
 
 impl JobSample {
-    fn cores_f(&self) -> f64 {
+    pub(crate) fn cores_f(&self) -> f64 {
         f64::from(self.cores)
     }
 
     /// Share of reads in the bytes moved.
-    fn read_share(&self) -> f64 {
+    pub(crate) fn read_share(&self) -> f64 {
         let total = self.read + self.write;
         if total > 0.0 { self.read / total } else { 0.0 }
     }
@@ -162,7 +162,7 @@ impl JobSample {
 
     /// The share of the computing time in which more threads were runnable than there are cores,
     /// if the trace has it.
-    fn over(&self, computing: f64) -> Option<f64> {
+    pub(crate) fn over(&self, computing: f64) -> Option<f64> {
         self.waiting.map(|waiting| (waiting / computing).min(1.0))
     }
 
@@ -265,7 +265,11 @@ pub fn stretch(width: f64, cores: u32, target: u32, steady: bool, over: Option<f
     if steady {
         return (width / f64::from(target)).max(1.0);
     }
-    let ratio = demand_ratio(width, cores);
+    stretch_of_demand(demand_ratio(width, cores), cores, target, over)
+}
+
+/// [`stretch`] of a demand that varies, given its [`demand_ratio`].
+pub(crate) fn stretch_of_demand(ratio: f64, cores: u32, target: u32, over: Option<f64>) -> f64 {
     let top = cores.max(target);
     // P(D >= k)
     let mut left = 1.0;

@@ -4,11 +4,12 @@
 //! A *stream* is one traced machine: its demands in each sample ([`demand`]) and, replayed once on
 //! each distinct storage, its storage costs in each sample ([`replay`]). A *design* is a node:
 //! processors, storage, memory, network and their power ([`node`]). [`simulate`] combines them for
-//! one design, [`survey`] for many.
+//! one design, [`survey`] for many; [`designs`] answers millions of them from sorted breakpoints.
 
 mod check;
 pub mod config;
 pub mod demand;
+pub mod designs;
 mod error;
 pub mod job;
 pub mod machine;

@@ -23,6 +23,7 @@ use gordon_units::{Progress, Sourced};
 use job_stream::JobStream;
 use load::{MachineLoad, TraceReference};
 use notes::{assumptions, warnings};
+pub use outcome::limits;
 use outcome::{job_outcome, paper_outcome};
 use rayon::prelude::*;
 use schemars::JsonSchema;

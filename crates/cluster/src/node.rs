@@ -141,10 +141,15 @@ impl StoragePower {
 
     /// Adds the energy of the devices over `secs` seconds to `energy`.
     pub fn add(&self, secs: f64, busy: &Usage, energy: &mut Energy) {
+        self.add_sums(secs, busy, busy.controller.as_secs(), energy);
+    }
+
+    /// Adds the energy of several samples: `busy` is their sum, except for the controllers, which
+    /// were busy for `controller` seconds, at most the available time of each sample.
+    pub(crate) fn add_sums(&self, secs: f64, busy: &Usage, controller: f64, energy: &mut Energy) {
         energy.storage += Joules::of(self.idle, secs * self.parts)
             + (self.read - self.idle) * busy.read
             + (self.write - self.idle) * busy.write;
-        let controller = busy.controller.as_secs();
         energy.flash_controller += self.controller.of_parts(secs, self.arrays, controller);
         energy.flash_memory += self.memory.of_parts(secs, self.arrays, controller);
     }
@@ -158,6 +163,21 @@ impl StoragePower {
     fn max_controllers(&self) -> Watts {
         (self.controller.active + self.memory.active) * self.arrays
     }
+}
+
+/// Energy over `secs` seconds of a machine that draws `whole`, and is busy for `busy` of them, and of
+/// simulated storage in it, if any.
+pub fn machine_energy(
+    whole: Power,
+    storage: Option<(&StoragePower, &Usage)>,
+    secs: f64,
+    busy: f64,
+) -> Joules {
+    let mut energy = Energy { cpu: whole.energy(secs, busy.min(secs)), ..Energy::default() };
+    if let Some((power, usage)) = storage {
+        power.add(secs, usage, &mut energy);
+    }
+    energy.total()
 }
 
 /// Voltage at `clock`, linear over the clock range of the processor.
@@ -237,14 +257,42 @@ impl NodePower {
         })
     }
 
+    /// Number of processors.
+    pub(crate) fn cpus(&self) -> f64 {
+        f64::from(self.cpus)
+    }
+
+    /// Number of memories.
+    pub(crate) fn memories(&self) -> f64 {
+        f64::from(self.memories)
+    }
+
+    /// Number of flash controllers.
+    pub(crate) fn arrays(&self) -> f64 {
+        self.storage.arrays
+    }
+
     /// Energy of a node that is on for `secs` seconds and whose parts are `busy`.
     pub fn energy(&self, secs: f64, busy: &BusyTimes) -> Energy {
+        self.energy_of_sums(self.cpu, secs, busy, busy.storage.controller.as_secs())
+    }
+
+    /// Energy of several samples, with processors that draw `cpu`. `busy` holds the sums of the
+    /// samples' busy times. Those of memories and controllers are at most the available time of
+    /// each sample; `controller` is that of the controllers.
+    pub(crate) fn energy_of_sums(
+        &self,
+        cpu: Power,
+        secs: f64,
+        busy: &BusyTimes,
+        controller: f64,
+    ) -> Energy {
         let mut energy = Energy {
-            cpu: self.cpu.of_parts(secs, f64::from(self.cpus), busy.cpu),
+            cpu: cpu.of_parts(secs, f64::from(self.cpus), busy.cpu),
             memory: self.memory.of_parts(secs, f64::from(self.memories), busy.memory),
             ..Energy::default()
         };
-        self.storage.add(secs, &busy.storage, &mut energy);
+        self.storage.add_sums(secs, &busy.storage, controller, &mut energy);
         energy.overhead = energy.total() * (self.overhead_ratio - 1.0);
         energy
     }

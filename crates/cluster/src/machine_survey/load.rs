@@ -8,11 +8,10 @@ use crate::config::Parts;
 use crate::error::ClusterError;
 use crate::job::{JobSample, JobTarget, TimeParts};
 use crate::machine::{Machine, StorageTable};
-use crate::node::{Energy, StoragePower};
+use crate::node::{Power, StoragePower, machine_energy};
 use crate::replay::DEFAULT_DEPTH;
 use crate::stream::Replayed;
 use gordon_blockio::Usage;
-use gordon_units::Joules;
 use std::ops::Range;
 
 /// What a trace says about the machine on which it was recorded.
@@ -110,16 +109,14 @@ impl MachineLoad<'_> {
         let (Some(idle), Some(active)) = (&self.machine.idle, &self.machine.active) else {
             return Ok(None);
         };
-        let busy = (self.cpu_secs() / f64::from(*self.machine.cores)).min(secs);
-        let mut energy = Energy {
-            cpu: Joules::of(**idle, secs) + Joules::of(**active - **idle, busy),
-            ..Energy::default()
-        };
-        if let Some(part) = &self.machine.storage().part {
-            let power = StoragePower::new(part, self.machine.devices(), parts)?;
-            power.add(secs, &self.usage(), &mut energy);
-        }
-        Ok(Some(energy.total().0))
+        let busy = self.cpu_secs() / f64::from(*self.machine.cores);
+        let power = Power { idle: **idle, active: **active };
+        let usage = self.usage();
+        let part = self.machine.storage().part.as_ref();
+        let storage =
+            part.map(|part| StoragePower::new(part, self.machine.devices(), parts)).transpose()?;
+        let storage = storage.as_ref().map(|storage| (storage, &usage));
+        Ok(Some(machine_energy(power, storage, secs, busy).0))
     }
 }
 

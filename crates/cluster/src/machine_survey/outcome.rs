@@ -96,7 +96,7 @@ fn price(machine: &Machine, nodes: u32, secs: f64) -> Option<f64> {
 
 /// Shares of the time by what takes it: `cpu`, `storage`, `network`, or `idle` for the time that no
 /// part of the machine shortens.
-fn limits(samples: impl Iterator<Item = TimeParts>) -> BTreeMap<String, f64> {
+pub fn limits(samples: impl Iterator<Item = TimeParts>) -> BTreeMap<String, f64> {
     let mut shares: BTreeMap<String, f64> = BTreeMap::new();
     let mut total = 0.0;
     for parts in samples {

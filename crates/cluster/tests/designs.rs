@@ -1,0 +1,312 @@
+//! The evaluator of many designs against the plain loops, on random traces and designs.
+#![allow(clippy::unwrap_used, clippy::cast_precision_loss, missing_docs)]
+
+mod common;
+
+use common::{design, node, parts};
+use gordon_blockio::Usage;
+use gordon_cluster::config::{MemoryPer, NodeCommon, Parts};
+use gordon_cluster::designs::{
+    JOB_LIMITS, JobCost, JobDesign, JobGroup, JobLoad, JobNode, PAPER_LIMITS, PaperDesign,
+    PaperGroup, PaperLimits, PaperLoad, PaperSample, in_batches,
+};
+use gordon_cluster::job::{JobSample, job_time, mark_steady, node_time};
+use gordon_cluster::machine_survey::limits;
+use gordon_cluster::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
+use gordon_cluster::simulate::{SampleCost, simulate, spread};
+use gordon_units::{Hertz, Ns, SplitMix64, Watts};
+use std::collections::BTreeMap;
+
+const GROUPS: u64 = 200;
+const DESIGNS: usize = 50;
+
+/// Random values.
+struct Draw(SplitMix64);
+
+impl Draw {
+    fn share(&mut self) -> f64 {
+        (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Between both, at all scales alike.
+    fn scaled(&mut self, least: f64, most: f64) -> f64 {
+        least * (most / least).powf(self.share())
+    }
+
+    fn chance(&mut self, share: f64) -> bool {
+        self.share() < share
+    }
+
+    fn count(&mut self, most: u32) -> u32 {
+        1 + self.0.below_u32(most)
+    }
+
+    /// Zero in a third of the cases.
+    fn secs(&mut self) -> f64 {
+        if self.chance(0.3) { 0.0 } else { self.scaled(1e-4, 4.0) }
+    }
+
+    fn time(&mut self) -> Ns {
+        Ns::from_secs(self.secs())
+    }
+
+    fn power(&mut self) -> Power {
+        let idle = self.scaled(0.1, 50.0);
+        Power { idle: Watts(idle), active: Watts(idle + self.scaled(0.1, 100.0)) }
+    }
+}
+
+#[track_caller]
+fn same(seed: u64, what: &str, fast: f64, plain: f64) {
+    let error = (fast - plain).abs();
+    assert!(error <= 1e-12 * plain.abs(), "seed {seed}, {what}: {fast} is not {plain}");
+}
+
+#[track_caller]
+fn same_shares(seed: u64, names: &[&str], fast: &[f64], plain: &BTreeMap<String, f64>) {
+    for (name, share) in names.iter().zip(fast) {
+        let expected = plain.get(*name).copied().unwrap_or(0.0);
+        let error = (share - expected).abs();
+        assert!(error <= 1e-12, "seed {seed}, {name}: {share} is not {expected}");
+        assert_eq!(*share > 0.0, expected > 0.0, "seed {seed}, {name}");
+    }
+    assert!(plain.keys().all(|name| names.contains(&name.as_str())), "{plain:?}");
+}
+
+/// Streams of up to 60 samples; storage and network are often equal or nearly so.
+fn paper_load(draw: &mut Draw) -> PaperLoad {
+    let streams: Vec<Vec<PaperSample>> = (0..draw.count(4))
+        .map(|_| {
+            let sample = |draw: &mut Draw| {
+                let storage = draw.secs();
+                let network = match draw.0.below_u32(4) {
+                    0 => storage,
+                    1 => storage * (0.9 + 0.2 * draw.share()),
+                    _ => draw.secs(),
+                };
+                let usage =
+                    Usage { read: draw.time(), write: draw.time(), controller: draw.time() };
+                let instructions = if draw.chance(0.2) { 0.0 } else { draw.scaled(1e7, 1e10) };
+                PaperSample { instructions, storage, network, memory: draw.secs(), usage }
+            };
+            (0..draw.count(60)).map(|_| sample(draw)).collect()
+        })
+        .collect();
+    let lengths: Vec<usize> = streams.iter().map(Vec::len).collect();
+    let nodes = spread(&lengths, draw.count(12) as usize, draw.share());
+    PaperLoad { streams, nodes }
+}
+
+/// The catalogue with random memories.
+fn random_parts(draw: &mut Draw) -> Parts {
+    let mut parts = parts(1.0);
+    for memory in parts.memory.values_mut() {
+        let power = draw.power();
+        memory.idle = power.idle.into();
+        memory.active = power.active.into();
+    }
+    parts
+}
+
+#[test]
+fn the_paper_model_equals_its_plain_loop() {
+    for seed in 0..GROUPS {
+        let draw = &mut Draw(SplitMix64(seed));
+        let load = paper_load(draw);
+        let limits = PaperLimits::new(&load);
+        let memory_per =
+            if draw.chance(0.5) { MemoryPer::Node } else { MemoryPer::Processor }.into();
+        let common = NodeCommon { memory_per, ..node() };
+        let storage = if draw.chance(0.5) { "gordon-slc-256g" } else { "sata-7200-1tb" };
+        let cpus = draw.count(32);
+        let count = draw.count(4);
+        let ratio = 1.0 + draw.share();
+        let parts = random_parts(draw);
+        let mut designs = Vec::new();
+        let mut plain = Vec::new();
+        let mut group = None;
+        for _ in 0..DESIGNS {
+            let mut parts = parts.clone();
+            let drawn = draw.power();
+            let cpu = parts.cpu.get_mut("core2").unwrap();
+            cpu.idle = drawn.idle.into();
+            cpu.active = drawn.active.into();
+            cpu.ipc = draw.scaled(0.1, 8.0).into();
+            let clock = Hertz(cpu.clock_min.0 + draw.share() * (cpu.clock_max.0 - cpu.clock_min.0));
+            let cpu = cpu.clone();
+            let mut made = design("core2", "2.4GHz", cpus, storage, count);
+            made.clock = clock;
+            let power = NodePower::new(&made, &common, ratio, &parts).unwrap();
+            let costs: Vec<Vec<SampleCost>> = load
+                .streams
+                .iter()
+                .map(|stream| stream.iter().map(|s| cost(s, *cpu.ipc * clock.0, cpus)).collect())
+                .collect();
+            plain.push(simulate(&costs, &load.nodes, &power));
+            designs.push(PaperDesign {
+                instructions_per_s: *cpu.ipc * clock.0,
+                cpu: cpu_power(&cpu, clock),
+            });
+            group.get_or_insert_with(|| PaperGroup::new(&load, &power));
+        }
+        let group = group.unwrap();
+        for (design, plain) in designs.iter().zip(&plain) {
+            for (fast, plain) in
+                [(group.sync(design), &plain.sync), (group.nosync(design), &plain.nosync)]
+            {
+                for ((part, fast), (_, plain)) in
+                    fast.energy.parts().into_iter().zip(plain.energy.parts())
+                {
+                    same(seed, part, fast.0, plain.0);
+                }
+            }
+        }
+        let fast = group.columns(&designs, Some(&limits));
+        for (at, plain) in plain.iter().enumerate() {
+            same(seed, "sync time", fast.sync_time[at], plain.sync.time);
+            same(seed, "nosync time", fast.nosync_time[at], plain.nosync.time);
+            same(seed, "sync energy", fast.sync_energy[at], plain.sync.energy.total().0);
+            same(seed, "nosync energy", fast.nosync_energy[at], plain.nosync.energy.total().0);
+            let shares = fast.limits.each_ref().map(|column| column[at]);
+            same_shares(seed, &PAPER_LIMITS, &shares, &plain.limits);
+        }
+    }
+}
+
+fn cost(sample: &PaperSample, instructions_per_s: f64, cpus: u32) -> SampleCost {
+    let cpu = sample.instructions / instructions_per_s;
+    SampleCost {
+        cpu: cpu / f64::from(cpus),
+        storage: sample.storage,
+        network: sample.network,
+        busy: BusyTimes { cpu, memory: sample.memory, storage: sample.usage },
+    }
+}
+
+fn job_sample(draw: &mut Draw, cores: u32) -> JobSample {
+    let span = draw.scaled(0.01, 2.0);
+    let all = span * f64::from(cores);
+    let cpu = match draw.0.below_u32(5) {
+        0 => 0.0,
+        1 => all,
+        2 => span * draw.share(),
+        _ => all * draw.share(),
+    };
+    let busy = if draw.chance(0.3) { 0.0 } else { span * draw.share() };
+    let bytes = |draw: &mut Draw| if draw.chance(0.4) { 0.0 } else { draw.scaled(1e3, 1e9) };
+    JobSample {
+        span,
+        cpu,
+        iowait: if draw.chance(0.3) { 0.0 } else { (all - cpu) * draw.share() },
+        cores,
+        busy,
+        read: bytes(draw),
+        write: bytes(draw),
+        stalled: draw.chance(0.1).then(|| span * draw.share()),
+        waiting: draw.chance(0.1).then(|| span * draw.share()),
+        steady: false,
+    }
+}
+
+fn job_nodes(draw: &mut Draw) -> Vec<JobNode> {
+    let traced = if draw.chance(0.1) { 64 } else { draw.count(16) };
+    (0..draw.count(4))
+        .map(|_| {
+            let mut samples: Vec<JobSample> =
+                (0..draw.count(60)).map(|_| job_sample(draw, traced)).collect();
+            if draw.chance(0.3) && traced > 2 {
+                samples.iter_mut().for_each(|s| s.cpu = 2.0 * s.span);
+            }
+            mark_steady(&mut samples);
+            let cost = |sample: &JobSample| JobCost {
+                sample: *sample,
+                storage_ratio: if draw.chance(0.2) { 1.0 } else { draw.scaled(0.01, 20.0) },
+                network: draw.secs(),
+            };
+            let costs = samples.iter().map(cost).collect();
+            let usage = Usage { read: draw.time(), write: draw.time(), controller: draw.time() };
+            JobNode { costs, usage }
+        })
+        .collect()
+}
+
+#[test]
+fn the_job_model_equals_its_plain_loop() {
+    let parts = parts(1.0);
+    for seed in 0..GROUPS {
+        let draw = &mut Draw(SplitMix64(seed));
+        let nodes = job_nodes(draw);
+        let cores = if draw.chance(0.2) { 256 } else { draw.count(32) };
+        let storage = draw
+            .chance(0.5)
+            .then(|| StoragePower::new("gordon-slc-256g", draw.count(3), &parts).unwrap());
+        let load = JobLoad::new(&nodes, storage);
+        let group = JobGroup::new(&load, cores);
+        let designs: Vec<JobDesign> = (0..DESIGNS)
+            .map(|_| JobDesign {
+                speed: draw.scaled(0.05, 20.0),
+                power: draw.chance(0.9).then(|| draw.power()),
+                price_per_hour: draw.chance(0.9).then(|| draw.scaled(0.01, 10.0)),
+            })
+            .collect();
+        let fast = group.columns(&designs, true);
+        for (at, design) in designs.iter().enumerate() {
+            let times: Vec<_> = nodes
+                .iter()
+                .map(|node| {
+                    let on = |c: &JobCost| c.sample.time_on(&c.target(cores, design.speed));
+                    node_time(node.costs.iter().map(on))
+                })
+                .collect();
+            let plain = job_time(times.iter().copied());
+            same(seed, "time", fast.time[at], plain.time);
+            same(seed, "low", fast.low[at], plain.low);
+            same(seed, "high", fast.high[at], plain.high);
+            let longest = (0..nodes.len()).max_by(|a, b| times[*a].time.total_cmp(&times[*b].time));
+            let parts_on = |c: &JobCost| c.sample.parts_on(&c.target(cores, design.speed));
+            let shares = limits(nodes[longest.unwrap()].costs.iter().map(parts_on));
+            same_shares(seed, &JOB_LIMITS, &fast.limits.each_ref().map(|c| c[at]), &shares);
+            match design.power {
+                Some(power) => {
+                    let energy =
+                        |node: &JobNode| joules(node, storage, design, power, cores, plain.time);
+                    let plain: f64 = nodes.iter().map(energy).sum();
+                    same(seed, "energy", fast.energy[at], plain);
+                }
+                None => assert!(fast.energy[at].is_nan()),
+            }
+            match design.price_per_hour {
+                Some(price) => {
+                    let hours = plain.time / 3600.0;
+                    same(seed, "price", fast.price[at], price * hours * nodes.len() as f64);
+                }
+                None => assert!(fast.price[at].is_nan()),
+            }
+        }
+    }
+}
+
+/// Energy by the equation of docs/design/cluster.md, "Several nodes, price, energy".
+fn joules(
+    node: &JobNode,
+    storage: Option<StoragePower>,
+    design: &JobDesign,
+    power: Power,
+    cores: u32,
+    secs: f64,
+) -> f64 {
+    let cpu: f64 = node.costs.iter().map(|cost| cost.sample.cpu).sum();
+    let busy = (cpu / design.speed / f64::from(cores)).min(secs);
+    let mut energy = gordon_cluster::node::Energy::default();
+    if let Some(storage) = storage {
+        storage.add(secs, &node.usage, &mut energy);
+    }
+    power.energy(secs, busy).0 + energy.total().0
+}
+
+#[test]
+fn batches_keep_their_order() {
+    let mut taken = Vec::new();
+    in_batches(1000, |number| number * 2, |result| taken.push(result));
+    assert!(taken.iter().copied().eq((0..1000).map(|number| number * 2)));
+}
