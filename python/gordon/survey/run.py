@@ -67,18 +67,13 @@ def run(
     chosen = spaces.load(space)
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
     if uses_machines(chosen, model):
-        if several(set_values):
-            raise _core.GordonError(
-                "--set changes values of a grid of designs, and the space lists machines",
-                "change the machine in a space file; `gordon spaces show NAME` prints one",
-                kind="no-grid",
-            )
         return machines.run(
             traces,
             chosen,
             model=model or "job",
             nodes=nodes,
             shift=shift_field,
+            set_values=several(set_values),
             charge=charge,
             reference=None if reference is None else str(reference),
             rows=rows,
