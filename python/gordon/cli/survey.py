@@ -36,8 +36,8 @@ from gordon.cli import options
     "set_values",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Override a value: budget=200W, cpu.atom.ipc=0.6, node.network=..., or of a machine "
-    "machines.ID.price_per_hour=0.2.",
+    help="Override a value, of a grid of designs: budget=200W, cpu.atom.ipc=0.6, "
+    "node.network=...; of a machine: machines.ID.price_per_hour=0.2.",
 )
 @click.option(
     "--charge",

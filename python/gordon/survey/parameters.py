@@ -27,7 +27,7 @@ def of_machines(
     """
     found = []
     for machine in sorted(machines, key=lambda machine: str(machine["id"])):
-        whole = {key: machine[key] for key in ("source", "date") if key in machine}
+        whole = {"source": machine.get("source"), "date": machine.get("date")}
         is_local = machine["storage"].get("local", False)
         values = {key: field for key, field in machine.items() if key not in _NOT_VALUES}
         for row in _flat(values, "", None):

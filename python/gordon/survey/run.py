@@ -47,7 +47,8 @@ def run(
     nodes. `nodes` is the size of the cluster; the default is the number of traces, or 32 for one
     trace. Nodes that run copies of one trace start it at samples up to the fraction `shift` of its
     length apart. `space` is a shipped space or a TOML file. `set_values` are values to override,
-    each `KEY=VALUE`. `charge` is `machine`, or `command` to simulate only the CPU time and the
+    each `KEY=VALUE`, of the grid and its parts, or of machines (`machines.ID.KEY=VALUE`) and their
+    storage parts. `charge` is `machine`, or `command` to simulate only the CPU time and the
     cache misses of the traced command. `reference` is the processor on which traces without
     hardware counters were recorded: the name of a part, or its instructions per cycle; the default
     is the part named in the manifest. `model` is `paper` or `job`; the default is `job` for a space
