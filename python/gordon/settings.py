@@ -27,42 +27,51 @@ def split(setting: str, example: str) -> tuple[str, str]:
     return key, text
 
 
-def change(kind: str, table: Table, path: str, text: str, key: str | None = None) -> None:
+def change(
+    kind: str, table: Table, path: str, text: str, key: str | None = None, items: str = ""
+) -> None:
     """Sets the value at a path of a table of a kind, in place. `key` is its name in errors, by
-    default the path. Raises GordonError for an unknown path or a path of a table."""
+    default the path. `items`: the table is an element of the list at this key of the kind. Raises
+    GordonError for an unknown path or a path of a table."""
     key = key or path
-    known, schema = _root(kind), _schema(kind)
+    known, schema = _root(kind, items), _schema(kind)
     *folders, leaf = path.split(".")
     for folder in folders:
         inner = _inner(known.get(folder), schema)
         if inner is None:
             tables = [name for name in known if _inner(known[name], schema) is not None]
-            raise _unknown(kind, key, "table", folder, tables, path)
+            raise _unknown(paths(kind, items), key, "table", folder, tables, path)
         table, known = table.setdefault(folder, {}), inner
     if leaf not in known:
-        raise _unknown(kind, key, "key", leaf, sorted(known), path)
+        raise _unknown(paths(kind, items), key, "key", leaf, sorted(known), path)
     if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
-        raise _core.GordonError(
-            f"--set {key}: `{path}` is a table, not a value",
-            "set its keys one by one, or write a file",
-            kind="not-a-value",
-        )
+        raise not_a_value(key, path)
     new = _parse(text)
     table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
 
 
+def not_a_value(key: str, path: str) -> _core.GordonError:
+    """The error for a setting of a whole table."""
+    return _core.GordonError(
+        f"--set {key}: `{path}` is a table, not a value",
+        "set its keys one by one, or write a file",
+        kind="not-a-value",
+    )
+
+
 def _unknown(
-    kind: str, key: str, what: str, name: str, here: list[str], path: str
+    every: list[str], key: str, what: str, name: str, here: list[str], path: str
 ) -> _core.GordonError:
     """No such name: the full paths that end like it where it stands alone, else the nearest."""
     error = unknown(what, name, here)
-    full = [known for known in paths(kind) if known.rpartition(".")[2] == path]
+    full = [known for known in every if known.rpartition(".")[2] == path]
     hint = " or ".join(f"`{known}`" for known in full) or error.args[1]
     return _core.GordonError(f"--set {key}: {error.args[0]}", hint, kind=error.kind)
 
 
-def paths(kind: str) -> list[str]:
-    """The dotted paths of all values in the schema of a kind."""
+def paths(kind: str, items: str = "") -> list[str]:
+    """The dotted paths of all values in the schema of a kind, or of the elements of its list
+    `items`."""
 
     def below(table: Table, prefix: str) -> Iterator[str]:
         for name, field in table.items():
@@ -73,7 +82,7 @@ def paths(kind: str) -> list[str]:
                 yield from below(inner, f"{prefix}{name}.")
 
     schema = _schema(kind)
-    return list(below(_root(kind), ""))
+    return list(below(_root(kind, items), ""))
 
 
 @cache
@@ -82,8 +91,11 @@ def _schema(kind: str) -> Table:
     return schema
 
 
-def _root(kind: str) -> Table:
-    known: Table = _schema(kind).get("properties", {})
+def _root(kind: str, items: str = "") -> Table:
+    schema = _schema(kind)
+    known: Table = schema.get("properties", {})
+    if items:
+        known = _resolved(known[items]["items"], schema)["properties"]
     return known
 
 

@@ -2,58 +2,14 @@
 
 import json
 import re
-import shutil
-import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from limits import PATIENCE_S
+from browser import Document, drawn, loads, needs_browser
 
 from conftest import raises
-
-
-def _browser() -> str | None:
-    """One that starts: some systems have a stub in its place."""
-    for name in ("chromium", "google-chrome"):
-        path = shutil.which(name)
-        if path is not None:
-            ran = subprocess.run([path, "--version"], capture_output=True)
-            if ran.returncode == 0:
-                return path
-    return None
-
-
-CHROMIUM = _browser()
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1280,2000",
-    "--virtual-time-budget=20000",
-]
-
-
-class Document(HTMLParser):
-    """Start tags with their attributes, and the text of the rows of the designs table."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def rows(self) -> list[dict[str, str | None]]:
-        return [attrs for tag, attrs in self.tags if tag == "tr" and "data-id" in attrs]
 
 
 @pytest.fixture
@@ -63,13 +19,6 @@ def page(result: dict[str, Any], tmp_path: Path) -> Path:
     path = tmp_path / "report.html"
     path.write_text(render(result), encoding="utf-8")
     return path
-
-
-def loads(document: Document) -> list[str]:
-    """Everything that the page would fetch."""
-    places = [attrs.get("src") for tag, attrs in document.tags if tag != "a"]
-    places += [attrs.get("href") for tag, attrs in document.tags if tag == "link"]
-    return [place for place in places if place and not place.startswith(("data:", "blob:", "#"))]
 
 
 def test_it_is_one_file_with_the_results_numbers(page: Path, result: dict[str, Any]) -> None:
@@ -140,25 +89,7 @@ def test_without_plotly_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
     assert raised.value.args[1] == "pip install plotly"
 
 
-def drawn(page: Path, tmp_path: Path, fragment: str = "") -> str:
-    """The page's HTML after its script has run in the browser."""
-    ran = subprocess.run(
-        [
-            str(CHROMIUM),
-            *FLAGS,
-            f"--user-data-dir={tmp_path / 'chromium'}",
-            "--dump-dom",
-            page.as_uri() + fragment,
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE_S,
-    )
-    return ran.stdout
-
-
-@pytest.mark.skipif(CHROMIUM is None, reason="neither chromium nor google-chrome is installed")
+@needs_browser
 def test_the_browser_draws_and_sorts_it(page: Path, tmp_path: Path, result: dict[str, Any]) -> None:
     text = drawn(page, tmp_path, "#sort=-energy")
     document = Document(text)
@@ -273,7 +204,7 @@ def test_text_of_others_is_not_markup_in_reports_on_runs(tmp_path: Path) -> None
         assert "<img src=x" not in text
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="neither chromium nor google-chrome is installed")
+@needs_browser
 def test_the_browser_draws_runs(compared: Any, tmp_path: Path) -> None:
     for name, shown in (("compared", compared), ("one", compared.results[0])):
         page = tmp_path / f"{name}.html"

@@ -1,8 +1,9 @@
-"""Surveys of machines: the space, the result, the table, refused input, and measured EC2 times."""
+"""Surveys of machines: the space, the result, the table, the report, refused input, EC2 times."""
 
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import sadf
+from browser import Document, drawn, loads, needs_browser
 from gordon.survey import pareto, space
 
 from conftest import Run, Traced, raises
@@ -209,13 +211,228 @@ def test_shipped_machines_can_be_surveyed(run: Run, trace: str, name: str) -> No
     assert all(d["job"]["time_s"] > 0 for d in result["designs"])
 
 
+def test_settings_change_machines_and_their_storage_parts_for_one_run(
+    run: Run, trace: str, own: str
+) -> None:
+    words = (trace, "--space", own, "--reference", "small")
+    plain = answer(run, *words)["designs"]
+    settings = (
+        *("--set", "machines.large.price_per_hour=0.01"),
+        *("--set", "machines.large.storage.count=2"),
+        *("--set", "machines.worse.cores=8"),
+        *("--set", "disk.sata-7200-1tb.power.idle=1W"),
+    )
+    result = answer(run, *words, *settings)
+    small, large, worse = result["designs"]
+    assert small == plain[0] | {"pareto": small["pareto"], "names": small["names"]}
+    assert large["price_per_hour"] == 0.01
+    assert large["job"]["price"] < plain[1]["job"]["price"] / 80
+    assert large["storage"].endswith(" x 2")
+    assert worse["job"]["time_s"] < plain[2]["job"]["time_s"]
+    assert "cheapest" in large["names"]
+    changed = {(p["part"], p["key"]): p for p in result["parameters"]}
+    for at in (("large", "price_per_hour"), ("worse", "cores"), ("sata-7200-1tb", "power.idle")):
+        assert changed[at]["origin"] == "assumed"
+        assert "--set" in changed[at]["why"]
+
+
+def test_an_id_with_dots_can_be_set(run: Run, trace: str) -> None:
+    words = (trace, "--space", "ec2", "--reference", "m5.xlarge")
+    result = answer(run, *words, "--set", "machines.m5.2xlarge.price_per_hour=0.001")
+    assert result["named"]["cheapest"] == "m5.2xlarge"
+
+
+@pytest.mark.parametrize(
+    ("setting", "kind", "what", "hint"),
+    [
+        ("machines.smal.cores=4", "unknown-name", "no machine `smal`", "`small`"),
+        ("machines.smal.storage.iops=4", "unknown-name", "no machine `smal`", "`small`"),
+        ("machines.small.price=4", "unknown-name", "no key `price`", "`price_per_hour`"),
+        ("machines.small.bandwidth=4MB", "unknown-name", "`bandwidth`", "`storage.bandwidth`"),
+        ("machines.small.storage.iop=4", "unknown-name", "no key `iop`", "`iops`"),
+        ("machines.small.storage=nvme", "not-a-value", "`storage` is a table", "one by one"),
+        ("machines.small=3", "not-a-value", "`small` is a table", "one by one"),
+        ("machines=3", "not-a-value", "`machines` is a table", "one by one"),
+        ("machine.small.cores=3", "unknown-name", "no setting `machine`", "`machines`"),
+        ("disk.sata-7200-1tc.power.idle=1W", "unknown-name", "no disk part", "`sata-7200-1tb`"),
+        ("machines.small.cores", "bad-setting", "not KEY=VALUE", "machines.ID"),
+        ("machines.small.cores=many", "config-error", "machines.small.cores", ""),
+        ("machines.small.network=1Gbit", "config-error", "machines.small.network", ""),
+        ("machines.small.cores=0", "impossible", "machine `small`: cores", "--set"),
+        ("cpu.atom.ipc=1", "no-grid", "grid of designs", "machines.ID.KEY"),
+    ],
+)
+def test_bad_settings_of_machines_are_one_clear_error(
+    run: Run, trace: str, own: str, setting: str, kind: str, what: str, hint: str
+) -> None:
+    ran = run("survey", trace, "--space", own, "--set", setting)
+    ran.refused(kind, what)
+    assert hint in ran.err
+
+
+def test_values_of_machines_have_the_source_of_their_key_or_of_their_machine(
+    run: Run, trace: str, tmp_path: Path
+) -> None:
+    sources = """
+[sources]
+cores = { source = "a list", date = 2026-01-02 }
+storage = { source = "a guide" }
+local_latency = { assumed = "as other disks" }
+"""
+    text = OWN.replace('id = "small"', 'id = "small"\nsource = "a shop"\ndate = 2025-03-04', 1)
+    text = text.replace('latency = "1ms"', 'latency = "1ms", local = true', 1)
+    text = text.replace("price_per_hour = 0.096", 'price_per_hour = {value=1,source="a bill"}')
+    (tmp_path / "own.toml").write_text(text.replace("\n[[machines]]", sources + "[[machines]]", 1))
+    result = answer(run, trace, "--space", "own.toml", "--reference", "small")
+    found = {(p["part"], p["key"]): (p["origin"], p["why"]) for p in result["parameters"]}
+    assert found["small", "cores"] == ("source", "a list, 2026-01-02")
+    assert found["small", "memory"] == ("source", "a shop, 2025-03-04")
+    assert found["small", "price_per_hour"] == ("source", "a bill")
+    assert found["small", "storage.bandwidth"] == ("source", "a guide")
+    assert found["small", "storage.latency"] == ("assumed", "as other disks")
+    assert found["large", "memory"] == ("given", "")
+
+
+def report(run: Run, *words: str) -> tuple[str, dict[str, Any]]:
+    """The report of a survey, and its result."""
+    ran = run("survey", *words, "-o", "out.html", "--json", "out.json")
+    assert ran.status == 0, ran.err
+    page = Path("out.html").read_text(encoding="utf-8")
+    result: dict[str, Any] = json.loads(Path("out.json").read_text())
+    return page, result
+
+
+def section(page: str, name: str) -> str:
+    return page.partition(f'<section id="{name}">')[2].partition("</section>")[0]
+
+
+def test_the_report_is_one_file_with_the_verdict_and_all_machines(
+    run: Run, trace: str, own: str
+) -> None:
+    page, result = report(run, trace, "--space", own, "--reference", "small")
+    document = Document(page)
+    assert loads(document) == []
+    assert "default-src 'none'" in page
+    assert f'<h1 class="verdict">{result["verdict"]["text"]}</h1>' in page
+    assert "it took 10.0 s (<em>measured</em>)" in page
+    by_id = {design["id"]: design for design in result["designs"]}
+    rows = document.rows()
+    assert [row["data-id"] for row in rows] == ["large", "small", "worse"]
+    for row in rows:
+        design = by_id[row["data-id"] or ""]
+        for key, figure in (("time", "time_s"), ("low", "time_s_low"), ("high", "time_s_high")):
+            assert float(row[f"data-{key}"] or 0) == design["job"][figure]
+        assert float(row["data-price"] or 0) == design["job"]["price"]
+        assert float(row["data-energy"] or 0) == design["job"]["energy_j"]
+        assert ("pareto" in (row["class"] or "")) == design["pareto"]
+        assert ("reference" in (row["class"] or "")) == design["is_reference"]
+    assert "little memory" in (rows[1]["data-names"] or "")
+    assert page.count("less memory than the") == 2  # as a warning, and in the result
+    embedded = re.search(r'id="result">(.*?)</script>', page, re.DOTALL)
+    assert embedded
+    assert json.loads(embedded[1]) == result
+
+
+def test_the_report_has_the_sources_of_the_front_and_the_terms_of_the_page(
+    run: Run, trace: str, own: str
+) -> None:
+    page, _ = report(run, trace, "--space", own, "--reference", "small", "--rows", "0")
+    sources = section(page, "sources")
+    assert "<b>small</b>" in sources
+    assert "<b>nvme-tlc-1tb</b>" in sources
+    assert "<b>worse</b>" not in sources
+    assert "<b>sata-7200-1tb</b>" not in sources
+    assert "1 machine is left out" in section(page, "machines")
+    for term in ("low, high", "price", "limited by", "speed", "little memory"):
+        assert f'<th scope="row">{term}</th>' in section(page, "machines")
+
+
+def test_the_report_shows_a_traced_machine_that_is_not_in_the_space(
+    run: Run, trace: str, own: str
+) -> None:
+    page, _ = report(run, trace, "--space", own)
+    assert "on the traced machine, which is unknown" in page
+    assert 'data-measured="10.0"' in section(page, "front")
+    assert "measured; not a machine of own" in section(page, "machines")
+    assert [row["data-id"] for row in Document(page).rows()] == ["large", "small", "worse"]
+
+
+def test_the_report_says_whether_the_traced_machine_is_shown_as_measured(
+    run: Run, trace: str, own: str
+) -> None:
+    front = section(report(run, trace, "--space", own, "--reference", "small")[0], "front")
+    assert "The diamond is the traced machine, as measured." in front
+    assert "data-measured" not in front
+    # The trace is of two cores, this machine has four.
+    front = section(report(run, trace, "--space", own, "--reference", "large")[0], "front")
+    assert "as measured" not in front
+    assert 'data-measured="10.0"' in front
+
+
+@pytest.mark.parametrize(
+    ("left_out", "against"),
+    [(("price",), "energy_j"), (("idle", "active"), "price"), (("price", "idle", "active"), None)],
+)
+def test_the_report_draws_the_figures_that_are_known(
+    run: Run, trace: str, tmp_path: Path, left_out: tuple[str, ...], against: str | None
+) -> None:
+    lines = [line for line in OWN.splitlines() if not line.startswith(left_out)]
+    (tmp_path / "own.toml").write_text("\n".join(lines))
+    page, _ = report(run, trace, "--space", "own.toml", "--reference", "small")
+    found = re.search(r'data-against="(\w+)"', page)
+    assert (found and found[1]) == against
+    assert ('data-key="price"' in page) == (against == "price")
+    assert ('data-key="energy"' in page) == ("idle" not in left_out)
+
+
+def test_the_report_of_the_paper_model_has_both_bounds(run: Run, trace: str, own: str) -> None:
+    words = ("--space", own, "--reference", "small", "--model", "paper", "--nodes", "3")
+    page, result = report(run, trace, *words)
+    by_id = {design["id"]: design for design in result["designs"]}
+    for row in Document(page).rows():
+        design = by_id[row["data-id"] or ""]
+        assert float(row["data-time"] or 0) == design["sync"]["time_s"]
+        assert float(row["data-nosync"] or 0) == design["nosync"]["time_s"]
+    assert "MinP, MaxE, MinT" in section(page, "machines")
+
+
+def test_text_of_a_space_cannot_become_markup(run: Run, trace: str, tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(OWN.replace('"large"', '"</script><img src=x>"'))
+    page, _ = report(run, trace, "--space", "own.toml", "--reference", "small")
+    assert "<img" not in page
+    assert len(Document(page).rows()) == 3
+
+
+@needs_browser
+def test_the_browser_draws_and_sorts_machines(
+    run: Run, trace: str, own: str, tmp_path: Path
+) -> None:
+    report(run, trace, "--space", own, "--reference", "small")
+    page = drawn(tmp_path / "out.html", tmp_path, "#sort=-time")
+    document = Document(page)
+    assert loads(document) == []
+    assert [row["data-id"] for row in document.rows()] == ["worse", "small", "large"]
+    front = section(page, "front")
+    assert 'class="main-svg"' in front
+    assert "xerror" in front
+    for label in ("small", "cheapest", "traced here", "on the Pareto front"):
+        assert label in front
+    assert 'class="main-svg"' in section(page, "limits")
+    assert 'data-title="Share chart' not in page
+
+    report(run, trace, "--space", own)
+    page = drawn(tmp_path / "out.html", tmp_path, "#front=1")
+    assert "traced: 10.0 s, measured" in section(page, "front")
+    shown = [row["data-id"] for row in Document(page).rows() if "hidden" not in row]
+    assert shown == ["large", "small"]
+
+
 @pytest.mark.parametrize(
     ("words", "kind", "named"),
     [
         (("--reference", "smal"), "unknown-name", "no machine `smal`"),
         (("--nodes", "2"), "bad-nodes", "--nodes 2"),
         (("--set", "budget=3W"), "no-grid", "--set"),
-        (("-o", "out.html"), "no-report", "HTML"),
         (("--space", "gordon-2009", "--model", "job"), "no-machines", "gordon-2009"),
     ],
 )

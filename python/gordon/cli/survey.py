@@ -36,7 +36,8 @@ from gordon.cli import options
     "set_values",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Override a value: budget=200W, cpu.atom.ipc=0.6, node.network=...",
+    help="Override a value, of a grid of designs: budget=200W, cpu.atom.ipc=0.6, "
+    "node.network=...; of a machine: machines.ID.price_per_hour=0.2.",
 )
 @click.option(
     "--charge",
@@ -98,15 +99,10 @@ def survey(
     from gordon.cli.machines_view import show_machines
     from gordon.cli.progress import Progress
     from gordon.cli.survey_view import show
-    from gordon.errors import GordonError
     from gordon.survey import run
     from gordon.survey.columns import to_csv
-    from gordon.survey.run import uses_machines
-    from gordon.survey.space import load
 
     output.check(json_path, csv_path, report=out)
-    if out is not None and uses_machines(load(space), model):
-        raise GordonError("there is no HTML report of machines", "--json or --csv", "no-report")
     with Progress("replaying the traces on each storage") as progress:
         result = run(
             traces,
@@ -126,9 +122,11 @@ def survey(
     if csv_path is not None:
         files[csv_path] = to_csv(result)
     if out is not None:
-        from gordon.report.survey import render
+        from gordon.report import machines as machines_report
+        from gordon.report import survey as survey_report
 
-        files[out] = render(result)
+        report = machines_report if "model" in result else survey_report
+        files[out] = report.render(result)
     output.write(files)
     silent = output.STDOUT in files
     console = terminal.messages() if silent else terminal.data()

@@ -79,7 +79,8 @@ def unknown(what: str, name: str, known: list[str]) -> _core.GordonError:
     """The error for an unknown name; the hint is the nearest known name, or all of them."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, known, 1, cutoff=0.5)
+    longer = [known_name for known_name in known if known_name.startswith(name)]
+    near = longer if len(longer) == 1 else get_close_matches(name, known, 1, cutoff=0.5)
     if near:
         hint = f"`{near[0]}`"
     elif known:

@@ -4,7 +4,7 @@ The filters `sig`, `si`, `percent`, `times` and `plain` format numbers.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,9 +22,11 @@ def render(
     data: Any,
     filters: dict[str, Callable[..., Any]] | None = None,
     script: str | None = None,
+    libraries: Sequence[str] = (),
     **values: Any,
 ) -> str:
-    """Renders `NAME.html.j2` with the script `NAME.js`, or `script`, and the data."""
+    """Renders `NAME.html.j2` with the script `NAME.js`, or `script`, and the data. The scripts
+    `libraries` come before it."""
     own = files("gordon.report")
 
     def inlined(name: str) -> str:
@@ -42,7 +44,7 @@ def render(
     environment.filters.update(filters or {})
     html: str = environment.get_template(f"{name}.html.j2").render(
         css=Markup(inlined("report.css")),  # noqa: S704 our own file
-        js=_script(inlined(f"{script or name}.js")),
+        js=_script("\n".join(inlined(f"{name}.js") for name in (*libraries, script or name))),
         plotly=_script(plotly_js()),
         data=_data(data),
         **values,

@@ -1,35 +1,13 @@
-// Draws the plots and sorts the table. The state that a link can carry is in the fragment:
-// #sort=KEY, #sort=-KEY (descending), &front=1 (only the front).
+// Draws the plots of a survey of designs.
 "use strict";
 (() => {
-  const result = JSON.parse(document.getElementById("result").textContent);
-  const el = (id) => document.getElementById(id);
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
-  // plotly.js can send a chart to its maker's server: never from here.
-  const offline = { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "" };
-  const config = { ...offline, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
-  const still = { ...offline, displayModeBar: false };
+  const { result, el, colour, config, still, figures, layout, limits } = charts;
   const LIMITS = { cpu: "processor", storage: "storage", network: "network" };
   const PARTS = {
     cpu: ["processors", "cpu"], memory: ["memory", "memory"], storage: ["disks or flash", "storage"],
     flash_controller: ["flash controller", "flash-controller"],
     flash_memory: ["flash controller's memory", "flash-memory"], overhead: ["overhead", "overhead"],
   };
-  const percent = (share) => (100 * share).toFixed(share < 0.1 ? 1 : 0) + " %";
-  const figures = (n) => n.toPrecision(3).includes("e") ? Math.round(n).toString() : n.toPrecision(3);
-
-  function layout(more) {
-    const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true };
-    const base = {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("ink"), size: 13, family: getComputedStyle(document.body).fontFamily },
-      margin: { l: 64, r: 16, t: 12, b: 52 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
-      hoverlabel: { align: "left" }, modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("ink") },
-    };
-    const made = Object.assign(base, more);
-    made.xaxis = Object.assign({}, axis, more.xaxis);
-    made.yaxis = Object.assign({}, axis, more.yaxis);
-    return made;
-  }
 
   function drawFront() {
     const log = el("log").checked;
@@ -56,7 +34,7 @@
           },
           customdata: group.map((d) => [
             d.id, d.names.join(" "), figures(d.sync.time_s), figures(d.sync.energy_j / 1000), figures(d.sync.node_power_w),
-            Object.entries(d.limits).sort((a, b) => b[1] - a[1]).slice(0, 3).map(([k, v]) => k + " " + percent(v)).join(", "),
+            limits(d.limits),
           ]),
           hovertemplate: "<b>%{customdata[0]}</b> %{customdata[1]}<br>time %{customdata[2]} s (%{x:.3g}×)<br>" +
             "energy %{customdata[3]} kJ (%{y:.3g}×)<br>node %{customdata[4]} W<br>limited by %{customdata[5]}<extra></extra>",
@@ -151,69 +129,10 @@
     drawTime();
   }
 
-  const table = el("table");
-  const rows = [...table.tBodies[0].rows];
-  const buttons = [...table.querySelectorAll("button[data-key]")];
-  const keys = buttons.map((b) => b.dataset.key);
-  const state = () => Object.fromEntries(new URLSearchParams(location.hash.slice(1)));
-
-  function compare(key) {
-    return (a, b) => {
-      const [x, y] = [a.dataset[key], b.dataset[key]];
-      if (x === "" || y === "") return (x === "") - (y === "");
-      const [m, n] = [Number(x), Number(y)];
-      return Number.isNaN(m) || Number.isNaN(n) ? x.localeCompare(y) : m - n;
-    };
-  }
-
-  function show() {
-    const { sort = "", front } = state();
-    const down = sort.startsWith("-");
-    const key = down ? sort.slice(1) : sort;
-    for (const b of buttons) {
-      if (b.dataset.key === key) b.parentElement.setAttribute("aria-sort", down ? "descending" : "ascending");
-      else b.parentElement.removeAttribute("aria-sort");
-    }
-    let order = rows;
-    if (keys.includes(key)) {
-      const by = compare(key);
-      // Rows without a value stay last either way.
-      order = [...rows].sort((a, b) => (down && a.dataset[key] !== "" && b.dataset[key] !== "" ? by(b, a) : by(a, b)));
-    }
-    table.tBodies[0].append(...order);
-    const text = el("find").value.trim().toLowerCase();
-    el("only-front").checked = front === "1";
-    let shown = 0;
-    for (const row of rows) {
-      const fits = (front !== "1" || row.classList.contains("pareto")) && (row.dataset.id + " " + row.dataset.names).toLowerCase().includes(text);
-      row.hidden = !fits;
-      shown += fits;
-    }
-    el("count").textContent = shown === rows.length ? shown + " designs" : shown + " of " + rows.length + " designs";
-  }
-
-  function change(what) {
-    const next = Object.assign(state(), what);
-    for (const k of Object.keys(next)) if (!next[k] || !["sort", "front"].includes(k)) delete next[k];
-    history.replaceState(null, "", "#" + new URLSearchParams(next));
-    show();
-  }
-
   // Better first: the first click on a figure of merit sorts it downwards.
-  for (const b of buttons) {
-    b.addEventListener("click", () => {
-      const key = b.dataset.key;
-      const first = ["perwatt", "life", "names"].includes(key) ? "-" + key : key;
-      const other = first === key ? "-" + key : key;
-      change({ sort: state().sort === first ? other : first });
-    });
-  }
-  el("only-front").addEventListener("change", (e) => change({ front: e.target.checked ? "1" : "" }));
-  el("find").addEventListener("input", show);
+  sortable("design", ["perwatt", "life", "names"]);
   el("log").addEventListener("change", drawFront);
   el("log-time").addEventListener("change", drawTime);
-  window.addEventListener("hashchange", show);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  show();
   draw();
 })();

@@ -12,18 +12,21 @@ from markupsafe import Markup, escape
 
 from gordon.report import page
 
-LIMITS = ("cpu", "storage", "network")
+#: Scripts that the pages of surveys share.
+LIBRARIES = ("charts", "tables")
+#: Limits with a colour of their own.
+_LIMITS = ("cpu", "storage", "network", "idle")
 
 
 def render(result: dict[str, Any]) -> str:
     """The report's HTML."""
     by_id = {d["id"]: d for d in result["designs"]}
     named = {name: by_id[id] for name, id in result["named"].items() if id is not None}
-    filters: dict[str, Callable[..., Any]] = {"counters": _counters, "tone": _tone, "code": _code}
     return page.render(
         "survey",
         result,
-        filters,
+        FILTERS | {"code": _code},
+        libraries=LIBRARIES,
         r=result,
         by_id=by_id,
         named=named,
@@ -39,7 +42,7 @@ def _code(text: str) -> Markup:
 
 def _tone(limit: str) -> str:
     """The class that colours a limit; a mixture has a colour of its own."""
-    return limit if limit in LIMITS else "mixed"
+    return limit if limit in _LIMITS else "mixed"
 
 
 def _counters(device: dict[str, int]) -> list[tuple[str, str]]:
@@ -48,3 +51,7 @@ def _counters(device: dict[str, int]) -> list[tuple[str, str]]:
         (key[:-3], f"{page.sig(count / 1e9)} s") if key.endswith("_ns") else (key, f"{count:,}")
         for key, count in device.items()
     ]
+
+
+#: Filters that the pages of surveys share.
+FILTERS: dict[str, Callable[..., Any]] = {"counters": _counters, "tone": _tone}

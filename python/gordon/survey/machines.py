@@ -4,6 +4,7 @@ The core simulates the machines; the result is a dict that can be written as JSO
 """
 
 import json
+import re
 from collections.abc import Callable
 from os import fspath
 from typing import Any
@@ -12,7 +13,7 @@ from gordon import _core
 from gordon.human import duration, figures, short
 from gordon.options import Path
 from gordon.parts import Catalogue, unknown
-from gordon.survey import named, parameters, pareto
+from gordon.survey import named, parameters, pareto, settings
 from gordon.survey import space as spaces
 
 Row = dict[str, Any]
@@ -28,6 +29,7 @@ def run(
     model: str,
     nodes: int | None,
     shift: dict[str, Any],
+    set_values: list[str],
     charge: str,
     reference: str | None,
     rows: int,
@@ -37,12 +39,13 @@ def run(
     if nodes is None:
         nodes = len(traces)
     _check_nodes(model, len(traces), nodes)
+    parts = Catalogue(chosen.get("parts"))
+    settings.apply_to_machines(set_values, chosen, parts)
     machines = spaces.machines(chosen)
     unit = chosen.get("reference", {}).get("machine")
     ids = [machine["id"] for machine in machines]
     if reference is not None and reference not in (*ids, unit):
         raise unknown("machine", reference, ids)
-    parts = Catalogue(chosen.get("parts"))
     for machine in machines:
         name = machine["storage"].get("part")
         if name is not None:
@@ -58,8 +61,17 @@ def run(
         "unit": unit,
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
     }
-    raw: dict[str, Any] = json.loads(_core.survey_machines(json.dumps(config), progress))
+    try:
+        raw: dict[str, Any] = json.loads(_core.survey_machines(json.dumps(config), progress))
+    except _core.GordonError as error:
+        raise _with_ids(error, ids) from None
     return _result(raw, chosen, parts, rows)
+
+
+def _with_ids(error: _core.GordonError, ids: list[str]) -> _core.GordonError:
+    """The error with ids instead of places in the list of machines, which --set does not show."""
+    message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{ids[int(m[1])]}", error.args[0])
+    return _core.GordonError(message, error.args[1], kind=error.kind)
 
 
 def _check_nodes(model: str, traces: int, nodes: int) -> None:
@@ -102,7 +114,6 @@ def _result(
     others = [r for r in every if r not in kept][:room]
     rows = [r for r in every if r in kept or r in others]
     front = [r["id"] for r in sorted(rows, key=_time) if r["pareto"]]
-    sourced = {m["id"]: m for m in chosen["machines"]}
     warnings = list(raw["warnings"])
     if spaces.has_grid(chosen):
         warnings.append(
@@ -131,7 +142,8 @@ def _result(
         "named": names,
         "verdict": verdict,
         "storages": raw["storages"],
-        "parameters": parameters.rows({"machine": sourced} | parts.used),
+        "parameters": parameters.of_machines(chosen["machines"], chosen.get("sources", {}))
+        + parameters.rows(parts.used),
         "assumptions": raw["assumptions"],
         "warnings": warnings,
     }

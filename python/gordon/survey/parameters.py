@@ -17,6 +17,48 @@ def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     ]
 
 
+def of_machines(
+    machines: list[dict[str, Any]], sources: dict[str, dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """One row per value of the machines, by name, as `rows` gives them.
+
+    A value without a source of its own has that of its key in `sources` of the space, else that of
+    its machine. A source is followed by its date.
+    """
+    found = []
+    for machine in sorted(machines, key=lambda machine: str(machine["id"])):
+        whole = {"source": machine.get("source"), "date": machine.get("date")}
+        is_local = machine["storage"].get("local", False)
+        values = {key: field for key, field in machine.items() if key not in _NOT_VALUES}
+        for row in _flat(values, "", None):
+            if row["origin"] == "given":
+                row |= _origin(_source(row["key"], sources, is_local) or whole)
+            found.append({"kind": "machine", "part": machine["id"]} | row)
+    return found
+
+
+#: Keys of a machine that describe it or its sources.
+_NOT_VALUES = ("id", "summary", "models", "source", "date")
+
+
+def _source(key: str, sources: dict[str, dict[str, Any]], is_local: bool) -> dict[str, Any]:
+    """The entry of `sources` for a dotted key: that of its last word, else that of its first.
+    Storage inside the machine has entries of its own, `local_...`, if there are any."""
+    words = list(dict.fromkeys([key.rpartition(".")[2], key.partition(".")[0]]))
+    if is_local and len(words) > 1:
+        words = [f"local_{word}" for word in words] + words
+    return next((sources[word] for word in words if word in sources), {})
+
+
+def _origin(entry: dict[str, Any]) -> dict[str, str]:
+    if entry.get("source"):
+        dated = [entry["source"], entry["date"]] if entry.get("date") else [entry["source"]]
+        return {"origin": "source", "why": ", ".join(dated)}
+    if entry.get("assumed"):
+        return {"origin": "assumed", "why": entry["assumed"]}
+    return {"origin": "given", "why": ""}
+
+
 def _flat(table: dict[str, Any], prefix: str, source: str | None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for key, field in table.items():

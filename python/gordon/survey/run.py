@@ -47,7 +47,8 @@ def run(
     nodes. `nodes` is the size of the cluster; the default is the number of traces, or 32 for one
     trace. Nodes that run copies of one trace start it at samples up to the fraction `shift` of its
     length apart. `space` is a shipped space or a TOML file. `set_values` are values to override,
-    each `KEY=VALUE`. `charge` is `machine`, or `command` to simulate only the CPU time and the
+    each `KEY=VALUE`, of the grid and its parts, or of machines (`machines.ID.KEY=VALUE`) and their
+    storage parts. `charge` is `machine`, or `command` to simulate only the CPU time and the
     cache misses of the traced command. `reference` is the processor on which traces without
     hardware counters were recorded: the name of a part, or its instructions per cycle; the default
     is the part named in the manifest. `model` is `paper` or `job`; the default is `job` for a space
@@ -67,18 +68,13 @@ def run(
     chosen = spaces.load(space)
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
     if uses_machines(chosen, model):
-        if several(set_values):
-            raise _core.GordonError(
-                "--set changes values of a grid of designs, and the space lists machines",
-                "change the machine in a space file; `gordon spaces show NAME` prints one",
-                kind="no-grid",
-            )
         return machines.run(
             traces,
             chosen,
             model=model or "job",
             nodes=nodes,
             shift=shift_field,
+            set_values=several(set_values),
             charge=charge,
             reference=None if reference is None else str(reference),
             rows=rows,

@@ -1,36 +1,75 @@
 """`--set KEY=VALUE`: a value of the space or of a part, changed for one run.
 
-Keys: `budget`, `node.memory`, `baseline.cpus`, ... of the space; `KIND.PART.KEY...` of a part, as
-in `cpu.atom.ipc=0.6` or `disk.sata-7200-1tb.power.idle=5W`.
+Keys: `budget`, `node.memory`, `baseline.cpus`, ... of a grid of designs; `machines.ID.KEY...` of a
+machine, as in `machines.m5.xlarge.price_per_hour=0.2`; `KIND.PART.KEY...` of a part, as in
+`cpu.atom.ipc=0.6` or `disk.sata-7200-1tb.power.idle=5W`.
 """
 
 from typing import Any
 
 from gordon.errors import GordonError
-from gordon.parts import KINDS, Catalogue, unknown
-from gordon.settings import change, split
+from gordon.parts import KINDS, STORAGE, Catalogue, unknown
+from gordon.settings import change, not_a_value, paths, split
 
-_SPACE_KEYS = ("budget", "node", "baseline")
+_GRID_KEYS = ("budget", "node", "baseline")
+_MACHINES = "machines"
 
 
 def apply(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
-    """Changes the space and the parts in place; the core checks the values."""
+    """Changes a grid of designs and its parts in place; the core checks the values."""
     for setting in settings:
         key, text = split(setting, "cpu.atom.ipc=0.6")
-        head, _, rest = key.partition(".")
+        head = key.partition(".")[0]
         if head in KINDS:
-            name = _part_name(head, rest, parts)
-            change(head, parts.get(head, name), rest[len(name) + 1 :], text, key)
-        elif head in _SPACE_KEYS:
+            _change_part(key, text, parts)
+        elif head in _GRID_KEYS:
             change("space", space, key, text)
         else:
-            error = unknown("setting", head, [*_SPACE_KEYS, *KINDS])
-            raise GordonError(f"--set {key}: {error.args[0]}", error.args[1], error.kind)
+            raise _in(key, unknown("setting", head, [*_GRID_KEYS, *KINDS]))
 
 
-def _part_name(kind: str, rest: str, parts: Catalogue) -> str:
+def apply_to_machines(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
+    """Changes machines of a space and their storage parts in place; the core checks the values."""
+    machines = {machine["id"]: machine for machine in space[_MACHINES]}
+    for setting in settings:
+        key, text = split(setting, "machines.ID.price_per_hour=0.2")
+        head, _, rest = key.partition(".")
+        if head == _MACHINES:
+            id = _name(key, rest, "machine", list(machines), paths("space", _MACHINES))
+            change("space", machines[id], rest[len(id) + 1 :], text, key, _MACHINES)
+        elif head in STORAGE:
+            _change_part(key, text, parts)
+        elif head in (*_GRID_KEYS, *KINDS):
+            raise GordonError(
+                f"--set {key}: `{head}` belongs to a grid of designs, and machines are surveyed",
+                "--set machines.ID.KEY=VALUE",
+                kind="no-grid",
+            )
+        else:
+            raise _in(key, unknown("setting", head, [_MACHINES, *STORAGE]))
+
+
+def _change_part(key: str, text: str, parts: Catalogue) -> None:
+    kind, _, rest = key.partition(".")
+    name = _name(key, rest, f"{kind} part", parts.names(kind), paths(kind))
+    change(kind, parts.get(kind, name), rest[len(name) + 1 :], text, key)
+
+
+def _name(key: str, rest: str, what: str, known: list[str], below: list[str]) -> str:
+    """The known name at the beginning of `rest`; `below` are the paths that may follow a name."""
+    if not rest:
+        raise not_a_value(key, key)
     # Names may hold dots: the longest that fits is meant.
-    for name in sorted(parts.names(kind), key=len, reverse=True):
+    for name in sorted(known, key=len, reverse=True):
+        if rest == name:
+            raise not_a_value(key, name)
         if rest.startswith(name + "."):
             return name
-    raise unknown(f"{kind} part", rest.partition(".")[0], parts.names(kind))
+    ends = [path for path in below if rest.endswith("." + path)]
+    end = max(ends, key=len, default=rest.rpartition(".")[2])
+    raise _in(key, unknown(what, rest.removesuffix(end).rstrip(".") or rest, known))
+
+
+def _in(key: str, error: GordonError) -> GordonError:
+    """The error, with the key that it is about."""
+    return GordonError(f"--set {key}: {error.args[0]}", error.args[1], kind=error.kind)

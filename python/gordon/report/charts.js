@@ -1,0 +1,34 @@
+// What the charts of a survey share: the result, the palette of the page, and plotly's settings.
+"use strict";
+const charts = (() => {
+  const result = JSON.parse(document.getElementById("result").textContent);
+  const el = (id) => document.getElementById(id);
+  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  // plotly.js can send a chart to its maker's server: never from here.
+  const offline = { responsive: true, displaylogo: false, showSendToCloud: false, plotlyServerURL: "" };
+  const config = { ...offline, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  const still = { ...offline, displayModeBar: false };
+  const percent = (share) => (100 * share).toFixed(share < 0.1 ? 1 : 0) + " %";
+  const figures = (n) => n.toPrecision(3).includes("e") && n >= 1 ? Math.round(n).toString() : n.toPrecision(3);
+
+  function layout(more) {
+    const axis = { gridcolor: colour("line"), zerolinecolor: colour("line"), linecolor: colour("line"), automargin: true };
+    const base = {
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: colour("ink"), size: 13, family: getComputedStyle(document.body).fontFamily },
+      margin: { l: 64, r: 16, t: 12, b: 52 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
+      hoverlabel: { align: "left" }, modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft"), activecolor: colour("ink") },
+    };
+    const made = Object.assign(base, more);
+    made.xaxis = Object.assign({}, axis, more.xaxis);
+    made.yaxis = Object.assign({}, axis, more.yaxis);
+    return made;
+  }
+
+  // The largest shares of what limits a design, in words.
+  function limits(shares) {
+    const largest = Object.entries(shares).sort((a, b) => b[1] - a[1]).slice(0, 3);
+    return largest.map(([name, share]) => name + " " + percent(share)).join(", ");
+  }
+
+  return { result, el, colour, config, still, figures, percent, layout, limits };
+})();

@@ -1,0 +1,118 @@
+"""The report of a survey of machines: the verdict, time against price, each machine, sources.
+
+One HTML file that works offline, like the report of designs. The same result gives the same bytes.
+"""
+
+from typing import Any
+
+from gordon.human import figures, short
+from gordon.report import page
+from gordon.report.survey import FILTERS, LIBRARIES
+from gordon.survey.machines import front_figures, outcome
+
+Row = dict[str, Any]
+
+#: Shares of the time, in the order of the bars: key and name.
+SHARES = {"cpu": "processor", "storage": "storage", "network": "network", "idle": "idle"}
+#: Relative difference below which a time is shown as the measured one.
+_SAME = 0.005
+#: Figures of the front: key and name.
+_FIGURES = {"time_s": "time", "price": "price", "energy_j": "energy"}
+
+
+def render(result: Row) -> str:
+    """The report's HTML."""
+    rows = sorted(result["designs"], key=lambda row: outcome(row)["time_s"])
+    verdict = result["verdict"]["machine"]
+    notable = [row for row in rows if _remarks(row, verdict) or row["pareto"]]
+    known = {key for row in rows for key, figure in outcome(row).items() if figure is not None}
+    compared = [_FIGURES[key] for key in front_figures([row for row in rows if row["pareto"]])]
+    measured = max(trace["span_s"] for trace in result["traces"])
+    traced = [outcome(row)["time_s"] for row in rows if row["is_reference"]]
+    return page.render(
+        "machines",
+        result,
+        FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": _capacity},
+        libraries=LIBRARIES,
+        r=result,
+        rows=rows,
+        remarks={row["id"]: _remarks(row, verdict) for row in rows},
+        cards=[row for row in notable if _remarks(row, verdict)],
+        against=next((key for key in ("price", "energy_j") if key in known), None),
+        known=known,
+        compared=" and ".join([", ".join(compared[:-1]), compared[-1]][len(compared) == 1 :]),
+        three=len(compared) == len(_FIGURES),
+        columns=_columns(result, known),
+        has_reference=bool(traced),
+        measured_apart=not any(abs(time / measured - 1) < _SAME for time in traced),
+        small=[row["id"] for row in rows if row["memory_below_peak"]],
+        measured_s=measured,
+        parts=page.grouped(_used(result["parameters"], notable)),
+        names=SHARES,
+    )
+
+
+def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
+    """The columns of the table: key, heading, hint."""
+    currency, unit = result["space"]["currency"], result["space"]["unit"]
+    speed = "of a logical processor while all are busy"
+    if unit is not None:
+        speed += f", relative to {unit['machine']}"
+    columns = [
+        ("id", "machine", ""),
+        ("names", "remark", ""),
+        ("time", "time, s", "of one run of the job on all nodes"),
+    ]
+    if result["model"] == "job":
+        columns.append(("low", "low, s", "with as much overlap as the trace allows"))
+        columns.append(("high", "high, s", "with as little overlap as the trace allows"))
+    else:
+        columns.append(("nosync", "nosync, s", "time without barriers between the nodes"))
+    if "price" in known:
+        columns.append(("price", f"price, {currency}", "of one run on all nodes"))
+    if "energy_j" in known:
+        columns.append(("energy", "energy", "of one run on all nodes"))
+    columns += [
+        ("limit", "limited by", "share of the time"),
+        ("cores", "cores", "logical processors"),
+        ("speed", "speed", speed),
+        ("memory", "memory", "main memory"),
+        ("storage", "storage", ""),
+        ("network", "network", "each way"),
+    ]
+    if "price" in known:
+        columns.append(("hour", f"{currency} / hour", "price of an hour of one machine"))
+    return columns
+
+
+def _remarks(row: Row, verdict: str) -> list[str]:
+    """Why a machine is notable, apart from the front."""
+    remarks = ["verdict"] if row["id"] == verdict else []
+    remarks += row["names"]
+    if row["is_reference"]:
+        remarks.append("traced here")
+    return remarks
+
+
+def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:
+    """The values of these machines, then those of their storage parts."""
+    ids = [row["id"] for row in notable]
+    parts = {row["storage_part"] for row in notable}
+    machines = [p for p in parameters if p["kind"] == "machine" and p["part"] in ids]
+    machines.sort(key=lambda p: ids.index(p["part"]))
+    return machines + [p for p in parameters if p["kind"] != "machine" and p["part"] in parts]
+
+
+def _shares(row: Row) -> dict[str, float]:
+    """What limits a machine, in the order of the bars."""
+    return {key: row["limits"][key] for key in SHARES if key in row["limits"]}
+
+
+def money(price: float | None) -> str:
+    """A price in three significant figures; a dash for None."""
+    return "–" if price is None else figures(price)
+
+
+def _capacity(size: int) -> str:
+    """Main memory, which is sold in powers of two."""
+    return f"{size / (1 << 30):.4g} GiB" if size >= 1 << 30 else short(size, "B")
