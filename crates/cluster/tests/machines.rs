@@ -262,6 +262,19 @@ fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor
     assert!(report.warnings.iter().all(|w| !w.contains("--reference")), "{:?}", report.warnings);
 }
 
+/// The traced machine is as measured only if it has the cores of the trace.
+#[test]
+fn a_reference_with_other_cores_than_the_trace_gets_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    let warned = |reference: &str| {
+        let reference = Some(reference.into());
+        let report = answer(&MachineSurvey { reference, ..survey(vec![trace.clone()], SPACE) });
+        report.warnings.iter().any(|w| w.contains("recorded on 4 cores"))
+    };
+    assert!(warned("wide") && !warned("traced"));
+}
+
 #[test]
 fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
     let folder = tempfile::tempdir().unwrap();

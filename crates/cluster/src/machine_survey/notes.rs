@@ -28,8 +28,20 @@ pub(super) fn warnings(
                 .into(),
         );
     }
-    for stream in streams {
+    for (stream, reference) in streams.iter().zip(references) {
         let path = stream.stream.path.display();
+        if survey.reference.is_some()
+            && let Some(machine) = reference.machine.map(|index| &survey.machines[index])
+            && *machine.cores != stream.cores()
+        {
+            list.push(format!(
+                "{path}: recorded on {} cores, and the reference machine {} has {}: its time is \
+                 predicted, not measured. Give the traced machine with --reference",
+                stream.cores(),
+                machine.id,
+                *machine.cores
+            ));
+        }
         list.extend(stream_notes(survey, stream).into_iter().map(|note| format!("{path}: {note}")));
     }
     let small: Vec<&str> =
