@@ -65,6 +65,7 @@ bench: build
 	cargo run -q --release -p gordon-replay --example replay_rate
 	cargo run -q --release -p gordon-capture --example capture_cost
 	cargo run -q --release -p gordon-trace --example formats_rate
+	cargo run -q --release -p gordon-cluster --example designs_rate
 
 GORDON_POWER_HISTORIES ?= 5000
 GORDON_POWER_REQUESTS ?= 5000000

@@ -4,8 +4,9 @@
 //! a group, the time of a sample is the longest of a constant and of multiples of one variable: the
 //! reciprocal of the speed. So a group sums its samples once, between sorted breakpoints
 //! (`curve`), and answers each design with binary searches. [`simulate`](crate::simulate::simulate)
-//! and [`JobSample::time_on`](crate::job::JobSample::time_on) are the plain loops that it replaces;
-//! both agree within 1e-12. docs/design/cluster.md has the formulation.
+//! and [`JobSample::time_on`](crate::job::JobSample::time_on) are the plain loops, with which the
+//! results agree within 1e-12. `gordon survey` uses the plain loops so far. docs/design/cluster.md
+//! has the formulation.
 //!
 //! | model | what the groups of a storage and a network share | group | design |
 //! |---|---|---|---|
