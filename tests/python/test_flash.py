@@ -260,6 +260,14 @@ def test_a_changed_geometry_keeps_the_over_provisioning(flash_report: Json, name
     assert 0 <= whole["exported_capacity_bytes"] / 2 - half_exported < halved["page_bytes"]
 
 
+def test_unused_blocks_are_kept_if_set(flash_report: Json) -> None:
+    args = ("bench", "--preset", "mqsim-mlc-512g", "--pattern", "random-read", "--requests", "10")
+    settings = ("--span", "1MiB", "--set", "capacity=4GiB", "--set", "geometry.unused_blocks=5")
+    raw = flash_report(*args, *settings)["raw_capacity_bytes"]
+    # 18 blocks of 2 MiB in each of 256 planes of two to a die group, less 5.
+    assert raw == (18 * 128 - 5) * 2 * 2**20
+
+
 @pytest.mark.parametrize("capacity", ["512MiB", "2GiB"])
 def test_write_amplification_does_not_depend_on_the_number_of_buses(
     flash_report: Json, capacity: str

@@ -48,6 +48,7 @@ def test_bad_settings_are_one_clear_error(run: Run, setting: str, what: str, hin
         ("0 0 0 8 1\n", ("--set", "super_page.unit=48KiB"), ("does not divide",)),
         ("0 0 0 8 1\n", ("--set", "geometry.pages_per_block=0"), ("pages_per_block",)),
         ("0 0 0 8 1\n", ("--set", "geometry.blocks_per_plane=1"), ("give at least 625MiB",)),
+        ("0 0 0 8 1\n", ("--set", "geometry.unused_blocks=9999"), ("unused_blocks", "9999 of the")),
         ("0 0 0 8 1\n", ("--preset", "gordon-slc"), ("no flash preset", "gordon-slc-256g")),
         ("0 0 0 8 1\n", ("--preset", "none.toml"), ("none.toml", "No such file")),
         ("0 0 0 8 1\n", ("--preset", "bad.toml"), ("bad.toml, line 1", "summary")),

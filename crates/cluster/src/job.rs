@@ -114,8 +114,8 @@ impl JobSample {
         if total > 0.0 { self.read / total } else { 0.0 }
     }
 
-    /// The longest blocked time that leaves room for the CPU time on all cores.
-    fn room(&self) -> f64 {
+    /// The longest blocked time after which all cores can still do the CPU time of the sample.
+    fn most_blocked(&self) -> f64 {
         (self.span - self.cpu / self.cores_f()).max(0.0)
     }
 
@@ -127,7 +127,7 @@ impl JobSample {
     /// wait lasts longer than the device was busy.
     pub fn blocked_time(&self) -> f64 {
         if let Some(stalled) = self.stalled {
-            return stalled.min(self.room());
+            return stalled.min(self.most_blocked());
         }
         let reads = self.iowait * self.read_share();
         let mut blocked = 0.0;
@@ -136,7 +136,7 @@ impl JobSample {
         }
         let rest =
             (self.span - blocked - self.cpu).min(self.iowait - reads).min(self.busy - blocked);
-        (blocked + rest.max(0.0)).min(self.room())
+        (blocked + rest.max(0.0)).min(self.most_blocked())
     }
 
     /// The largest blocked time that the sample allows: the job also waited for write-back.
@@ -145,7 +145,7 @@ impl JobSample {
             return 0.0;
         }
         let high = (self.span * self.iowait / (self.iowait + self.cpu)).min(self.busy);
-        self.blocked_time().max(high.min(self.room()))
+        self.blocked_time().max(high.min(self.most_blocked()))
     }
 
     /// Splits the sample, given its blocked time. While a job is not blocked it keeps at least one

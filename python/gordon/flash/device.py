@@ -69,7 +69,10 @@ def changed(
     resized = capacity is not None or any(key.startswith("geometry.") for key in keys)
     if resized and not {"capacity", "geometry.blocks_per_plane"} <= keys:
         texts = json.dumps(base), json.dumps(made)
+        unused = made["geometry"].get("unused_blocks")
         made = json.loads(_core.flash_provision(*texts, capacity, check))
+        if "geometry.unused_blocks" in keys:
+            made["geometry"]["unused_blocks"] = unused
     return made
 
 

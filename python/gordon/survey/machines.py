@@ -110,8 +110,7 @@ def _result(
         row["pareto"] = on
         row["names"] = [name for name, id in names.items() if id == row["id"]]
     kept = [r for r in every if r["pareto"] or r["id"] in special or r["is_reference"]]
-    room = max(0, most - len(kept))
-    others = [r for r in every if r not in kept][:room]
+    others = [r for r in every if r not in kept][: max(0, most - len(kept))]
     rows = [r for r in every if r in kept or r in others]
     front = [r["id"] for r in sorted(rows, key=_time) if r["pareto"]]
     warnings = list(raw["warnings"])

@@ -147,20 +147,20 @@ impl Minima {
 }
 
 /// Number of designs that a running front holds before it drops those that are beaten.
-const ROOM: usize = 1 << 14;
+const LEAST_KEPT: usize = 1 << 14;
 
 /// The front of designs that are not stored. It holds little more than twice the front.
 #[derive(Clone, Debug)]
 pub struct RunningFront {
     ids: Vec<u64>,
     objectives: Vec<Vec<f64>>,
-    room: usize,
+    most_kept: usize,
 }
 
 impl RunningFront {
     /// An empty front of `objectives` objectives.
     pub fn new(objectives: usize) -> Self {
-        Self { ids: Vec::new(), objectives: vec![Vec::new(); objectives], room: ROOM }
+        Self { ids: Vec::new(), objectives: vec![Vec::new(); objectives], most_kept: LEAST_KEPT }
     }
 
     /// Adds the design `id`, with a value of each objective.
@@ -170,7 +170,7 @@ impl RunningFront {
         for (column, value) in self.objectives.iter_mut().zip(values) {
             column.push(*value);
         }
-        if self.ids.len() >= self.room {
+        if self.ids.len() >= self.most_kept {
             self.reduce();
         }
     }
@@ -181,7 +181,7 @@ impl RunningFront {
         for (column, more) in self.objectives.iter_mut().zip(&more.objectives) {
             column.extend_from_slice(more);
         }
-        if self.ids.len() >= self.room {
+        if self.ids.len() >= self.most_kept {
             self.reduce();
         }
     }
@@ -194,7 +194,7 @@ impl RunningFront {
         for column in &mut self.objectives {
             *column = kept.iter().map(|at| column[*at]).collect();
         }
-        self.room = ROOM.max(2 * kept.len());
+        self.most_kept = LEAST_KEPT.max(2 * kept.len());
     }
 
     /// The designs on the front and a column of each objective, in lexicographic order of the
