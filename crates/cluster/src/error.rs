@@ -50,6 +50,42 @@ pub enum ClusterError {
         /// Name of the storage.
         storage: String,
     },
+    /// The folder that keeps replays cannot be used.
+    #[error(
+        "cannot keep replays in {path}: {why}\n  \
+         try: another folder for --cache, on a file system with free space; replays that are done \
+         are kept",
+        path = path.display()
+    )]
+    Cache {
+        /// The folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A process that computes a replay cannot read the trace that is surveyed.
+    #[error(
+        "a worker cannot read the trace {path}: {why}\n  \
+         try: keep the traces in a folder that all machines of the cluster share, at the same path",
+        path = path.display()
+    )]
+    NotShared {
+        /// Path of the trace.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Another version of Gordon asked for a replay.
+    #[error(
+        "a worker has Gordon {here}, but the survey needs results of {there}\n  \
+         try: install the same version on all machines of the cluster"
+    )]
+    OtherVersion {
+        /// The version that runs here.
+        here: String,
+        /// The version that made the job.
+        there: String,
+    },
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),

@@ -2,7 +2,7 @@
 //! wear. The model is the high-level simulator of the Gordon paper (ASPLOS'09, sections 5.2, 5.3).
 //!
 //! A *stream* is one traced machine: its demands in each sample ([`demand`]) and, replayed once on
-//! each distinct storage, its storage costs in each sample ([`replay`]). A *design* is a node:
+//! each distinct storage, its storage costs in each sample ([`replay`], [`replays`]). A *design* is a node:
 //! processors, storage, memory, network and their power ([`node`]). [`simulate`] combines them for
 //! one design, [`survey`] for many; [`designs`] answers millions of them from sorted breakpoints.
 
@@ -16,9 +16,11 @@ pub mod machine;
 pub mod machine_survey;
 pub mod node;
 pub mod replay;
+pub mod replays;
 pub mod report;
 pub mod requests;
 pub mod simulate;
+mod storage;
 mod stream;
 pub mod survey;
 

@@ -15,9 +15,11 @@ use crate::config::{Charge, Model, Parts};
 use crate::error::ClusterError;
 use crate::machine::{Machine, check};
 use crate::node::StoragePower;
+use crate::replays::{MissingReplays, ReplayStore, missing, replay_all};
 use crate::report::{MachineReport, MachineSurveyReport, ReferenceReport};
 use crate::simulate::spread;
-use crate::stream::{Replayed, storage_id, storage_report};
+use crate::storage::storage_id;
+use crate::stream::{Stream, storage_report};
 use gordon_replay::threads::on_all_cores;
 use gordon_units::{Progress, Sourced};
 use job_stream::JobStream;
@@ -29,7 +31,6 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 
 /// A survey of machines to run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -67,14 +68,36 @@ pub fn run(
     survey: &MachineSurvey,
     progress: &Progress,
 ) -> Result<MachineSurveyReport, ClusterError> {
-    on_all_cores(|| surveyed(survey, progress))
+    run_with(survey, None, progress)
 }
 
-fn surveyed(
+/// As [`run`]; replays in `store` are not repeated, and the others are added to it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
     survey: &MachineSurvey,
+    store: Option<&ReplayStore>,
     progress: &Progress,
 ) -> Result<MachineSurveyReport, ClusterError> {
+    on_all_cores(|| surveyed(survey, store, progress))
+}
+
+/// The replays of `survey` that are not in `store`.
+///
+/// # Errors
+/// Returns an error if a trace cannot be read, a part is not in the catalogue or a value is
+/// invalid.
+pub fn missing_replays(
+    survey: &MachineSurvey,
+    store: &ReplayStore,
+) -> Result<MissingReplays, ClusterError> {
     check_survey(survey)?;
+    on_all_cores(|| missing(&survey.traces, &storage_parts(survey)?, &survey.parts, store))
+}
+
+/// The distinct storage parts of the machines and their numbers, in order.
+fn storage_parts(survey: &MachineSurvey) -> Result<Vec<(&str, u32)>, ClusterError> {
     let mut parts: Vec<(&str, u32)> = survey
         .machines
         .iter()
@@ -85,26 +108,25 @@ fn surveyed(
     for (name, count) in &parts {
         StoragePower::new(name, *count, &survey.parts)?;
     }
+    Ok(parts)
+}
+
+fn surveyed(
+    survey: &MachineSurvey,
+    store: Option<&ReplayStore>,
+    progress: &Progress,
+) -> Result<MachineSurveyReport, ClusterError> {
+    check_survey(survey)?;
+    let parts = storage_parts(survey)?;
     let streams = survey
         .traces
         .par_iter()
         .map(|path| JobStream::open(path, survey.charge))
         .collect::<Result<Vec<_>, _>>()?;
-    let pairs: Vec<_> = (0..parts.len())
-        .flat_map(|part| (0..streams.len()).map(move |stream| (part, stream)))
-        .collect();
-    progress.total.store(pairs.len() as u64, Ordering::Relaxed);
-    let replays = pairs
-        .par_iter()
-        .map(|&(part, stream)| {
-            let (name, count) = parts[part];
-            let replayed = streams[stream].stream.replay(name, count, &survey.parts, progress);
-            progress.step(1);
-            replayed
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let of_streams: Vec<&Stream> = streams.iter().map(|s| &s.stream).collect();
+    let replayed = replay_all(&of_streams, &parts, &survey.parts, store, progress)?;
     // Indexed as replays[part][stream].
-    let replays: Vec<&[Replayed]> = replays.chunks(streams.len()).collect();
+    let replays = replayed.by_storage();
     let replay_of = |machine: &Machine, stream: usize| {
         let part = machine.storage().part.as_deref()?;
         let at = parts.binary_search(&(part, machine.devices())).ok()?;
@@ -156,7 +178,11 @@ fn surveyed(
         peak_memory_bytes: peak.0,
         traces: streams.iter().map(|s| s.stream.report()).collect(),
         storages: storages.collect(),
-        warnings: warnings(survey, &streams, &references, &machines, peak),
+        warnings: [
+            warnings(survey, &streams, &references, &machines, peak),
+            replayed.warnings.clone(),
+        ]
+        .concat(),
         assumptions: assumptions(survey, &streams),
         machines,
     })

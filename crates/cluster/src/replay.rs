@@ -32,7 +32,7 @@ pub struct StorageCost {
 }
 
 /// The result of a replay.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Replay {
     /// The cost of each sample.
     pub costs: Vec<StorageCost>,

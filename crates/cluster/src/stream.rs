@@ -1,18 +1,19 @@
 //! One traced machine, and its replay on each storage.
 
-use crate::config::{Charge, Parts, Reference};
+use crate::config::{Charge, Reference};
 use crate::demand::Demand;
 use crate::error::ClusterError;
-use crate::node::part;
 use crate::replay::{AddressMap, Replay, StorageFootprint, replay};
 use crate::report::{StorageReport, StreamReport};
 use crate::requests::Requests;
+use crate::storage::{DeviceConfig, Storage, storage_id};
 use gordon_blockio::Device;
 use gordon_hdd as disk;
 use gordon_sim::stripe::{CHUNK, Stripe};
 use gordon_ssd as ssd;
 use gordon_trace::{ColumnKind, Sample, Trace};
 use gordon_units::{Ns, Progress};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -34,18 +35,40 @@ pub(crate) struct Stream {
     pub reference: Option<Reference>,
 }
 
-/// The replay of a stream on a storage, and the counters of the device.
+/// The replay of a stream on a storage, and what the devices counted.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Replayed {
     pub replay: Replay,
+    /// Counters of all devices, by the names that reports use.
     pub counters: BTreeMap<String, u64>,
-    /// Statistics of each flash array.
-    pub flash: Vec<ssd::SsdStats>,
+    /// Wear of each flash device; empty for disks.
+    pub flash: Vec<FlashWear>,
+    /// Whether the extents of the trace were moved together, because it did not fit one device.
     pub compacted: bool,
 }
 
-/// The name of a storage in reports.
-pub(crate) fn storage_id(part: &str, count: u32) -> String {
-    format!("{part} x {count}")
+/// Wear of a flash device in a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlashWear {
+    pub erases: u64,
+    /// Super-pages programmed, for any cause.
+    pub programs: u64,
+    /// Super-pages of host data programmed.
+    pub host_programs: u64,
+    /// What the lifetime of the device is computed from.
+    pub lifetime: ssd::Lifetime,
+}
+
+impl FlashWear {
+    fn of(stats: &ssd::SsdStats) -> Self {
+        Self {
+            erases: stats.ftl.erases,
+            programs: stats.ftl.programs(),
+            host_programs: stats.ftl.host_programs,
+            lifetime: stats.lifetime,
+        }
+    }
 }
 
 impl Stream {
@@ -112,34 +135,33 @@ impl Stream {
         })
     }
 
-    pub fn replay(
-        &self,
-        name: &str,
-        count: u32,
-        parts: &Parts,
-        progress: &Progress,
-    ) -> Result<Replayed, ClusterError> {
+    /// Replays the requests on new devices.
+    pub fn replay(&self, storage: &Storage, progress: &Progress) -> Result<Replayed, ClusterError> {
+        let name = storage.name.as_str();
         let make = |why: String| ClusterError::Storage { name: name.into(), why };
-        if let Some(config) = parts.flash.get(name) {
-            let arrays = (0..count)
-                .map(|_| ssd::Ssd::new(config))
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|e| make(e.to_string()))?;
-            let mut stripe = Stripe::new(arrays, CHUNK).map_err(|e| make(e.to_string()))?;
-            let (replay, compacted) = self.replay_on(name, &mut stripe, progress)?;
-            let flash: Vec<_> = stripe.members().iter().map(ssd::Ssd::stats).collect();
-            let counters = sum(flash.iter().map(ssd::SsdStats::counters));
-            Ok(Replayed { replay, counters, flash, compacted })
-        } else {
-            let config = part("storage", &parts.disk, name)?;
-            let drives = (0..count)
-                .map(|_| disk::Disk::new(config))
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|e| make(e.to_string()))?;
-            let mut stripe = Stripe::new(drives, CHUNK).map_err(|e| make(e.to_string()))?;
-            let (replay, compacted) = self.replay_on(name, &mut stripe, progress)?;
-            let counters = sum(stripe.members().iter().map(|m| m.stats().counters()));
-            Ok(Replayed { replay, counters, flash: Vec::new(), compacted })
+        match &storage.device {
+            DeviceConfig::Flash(config) => {
+                let arrays = (0..storage.count)
+                    .map(|_| ssd::Ssd::new(config))
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(|e| make(e.to_string()))?;
+                let mut stripe = Stripe::new(arrays, CHUNK).map_err(|e| make(e.to_string()))?;
+                let (replay, compacted) = self.replay_on(name, &mut stripe, progress)?;
+                let stats: Vec<_> = stripe.members().iter().map(ssd::Ssd::stats).collect();
+                let counters = sum(stats.iter().map(ssd::SsdStats::counters));
+                let flash = stats.iter().map(FlashWear::of).collect();
+                Ok(Replayed { replay, counters, flash, compacted })
+            }
+            DeviceConfig::Disk(config) => {
+                let drives = (0..storage.count)
+                    .map(|_| disk::Disk::new(config))
+                    .collect::<Result<Vec<_>, _>>()
+                    .map_err(|e| make(e.to_string()))?;
+                let mut stripe = Stripe::new(drives, CHUNK).map_err(|e| make(e.to_string()))?;
+                let (replay, compacted) = self.replay_on(name, &mut stripe, progress)?;
+                let counters = sum(stripe.members().iter().map(|m| m.stats().counters()));
+                Ok(Replayed { replay, counters, flash: Vec::new(), compacted })
+            }
         }
     }
 

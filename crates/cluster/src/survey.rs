@@ -7,15 +7,15 @@ use crate::check::{check, overhead_ratio};
 use crate::config::{Reference, SurveyConfig};
 use crate::error::ClusterError;
 use crate::node::{BusyTimes, NodePower, part};
+use crate::replays::{MissingReplays, ReplayStore, missing, replay_all};
 use crate::report::{Assumption, DesignReport, FlashReport, OutcomeReport, Series, SurveyReport};
 use crate::simulate::{ClusterOutcome, LIMITING, Node, SampleCost, by_part, simulate, spread};
-use crate::stream::{Replayed, Stream, storage_id, storage_report};
+use crate::storage::storage_id;
+use crate::stream::{FlashWear, Replayed, Stream, storage_report};
 use gordon_replay::threads::on_all_cores;
 use gordon_sim::stripe::CHUNK;
-use gordon_ssd as ssd;
 use gordon_units::{Ns, Progress, Source};
 use rayon::prelude::*;
-use std::sync::atomic::Ordering;
 
 /// Runs `survey`; each replay is a step of `progress`.
 ///
@@ -23,18 +23,53 @@ use std::sync::atomic::Ordering;
 /// Returns an error if a trace cannot be read, a part is not in the catalogue, a value is invalid,
 /// or a stop is requested.
 pub fn run(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
-    on_all_cores(|| simulated(survey, progress))
+    run_with(survey, None, progress)
 }
 
-fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
+/// As [`run`]; replays in `store` are not repeated, and the others are added to it.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_with(
+    survey: &SurveyConfig,
+    store: Option<&ReplayStore>,
+    progress: &Progress,
+) -> Result<SurveyReport, ClusterError> {
+    on_all_cores(|| simulated(survey, store, progress))
+}
+
+/// The replays of `survey` that are not in `store`.
+///
+/// # Errors
+/// Returns an error if a trace cannot be read, a part is not in the catalogue or a value is
+/// invalid.
+pub fn missing_replays(
+    survey: &SurveyConfig,
+    store: &ReplayStore,
+) -> Result<MissingReplays, ClusterError> {
     check(survey)?;
-    let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
-    let network = part("network", &survey.parts.network, &survey.node.network)?;
-    let memory = part("memory", &survey.parts.memory, &survey.node.memory)?;
+    on_all_cores(|| missing(&survey.traces, &storages(survey), &survey.parts, store))
+}
+
+/// The distinct storages of the designs, in order.
+fn storages(survey: &SurveyConfig) -> Vec<(&str, u32)> {
     let mut storages: Vec<(&str, u32)> =
         survey.designs.iter().map(|d| (d.storage.as_str(), d.count)).collect();
     storages.sort_unstable();
     storages.dedup();
+    storages
+}
+
+fn simulated(
+    survey: &SurveyConfig,
+    store: Option<&ReplayStore>,
+    progress: &Progress,
+) -> Result<SurveyReport, ClusterError> {
+    check(survey)?;
+    let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
+    let network = part("network", &survey.parts.network, &survey.node.network)?;
+    let memory = part("memory", &survey.parts.memory, &survey.node.memory)?;
+    let storages = storages(survey);
     let powers = survey
         .designs
         .iter()
@@ -46,21 +81,10 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
         .par_iter()
         .map(|path| Stream::open(path.into(), survey.charge, &survey.references))
         .collect::<Result<Vec<_>, _>>()?;
-    let jobs: Vec<_> = (0..storages.len())
-        .flat_map(|storage| (0..streams.len()).map(move |stream| (storage, stream)))
-        .collect();
-    progress.total.store(jobs.len() as u64, Ordering::Relaxed);
-    let replays = jobs
-        .par_iter()
-        .map(|&(storage, stream)| {
-            let (name, count) = storages[storage];
-            let replayed = streams[stream].replay(name, count, &survey.parts, progress);
-            progress.step(1);
-            replayed
-        })
-        .collect::<Result<Vec<_>, _>>()?;
+    let of_streams: Vec<&Stream> = streams.iter().collect();
+    let replayed = replay_all(&of_streams, &storages, &survey.parts, store, progress)?;
     // Indexed as replays[storage][stream].
-    let replays: Vec<&[Replayed]> = replays.chunks(streams.len()).collect();
+    let replays = replayed.by_storage();
 
     let lengths: Vec<usize> = streams.iter().map(|s| s.demands.len()).collect();
     let nodes = spread(&lengths, survey.nodes as usize, *survey.shift);
@@ -135,7 +159,7 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
                 })
                 .collect(),
         },
-        warnings: warnings(&streams, &storages, &replays),
+        warnings: [warnings(&streams, &storages, &replays), replayed.warnings.clone()].concat(),
         assumptions: assumptions(survey, ratio, &streams),
     })
 }
@@ -154,12 +178,12 @@ fn outcome(outcome: &ClusterOutcome, nodes: u32) -> OutcomeReport {
 fn wear(replayed: &[Replayed], nodes: &[Node], time_s: f64) -> Option<FlashReport> {
     let arrays = || nodes.iter().flat_map(|node| &replayed[node.stream].flash);
     arrays().next()?;
-    let sum = |count: fn(&ssd::SsdStats) -> u64| arrays().map(count).sum::<u64>();
-    let programs = sum(|a| a.ftl.programs());
-    let host = sum(|a| a.ftl.host_programs);
-    let years = |a: &ssd::SsdStats| a.lifetime.years(Ns::from_secs(time_s));
+    let sum = |count: fn(&FlashWear) -> u64| arrays().map(count).sum::<u64>();
+    let programs = sum(|a| a.programs);
+    let host = sum(|a| a.host_programs);
+    let years = |a: &FlashWear| a.lifetime.years(Ns::from_secs(time_s));
     Some(FlashReport {
-        erases: sum(|a| a.ftl.erases),
+        erases: sum(|a| a.erases),
         programs,
         erase_equivalents: arrays().map(|a| a.lifetime.erase_equivalents()).sum(),
         write_amplification: (host > 0).then(|| programs as f64 / host as f64),

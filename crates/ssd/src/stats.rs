@@ -2,6 +2,7 @@
 
 use super::DieGroupStats;
 use gordon_units::{Bytes, Ns};
+use serde::{Deserialize, Serialize};
 
 /// Statistics since the creation of the device.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +80,8 @@ impl Wear {
 
 /// Inputs of the estimated lifetime. Most runs are too short to fill and erase the array once, so
 /// wear is computed from pages programmed: each block's worth of pages eventually costs an erase.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Lifetime {
     /// Rated erases of a block.
     pub erase_budget: u64,
