@@ -93,7 +93,16 @@ pub fn missing_replays(
     store: &ReplayStore,
 ) -> Result<MissingReplays, ClusterError> {
     check_survey(survey)?;
-    on_all_cores(|| missing(&survey.traces, &storage_parts(survey)?, &survey.parts, store))
+    let parts = storage_parts(survey)?;
+    on_all_cores(|| {
+        let streams = open(survey)?;
+        let streams: Vec<&Stream> = streams.iter().map(|s| &s.stream).collect();
+        missing(&streams, &parts, &survey.parts, store)
+    })
+}
+
+fn open(survey: &MachineSurvey) -> Result<Vec<JobStream>, ClusterError> {
+    survey.traces.par_iter().map(|path| JobStream::open(path, survey.charge)).collect()
 }
 
 /// The distinct storage parts of the machines and their numbers, in order.
@@ -118,11 +127,7 @@ fn surveyed(
 ) -> Result<MachineSurveyReport, ClusterError> {
     check_survey(survey)?;
     let parts = storage_parts(survey)?;
-    let streams = survey
-        .traces
-        .par_iter()
-        .map(|path| JobStream::open(path, survey.charge))
-        .collect::<Result<Vec<_>, _>>()?;
+    let streams = open(survey)?;
     let of_streams: Vec<&Stream> = streams.iter().map(|s| &s.stream).collect();
     let replayed = replay_all(&of_streams, &parts, &survey.parts, store, progress)?;
     // Indexed as replays[part][stream].

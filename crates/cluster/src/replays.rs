@@ -13,7 +13,7 @@ use crate::config::{Charge, Parts};
 use crate::error::ClusterError;
 use crate::storage::Storage;
 use crate::stream::{Replayed, Stream};
-use gordon_trace::{Trace, TraceError};
+use gordon_trace::TraceError;
 use gordon_units::Progress;
 use key::{ReplayKey, TraceDigest};
 use rayon::prelude::*;
@@ -55,10 +55,7 @@ pub(crate) fn replay_all(
     let storages = checked(storages, parts)?;
     let digests = match store {
         None => Vec::new(),
-        Some(_) => streams
-            .par_iter()
-            .map(|stream| TraceDigest::of(&stream.trace))
-            .collect::<Result<_, _>>()?,
+        Some(_) => digests(streams)?,
     };
     let pairs: Vec<_> = (0..storages.len())
         .flat_map(|storage| (0..streams.len()).map(move |stream| (storage, stream)))
@@ -93,7 +90,7 @@ fn from_store(
     storage: &Storage,
     progress: &Progress,
 ) -> Result<(Replayed, Option<store::Trouble>), ClusterError> {
-    let damage = match store.get(key, stream.samples.len()) {
+    let damage = match store.lookup(key, stream.samples.len()) {
         Lookup::Found(replayed) => return Ok((*replayed, None)),
         Lookup::Missing => None,
         Lookup::Damaged(damage) => Some(damage),
@@ -128,6 +125,8 @@ pub struct ReplayJob {
     /// Absolute path of the trace.
     path: String,
     trace: TraceDigest,
+    /// Number of samples of the trace.
+    samples: usize,
     storage: Storage,
 }
 
@@ -142,25 +141,22 @@ pub struct MissingReplays {
     pub warnings: Vec<String>,
 }
 
-/// The replays of all `traces` on all `storages` that are not in `store`.
+/// The replays of all `streams` on all `storages` that are not in `store`.
 pub(crate) fn missing(
-    traces: &[String],
+    streams: &[&Stream],
     storages: &[(&str, u32)],
     parts: &Parts,
     store: &ReplayStore,
 ) -> Result<MissingReplays, ClusterError> {
     let storages = checked(storages, parts)?;
-    let digests = traces
-        .par_iter()
-        .map(|path| TraceDigest::of(&Trace::open(Path::new(path))?))
-        .collect::<Result<Vec<_>, _>>()?;
+    let digests = digests(streams)?;
     let mut jobs = BTreeMap::new();
     let mut troubles = Vec::new();
     let mut found = 0;
     for storage in &storages {
-        for (path, trace) in traces.iter().zip(&digests) {
+        for (stream, trace) in streams.iter().zip(&digests) {
             let key = ReplayKey::of(trace, storage);
-            match store.lookup(&key) {
+            match store.lookup(&key, stream.samples.len()) {
                 Lookup::Found(_) => {
                     found += 1;
                     continue;
@@ -171,8 +167,9 @@ pub(crate) fn missing(
             let job = ReplayJob {
                 gordon: key::GORDON.into(),
                 results: RESULTS_VERSION,
-                path: absolute(path),
+                path: absolute(&stream.path),
                 trace: trace.clone(),
+                samples: stream.samples.len(),
                 storage: storage.clone(),
             };
             // Equal traces on equal devices are one entry.
@@ -183,9 +180,13 @@ pub(crate) fn missing(
     Ok(MissingReplays { jobs: jobs.into_values().collect(), found, warnings })
 }
 
-fn absolute(path: &str) -> String {
+fn digests(streams: &[&Stream]) -> Result<Vec<TraceDigest>, ClusterError> {
+    streams.par_iter().map(|stream| TraceDigest::of(&stream.trace)).collect()
+}
+
+fn absolute(path: &Path) -> String {
     let absolute = std::path::absolute(path);
-    absolute.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+    absolute.as_deref().unwrap_or(path).display().to_string()
 }
 
 /// Computes an entry of a store. The result depends on `job` alone.
@@ -225,7 +226,7 @@ impl ReplayStore {
     /// Returns an error if it is not a whole entry of this job, or cannot be written.
     pub fn add(&self, job: &ReplayJob, entry: &[u8]) -> Result<(), ClusterError> {
         let key = ReplayKey::of(&job.trace, &job.storage);
-        let why = match entry::decode(&key, entry) {
+        let why = match entry::decode(&key, job.samples, entry) {
             Ok(_) => self.write(&key, entry).err().map(|trouble| trouble.to_string()),
             Err(damage) => Some(format!("a worker returned a damaged result: {damage}")),
         };

@@ -48,7 +48,16 @@ pub fn missing_replays(
     store: &ReplayStore,
 ) -> Result<MissingReplays, ClusterError> {
     check(survey)?;
-    on_all_cores(|| missing(&survey.traces, &storages(survey), &survey.parts, store))
+    on_all_cores(|| {
+        let streams = open(survey)?;
+        let streams: Vec<&Stream> = streams.iter().collect();
+        missing(&streams, &storages(survey), &survey.parts, store)
+    })
+}
+
+fn open(survey: &SurveyConfig) -> Result<Vec<Stream>, ClusterError> {
+    let open = |path: &String| Stream::open(path.into(), survey.charge, &survey.references);
+    survey.traces.par_iter().map(open).collect()
 }
 
 /// The distinct storages of the designs, in order.
@@ -76,11 +85,7 @@ fn simulated(
         .map(|design| NodePower::new(design, &survey.node, ratio, &survey.parts))
         .collect::<Result<Vec<_>, _>>()?;
 
-    let streams = survey
-        .traces
-        .par_iter()
-        .map(|path| Stream::open(path.into(), survey.charge, &survey.references))
-        .collect::<Result<Vec<_>, _>>()?;
+    let streams = open(survey)?;
     let of_streams: Vec<&Stream> = streams.iter().collect();
     let replayed = replay_all(&of_streams, &storages, &survey.parts, store, progress)?;
     // Indexed as replays[storage][stream].

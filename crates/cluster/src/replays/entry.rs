@@ -47,8 +47,8 @@ pub(super) fn encode(key: &ReplayKey, replayed: &Replayed) -> Vec<u8> {
     format!("{MAGIC} {}\n{body}\n", digest(body.as_bytes())).into_bytes()
 }
 
-/// The replay in an entry, or why it cannot be used.
-pub(super) fn decode(key: &ReplayKey, bytes: &[u8]) -> Result<Replayed, String> {
+/// The replay in an entry, or why it cannot be used. It has a cost for each of `samples` samples.
+pub(super) fn decode(key: &ReplayKey, samples: usize, bytes: &[u8]) -> Result<Replayed, String> {
     let text = str::from_utf8(bytes).map_err(|_| "it is not text")?;
     let (head, body) = text.split_once('\n').ok_or("it is cut short")?;
     let sum = head.strip_prefix(MAGIC).and_then(|rest| rest.strip_prefix(' '));
@@ -61,10 +61,9 @@ pub(super) fn decode(key: &ReplayKey, bytes: &[u8]) -> Result<Replayed, String> 
     if *entry.key != *key.value() {
         return Err("it is the entry of another replay".into());
     }
-    let samples = entry.time_ns.len();
-    let columns = [entry.read_ns.len(), entry.write_ns.len(), entry.controller_ns.len()];
-    if columns != [samples; 3] {
-        return Err("its columns have different lengths".into());
+    let columns = [&entry.time_ns, &entry.read_ns, &entry.write_ns, &entry.controller_ns];
+    if columns.iter().any(|column| column.len() != samples) {
+        return Err(format!("it does not have a cost for each of {samples} samples"));
     }
     let costs: Vec<StorageCost> = (0..samples)
         .map(|at| StorageCost {

@@ -73,27 +73,17 @@ impl ReplayStore {
         self.entries.join(format!("{}.replay", key.hash()))
     }
 
-    pub(super) fn lookup(&self, key: &ReplayKey) -> Lookup {
+    /// The replay of `key`, which is that of a trace of so many samples.
+    pub(super) fn lookup(&self, key: &ReplayKey, samples: usize) -> Lookup {
         let path = self.path(key);
-        let damaged = |why: String| Lookup::Damaged(Trouble::Damaged { path: path.clone(), why });
-        match fs::read(&path) {
-            Ok(bytes) => match entry::decode(key, &bytes) {
-                Ok(replayed) => Lookup::Found(Box::new(replayed)),
-                Err(why) => damaged(why),
-            },
-            Err(error) if error.kind() == ErrorKind::NotFound => Lookup::Missing,
-            Err(error) => damaged(error.to_string()),
-        }
-    }
-
-    /// As `lookup`, for a trace of so many samples.
-    pub(super) fn get(&self, key: &ReplayKey, samples: usize) -> Lookup {
-        match self.lookup(key) {
-            Lookup::Found(replayed) if replayed.replay.costs.len() != samples => {
-                let why = format!("it is of a trace of {} samples", replayed.replay.costs.len());
-                Lookup::Damaged(Trouble::Damaged { path: self.path(key), why })
-            }
-            found => found,
+        let read = match fs::read(&path) {
+            Ok(bytes) => entry::decode(key, samples, &bytes),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Lookup::Missing,
+            Err(error) => Err(error.to_string()),
+        };
+        match read {
+            Ok(replayed) => Lookup::Found(Box::new(replayed)),
+            Err(why) => Lookup::Damaged(Trouble::Damaged { path, why }),
         }
     }
 

@@ -12,7 +12,8 @@ use gordon_units::{Bytes, Ns, Sourced};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-fn part<T: DeserializeOwned>(kind: &str, name: &str) -> T {
+/// A part of the package.
+pub fn part<T: DeserializeOwned>(kind: &str, name: &str) -> T {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/gordon/parts");
     let file = root.join(kind).join(name).with_added_extension("toml");
     let text = std::fs::read_to_string(&file).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
