@@ -70,6 +70,24 @@ from gordon.cli import options
     metavar="N",
     help="Machines in the result; those on the Pareto front and the named ones are always in it.",
 )
+@click.option(
+    "--cache",
+    metavar="DIR",
+    help="Keep the replays of traces on storages in this folder, and use those that are there, of "
+    "any survey.  [default: keep none]",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(["loky", "ray", "dask", "spark"]),
+    help="Compute replays in processes: loky on this machine, the others on the cluster that "
+    "RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or MASTER names.  [default: threads of this process]",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Processes of the engine, which is loky if none is given.  [default: one per core]",
+)
 @click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
 @click.option("--csv", "csv_path", metavar="PATH", help="Write the designs as CSV (-: stdout).")
@@ -84,6 +102,9 @@ def survey(
     reference: str | None,
     model: str | None,
     rows: int,
+    cache: str | None,
+    engine: str | None,
+    workers: int | None,
     show_all: bool,
     json_path: str | None,
     csv_path: str | None,
@@ -114,6 +135,9 @@ def survey(
             reference=reference,
             model=model,
             rows=rows,
+            cache=cache,
+            engine=engine,
+            workers=workers,
             progress=progress.tick,
         )
     files = {}

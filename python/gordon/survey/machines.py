@@ -3,7 +3,6 @@
 The core simulates the machines; the result is a dict that can be written as JSON.
 """
 
-import json
 import re
 from collections.abc import Callable
 from os import fspath
@@ -15,6 +14,8 @@ from gordon.options import Path
 from gordon.parts import Catalogue, unknown
 from gordon.survey import named, parameters, pareto, settings
 from gordon.survey import space as spaces
+from gordon.survey.replays import Replays
+from gordon.survey.replays import machines as simulate
 
 Row = dict[str, Any]
 
@@ -33,6 +34,7 @@ def run(
     charge: str,
     reference: str | None,
     rows: int,
+    replays: Replays,
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
     """Surveys the machines of a space; see `gordon.survey.run`."""
@@ -62,7 +64,7 @@ def run(
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
     }
     try:
-        raw: dict[str, Any] = json.loads(_core.survey_machines(json.dumps(config), progress))
+        raw = simulate(config, replays, progress)
     except _core.GordonError as error:
         raise _with_ids(error, ids) from None
     return _result(raw, chosen, parts, rows)

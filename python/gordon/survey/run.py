@@ -5,7 +5,6 @@ with the paper's Table 6, the sensitivity to the overhead ratio, and every numbe
 source. It is a dict that can be written as JSON; this module neither writes nor prints.
 """
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from os import fspath
@@ -17,6 +16,8 @@ from gordon.parts import Catalogue, unknown
 from gordon.quantity import number, value
 from gordon.survey import machines, named, parameters, pareto, power, references, settings, table6
 from gordon.survey import space as spaces
+from gordon.survey.replays import Replays
+from gordon.survey.replays import designs as simulate
 
 NODES = 32  # of the paper's cluster, for a single trace
 SHIFT = 0.05
@@ -39,6 +40,9 @@ def run(
     reference: str | float | None = None,
     model: str | None = None,
     rows: int = ROWS,
+    cache: Path | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Surveys the traced job over a space of designs.
@@ -54,9 +58,11 @@ def run(
     is the part named in the manifest. `model` is `paper` or `job`; the default is `job` for a space
     with machines. For machines, `reference` is the id of the machine on which the traces were
     recorded, `nodes` is the number of traces, and at most `rows` designs are returned, the front
-    and the named ones always. `progress` is called with the replays of traces on storages
-    (done, total); the total is 0 until it is known. Raises `gordon.GordonError`, whose args are
-    (message, hint).
+    and the named ones always. `cache` is a folder in which replays are kept and found by later
+    surveys, whatever their space. `engine` computes the replays in other processes, by joblib:
+    `loky`, `ray`, `dask` or `spark`; `workers` is their number. `progress` is called with the
+    replays of traces on storages (done, total); the total is 0 until it is known. Raises
+    `gordon.GordonError`, whose args are (message, hint).
     """
     traces = several(traces)
     if not traces:
@@ -66,6 +72,7 @@ def run(
             kind="no-traces",
         )
     chosen = spaces.load(space)
+    replays = Replays(cache, engine, workers)
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
     if uses_machines(chosen, model):
         return machines.run(
@@ -78,6 +85,7 @@ def run(
             charge=charge,
             reference=None if reference is None else str(reference),
             rows=rows,
+            replays=replays,
             progress=progress,
         )
     if nodes is None:
@@ -113,7 +121,7 @@ def run(
         "parts": parts.used | {"overhead": {overhead_name: ratio}},
     }
     overhead["ratio"] = fitted["field"]
-    raw: dict[str, Any] = json.loads(_core.survey(json.dumps(config), progress))
+    raw = simulate(config, replays, progress)
     if reference is not None and not any(trace["estimated_ipc"] for trace in raw["traces"]):
         why = "all traces have counted instructions"
         raw["warnings"].append(f"--reference {reference} has no effect: {why}")

@@ -1,0 +1,179 @@
+"""Simulates a survey, with replays from a cache or computed by an engine.
+
+A replay depends only on a trace and the parameters of a device. The core keeps replays in a folder,
+by a checksum of what they depend on, and takes what is there. Without an engine it computes the
+others itself, in threads. With one, each missing replay is a job of `gordon.engine`: jobs are plain
+data, and a worker needs only the trace, at the same path.
+"""
+
+import json
+import os
+import socket
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gordon import _core, engine
+from gordon.options import Path as AnyPath
+from gordon.options import Progress
+from gordon.scratch import scratch
+
+#: Kinds of errors that are about the machine of a worker.
+OF_MACHINE = ("not-shared", "other-version")
+#: Kinds of errors after which the jobs that are not done are given to new workers.
+LOST = ("lost-worker", "failed-engine")
+#: Losses in a row, without a replay done between them, that end a survey.
+MOST_LOSSES = 3
+
+
+@dataclass(frozen=True)
+class Replays:
+    """The folder in which replays are kept, if any, and the engine that computes them.
+
+    `cache` is created if it does not exist. `engine` is one of `gordon.engine.NAMES`, or None for
+    threads of this process; `workers` is its number of processes, None for all cores.
+    """
+
+    cache: AnyPath | None = None
+    engine: str | None = None
+    workers: int | None = None
+
+    @property
+    def chosen_engine(self) -> str | None:
+        """The engine. A number of workers alone chooses the default one."""
+        if self.engine is None and self.workers is not None:
+            return engine.DEFAULT
+        return self.engine
+
+
+def designs(config: dict[str, Any], replays: Replays, progress: Progress | None) -> dict[str, Any]:
+    """The core's report of a survey of designs."""
+    return _simulate(_core.survey, _core.survey_missing, json.dumps(config), replays, progress)
+
+
+def machines(config: dict[str, Any], replays: Replays, progress: Progress | None) -> dict[str, Any]:
+    """The core's report of a survey of machines."""
+    simulate, missing = _core.survey_machines, _core.survey_machines_missing
+    return _simulate(simulate, missing, json.dumps(config), replays, progress)
+
+
+def _simulate(
+    simulate: Callable[[str, Progress | None, str | None], str],
+    missing: Callable[[str, str], str],
+    config: str,
+    replays: Replays,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    name = replays.chosen_engine
+    cache = None if replays.cache is None else os.fspath(replays.cache)
+    if name is None:
+        report: dict[str, Any] = json.loads(simulate(config, progress, cache))
+        return report
+    engine.check(name)
+    with _folder(cache) as folder:
+        warnings = _compute(lambda: missing(config, folder), folder, name, replays, progress)
+        report = json.loads(simulate(config, None, folder))
+    report["warnings"] += warnings
+    return report
+
+
+@contextmanager
+def _folder(cache: str | None) -> Iterator[str]:
+    """The cache, or a folder for this survey alone."""
+    if cache is not None:
+        # Workers may have another working directory.
+        yield str(Path(cache).absolute())
+        return
+    with scratch(tempfile.gettempdir(), "gordon-replays-") as folder:
+        yield str(folder)
+
+
+def _compute(
+    missing: Callable[[], str],
+    folder: str,
+    name: str,
+    replays: Replays,
+    progress: Progress | None,
+) -> list[str]:
+    """Computes the missing replays. Returns warnings about the cache.
+
+    If a worker is lost, new workers get what is not done, up to `MOST_LOSSES` times in a row.
+    """
+    listed = json.loads(missing())
+    warnings: list[str] = listed["warnings"]
+    losses = 0
+    while listed["jobs"]:
+        left = len(listed["jobs"])
+        try:
+            _compute_once(listed, folder, name, replays.workers, progress)
+            break
+        except _core.GordonError as error:
+            if error.kind not in LOST:
+                raise
+            listed = json.loads(missing())
+            losses = losses + 1 if len(listed["jobs"]) == left else 1
+            if losses == MOST_LOSSES:
+                raise _with_kept(error, replays.cache) from None
+    return warnings
+
+
+def _compute_once(
+    listed: dict[str, Any],
+    folder: str,
+    name: str,
+    workers: int | None,
+    progress: Progress | None,
+) -> None:
+    jobs = [json.dumps(job) for job in listed["jobs"]]
+    found: int = listed["found"]
+
+    def tick(done: int, _: int) -> None:
+        if progress is not None:
+            progress(found + done, found + len(jobs))
+
+    tick(0, 0)
+    # Workers that see the file share the folder and keep their replays themselves.
+    shared = Path(folder) / f".shared-{uuid.uuid4().hex}"
+    shared.touch()
+    try:
+        worker = Worker(folder, str(shared))
+        for index, entry in engine.completed(worker, jobs, name, workers, tick):
+            if entry is not None:
+                _core.replay_keep(folder, jobs[index], entry)
+    finally:
+        shared.unlink(missing_ok=True)
+
+
+def _with_kept(error: _core.GordonError, cache: AnyPath | None) -> _core.GordonError:
+    hint = error.args[1]
+    if cache is None:
+        kept = "--cache DIR keeps the replays that are done"
+    else:
+        kept = f"the replays that are done are kept in {os.fspath(cache)}: run the survey again"
+    return _core.GordonError(error.args[0], f"{hint}; {kept}", kind=error.kind)
+
+
+class Worker:
+    """Computes a replay, in a process of an engine. Keeps it if the folder is that of the survey,
+    otherwise returns it."""
+
+    def __init__(self, folder: str, shared: str) -> None:
+        self.folder = folder
+        self.shared = shared
+
+    def __call__(self, job: str) -> bytes | None:
+        try:
+            entry = _core.replay_one(job)
+        except _core.GordonError as error:
+            if error.kind not in OF_MACHINE:
+                raise
+            message = f"on {socket.gethostname()}: {error.args[0]}"
+            raise _core.GordonError(message, error.args[1], kind=error.kind) from None
+        if not Path(self.shared).exists():
+            return entry
+        _core.replay_keep(self.folder, job, entry)
+        return None
