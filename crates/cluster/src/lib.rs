@@ -11,6 +11,7 @@ pub mod config;
 pub mod demand;
 pub mod designs;
 mod error;
+mod extents;
 pub mod job;
 pub mod machine;
 pub mod machine_survey;

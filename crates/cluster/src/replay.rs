@@ -11,15 +11,15 @@
 //! extents that it accesses are moved together in their order ([`AddressMap`]); that shortens
 //! distances but keeps the order.
 
-use crate::demand::sample_at;
 use crate::error::ClusterError;
+use crate::extents::{EXTENT, ExtentRanks, ExtentSet};
 use crate::requests::Requests;
-use gordon_blockio::{Device, IoOp, Request, SECTOR, Usage};
+use gordon_blockio::{Device, IoOp, PREFETCH_STAGES, Request, SECTOR, Usage};
 use gordon_sim::InOrderHost;
 use gordon_trace::BlockIo;
 use gordon_units::{Bytes, Ns, Progress};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap};
 use std::path::Path;
 
 /// Storage cost of one sample.
@@ -42,18 +42,20 @@ pub struct Replay {
     pub simulated: Ns,
 }
 
-const EXTENT: u64 = 1 << 20;
-
 /// Assumed queue depth at requests without a measured latency: the queue of a drive.
 pub(crate) const DEFAULT_DEPTH: usize = 32;
+
+/// Number of requests ahead at which a device prefetches, by stage. Simulating a few requests takes
+/// longer than a memory access.
+const PREFETCH_AHEAD: [usize; PREFETCH_STAGES] = [8, 1];
 
 /// The extents that a trace accesses, found in a first pass over its requests.
 #[derive(Clone, Debug, Default)]
 pub struct StorageFootprint {
-    /// (device, extent) of all reads and writes.
-    touched: BTreeSet<(u32, u64)>,
-    /// (device, extent) of all reads.
-    read: BTreeSet<(u32, u64)>,
+    /// Extents of all reads and writes.
+    touched: ExtentSet,
+    /// Extents of all reads.
+    read: ExtentSet,
     /// By device: the highest end of its requests.
     ends: BTreeMap<u32, u64>,
     /// Total number of requests.
@@ -91,14 +93,13 @@ impl StorageFootprint {
         let (start, end) = range(io);
         let top = self.ends.entry(io.device).or_default();
         *top = end.max(*top);
-        for extent in start / EXTENT..end.div_ceil(EXTENT) {
-            self.touched.insert((io.device, extent));
-            if io.op == IoOp::Read {
-                self.read.insert((io.device, extent));
-            }
-        }
+        let extents = start / EXTENT..end.div_ceil(EXTENT);
+        self.touched.insert(io.device, extents.clone());
         match io.op {
-            IoOp::Read => self.read_bytes += Bytes(end - start),
+            IoOp::Read => {
+                self.read.insert(io.device, extents);
+                self.read_bytes += Bytes(end - start);
+            }
             _ => self.write_bytes += Bytes(end - start),
         }
     }
@@ -106,11 +107,11 @@ impl StorageFootprint {
 
 /// Maps a (device, offset) of the trace to an offset on the simulated device.
 #[derive(Clone, Debug)]
-pub enum AddressMap {
-    /// The trace accesses one device, which fits: addresses are unchanged.
-    Identity,
-    /// The extents are moved together: maps (device, extent) to its rank.
-    Compact(BTreeMap<(u32, u64), u64>),
+pub struct AddressMap {
+    capacity: Bytes,
+    /// The extents that are moved together, each to its rank. `None` if the trace accesses one
+    /// device, which fits: addresses are unchanged.
+    ranks: Option<ExtentRanks>,
 }
 
 impl AddressMap {
@@ -125,9 +126,9 @@ impl AddressMap {
         storage: &str,
     ) -> Result<Self, ClusterError> {
         if footprint.ends.len() <= 1 && footprint.ends.values().all(|end| *end <= capacity.0) {
-            return Ok(Self::Identity);
+            return Ok(Self { capacity, ranks: None });
         }
-        let touched = Bytes(footprint.touched.len() as u64 * EXTENT);
+        let touched = Bytes(footprint.touched.len() * EXTENT);
         if touched > capacity {
             return Err(ClusterError::TooSmall {
                 path: path.into(),
@@ -136,18 +137,59 @@ impl AddressMap {
                 storage: storage.into(),
             });
         }
-        Ok(Self::Compact(footprint.touched.iter().copied().zip(0..).collect()))
+        Ok(Self { capacity, ranks: Some(ExtentRanks::of(footprint.touched.clone())) })
+    }
+
+    /// Whether the extents are moved together.
+    pub fn is_compact(&self) -> bool {
+        self.ranks.is_some()
     }
 
     /// The simulated offset of `offset` on `device`; `None` if it is never read or written.
     fn place(&self, device: u32, offset: u64) -> Option<u64> {
-        match self {
-            Self::Identity => Some(offset),
-            Self::Compact(ranks) => {
-                let rank = ranks.get(&(device, offset / EXTENT))?;
+        match &self.ranks {
+            None => Some(offset),
+            Some(ranks) => {
+                let rank = ranks.rank(device, offset / EXTENT)?;
                 Some(rank * EXTENT + offset % EXTENT)
             }
         }
+    }
+
+    /// The simulated request for a range that is moved as a whole; `None` if it holds no data.
+    fn request(&self, op: IoOp, device: u32, start: u64, end: u64) -> Option<Request> {
+        let offset = self.place(device, start)?;
+        // A discard may extend beyond the extents of the trace; beyond the end of the device there
+        // are no data.
+        let len = (end - start).min(self.capacity.0.checked_sub(offset)?);
+        (len > 0).then_some(Request { op, offset: Bytes(offset), len: Bytes(len) })
+    }
+
+    /// The only simulated request for `io`, if there is one: a discard on moved extents is split
+    /// ([`discards`](Self::discards)).
+    #[inline]
+    fn single(&self, io: &BlockIo) -> Option<Request> {
+        match io.op {
+            IoOp::Flush => Some(Request { op: io.op, offset: Bytes::ZERO, len: Bytes::ZERO }),
+            IoOp::Discard if self.is_compact() => None,
+            op => {
+                let (start, end) = range(io);
+                self.request(op, io.device, start, end)
+            }
+        }
+    }
+
+    /// The simulated requests for a discard on moved extents: one for each extent that holds data.
+    fn discards(&self, io: &BlockIo) -> impl Iterator<Item = Request> {
+        let ranks = self.ranks.as_ref().filter(|_| io.op == IoOp::Discard);
+        let (start, end) = range(io);
+        let extents = start / EXTENT..end.div_ceil(EXTENT);
+        let touched = ranks.map(|ranks| ranks.set().within(io.device, extents));
+        touched.into_iter().flatten().filter_map(move |extent| {
+            let start = start.max(extent * EXTENT);
+            let end = end.min((extent + 1) * EXTENT);
+            self.request(IoOp::Discard, io.device, start, end)
+        })
     }
 }
 
@@ -172,70 +214,57 @@ impl Depths {
     }
 }
 
-/// The simulated requests for `io`: one, except for a discard on moved extents. That is split into
-/// one request for each extent, without extents that hold no data.
-fn requests_of(io: &BlockIo, map: &AddressMap, capacity: Bytes) -> Vec<Request> {
-    let op = io.op;
-    if op == IoOp::Flush {
-        return vec![Request { op, offset: Bytes::ZERO, len: Bytes::ZERO }];
-    }
-    let (start, end) = range(io);
-    let piece = |start: u64, end: u64| {
-        let offset = map.place(io.device, start)?;
-        // A discard may extend beyond the extents of the trace; beyond the end of the device there
-        // are no data.
-        let len = (end - start).min(capacity.0.checked_sub(offset)?);
-        (len > 0).then_some(Request { op, offset: Bytes(offset), len: Bytes(len) })
-    };
-    match (io.op, map) {
-        (IoOp::Discard, AddressMap::Compact(ranks)) => ranks
-            .range((io.device, start / EXTENT)..(io.device, end.div_ceil(EXTENT)))
-            .filter_map(|(&(_, extent), _)| {
-                piece(start.max(extent * EXTENT), end.min((extent + 1) * EXTENT))
-            })
-            .collect(),
-        _ => piece(start, end).into_iter().collect(),
-    }
-}
-
 /// Replays `requests` on `device`, which is new, except that the data that they read are preloaded.
-/// `starts` holds the start of each sample.
+/// `starts` holds the start of each sample. The device has at least the capacity of `map`.
 ///
 /// # Errors
 /// Returns an error if the requests cannot be read, or if a stop is requested.
-pub fn replay(
+pub fn replay<D: Device + ?Sized>(
     requests: &Requests<'_>,
     starts: &[Ns],
     footprint: &StorageFootprint,
     map: &AddressMap,
-    device: &mut dyn Device,
+    device: &mut D,
     progress: &Progress,
 ) -> Result<Replay, ClusterError> {
-    for &(from, extent) in &footprint.read {
+    for (from, extent) in footprint.read.iter() {
         if let Some(offset) = map.place(from, extent * EXTENT) {
-            let len = EXTENT.min(device.capacity().0.saturating_sub(offset));
+            let len = EXTENT.min(map.capacity.0.saturating_sub(offset));
             device.preload(Bytes(offset), Bytes(len));
         }
     }
-    let capacity = device.capacity();
     let mut result =
         Replay { costs: vec![StorageCost::default(); starts.len()], ..Replay::default() };
     let mut depths = Depths::default();
     let mut before = device.usage();
     let mut host = InOrderHost::new(device);
     let (mut sample, mut began) = (0, Ns::ZERO);
+    let mut singles = Vec::new();
     for batch in requests.batches()? {
         progress.check()?;
-        for io in &batch? {
-            let at = sample_at(starts, io.at).max(sample);
+        let batch = batch?;
+        singles.clear();
+        singles.extend(batch.iter().map(|io| map.single(io)));
+        for (nth, io) in batch.iter().enumerate() {
+            // The last sample that starts at or before the request.
+            let mut at = sample;
+            while starts.get(at + 1).is_some_and(|start| *start <= io.at) {
+                at += 1;
+            }
             if at > sample {
                 host.drain();
                 charge(&mut result, sample, &host, began, &mut before);
                 (sample, began) = (at, host.now());
             }
+            for (stage, ahead) in PREFETCH_AHEAD.into_iter().enumerate() {
+                if let Some(Some(later)) = singles.get(nth + ahead) {
+                    host.device().prefetch(later, stage);
+                }
+            }
             let depth = depths.next(io);
-            for request in requests_of(io, map, capacity) {
-                host.submit(request, depth);
+            match singles[nth] {
+                Some(request) => host.submit(request, depth),
+                None => map.discards(io).for_each(|request| host.submit(request, depth)),
             }
         }
     }
@@ -246,10 +275,10 @@ pub fn replay(
 }
 
 /// Adds the activity of the device since `began` to the cost of `sample`.
-fn charge(
+fn charge<D: Device + ?Sized>(
     result: &mut Replay,
     sample: usize,
-    host: &InOrderHost<&mut dyn Device>,
+    host: &InOrderHost<&mut D>,
     began: Ns,
     before: &mut Usage,
 ) {

@@ -15,6 +15,7 @@ use gordon_trace::{ColumnKind, Sample, Trace};
 use gordon_units::{Ns, Progress};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::PathBuf;
 
 /// Fraction of CPU time of other processes above which a survey gives a warning.
@@ -137,44 +138,55 @@ impl Stream {
 
     /// Replays the requests on new devices.
     pub fn replay(&self, storage: &Storage, progress: &Progress) -> Result<Replayed, ClusterError> {
-        let name = storage.name.as_str();
-        let make = |why: String| ClusterError::Storage { name: name.into(), why };
+        let count = storage.count;
         match &storage.device {
             DeviceConfig::Flash(config) => {
-                let arrays = (0..storage.count)
-                    .map(|_| ssd::Ssd::new(config))
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|e| make(e.to_string()))?;
-                let mut stripe = Stripe::new(arrays, CHUNK).map_err(|e| make(e.to_string()))?;
-                let (replay, compacted) = self.replay_on(name, &mut stripe, progress)?;
-                let stats: Vec<_> = stripe.members().iter().map(ssd::Ssd::stats).collect();
+                let arrays = (0..count).map(|_| ssd::Ssd::new(config));
+                let (replayed, arrays) = self.replay_on(&storage.name, arrays, progress)?;
+                let stats: Vec<_> = arrays.iter().map(ssd::Ssd::stats).collect();
                 let counters = sum(stats.iter().map(ssd::SsdStats::counters));
                 let flash = stats.iter().map(FlashWear::of).collect();
-                Ok(Replayed { replay, counters, flash, compacted })
+                Ok(Replayed { counters, flash, ..replayed })
             }
             DeviceConfig::Disk(config) => {
-                let drives = (0..storage.count)
-                    .map(|_| disk::Disk::new(config))
-                    .collect::<Result<Vec<_>, _>>()
-                    .map_err(|e| make(e.to_string()))?;
-                let mut stripe = Stripe::new(drives, CHUNK).map_err(|e| make(e.to_string()))?;
-                let (replay, compacted) = self.replay_on(name, &mut stripe, progress)?;
-                let counters = sum(stripe.members().iter().map(|m| m.stats().counters()));
-                Ok(Replayed { replay, counters, flash: Vec::new(), compacted })
+                let drives = (0..count).map(|_| disk::Disk::new(config));
+                let (replayed, drives) = self.replay_on(&storage.name, drives, progress)?;
+                let counters = sum(drives.iter().map(|drive| drive.stats().counters()));
+                Ok(Replayed { counters, ..replayed })
             }
         }
     }
 
-    fn replay_on(
+    /// Replays the requests on striped devices, and returns the devices.
+    fn replay_on<D: Device, E: Display>(
         &self,
         name: &str,
-        device: &mut dyn Device,
+        devices: impl Iterator<Item = Result<D, E>>,
         progress: &Progress,
-    ) -> Result<(Replay, bool), ClusterError> {
-        let map = AddressMap::new(&self.footprint, device.capacity(), &self.path, name)?;
+    ) -> Result<(Replayed, Vec<D>), ClusterError> {
+        let make = |why: String| ClusterError::Storage { name: name.into(), why };
+        let mut devices =
+            devices.collect::<Result<Vec<_>, _>>().map_err(|e| make(e.to_string()))?;
         let requests = Requests::of(&self.trace, &self.samples)?;
-        let replay = replay(&requests, &self.starts, &self.footprint, &map, device, progress)?;
-        Ok((replay, matches!(map, AddressMap::Compact(_))))
+        let map = |capacity| AddressMap::new(&self.footprint, capacity, &self.path, name);
+        let (starts, footprint) = (&self.starts, &self.footprint);
+        let (replay, map) = match devices.as_mut_slice() {
+            // A stripe of one device has the same times, and takes longer to simulate.
+            [device] if device.capacity() >= CHUNK => {
+                let map = map(CHUNK * (device.capacity().0 / CHUNK.0))?;
+                (replay(&requests, starts, footprint, &map, device, progress)?, map)
+            }
+            _ => {
+                let mut stripe = Stripe::new(devices, CHUNK).map_err(|e| make(e.to_string()))?;
+                let map = map(stripe.capacity())?;
+                let replay = replay(&requests, starts, footprint, &map, &mut stripe, progress)?;
+                devices = stripe.into_members();
+                (replay, map)
+            }
+        };
+        let compacted = map.is_compact();
+        let replayed = Replayed { replay, counters: BTreeMap::new(), flash: Vec::new(), compacted };
+        Ok((replayed, devices))
     }
 
     /// Warnings about the trace for the reader of a survey.

@@ -128,6 +128,10 @@ impl<D: Device> BusMembers<D> {
         &self.devices
     }
 
+    pub(crate) fn into_all(self) -> Vec<D> {
+        self.devices
+    }
+
     pub(crate) fn preload(&mut self, member: usize, offset: Bytes, len: Bytes) {
         self.devices[member].preload(offset, len);
     }

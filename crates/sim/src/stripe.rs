@@ -192,6 +192,11 @@ impl<D: Device> Stripe<D> {
         self.members.all()
     }
 
+    /// The devices, for their statistics after the last request.
+    pub fn into_members(self) -> Vec<D> {
+        self.members.into_all()
+    }
+
     /// End in a column of the part of the addresses below `at` that falls on it.
     fn end_in(&self, column: u64, at: u64) -> u64 {
         let (chunk, within) = (at / self.chunk, at % self.chunk);
