@@ -2,6 +2,9 @@
 
 Each node has a trace of its own, so each of the four storages is replayed 32 times. The goal is
 under 10 s on 2 cores and under 1 GB; the figures are of the whole command, interpreter and all.
+
+Then the rate of a survey's replay against `gordon flash bench`: a million random requests of 4 KiB
+on one device. The survey also checks, reads and decodes the trace, twice. The goal is 60 %.
 """
 
 from __future__ import annotations
@@ -19,6 +22,64 @@ GORDON = Path(sys.executable).parent / "gordon"
 CARGO = ["cargo", "run", "-q", "--release", "--locked"]
 GENERATE = [*CARGO, "-p", "gordon-trace", "--example", "synthetic"]
 NODES, SECONDS, REQUESTS = 32, 60, 1_000_000
+
+#: A single design, so that a survey replays a trace once.
+SPACE = """
+name = "one"
+summary = "one design"
+budget = "100W"
+baseline = { cpu = "atom", clock = "1.9GHz", cpus = 1, storage = "gordon-slc-256g", count = 1 }
+node = { memory = "ddr2-2gib", memory_per = "node", network = "ethernet-1gbps", overhead = "none" }
+processors = [{ part = "atom", clocks = ["1.9GHz"], counts = [1] }]
+storage = [{ part = "gordon-slc-256g", label = "flash", counts = [1] }]
+
+[parts.overhead.none]
+summary = "no overhead"
+ratio = { value = 1.0, assumed = "only the replay counts" }
+"""
+
+
+def user_time(*words: str | Path) -> float:
+    """Seconds of user time of a command, the least of three runs."""
+    times = []
+    for _ in range(3):
+        command = subprocess.Popen([GORDON, *words], stdout=subprocess.DEVNULL)
+        _, status, used = os.wait4(command.pid, 0)
+        if status:
+            raise SystemExit(f"error: gordon {words[0]} failed")
+        times.append(used.ru_utime)
+    return min(times)
+
+
+def rates() -> None:
+    """Prints the rate of a replay as a share of that of the same requests in a bench. The time of
+    a command with few requests is that of the rest of it."""
+    few = 1000
+    with tempfile.TemporaryDirectory(dir=ROOT / "target") as name:
+        folder = Path(name)
+        (folder / "one.toml").write_text(SPACE)
+        for pattern in ("random-write", "random-read"):
+            bench, survey = (
+                _requests_time(folder, pattern, REQUESTS, tool)
+                - _requests_time(folder, pattern, few, tool)
+                for tool in ("bench", "survey")
+            )
+            print(
+                f"  {pattern}: {(REQUESTS - few) / survey:,.0f} I/Os a second of user time, "
+                f"{bench / survey:.0%} of flash bench (goal 60 %)"
+            )
+
+
+def _requests_time(folder: Path, pattern: str, count: int, tool: str) -> float:
+    if tool == "bench":
+        words = ["--pattern", pattern, "--requests", str(count), "--span", "128GiB"]
+        return user_time("flash", "bench", *words)
+    traces = folder / f"{pattern}-{count}"
+    traces.mkdir()
+    sizes = ["1", str(SECONDS), str(count)]
+    subprocess.run([*GENERATE, traces, *sizes, pattern], cwd=ROOT, check=True)
+    trace = traces / "node-00.trace"
+    return user_time("survey", trace, "--space", folder / "one.toml", "--nodes", "1")
 
 
 def main() -> None:
@@ -57,6 +118,7 @@ def main() -> None:
     # Linux counts in KiB.
     print(f"  {used.ru_maxrss * 1024 / 1e9:.3f} GB resident at most (goal 1)")
     print(f"  {len(report['designs']) * NODES * SECONDS / cpu:,.0f} node-seconds a CPU second")
+    rates()
 
 
 if __name__ == "__main__":
