@@ -73,7 +73,7 @@ impl ReplayStore {
         self.entries.join(format!("{}.replay", key.hash()))
     }
 
-    /// The replay of `key`, which is that of a trace of so many samples.
+    /// The replay of `key`; `samples` is the number of samples of the trace.
     pub(super) fn lookup(&self, key: &ReplayKey, samples: usize) -> Lookup {
         let path = self.path(key);
         let read = match fs::read(&path) {
