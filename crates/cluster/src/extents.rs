@@ -47,6 +47,16 @@ impl ExtentSet {
         }
     }
 
+    /// The extents of both sets.
+    pub fn union(&self, other: &Self) -> Self {
+        let mut union = self.clone();
+        for (place, bitmap) in &other.bitmaps {
+            let words = union.bitmaps.entry(*place).or_default();
+            words.iter_mut().zip(bitmap).for_each(|(word, other)| *word |= other);
+        }
+        union
+    }
+
     /// Number of extents.
     pub fn len(&self) -> u64 {
         self.bitmaps.values().flatten().map(|word| u64::from(word.count_ones())).sum()
@@ -114,16 +124,17 @@ mod tests {
     #[test]
     fn a_set_agrees_with_a_tree_of_extents() {
         let mut random = SplitMix64(7);
-        let mut set = ExtentSet::default();
+        let mut halves = [ExtentSet::default(), ExtentSet::default()];
         let mut tree = BTreeSet::new();
         let spread = [1 << 8, 1 << 13, 1 << 42];
-        for _ in 0..2000 {
+        for nth in 0..2000 {
             let device = random.below(3) as u32;
             let start = random.below(spread[device as usize]);
             let range = start..start + random.below(4);
-            set.insert(device, range.clone());
+            halves[nth % 2].insert(device, range.clone());
             tree.extend(range.map(|extent| (device, extent)));
         }
+        let set = halves[0].union(&halves[1]);
         assert_eq!(set.iter().collect::<Vec<_>>(), tree.iter().copied().collect::<Vec<_>>());
         assert_eq!(set.len(), tree.len() as u64);
         let ranks = ExtentRanks::of(set.clone());

@@ -52,10 +52,10 @@ const PREFETCH_AHEAD: [usize; PREFETCH_STAGES] = [8, 1];
 /// The extents that a trace accesses, found in a first pass over its requests.
 #[derive(Clone, Debug, Default)]
 pub struct StorageFootprint {
-    /// Extents of all reads and writes.
-    touched: ExtentSet,
     /// Extents of all reads.
     read: ExtentSet,
+    /// Extents of all writes.
+    written: ExtentSet,
     /// By device: the highest end of its requests.
     ends: BTreeMap<u32, u64>,
     /// Total number of requests.
@@ -94,13 +94,15 @@ impl StorageFootprint {
         let top = self.ends.entry(io.device).or_default();
         *top = end.max(*top);
         let extents = start / EXTENT..end.div_ceil(EXTENT);
-        self.touched.insert(io.device, extents.clone());
         match io.op {
             IoOp::Read => {
                 self.read.insert(io.device, extents);
                 self.read_bytes += Bytes(end - start);
             }
-            _ => self.write_bytes += Bytes(end - start),
+            _ => {
+                self.written.insert(io.device, extents);
+                self.write_bytes += Bytes(end - start);
+            }
         }
     }
 }
@@ -128,7 +130,8 @@ impl AddressMap {
         if footprint.ends.len() <= 1 && footprint.ends.values().all(|end| *end <= capacity.0) {
             return Ok(Self { capacity, ranks: None });
         }
-        let touched = Bytes(footprint.touched.len() * EXTENT);
+        let extents = footprint.read.union(&footprint.written);
+        let touched = Bytes(extents.len() * EXTENT);
         if touched > capacity {
             return Err(ClusterError::TooSmall {
                 path: path.into(),
@@ -137,7 +140,7 @@ impl AddressMap {
                 storage: storage.into(),
             });
         }
-        Ok(Self { capacity, ranks: Some(ExtentRanks::of(footprint.touched.clone())) })
+        Ok(Self { capacity, ranks: Some(ExtentRanks::of(extents)) })
     }
 
     /// Whether the extents are moved together.
