@@ -81,12 +81,17 @@ class Remote(Worker):
 
 
 class Noted(Worker):
-    """A worker that notes the node of the Ray cluster that it runs on."""
+    """A worker that notes the node of the Ray cluster that it runs on, and waits for one on another
+    node: a single one could do all before the other starts."""
 
     def __call__(self, job: str) -> bytes | None:
         import ray  # type: ignore[import-not-found, unused-ignore]
 
         Path(self.folder, f"node-{ray.get_runtime_context().get_node_id()}").touch()
+        deadline = time.monotonic() + 60
+        while len(list(Path(self.folder).glob("node-*"))) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         return super().__call__(job)
 
 
