@@ -180,7 +180,8 @@ def _connected(engine: str) -> Iterator[dict[str, Any]]:
     """Registers an engine with joblib and connects to its cluster. Yields joblib's parameters."""
     if engine == "ray":
         with _ray():
-            yield {}
+            # An actor has no processor unless it asks for one, and all may be on one machine.
+            yield {"ray_remote_args": {"num_cpus": 1}}
     elif engine == "dask":
         with _dask():
             yield {}
