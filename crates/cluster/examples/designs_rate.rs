@@ -123,7 +123,7 @@ fn job_nodes(place: Place) -> Vec<JobNode> {
             storage_ratio: place.storage_factor() / 3.0,
             network: share(random) * place.network_factor(),
         });
-        JobNode { costs: costs.collect(), usage: Usage::default() }
+        JobNode { costs: costs.collect(), usage: Usage::default(), reference_speed: 1.0 }
     };
     (0..TRACES).map(|_| trace(random)).collect()
 }

@@ -7,6 +7,8 @@
 //!
 //! All times are in seconds, all CPU times in core-seconds, all sizes in bytes.
 
+use std::collections::BTreeMap;
+
 /// Successive samples at a whole number of busy cores that make a fixed number of threads.
 const STEADY_SAMPLES: usize = 3;
 /// Distance from a whole number of busy cores within which a sample counts as that number. A
@@ -349,6 +351,32 @@ pub fn job_time(nodes: impl IntoIterator<Item = JobTime>) -> JobTime {
         low: most.low.max(node.low),
         high: most.high.max(node.high),
     })
+}
+
+/// Shares of the time by what takes it: `cpu`, `storage`, `network`, or `idle` for the time that no
+/// part of the machine shortens.
+pub fn limits(samples: impl Iterator<Item = TimeParts>) -> BTreeMap<String, f64> {
+    let mut shares: BTreeMap<String, f64> = BTreeMap::new();
+    let mut total = 0.0;
+    for parts in samples {
+        let time = parts.time();
+        total += time;
+        let mut add = |name: &str, secs: f64| *shares.entry(name.into()).or_default() += secs;
+        if parts.own() >= time {
+            add("cpu", parts.computing);
+            add("storage", parts.blocked);
+            add("idle", parts.idle);
+        } else if parts.storage >= parts.network {
+            add("storage", time);
+        } else {
+            add("network", time);
+        }
+    }
+    if total > 0.0 {
+        shares.values_mut().for_each(|share| *share /= total);
+    }
+    shares.retain(|_, share| *share > 0.0);
+    shares
 }
 
 #[cfg(test)]

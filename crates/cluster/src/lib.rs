@@ -7,6 +7,7 @@
 //! one design, [`survey`] for many; [`designs`] answers millions of them from sorted breakpoints.
 
 mod check;
+pub mod choices;
 pub mod config;
 pub mod demand;
 pub mod designs;
@@ -18,8 +19,11 @@ pub mod node;
 pub mod replay;
 pub mod report;
 pub mod requests;
+mod select;
 pub mod simulate;
 mod stream;
 pub mod survey;
+mod table;
 
 pub use error::ClusterError;
+pub use table::TABLE_KEY;

@@ -3,32 +3,37 @@
 //! Each distinct storage part is replayed once for each stream, as in [`crate::survey`]. The time
 //! of a volume that is described by its limits comes from the counts of each sample.
 //!
-//! This module checks the survey and runs it. `job_stream` reads a trace, `load` computes the times
-//! of its samples on a machine, `outcome` adds them up, `notes` lists warnings and assumptions.
+//! This module checks the survey and runs it. `space` lists the designs, `job_stream` reads a trace,
+//! `load` computes the times of its samples on a storage and a network, `evaluate` answers the
+//! designs, `notes` lists warnings and assumptions.
 
+mod evaluate;
 mod job_stream;
 mod load;
 mod notes;
-mod outcome;
+mod space;
 
 use crate::config::{Charge, Model, Parts};
+use crate::designs::{JobLoad, PaperLimits, PaperLoad};
 use crate::error::ClusterError;
-use crate::machine::{Machine, check};
+use crate::machine::{Machine, StorageTable, check};
 use crate::node::StoragePower;
-use crate::report::{MachineReport, MachineSurveyReport, ReferenceReport};
+use crate::report::{MachineSurveyReport, ReferenceReport, Verdict, VerdictBy};
+use crate::select::{Chunk, choose, reported};
 use crate::simulate::spread;
-use crate::stream::{Replayed, storage_id, storage_report};
+use crate::stream::{Replayed, storage_report};
+use crate::table::write_table;
+use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK};
 use gordon_replay::threads::on_all_cores;
 use gordon_units::{Progress, Sourced};
 use job_stream::JobStream;
-use load::{MachineLoad, TraceReference};
+use load::{TraceLoad, TraceReference};
 use notes::{assumptions, warnings};
-pub use outcome::limits;
-use outcome::{job_outcome, paper_outcome};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use space::{MachineDesign, MachineSpace};
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 /// A survey of machines to run.
@@ -56,6 +61,12 @@ pub struct MachineSurvey {
     pub unit: Option<String>,
     /// Catalogue of the storage parts.
     pub parts: Parts,
+    /// Number of designs in the report. The Pareto front, the designs with a name, the recommended
+    /// one and the traced machine are always in it.
+    pub rows: usize,
+    /// Parquet file to write, with a row for each design. Default: none.
+    #[serde(default)]
+    pub table: Option<PathBuf>,
 }
 
 /// Runs `survey`; each replay is a step of `progress`.
@@ -75,16 +86,18 @@ fn surveyed(
     progress: &Progress,
 ) -> Result<MachineSurveyReport, ClusterError> {
     check_survey(survey)?;
-    let mut parts: Vec<(&str, u32)> = survey
-        .machines
-        .iter()
-        .filter_map(|m| Some((m.storage().part.as_deref()?, m.devices())))
-        .collect();
+    let space = MachineSpace::new(survey);
+    let part_of = |storage: &StorageTable| Some((storage.part.clone()?, storage.devices()));
+    let mut parts: Vec<(String, u32)> =
+        space.places.iter().filter_map(|place| part_of(place.storage)).collect();
     parts.sort_unstable();
     parts.dedup();
-    for (name, count) in &parts {
-        StoragePower::new(name, *count, &survey.parts)?;
-    }
+    let power = |storage: &StorageTable| {
+        let part = storage.part.as_ref();
+        part.map(|part| StoragePower::new(part, storage.devices(), &survey.parts)).transpose()
+    };
+    let storages =
+        space.places.iter().map(|place| power(place.storage)).collect::<Result<Vec<_>, _>>()?;
     let streams = survey
         .traces
         .par_iter()
@@ -97,17 +110,16 @@ fn surveyed(
     let replays = pairs
         .par_iter()
         .map(|&(part, stream)| {
-            let (name, count) = parts[part];
-            let replayed = streams[stream].stream.replay(name, count, &survey.parts, progress);
+            let (name, count) = &parts[part];
+            let replayed = streams[stream].stream.replay(name, *count, &survey.parts, progress);
             progress.step(1);
             replayed
         })
         .collect::<Result<Vec<_>, _>>()?;
     // Indexed as replays[part][stream].
     let replays: Vec<&[Replayed]> = replays.chunks(streams.len()).collect();
-    let replay_of = |machine: &Machine, stream: usize| {
-        let part = machine.storage().part.as_deref()?;
-        let at = parts.binary_search(&(part, machine.devices())).ok()?;
+    let replay_of = |storage: &StorageTable, stream: usize| {
+        let at = parts.binary_search(&part_of(storage)?).ok()?;
         Some(&replays[at][stream])
     };
     let references: Vec<TraceReference<'_>> =
@@ -115,38 +127,67 @@ fn surveyed(
     let lengths: Vec<usize> = streams.iter().map(|s| s.samples.len()).collect();
     let nodes = spread(&lengths, survey.nodes as usize, *survey.shift);
     let peak = streams.iter().map(JobStream::peak_memory).max().unwrap_or_default();
-    let machines: Vec<MachineReport> = survey
-        .machines
-        .par_iter()
-        .enumerate()
-        .map(|(index, machine)| {
-            let loads: Vec<MachineLoad<'_>> = streams
-                .iter()
-                .zip(&references)
-                .enumerate()
-                .map(|(at, (stream, reference))| MachineLoad {
-                    stream,
-                    machine,
-                    replayed: replay_of(machine, at),
-                    reference: *reference,
-                    traced: reference.machine.map(|traced| {
-                        let traced = &survey.machines[traced];
-                        (traced.storage(), replay_of(traced, at))
-                    }),
-                })
-                .collect();
-            let mut report = machine_report(machine);
-            report.is_reference = references.iter().any(|r| r.machine == Some(index));
-            report.memory_below_peak = *machine.memory < peak;
-            match survey.model {
-                Model::Job => job_outcome(survey, machine, &loads, &mut report)?,
-                Model::Paper => paper_outcome(survey, machine, &loads, &nodes, &mut report)?,
-            }
-            Ok(report)
-        })
-        .collect::<Result<_, ClusterError>>()?;
-    let storages =
-        parts.iter().zip(&replays).map(|(part, replayed)| storage_report(*part, replayed));
+    let load = |place: usize, at: usize| TraceLoad {
+        stream: &streams[at],
+        place: space.places[place],
+        replayed: replay_of(space.places[place].storage, at),
+        reference: references[at],
+        traced: references[at].machine.map(|traced| {
+            let storage = &survey.machines[traced].storage[0].0;
+            (storage, replay_of(storage, at))
+        }),
+    };
+    let traces = 0..streams.len();
+    let places = 0..space.places.len();
+    let loads = match survey.model {
+        Model::Job => {
+            let of_place = |place: usize| {
+                let nodes: Vec<_> = traces.clone().map(|at| load(place, at).job()).collect();
+                JobLoad::new(&nodes, storages[place])
+            };
+            Loads::Job(places.into_par_iter().map(of_place).collect())
+        }
+        Model::Paper => {
+            let of_place = |place: usize| PaperLoad {
+                streams: traces.clone().map(|at| load(place, at).paper()).collect(),
+                nodes: nodes.clone(),
+            };
+            let loads: Vec<PaperLoad> = places.into_par_iter().map(of_place).collect();
+            let limits = loads.par_iter().map(PaperLimits::new).collect();
+            Loads::Paper(loads, limits)
+        }
+    };
+    let evaluator = Evaluator::new(survey, &space, loads, storages);
+    let chunks = evaluator.chunks();
+    let objectives = evaluator.objectives();
+    let choice = choose(&chunks, objectives, progress, |chunk, all| evaluator.compare(chunk, all))?;
+    let (front, best) = choice.finish();
+    if let Some(path) = &survey.table {
+        let config = serde_json::to_string(survey).expect("a survey was read from JSON");
+        let mut sorted = front.clone();
+        sorted.sort_unstable();
+        write_table(path, config, &chunks, progress, |chunk| evaluator.rows(chunk, &sorted))?;
+    }
+    let (verdict, recommended) = recommend(&evaluator, &chunks, best[FASTEST], progress)?;
+    let is_reference = |design: &MachineDesign<'_>| {
+        design.is_first() && references.iter().any(|r| r.machine == Some(design.index))
+    };
+    let traced = (0..).zip(&space.designs).filter(|(_, design)| is_reference(design));
+    let shown = front.iter().copied().chain(best.into_iter().flatten()).chain([recommended]);
+    let shown = shown.chain(traced.map(|(number, _)| number)).collect();
+    let numbers = reported(shown, survey.rows, 0..space.designs.len() as u64);
+    let numbers: Vec<usize> =
+        numbers.into_iter().filter_map(|number| usize::try_from(number).ok()).collect();
+    let mut machines = evaluator.reports(&numbers);
+    for (report, number) in machines.iter_mut().zip(&numbers) {
+        let design = &space.designs[*number];
+        report.is_reference = is_reference(design);
+        report.memory_below_peak = *design.machine.memory < peak;
+    }
+    let storages = parts
+        .iter()
+        .zip(&replays)
+        .map(|((name, count), replayed)| storage_report((name, *count), replayed));
     Ok(MachineSurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
         model: survey.model,
@@ -156,10 +197,38 @@ fn surveyed(
         peak_memory_bytes: peak.0,
         traces: streams.iter().map(|s| s.stream.report()).collect(),
         storages: storages.collect(),
-        warnings: warnings(survey, &streams, &references, &machines, peak),
+        warnings: warnings(survey, &streams, &references, peak),
         assumptions: assumptions(survey, &streams),
+        designs_total: space.designs.len() as u64,
         machines,
+        front: front.iter().map(|number| evaluator.id(*number)).collect(),
+        named: evaluator.named(best),
+        verdict,
     })
+}
+
+/// The recommended design and its number; see [`Verdict`].
+#[allow(clippy::cast_possible_truncation)]
+fn recommend(
+    evaluator: &Evaluator<'_>,
+    chunks: &[Chunk],
+    fastest: Option<u64>,
+    progress: &Progress,
+) -> Result<(Verdict, u64), ClusterError> {
+    let fastest = fastest.expect("a survey has a machine");
+    let time = evaluator.time(fastest as usize);
+    let near = choose(chunks, 1, progress, |chunk, near| {
+        evaluator.compare_near(chunk, time, near);
+    })?;
+    let (_, near) = near.finish();
+    let (by, number) = match (near[CHEAPEST_NEAR], near[LEAST_ENERGY_NEAR]) {
+        (Some(cheapest), _) => (VerdictBy::Price, cheapest),
+        (None, Some(least)) => (VerdictBy::Energy, least),
+        (None, None) => (VerdictBy::Time, fastest),
+    };
+    let machine = evaluator.id(number);
+    let verdict = Verdict { machine, fastest: evaluator.id(fastest), slack: SLACK, by };
+    Ok((verdict, number))
 }
 
 fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
@@ -211,29 +280,6 @@ fn reference_of<'a>(survey: &'a MachineSurvey, stream: &JobStream) -> TraceRefer
             TraceReference { name: Some(&machine.id), speed: *machine.core_speed, machine: None }
         }
         None => TraceReference { name: None, speed: 1.0, machine: None },
-    }
-}
-
-fn machine_report(machine: &Machine) -> MachineReport {
-    let storage = machine.storage();
-    let part = storage.part.as_ref().map(|part| storage_id(part, machine.devices()));
-    let volume = storage.bandwidth.as_ref().map(|bandwidth| format!("{}/s", **bandwidth));
-    MachineReport {
-        id: machine.id.clone(),
-        summary: machine.summary.clone(),
-        cores: *machine.cores,
-        core_speed: *machine.core_speed,
-        memory_bytes: machine.memory.0,
-        storage: part.into_iter().chain(volume).collect::<Vec<_>>().join(", at most "),
-        storage_part: storage.part.clone(),
-        network_bytes_per_s: machine.network.0,
-        price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
-        is_reference: false,
-        memory_below_peak: false,
-        job: None,
-        sync: None,
-        nosync: None,
-        limits: BTreeMap::new(),
     }
 }
 

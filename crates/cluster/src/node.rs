@@ -257,9 +257,32 @@ impl NodePower {
         })
     }
 
+    /// A machine of which the power is known as a whole: one processor that draws it, and simulated
+    /// storage.
+    pub(crate) fn of_machine(storage: Option<StoragePower>) -> Self {
+        Self {
+            cpus: 1,
+            cpu: Power::default(),
+            memories: 0,
+            memory: Power::default(),
+            storage: storage.unwrap_or_default(),
+            overhead_ratio: 1.0,
+        }
+    }
+
     /// Number of processors.
     pub(crate) fn cpus(&self) -> f64 {
         f64::from(self.cpus)
+    }
+
+    /// Power of one processor.
+    pub(crate) fn cpu(&self) -> Power {
+        self.cpu
+    }
+
+    /// The node with other processors, of the same number.
+    pub(crate) fn with_cpu(&self, cpu: Power) -> Self {
+        Self { cpu, ..self.clone() }
     }
 
     /// Number of memories.

@@ -1,19 +1,27 @@
-//! Surveys of many designs. Each distinct storage is replayed once for each stream; designs with
-//! the same storage share the replay. Replays run on all cores. Memory use depends on the number of
-//! samples, the map of accessed extents and the simulated devices, but not on the length of a block
-//! log.
+//! Surveys of a grid of designs, by the `paper` model. Each distinct storage is replayed once for
+//! each stream; designs with the same storage share the replay. Replays and designs run on all cores.
+//! Memory use depends on the number of samples, the map of accessed extents, the simulated devices
+//! and the reported designs, but neither on the length of a block log nor on the size of the grid.
+//!
+//! `grid` numbers the designs, `evaluate` computes their figures.
+
+mod evaluate;
+mod grid;
 
 use crate::check::{check, overhead_ratio};
 use crate::config::{Reference, SurveyConfig};
 use crate::error::ClusterError;
-use crate::node::{BusyTimes, NodePower, part};
-use crate::report::{Assumption, DesignReport, FlashReport, OutcomeReport, Series, SurveyReport};
-use crate::simulate::{ClusterOutcome, LIMITING, Node, SampleCost, by_part, simulate, spread};
+use crate::node::part;
+use crate::report::{Assumption, Series, SurveyReport};
+use crate::select::{choose, reported};
+use crate::simulate::{LIMITING, Node, spread};
 use crate::stream::{Replayed, Stream, storage_id, storage_report};
+use crate::table::write_table;
+use evaluate::{Evaluator, NAMES};
 use gordon_replay::threads::on_all_cores;
 use gordon_sim::stripe::CHUNK;
-use gordon_ssd as ssd;
-use gordon_units::{Ns, Progress, Source};
+use gordon_units::{Progress, Source};
+use grid::{Grid, Point};
 use rayon::prelude::*;
 use std::sync::atomic::Ordering;
 
@@ -21,25 +29,21 @@ use std::sync::atomic::Ordering;
 ///
 /// # Errors
 /// Returns an error if a trace cannot be read, a part is not in the catalogue, a value is invalid,
-/// or a stop is requested.
+/// the table cannot be written, or a stop is requested.
 pub fn run(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
     on_all_cores(|| simulated(survey, progress))
 }
 
 fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
     check(survey)?;
+    let grid = Grid::new(survey)?;
     let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
     let network = part("network", &survey.parts.network, &survey.node.network)?;
-    let memory = part("memory", &survey.parts.memory, &survey.node.memory)?;
+    evaluate::check(survey, &grid, ratio)?;
     let mut storages: Vec<(&str, u32)> =
-        survey.designs.iter().map(|d| (d.storage.as_str(), d.count)).collect();
+        grid.storages.iter().map(|storage| (storage.part.as_str(), storage.count)).collect();
     storages.sort_unstable();
     storages.dedup();
-    let powers = survey
-        .designs
-        .iter()
-        .map(|design| NodePower::new(design, &survey.node, ratio, &survey.parts))
-        .collect::<Result<Vec<_>, _>>()?;
 
     let streams = survey
         .traces
@@ -64,55 +68,28 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
 
     let lengths: Vec<usize> = streams.iter().map(|s| s.demands.len()).collect();
     let nodes = spread(&lengths, survey.nodes as usize, *survey.shift);
-    let designs = survey
-        .designs
-        .par_iter()
-        .zip(&powers)
-        .map(|(design, power)| {
-            let storage = storages
-                .binary_search(&(design.storage.as_str(), design.count))
-                .expect("every design's storage was collected");
-            let cpu = &survey.parts.cpu[&design.cpu];
-            let costs: Vec<Vec<SampleCost>> = streams
-                .iter()
-                .zip(replays[storage])
-                .map(|(stream, replayed)| {
-                    let pairs = stream.demands.iter().zip(&replayed.replay.costs);
-                    pairs
-                        .map(|(demand, cost)| {
-                            let secs = demand.cpu_secs(cpu, design.clock);
-                            SampleCost {
-                                cpu: secs / f64::from(design.cpus),
-                                storage: cost.time.as_secs(),
-                                network: demand.network_secs(network),
-                                busy: BusyTimes {
-                                    cpu: secs,
-                                    memory: demand.memory_secs(memory),
-                                    storage: cost.usage,
-                                },
-                            }
-                        })
-                        .collect()
-                })
-                .collect();
-            let simulated = simulate(&costs, &nodes, power);
-            DesignReport {
-                id: design.id.clone(),
-                cpu: design.cpu.clone(),
-                cpus: design.cpus,
-                ghz: design.clock.0 / 1e9,
-                storage: design.storage.clone(),
-                storage_count: design.count,
-                max_node_power_w: power.max().0,
-                sync: outcome(&simulated.sync, survey.nodes),
-                nosync: outcome(&simulated.nosync, survey.nodes),
-                energy_by_part_j: by_part(&simulated.sync),
-                energy_by_part_nosync_j: by_part(&simulated.nosync),
-                flash: wear(replays[storage], &nodes, simulated.sync.time),
-                limits: simulated.limits,
-            }
-        })
-        .collect();
+    let of_grid = grid.storages.iter().map(|storage| {
+        let at = storages.binary_search(&(storage.part.as_str(), storage.count));
+        replays[at.expect("the storages of the grid were replayed")]
+    });
+    let evaluator = Evaluator::new(survey, &grid, ratio, &streams, of_grid.collect(), &nodes)?;
+    let chunks = evaluator.chunks();
+    let over_budget = evaluator.over_budget(&chunks);
+    let choice = choose(&chunks, 2, progress, |chunk, choice| evaluator.compare(chunk, choice))?;
+    let (front, named) = choice.finish();
+    let shown = front.iter().copied().chain(named.into_iter().flatten());
+    let kept = survey.keep.iter().filter_map(|parts| grid.find(parts));
+    let kept = kept.filter(|point| evaluator.is_affordable(*point)).map(|p| grid.number(p));
+    let affordable = (0..grid.len()).filter(|n| evaluator.is_affordable(grid.point(*n)));
+    let numbers = reported(shown.chain(kept).collect(), survey.rows, affordable);
+    let points: Vec<Point> = numbers.into_iter().map(|number| grid.point(number)).collect();
+    if let Some(path) = &survey.table {
+        let config = serde_json::to_string(survey).expect("a survey was read from JSON");
+        let mut sorted = front.clone();
+        sorted.sort_unstable();
+        write_table(path, config, &chunks, progress, |chunk| evaluator.rows(chunk, &sorted))?;
+    }
+    let id = |number: u64| grid.design(grid.point(number)).id;
 
     Ok(SurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -121,7 +98,12 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
         traces: streams.iter().map(Stream::report).collect(),
         spread: spread_note(&streams, &nodes, survey),
         storages: storages.iter().zip(&replays).map(|(s, r)| storage_report(*s, r)).collect(),
-        designs,
+        designs_total: grid.len() - over_budget.total,
+        designs: evaluator.reports(&points),
+        baseline: evaluator.reports(&[grid.baseline]).remove(0),
+        front: front.iter().map(|number| id(*number)).collect(),
+        named: NAMES.into_iter().zip(named).map(|(name, n)| (name.into(), n.map(id))).collect(),
+        over_budget,
         series: Series {
             start_s: streams[0].starts.iter().map(|t| t.as_secs()).collect(),
             cpu_s: streams[0].samples.iter().map(|s| streams[0].cpu(s).as_secs()).collect(),
@@ -136,36 +118,7 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
                 .collect(),
         },
         warnings: warnings(&streams, &storages, &replays),
-        assumptions: assumptions(survey, ratio, &streams),
-    })
-}
-
-fn outcome(outcome: &ClusterOutcome, nodes: u32) -> OutcomeReport {
-    OutcomeReport {
-        time_s: outcome.time,
-        energy_j: outcome.energy.total().0,
-        power_w: outcome.power(),
-        node_power_w: outcome.power() / f64::from(nodes),
-    }
-}
-
-/// Wear of the flash of all nodes; the lifetime is that of the most written array.
-#[allow(clippy::cast_precision_loss)]
-fn wear(replayed: &[Replayed], nodes: &[Node], time_s: f64) -> Option<FlashReport> {
-    let arrays = || nodes.iter().flat_map(|node| &replayed[node.stream].flash);
-    arrays().next()?;
-    let sum = |count: fn(&ssd::SsdStats) -> u64| arrays().map(count).sum::<u64>();
-    let programs = sum(|a| a.ftl.programs());
-    let host = sum(|a| a.ftl.host_programs);
-    let years = |a: &ssd::SsdStats| a.lifetime.years(Ns::from_secs(time_s));
-    Some(FlashReport {
-        erases: sum(|a| a.ftl.erases),
-        programs,
-        erase_equivalents: arrays().map(|a| a.lifetime.erase_equivalents()).sum(),
-        write_amplification: (host > 0).then(|| programs as f64 / host as f64),
-        endurance_used: arrays().map(|a| a.lifetime.used()).fold(0.0, f64::max),
-        lifetime_span_s: time_s,
-        lifetime_years: arrays().filter_map(years).reduce(f64::min),
+        assumptions: assumptions(survey, &grid, ratio, &streams),
     })
 }
 
@@ -223,7 +176,12 @@ fn warnings(streams: &[Stream], storages: &[(&str, u32)], replays: &[&[Replayed]
     warnings
 }
 
-fn assumptions(survey: &SurveyConfig, ratio: f64, streams: &[Stream]) -> Vec<Assumption> {
+fn assumptions(
+    survey: &SurveyConfig,
+    grid: &Grid,
+    ratio: f64,
+    streams: &[Stream],
+) -> Vec<Assumption> {
     let assumption = |key: &str, value: String, why: &str| Assumption {
         key: key.into(),
         value,
@@ -285,7 +243,7 @@ fn assumptions(survey: &SurveyConfig, ratio: f64, streams: &[Stream]) -> Vec<Ass
             "instructions a cycle of the traced processor: instructions are estimated from CPU time",
         ));
     }
-    if survey.designs.iter().any(|d| d.count > 1) {
+    if grid.storages.iter().any(|storage| storage.count > 1) {
         list.push(assumption(
             "storage.stripe",
             format!("RAID-0 in chunks of {CHUNK}"),

@@ -10,8 +10,7 @@ use gordon_cluster::designs::{
     JOB_LIMITS, JobCost, JobDesign, JobGroup, JobLoad, JobNode, PAPER_LIMITS, PaperDesign,
     PaperGroup, PaperLimits, PaperLoad, PaperSample, in_batches,
 };
-use gordon_cluster::job::{JobSample, job_time, mark_steady, node_time};
-use gordon_cluster::machine_survey::limits;
+use gordon_cluster::job::{JobSample, job_time, limits, mark_steady, node_time};
 use gordon_cluster::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
 use gordon_cluster::simulate::{SampleCost, simulate, spread};
 use gordon_units::{Hertz, Ns, SplitMix64, Watts};
@@ -225,7 +224,7 @@ fn job_nodes(draw: &mut Draw) -> Vec<JobNode> {
             };
             let costs = samples.iter().map(cost).collect();
             let usage = Usage { read: draw.time(), write: draw.time(), controller: draw.time() };
-            JobNode { costs, usage }
+            JobNode { costs, usage, reference_speed: draw.scaled(0.5, 2.0) }
         })
         .collect()
 }
@@ -254,7 +253,9 @@ fn the_job_model_equals_its_plain_loop() {
             let times: Vec<_> = nodes
                 .iter()
                 .map(|node| {
-                    let on = |c: &JobCost| c.sample.time_on(&c.target(cores, design.speed));
+                    let on = |c: &JobCost| {
+                        c.sample.time_on(&c.target(cores, design.speed / node.reference_speed))
+                    };
                     node_time(node.costs.iter().map(on))
                 })
                 .collect();
@@ -263,8 +264,10 @@ fn the_job_model_equals_its_plain_loop() {
             same(seed, "low", fast.low[at], plain.low);
             same(seed, "high", fast.high[at], plain.high);
             let longest = (0..nodes.len()).max_by(|a, b| times[*a].time.total_cmp(&times[*b].time));
-            let parts_on = |c: &JobCost| c.sample.parts_on(&c.target(cores, design.speed));
-            let shares = limits(nodes[longest.unwrap()].costs.iter().map(parts_on));
+            let longest = &nodes[longest.unwrap()];
+            let speed = design.speed / longest.reference_speed;
+            let parts_on = |c: &JobCost| c.sample.parts_on(&c.target(cores, speed));
+            let shares = limits(longest.costs.iter().map(parts_on));
             same_shares(seed, &JOB_LIMITS, &fast.limits.each_ref().map(|c| c[at]), &shares);
             match design.power {
                 Some(power) => {
@@ -296,7 +299,8 @@ fn joules(
     secs: f64,
 ) -> f64 {
     let cpu: f64 = node.costs.iter().map(|cost| cost.sample.cpu).sum();
-    let busy = (cpu / design.speed / f64::from(cores)).min(secs);
+    let speed = design.speed / node.reference_speed;
+    let busy = (cpu / speed / f64::from(cores)).min(secs);
     let mut energy = gordon_cluster::node::Energy::default();
     if let Some(storage) = storage {
         storage.add(secs, &node.usage, &mut energy);

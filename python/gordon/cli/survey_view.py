@@ -14,12 +14,15 @@ def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
     shown = [r for r in rows if show_all or r["pareto"] or r["names"]]
     shown.sort(key=lambda r: (r["sync"]["time_s"], r["sync"]["energy_j"]))
     console.text(
-        f"{len(rows)} designs of {result['space']['name']}, each a cluster of {result['nodes']} "
+        f"{result['designs_total']} designs of {result['space']['name']}, each a cluster of {result['nodes']} "
         f"nodes; time and energy by the sync model, rel.: relative to {result['baseline']['id']}"
     )
     console.table(_table(result, shown))
     if len(shown) < len(rows):
         console.text(f"* on the Pareto front; --all also prints {len(rows) - len(shown)} others")
+    left_out = result["designs_total"] - len(rows)
+    if left_out:
+        console.text(f"{left_out} more designs are not in the result; --rows sets the number")
     for line in _summary(result):
         console.text(line)
     for warning in result["warnings"]:
@@ -86,8 +89,8 @@ def _summary(result: dict[str, Any]) -> list[str]:
     lines.append(result["charged"])
     if result["spread"]:
         lines.append(result["spread"])
-    if result["space"]["over_budget"]:
-        over = len(result["space"]["over_budget"])
+    over = result["space"]["over_budget_total"]
+    if over:
         budget = result["space"]["budget_w"]
         lines.append(f"{over} designs left out, as they need more than {budget:g} W per node")
     if result["sensitivity"]["text"]:

@@ -7,7 +7,6 @@ source. It is a dict that can be written as JSON; this module neither writes nor
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from os import fspath
 from typing import Any
 
@@ -15,7 +14,7 @@ from gordon import _core
 from gordon.options import Path, several
 from gordon.parts import Catalogue, unknown
 from gordon.quantity import number, value
-from gordon.survey import machines, named, parameters, pareto, power, references, settings, table6
+from gordon.survey import machines, parameters, power, references, settings, table6
 from gordon.survey import space as spaces
 
 NODES = 32  # of the paper's cluster, for a single trace
@@ -39,6 +38,7 @@ def run(
     reference: str | float | None = None,
     model: str | None = None,
     rows: int = ROWS,
+    table: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Surveys the traced job over a space of designs.
@@ -53,8 +53,8 @@ def run(
     hardware counters were recorded: the name of a part, or its instructions per cycle; the default
     is the part named in the manifest. `model` is `paper` or `job`; the default is `job` for a space
     with machines. For machines, `reference` is the id of the machine on which the traces were
-    recorded, `nodes` is the number of traces, and at most `rows` designs are returned, the front
-    and the named ones always. `progress` is called with the replays of traces on storages
+    recorded, and `nodes` is the number of traces. At most `rows` designs are returned, the front
+    and the named ones always; `table` is a Parquet file to write with all of them. `progress` is called with the replays of traces on storages
     (done, total); the total is 0 until it is known. Raises `gordon.GordonError`, whose args are
     (message, hint).
     """
@@ -78,6 +78,7 @@ def run(
             charge=charge,
             reference=None if reference is None else str(reference),
             rows=rows,
+            table=table,
             progress=progress,
         )
     if nodes is None:
@@ -92,11 +93,7 @@ def run(
     # What the overhead is fitted to stays what it was, whatever this run changes.
     shipped = Catalogue.shipped_first(chosen.get("parts"))
     settings.apply(several(set_values), chosen, parts)
-    designs = spaces.expand(chosen)
-    baseline = spaces.baseline(chosen, designs)
-    simulated = designs if baseline in designs else [*designs, baseline]
-    spaces.use(parts, chosen, simulated)
-
+    spaces.use(parts, chosen)
     overhead_name = chosen["node"]["overhead"]
     overhead = parts.get("overhead", overhead_name)
     fitted = power.fit(overhead, shipped, value(chosen["node"]["memory_per"]))
@@ -108,16 +105,23 @@ def run(
         "shift": shift_field,
         "charge": charge,
         "references": references.of(reference, shipped),
-        "designs": [asdict(design) for design in simulated],
+        "processors": chosen["processors"],
+        "storage": chosen["storage"],
+        "budget": value(chosen["budget"]),
+        "baseline": chosen["baseline"],
+        "other_ratios": [anchor["ratio"] for anchor in fitted["anchors"]],
         "node": chosen["node"],
         "parts": parts.used | {"overhead": {overhead_name: ratio}},
+        "rows": rows,
+        "keep": table6.designs(),
+        "table": None if table is None else fspath(table),
     }
     overhead["ratio"] = fitted["field"]
     raw: dict[str, Any] = json.loads(_core.survey(json.dumps(config), progress))
     if reference is not None and not any(trace["estimated_ipc"] for trace in raw["traces"]):
         why = "all traces have counted instructions"
         raw["warnings"].append(f"--reference {reference} has no effect: {why}")
-    return _result(raw, chosen, parts, designs, baseline, fitted)
+    return _result(raw, chosen, parts, fitted)
 
 
 def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
@@ -134,45 +138,33 @@ def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
 
 
 def _result(
-    raw: dict[str, Any],
-    chosen: dict[str, Any],
-    parts: Catalogue,
-    designs: list[spaces.Design],
-    baseline: spaces.Design,
-    fitted: dict[str, Any],
+    raw: dict[str, Any], chosen: dict[str, Any], parts: Catalogue, fitted: dict[str, Any]
 ) -> dict[str, Any]:
-    by_id = {row["id"]: row for row in raw["designs"]}
-    for row in raw["designs"]:
-        row["storage_kind"] = parts.storage_kind(row["storage"])
+    rows, base, names = raw["designs"], raw["baseline"], raw["named"]
     budget = number(chosen["budget"], "budget")
-    rows = [by_id[d.id] for d in designs if by_id[d.id]["max_node_power_w"] <= budget]
-    over = [d.id for d in designs if by_id[d.id]["max_node_power_w"] > budget]
+    over = raw["over_budget"]
     if not rows:
-        least = min(row["max_node_power_w"] for row in raw["designs"])
         raise _core.GordonError(
             f"every design of the space `{chosen['name']}` needs more than the budget of "
-            f"{budget:g} W per node; the least is {least:.1f} W",
-            f"--set budget={least + 1:.0f}W",
+            f"{budget:g} W per node; the least is {over['least_w']:.1f} W",
+            f"--set budget={over['least_w'] + 1:.0f}W",
             kind="over-budget",
         )
-    base = by_id[baseline.id]
-    if min(row["sync"]["time_s"] for row in raw["designs"]) <= 0:
+    if min(row["sync"]["time_s"] for row in [base, *rows]) <= 0:
         raise _core.GordonError(
             "the traces have no work to simulate: no CPU time, network or block I/O",
             "trace a longer job; many machines count CPU time in ticks of 10 ms",
             kind="no-work",
         )
-    on_front = pareto.front([(r["sync"]["time_s"], r["sync"]["energy_j"]) for r in rows])
-    for row, on in zip(rows, on_front, strict=True):
-        row["pareto"] = on
+    front = set(raw["front"])
+    for row in rows:
+        row["storage_kind"] = parts.storage_kind(row["storage"])
+        row["pareto"] = row["id"] in front
         row["relative"] = {
             what: row["sync"][key] / base["sync"][key]
             for what, key in (("time", "time_s"), ("energy", "energy_j"))
         }
-    names = named.named(rows)
-    for row in rows:
         row["names"] = [name for name, id in names.items() if id == row["id"]]
-    front = [r["id"] for r in sorted(rows, key=named.time) if r["pareto"]]
     sourced = {"budget": chosen["budget"], "memory_per": chosen["node"]["memory_per"]}
     return {
         "version": raw["version"],
@@ -181,21 +173,23 @@ def _result(
             "name": chosen["name"],
             "summary": chosen["summary"],
             "budget_w": budget,
-            "designs": len(designs),
-            "over_budget": over,
+            "designs": raw["designs_total"] + over["total"],
+            "over_budget_total": over["total"],
+            "over_budget": over["ids"],
             "node": chosen["node"],
         },
         "charge": raw["charge"],
         "charged": _charged(raw),
         "traces": raw["traces"],
         "spread": raw["spread"],
-        "baseline": {"id": baseline.id, "sync": base["sync"], "nosync": base["nosync"]},
+        "baseline": {key: base[key] for key in ("id", "sync", "nosync")},
+        "designs_total": raw["designs_total"],
         "designs": rows,
-        "front": front,
+        "front": raw["front"],
         "named": names,
         "table6": table6.compare(rows, names),
         "differences": table6.explain(raw, rows, names, chosen["node"]),
-        "sensitivity": _sensitivity(fitted, rows, names, budget),
+        "sensitivity": _sensitivity(fitted, rows, names, over["with_other_ratios"]),
         "storages": raw["storages"],
         "series": raw["series"],
         "parameters": parameters.rows({"space": {chosen["name"]: sourced}} | parts.used),
@@ -224,7 +218,10 @@ def _charged(raw: dict[str, Any]) -> str:
 
 
 def _sensitivity(
-    fitted: dict[str, Any], rows: list[dict[str, Any]], names: dict[str, str | None], budget: float
+    fitted: dict[str, Any],
+    rows: list[dict[str, Any]],
+    names: dict[str, str | None],
+    over_budget: list[int],
 ) -> dict[str, Any]:
     """What the overhead ratio of each anchor alone would change.
 
@@ -233,13 +230,13 @@ def _sensitivity(
     """
     used = fitted["ratio"]
     others = []
-    for anchor in fitted["anchors"]:
+    for anchor, over in zip(fitted["anchors"], over_budget, strict=True):
         factor = anchor["ratio"] / used
         others.append(
             anchor
             | {
                 "energy_factor": factor,
-                "over_budget": sum(r["max_node_power_w"] * factor > budget for r in rows),
+                "over_budget": over,
                 "named": {
                     name: {
                         "node_power_w": row["sync"]["node_power_w"] * factor,

@@ -101,6 +101,11 @@ impl PaperGroup {
         self.node.energy_of_sums(design.cpu, on, &busy, controller)
     }
 
+    /// Shares of a design's time by [`PAPER_LIMITS`]; `limits` is of the same load.
+    pub fn limits(&self, design: &PaperDesign, limits: &PaperLimits) -> [f64; PAPER_LIMITS.len()] {
+        limits.shares(self.secs_per_instruction(design))
+    }
+
     /// The results of `designs`, with the limits if `limits` of the same load is given.
     pub fn columns(&self, designs: &[PaperDesign], limits: Option<&PaperLimits>) -> PaperColumns {
         let mut columns = PaperColumns::default();
