@@ -7,44 +7,6 @@ from typing import Any
 import pytest
 
 
-def test_front_is_that_of_brute_force() -> None:
-    from gordon.survey.pareto import front
-
-    rng = random.Random(3)
-    for _ in range(300):
-        # Few distinct values, so that ties on one or both are common.
-        points = [(rng.randint(0, 6), rng.randint(0, 6)) for _ in range(rng.randint(0, 30))]
-        slow = [not any(b[0] <= a[0] and b[1] <= a[1] and b != a for b in points) for a in points]
-        assert front(points) == slow, points
-
-
-def row(id: str, kind: str, time: float, energy: float) -> dict[str, Any]:
-    sync = {"time_s": time, "energy_j": energy, "node_power_w": energy / time}
-    return {"id": id, "storage_kind": kind, "sync": sync}
-
-
-def test_named_designs_and_their_ties() -> None:
-    from gordon.survey.named import named
-
-    rows = [
-        row("slow", "flash", 100, 500),
-        row("frugal", "flash", 50, 300),
-        row("fast", "flash", 10, 900),
-        row("fast-wasteful", "flash", 10, 901),
-        row("disk-a", "disk", 60, 900),
-        row("disk-b", "disk", 30, 900),
-    ]
-    assert named(rows) == {
-        "MinP": "slow",
-        "MaxE": "frugal",
-        "MinT": "fast",
-        "MinP-disk": "disk-a",
-        "MaxE-disk": "disk-b",
-        "MinT-disk": "disk-b",
-    }
-    assert named(rows[:2])["MaxE-disk"] is None
-
-
 def test_overhead_ratio_is_fitted_to_the_papers_two_machines() -> None:
     from gordon.parts import Catalogue
     from gordon.survey.power import fit

@@ -23,24 +23,25 @@ ratio = { value = 1.0, assumed = "to see the parts alone" }
 """
 
 
-def test_table_5_is_84_designs() -> None:
+def test_table_5_is_84_designs(trace: str) -> None:
+    from gordon import survey
     from gordon.survey import space
 
-    designs = space.expand(space.load("gordon-2009"))
-    assert len(designs) == 84 == len({d.id for d in designs})
-    ids = {d.id for d in designs}
-    assert {"atom-1.9GHz-x1-flash", "core2-2.4GHz-x4-disk1", "core2-0.6GHz-x2-disk4"} <= ids
-    assert sum(d.id.endswith("flash") for d in designs) == 7 * 3
+    assert space.count(space.load("gordon-2009")) == 84
+    ids = [d["id"] for d in survey.run([trace])["designs"]]
+    assert len(ids) == 84 == len(set(ids))
+    assert {"atom-1.9GHz-x1-flash", "core2-2.4GHz-x4-disk1", "core2-0.6GHz-x2-disk4"} <= set(ids)
+    assert sum(id.endswith("flash") for id in ids) == 7 * 3
 
 
-def test_baseline_is_found_however_its_clock_is_written(tmp_path: Path) -> None:
-    from gordon.survey import space
+def test_baseline_is_found_however_its_clock_is_written(tmp_path: Path, trace: str) -> None:
+    from gordon import survey
 
-    (tmp_path / "own.toml").write_text(OWN)
-    loaded = space.load(str(tmp_path / "own.toml"))
-    designs = space.expand(loaded)
-    assert [d.id for d in designs] == [f"atom-1.9GHz-x1-{s}" for s in ("flash", "disk1", "disk2")]
-    assert space.baseline(loaded, designs) is designs[1]
+    (tmp_path / "own.toml").write_text(OWN.replace('"40W"', '"400W"'))
+    result = survey.run([trace], space=str(tmp_path / "own.toml"))
+    ids = [d["id"] for d in result["designs"]]
+    assert ids == [f"atom-1.9GHz-x1-{s}" for s in ("flash", "disk1", "disk2")]
+    assert result["baseline"]["id"] == ids[1]
 
 
 def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
@@ -76,7 +77,7 @@ def test_designs_over_the_budget_are_left_out_and_reported(tmp_path: Path, trace
         ("unknown-key.toml", "unknown-key.toml, line 7: unknown field `procesors`", "`processors`"),
         ("no-part.toml", "no cpu part `atomm`", "try: `atom`"),
         ("twice.toml", "two designs `atom-1.9GHz-x1-disk1`", "its own label"),
-        ("none.toml", "the space `own` has no design", "at least one"),
+        ("none.toml", "the space has no design", "at least one"),
         ("clock.toml", "clock.toml, line 7: `fast`: expected a number and a unit", ""),
         ("poor.toml", "space `own` needs more than the budget of 1 W", "--set budget="),
         ("text.toml", "not a text file", ""),
@@ -141,7 +142,7 @@ def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
         ("cpu.atom.icp=1", "key `icp`", "try: `ipc`"),
         ("disk.sata-7200-1tb.pwer.idle=1W", "table `pwer`", "try: `power`"),
         ("disk.sata-7200-1tb.power=1W", "`power` is a table", "one by one"),
-        ("budget=many", "budget: 'many' is not a number", "19W"),
+        ("budget=many", "budget: `many`: expected a number and a unit", "19W"),
         ("node.memory=ddr9", "no memory part `ddr9`", "ddr2-2gib"),
     ],
 )

@@ -13,7 +13,7 @@ import pytest
 
 import sadf
 from browser import Document, drawn, loads, needs_browser
-from gordon.survey import pareto, space
+from gordon.survey import space
 
 from conftest import Run, Traced, raises
 
@@ -475,11 +475,6 @@ def test_a_space_without_designs_and_machines_is_refused(tmp_path: Path, text: s
     (tmp_path / "empty.toml").write_text(f'name = "empty"\nsummary = "nothing"\n{text}\n')
     with raises("no-designs" if text else "bad-config", "empty.toml"):
         space.load(str(tmp_path / "empty.toml"))
-
-
-def test_the_front_of_three_figures_holds_what_nothing_beats() -> None:
-    points = [(1, 9, 5), (2, 8, 5), (2, 9, 5), (3, 9, 1), (1, 9, 5), (9, 9, 9)]
-    assert pareto.front_of(points) == [True, True, False, True, True, False]
 
 
 def test_two_jobs_are_predicted_as_they_were_measured(tmp_path: Path) -> None:

@@ -211,6 +211,9 @@ impl Machine {
         for storage in self.storage.iter() {
             self.check_storage(&storage.0)?;
         }
+        let storages = self.storage.iter().map(|storage| storage.0.short_label());
+        self.check_distinct("storage", storages)?;
+        self.check_distinct("network", self.network.iter().map(|rate| network_label(rate.0)))?;
         let number = |n: &Option<Sourced<f64>>| n.as_ref().map(|n| **n);
         if let Some(price) = number(&self.price_per_hour)
             && !(price.is_finite() && price >= 0.0)
@@ -232,6 +235,19 @@ impl Machine {
     fn check_positive(&self, key: &str, value: Option<f64>) -> Result<(), ClusterError> {
         match value.filter(|value| !(value.is_finite() && *value > 0.0)) {
             Some(value) => Err(self.impossible(key, format!("{value} is not above zero"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns an error if two choices have the same label, which would be two designs of one name.
+    fn check_distinct(
+        &self,
+        key: &str,
+        mut labels: impl Iterator<Item = String>,
+    ) -> Result<(), ClusterError> {
+        let mut seen = BTreeSet::new();
+        match labels.find(|label| !seen.insert(label.clone())) {
+            Some(label) => Err(self.impossible(key, format!("the list has `{label}` twice"))),
             None => Ok(()),
         }
     }
@@ -258,10 +274,25 @@ impl Machine {
     }
 }
 
+/// A network in an id, by its bytes a second.
+pub(crate) fn network_label(rate: f64) -> String {
+    format!("{}Gb", rate * 8.0 / 1e9)
+}
+
 impl StorageTable {
     /// Number of simulated devices.
     pub(crate) fn devices(&self) -> u32 {
         self.count.as_ref().map_or(1, |count| **count)
+    }
+
+    /// The storage in an id: its part and number, or its bandwidth a second.
+    pub(crate) fn short_label(&self) -> String {
+        match (&self.part, &self.bandwidth) {
+            (Some(part), _) if self.devices() > 1 => format!("{part}-x{}", self.devices()),
+            (Some(part), _) => part.clone(),
+            (None, Some(bandwidth)) => (**bandwidth).to_string(),
+            (None, None) => String::new(),
+        }
     }
 
     /// The storage in words.

@@ -173,8 +173,13 @@ fn surveyed(
         design.is_first() && references.iter().any(|r| r.machine == Some(design.index))
     };
     let traced = (0..).zip(&space.designs).filter(|(_, design)| is_reference(design));
-    let shown = front.iter().copied().chain(best.into_iter().flatten()).chain([recommended]);
-    let shown = shown.chain(traced.map(|(number, _)| number)).collect();
+    let named = evaluator.named(best);
+    let shown = front.iter().copied().chain(named.iter().filter_map(|(_, number)| *number));
+    let shown = shown
+        .chain(best[FASTEST])
+        .chain([recommended])
+        .chain(traced.map(|(number, _)| number))
+        .collect();
     let numbers = reported(shown, survey.rows, 0..space.designs.len() as u64);
     let numbers: Vec<usize> =
         numbers.into_iter().filter_map(|number| usize::try_from(number).ok()).collect();
@@ -202,7 +207,10 @@ fn surveyed(
         designs_total: space.designs.len() as u64,
         machines,
         front: front.iter().map(|number| evaluator.id(*number)).collect(),
-        named: evaluator.named(best),
+        named: named
+            .into_iter()
+            .map(|(name, number)| (name, number.map(|number| evaluator.id(number))))
+            .collect(),
         verdict,
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::config::{Charge, Model};
 use gordon_trace::ColumnKind;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// A stream, that is, a traced machine.
@@ -189,7 +189,8 @@ pub struct SurveyReport {
     /// Ids of the designs on the Pareto front of sync time and energy, by time.
     pub front: Vec<String>,
     /// By name of the Gordon paper: id of the design; `None` without such a design.
-    pub named: BTreeMap<String, Option<String>>,
+    #[serde(serialize_with = "as_map")]
+    pub named: Vec<(&'static str, Option<String>)>,
     /// Designs above the budget.
     pub over_budget: OverBudget,
     /// The job over time.
@@ -282,6 +283,14 @@ pub struct ReferenceReport {
     pub is_assumed: bool,
 }
 
+/// Serializes pairs as a map in their order.
+fn as_map<S: Serializer>(
+    pairs: &[(&'static str, Option<String>)],
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    s.collect_map(pairs.iter().map(|(name, id)| (name, id)))
+}
+
 /// What a recommendation goes by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -335,7 +344,8 @@ pub struct MachineSurveyReport {
     /// Ids of the designs on the Pareto front of time, price and energy, by time.
     pub front: Vec<String>,
     /// By name: id of the design; `None` without such a design.
-    pub named: BTreeMap<String, Option<String>>,
+    #[serde(serialize_with = "as_map")]
+    pub named: Vec<(&'static str, Option<String>)>,
     /// The recommended design.
     pub verdict: Verdict,
     /// Warnings for the reader.

@@ -102,7 +102,7 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
         designs: evaluator.reports(&points),
         baseline: evaluator.reports(&[grid.baseline]).remove(0),
         front: front.iter().map(|number| id(*number)).collect(),
-        named: NAMES.into_iter().zip(named).map(|(name, n)| (name.into(), n.map(id))).collect(),
+        named: NAMES.into_iter().zip(named).map(|(name, n)| (name, n.map(id))).collect(),
         over_budget,
         series: Series {
             start_s: streams[0].starts.iter().map(|t| t.as_secs()).collect(),

@@ -8,7 +8,7 @@ use gordon_cluster::ClusterError;
 use gordon_cluster::config::{Charge, Model};
 use gordon_cluster::machine::Machine;
 use gordon_cluster::machine_survey::{MachineSurvey, run};
-use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport};
+use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport, VerdictBy};
 use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
@@ -246,6 +246,78 @@ fn a_storage_part_is_simulated_and_capped() {
     assert!(time(part) < 0.6, "{}", time(part));
     // Ten times slower than the traced device.
     near(time(limited), 0.5 + 5.0);
+}
+
+#[test]
+fn each_storage_and_network_of_a_list_is_a_design() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[reading(0)], true);
+    let lists = SPACE.replace(
+        "storage = { bandwidth = \"1GB\", latency = \"0.1ms\" }\nnetwork = \"1Gb\"",
+        "storage = [{ bandwidth = \"1GB\", latency = \"0.1ms\" }, \"gordon-slc-256g\"]\n\
+         network = [\"1Gb\", \"10Gb\"]",
+    );
+    assert_ne!(lists, SPACE);
+    let report = answer(&survey(vec![trace.clone()], &lists));
+    assert_eq!(report.designs_total, 7);
+    let ids: Vec<&str> = report.machines[3..].iter().map(|m| m.id.as_str()).collect();
+    let volume = "storage/1GB";
+    let part = "storage/gordon-slc-256g";
+    let expected = [
+        format!("{volume}/1Gb"),
+        format!("{volume}/10Gb"),
+        format!("{part}/1Gb"),
+        format!("{part}/10Gb"),
+    ];
+    assert_eq!(ids, expected);
+    let alone = answer(&survey(vec![trace.clone()], SPACE));
+    near(job(&report, &expected[0]).time_s, job(&alone, "storage").time_s);
+    let twice = lists.replace("[\"1Gb\", \"10Gb\"]", "[\"1Gb\", \"1Gb\"]");
+    assert!(refusal(&survey(vec![trace], &twice)).contains("`1Gb` twice"));
+    let empty = SPACE.replace("network = \"1Gb\"", "network = []");
+    let error = toml::from_str::<Machines>(&empty).err().unwrap().to_string();
+    assert!(error.contains("the list is empty"), "{error}");
+}
+
+#[test]
+fn traces_of_machines_with_other_speeds_are_scaled_each_by_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let named = |name: &str, model: &str| {
+        let columns = Columns::all(ColumnKind::Measured, "made up");
+        let machine = MachineInfo { cores: 4, cpu_model: model.into(), ..MachineInfo::default() };
+        let samples = [second(0, 4.0)];
+        let made = MadeTrace { columns, machine, samples: &samples, requests: None };
+        made.write(&folder.path().join(name))
+    };
+    let traces = vec![named("a", "Slow CPU"), named("b", "Fast CPU")];
+    let space = SPACE
+        .replacen("core_speed = 2.0", "core_speed = 2.0\nmodels = [\"Slow\"]", 1)
+        .replacen("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Fast\"]", 1);
+    let report = answer(&MachineSurvey { reference: None, ..survey(traces, &space) });
+    // The work of the fast machine takes twice as long on the slow one.
+    near(job(&report, "traced").time_s, 2.0);
+    near(job(&report, "fast").time_s, 1.0);
+}
+
+#[test]
+fn the_verdict_is_the_cheapest_that_is_nearly_the_fastest() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    let priced = |wide: &str, fast: &str| {
+        let space = SPACE
+            .replacen("cores = 8", &format!("cores = 8\nprice_per_hour = {wide}"), 1)
+            .replacen("core_speed = 4.0", &format!("core_speed = 4.0\nprice_per_hour = {fast}"), 1);
+        let report = answer(&MachineSurvey { rows: 0, ..survey(vec![trace.clone()], &space) });
+        assert_eq!(report.verdict.by, VerdictBy::Price);
+        report.verdict.machine
+    };
+    // Both take half a second; the traced machine is cheaper and takes twice as long.
+    assert_eq!(priced("5.0", "4.0"), "fast");
+    assert_eq!(priced("4.0", "5.0"), "wide");
+    let free = SPACE.replace("price_per_hour = 0.36\n", "");
+    let report = answer(&survey(vec![trace.clone()], &free));
+    // Only the traced machine has watts, and it is too slow.
+    assert_eq!(report.verdict.by, VerdictBy::Time);
 }
 
 #[test]

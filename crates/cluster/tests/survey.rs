@@ -1,15 +1,16 @@
 //! Whole surveys: identities between figures, order of designs, invalid input, and reproducibility.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::float_cmp)]
 
 mod common;
 
 use common::{MadeTrace, io, sample, survey, write};
 use gordon_blockio::IoOp;
-use gordon_cluster::config::{Charge, Reference, SurveyConfig};
-use gordon_cluster::report::SurveyReport;
+use gordon_cluster::config::{Baseline, Charge, Reference, SurveyConfig};
+use gordon_cluster::report::{DesignReport, SurveyReport};
 use gordon_cluster::survey::run;
 use gordon_trace::{BlockIo, ColumnKind, Columns, CommandSample, MachineInfo, Sample};
-use gordon_units::{Ns, Progress};
+use gordon_units::{Hertz, Ns, Progress, Watts};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 /// A job of ten seconds: reads, then CPU, then writes and a flush.
@@ -81,6 +82,87 @@ fn two_runs_give_identical_reports() {
     let config = grid(vec![job(folder.path(), "a", 1)], 8);
     let bytes = || serde_json::to_string(&answer(&config)).unwrap();
     assert_eq!(bytes(), bytes());
+}
+
+fn named(report: &SurveyReport, name: &str) -> Option<String> {
+    report.named.iter().find(|(known, _)| *known == name).unwrap().1.clone()
+}
+
+#[test]
+fn named_designs_are_the_best_of_all_and_of_those_with_disks() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = answer(&grid(vec![job(folder.path(), "a", 1)], 2));
+    let best = |is_disk: bool, key: fn(&DesignReport) -> f64| {
+        let designs = report.designs.iter().filter(|d| !is_disk || d.flash.is_none());
+        designs.min_by(|a, b| key(a).total_cmp(&key(b))).map(|d| d.id.clone())
+    };
+    for (suffix, is_disk) in [("", false), ("-disk", true)] {
+        let named = |name: &str| named(&report, &format!("{name}{suffix}"));
+        assert_eq!(named("MinP"), best(is_disk, |d| d.sync.node_power_w));
+        assert_eq!(named("MaxE"), best(is_disk, |d| d.sync.energy_j));
+        assert_eq!(named("MinT"), best(is_disk, |d| d.sync.time_s));
+    }
+    let flash = [("gordon-slc-256g", 1)];
+    let report = answer(&survey(vec![job(folder.path(), "b", 1)], 1, &PROCESSORS, &flash));
+    assert_eq!(named(&report, "MaxE-disk"), None);
+}
+
+#[test]
+fn the_front_and_named_designs_are_reported_whatever_the_number_of_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = grid(vec![job(folder.path(), "a", 1)], 2);
+    let few = answer(&SurveyConfig { rows: 0, ..all.clone() });
+    assert_eq!(few.designs_total, 9);
+    let ids = |report: &SurveyReport| -> BTreeSet<String> {
+        report.designs.iter().map(|d| d.id.clone()).collect()
+    };
+    let shown: BTreeSet<String> = few
+        .front
+        .iter()
+        .cloned()
+        .chain(few.named.iter().filter_map(|(_, id)| id.clone()))
+        .collect();
+    assert_eq!(ids(&few), shown);
+    let beaten = answer(&all).designs.into_iter().find(|d| !shown.contains(&d.id)).unwrap();
+    let keep = Baseline {
+        cpu: beaten.cpu,
+        clock: Hertz(beaten.ghz * 1e9),
+        cpus: beaten.cpus,
+        storage: beaten.storage,
+        count: beaten.storage_count,
+    };
+    let kept = answer(&SurveyConfig { rows: 0, keep: vec![keep], ..all });
+    assert!(ids(&kept).contains(&beaten.id));
+}
+
+#[test]
+fn designs_above_the_budget_are_counted_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = grid(vec![job(folder.path(), "a", 1)], 2);
+    let report = answer(&all);
+    let powers: Vec<f64> = report.designs.iter().map(|d| d.max_node_power_w).collect();
+    let budget = powers.iter().sum::<f64>() / 9.0;
+    let over = powers.iter().filter(|watts| **watts > budget).count();
+    let limited = SurveyConfig { budget: Watts(budget), other_ratios: vec![1e9, 0.0], ..all };
+    let report = answer(&limited);
+    assert_eq!(report.over_budget.total as usize, over);
+    assert_eq!(report.over_budget.ids.len(), over);
+    assert_eq!(report.designs.len(), 9 - over);
+    assert_eq!(report.over_budget.with_other_ratios, [9 - over as u64, 0]);
+    let least = powers.iter().copied().fold(f64::INFINITY, f64::min);
+    assert_eq!(report.over_budget.least_w, least);
+}
+
+#[test]
+fn a_baseline_outside_of_the_grid_is_reported_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = grid(vec![job(folder.path(), "a", 1)], 2);
+    config.baseline.count = 7;
+    config.baseline.storage = "sata-7200-1tb".into();
+    let report = answer(&config);
+    assert_eq!(report.baseline.id, "atom-0.8GHz-x1-sata-7200-1tb-x7");
+    assert_eq!(report.designs.len(), 9);
+    assert!(report.designs.iter().all(|d| d.id != report.baseline.id));
 }
 
 #[test]

@@ -68,7 +68,12 @@ from gordon.cli import options
     default=1000,
     show_default=True,
     metavar="N",
-    help="Machines in the result; those on the Pareto front and the named ones are always in it.",
+    help="Designs in the result; those on the Pareto front and the named ones are always in it.",
+)
+@click.option(
+    "--parquet",
+    metavar="PATH",
+    help="Write a table with a row for each design, however many, as Parquet.",
 )
 @click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
@@ -84,6 +89,7 @@ def survey(
     reference: str | None,
     model: str | None,
     rows: int,
+    parquet: str | None,
     show_all: bool,
     json_path: str | None,
     csv_path: str | None,
@@ -102,8 +108,11 @@ def survey(
     from gordon.survey import run
     from gordon.survey.columns import to_csv
 
-    output.check(json_path, csv_path, report=out)
-    with Progress("replaying the traces on each storage") as progress:
+    output.check(json_path, csv_path, files=[parquet], report=out)
+    with (
+        Progress("replaying the traces on each storage") as progress,
+        output.whole(parquet) as table,
+    ):
         result = run(
             traces,
             space=space,
@@ -114,6 +123,7 @@ def survey(
             reference=reference,
             model=model,
             rows=rows,
+            table=table,
             progress=progress.tick,
         )
     files = {}
@@ -134,6 +144,6 @@ def survey(
         show_machines(console, result, show_all)
     else:
         show(console, result, show_all)
-    for path in files:
+    for path in (*files, *([] if parquet is None else [parquet])):
         if path != output.STDOUT:
             click.echo(f"wrote {path}", err=True)

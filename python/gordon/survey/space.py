@@ -57,6 +57,25 @@ def machines(space: Space) -> list[dict[str, Any]]:
     return listed
 
 
+def storages(machine: dict[str, Any]) -> list[dict[str, Any]]:
+    """The storages of a machine: one, or those of a list."""
+    storage: dict[str, Any] | list[dict[str, Any]] = machine["storage"]
+    return storage if isinstance(storage, list) else [storage]
+
+
+def count(space: Space) -> int:
+    """Number of designs: those of the grid, and machines with each storage and network."""
+    designs = 0
+    if has_grid(space):
+        processors = sum(len(p["clocks"]) * len(p["counts"]) for p in space["processors"])
+        designs = processors * sum(len(storage["counts"]) for storage in space["storage"])
+    for machine in machines(space):
+        network = machine["network"]
+        networks = len(network) if isinstance(network, list) else 1
+        designs += len(storages(machine)) * networks
+    return designs
+
+
 def _check(space: Space, origin: str) -> None:
     given = [key for key in _GRID if key in space]
     missing = [key for key in _GRID if key not in space]

@@ -231,13 +231,13 @@ impl<'a> Evaluator<'a> {
         self.figures(&self.group(design), design).time
     }
 
-    /// The names that the model gives, with the designs.
-    pub fn named(&self, best: [Option<u64>; NAME_COUNT]) -> BTreeMap<String, Option<String>> {
+    /// The names that the model gives, each with the number of its design.
+    pub fn named(&self, best: [Option<u64>; NAME_COUNT]) -> Vec<(&'static str, Option<u64>)> {
         let names = match self.survey.model {
             Model::Job => 0..PAPER_NAMES,
             Model::Paper => PAPER_NAMES..NAME_COUNT,
         };
-        names.map(|name| (NAMES[name].into(), best[name].map(|number| self.id(number)))).collect()
+        names.map(|name| (NAMES[name], best[name])).collect()
     }
 
     /// Name of a design.

@@ -5,7 +5,7 @@
 //! processors, power and price.
 
 use super::MachineSurvey;
-use crate::machine::{Machine, StorageTable};
+use crate::machine::{Machine, StorageTable, network_label};
 use gordon_units::Sourced;
 use std::collections::BTreeMap;
 
@@ -61,10 +61,10 @@ impl MachineDesign<'_> {
     pub fn id(&self) -> String {
         let mut id = self.machine.id.clone();
         if self.machine.storage.len() > 1 {
-            id = format!("{id}/{}", self.machine.storage[self.storage].0.label());
+            id = format!("{id}/{}", self.machine.storage[self.storage].0.short_label());
         }
         if self.machine.network.len() > 1 {
-            id = format!("{id}/{}Gb", self.machine.network[self.network].0 * 8.0 / 1e9);
+            id = format!("{id}/{}", network_label(self.machine.network[self.network].0));
         }
         id
     }
