@@ -263,8 +263,20 @@ def _measured(parts: Parts, system: System) -> Json | None:
     row = system.measured
     if row is None:
         return None
+    if row.energy is None:
+        for key in ("power", "records_per_j"):
+            if getattr(row, key) is None:
+                raise GordonError(f"measured: `{key}` is missing", kind="missing-key")
     records = row.records or int(parts.all.records.value)
-    figures = _figures(records, row.time.value if row.time else None, row.power.value)
+    time, power, energy, score = (
+        printed.value if printed else None
+        for printed in (row.time, row.power, row.energy, row.records_per_j)
+    )
+    figures = _figures(records, time, power)
+    if energy is not None:
+        figures |= {"energy_j": energy, "records_per_j": records / energy}
+    if score is not None:
+        figures["records_per_j"] = score
     passes = system.passes
     if model.whole(system):
         phases = fit.demand_of(parts, system, None, records).phases
@@ -272,7 +284,6 @@ def _measured(parts: Parts, system: System) -> Json | None:
     return figures | {
         "records": records,
         "passes": passes,
-        "records_per_j": row.records_per_j.value,
         "row": rows.check(row, records),
     }
 
