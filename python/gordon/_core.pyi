@@ -94,6 +94,28 @@ def node_power(config: str) -> tuple[float, float]:
     """Idle and greatest watts of a node, without overhead."""
 
 @final
+class MachinePower:
+    """A machine made of parts: name, number, idle watts of one, watts in each kind of work.
+
+    Lists of results have a value for each part, and last for the overhead.
+    """
+
+    def __init__(
+        self, parts: list[tuple[str, float, float, list[float]]], overhead: float
+    ) -> None: ...
+    def energy(self, seconds: float, busy: dict[str, list[float]]) -> list[float]:
+        """Joules; `busy` has the seconds of each kind of work by part, summed over its number."""
+
+    def idle(self) -> list[float]:
+        """Watts."""
+
+    def max(self) -> list[float]:
+        """Watts in the most expensive kind of work."""
+
+def storage_power(name: str, parts: str) -> tuple[float, float, float]:
+    """Watts of a storage part when idle, when it only reads, and when it only writes."""
+
+@final
 class RunTable:
     """Columns for anything that takes Arrow's PyCapsule interface: pyarrow, polars, duckdb ..."""
 

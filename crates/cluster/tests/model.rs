@@ -7,9 +7,11 @@ use gordon_blockio::Usage;
 use gordon_cluster::ClusterError;
 use gordon_cluster::config::{MemoryPer, NodeCommon};
 use gordon_cluster::demand::Demand;
-use gordon_cluster::node::{BusyTimes, NodePower, cpu_power};
+use gordon_cluster::node::{
+    BusyTimes, MachinePower, NodePower, PartPower, StoragePower, cpu_power,
+};
 use gordon_cluster::simulate::{Node, SampleCost, simulate, spread};
-use gordon_units::{Hertz, Ns};
+use gordon_units::{Hertz, Ns, Watts};
 
 fn close(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-9 * b.abs().max(1e-9), "{a} is not {b}");
@@ -66,6 +68,60 @@ fn energy_is_idle_energy_plus_activity() {
     // Memory cannot be busy for longer than the available time.
     let swamped = node.energy(10.0, &BusyTimes { memory: 99.0, ..BusyTimes::default() });
     close(swamped.memory.0, 2.0 * 53.0);
+}
+
+#[test]
+fn a_machine_of_the_same_parts_draws_the_same_as_a_node() {
+    let parts = parts(1.0);
+    let disk = design("core2", "2.4GHz", 2, "sata-7200-1tb", 3);
+    let node = NodePower::new(&disk, &common::node(), 1.5, &parts).unwrap();
+    let watts = |count, idle, active: &[f64]| PartPower {
+        count,
+        idle: Watts(idle),
+        active: active.iter().copied().map(Watts).collect(),
+    };
+    let machine = MachinePower {
+        parts: vec![
+            watts(2.0, 12.0, &[20.8]),
+            watts(2.0, 3.0, &[5.3]),
+            watts(3.0, 9.0, &[13.0, 17.0]),
+        ],
+        overhead_ratio: 1.5,
+    };
+    let sum = |values: Vec<Watts>| values.iter().map(|watts| watts.0).sum();
+    close(node.idle().0, sum(machine.idle()));
+    close(node.max().0, sum(machine.max()));
+    let storage = Usage { read: Ns::SECOND * 3, write: Ns::SECOND * 2, controller: Ns::ZERO };
+    let energy = node.energy(10.0, &BusyTimes { cpu: 8.0, memory: 99.0, storage });
+    let same = machine.energy(10.0, &[vec![8.0], vec![99.0], vec![3.0, 2.0]]);
+    let nodes = [energy.cpu, energy.memory, energy.storage, energy.overhead];
+    assert_eq!(same.len(), nodes.len());
+    for (a, b) in same.iter().zip(nodes) {
+        close(a.0, b.0);
+    }
+    // Parts without busy seconds are idle.
+    close(machine.energy(10.0, &[])[2].0, 3.0 * 9.0 * 10.0);
+}
+
+#[test]
+fn work_beyond_the_available_time_is_shortened_to_it() {
+    let disk = PartPower { count: 1.0, idle: Watts(9.0), active: vec![Watts(13.0), Watts(17.0)] };
+    let machine = MachinePower { parts: vec![disk], overhead_ratio: 1.0 };
+    // 30 s of reads and 10 s of writes in 10 s: three quarters of the time are reads.
+    close(machine.energy(10.0, &[vec![30.0, 10.0]])[0].0, 7.5 * 13.0 + 2.5 * 17.0);
+}
+
+#[test]
+fn the_levels_of_a_storage_part_include_all_of_its_parts() {
+    let parts = parts(1.0);
+    let flash = StoragePower::new("gordon-slc-256g", 2, &parts).unwrap().levels();
+    close(flash.idle.0, 2.0 * (64.0 * 0.003 + 0.16 + 0.7));
+    close(flash.read.0, 2.0 * (64.0 * 0.04 + 2.3 + 1.2));
+    close(flash.write.0, flash.read.0);
+    let disk = StoragePower::new("sata-7200-1tb", 1, &parts).unwrap().levels();
+    close(disk.idle.0, 9.0);
+    close(disk.read.0, 13.0);
+    close(disk.write.0, 17.0);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod error;
 mod flash;
 mod io;
 mod kinds;
+mod power;
 mod probe;
 mod run;
 mod sort;
@@ -108,5 +109,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(survey::survey, module)?)?;
     module.add_function(wrap_pyfunction!(survey::survey_machines, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
+    module.add_class::<power::MachinePower>()?;
+    module.add_function(wrap_pyfunction!(power::storage_power, module)?)?;
     Ok(())
 }
