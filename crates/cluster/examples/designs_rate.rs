@@ -92,7 +92,8 @@ fn paper_load(place: Place) -> PaperLoad {
         (0..SAMPLES).map(|_| sample(random)).collect()
     });
     let streams = streams.collect();
-    PaperLoad { streams, nodes: spread(&[SAMPLES; TRACES], TRACES, 0.05) }
+    let nodes = spread(&[SAMPLES; TRACES], TRACES, 0.05);
+    PaperLoad { streams, nodes, stages: Vec::new() }
 }
 
 fn paper_design(id: u64) -> PaperDesign {

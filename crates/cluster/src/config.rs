@@ -2,6 +2,7 @@
 //! source.
 
 use crate::machine::{KeySource, Machine, SpeedReference};
+use crate::stages::Stage;
 use gordon_hdd as disk;
 use gordon_ssd as ssd;
 use gordon_units::{Bytes, Hertz, Sourced, Volts, Watts};
@@ -202,6 +203,8 @@ pub enum Model {
     Job,
     /// As many instances of the job as processors, each with perfect overlap: throughput.
     Paper,
+    /// As `paper`, with barriers only at the ends of the job's stages.
+    Stages,
 }
 
 /// Speed of the processor on which traces without hardware counters were recorded.
@@ -258,6 +261,10 @@ pub struct SurveyConfig {
     /// Designs that are always in the report, if the grid has them. Default: none.
     #[serde(default)]
     pub keep: Vec<Baseline>,
+    /// Stages of the job, whose times are computed in addition and decide the order of designs.
+    /// Default: none.
+    #[serde(default)]
+    pub stages: Option<Vec<Stage>>,
     /// Parquet file to write, with a row for each design within the budget. Default: none.
     #[serde(default)]
     pub table: Option<PathBuf>,

@@ -21,6 +21,7 @@ pub mod report;
 pub mod requests;
 mod select;
 pub mod simulate;
+pub mod stages;
 mod stream;
 pub mod survey;
 mod table;

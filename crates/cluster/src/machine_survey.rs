@@ -21,7 +21,8 @@ use crate::node::StoragePower;
 use crate::report::{MachineSurveyReport, ReferenceReport, Verdict, VerdictBy};
 use crate::select::{Chunk, choose, reported};
 use crate::simulate::spread;
-use crate::stream::{Replayed, storage_report};
+use crate::stages::{self, Stage, stage_of_samples};
+use crate::stream::{Replayed, longest, storage_report};
 use crate::table::write_table;
 use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK};
 use gordon_replay::threads::on_all_cores;
@@ -64,6 +65,9 @@ pub struct MachineSurvey {
     /// Number of designs in the report. The Pareto front, the designs with a name, the recommended
     /// one and the traced machine are always in it.
     pub rows: usize,
+    /// Stages of the job, for the `stages` model. Default: none.
+    #[serde(default)]
+    pub stages: Option<Vec<Stage>>,
     /// Parquet file to write, with a row for each design. Default: none.
     #[serde(default)]
     pub table: Option<PathBuf>,
@@ -147,10 +151,14 @@ fn surveyed(
             };
             Loads::Job(places.into_par_iter().map(of_place).collect())
         }
-        Model::Paper => {
+        Model::Paper | Model::Stages => {
+            let stages = survey.stages.as_deref().map_or_else(Vec::new, |stages| {
+                stage_of_samples(stages, &longest(streams.iter().map(|s| &s.stream)))
+            });
             let of_place = |place: usize| PaperLoad {
                 streams: traces.clone().map(|at| load(place, at).paper()).collect(),
                 nodes: nodes.clone(),
+                stages: stages.clone(),
             };
             let loads: Vec<PaperLoad> = places.into_par_iter().map(of_place).collect();
             let limits = loads.par_iter().map(PaperLimits::new).collect();
@@ -261,6 +269,11 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
     }
     if !(0.0..=1.0).contains(&*survey.shift) {
         return impossible("shift", "it is a share of the trace's length, 0 to 1".into());
+    }
+    match (survey.model, &survey.stages) {
+        (Model::Stages, Some(list)) => stages::check(list)?,
+        (Model::Stages, None) => stages::check(&[])?,
+        (Model::Job | Model::Paper, _) => {}
     }
     check(&survey.machines)?;
     if let Some(name) = &survey.reference

@@ -117,6 +117,9 @@ pub struct DesignReport {
     pub sync: OutcomeReport,
     /// Results without barriers.
     pub nosync: OutcomeReport,
+    /// Results with barriers at the ends of stages, if stages were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<OutcomeReport>,
     /// Fraction of execution time by limiting part.
     pub limits: BTreeMap<String, f64>,
     /// Energy by part, with barriers.
@@ -267,6 +270,9 @@ pub struct MachineReport {
     /// Results of the paper's model without barriers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nosync: Option<MachineOutcome>,
+    /// Results with barriers at the ends of stages, if stages were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<MachineOutcome>,
     /// Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`; by the
     /// paper's model the parts that were fully used, as in [`DesignReport::limits`].
     pub limits: BTreeMap<String, f64>,

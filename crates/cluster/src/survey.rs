@@ -15,7 +15,8 @@ use crate::node::part;
 use crate::report::{Assumption, Series, SurveyReport};
 use crate::select::{choose, reported};
 use crate::simulate::{LIMITING, Node, spread};
-use crate::stream::{Replayed, Stream, storage_id, storage_report};
+use crate::stages::{self, stage_of_samples};
+use crate::stream::{Replayed, Stream, longest, storage_id, storage_report};
 use crate::table::write_table;
 use evaluate::{Evaluator, NAMES};
 use gordon_replay::threads::on_all_cores;
@@ -36,6 +37,9 @@ pub fn run(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, C
 
 fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
     check(survey)?;
+    if let Some(stages) = &survey.stages {
+        stages::check(stages)?;
+    }
     let grid = Grid::new(survey)?;
     let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
     let network = part("network", &survey.parts.network, &survey.node.network)?;
@@ -72,7 +76,12 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
         let at = storages.binary_search(&(storage.part.as_str(), storage.count));
         replays[at.expect("the storages of the grid were replayed")]
     });
-    let evaluator = Evaluator::new(survey, &grid, ratio, &streams, of_grid.collect(), &nodes)?;
+    let stages = survey
+        .stages
+        .as_deref()
+        .map_or_else(Vec::new, |stages| stage_of_samples(stages, &longest(&streams)));
+    let of_grid = of_grid.collect();
+    let evaluator = Evaluator::new(survey, &grid, ratio, &streams, of_grid, &nodes, &stages)?;
     let chunks = evaluator.chunks();
     let over_budget = evaluator.over_budget(&chunks);
     let choice = choose(&chunks, 2, progress, |chunk, choice| evaluator.compare(chunk, choice))?;

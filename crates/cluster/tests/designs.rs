@@ -12,7 +12,7 @@ use gordon_cluster::designs::{
 };
 use gordon_cluster::job::{JobSample, job_time, limits, mark_steady, node_time};
 use gordon_cluster::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
-use gordon_cluster::simulate::{SampleCost, simulate, spread};
+use gordon_cluster::simulate::{SampleCost, simulate, simulate_stages, spread};
 use gordon_units::{Hertz, Ns, SplitMix64, Watts};
 use std::collections::BTreeMap;
 
@@ -93,7 +93,10 @@ fn paper_load(draw: &mut Draw) -> PaperLoad {
         .collect();
     let lengths: Vec<usize> = streams.iter().map(Vec::len).collect();
     let nodes = spread(&lengths, draw.count(12) as usize, draw.share());
-    PaperLoad { streams, nodes }
+    let longest = lengths.iter().copied().max().unwrap();
+    let count = draw.count(6);
+    let stages = (0..longest).map(|_| draw.0.below_u32(count) as usize).collect();
+    PaperLoad { streams, nodes, stages }
 }
 
 /// The catalogue with random memories.
@@ -141,7 +144,10 @@ fn the_paper_model_equals_its_plain_loop() {
                 .iter()
                 .map(|stream| stream.iter().map(|s| cost(s, *cpu.ipc * clock.0, cpus)).collect())
                 .collect();
-            plain.push(simulate(&costs, &load.nodes, &power));
+            plain.push((
+                simulate(&costs, &load.nodes, &power),
+                simulate_stages(&costs, &load.nodes, &power, &load.stages),
+            ));
             designs.push(PaperDesign {
                 instructions_per_s: *cpu.ipc * clock.0,
                 cpu: cpu_power(&cpu, clock),
@@ -149,10 +155,16 @@ fn the_paper_model_equals_its_plain_loop() {
             group.get_or_insert_with(|| PaperGroup::new(&load, &power));
         }
         let group = group.unwrap();
-        for (design, plain) in designs.iter().zip(&plain) {
-            for (fast, plain) in
-                [(group.sync(design), &plain.sync), (group.nosync(design), &plain.nosync)]
-            {
+        for (design, (plain, stages)) in designs.iter().zip(&plain) {
+            same(seed, "stages time", group.stages(design).time, stages.time);
+            let slack = 1.0 + 1e-12;
+            assert!(plain.sync.time * slack >= stages.time, "seed {seed}");
+            assert!(stages.time * slack >= plain.nosync.time, "seed {seed}");
+            for (fast, plain) in [
+                (group.sync(design), &plain.sync),
+                (group.nosync(design), &plain.nosync),
+                (group.stages(design), stages),
+            ] {
                 for ((part, fast), (_, plain)) in
                     fast.energy.parts().into_iter().zip(plain.energy.parts())
                 {
@@ -161,7 +173,7 @@ fn the_paper_model_equals_its_plain_loop() {
             }
         }
         let fast = group.columns(&designs, Some(&limits));
-        for (at, plain) in plain.iter().enumerate() {
+        for (at, (plain, _)) in plain.iter().enumerate() {
             same(seed, "sync time", fast.sync_time[at], plain.sync.time);
             same(seed, "nosync time", fast.nosync_time[at], plain.nosync.time);
             same(seed, "sync energy", fast.sync_energy[at], plain.sync.energy.total().0);

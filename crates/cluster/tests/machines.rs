@@ -9,6 +9,7 @@ use gordon_cluster::config::{Charge, Model};
 use gordon_cluster::machine::Machine;
 use gordon_cluster::machine_survey::{MachineSurvey, run};
 use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport, VerdictBy};
+use gordon_cluster::stages::Stage;
 use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
@@ -74,6 +75,7 @@ fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
         unit: None,
         parts: common::parts(1.0),
         rows: 1000,
+        stages: None,
         table: None,
     }
 }
@@ -228,6 +230,32 @@ fn the_paper_model_divides_all_work_by_the_cores() {
     near(wide.sync.unwrap().time_s, 0.25);
     near(wide.nosync.unwrap().time_s, 0.25);
     assert!(wide.job.is_none());
+}
+
+#[test]
+fn stages_lie_between_barriers_after_each_sample_and_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let busy = |name: &str, cores: [f64; 4]| {
+        let samples: Vec<Sample> = (0..).zip(cores).map(|(n, cores)| second(n, cores)).collect();
+        write(folder.path(), name, &samples, true)
+    };
+    let traces = vec![busy("a", [4.0, 1.0, 1.0, 2.0]), busy("b", [1.0, 4.0, 2.0, 1.0])];
+    let stage = |name: &str, start_s: f64, end_s: f64| Stage { name: name.into(), start_s, end_s };
+    let staged = MachineSurvey {
+        model: Model::Stages,
+        stages: Some(vec![stage("map", 0.0, 2.0), stage("reduce", 2.0, 4.0)]),
+        ..survey(traces, SPACE)
+    };
+    let report = answer(&staged);
+    let traced = named(&report, "traced");
+    // By the paper's model four cores divide all work.
+    near(traced.sync.unwrap().time_s, 1.0 + 1.0 + 0.5 + 0.5);
+    near(traced.stages.unwrap().time_s, 1.25 + 0.75);
+    near(traced.nosync.unwrap().time_s, 2.0);
+    // Two nodes for two seconds, which are busy for 8 of 16 core-seconds each.
+    near(traced.stages.unwrap().energy_j.unwrap(), 2.0 * (2.0 * 10.0 + 2.0 * 40.0));
+    let refused = refusal(&MachineSurvey { stages: None, ..staged });
+    assert!(refused.contains("stages"), "{refused}");
 }
 
 #[test]

@@ -158,9 +158,13 @@ impl<'a> Evaluator<'a> {
                 (time, group.energy(&own, time))
             }
             Group::Paper(group, _) => {
-                let sync = group.sync(&paper_design(design));
-                let energy = design.machine.power().map(|_| sync.energy.total().0);
-                (sync.time, energy)
+                let own = paper_design(design);
+                let outcome = match self.survey.model {
+                    Model::Stages => group.stages(&own),
+                    Model::Job | Model::Paper => group.sync(&own),
+                };
+                let energy = design.machine.power().map(|_| outcome.energy.total().0);
+                (outcome.time, energy)
             }
         };
         Figures { time, energy, price: self.price(design, time) }
@@ -235,7 +239,7 @@ impl<'a> Evaluator<'a> {
     pub fn named(&self, best: [Option<u64>; NAME_COUNT]) -> Vec<(&'static str, Option<u64>)> {
         let names = match self.survey.model {
             Model::Job => 0..PAPER_NAMES,
-            Model::Paper => PAPER_NAMES..NAME_COUNT,
+            Model::Paper | Model::Stages => PAPER_NAMES..NAME_COUNT,
         };
         names.map(|name| (NAMES[name], best[name])).collect()
     }
@@ -276,6 +280,8 @@ impl<'a> Evaluator<'a> {
                 let own = paper_design(design);
                 report.sync = Some(self.outcome(design, &group.sync(&own)));
                 report.nosync = Some(self.outcome(design, &group.nosync(&own)));
+                report.stages = (self.survey.model == Model::Stages)
+                    .then(|| self.outcome(design, &group.stages(&own)));
                 report.limits = shares(&PAPER_LIMITS, &group.limits(&own, limits));
             }
         }
@@ -338,13 +344,18 @@ impl<'a> Evaluator<'a> {
                 add("price", &|row| row.job?.price);
                 &JOB_LIMITS
             }
-            Model::Paper => {
+            Model::Paper | Model::Stages => {
                 add("sync_time_s", &|row| row.sync.map(|sync| sync.time_s));
                 add("sync_energy_j", &|row| row.sync?.energy_j);
                 add("sync_price", &|row| row.sync?.price);
                 add("nosync_time_s", &|row| row.nosync.map(|nosync| nosync.time_s));
                 add("nosync_energy_j", &|row| row.nosync?.energy_j);
                 add("nosync_price", &|row| row.nosync?.price);
+                if self.survey.model == Model::Stages {
+                    add("stages_time_s", &|row| row.stages.map(|stages| stages.time_s));
+                    add("stages_energy_j", &|row| row.stages?.energy_j);
+                    add("stages_price", &|row| row.stages?.price);
+                }
                 &PAPER_LIMITS
             }
         };
@@ -398,6 +409,7 @@ fn machine_report(design: &MachineDesign<'_>, space: &MachineSpace<'_>) -> Machi
         job: None,
         sync: None,
         nosync: None,
+        stages: None,
         limits: BTreeMap::new(),
     }
 }

@@ -76,7 +76,7 @@ fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
                 .into(),
         );
     }
-    if survey.model == Model::Paper {
+    if survey.model != Model::Job {
         return notes;
     }
     if !stream.has_iowait && stream.has_io() {

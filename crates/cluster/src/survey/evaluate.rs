@@ -43,7 +43,8 @@ pub(super) struct Evaluator<'a> {
 }
 
 impl<'a> Evaluator<'a> {
-    /// Prepares the grid; `replays` are by storage of the grid, then by stream.
+    /// Prepares the grid; `replays` are by storage of the grid, then by stream. `stages` holds the
+    /// stage of each sample number, and is empty without stages.
     ///
     /// # Errors
     /// Returns an error if a part is not in the catalogue, or if a clock or a count is invalid.
@@ -54,6 +55,7 @@ impl<'a> Evaluator<'a> {
         streams: &[Stream],
         replays: Vec<&'a [Replayed]>,
         nodes: &'a [Node],
+        stages: &[usize],
     ) -> Result<Self, ClusterError> {
         let network = part("network", &survey.parts.network, &survey.node.network)?;
         let memory = part("memory", &survey.parts.memory, &survey.node.memory)?;
@@ -74,6 +76,7 @@ impl<'a> Evaluator<'a> {
             .map(|replays| PaperLoad {
                 streams: streams.iter().zip(*replays).map(|(s, r)| samples(s, r)).collect(),
                 nodes: nodes.to_vec(),
+                stages: stages.to_vec(),
             })
             .collect();
         let powers = node_powers(survey, grid, overhead_ratio)?;
@@ -188,9 +191,13 @@ impl<'a> Evaluator<'a> {
         let group = PaperGroup::new(&self.loads[first.storage], &node);
         let is_disk = self.survey.parts.disk.contains_key(&self.grid.storages[first.storage].part);
         for (point, _) in self.affordable(chunk, &node) {
-            let sync = group.sync(&self.designs[point.processor]);
+            let own = &self.designs[point.processor];
+            let outcome = match self.survey.stages {
+                Some(_) => group.stages(own),
+                None => group.sync(own),
+            };
             let number = self.grid.number(point);
-            let (time, energy, power) = (sync.time, sync.energy.total().0, sync.power());
+            let (time, energy, power) = (outcome.time, outcome.energy.total().0, outcome.power());
             choice.compare(number, &[time, energy]);
             let keys = [[power, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
             for (name, key) in keys.into_iter().enumerate() {
@@ -238,11 +245,16 @@ impl<'a> Evaluator<'a> {
             storage_count: design.count,
             sync: outcome(&sync, self.survey.nodes),
             nosync: outcome(&nosync, self.survey.nodes),
+            stages: self.stages(own, group).map(|stages| outcome(&stages, self.survey.nodes)),
             energy_by_part_j: by_part(&sync),
             energy_by_part_nosync_j: by_part(&nosync),
             flash: wear(self.replays[point.storage], self.nodes, sync.time),
             limits: limits.map(|(name, share)| (name.to_owned(), share)).collect(),
         }
+    }
+
+    fn stages(&self, design: &PaperDesign, group: &PaperGroup) -> Option<ClusterOutcome> {
+        self.survey.stages.as_ref().map(|_| group.stages(design))
     }
 
     /// The rows of the table for a chunk: the designs within the budget. `front` holds the numbers
@@ -281,6 +293,13 @@ impl<'a> Evaluator<'a> {
             ("nosync_energy_j".into(), float(columns.nosync_energy)),
             ("pareto".into(), Arc::new(BooleanArray::from(on_front))),
         ];
+        let stages = own.iter().filter_map(|design| self.stages(design, &group));
+        let (times, energies): (Vec<f64>, Vec<f64>) =
+            stages.map(|stages| (stages.time, stages.energy.total().0)).unzip();
+        if self.survey.stages.is_some() {
+            table.push(("stages_time_s".into(), float(times)));
+            table.push(("stages_energy_j".into(), float(energies)));
+        }
         for (name, shares) in PAPER_LIMITS.into_iter().zip(columns.limits) {
             table.push((format!("limits_{name}"), float(shares)));
         }

@@ -102,6 +102,7 @@ pub fn survey(
         parts: parts(1.25),
         rows: 1000,
         keep: Vec::new(),
+        stages: None,
         table: None,
     }
 }
