@@ -13,6 +13,8 @@ from conftest import Run
 # The other required words of a command. The input is missing, which would be the next error.
 ALSO = {
     "trace formats": [],
+    "spaces list": [],
+    "parts list": [],
     "trace show": ["in"],
     "trace convert": ["in", "out.trace"],
     "survey": ["in"],
@@ -108,7 +110,15 @@ def test_no_output_destroys_what_a_command_reads(
     (tmp_path / "link").symlink_to("in")
     # Folders, servers and work of their own are no files that could be written over.
     others = {"trace show", "survey", "block create", "block stat", "sort rewrite", "joulesort"}
-    others |= {"trace formats", "meter list", "meter record", "sort generate", "cache generate"}
+    others |= {
+        "trace formats",
+        "spaces list",
+        "parts list",
+        "meter list",
+        "meter record",
+        "sort generate",
+        "cache generate",
+    }
     others |= {"flash bench", "flash wa", "disk bench", "sort extrapolate"}
     reports = {name for name, _, option in OUTPUTS if option.name == "json_path"}
     for name in sorted(reports - others):

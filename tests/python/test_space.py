@@ -6,6 +6,8 @@ import pytest
 
 from conftest import Run
 
+GRID = ("--space", "gordon-2009")
+
 OWN = """
 name = "own"
 summary = "two designs, one part of its own"
@@ -28,7 +30,7 @@ def test_table_5_is_84_designs(trace: str) -> None:
     from gordon.survey import space
 
     assert space.count(space.load("gordon-2009")) == 84
-    ids = [d["id"] for d in survey.run([trace])["designs"]]
+    ids = [d["id"] for d in survey.run([trace], space="gordon-2009")["designs"]]
     assert len(ids) == 84 == len(set(ids))
     assert {"atom-1.9GHz-x1-flash", "core2-2.4GHz-x4-disk1", "core2-0.6GHz-x2-disk4"} <= set(ids)
     assert sum(id.endswith("flash") for id in ids) == 7 * 3
@@ -112,8 +114,10 @@ def test_bad_spaces_are_one_clear_error(
 def test_settings_change_space_and_parts(trace: str) -> None:
     from gordon import survey
 
-    plain = survey.run([trace])
-    changed = survey.run([trace], set_values=["cpu.atom.ipc=1.0", "budget=60W"])
+    plain = survey.run([trace], space="gordon-2009")
+    changed = survey.run(
+        [trace], space="gordon-2009", set_values=["cpu.atom.ipc=1.0", "budget=60W"]
+    )
     slow, fast = (
         next(d for d in r["designs"] if d["id"] == "atom-0.8GHz-x1-flash")["sync"]["time_s"]
         for r in (plain, changed)
@@ -128,7 +132,7 @@ def test_settings_change_space_and_parts(trace: str) -> None:
 def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
     from gordon import survey
 
-    result = survey.run([trace], set_values=["overhead.gordon-2009.ratio=1.5"])
+    result = survey.run([trace], space="gordon-2009", set_values=["overhead.gordon-2009.ratio=1.5"])
     assert result["sensitivity"]["used"] == 1.5
     assert result["sensitivity"]["text"] == ""
 
@@ -149,7 +153,7 @@ def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
 def test_bad_settings_are_one_clear_error(
     run: Run, trace: str, setting: str, what: str, hint: str
 ) -> None:
-    ran = run("survey", trace, "--set", setting)
+    ran = run("survey", trace, *GRID, "--set", setting)
     assert ran.status == 1
     assert what in ran.err
     assert hint in ran.err
@@ -159,9 +163,9 @@ def test_a_changed_part_moves_only_designs_that_have_it(trace: str) -> None:
     """The overhead ratio stays fitted to the machines as they were."""
     from gordon import survey
 
-    before = survey.run([trace])
+    before = survey.run([trace], space="gordon-2009")
     change = "flash.gordon-slc-256g.power.die_active=0.4W"
-    after = survey.run([trace], set_values=[change])
+    after = survey.run([trace], space="gordon-2009", set_values=[change])
     for old, new in zip(before["designs"], after["designs"], strict=True):
         if old["storage_kind"] == "disk":
             assert new["sync"] == old["sync"]

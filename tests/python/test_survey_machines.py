@@ -502,3 +502,68 @@ def test_the_page_of_the_validation_is_up_to_date() -> None:
         pytest.skip(f"the traces of EC2 machines are not here: {EC2}")
     script = ROOT / "scripts/validate_ec2.py"
     subprocess.run([sys.executable, script, EC2, "--check"], check=True, timeout=300)
+
+
+STAGES = '{"stages": [{"name": "map", "start_s": 0, "end_s": 1.5, "tasks": 8}]}'
+
+
+@pytest.mark.parametrize("space", ["gordon-2009", "own.toml"])
+def test_stages_lie_between_sync_and_nosync(run: Run, trace: str, own: str, space: str) -> None:
+    Path("stages.json").write_text(STAGES)
+    words = ("--model", "stages", "--stages", "stages.json", "--space", space)
+    result = answer(run, trace, *words)
+    assert result["model"] == "stages"
+    for design in result["designs"]:
+        times = [design[model]["time_s"] for model in ("sync", "stages", "nosync")]
+        assert times == sorted(times, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("--model", "stages"), "no-stages"),
+        (("--stages", "stages.json", "--model", "job"), "no-stages"),
+        (("--stages", "missing.json", "--model", "stages"), "unreadable-file"),
+        (("--stages", "text.json", "--model", "stages"), "bad-stages"),
+        (("--stages", "list.json", "--model", "stages"), "bad-stages"),
+        (("--stages", "key.json", "--model", "stages"), "bad-stages"),
+        (("--stages", "order.json", "--model", "stages"), "impossible"),
+    ],
+)
+def test_bad_stages_are_one_clear_error(
+    run: Run, trace: str, own: str, words: tuple[str, ...], kind: str
+) -> None:
+    for name, text in {
+        "stages.json": STAGES,
+        "text.json": "map 0 1.5",
+        "list.json": "[]",
+        "key.json": STAGES.replace("end_s", "ends"),
+        "order.json": STAGES.replace("1.5", "-1"),
+    }.items():
+        Path(name).write_text(text)
+    ran = run("survey", trace, "--space", own, *words, "--json", "out.json")
+    assert (ran.status, ran.kind) == (1, kind), ran.err
+    assert not Path("out.json").exists()
+
+
+def time_of(design: dict[str, Any]) -> float:
+    return float(design["sync" if "sync" in design else "job"]["time_s"])
+
+
+def test_the_table_has_all_designs(run: Run, trace: str, own: str) -> None:
+    import pyarrow.parquet
+
+    for space in ("gordon-2009", own):
+        result = answer(run, trace, "--space", space, "--rows", "0", "--parquet", "all.parquet")
+        table = pyarrow.parquet.read_table("all.parquet")
+        assert table.num_rows == result["designs_total"] > len(result["designs"])
+        rows = {row["id"]: row for row in table.to_pylist()}
+        assert sorted(id for id in rows if rows[id]["pareto"]) == sorted(result["front"])
+        for design in result["designs"]:
+            time = rows[design["id"]]["sync_time_s" if "sync" in design else "time_s"]
+            assert time == pytest.approx(time_of(design), rel=1e-12)
+        made = json.loads(table.schema.metadata[b"gordon.survey"])
+        assert made["traces"] == [trace]
+    failed = run("survey", trace, "--set", "machines.x=1", "--parquet", "none.parquet")
+    assert failed.status == 1
+    assert not list(Path().glob("*none.parquet*"))

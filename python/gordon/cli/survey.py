@@ -11,10 +11,11 @@ from gordon.cli import options
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @click.option(
     "--space",
-    default="gordon-2009",
+    default="modern",
     show_default=True,
     metavar="NAME|FILE",
-    help="Design space: a shipped one (`gordon spaces`) or a TOML file.",
+    help="Design space: a shipped one (`gordon spaces`) or a TOML file. gordon-2009 is that of the "
+    "Gordon paper, and is compared with its results.",
 )
 @click.option(
     "--nodes",
@@ -57,10 +58,17 @@ from gordon.cli import options
 )
 @click.option(
     "--model",
-    type=click.Choice(["job", "paper"]),
+    type=click.Choice(["job", "paper", "stages"]),
     help="job: time of one job of fixed work, for a space with machines. paper: throughput, each "
-    "second takes the longest of processor, storage and network.  [default: job for a space with "
-    "machines, else paper]",
+    "second takes the longest of processor, storage and network. stages: as paper, and nodes wait "
+    "for each other only at the ends of stages.  [default: job for a space with machines, else "
+    "paper]",
+)
+@click.option(
+    "--stages",
+    metavar="FILE",
+    help='Stages of the job, as JSON, for the stages model: {"stages": [{"name": "map", '
+    '"start_s": 0, "end_s": 12.5}]}, in seconds after the start of the traces.',
 )
 @click.option(
     "--rows",
@@ -88,6 +96,7 @@ def survey(
     charge: str,
     reference: str | None,
     model: str | None,
+    stages: str | None,
     rows: int,
     parquet: str | None,
     show_all: bool,
@@ -108,7 +117,7 @@ def survey(
     from gordon.survey import run
     from gordon.survey.columns import to_csv
 
-    output.check(json_path, csv_path, files=[parquet], report=out)
+    output.check(json_path, csv_path, files=[parquet], report=out, used=[stages])
     with (
         Progress("replaying the traces on each storage") as progress,
         output.whole(parquet) as table,
@@ -122,6 +131,7 @@ def survey(
             charge=charge,
             reference=reference,
             model=model,
+            stages=stages,
             rows=rows,
             table=table,
             progress=progress.tick,
@@ -135,12 +145,12 @@ def survey(
         from gordon.report import machines as machines_report
         from gordon.report import survey as survey_report
 
-        report = machines_report if "model" in result else survey_report
+        report = machines_report if "verdict" in result else survey_report
         files[out] = report.render(result)
     output.write(files)
     silent = output.STDOUT in files
     console = terminal.messages() if silent else terminal.data()
-    if "model" in result:
+    if "verdict" in result:
         show_machines(console, result, show_all)
     else:
         show(console, result, show_all)

@@ -29,6 +29,7 @@ def run(
     set_values: list[str],
     charge: str,
     reference: str | None,
+    stages: list[dict[str, Any]] | None,
     rows: int,
     table: Path | None,
     progress: Callable[[int, int], None] | None,
@@ -59,6 +60,7 @@ def run(
         "reference": reference,
         "unit": unit,
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
+        "stages": stages,
         "rows": rows,
         "table": None if table is None else fspath(table),
     }
@@ -143,8 +145,9 @@ def _result(raw: dict[str, Any], chosen: spaces.Space, parts: Catalogue) -> dict
 
 
 def outcome(row: Row) -> Row:
-    """Time, energy and price of a machine by the model that ran: `job`, or the `sync` bound."""
-    found: Row = row["job"] if "job" in row else row["sync"]
+    """Time, energy and price of a machine by the model that ran: `job`, `stages`, or the `sync`
+    bound of the paper's model."""
+    found: Row = next(row[model] for model in ("job", "stages", "sync") if model in row)
     return found
 
 

@@ -8,6 +8,7 @@ source. It is a dict that can be written as JSON; this module neither writes nor
 import json
 from collections.abc import Callable, Sequence
 from os import fspath
+from pathlib import Path as FilePath
 from typing import Any
 
 from gordon import _core
@@ -20,7 +21,9 @@ from gordon.survey import space as spaces
 NODES = 32  # of the paper's cluster, for a single trace
 SHIFT = 0.05
 ROWS = 1000
-MODELS = ("job", "paper")
+MODELS = ("job", "paper", "stages")
+SPACE = "modern"
+_STAGES_HINT = 'write {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}'
 _WHY_SHIFT = (
     "nodes of one job are in the same phase to within some seconds; with 0 they are in step, with "
     "1 every phase runs at all times, the worst case for sync"
@@ -30,13 +33,14 @@ _WHY_SHIFT = (
 def run(
     traces: Path | Sequence[Path],
     *,
-    space: str = "gordon-2009",
+    space: str = SPACE,
     nodes: int | None = None,
     shift: float = SHIFT,
     set_values: str | Sequence[str] = (),
     charge: str = "machine",
     reference: str | float | None = None,
     model: str | None = None,
+    stages: Path | None = None,
     rows: int = ROWS,
     table: Path | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -51,8 +55,8 @@ def run(
     storage parts. `charge` is `machine`, or `command` to simulate only the CPU time and the
     cache misses of the traced command. `reference` is the processor on which traces without
     hardware counters were recorded: the name of a part, or its instructions per cycle; the default
-    is the part named in the manifest. `model` is `paper` or `job`; the default is `job` for a space
-    with machines. For machines, `reference` is the id of the machine on which the traces were
+    is the part named in the manifest. `model` is `paper`, `stages` or `job`; the default is `job` for
+    a space with machines, `stages` for a grid with a file of `stages`. For machines, `reference` is the id of the machine on which the traces were
     recorded, and `nodes` is the number of traces. At most `rows` designs are returned, the front
     and the named ones always; `table` is a Parquet file to write with all of them. `progress` is called with the replays of traces on storages
     (done, total); the total is 0 until it is known. Raises `gordon.GordonError`, whose args are
@@ -66,6 +70,7 @@ def run(
             kind="no-traces",
         )
     chosen = spaces.load(space)
+    model, listed = _staged(model, stages, bool(spaces.machines(chosen)))
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
     if uses_machines(chosen, model):
         return machines.run(
@@ -77,6 +82,7 @@ def run(
             set_values=several(set_values),
             charge=charge,
             reference=None if reference is None else str(reference),
+            stages=listed,
             rows=rows,
             table=table,
             progress=progress,
@@ -94,6 +100,7 @@ def run(
     shipped = Catalogue.shipped_first(chosen.get("parts"))
     settings.apply(several(set_values), chosen, parts)
     spaces.use(parts, chosen)
+    is_paper = chosen["name"] == table6.SPACE
     overhead_name = chosen["node"]["overhead"]
     overhead = parts.get("overhead", overhead_name)
     fitted = power.fit(overhead, shipped, value(chosen["node"]["memory_per"]))
@@ -112,8 +119,9 @@ def run(
         "other_ratios": [anchor["ratio"] for anchor in fitted["anchors"]],
         "node": chosen["node"],
         "parts": parts.used | {"overhead": {overhead_name: ratio}},
+        "stages": listed,
         "rows": rows,
-        "keep": table6.designs(),
+        "keep": table6.designs() if is_paper else [],
         "table": None if table is None else fspath(table),
     }
     overhead["ratio"] = fitted["field"]
@@ -122,6 +130,58 @@ def run(
         why = "all traces have counted instructions"
         raw["warnings"].append(f"--reference {reference} has no effect: {why}")
     return _result(raw, chosen, parts, fitted)
+
+
+def _staged(
+    model: str | None, stages: Path | None, has_machines: bool
+) -> tuple[str | None, list[dict[str, Any]] | None]:
+    """The model and the stages; a grid with stages is surveyed by the stages model."""
+    if stages is None:
+        if model == "stages":
+            raise _core.GordonError(
+                "the stages model needs the stages of the job", "--stages FILE", kind="no-stages"
+            )
+        return model, None
+    if model is None and not has_machines:
+        model = "stages"
+    if model != "stages":
+        raise _core.GordonError(
+            f"--stages {fspath(stages)}: only the stages model uses the stages of a job",
+            "--model stages",
+            kind="no-stages",
+        )
+    return model, read_stages(stages)
+
+
+def read_stages(path: Path) -> list[dict[str, Any]]:
+    """The stages of a job from a JSON file: `{"stages": [{"name", "start_s", "end_s"}]}`, in seconds
+    after the start of the traces. Raises GordonError."""
+    try:
+        found = json.loads(FilePath(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _core.GordonError(
+            f"cannot read the stages {fspath(path)}: {error.strerror}", kind="unreadable-file"
+        ) from None
+    except ValueError as error:
+        raise _core.GordonError(
+            f"{fspath(path)}: not JSON: {error}", _STAGES_HINT, kind="bad-stages"
+        ) from None
+    listed = found.get("stages") if isinstance(found, dict) else None
+    if not isinstance(listed, list):
+        raise _core.GordonError(
+            f"{fspath(path)}: no list of `stages`", _STAGES_HINT, kind="bad-stages"
+        )
+    keys = ("name", "start_s", "end_s")
+    for index, stage in enumerate(listed):
+        missing = [key for key in keys if not isinstance(stage, dict) or key not in stage]
+        if missing:
+            raise _core.GordonError(
+                f"{fspath(path)}: stages[{index}] has no `{missing[0]}`",
+                _STAGES_HINT,
+                kind="bad-stages",
+            )
+    # An engine may record more about a stage than its time.
+    return [{key: stage[key] for key in keys} for stage in listed]
 
 
 def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
@@ -134,13 +194,16 @@ def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
             "--model paper, or a space with machines (`gordon spaces`)",
             kind="no-machines",
         )
-    return bool(spaces.machines(chosen)) and not (model == "paper" and spaces.has_grid(chosen))
+    return bool(spaces.machines(chosen)) and not (
+        model in ("paper", "stages") and spaces.has_grid(chosen)
+    )
 
 
 def _result(
     raw: dict[str, Any], chosen: dict[str, Any], parts: Catalogue, fitted: dict[str, Any]
 ) -> dict[str, Any]:
     rows, base, names = raw["designs"], raw["baseline"], raw["named"]
+    is_paper = chosen["name"] == table6.SPACE
     budget = number(chosen["budget"], "budget")
     over = raw["over_budget"]
     if not rows:
@@ -150,7 +213,8 @@ def _result(
             f"--set budget={over['least_w'] + 1:.0f}W",
             kind="over-budget",
         )
-    if min(row["sync"]["time_s"] for row in [base, *rows]) <= 0:
+    by = "stages" if "stages" in base else "sync"
+    if min(row[by]["time_s"] for row in [base, *rows]) <= 0:
         raise _core.GordonError(
             "the traces have no work to simulate: no CPU time, network or block I/O",
             "trace a longer job; many machines count CPU time in ticks of 10 ms",
@@ -161,7 +225,7 @@ def _result(
         row["storage_kind"] = parts.storage_kind(row["storage"])
         row["pareto"] = row["id"] in front
         row["relative"] = {
-            what: row["sync"][key] / base["sync"][key]
+            what: row[by][key] / base[by][key]
             for what, key in (("time", "time_s"), ("energy", "energy_j"))
         }
         row["names"] = [name for name, id in names.items() if id == row["id"]]
@@ -182,14 +246,16 @@ def _result(
         "charged": _charged(raw),
         "traces": raw["traces"],
         "spread": raw["spread"],
-        "baseline": {key: base[key] for key in ("id", "sync", "nosync")},
+        "model": "paper" if by == "sync" else by,
+        "by": by,
+        "baseline": {key: base[key] for key in ("id", "sync", "nosync", "stages") if key in base},
         "designs_total": raw["designs_total"],
         "designs": rows,
         "front": raw["front"],
         "named": names,
-        "table6": table6.compare(rows, names),
-        "differences": table6.explain(raw, rows, names, chosen["node"]),
-        "sensitivity": _sensitivity(fitted, rows, names, over["with_other_ratios"]),
+        "table6": table6.compare(rows, names) if is_paper else None,
+        "differences": table6.explain(raw, rows, names, chosen["node"]) if is_paper else [],
+        "sensitivity": _sensitivity(fitted, rows, names, over["with_other_ratios"], by),
         "storages": raw["storages"],
         "series": raw["series"],
         "parameters": parameters.rows({"space": {chosen["name"]: sourced}} | parts.used),
@@ -222,6 +288,7 @@ def _sensitivity(
     rows: list[dict[str, Any]],
     names: dict[str, str | None],
     over_budget: list[int],
+    by: str,
 ) -> dict[str, Any]:
     """What the overhead ratio of each anchor alone would change.
 
@@ -239,8 +306,8 @@ def _sensitivity(
                 "over_budget": over,
                 "named": {
                     name: {
-                        "node_power_w": row["sync"]["node_power_w"] * factor,
-                        "energy_j": row["sync"]["energy_j"] * factor,
+                        "node_power_w": row[by]["node_power_w"] * factor,
+                        "energy_j": row[by]["energy_j"] * factor,
                     }
                     for name, id in names.items()
                     for row in rows

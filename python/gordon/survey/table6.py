@@ -16,6 +16,7 @@ from gordon.survey import power
 
 Row = dict[str, Any]
 MODELS = ("sync", "nosync")
+SPACE = "gordon-2009"  # the space of the paper
 FLASH = "gordon-slc-256g"  # the paper's array
 
 
