@@ -5,7 +5,7 @@ mod common;
 
 use common::{MadeTrace, design, io, sample, survey, write};
 use gordon_blockio::IoOp;
-use gordon_cluster::config::{Charge, Reference, SurveyConfig};
+use gordon_cluster::config::{Charge, Design, Reference, SurveyConfig};
 use gordon_cluster::report::SurveyReport;
 use gordon_cluster::survey::run;
 use gordon_trace::{BlockIo, ColumnKind, Columns, CommandSample, MachineInfo, Sample};
@@ -30,7 +30,7 @@ fn job(folder: &std::path::Path, name: &str, seed: u64) -> String {
     write(&path, &samples, &requests)
 }
 
-fn designs() -> Vec<gordon_cluster::config::Design> {
+fn designs() -> Vec<Design> {
     let mut designs = Vec::new();
     for (storage, count) in [("gordon-slc-256g", 1), ("sata-7200-1tb", 1), ("sata-7200-1tb", 4)] {
         for (cpu, clock, cpus) in
@@ -40,6 +40,11 @@ fn designs() -> Vec<gordon_cluster::config::Design> {
         }
     }
     designs
+}
+
+/// One design of one Core 2 and one flash device.
+fn core2() -> Vec<Design> {
+    vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)]
 }
 
 fn answer(survey: &SurveyConfig) -> SurveyReport {
@@ -147,8 +152,7 @@ fn shared_machine(folder: &std::path::Path, model: &str, kind: ColumnKind) -> St
 fn only_the_time_of_the_command_is_charged_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "counted", ColumnKind::Measured);
-    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
-    let machine = survey(vec![trace], 1, core2);
+    let machine = survey(vec![trace], 1, core2());
     let command = SurveyConfig { charge: Charge::Command, ..machine.clone() };
     let (all, own) = (answer(&machine), answer(&command));
     // Instructions divided by 1.5 a cycle and 2.4 GHz.
@@ -171,8 +175,7 @@ fn only_the_time_of_the_command_is_charged_on_request() {
 fn a_trace_without_command_columns_cannot_be_charged_to_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "unknown", ColumnKind::Missing);
-    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
-    let command = SurveyConfig { charge: Charge::Command, ..survey(vec![trace], 1, core2) };
+    let command = SurveyConfig { charge: Charge::Command, ..survey(vec![trace], 1, core2()) };
     let error = run(&command, &Progress::default()).unwrap_err();
     assert!(error.to_string().contains("command_instructions"), "{error}");
 }
@@ -181,10 +184,9 @@ fn a_trace_without_command_columns_cannot_be_charged_to_the_command() {
 #[test]
 fn estimates_follow_the_speed_of_the_traced_processor() {
     let folder = tempfile::tempdir().unwrap();
-    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
     let answer_of = |model: &str, kind, references: &[(&str, f64, &[&str])]| {
         let trace = shared_machine(folder.path(), model, kind);
-        let mut config = survey(vec![trace.clone()], 1, core2.clone());
+        let mut config = survey(vec![trace.clone()], 1, core2());
         config.references = references
             .iter()
             .map(|(name, ipc, models)| Reference {
