@@ -7,10 +7,19 @@ from gordon.errors import GordonError as GordonError
 
 def version() -> str: ...
 def parse_bytes(text: str) -> int:
-    """`64KiB` -> 65536."""
+    """`64KiB`, `64k` -> 65536."""
 
 def parse_ns(text: str) -> int:
     """`0.1s` -> 100000000."""
+
+def parse_hertz(text: str) -> float:
+    """`2.4GHz` -> 2.4e9."""
+
+def parse_watts(text: str) -> float:
+    """`3mW` -> 0.003."""
+
+def parse_volts(text: str) -> float:
+    """`1.2V` -> 1.2."""
 
 def trace_record(
     out: str, interval_ns: int, command: list[str], memory_bytes: int | None

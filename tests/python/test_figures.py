@@ -1,7 +1,6 @@
 """What is made of the core's figures: front, named designs, overhead ratio, comparisons."""
 
 import json
-import random
 from typing import Any
 
 import pytest

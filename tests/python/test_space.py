@@ -4,25 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from spaces import GRID
+
 from conftest import Run
 
-GRID = ("--space", "gordon-2009")
-
-OWN = """
-name = "own"
-summary = "two designs, one part of its own"
-budget = "40W"
-baseline = { cpu = "atom", clock = "1900MHz", cpus = 1, storage = "sata-7200-1tb", count = 1 }
-node = { memory = "ddr2-2gib", memory_per = "node", network = "ethernet-1gbps", overhead = "none" }
-processors = [{ part = "atom", clocks = ["1.9GHz"], counts = [1] }]
-storage = [
-  { part = "gordon-slc-256g", label = "flash", counts = [1] },
-  { part = "sata-7200-1tb", label = "disk", counts = [1, 2] },
-]
-[parts.overhead.none]
-summary = "no overhead"
-ratio = { value = 1.0, assumed = "to see the parts alone" }
-"""
+PAPER = ("--space", "gordon-2009")
 
 
 def test_table_5_is_84_designs(trace: str) -> None:
@@ -39,7 +25,7 @@ def test_table_5_is_84_designs(trace: str) -> None:
 def test_baseline_is_found_however_its_clock_is_written(tmp_path: Path, trace: str) -> None:
     from gordon import survey
 
-    (tmp_path / "own.toml").write_text(OWN.replace('"40W"', '"400W"'))
+    (tmp_path / "own.toml").write_text(GRID.replace('"40W"', '"400W"'))
     result = survey.run([trace], space=str(tmp_path / "own.toml"))
     ids = [d["id"] for d in result["designs"]]
     assert ids == [f"atom-1.9GHz-x1-{s}" for s in ("flash", "disk1", "disk2")]
@@ -51,7 +37,7 @@ def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
 ) -> None:
     from gordon import survey
 
-    text = OWN.replace(
+    text = GRID.replace(
         'storage = "sata-7200-1tb", count = 1', 'storage = "sata-7200-1tb", count = 4'
     )
     (tmp_path / "own.toml").write_text(text.replace('"40W"', '"400W"'))
@@ -64,7 +50,7 @@ def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
 def test_designs_over_the_budget_are_left_out_and_reported(tmp_path: Path, trace: str) -> None:
     from gordon import survey
 
-    (tmp_path / "own.toml").write_text(OWN)
+    (tmp_path / "own.toml").write_text(GRID)
     result = survey.run([trace], space=str(tmp_path / "own.toml"))
     assert result["space"]["over_budget"] == ["atom-1.9GHz-x1-disk2"]
     assert [d["id"] for d in result["designs"]] == ["atom-1.9GHz-x1-flash", "atom-1.9GHz-x1-disk1"]
@@ -90,12 +76,12 @@ def test_bad_spaces_are_one_clear_error(
     hint: str,
 ) -> None:  # fmt: skip
     files = {
-        "unknown-key.toml": OWN.replace("processors", "procesors"),
-        "no-part.toml": OWN.replace('part = "atom"', 'part = "atomm"'),
-        "twice.toml": OWN.replace("counts = [1, 2]", "counts = [1, 2, 1]"),
-        "none.toml": OWN.replace('["1.9GHz"]', "[]"),
-        "clock.toml": OWN.replace('["1.9GHz"]', '["fast"]'),
-        "poor.toml": OWN.replace("40W", "1W"),
+        "unknown-key.toml": GRID.replace("processors", "procesors"),
+        "no-part.toml": GRID.replace('part = "atom"', 'part = "atomm"'),
+        "twice.toml": GRID.replace("counts = [1, 2]", "counts = [1, 2, 1]"),
+        "none.toml": GRID.replace('["1.9GHz"]', "[]"),
+        "clock.toml": GRID.replace('["1.9GHz"]', '["fast"]'),
+        "poor.toml": GRID.replace("40W", "1W"),
     }
     monkeypatch.chdir(tmp_path)
     for name, text in files.items():
@@ -153,7 +139,7 @@ def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
 def test_bad_settings_are_one_clear_error(
     run: Run, trace: str, setting: str, what: str, hint: str
 ) -> None:
-    ran = run("survey", trace, *GRID, "--set", setting)
+    ran = run("survey", trace, *PAPER, "--set", setting)
     assert ran.status == 1
     assert what in ran.err
     assert hint in ran.err

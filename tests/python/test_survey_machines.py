@@ -14,63 +14,13 @@ import pytest
 import sadf
 from browser import Document, drawn, loads, needs_browser
 from gordon.survey import space
+from spaces import BOTH, MACHINES, without
 
 from conftest import Run, Traced, raises
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared/traces"
 EC2 = Path(os.environ.get("GORDON_TRACES", SHARED)) / "ec2"
-
-OWN = """
-name = "own"
-summary = "three machines"
-
-[[machines]]
-id = "small"
-cores = 2
-core_speed = 1.0
-memory = "1MiB"
-storage = { bandwidth = "131MB", latency = "1ms" }
-network = "10Gb"
-price_per_hour = 0.096
-idle = "4W"
-active = "20W"
-
-[[machines]]
-id = "large"
-cores = 4
-core_speed = 2.0
-memory = "1024GiB"
-storage = "nvme-tlc-1tb"
-network = "125MB"
-price_per_hour = 0.9
-idle = "40W"
-active = "200W"
-
-[[machines]]
-id = "worse"
-cores = 1
-core_speed = 0.5
-memory = "1024GiB"
-storage = { part = "sata-7200-1tb", count = 2 }
-network = "1Gb"
-price_per_hour = 9.0
-idle = "400W"
-active = "2000W"
-"""
-
-GRID = """
-budget = "40W"
-baseline = { cpu = "atom", clock = "1.9GHz", cpus = 1, storage = "sata-7200-1tb", count = 1 }
-node = { memory = "ddr2-2gib", memory_per = "node", network = "ethernet-1gbps", overhead = "none" }
-processors = [{ part = "atom", clocks = ["1.9GHz"], counts = [1] }]
-storage = [{ part = "sata-7200-1tb", label = "disk", counts = [1] }]
-"""
-OVERHEAD = """
-[parts.overhead.none]
-summary = "no overhead"
-ratio = { value = 1.0, assumed = "to see the parts alone" }
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +39,7 @@ def trace(run: Run, tmp_path: Path) -> str:
 
 @pytest.fixture
 def own(tmp_path: Path) -> str:
-    (tmp_path / "own.toml").write_text(OWN)
+    (tmp_path / "own.toml").write_text(MACHINES)
     return "own.toml"
 
 
@@ -179,8 +129,7 @@ def test_the_paper_model_of_machines_has_both_bounds_and_the_six_names(
 
 
 def test_a_name_without_a_candidate_is_null(run: Run, trace: str, tmp_path: Path) -> None:
-    lines = [line for line in OWN.splitlines() if not line.startswith(("idle", "active", "price"))]
-    (tmp_path / "own.toml").write_text("\n".join(lines))
+    (tmp_path / "own.toml").write_text(without(MACHINES, "idle", "active", "price"))
     result = answer(run, trace, "--space", "own.toml", "--reference", "small")
     assert result["named"] == {"fastest": "large", "cheapest": None, "least-energy": None}
     assert result["designs"][0]["job"]["price"] is None
@@ -195,13 +144,12 @@ def test_csv_has_the_figures_of_the_job(run: Run, trace: str, own: str) -> None:
 
 
 def test_a_space_may_have_a_grid_and_machines(run: Run, trace: str, tmp_path: Path) -> None:
-    head, _, machines = OWN.partition("[[machines]]")
-    text = head + GRID + "[[machines]]" + machines + OVERHEAD
-    (tmp_path / "both.toml").write_text(text)
+    (tmp_path / "both.toml").write_text(BOTH)
     words = (trace, "--space", "both.toml")
     assert answer(run, *words)["designs_total"] == 3
     grid = answer(run, *words, "--model", "paper", "--nodes", "1")
-    assert [d["id"] for d in grid["designs"]] == ["atom-1.9GHz-x1-disk"]
+    designs = [d["id"] for d in grid["designs"]]
+    assert designs == ["atom-1.9GHz-x1-flash", "atom-1.9GHz-x1-disk1"]
 
 
 @pytest.mark.parametrize("name", ["ec2", "gcp", "azure", "modern"])
@@ -279,7 +227,7 @@ cores = { source = "a list", date = 2026-01-02 }
 storage = { source = "a guide" }
 local_latency = { assumed = "as other disks" }
 """
-    text = OWN.replace('id = "small"', 'id = "small"\nsource = "a shop"\ndate = 2025-03-04', 1)
+    text = MACHINES.replace('id = "small"', 'id = "small"\nsource = "a shop"\ndate = 2025-03-04', 1)
     text = text.replace('latency = "1ms"', 'latency = "1ms", local = true', 1)
     text = text.replace("price_per_hour = 0.096", 'price_per_hour = {value=1,source="a bill"}')
     (tmp_path / "own.toml").write_text(text.replace("\n[[machines]]", sources + "[[machines]]", 1))
@@ -376,8 +324,7 @@ def test_the_report_says_whether_the_traced_machine_is_shown_as_measured(
 def test_the_report_draws_the_figures_that_are_known(
     run: Run, trace: str, tmp_path: Path, left_out: tuple[str, ...], against: str | None
 ) -> None:
-    lines = [line for line in OWN.splitlines() if not line.startswith(left_out)]
-    (tmp_path / "own.toml").write_text("\n".join(lines))
+    (tmp_path / "own.toml").write_text(without(MACHINES, *left_out))
     page, _ = report(run, trace, "--space", "own.toml", "--reference", "small")
     found = re.search(r'data-against="(\w+)"', page)
     assert (found and found[1]) == against
@@ -397,7 +344,7 @@ def test_the_report_of_the_paper_model_has_both_bounds(run: Run, trace: str, own
 
 
 def test_text_of_a_space_cannot_become_markup(run: Run, trace: str, tmp_path: Path) -> None:
-    (tmp_path / "own.toml").write_text(OWN.replace('"large"', '"</script><img src=x>"'))
+    (tmp_path / "own.toml").write_text(MACHINES.replace('"large"', '"</script><img src=x>"'))
     page, _ = report(run, trace, "--space", "own.toml", "--reference", "small")
     assert "<img" not in page
     assert len(Document(page).rows()) == 3
@@ -453,14 +400,14 @@ def test_options_that_machines_do_not_have_are_refused(
         ('id = "large"', 'id = "small"', "machine `small`", "space"),
         ('idle = "4W"\n', "", "machine `small`: idle", ""),
         ("cores = 2", "cores = 0", "machine `small`: cores", ""),
-        ('summary = "three machines"', 'summary = "x"\nbudget = "3W"', "field `baseline`", "grid"),
+        ("\n[[machines]]", 'budget = "3W"\n[[machines]]', "field `baseline`", "grid"),
     ],
 )
 def test_bad_machines_are_one_clear_error(
     run: Run, trace: str, tmp_path: Path, old: str, new: str, what: str, hint: str
 ) -> None:
-    assert old in OWN
-    (tmp_path / "bad.toml").write_text(OWN.replace(old, new, 1))
+    assert old in MACHINES
+    (tmp_path / "bad.toml").write_text(MACHINES.replace(old, new, 1))
     ran = run("survey", trace, "--space", "bad.toml", "--json", "out.json")
     assert ran.status == 1
     assert ran.err.count("error: ") == 1
@@ -553,8 +500,8 @@ def time_of(design: dict[str, Any]) -> float:
 def test_the_table_has_all_designs(run: Run, trace: str, own: str) -> None:
     import pyarrow.parquet
 
-    for space in ("gordon-2009", own):
-        result = answer(run, trace, "--space", space, "--rows", "0", "--parquet", "all.parquet")
+    for name in ("gordon-2009", own):
+        result = answer(run, trace, "--space", name, "--rows", "0", "--parquet", "all.parquet")
         table = pyarrow.parquet.read_table("all.parquet")
         assert table.num_rows == result["designs_total"] > len(result["designs"])
         rows = {row["id"]: row for row in table.to_pylist()}

@@ -18,7 +18,7 @@ import sadf
 
 from conftest import Run
 
-GRID = ("--space", "gordon-2009")
+PAPER = ("--space", "gordon-2009")
 
 SHARED = Path(__file__).parents[3] / "shared/traces"
 REAL = Path(os.environ.get("GORDON_TRACES", SHARED)) / "ec2"
@@ -58,7 +58,7 @@ def test_a_converted_trace_is_surveyed_and_the_report_says_what_is_estimated(
     assert "estimated" in kinds["instructions"]
     assert "missing" in kinds["processor, command"]
 
-    ran = run("survey", "db1.trace", *GRID, "--json", "s.json", "-o", "s.html")
+    ran = run("survey", "db1.trace", *PAPER, "--json", "s.json", "-o", "s.html")
     assert ran.status == 0, ran.err
     result = json.loads((tmp_path / "s.json").read_text())
     kinds = result["traces"][0]["kinds"]

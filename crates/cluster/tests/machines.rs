@@ -14,44 +14,44 @@ use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
 use std::path::Path;
+use std::sync::LazyLock;
+use tempfile::TempDir;
 
-/// Twice the cores, twice the speed, ten times the storage of the traced machine, and the same.
-const SPACE: &str = r#"
-[[machines]]
-id = "traced"
-cores = 4
-core_speed = 2.0
-memory = "16GiB"
-storage = { bandwidth = "100MB", latency = "1ms" }
-network = "10Gb"
-price_per_hour = 0.36
-idle = "10W"
-active = "50W"
+/// The traced machine, and three others: one with twice the cores, one twice as fast, one with ten
+/// times the storage.
+static SPACE: LazyLock<String> = LazyLock::new(|| {
+    let slow = ("100MB", "1ms");
+    let priced = "price_per_hour = 0.36\nidle = \"10W\"\nactive = \"50W\"\n";
+    [
+        machine("traced", 4, 2.0, "16GiB", slow, "10Gb") + priced,
+        machine("wide", 8, 2.0, "16GiB", slow, "10Gb"),
+        machine("fast", 4, 4.0, "1GiB", slow, "10Gb"),
+        machine("storage", 4, 2.0, "16GiB", ("1GB", "0.1ms"), "1Gb"),
+    ]
+    .concat()
+});
 
+/// A machine of a space. `storage` is its bandwidth and latency.
+fn machine(
+    id: &str,
+    cores: u32,
+    core_speed: f64,
+    memory: &str,
+    (bandwidth, latency): (&str, &str),
+    network: &str,
+) -> String {
+    format!(
+        r#"
 [[machines]]
-id = "wide"
-cores = 8
-core_speed = 2.0
-memory = "16GiB"
-storage = { bandwidth = "100MB", latency = "1ms" }
-network = "10Gb"
-
-[[machines]]
-id = "fast"
-cores = 4
-core_speed = 4.0
-memory = "1GiB"
-storage = { bandwidth = "100MB", latency = "1ms" }
-network = "10Gb"
-
-[[machines]]
-id = "storage"
-cores = 4
-core_speed = 2.0
-memory = "16GiB"
-storage = { bandwidth = "1GB", latency = "0.1ms" }
-network = "1Gb"
-"#;
+id = "{id}"
+cores = {cores}
+core_speed = {core_speed:.1}
+memory = "{memory}"
+storage = {{ bandwidth = "{bandwidth}", latency = "{latency}" }}
+network = "{network}"
+"#
+    )
+}
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -135,11 +135,17 @@ fn reading(nth: u64) -> Sample {
     Sample { iowait: Ns::SECOND / 2, disks: vec![disk], ..second(nth, 0.5) }
 }
 
+/// A trace of a machine with four cores. The folder is removed when it is dropped.
+fn traced(samples: &[Sample]) -> (TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", samples, true);
+    (folder, trace)
+}
+
 #[test]
 fn a_saturated_job_gains_from_cores_and_from_speed() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 4.0), second(1, 4.0)], true);
-    let report = answer(&survey(vec![trace], SPACE));
+    let (_folder, trace) = traced(&[second(0, 4.0), second(1, 4.0)]);
+    let report = answer(&survey(vec![trace], &SPACE));
     near(job(&report, "traced").time_s, 2.0);
     near(job(&report, "traced").time_s_low, 2.0);
     near(job(&report, "traced").time_s_high, 2.0);
@@ -151,9 +157,8 @@ fn a_saturated_job_gains_from_cores_and_from_speed() {
 
 #[test]
 fn price_and_energy_are_those_of_the_predicted_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 4.0), second(1, 0.0)], true);
-    let report = answer(&survey(vec![trace], SPACE));
+    let (_folder, trace) = traced(&[second(0, 4.0), second(1, 0.0)]);
+    let report = answer(&survey(vec![trace], &SPACE));
     let traced = job(&report, "traced");
     near(traced.price.unwrap(), 2.0 * 0.36 / 3600.0);
     // 10 W for two seconds, and 40 W more for the second in which all cores are busy.
@@ -164,9 +169,8 @@ fn price_and_energy_are_those_of_the_predicted_time() {
 
 #[test]
 fn a_reader_gains_half_from_storage_and_nothing_from_cores() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[reading(0)], true);
-    let report = answer(&survey(vec![trace], SPACE));
+    let (_folder, trace) = traced(&[reading(0)]);
+    let report = answer(&survey(vec![trace], &SPACE));
     near(job(&report, "wide").time_s, 1.0);
     near(job(&report, "storage").time_s, 0.55);
     near(named(&report, "traced").limits["storage"], 0.5);
@@ -176,14 +180,13 @@ fn a_reader_gains_half_from_storage_and_nothing_from_cores() {
 fn an_old_trace_without_iowait_is_taken_as_one_waiting_thread() {
     let folder = tempfile::tempdir().unwrap();
     let trace = write(folder.path(), "a", &[reading(0)], false);
-    let report = answer(&survey(vec![trace], SPACE));
+    let report = answer(&survey(vec![trace], &SPACE));
     near(job(&report, "storage").time_s, 0.55);
     assert!(report.warnings.iter().any(|w| w.contains("iowait")), "{:?}", report.warnings);
 }
 
 #[test]
 fn few_small_requests_are_limited_by_latency_and_not_by_bandwidth() {
-    let folder = tempfile::tempdir().unwrap();
     let mut sample = reading(0);
     // 400 requests of 4 KiB at 1 ms, with one outstanding, are 0.4 s of the device.
     sample.disks[0].reads = 400;
@@ -191,7 +194,7 @@ fn few_small_requests_are_limited_by_latency_and_not_by_bandwidth() {
     sample.disks[0].busy = Ns::from_secs(0.4);
     sample.iowait = Ns::from_secs(0.4);
     sample.cpu_per_core = vec![Ns::from_secs(0.15); 4];
-    let trace = write(folder.path(), "a", &[sample], true);
+    let (_folder, trace) = traced(&[sample]);
     let slow = SPACE.replace(r#""1GB", latency = "0.1ms""#, r#""1GB", latency = "2ms""#);
     let report = answer(&survey(vec![trace], &slow));
     near(job(&report, "storage").time_s, 0.6 + 0.8);
@@ -199,10 +202,8 @@ fn few_small_requests_are_limited_by_latency_and_not_by_bandwidth() {
 
 #[test]
 fn the_network_of_the_target_may_limit() {
-    let folder = tempfile::tempdir().unwrap();
-    let sample = Sample { rx_bytes: Bytes(250_000_000), ..second(0, 1.0) };
-    let trace = write(folder.path(), "a", &[sample], true);
-    let report = answer(&survey(vec![trace], SPACE));
+    let (_folder, trace) = traced(&[Sample { rx_bytes: Bytes(250_000_000), ..second(0, 1.0) }]);
+    let report = answer(&survey(vec![trace], &SPACE));
     near(job(&report, "traced").time_s, 1.0);
     near(job(&report, "storage").time_s, 2.0);
     near(named(&report, "storage").limits["network"], 1.0);
@@ -213,7 +214,7 @@ fn the_longest_node_gives_the_time_and_all_nodes_the_price() {
     let folder = tempfile::tempdir().unwrap();
     let long = write(folder.path(), "a", &[second(0, 4.0), second(1, 4.0)], true);
     let short = write(folder.path(), "b", &[second(0, 4.0)], true);
-    let report = answer(&survey(vec![short, long], SPACE));
+    let report = answer(&survey(vec![short, long], &SPACE));
     near(job(&report, "traced").time_s, 2.0);
     near(job(&report, "traced").price.unwrap(), 2.0 * 2.0 * 0.36 / 3600.0);
     // Two seconds on two nodes, three of the four seconds busy.
@@ -222,9 +223,8 @@ fn the_longest_node_gives_the_time_and_all_nodes_the_price() {
 
 #[test]
 fn the_paper_model_divides_all_work_by_the_cores() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 1.0), second(1, 1.0)], true);
-    let config = MachineSurvey { model: Model::Paper, nodes: 3, ..survey(vec![trace], SPACE) };
+    let (_folder, trace) = traced(&[second(0, 1.0), second(1, 1.0)]);
+    let config = MachineSurvey { model: Model::Paper, nodes: 3, ..survey(vec![trace], &SPACE) };
     let report = answer(&config);
     let wide = named(&report, "wide");
     near(wide.sync.unwrap().time_s, 0.25);
@@ -244,7 +244,7 @@ fn stages_lie_between_barriers_after_each_sample_and_none() {
     let staged = MachineSurvey {
         model: Model::Stages,
         stages: Some(vec![stage("map", 0.0, 2.0), stage("reduce", 2.0, 4.0)]),
-        ..survey(traces, SPACE)
+        ..survey(traces, &SPACE)
     };
     let report = answer(&staged);
     let traced = named(&report, "traced");
@@ -260,8 +260,7 @@ fn stages_lie_between_barriers_after_each_sample_and_none() {
 
 #[test]
 fn a_storage_part_is_simulated_and_capped() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[reading(0)], true);
+    let (_folder, trace) = traced(&[reading(0)]);
     let part = r#"{ part = "gordon-slc-256g" }"#;
     let limited = r#"{ part = "gordon-slc-256g", bandwidth = "10MB" }"#;
     let time = |storage: &str| {
@@ -285,7 +284,7 @@ fn each_storage_and_network_of_a_list_is_a_design() {
         "storage = [{ bandwidth = \"1GB\", latency = \"0.1ms\" }, \"gordon-slc-256g\"]\n\
          network = [\"1Gb\", \"10Gb\"]",
     );
-    assert_ne!(lists, SPACE);
+    assert_ne!(lists, *SPACE);
     let report = answer(&survey(vec![trace.clone()], &lists));
     assert_eq!(report.designs_total, 7);
     let ids: Vec<&str> = report.machines[3..].iter().map(|m| m.id.as_str()).collect();
@@ -298,7 +297,7 @@ fn each_storage_and_network_of_a_list_is_a_design() {
         format!("{part}/10Gb"),
     ];
     assert_eq!(ids, expected);
-    let alone = answer(&survey(vec![trace.clone()], SPACE));
+    let alone = answer(&survey(vec![trace.clone()], &SPACE));
     near(job(&report, &expected[0]).time_s, job(&alone, "storage").time_s);
     let twice = lists.replace("[\"1Gb\", \"10Gb\"]", "[\"1Gb\", \"1Gb\"]");
     assert!(refusal(&survey(vec![trace], &twice)).contains("`1Gb` twice"));
@@ -350,9 +349,8 @@ fn the_verdict_is_the_cheapest_that_is_nearly_the_fastest() {
 
 #[test]
 fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
-    let unknown = MachineSurvey { reference: None, ..survey(vec![trace.clone()], SPACE) };
+    let (_folder, trace) = traced(&[second(0, 4.0)]);
+    let unknown = MachineSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
     let report = answer(&unknown);
     assert!(report.reference.is_assumed);
     near(job(&report, "traced").time_s, 0.5);
@@ -367,11 +365,10 @@ fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor
 /// The traced machine is as measured only if it has the cores of the trace.
 #[test]
 fn a_reference_with_other_cores_than_the_trace_gets_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    let (_folder, trace) = traced(&[second(0, 4.0)]);
     let warned = |reference: &str| {
         let reference = Some(reference.into());
-        let report = answer(&MachineSurvey { reference, ..survey(vec![trace.clone()], SPACE) });
+        let report = answer(&MachineSurvey { reference, ..survey(vec![trace.clone()], &SPACE) });
         report.warnings.iter().any(|w| w.contains("recorded on 4 cores"))
     };
     assert!(warned("wide") && !warned("traced"));
@@ -379,9 +376,8 @@ fn a_reference_with_other_cores_than_the_trace_gets_a_warning() {
 
 #[test]
 fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
-    let config = survey(vec![trace], SPACE);
+    let (_folder, trace) = traced(&[second(0, 4.0)]);
+    let config = survey(vec![trace], &SPACE);
     let unit = Some("elsewhere".to_owned());
     let report = answer(&MachineSurvey { reference: unit.clone(), unit, ..config });
     near(job(&report, "traced").time_s, 0.5);
@@ -390,9 +386,8 @@ fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
 
 #[test]
 fn a_machine_with_less_memory_than_the_trace_is_marked() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
-    let report = answer(&survey(vec![trace], SPACE));
+    let (_folder, trace) = traced(&[second(0, 4.0)]);
+    let report = answer(&survey(vec![trace], &SPACE));
     let small: Vec<&str> =
         report.machines.iter().filter(|m| m.memory_below_peak).map(|m| m.id.as_str()).collect();
     assert_eq!(small, ["fast"]);
@@ -401,9 +396,8 @@ fn a_machine_with_less_memory_than_the_trace_is_marked() {
 
 #[test]
 fn the_job_model_needs_a_trace_of_each_node() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
-    let more = MachineSurvey { nodes: 2, ..survey(vec![trace], SPACE) };
+    let (_folder, trace) = traced(&[second(0, 4.0)]);
+    let more = MachineSurvey { nodes: 2, ..survey(vec![trace], &SPACE) };
     assert!(refusal(&more).contains("a trace of each node"));
 }
 
@@ -413,14 +407,13 @@ fn a_trace_without_cores_is_refused() {
     let sample = Sample { cpu_per_core: vec![], mhz_per_core: vec![], ..second(0, 0.0) };
     let made = MadeTrace { samples: &[sample], ..MadeTrace::default() };
     let trace = made.write(&folder.path().join("a"));
-    let refused = refusal(&survey(vec![trace], SPACE));
+    let refused = refusal(&survey(vec![trace], &SPACE));
     assert!(refused.contains("number of cores"), "{refused}");
 }
 
 #[test]
 fn machines_with_invalid_values_are_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let trace = write(folder.path(), "a", &[second(0, 4.0)], true);
+    let (_folder, trace) = traced(&[second(0, 4.0)]);
     for (old, new, named) in [
         ("id = \"wide\"", "id = \"traced\"", "machine `traced`"),
         ("cores = 8", "cores = 0", "machine `wide`: cores"),
@@ -433,11 +426,11 @@ fn machines_with_invalid_values_are_refused() {
         ("bandwidth = \"1GB\"", "bandwidth = \"1GB\", count = 2", "storage.count"),
     ] {
         let text = SPACE.replacen(old, new, 1);
-        assert_ne!(text, SPACE);
+        assert_ne!(text, *&SPACE);
         let refused = refusal(&survey(vec![trace.clone()], &text));
         assert!(refused.contains(named), "{refused}");
     }
-    let refused = refusal(&MachineSurvey { machines: vec![], ..survey(vec![trace], SPACE) });
+    let refused = refusal(&MachineSurvey { machines: vec![], ..survey(vec![trace], &SPACE) });
     assert!(refused.contains("machines"), "{refused}");
 }
 
@@ -467,5 +460,5 @@ fn values_have_sources_with_dates() {
     assert_eq!(**found, 8);
     assert_eq!(found.source.to_string(), "a list, 2024-08-17");
     let bytes = SPACE.replacen("network = \"1Gb\"", "network = \"125MB\"", 1);
-    assert_eq!(machines(&bytes)[3].network[0], machines(SPACE)[3].network[0]);
+    assert_eq!(machines(&bytes)[3].network[0], machines(&SPACE)[3].network[0]);
 }

@@ -55,12 +55,13 @@ def run(
     storage parts. `charge` is `machine`, or `command` to simulate only the CPU time and the
     cache misses of the traced command. `reference` is the processor on which traces without
     hardware counters were recorded: the name of a part, or its instructions per cycle; the default
-    is the part named in the manifest. `model` is `paper`, `stages` or `job`; the default is `job` for
-    a space with machines, `stages` for a grid with a file of `stages`. For machines, `reference` is the id of the machine on which the traces were
+    is the part named in the manifest. `model` is `paper`, `stages` or `job`; the default is `job`
+    for a space with machines, and `stages` for a grid if `stages` is given, a JSON file with the
+    stages of the job. For machines, `reference` is the id of the machine on which the traces were
     recorded, and `nodes` is the number of traces. At most `rows` designs are returned, the front
-    and the named ones always; `table` is a Parquet file to write with all of them. `progress` is called with the replays of traces on storages
-    (done, total); the total is 0 until it is known. Raises `gordon.GordonError`, whose args are
-    (message, hint).
+    and the named ones always; `table` is a Parquet file to write with all of them. `progress` is
+    called with the replays of traces on storages (done, total); the total is 0 until it is known.
+    Raises `gordon.GordonError`, whose args are (message, hint).
     """
     traces = several(traces)
     if not traces:
@@ -154,8 +155,8 @@ def _staged(
 
 
 def read_stages(path: Path) -> list[dict[str, Any]]:
-    """The stages of a job from a JSON file: `{"stages": [{"name", "start_s", "end_s"}]}`, in seconds
-    after the start of the traces. Raises GordonError."""
+    """The stages of a job from a JSON file: `{"stages": [{"name", "start_s", "end_s"}]}`, in
+    seconds after the start of the traces. Raises GordonError."""
     try:
         found = json.loads(FilePath(path).read_text(encoding="utf-8"))
     except OSError as error:
