@@ -44,6 +44,7 @@ ALSO = {
     "block check": ["in"],
     "block export": ["in", "in/no.raw"],
     "block wear": ["in"],
+    "sweep": ["in"],
     "meter list": [],
     "meter record": ["--", "in"],
     "joulesort": ["--records", "5", "--dir", "in"],

@@ -1,0 +1,60 @@
+"""The outcome of a sweep on a terminal: the best configurations, and what went wrong."""
+
+from collections import Counter
+from typing import Any
+
+from gordon.cli.terminal import Column, Output
+from gordon.human import counted
+from gordon.report.page import plain, sig
+
+#: Configurations in the table.
+BEST = 5
+#: Different errors that are printed.
+ERRORS = 3
+
+
+def show(console: Output, result: dict[str, Any]) -> None:
+    rows = result["rows"]
+    console.text(summary(result))
+    names = [one.rpartition(":")[0] for one in result["objectives"]]
+    best = [row for row in _ranked(result) if row["error"] is None][:BEST]
+    if best:
+        several = len(names) > 1
+        console.text(f"best by {result['objectives'][0].replace(':', ', ')}:")
+        console.table(
+            [
+                *([Column("", ["*" if row.get("pareto") else "" for row in best])] * several),
+                *(Column(key, [plain(row[key]) for row in best]) for key in result["ranges"]),
+                *(Column(name, [sig(row.get(name)) for row in best], right=True) for name in names),
+            ]
+        )
+    if result["pareto"]:
+        console.text(f"* on the Pareto front of {' and '.join(names)}: {len(result['pareto'])}")
+    errors = Counter(row["error"] for row in rows if row["error"] is not None)
+    for error, count in errors.most_common(ERRORS):
+        console.text(f"failed: {counted(count, 'configuration')}: {error.splitlines()[0]}")
+    if len(errors) > ERRORS:
+        console.text(f"failed: {len(errors) - ERRORS} other errors are in the column error")
+    warned = [row["warnings"] for row in rows if row.get("warnings")]
+    if warned:
+        console.text(f"warnings: {counted(len(warned), 'configuration')}, in the column warnings")
+
+
+def summary(result: dict[str, Any]) -> str:
+    """Counts of configurations, in one line."""
+    count, product = len(result["rows"]), result["combinations"]
+    sample = result["sample"]
+    of = f", a sample of {product:,} with the seed {sample['seed']}" if sample else ""
+    return (
+        f"{counted(count, 'configuration')} of gordon {result['command']}{of}: "
+        f"{counted(count - result['failed'], 'result')}, {result['failed']:,} failed; "
+        "every value is modelled"
+    )
+
+
+def _ranked(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows by the first objective, the best first."""
+    from gordon.sweep.config import Objective
+    from gordon.sweep.rows import best
+
+    return best(result["rows"], Objective(*result["objectives"][0].rsplit(":", 1)))
