@@ -9,6 +9,7 @@ variable names (`ADDRESS`), or else start workers on this machine. Each machine 
 the same version of Gordon.
 
 An exception of the function ends the run and is raised here. So does Ctrl-C: workers are stopped.
+They are stopped, too, when the generator is closed before its end.
 """
 
 import ctypes
@@ -16,8 +17,8 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -69,7 +70,7 @@ def each(
     engine: str = DEFAULT,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Calls the function with each item and yields the results in the order of the items.
 
     `workers` is the number of processes; None means all cores of the machine or cluster. `progress`
@@ -86,20 +87,21 @@ def completed(
     engine: str = DEFAULT,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """As `each`, but yields each result as soon as it is there, with the index of its item."""
     check(engine)
     return _completed(function, items, engine, workers, progress)
 
 
-def _in_order(results: Iterator[tuple[int, Result]]) -> Iterator[Result]:
+def _in_order(results: Generator[tuple[int, Result], None, None]) -> Generator[Result, None, None]:
     early: dict[int, Result] = {}
     due = 0
-    for index, result in results:
-        early[index] = result
-        while due in early:
-            yield early.pop(due)
-            due += 1
+    with closing(results):
+        for index, result in results:
+            early[index] = result
+            while due in early:
+                yield early.pop(due)
+                due += 1
 
 
 def _completed(
@@ -108,19 +110,17 @@ def _completed(
     engine: str,
     workers: int | None,
     progress: Progress | None,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     total = len(items)
     if total == 0:
         return
     with _connected(engine) as extra, _explained(engine):
         calls = _calls(function, items, engine, workers, extra)
-        try:
+        with closing(calls):
             for done, indexed in enumerate(calls, 1):
                 if progress is not None:
                     progress(done, total)
                 yield indexed
-        finally:
-            calls.close()
 
 
 def _calls(

@@ -117,7 +117,9 @@ class Command:
         except click.UsageError as error:
             # The usage of an option has its dashes, and a sweep has none.
             raise GordonError(
-                error.format_message(), f"gordon {self.name} --help", kind="bad-value"
+                " ".join(error.format_message().split()),
+                f"gordon {self.name} --help",
+                kind="bad-value",
             ) from None
         return dict(context.params), changes
 

@@ -115,15 +115,15 @@ def effects(sweep: Sweep, rows: list[Row]) -> list[dict[str, Any]]:
     found = []
     for name, values in sweep.ranges.items():
         for objective in sweep.objectives:
-            levels = []
-            for value in values:
-                numbers = sorted(
-                    row[objective.name]
-                    for row in rows
-                    if row[name] == value and is_number(row.get(objective.name))
-                )
-                if numbers:
-                    levels.append({"value": value} | _spread(numbers))
+            numbers: dict[str, list[float]] = {}
+            for row in rows:
+                if is_number(row.get(objective.name)):
+                    numbers.setdefault(repr(row[name]), []).append(row[objective.name])
+            levels = [
+                {"value": value} | _spread(sorted(numbers[repr(value)]))
+                for value in values
+                if repr(value) in numbers
+            ]
             if levels:
                 means = [level["mean"] for level in levels]
                 found.append(

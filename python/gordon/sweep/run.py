@@ -1,5 +1,6 @@
 """Runs the configurations of a sweep and keeps what is finished."""
 
+from contextlib import closing
 from os import PathLike, fspath
 from typing import Any
 
@@ -79,16 +80,17 @@ def _outcomes(
     total = len(sweep.chosen)
     if progress is not None:
         progress(len(outcomes), total)
-    for index, outcome in completed(simulate, items, name, workers):
-        number = due[index]
-        outcomes[number] = outcome
-        if "result" in outcome:
-            kept.add(keys[number], outcome["result"])
-            if not checked:
-                rows.check_objectives(sweep.objectives, _named(sweep, outcome))
-                checked = True
-        if progress is not None:
-            progress(len(outcomes), total)
+    with closing(completed(simulate, items, name, workers)) as results:
+        for index, outcome in results:
+            number = due[index]
+            outcomes[number] = outcome
+            if "result" in outcome:
+                if not checked:
+                    rows.check_objectives(sweep.objectives, _named(sweep, outcome))
+                    checked = True
+                kept.add(keys[number], outcome["result"])
+            if progress is not None:
+                progress(len(outcomes), total)
     return outcomes
 
 
