@@ -216,7 +216,7 @@ def test_an_impossible_configuration_is_a_row_with_an_error(write: Write, run: R
     ran = run("sweep", write(text), "-o", "out.parquet", "--workers", "1")
     assert ran.status == 0, ran.err
     assert "2 results, 2 failed" in ran.out
-    assert "failed: 2 configurations: " in ran.out
+    assert "failed (2 configurations): " in ran.out
     found = parquet("out.parquet")
     assert [row["error"] is None for row in found] == [True, True, False, False]
     assert [row["write_amplification"] is None for row in found] == [False, False, True, True]

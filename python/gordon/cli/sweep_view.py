@@ -1,6 +1,7 @@
 """The outcome of a sweep on a terminal: the best configurations, and what went wrong."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from gordon.cli.terminal import Column, Output
@@ -9,8 +10,8 @@ from gordon.report.page import plain, sig
 
 #: Configurations in the table.
 BEST = 5
-#: Different errors that are printed.
-ERRORS = 3
+#: Different errors and different warnings that are printed.
+TEXTS = 3
 
 
 def show(console: Output, result: dict[str, Any]) -> None:
@@ -30,14 +31,18 @@ def show(console: Output, result: dict[str, Any]) -> None:
         )
     if result["pareto"]:
         console.text(f"* on the Pareto front of {' and '.join(names)}: {len(result['pareto'])}")
-    errors = Counter(row["error"] for row in rows if row["error"] is not None)
-    for error, count in errors.most_common(ERRORS):
-        console.text(f"failed: {counted(count, 'configuration')}: {error.splitlines()[0]}")
-    if len(errors) > ERRORS:
-        console.text(f"failed: {len(errors) - ERRORS} other errors are in the column error")
-    warned = [row["warnings"] for row in rows if row.get("warnings")]
-    if warned:
-        console.text(f"warnings: {counted(len(warned), 'configuration')}, in the column warnings")
+    _counts(console, "failed", (row["error"].splitlines()[0] for row in rows if row["error"]))
+    texts = (row["warnings"] for row in rows if row.get("warnings"))
+    _counts(console, "warning", (line for text in texts for line in text.splitlines()))
+
+
+def _counts(console: Output, what: str, texts: Iterable[str]) -> None:
+    """The most frequent texts, each with the number of its configurations."""
+    counts = Counter(texts)
+    for text, count in counts.most_common(TEXTS):
+        console.text(f"{what} ({counted(count, 'configuration')}): {text}")
+    if len(counts) > TEXTS:
+        console.text(f"{what}: {len(counts) - TEXTS} others, in the rows")
 
 
 def summary(result: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Finished rows of a sweep, kept until all are there: a file of JSON lines next to the output.
 
 A line is content-addressed: its key is a hash of the version, the command, the values and the
-digests of the files that a configuration reads. A changed sweep reuses the rows that are still its own.
+digests of the files that a configuration reads. A changed sweep reuses the rows that are still
+its own.
 """
 
 import fcntl
