@@ -18,6 +18,10 @@ Row = dict[str, Any]
 BEST = 20
 #: Points of the figure of two objectives; those of the front are always in it.
 POINTS = 5_000
+#: Different warnings.
+WARNINGS = 20
+#: Values of a range in the table of inputs; of more, the first and the last.
+VALUES = 20
 #: Configurations of the front in its table.
 FRONT = 100
 
@@ -139,13 +143,20 @@ def _errors(rows: list[Row]) -> list[tuple[str, int, int]]:
 def _warnings(rows: list[Row]) -> list[tuple[str, str]]:
     """Each different warning, with the number of its configurations."""
     texts = (text for row in rows for text in (row.get("warnings") or "").splitlines())
-    return [(f"{count:,} of {len(rows):,}", text) for text, count in Counter(texts).most_common()]
+    counts = Counter(texts)
+    found = [(f"{count:,} of {len(rows):,}", text) for text, count in counts.most_common(WARNINGS)]
+    if len(counts) > WARNINGS:
+        found.append(("", f"{len(counts) - WARNINGS:,} others are in the column warnings"))
+    return found
 
 
 def _settings(result: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"command": f"gordon {result['command']}"}
     found |= result["settings"]
-    found |= {f"range of {name}": values for name, values in result["ranges"].items()}
+    for name, values in result["ranges"].items():
+        many = len(values) > VALUES
+        ends = f"{page.plain(values[0])} to {page.plain(values[-1])}, {len(values):,} values"
+        found[f"range of {name}"] = ends if many else values
     if result["sample"]:
         found["sample"] = (
             f"{result['sample']['size']:,} of {result['combinations']:,}, "

@@ -31,8 +31,8 @@ from gordon.sweep import axes
 from gordon.sweep.commands import INPUTS, NAMES_OR_FILES, Command, Values, find
 
 KEYS = ("command", "settings", "ranges", "sample", "sample_seed", "objectives")
-#: Configurations of a sweep without `sample`.
-MOST = 1_000_000
+#: Configurations of a sweep: all rows are in memory, with up to two hundred columns.
+MOST = 100_000
 WAYS = ("min", "max")
 
 
