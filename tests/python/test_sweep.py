@@ -493,11 +493,12 @@ def test_the_engines_of_the_command_are_those_of_the_library(
     assert not Path("out.parquet.partial").exists()
 
 
-@pytest.mark.parametrize("name", ["ray", "dask"])
+@pytest.mark.parametrize("name", ["ray", "dask", "spark"])
 def test_a_cluster_gives_the_bytes_of_this_machine(
     write: Write, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip(engine.NEEDS[name][0])
+    for package in engine.NEEDS[name]:
+        pytest.importorskip(package)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     sweep.run(write(WA), "here.parquet", workers=1)
     sweep.run("sweep.toml", "there.parquet", engine=name, workers=2)
