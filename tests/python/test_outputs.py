@@ -46,6 +46,7 @@ ALSO = {
     "block check": ["in"],
     "block export": ["in", "in/no.raw"],
     "block wear": ["in"],
+    "sweep": ["in"],
     "meter list": [],
     "meter record": ["--", "in"],
     "joulesort": ["--records", "5", "--dir", "in"],
@@ -123,7 +124,7 @@ def test_no_output_destroys_what_a_command_reads(
     reports = {name for name, _, option in OUTPUTS if option.name == "json_path"}
     for name in sorted(reports - others):
         for path in ("in", "./in", "link"):
-            also = ["-o", "tuned"] if name == "sort tune" else []
+            also = ["-o", "tuned"] if name in ("sort tune", "sweep") else []
             ran = run(*name.split(), *ALSO[name], *also, "--json", path)
             assert ran.status == 1, (name, ran.err)
             assert ran.kind == "path-in-use", (name, ran.err)

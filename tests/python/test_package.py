@@ -14,7 +14,10 @@ from gordon import GordonError, _core
 
 from conftest import Run, raises
 
-PACKAGES = ["block", "cache", "disk", "energy", "flash", "joulesort", "sort", "storage", "survey"]
+PACKAGES = [
+    *("block", "cache", "disk", "energy", "flash", "joulesort"),
+    *("sort", "storage", "survey", "sweep"),
+]
 
 
 @pytest.mark.parametrize("name", PACKAGES)

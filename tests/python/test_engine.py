@@ -1,0 +1,155 @@
+"""One function over many items, on several processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gordon import GordonError, engine
+
+from conftest import raises
+
+
+def square(number: int) -> int:
+    return number * number
+
+
+def late_first(number: int) -> int:
+    time.sleep(1.0 if number == 0 else 0)
+    return number
+
+
+def fail_at_three(number: int) -> int:
+    if number == 3:
+        raise GordonError("three", "two", kind="three")
+    return number
+
+
+def die_at_three(number: int) -> int:
+    if number == 3:
+        os._exit(9)
+    return number
+
+
+def slow(number: int) -> int:
+    sys.stdout.write(f"{os.getpid()}\n")
+    sys.stdout.flush()
+    time.sleep(1)
+    return number
+
+
+@pytest.mark.parametrize("workers", [1, 2, None])
+def test_results_are_in_the_order_of_the_items(workers: int | None) -> None:
+    ticks: list[tuple[int, int]] = []
+    results = engine.each(
+        square, range(50), workers=workers, progress=lambda *tick: ticks.append(tick)
+    )
+    assert list(results) == [number * number for number in range(50)]
+    assert ticks == [(done, 50) for done in range(1, 51)]
+    assert list(engine.each(square, [])) == []
+
+
+def test_a_result_is_there_before_those_of_earlier_items() -> None:
+    found = list(engine.completed(late_first, range(8), workers=2))
+    assert sorted(found) == [(number, number) for number in range(8)]
+    assert found[0] != (0, 0)
+    assert list(engine.each(late_first, range(8), workers=2)) == list(range(8))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_of_the_function_is_raised_as_it_is(workers: int) -> None:
+    with raises("three", "three"):
+        list(engine.each(fail_at_three, range(8), workers=workers))
+
+
+def test_a_killed_worker_is_one_error() -> None:
+    with raises("lost-worker"):
+        list(engine.each(die_at_three, range(8), workers=2))
+    assert list(engine.each(square, [3], workers=2)) == [9]
+
+
+def test_an_unknown_engine_names_the_nearest_one() -> None:
+    with raises("unknown-name", "rey") as caught:
+        engine.each(square, [1], engine="rey")
+    assert "`ray`" in caught.value.args[1]
+
+
+@pytest.mark.parametrize("name", ["ray", "dask", "spark"])
+def test_an_engine_that_is_not_installed_names_its_extra(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "find_spec", lambda package: None)
+    with raises("no-engine", name) as caught:
+        engine.each(square, [1], engine=name)
+    assert f"gordon[{name}]" in caught.value.args[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "address"), [("ray", "127.0.0.1:1"), ("dask", "tcp://127.0.0.1:1")]
+)
+def test_a_cluster_that_does_not_answer_is_one_error(
+    name: str, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(engine.NEEDS[name][0])
+    monkeypatch.setattr(engine, "PATIENCE_S", 1)
+    monkeypatch.setenv(engine.ADDRESS[name], address)
+    with raises("unreachable-engine", address):
+        list(engine.each(square, [1], engine=name))
+
+
+@pytest.mark.parametrize("name", ["ray", "dask", "spark"])
+def test_a_cluster_gives_the_results_of_this_machine(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in engine.NEEDS[name]:
+        pytest.importorskip(package)
+    folders = [str(Path(__file__).parent), *filter(None, sys.path)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
+    assert list(engine.each(square, range(50), name, 2)) == [n * n for n in range(50)]
+    with raises("three", "three"):
+        list(engine.each(fail_at_three, range(8), name, 2))
+
+
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from gordon import engine
+from test_engine import slow
+list(engine.each(slow, range(100), workers=2))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_workers_end_with_an_interrupted_or_killed_run(number: int) -> None:
+    folders = [str(Path(__file__).parent), *filter(None, sys.path)]
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert program.stdout is not None
+    workers = {int(program.stdout.readline()) for _ in range(2)}
+    assert program.pid not in workers
+    program.send_signal(number)
+    program.wait(timeout=30)
+    program.stdout.close()
+    deadline = time.monotonic() + 30
+    while any(_runs(worker) for worker in workers):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def _runs(process: int) -> bool:
+    """Whether a process exists and is not a zombie."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except OSError:
+        return False
