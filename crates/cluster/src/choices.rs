@@ -1,4 +1,4 @@
-//! A value of a machine, or a list of values of which each makes a design of its own.
+//! A value of a machine, or a list of values; each value of a list makes a design of its own.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{

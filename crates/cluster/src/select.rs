@@ -101,8 +101,7 @@ pub(crate) fn choose<const NAMES: usize>(
     Ok(whole)
 }
 
-/// The numbers to report, ascending: `shown`, and so many of the first `others` that there are `rows`
-/// in all.
+/// The numbers to report, ascending: `shown`, and the first `others` until there are `rows` numbers.
 pub(crate) fn reported(
     mut shown: Vec<u64>,
     rows: usize,

@@ -11,6 +11,7 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
+use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,7 +93,9 @@ fn create(
         .iter()
         .map(|(name, values)| Field::new(name, values.data_type().clone(), true))
         .collect();
-    let schema = Arc::new(Schema::new(fields));
+    // Arrow readers show the metadata of the schema, other readers those of the file.
+    let metadata = HashMap::from([(TABLE_KEY.to_owned(), survey.to_owned())]);
+    let schema = Arc::new(Schema::new(fields).with_metadata(metadata));
     let file = File::create(path).map_err(|e| error(path, e))?;
     let zstd = ZstdLevel::try_new(1).expect("zstd has a level 1");
     let properties = WriterProperties::builder()

@@ -426,7 +426,7 @@ fn machines_with_invalid_values_are_refused() {
         ("bandwidth = \"1GB\"", "bandwidth = \"1GB\", count = 2", "storage.count"),
     ] {
         let text = SPACE.replacen(old, new, 1);
-        assert_ne!(text, *&SPACE);
+        assert_ne!(text, *SPACE);
         let refused = refusal(&survey(vec![trace.clone()], &text));
         assert!(refused.contains(named), "{refused}");
     }
