@@ -48,8 +48,25 @@ fn disk(root: &Path, name: &str) -> Option<DiskInfo> {
         minor,
         size: Bytes(sectors * 512),
         rotational: read("queue/rotational").as_deref() == Some("1"),
+        model: read("device/model").or_else(|| read("dm/name")).filter(|name| !name.is_empty()),
+        read_ahead: read("queue/read_ahead_kb").and_then(|text| kib(&text)),
+        scheduler: read("queue/scheduler").and_then(|text| scheduler(&text)),
+        max_request: read("queue/max_sectors_kb").and_then(|text| kib(&text)),
+        members: names(&dir.join("slaves")),
         is_virtual: path.components().any(|c| c.as_os_str() == "virtual"),
     })
+}
+
+fn kib(text: &str) -> Option<Bytes> {
+    text.parse::<u64>().ok()?.checked_mul(1 << 10).map(Bytes)
+}
+
+/// The scheduler in use, in brackets: `none [mq-deadline] kyber`. A device without a choice has its
+/// name alone.
+fn scheduler(text: &str) -> Option<String> {
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    let name = chosen.map_or(text, |(name, _)| name);
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 fn interfaces(root: &Path) -> Vec<InterfaceInfo> {
@@ -78,6 +95,14 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
+    fn the_scheduler_in_use_is_in_brackets_or_alone() {
+        for text in ["[none] mq-deadline", "none", "mq-deadline [none] bfq"] {
+            assert_eq!(scheduler(text).as_deref(), Some("none"));
+        }
+        assert_eq!(scheduler(""), None);
+    }
+
+    #[test]
     fn a_built_machine() {
         let dir = tempfile::tempdir().unwrap();
         let write = |file: &str, text: &str| {
@@ -101,6 +126,12 @@ mod tests {
             let target = dir.path().join(format!("sys/devices/{place}/{name}"));
             symlink(target, dir.path().join("sys/block").join(name)).unwrap();
         }
+        let queue = "sys/devices/pci0/block/sda/queue";
+        write(&format!("{queue}/read_ahead_kb"), "4096\n");
+        write(&format!("{queue}/max_sectors_kb"), "1280\n");
+        write(&format!("{queue}/scheduler"), "none [mq-deadline] kyber bfq \n");
+        write("sys/devices/pci0/block/sda/device/model", "WDC WD10EZEX-08W\n");
+        write("sys/devices/virtual/block/loop0/slaves/sda/dev", "8:0");
         write("sys/class/net/eth0/speed", "1000\n");
         write("sys/class/net/tun0/speed", "-1\n");
         write("sys/class/net/lo/mtu", "65536\n");
@@ -113,6 +144,16 @@ mod tests {
             (found.disks[1].device, found.disks[1].size),
             (8 << 20, Bytes(1_000_204_886_016))
         );
+        let sda = &found.disks[1];
+        assert_eq!(
+            (sda.read_ahead, sda.max_request),
+            (Some(Bytes(4 << 20)), Some(Bytes(1280 << 10)))
+        );
+        assert_eq!(sda.scheduler.as_deref(), Some("mq-deadline"));
+        assert_eq!(sda.model.as_deref(), Some("WDC WD10EZEX-08W"));
+        let volume = &found.disks[0];
+        assert_eq!((volume.read_ahead, &volume.scheduler, &volume.model), (None, &None, &None));
+        assert_eq!((&volume.members, sda.members.len()), (&vec!["sda".to_owned()], 0));
         let nets: Vec<_> = found.interfaces.iter().map(|i| (i.name.as_str(), i.megabits)).collect();
         assert_eq!(nets, [("eth0", Some(1000)), ("tun0", None)]);
         assert_eq!(machine_info(Path::new("/nonexistent")), MachineInfo::default());

@@ -142,7 +142,7 @@ impl JobSample {
     /// The largest blocked time that the sample allows: the job also waited for write-back.
     pub fn blocked_time_high(&self) -> f64 {
         if self.iowait <= 0.0 {
-            return 0.0;
+            return self.blocked_time();
         }
         let high = (self.span * self.iowait / (self.iowait + self.cpu)).min(self.busy);
         self.blocked_time().max(high.min(self.most_blocked()))
@@ -429,6 +429,110 @@ mod tests {
         near(x.blocked_time(), 0.25);
         let full = JobSample { stalled: Some(0.9), ..sample(2.0) };
         near(full.blocked_time(), 0.5);
+    }
+
+    /// A core of a constructed second: the time in which it ran and in which all of its threads
+    /// waited for storage.
+    fn of_cores(cores: &[(f64, f64)]) -> JobSample {
+        let nonidle: f64 = cores.iter().map(|(ran, waited)| ran + waited).sum();
+        // The kernel's mean over its cores, weighted by the time in which each had a thread
+        // (kernel/sched/psi.c, collect_percpu_times).
+        let full: f64 = cores.iter().map(|(ran, waited)| waited * (ran + waited)).sum();
+        JobSample {
+            cpu: cores.iter().map(|core| core.0).sum(),
+            iowait: cores.iter().map(|core| core.1).sum(),
+            busy: 1.0,
+            read: MIB,
+            stalled: Some(full / nonidle),
+            ..sample(0.0)
+        }
+    }
+
+    #[test]
+    fn stalls_and_iowait_give_the_same_blocked_time_of_threads_that_never_sleep() {
+        for cores in [
+            &[(0.5, 0.5), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)][..],
+            &[(0.5, 0.5), (0.5, 0.5), (0.0, 0.0), (0.0, 0.0)],
+            &[(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.0, 0.0)],
+            &[(0.2, 0.8), (0.7, 0.3), (1.0, 0.0), (0.4, 0.6)],
+        ] {
+            let with = of_cores(cores);
+            let without = JobSample { stalled: None, ..with };
+            near(with.blocked_time(), without.blocked_time());
+        }
+    }
+
+    #[test]
+    fn stalls_are_shorter_than_iowait_suggests_if_threads_sleep_or_migrate() {
+        let sleeps = of_cores(&[(0.2, 0.2), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)]);
+        near(sleeps.blocked_time(), 0.2);
+        // One thread on all cores in turn, which waits half of its time.
+        let migrates = of_cores(&[(0.125, 0.125); 4]);
+        near(migrates.blocked_time(), 0.125);
+        for x in [sleeps, migrates] {
+            let without = JobSample { stalled: None, ..x };
+            near(without.blocked_time(), 0.5);
+            // The interval contains both.
+            near(x.blocked_time_high(), without.blocked_time_high());
+            for ratio in [0.1, 0.5, 2.0, 8.0] {
+                let (a, b) = (target(8, 1.0, ratio), target(2, 2.0, ratio));
+                for to in [a, b] {
+                    let (with, other) = (x.time_on(&to), without.time_on(&to));
+                    assert!(with.low <= other.time + 1e-9 && other.time <= with.high + 1e-9);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_hold_with_pressure_and_are_equal_on_the_traced_machine() {
+        for stalled in [None, Some(0.0), Some(0.3), Some(1.0)] {
+            for waiting in [None, Some(0.0), Some(0.4), Some(1.0)] {
+                for (cpu, iowait) in [(0.0, 0.0), (0.4, 0.0), (1.7, 1.1), (3.6, 0.4), (4.0, 0.0)] {
+                    for read in [0.0, MIB] {
+                        let busy = 0.5;
+                        let (write, steady) = (MIB, false);
+                        let x = JobSample {
+                            iowait,
+                            busy,
+                            read,
+                            write,
+                            stalled,
+                            waiting,
+                            steady,
+                            ..sample(cpu)
+                        };
+                        let here = x.time_on(&target(4, 1.0, 1.0));
+                        near(here.time, 1.0);
+                        near(here.low, 1.0);
+                        near(here.high, 1.0);
+                        assert!(x.blocked_time() <= x.blocked_time_high());
+                        for to in [1, 2, 4, 8, 64] {
+                            for ratio in [0.1, 1.0, 7.0] {
+                                let found = x.time_on(&target(to, 1.5, ratio));
+                                let inside = found.low <= found.time && found.time <= found.high;
+                                assert!(inside, "{x:?} on {to}, {ratio}: {found:?}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_of_waiting_keeps_the_stretch_within_its_bounds() {
+        for over in [0.0, 0.2, 0.7, 1.0].map(Some) {
+            for i in 0..=20 {
+                let width = 1.0 + 3.0 * f64::from(i) / 20.0;
+                for to in [1, 2, 4, 8, 16] {
+                    let (low, high) = stretch_bounds(width, 4, to, false, over);
+                    let found = stretch(width, 4, to, false, over);
+                    let inside = low - 1e-9 <= found && found <= high + 1e-9;
+                    assert!(inside, "{width} on {to}, {over:?}: {low} {found} {high}");
+                }
+            }
+        }
     }
 
     #[test]

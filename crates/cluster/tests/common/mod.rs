@@ -6,7 +6,8 @@ use gordon_cluster::config::{
     Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, SurveyConfig,
 };
 use gordon_trace::{
-    BlockFlags, BlockIo, ColumnKind, Columns, MachineInfo, Manifest, Sample, TraceWriter,
+    BlockFlags, BlockIo, ColumnKind, Columns, CommandReads, MachineInfo, Manifest, Sample,
+    TraceWriter,
 };
 use gordon_units::{Bytes, Ns, Sourced};
 use serde::de::DeserializeOwned;
@@ -95,6 +96,7 @@ pub struct MadeTrace<'a> {
     pub machine: MachineInfo,
     pub samples: &'a [Sample],
     pub requests: Option<&'a [BlockIo]>,
+    pub reads: Option<CommandReads>,
 }
 
 impl Default for MadeTrace<'_> {
@@ -104,6 +106,7 @@ impl Default for MadeTrace<'_> {
             machine: MachineInfo::default(),
             samples: &[],
             requests: None,
+            reads: None,
         }
     }
 }
@@ -125,7 +128,9 @@ impl MadeTrace<'_> {
                 writer.block().push(*request).unwrap();
             }
         }
-        writer.finish(Manifest::new(vec!["test".into()], Ns::SECOND, self.machine)).unwrap();
+        let mut manifest = Manifest::new(vec!["test".into()], Ns::SECOND, self.machine);
+        manifest.reads = self.reads;
+        writer.finish(manifest).unwrap();
         path.display().to_string()
     }
 }
