@@ -386,6 +386,30 @@ fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor
     assert!(report.warnings.iter().all(|w| !w.contains("--reference")), "{:?}", report.warnings);
 }
 
+#[test]
+fn a_processor_of_several_machines_is_that_with_the_cores_and_memory_of_the_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = [second(0, 4.0)];
+    let space =
+        SPACE.replace("core_speed", "models = [\"Test\"]\nthreads_per_core = 2\ncore_speed");
+    let found = |name: &str, space: &str, cores, memory, threads_per_core| {
+        let mut trace = made(&samples, &[]);
+        trace.machine = MachineInfo { cores, memory, threads_per_core, ..trace.machine };
+        let trace = trace.write(&folder.path().join(name));
+        answer(&MachineSurvey { reference: None, ..survey(vec![trace], space) }).reference.machine
+    };
+    let gib = |count: u64| Bytes(count << 30);
+    let is = |id: &str| Some(id.to_owned());
+    assert_eq!(found("large", &space, 4, gib(15), None), is("traced"));
+    assert_eq!(found("small", &space, 4, gib(1), Some(2)), is("fast"));
+    assert_eq!(found("unknown memory", &space, 4, Bytes(0), Some(2)), is("traced"));
+    assert_eq!(found("more cores", &space, 8, gib(1), Some(2)), is("wide"));
+    assert_eq!(found("other cores", &space, 16, gib(1), Some(2)), is("fast"));
+    assert_eq!(found("whole cores", &space, 4, gib(15), Some(1)), None);
+    let whole = space.replacen("threads_per_core = 2\ncore_speed = 4.0", "core_speed = 4.0", 1);
+    assert_eq!(found("not stated", &whole, 4, gib(15), Some(1)), is("fast"));
+}
+
 /// The traced machine is as measured only if it has the cores of the trace.
 #[test]
 fn a_reference_with_other_cores_than_the_trace_gets_a_warning() {

@@ -126,10 +126,13 @@ impl CommandEnd {
 /// The machine that a trace comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineInfo {
-    /// Name of the processor, as the processor reports it.
+    /// Name of the processor, as the processor reports it; on Arm, that of the first core.
     pub cpu_model: String,
     /// Number of cores that were online.
     pub cores: u32,
+    /// Cores that share a physical core; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads_per_core: Option<u32>,
     /// Total memory.
     pub memory: Bytes,
     /// Kernel release.

@@ -332,6 +332,7 @@ fn host(
     manifest.machine = MachineInfo {
         cpu_model: String::new(),
         cores,
+        threads_per_core: None,
         memory: Bytes(memory.round() as u64),
         kernel: activity.kernel,
         disks: devices.into_iter().map(|(_, info)| info).collect(),
