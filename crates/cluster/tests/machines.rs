@@ -191,7 +191,7 @@ fn an_old_trace_without_iowait_is_taken_as_one_waiting_thread() {
 fn stalls_that_the_kernel_counted_replace_the_estimate_from_iowait() {
     let folder = tempfile::tempdir().unwrap();
     let sample = Sample { psi_io_full: Ns::from_secs(0.3), ..reading(0) };
-    let with = made(&[sample.clone()], &[]).write(&folder.path().join("with"));
+    let with = made(std::slice::from_ref(&sample), &[]).write(&folder.path().join("with"));
     let report = answer(&survey(vec![with], SPACE));
     let traced = job(&report, "traced");
     assert_eq!((traced.time_s, traced.time_s_low, traced.time_s_high), (1.0, 1.0, 1.0));
@@ -279,7 +279,7 @@ fn a_trace_that_fetched_much_more_than_it_requested_gets_a_warning() {
     };
     let much = CommandReads { fetched: Bytes(300), returned: Bytes(100), ..Default::default() };
     let warned = |report: &MachineSurveyReport| {
-        report.warnings.iter().filter(|w| w.contains("read amplification")).cloned().next()
+        report.warnings.iter().find(|w| w.contains("read amplification")).cloned()
     };
     for (name, model) in [("job", Model::Job), ("paper", Model::Paper)] {
         let report = answer_of(name, model, much);
