@@ -470,6 +470,32 @@ def test_trace_show_separates_measured_from_estimated(run: Run, trace: str) -> N
         assert f"warning: {warning}" in ran.err
 
 
+def test_trace_show_has_the_settings_of_devices_and_the_read_amplification(
+    run: Run, trace: str, tmp_path: Path
+) -> None:
+    from shutil import copytree
+
+    copy = copytree(trace, tmp_path / "copy.trace")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    for disk in manifest["machine"]["disks"]:
+        disk |= {"read_ahead": "4MiB", "scheduler": "kyber", "max_request": "640KiB"}
+        disk |= {"model": "made up", "members": ["sdx"]}
+    reads = {"fetched": "4MiB", "returned": "1MiB", "mapped": "0B"}
+    manifest["reads"] = reads | {"is_asynchronous": False, "is_partial": False}
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    ran = run("trace", "show", str(copy), "--json", str(tmp_path / "shown.json"))
+    summary = json.loads((tmp_path / "shown.json").read_text())
+    assert "read amplification of the command: at least 4.00" in ran.out
+    assert summary["read_amplification"] == 4
+    assert "warning: read amplification 4.00" in ran.err
+    settings = "read-ahead 4 MiB, requests up to 640 KiB, scheduler kyber"
+    for device in summary["devices"]:
+        line = next(line for line in ran.out.splitlines() if line.startswith(device["name"]))
+        assert line.startswith(f"{device['name']} (made up): ")
+        assert settings in line
+        assert "made of sdx" in line
+
+
 def test_parts_spaces_and_schemas_are_listed(run: Run) -> None:
     listed = run("parts").out
     assert "gordon-slc-256g" in listed

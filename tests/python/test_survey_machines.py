@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -182,6 +183,41 @@ def test_settings_change_machines_and_their_storage_parts_for_one_run(
     for at in (("large", "price_per_hour"), ("worse", "cores"), ("sata-7200-1tb", "power.idle")):
         assert changed[at]["origin"] == "assumed"
         assert "--set" in changed[at]["why"]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "cores", "memory", "threads", "found"),
+    [
+        ("ec2", "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", 4, "15.5GiB", 2, "m5.xlarge"),
+        ("ec2", "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", 4, "31GiB", 2, "r5.xlarge"),
+        ("ec2", "Intel(R) Xeon(R) Platinum 8175M CPU @ 2.50GHz", 8, "31GiB", None, "m5.2xlarge"),
+        ("ec2", "Neoverse-V1", 4, "15GiB", 1, "m7g.xlarge"),
+        ("gcp", "AMD EPYC 7B13", 4, "15GiB", 2, "n2d-standard-4"),
+        ("gcp", "AMD EPYC 7B13", 4, "15GiB", 1, "t2d-standard-4"),
+        ("azure", "AMD EPYC 7763 64-Core Processor", 4, "15GiB", 2, "Standard_D4as_v5"),
+        ("modern", "Cortex-A76", 4, "8GiB", 1, "raspberry-pi-5"),
+        ("ec2", "Intel(R) Core(TM) i7", 4, "15GiB", 2, None),
+    ],
+)
+def test_the_traced_machine_is_found_by_its_processor_cores_and_memory(
+    run: Run,
+    trace: str,
+    tmp_path: Path,
+    name: str,
+    model: str,
+    cores: int,
+    memory: str,
+    threads: int | None,
+    found: str | None,
+) -> None:
+    copy = shutil.copytree(trace, tmp_path / "copy.trace")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    machine = {"cpu_model": model, "cores": cores, "memory": memory}
+    manifest["machine"] |= machine | ({"threads_per_core": threads} if threads else {})
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    reference = answer(run, str(copy), "--space", name)["reference"]
+    assert reference["machine"] == found
+    assert reference["is_assumed"] == (found is None)
 
 
 def test_an_id_with_dots_can_be_set(run: Run, trace: str) -> None:

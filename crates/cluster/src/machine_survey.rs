@@ -28,7 +28,7 @@ use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLAC
 use gordon_replay::threads::on_all_cores;
 use gordon_units::{Progress, Sourced};
 use job_stream::JobStream;
-use load::{TraceLoad, TraceReference};
+use load::{TraceLoad, TraceReference, same_processor};
 use notes::{assumptions, warnings};
 use rayon::prelude::*;
 use schemars::JsonSchema;
@@ -285,18 +285,16 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// The machine that was given; otherwise the first whose processor the manifest names; otherwise
-/// an unknown machine of speed 1.
+/// The machine that was given; otherwise one whose processor the manifest names; otherwise an
+/// unknown machine of speed 1.
 fn reference_of<'a>(survey: &'a MachineSurvey, stream: &JobStream) -> TraceReference<'a> {
     if let Some(name) = &survey.reference {
         let machine = survey.machines.iter().position(|m| m.id == *name);
         let speed = machine.map_or(1.0, |at| *survey.machines[at].core_speed);
         return TraceReference { name: Some(name), speed, machine };
     }
-    let model = &stream.stream.trace.manifest().machine.cpu_model;
-    let same_processor =
-        survey.machines.iter().find(|m| m.models.iter().any(|name| model.contains(name.as_str())));
-    match same_processor {
+    let traced = &stream.stream.trace.manifest().machine;
+    match same_processor(&survey.machines, traced, stream.cores()) {
         Some(machine) => {
             TraceReference { name: Some(&machine.id), speed: *machine.core_speed, machine: None }
         }

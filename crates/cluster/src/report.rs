@@ -1,7 +1,7 @@
 //! The report of a survey. Keys are snake_case and end in their unit.
 
 use crate::config::{Charge, Model};
-use gordon_trace::ColumnKind;
+use gordon_trace::{ColumnKind, DeviceSummary};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
@@ -38,6 +38,11 @@ pub struct StreamReport {
     pub rx_bytes: f64,
     /// Bytes sent to the network.
     pub tx_bytes: f64,
+    /// The block devices that served requests, with the kernel's settings.
+    pub devices: Vec<DeviceSummary>,
+    /// A lower bound of the bytes fetched from storage for each byte that the command requested;
+    /// `None` if unknown.
+    pub read_amplification: Option<f64>,
     /// By value: whether it was measured or estimated.
     pub kinds: BTreeMap<String, ColumnKind>,
 }

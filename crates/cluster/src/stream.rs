@@ -11,7 +11,7 @@ use gordon_blockio::Device;
 use gordon_hdd as disk;
 use gordon_sim::stripe::{CHUNK, Stripe};
 use gordon_ssd as ssd;
-use gordon_trace::{ColumnKind, Sample, Trace};
+use gordon_trace::{ColumnKind, DeviceSummary, Sample, Trace};
 use gordon_units::{Ns, Progress};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -197,9 +197,19 @@ impl Stream {
                  instructions a cycle of the traced processor with --reference"
             ));
         }
+        notes.extend(self.read_amplification_note());
         let missing = &self.trace.manifest().unavailable;
         notes.extend(missing.iter().map(|missing| format!("no {}: {}", missing.what, missing.why)));
         notes
+    }
+
+    fn devices(&self) -> Vec<DeviceSummary> {
+        self.trace.devices(&self.samples)
+    }
+
+    /// A warning if storage read much more than the command requested.
+    pub fn read_amplification_note(&self) -> Option<String> {
+        self.trace.read_amplification_note(&self.devices())
     }
 
     /// CPU time that is simulated, of the machine or of the command.
@@ -254,6 +264,8 @@ impl Stream {
             write_bytes: self.footprint.write_bytes.0,
             rx_bytes: sum(|d| d.received),
             tx_bytes: sum(|d| d.sent),
+            devices: self.devices(),
+            read_amplification: self.trace.read_amplification(),
             kinds: self.trace.kinds(),
         }
     }

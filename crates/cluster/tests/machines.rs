@@ -10,7 +10,9 @@ use gordon_cluster::machine::Machine;
 use gordon_cluster::machine_survey::{MachineSurvey, run};
 use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport, VerdictBy};
 use gordon_cluster::stages::Stage;
-use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
+use gordon_trace::{
+    ColumnKind, Columns, CommandReads, DeviceSummary, DiskInfo, DiskSample, MachineInfo, Sample,
+};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
 use std::path::Path;
@@ -115,12 +117,19 @@ fn second(nth: u64, busy_cores: f64) -> Sample {
 
 /// Writes a trace of a machine with four cores, without a block log.
 fn write(folder: &Path, name: &str, samples: &[Sample], has_iowait: bool) -> String {
-    let mut columns = Columns::all(ColumnKind::Measured, "made up");
+    let mut missing = vec!["psi_io_full_ns", "psi_cpu_some_ns"];
     if !has_iowait {
-        columns.set(&["iowait_ns"], ColumnKind::Missing, "an old trace");
+        missing.push("iowait_ns");
     }
+    made(samples, &missing).write(&folder.join(name))
+}
+
+/// A trace of a machine with four cores, without a block log and without the columns `missing`.
+fn made<'a>(samples: &'a [Sample], missing: &[&str]) -> MadeTrace<'a> {
+    let mut columns = Columns::all(ColumnKind::Measured, "made up");
+    columns.set(missing, ColumnKind::Missing, "an old trace");
     let machine = MachineInfo { cores: 4, cpu_model: "Test CPU".into(), ..MachineInfo::default() };
-    MadeTrace { columns, machine, samples, requests: None }.write(&folder.join(name))
+    MadeTrace { columns, machine, samples, ..MadeTrace::default() }
 }
 
 /// A second in which one thread reads 50 MB and computes in turn.
@@ -183,6 +192,123 @@ fn an_old_trace_without_iowait_is_taken_as_one_waiting_thread() {
     let report = answer(&survey(vec![trace], &SPACE));
     near(job(&report, "storage").time_s, 0.55);
     assert!(report.warnings.iter().any(|w| w.contains("iowait")), "{:?}", report.warnings);
+}
+
+#[test]
+fn stalls_that_the_kernel_counted_raise_the_estimate_from_iowait() {
+    let folder = tempfile::tempdir().unwrap();
+    let fewer = Sample { psi_io_full: Ns::from_secs(0.3), ..reading(0) };
+    let fewer = made(&[fewer], &[]).write(&folder.path().join("fewer"));
+    near(job(&answer(&survey(vec![fewer], &SPACE)), "storage").time_s, 0.55);
+    let sample = Sample { psi_io_full: Ns::from_secs(0.6), ..reading(0) };
+    let with = made(std::slice::from_ref(&sample), &[]).write(&folder.path().join("with"));
+    let report = answer(&survey(vec![with], &SPACE));
+    let traced = job(&report, "traced");
+    assert_eq!((traced.time_s, traced.time_s_low, traced.time_s_high), (1.0, 1.0, 1.0));
+    near(named(&report, "traced").limits["storage"], 0.6);
+    let storage = job(&report, "storage");
+    near(storage.time_s, 0.4 + 0.06);
+    assert!(storage.time_s_high >= 0.55 - 1e-9, "{storage:?}");
+    let without = made(&[sample], &["psi_io_full_ns"]).write(&folder.path().join("without"));
+    near(job(&answer(&survey(vec![without], &SPACE)), "storage").time_s, 0.55);
+}
+
+#[test]
+fn a_saturated_machine_on_which_no_thread_waited_gains_nothing_from_cores() {
+    let folder = tempfile::tempdir().unwrap();
+    let sample = |waited| Sample { psi_cpu_some: Ns::from_secs(waited), ..second(0, 4.0) };
+    for (name, waited, expected) in [("a", 0.0, 1.0), ("b", 1.0, 0.5)] {
+        let trace = made(&[sample(waited)], &[]).write(&folder.path().join(name));
+        near(job(&answer(&survey(vec![trace], &SPACE)), "wide").time_s, expected);
+    }
+}
+
+#[test]
+fn a_trace_with_pressure_and_without_iowait_needs_no_assumption() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = made(&[reading(0)], &["iowait_ns"]).write(&folder.path().join("a"));
+    let report = answer(&survey(vec![trace], &SPACE));
+    assert!(report.warnings.iter().all(|w| !w.contains("iowait")), "{:?}", report.warnings);
+}
+
+#[test]
+fn devices_of_a_trace_are_reported_with_their_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut other = reading(0);
+    let removed = DiskSample { device: 8 << 20 | 16, writes: 1, ..other.disks[0] };
+    let idle = DiskSample { device: 9 << 20, ..DiskSample::default() };
+    other.disks.extend([removed, idle]);
+    let samples = [other, reading(1)];
+    let mut trace = made(&samples, &[]);
+    trace.machine.disks = vec![DiskInfo {
+        name: "sda".into(),
+        device: 8 << 20,
+        rotational: true,
+        model: Some("WDC".into()),
+        read_ahead: Some(Bytes(4 << 20)),
+        scheduler: Some("none".into()),
+        max_request: Some(Bytes(1 << 20)),
+        ..DiskInfo::default()
+    }];
+    let report = answer(&survey(vec![trace.write(&folder.path().join("a"))], &SPACE));
+    let [sda, gone] = report.traces[0].devices.as_slice() else { panic!("{:?}", report.traces[0]) };
+    let expected = DeviceSummary {
+        name: "sda".into(),
+        model: Some("WDC".into()),
+        rotational: Some(true),
+        read_ahead_bytes: Some(4 << 20),
+        scheduler: Some("none".into()),
+        max_request_bytes: Some(1 << 20),
+        is_virtual: false,
+        members: vec![],
+        read_bytes: 100_000_000,
+        write_bytes: 0,
+    };
+    assert_eq!(*sda, expected);
+    assert_eq!((gone.name.as_str(), gone.rotational), ("8:16", None));
+    assert_eq!((gone.read_bytes, report.traces[0].read_amplification), (50_000_000, None));
+}
+
+#[test]
+fn a_trace_that_fetched_much_more_than_it_requested_gets_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = [reading(0)];
+    let answer_of = |name: &str, model, reads| {
+        let mut trace = made(&samples, &[]);
+        trace.reads = Some(reads);
+        trace.machine.memory = Bytes(2 << 30);
+        let disk = DiskInfo {
+            name: "sda".into(),
+            device: 8 << 20,
+            read_ahead: Some(Bytes(4 << 20)),
+            ..DiskInfo::default()
+        };
+        trace.machine.disks = vec![disk];
+        let trace = trace.write(&folder.path().join(name));
+        answer(&MachineSurvey { model, ..survey(vec![trace], &SPACE) })
+    };
+    let much = CommandReads { fetched: Bytes(300), returned: Bytes(100), ..Default::default() };
+    let warned = |report: &MachineSurveyReport| {
+        report.warnings.iter().find(|w| w.contains("read amplification")).cloned()
+    };
+    for (name, model) in [("job", Model::Job), ("paper", Model::Paper)] {
+        let report = answer_of(name, model, much);
+        assert_eq!(report.traces[0].read_amplification, Some(3.0));
+        let warning = warned(&report).unwrap();
+        for part in ["3.00", "4MiB of sda", "2GiB"] {
+            assert!(warning.contains(part), "{warning}");
+        }
+    }
+    for (name, reads, expected) in [
+        ("some", CommandReads { mapped: Bytes(150), ..much }, Some(1.2)),
+        ("unknown", CommandReads { is_asynchronous: true, ..much }, None),
+        ("hidden", CommandReads { is_partial: true, ..much }, None),
+        ("none", CommandReads::default(), None),
+    ] {
+        let report = answer_of(name, Model::Job, reads);
+        assert_eq!(report.traces[0].read_amplification, expected);
+        assert_eq!(warned(&report), None);
+    }
 }
 
 #[test]
@@ -313,7 +439,7 @@ fn traces_of_machines_with_other_speeds_are_scaled_each_by_its_own() {
         let columns = Columns::all(ColumnKind::Measured, "made up");
         let machine = MachineInfo { cores: 4, cpu_model: model.into(), ..MachineInfo::default() };
         let samples = [second(0, 4.0)];
-        let made = MadeTrace { columns, machine, samples: &samples, requests: None };
+        let made = MadeTrace { columns, machine, samples: &samples, ..MadeTrace::default() };
         made.write(&folder.path().join(name))
     };
     let traces = vec![named("a", "Slow CPU"), named("b", "Fast CPU")];
@@ -360,6 +486,30 @@ fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor
     assert_eq!(report.reference.machine.as_deref(), Some("fast"));
     near(job(&report, "traced").time_s, 2.0);
     assert!(report.warnings.iter().all(|w| !w.contains("--reference")), "{:?}", report.warnings);
+}
+
+#[test]
+fn a_processor_of_several_machines_is_that_with_the_cores_and_memory_of_the_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = [second(0, 4.0)];
+    let space =
+        SPACE.replace("core_speed", "models = [\"Test\"]\nthreads_per_core = 2\ncore_speed");
+    let found = |name: &str, space: &str, cores, memory, threads_per_core| {
+        let mut trace = made(&samples, &[]);
+        trace.machine = MachineInfo { cores, memory, threads_per_core, ..trace.machine };
+        let trace = trace.write(&folder.path().join(name));
+        answer(&MachineSurvey { reference: None, ..survey(vec![trace], space) }).reference.machine
+    };
+    let gib = |count: u64| Bytes(count << 30);
+    let is = |id: &str| Some(id.to_owned());
+    assert_eq!(found("large", &space, 4, gib(15), None), is("traced"));
+    assert_eq!(found("small", &space, 4, gib(1), Some(2)), is("fast"));
+    assert_eq!(found("unknown memory", &space, 4, Bytes(0), Some(2)), is("traced"));
+    assert_eq!(found("more cores", &space, 8, gib(1), Some(2)), is("wide"));
+    assert_eq!(found("other cores", &space, 16, gib(1), Some(2)), is("fast"));
+    assert_eq!(found("whole cores", &space, 4, gib(15), Some(1)), None);
+    let whole = space.replacen("threads_per_core = 2\ncore_speed = 4.0", "core_speed = 4.0", 1);
+    assert_eq!(found("not stated", &whole, 4, gib(15), Some(1)), is("fast"));
 }
 
 /// The traced machine is as measured only if it has the cores of the trace.

@@ -226,7 +226,8 @@ fn shared_machine(folder: &std::path::Path, model: &str, kind: ColumnKind) -> St
         ..sample(0, 2_000_000_000, 0)
     };
     let machine = MachineInfo { cpu_model: model.into(), ..MachineInfo::default() };
-    MadeTrace { columns, machine, samples: &[busy], requests: Some(&[]) }.write(&path)
+    let made = MadeTrace { columns, machine, samples: &[busy], ..MadeTrace::default() };
+    MadeTrace { requests: Some(&[]), ..made }.write(&path)
 }
 
 #[test]

@@ -6,10 +6,12 @@
 use super::job_stream::{JobStream, SampleIo};
 use super::space::Place;
 use crate::designs::{JobCost, JobNode, PaperSample};
-use crate::machine::StorageTable;
+use crate::machine::{Machine, StorageTable};
 use crate::replay::DEFAULT_DEPTH;
 use crate::stream::Replayed;
 use gordon_blockio::Usage;
+use gordon_trace::MachineInfo;
+use gordon_units::Bytes;
 
 /// What a trace says about the machine on which it was recorded.
 #[derive(Clone, Copy)]
@@ -18,6 +20,34 @@ pub(super) struct TraceReference<'a> {
     pub(super) speed: f64,
     /// Index of the machine, if it is in the space; its storage and network are known then.
     pub(super) machine: Option<usize>,
+}
+
+/// The machine whose processor was traced. Sizes of a family share a processor and its speed, so one
+/// with as many cores is preferred, and then the one with the nearest memory. With another number
+/// of threads a core, the same processor has another speed for each of them.
+pub(super) fn same_processor<'a>(
+    machines: &'a [Machine],
+    traced: &MachineInfo,
+    cores: u32,
+) -> Option<&'a Machine> {
+    let has_threads = |machine: &Machine| match (&machine.threads_per_core, traced.threads_per_core)
+    {
+        (Some(known), Some(found)) => **known == found,
+        _ => true,
+    };
+    #[allow(clippy::cast_precision_loss)]
+    let distance = |machine: &Machine| match traced.memory {
+        Bytes(0) => 0.0,
+        memory => (machine.memory.0 as f64 / memory.0 as f64).ln().abs(),
+    };
+    machines
+        .iter()
+        .filter(|m| m.models.iter().any(|name| traced.cpu_model.contains(name.as_str())))
+        .filter(|m| has_threads(m))
+        .min_by(|a, b| {
+            let cores_differ = (*a.cores != cores).cmp(&(*b.cores != cores));
+            cores_differ.then(distance(a).total_cmp(&distance(b)))
+        })
 }
 
 /// A trace at a place.

@@ -76,10 +76,11 @@ fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
                 .into(),
         );
     }
+    notes.extend(stream.stream.read_amplification_note());
     if survey.model != Model::Job {
         return notes;
     }
-    if !stream.has_iowait && stream.has_io() {
+    if !stream.has_iowait && !stream.has_stalled() && stream.has_io() {
         notes
             .push("no iowait in it; one thread is assumed to wait while the device is busy".into());
     }

@@ -7,7 +7,8 @@ use gordon_cluster::config::{
     SpaceStorage, SurveyConfig,
 };
 use gordon_trace::{
-    BlockFlags, BlockIo, ColumnKind, Columns, MachineInfo, Manifest, Sample, TraceWriter,
+    BlockFlags, BlockIo, ColumnKind, Columns, CommandReads, MachineInfo, Manifest, Sample,
+    TraceWriter,
 };
 use gordon_units::{Bytes, Ns, Sourced, Watts};
 use serde::de::DeserializeOwned;
@@ -134,6 +135,7 @@ pub struct MadeTrace<'a> {
     pub machine: MachineInfo,
     pub samples: &'a [Sample],
     pub requests: Option<&'a [BlockIo]>,
+    pub reads: Option<CommandReads>,
 }
 
 impl Default for MadeTrace<'_> {
@@ -143,6 +145,7 @@ impl Default for MadeTrace<'_> {
             machine: MachineInfo::default(),
             samples: &[],
             requests: None,
+            reads: None,
         }
     }
 }
@@ -164,7 +167,9 @@ impl MadeTrace<'_> {
                 writer.block().push(*request).unwrap();
             }
         }
-        writer.finish(Manifest::new(vec!["test".into()], Ns::SECOND, self.machine)).unwrap();
+        let mut manifest = Manifest::new(vec!["test".into()], Ns::SECOND, self.machine);
+        manifest.reads = self.reads;
+        writer.finish(manifest).unwrap();
         path.display().to_string()
     }
 }
