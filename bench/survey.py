@@ -90,7 +90,17 @@ def main() -> None:
         traces = sorted(Path(folder).glob("*.trace"))
         start = time.monotonic()
         survey = subprocess.Popen(
-            [GORDON, "survey", *traces, "--nodes", str(NODES), "--json", out],
+            [
+                GORDON,
+                "survey",
+                *traces,
+                "--space",
+                "gordon-2009",
+                "--nodes",
+                str(NODES),
+                "--json",
+                out,
+            ],
             stdout=subprocess.DEVNULL,
         )
         # Of this process alone, not of the compiler that built the generator.

@@ -13,12 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from gordon.sort import presets
-from gordon.sort.systems import data, extrapolate, fit
+from gordon.sort.systems import data, extrapolate, fit, published
+from gordon.sort.systems.machines import others
 from gordon.sort.systems.model import Parts, run
 from gordon.sort.systems.schema import Systems, Value, read
 
 NONE = "–"
-UNITS = {"tdp": "W", "active": "W", "idle": "W", "read": "MB/s", "write": "MB/s", "clock": "GHz"}
+#: An error of this share or more has a reason.
+LARGE = 0.15
+UNITS = {
+    "tdp": "W",
+    "active": "W",
+    "idle": "W",
+    "base": "W",
+    "cards": "W",
+    "read": "MB/s",
+    "write": "MB/s",
+    "clock": "GHz",
+}
 SCALES = {"MB/s": 1e6, "GHz": 1e9}
 
 OWN = """\
@@ -80,6 +92,7 @@ def main() -> None:
     parameters()
     printed(report)
     errors(report)
+    machines()
     needed(report)
     ideal(report)
     plateaus(report)
@@ -100,10 +113,12 @@ def model() -> None:
         "both): bytes read divided by the group's read rate, plus bytes written divided by its "
         "write rate;\n"
         "- the link that all drives share, if the board has one, and the link of each drive.\n\n"
-        "Power at the wall is the power of board, memory, processor and drives, divided by the "
-        "efficiency of the power supply. The power of a processor rises from idle to busy in "
-        "proportion to its busy cores; that of a drive rises from idle to active in proportion to "
-        "the share of the phase in which it is busy.\n\n"
+        "The power is that of the model of `gordon survey` and of the meter `model` "
+        "([cluster.md](cluster.md#power)): each part draws its idle power, and in addition its "
+        "active less its idle power times its activity. The activity of a processor is its share "
+        "of busy cores, that of a drive the share of the phase in which it is busy. Memory and "
+        "board draw constant power. The power at the wall is the sum divided by the efficiency of "
+        "the supply.\n\n"
         "Not modelled: the start and the end of a sort, seeks between temporary buckets, the work "
         "of the flash translation layer, clocks lowered by hand (3B in the input phase), and "
         "fans.\n"
@@ -126,11 +141,7 @@ def parameters() -> None:
         "nothing.\n"
     )
     read_in = read(Systems, data.shipped(), "")
-    rows = []
-    for kind, parts in (("cpu", read_in.cpu), ("drive", read_in.drive), ("board", read_in.board)):
-        for name, part in parts.items():
-            for key, one in values(part):
-                rows.append([f"{kind} {name}", key, number(one, key), *origin(one)])
+    rows = part_rows(read_in)
     for name, system in read_in.system.items():
         for key in ("read_share", "write_share"):
             one = getattr(system, key)
@@ -141,6 +152,17 @@ def parameters() -> None:
     watts = f"{Parts(read_in).memory_w * 2**30:.2f} W"
     rows.append(["all", "memory, each GiB", watts, "assumed", memory.assumed])
     table(["part", "value", "", "", "from"], rows)
+
+
+def part_rows(systems: Systems, but: Systems | None = None) -> list[list[str]]:
+    """The values of all parts, except those of another file."""
+    rows = []
+    for kind in ("cpu", "drive", "board"):
+        for name, part in getattr(systems, kind).items():
+            if but is None or name not in getattr(but, kind):
+                for key, one in values(part):
+                    rows.append([f"{kind} {name}", key, number(one, key), *origin(one)])
+    return rows
 
 
 def known(one: Value) -> list[str]:
@@ -287,9 +309,102 @@ def errors(report: dict[str, Any]) -> None:
                 "table 2"
             )
         elif not row["modelled"]:
-            why = "its parts are not in table 1" if row["measured"] else "no utilisation is printed"
+            measured = 'its parts are not in table 1; see "Published machines"'
+            why = measured if row["measured"] else "no utilisation is printed"
             print(f"- {row['name']}: {why}")
     print()
+
+
+def machines() -> None:
+    """Compared with the page by a test, so that its errors are those of the model."""
+    print("## Published machines\n")
+    rows = published()
+    print(
+        "Watts with all parts idle and with all parts busy, and the time and mean power of a sort, "
+        "from the parts of each machine by the model above, next to the published figures (ours / "
+        "theirs). For a system of the paper, the error of power is that without its own row, if "
+        "its board has others. No figure of the machines after 4G is fitted to them: their boards "
+        "have the power that the paper's boards were fitted to, and their processors the work of "
+        "one of the paper's, scaled by the clock.\n"
+    )
+    cells = []
+    for row in rows:
+        theirs, ours = row["published"], row["modelled"]
+        if theirs is not None:
+            cells.append(
+                [
+                    row["name"],
+                    row["summary"],
+                    f"{row['idle_w']:.1f}",
+                    f"{row['most_w']:.1f}",
+                    *pair(ours, theirs, "time_s", ".1f"),
+                    *pair(ours, theirs, "power_w", ".1f"),
+                    *pair(ours, theirs, "records_per_j", ",.0f"),
+                ]
+            )
+            cells[-1][7] = power_error(row["error"])
+    head = ["system", "", "idle W", "busy W", "time, s", "", "power, W", "", "records/J", ""]
+    table(head, cells)
+    sorts = [row for row in rows if row["published"] and not row["of_paper"]]
+    for key, what in (("time_s", "time"), ("power_w", "power"), ("records_per_j", "records/J")):
+        found = [row["error"][key] for row in sorts if row["error"][key] is not None]
+        mean = sum(abs(error) for error in found) / len(found)
+        print(f"- mean absolute error of {what}, {len(found)} machines after 4G: {mean:.1%}")
+    print("\nReasons for errors of 15 % and more:\n")
+    for row in rows:
+        if large(row):
+            print(f"- {row['name']}: {row['reason']}")
+    print()
+    for row in rows:
+        served = row["serves"]
+        if served:
+            print(
+                f"{row['name']} ({row['summary']}) has no published sort. It draws "
+                f"{row['idle_w']:.1f} W idle and {row['most_w']:.1f} W busy, "
+                f"{served['power_error']:+.1%} against the published {served['power_w']:g} W. At "
+                f"{served['rate']:,.0f} {served['what']} a second these are "
+                f"{served['per_joule']:.0f} a joule, {served['per_joule_error']:+.1%} against the "
+                f"published {served['published_per_joule']:g}. The power of the board is assumed. "
+                f"It is {row['board_share']:.0%} of the sum, so that the agreement shows no more "
+                "than that these parts explain the figure; the others draw "
+                f"{row['most_w'] * (1 - row['board_share']):.1f} W busy.\n"
+            )
+    print(
+        "The machines after 4G and their parts are in `python/gordon/sort/systems/published.toml`. "
+        "Their papers could not be had, only abstracts, result pages and what others wrote of "
+        "them.\n"
+    )
+    shipped = read(Systems, data.shipped(), "")
+    table(["part", "value", "", "", "from"], part_rows(others(), shipped))
+    sources = []
+    for row in rows:
+        system = others().system[row["name"]]
+        if system.measured and not row["of_paper"]:
+            sources.append([row["name"], system.measured.source])
+        if system.serves:
+            served = system.serves
+            for one in (served.rate, served.per_joule, served.power):
+                sources.append([row["name"], one.source or ""])
+    table(["system", "its published figures are from"], sources)
+
+
+def pair(ours: dict[str, Any], theirs: dict[str, Any], key: str, form: str) -> list[str]:
+    """Ours and theirs, and the error."""
+    a, b = ours[key], theirs[key]
+    return [f"{shown(a, form)} / {shown(b, form)}", f"{a / b - 1:+.1%}" if b else NONE]
+
+
+def power_error(error: dict[str, Any]) -> str:
+    if error["power_fitted_to_it"]:
+        return "fitted"
+    return shown(error.get("power_w_without_it", error["power_w"]), "+.1%")
+
+
+def large(row: dict[str, Any]) -> bool:
+    """Whether a figure is off by so much that the reason belongs on the page."""
+    error = row["error"] or {}
+    keys = ("time_s", "power_w", "power_w_without_it", "records_per_j")
+    return any(abs(error.get(key) or 0.0) >= LARGE for key in keys)
 
 
 def needed(report: dict[str, Any]) -> None:
@@ -496,7 +611,9 @@ def own() -> None:
         "work of that processor is scaled by the clock. With `--from` the work is that of a "
         "measured run: each system does the bytes and core-seconds of its phases, scaled to its "
         "processor if the work of both processors is known. A board without `base` gets the power "
-        "of that run less that of the modelled parts.\n"
+        "of that run less that of the modelled parts. A board may be `like` another one: it gets "
+        "that board's own power, plus that of its `cards`. A `measured` result may have only its "
+        "`energy`, in joules.\n"
     )
     print(f"```toml\n{OWN}```\n")
     print("```\n$ gordon sort extrapolate mine.toml")

@@ -29,6 +29,7 @@ HEADER = """\
 # A value comes from `sources` under its key, unless it is a table with `assumed` and the reason.
 # Storage comes from `storage` and `latency`, with local = true from `local_storage` and
 # `local_latency`. Date: when the source was written or the value measured.
+#   models              parts of the processor's name in a trace; on Arm, of the name of its cores
 #   cores               logical processors; threads_per_core of them share a physical core
 #   core_speed          speed of a logical processor while all are busy; the reference's is 1
 #   core_speed_single   speed of one thread while the other processors are idle, in the same unit
@@ -188,6 +189,7 @@ def machine(space: str, row: Row, families: dict[str, Any], unit: float) -> str:
         "[[machines]]",
         f"id = {quoted(row['id'])}",
         f"summary = {quoted(family['cpu'])}",
+        f"models = [{', '.join(map(quoted, family['models']))}]",
         f"cores = {vcpus}",
         f"threads_per_core = {family['threads']}",
         f"core_speed = {family['busy'] / unit:.3f}",

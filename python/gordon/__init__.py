@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gordon.errors import GordonError
 
 _PACKAGES = (
-    "block", "cache", "disk", "energy", "flash", "joulesort", "sort", "storage", "survey"
+    "block", "cache", "disk", "energy", "flash", "joulesort", "sort", "storage", "survey", "sweep"
 )  # fmt: skip
 
 __all__ = ["GordonError", "__version__", *_PACKAGES]

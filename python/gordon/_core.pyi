@@ -7,10 +7,19 @@ from gordon.errors import GordonError as GordonError
 
 def version() -> str: ...
 def parse_bytes(text: str) -> int:
-    """`64KiB` -> 65536."""
+    """`64KiB`, `64k` -> 65536."""
 
 def parse_ns(text: str) -> int:
     """`0.1s` -> 100000000."""
+
+def parse_hertz(text: str) -> float:
+    """`2.4GHz` -> 2.4e9."""
+
+def parse_watts(text: str) -> float:
+    """`3mW` -> 0.003."""
+
+def parse_volts(text: str) -> float:
+    """`1.2V` -> 1.2."""
 
 def trace_record(
     out: str, interval_ns: int, command: list[str], memory_bytes: int | None
@@ -100,6 +109,28 @@ def replay_one(job: str) -> bytes: ...
 def replay_keep(cache: str, job: str, entry: bytes) -> None: ...
 def node_power(config: str) -> tuple[float, float]:
     """Idle and greatest watts of a node, without overhead."""
+
+@final
+class MachinePower:
+    """A machine made of parts: name, number, idle watts of one, watts in each kind of work.
+
+    Lists of results have a value for each part, and last for the overhead.
+    """
+
+    def __init__(
+        self, parts: list[tuple[str, float, float, list[float]]], overhead: float
+    ) -> None: ...
+    def energy(self, seconds: float, busy: dict[str, list[float]]) -> list[float]:
+        """Joules; `busy` has the seconds of each kind of work by part, summed over its number."""
+
+    def idle(self) -> list[float]:
+        """Watts."""
+
+    def max(self) -> list[float]:
+        """Watts in the most expensive kind of work."""
+
+def storage_power(name: str, parts: str) -> tuple[float, float, float]:
+    """Watts of a storage part when idle, when it only reads, and when it only writes."""
 
 @final
 class RunTable:

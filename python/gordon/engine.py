@@ -9,6 +9,7 @@ variable names (`ADDRESS`), or else start workers on this machine. Each machine 
 the same version of Gordon.
 
 An exception of the function ends the run and is raised here. So does Ctrl-C: workers are stopped.
+They are stopped, too, when the generator is closed before its end.
 """
 
 import ctypes
@@ -16,8 +17,10 @@ import os
 import re
 import signal
 import socket
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+import sys
+import traceback
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
@@ -69,7 +72,7 @@ def each(
     engine: str = DEFAULT,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Calls the function with each item and yields the results in the order of the items.
 
     `workers` is the number of processes; None means all cores of the machine or cluster. `progress`
@@ -86,20 +89,21 @@ def completed(
     engine: str = DEFAULT,
     workers: int | None = None,
     progress: Progress | None = None,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """As `each`, but yields each result as soon as it is there, with the index of its item."""
     check(engine)
     return _completed(function, items, engine, workers, progress)
 
 
-def _in_order(results: Iterator[tuple[int, Result]]) -> Iterator[Result]:
+def _in_order(results: Generator[tuple[int, Result], None, None]) -> Generator[Result, None, None]:
     early: dict[int, Result] = {}
     due = 0
-    for index, result in results:
-        early[index] = result
-        while due in early:
-            yield early.pop(due)
-            due += 1
+    with closing(results):
+        for index, result in results:
+            early[index] = result
+            while due in early:
+                yield early.pop(due)
+                due += 1
 
 
 def _completed(
@@ -108,19 +112,19 @@ def _completed(
     engine: str,
     workers: int | None,
     progress: Progress | None,
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     total = len(items)
     if total == 0:
         return
     with _connected(engine) as extra, _explained(engine):
         calls = _calls(function, items, engine, workers, extra)
-        try:
-            for done, indexed in enumerate(calls, 1):
+        with closing(calls):
+            for done, (index, result, error) in enumerate(calls, 1):
+                if error is not None:
+                    raise error
                 if progress is not None:
                     progress(done, total)
-                yield indexed
-        finally:
-            calls.close()
+                yield index, result
 
 
 def _calls(
@@ -130,7 +134,7 @@ def _calls(
     workers: int | None,
     extra: dict[str, Any],
 ) -> Any:
-    """A generator of (index, result) pairs in any order."""
+    """A generator of index, result and error of each call, in any order."""
     from joblib import (  # type: ignore[import-untyped, unused-ignore]
         Parallel,
         delayed,
@@ -159,13 +163,18 @@ def _in_lists(parallel: Any, tasks: list[Any]) -> Iterator[Any]:
 
 
 class _Indexed:
-    """The function, whose results carry the indices of their items."""
+    """The function, whose results carry the indices of their items. An exception is a result too:
+    Spark would return only its text."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
 
-    def __call__(self, index: int, item: Any) -> tuple[int, Any]:
-        return index, self.function(item)
+    def __call__(self, index: int, item: Any) -> tuple[int, Any, Exception | None]:
+        try:
+            return index, self.function(item), None
+        except Exception as error:
+            error.add_note(f"in a worker:\n{traceback.format_exc()}")
+            return index, None, error
 
 
 def _follow_parent() -> None:
@@ -186,12 +195,37 @@ def _connected(engine: str) -> Iterator[dict[str, Any]]:
         with _dask():
             yield {}
     elif engine == "spark":
-        from joblibspark import register_spark  # type: ignore[import-not-found, unused-ignore]
-
-        register_spark()
+        _register_spark()
         yield {}
     else:
         yield {"initializer": _follow_parent}
+
+
+def _register_spark() -> None:
+    from joblib import register_parallel_backend
+    from joblib.externals.loky.process_executor import (  # type: ignore[import-untyped, unused-ignore]
+        _ExceptionWithTraceback,
+    )
+    from joblibspark.backend import (  # type: ignore[import-not-found, unused-ignore]
+        SparkDistributedBackend,
+    )
+
+    class Backend(SparkDistributedBackend):  # type: ignore[misc, unused-ignore]
+        """joblibspark 0.6 returns the failure of a task as its result."""
+
+        def retrieve_result(self, out: Any, timeout: float | None = None) -> Any:
+            result = out.get(timeout=timeout)
+            if isinstance(result, _ExceptionWithTraceback):
+                rebuild, arguments = result.__reduce__()
+                result = rebuild(*arguments)
+            if isinstance(result, BaseException):
+                raise result
+            return result
+
+    register_parallel_backend("spark", Backend)
+    if os.environ.get(ADDRESS["spark"], "local").startswith("local"):
+        # Workers on this machine would else be the `python3` of the path.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 @contextmanager
@@ -265,12 +299,8 @@ def _explained(engine: str) -> Iterator[None]:
         ) from None
     except Exception as error:
         package = type(error).__module__.partition(".")[0]
-        if package not in NEEDS.get(engine, ()):
+        if package not in (*NEEDS.get(engine, ()), "py4j"):
             raise
-        cause = getattr(error, "cause", None)
-        if isinstance(cause, Exception) and not isinstance(cause, ImportError):
-            # Ray wraps an exception of the function.
-            raise cause from None
         raise GordonError(
             f"the engine {engine} failed: {_last_line(error)}",
             f"the same version of gordon on each machine, or --engine {DEFAULT}",

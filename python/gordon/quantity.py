@@ -1,16 +1,12 @@
-"""Numbers with a unit and a source, as the parts' TOML holds them.
-
-The core checks files before their texts come here: `2.4GHz`, `0.16W`, bare numbers, and
-`{ value = ..., source | assumed = "..." }` of either.
+"""Numbers with a unit and a source, as the parts' TOML holds them: `2.4GHz`, `0.16W`, bare numbers,
+and `{ value = ..., source | assumed = "..." }` of either. The core knows the units.
 """
 
-import re
 from typing import Any
 
-from gordon._core import GordonError
+from gordon import _core
 
-_PREFIX = {"": 1.0, "n": 1e-9, "u": 1e-6, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9}
-_QUANTITY = re.compile(r"\s*([0-9.]+)\s*([numkMG]?)(Hz|W|V)\s*")
+_PARSERS = {"Hz": _core.parse_hertz, "W": _core.parse_watts, "V": _core.parse_volts}
 
 
 def value(field: Any) -> Any:
@@ -23,13 +19,16 @@ def number(field: Any, what: str = "a value") -> float:
     plain = value(field)
     if isinstance(plain, int | float):
         return float(plain)
-    match = _QUANTITY.fullmatch(plain) if isinstance(plain, str) else None
-    if match is None:
-        raise GordonError(
-            f"{what}: {plain!r} is not a number, a frequency, a power or a voltage",
-            "a number above zero with its unit, as in 2.4GHz, 19W or 1.2V",
-            kind="bad-quantity",
-        )
-    scale = _PREFIX[match[2]]
-    # Dividing by a whole power of ten is exact where multiplying by its inverse is not.
-    return float(match[1]) * scale if scale >= 1 else float(match[1]) / round(1 / scale)
+    text = plain.strip() if isinstance(plain, str) else ""
+    why = f"{plain!r} is not a number, a frequency, a power or a voltage"
+    for unit, parse in _PARSERS.items():
+        if text.endswith(unit):
+            try:
+                return parse(text)
+            except _core.GordonError as error:
+                why = error.args[0]
+    raise _core.GordonError(
+        f"{what}: {why}",
+        "a number above zero with its unit, as in 2.4GHz, 19W or 1.2V",
+        kind="bad-quantity",
+    )

@@ -17,6 +17,8 @@ from rich.cells import cell_len
 
 from conftest import JOB_BYTES, Run, Traced, gordon
 
+PAPER = ("--space", "gordon-2009")
+
 # What takes long to import, or much memory: never before it is used.
 HEAVY = (
     "rich",
@@ -216,7 +218,7 @@ def test_an_internal_error_prints_no_traceback(
     from gordon import _core
 
     monkeypatch.setattr(_core, "survey", lambda *_: "{}")
-    ran = run("survey", trace)
+    ran = run("survey", trace, *PAPER)
     assert ran.status == 1
     assert ran.err.startswith("error: a defect of gordon: KeyError")
     assert "GORDON_DEBUG=1" in ran.err
@@ -224,7 +226,7 @@ def test_an_internal_error_prints_no_traceback(
 
 def surveyed(run: Run, trace: str, *options: str) -> tuple[dict[str, Any], str]:
     """The JSON of a survey, and what it printed on stderr."""
-    ran = run("survey", trace, *options, "--json", "-")
+    ran = run("survey", trace, *PAPER, *options, "--json", "-")
     assert ran.status == 0, ran.err
     return json.loads(ran.out), ran.err
 
@@ -257,12 +259,12 @@ def test_a_survey_charges_the_machine_or_the_command(run: Run, trace: str) -> No
     share = 1 - min(whole["command_cpu_s"], whole["cpu_s"]) / whole["cpu_s"]
     assert whole["other_cpu_share"] == own["other_cpu_share"] == pytest.approx(share)
     assert ("--charge command" in errors) == (share > 0.05)
-    charged = run("survey", trace, "--charge", "command").out
+    charged = run("survey", trace, *PAPER, "--charge", "command").out
     assert "the CPU time of the command is simulated" in charged
-    assert "the CPU time of the traced machine is simulated" in run("survey", trace).out
+    assert "the CPU time of the traced machine is simulated" in run("survey", trace, *PAPER).out
     columns["command_instructions"]["kind"] = "missing"
     manifest.write_text(json.dumps(text))
-    ran = run("survey", trace, "--charge", "command")
+    ran = run("survey", trace, *PAPER, "--charge", "command")
     assert (ran.status, "no command_instructions" in ran.err) == (1, True)
 
 
@@ -289,7 +291,7 @@ def test_estimates_take_the_speed_of_the_traced_processor(run: Run, trace: str) 
     assert own["traces"][0]["estimated_ipc"] == 0.5
     assert "--reference" not in errors
     for bad in ("0", "-1", "nan", "inf", "core3"):
-        assert run("survey", trace, "--reference", bad).status == 1, bad
+        assert run("survey", trace, *PAPER, "--reference", bad).status == 1, bad
     columns["instructions"]["kind"] = "measured"
     manifest.write_text(json.dumps(text))
     assert "--reference 3 has no effect" in surveyed(run, trace, "--reference", "3")[1]
@@ -304,7 +306,7 @@ def test_interrupted_ends_with_130(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(_core, "survey", interrupted)
-    assert run("survey", trace, "-o", str(tmp_path / "r.html")).status == 130
+    assert run("survey", trace, *PAPER, "-o", str(tmp_path / "r.html")).status == 130
     assert not (tmp_path / "r.html").exists()
 
 
@@ -322,7 +324,7 @@ def test_without_the_core_the_error_says_how_to_build_it(
 def test_json_on_stdout_is_alone_and_equals_the_api(
     run: Run, trace: str, result: dict[str, Any]
 ) -> None:
-    ran = run("survey", trace, "--json", "-")
+    ran = run("survey", trace, *PAPER, "--json", "-")
     assert ran.status == 0
     printed = json.loads(ran.out)
     for key in ("nodes", "designs", "named", "assumptions", "parameters"):
@@ -336,7 +338,7 @@ def test_json_on_stdout_is_alone_and_equals_the_api(
 
 def test_json_and_csv_hold_the_same_numbers(run: Run, trace: str, tmp_path: Path) -> None:
     a, b = tmp_path / "a.json", tmp_path / "b.csv"
-    assert run("survey", trace, "--json", str(a), "--csv", str(b)).status == 0
+    assert run("survey", trace, *PAPER, "--json", str(a), "--csv", str(b)).status == 0
     designs = json.loads(a.read_text())["designs"]
     with b.open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -356,7 +358,15 @@ def test_json_and_csv_hold_the_same_numbers(run: Run, trace: str, tmp_path: Path
 
 def test_two_runs_give_the_same_bytes(run: Run, trace: str, tmp_path: Path) -> None:
     for name in ("1", "2"):
-        run("survey", trace, "--json", str(tmp_path / name), "-o", str(tmp_path / f"{name}.html"))
+        run(
+            "survey",
+            trace,
+            *PAPER,
+            "--json",
+            str(tmp_path / name),
+            "-o",
+            str(tmp_path / f"{name}.html"),
+        )
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
 
@@ -372,7 +382,13 @@ def test_a_full_disk_leaves_nothing_half_written(run: Run, trace: str, tmp_path:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, old[1]))
     try:
         ran = run(
-            "survey", trace, "--json", str(tmp_path / "r.json"), "-o", str(tmp_path / "r.html")
+            "survey",
+            trace,
+            *PAPER,
+            "--json",
+            str(tmp_path / "r.json"),
+            "-o",
+            str(tmp_path / "r.html"),
         )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, old)
@@ -386,7 +402,7 @@ def test_a_full_disk_leaves_nothing_half_written(run: Run, trace: str, tmp_path:
 
 def test_a_pipe_gets_the_whole_table(run: Run, trace: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    lines = run("survey", trace, "--all").out.splitlines()
+    lines = run("survey", trace, *PAPER, "--all").out.splitlines()
     assert lines[1].split()[-2:] == ["flash", "life"]
     assert sum("GHz-x" in line and " W " in line and " s " in line for line in lines) == 84
 
@@ -411,7 +427,7 @@ def test_a_narrow_terminal_does_not_cut_numbers(
 ) -> None:
     monkeypatch.setenv("COLUMNS", "30")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    ran = run("survey", trace, "--all")
+    ran = run("survey", trace, *PAPER, "--all")
     assert "…" not in ran.out
     energy = re.compile(r" [mkM]?J ")
     assert sum(" W " in line and bool(energy.search(line)) for line in ran.out.splitlines()) == 84
@@ -421,9 +437,9 @@ def test_nodes_default_to_the_traces(run: Run, trace: str, tmp_path: Path) -> No
     from shutil import copytree
 
     other = copytree(trace, tmp_path / "other")
-    ran = run("survey", trace, str(other), "--json", "-")
+    ran = run("survey", trace, str(other), *PAPER, "--json", "-")
     assert json.loads(ran.out)["nodes"] == 2
-    ran = run("survey", trace, "--nodes", "7", "--json", "-")
+    ran = run("survey", trace, *PAPER, "--nodes", "7", "--json", "-")
     assert json.loads(ran.out)["nodes"] == 7
 
 
@@ -452,6 +468,32 @@ def test_trace_show_separates_measured_from_estimated(run: Run, trace: str) -> N
             assert summary["block"]["write"]["bytes"] >= JOB_BYTES
     for warning in summary["warnings"]:
         assert f"warning: {warning}" in ran.err
+
+
+def test_trace_show_has_the_settings_of_devices_and_the_read_amplification(
+    run: Run, trace: str, tmp_path: Path
+) -> None:
+    from shutil import copytree
+
+    copy = copytree(trace, tmp_path / "copy.trace")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    for disk in manifest["machine"]["disks"]:
+        disk |= {"read_ahead": "4MiB", "scheduler": "kyber", "max_request": "640KiB"}
+        disk |= {"model": "made up", "members": ["sdx"]}
+    reads = {"fetched": "4MiB", "returned": "1MiB", "mapped": "0B"}
+    manifest["reads"] = reads | {"is_asynchronous": False, "is_partial": False}
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    ran = run("trace", "show", str(copy), "--json", str(tmp_path / "shown.json"))
+    summary = json.loads((tmp_path / "shown.json").read_text())
+    assert "read amplification of the command: at least 4.00" in ran.out
+    assert summary["read_amplification"] == 4
+    assert "warning: read amplification 4.00" in ran.err
+    settings = "read-ahead 4 MiB, requests up to 640 KiB, scheduler kyber"
+    for device in summary["devices"]:
+        line = next(line for line in ran.out.splitlines() if line.startswith(device["name"]))
+        assert line.startswith(f"{device['name']} (made up): ")
+        assert settings in line
+        assert "made of sdx" in line
 
 
 def test_parts_spaces_and_schemas_are_listed(run: Run) -> None:
@@ -492,7 +534,7 @@ def test_a_trace_without_work_is_a_warning(
         return json.dumps(raw)
 
     monkeypatch.setattr(_core, "survey", idle)
-    ran = run("survey", trace)
+    ran = run("survey", trace, *PAPER)
     assert (ran.status, ran.out) == (1, "")
     assert ran.kind == "no-work"
 
@@ -505,7 +547,7 @@ def test_too_little_memory_is_refused(run: Run, tmp_path: Path, memory: str) -> 
 
 
 def test_more_traces_than_nodes_are_refused(run: Run, trace: str) -> None:
-    ran = run("survey", trace, trace, "--nodes", "1")
+    ran = run("survey", trace, trace, *PAPER, "--nodes", "1")
     assert ran.status == 1
     assert "2 traces for 1 nodes" in ran.err
     assert "--nodes 2" in ran.err
@@ -515,7 +557,7 @@ def test_a_huge_count_is_one_error(run: Run, trace: str, tmp_path: Path) -> None
     mine = tmp_path / "mine.toml"
     shown = run("spaces", "show", "gordon-2009").out
     mine.write_text(shown.replace("counts = [1]", "counts = [4000000000]"))
-    ran = run("survey", trace, "--space", str(mine))
+    ran = run("survey", trace, *PAPER, "--space", str(mine))
     assert ran.status == 1
     assert "is not 1 to 1024" in ran.err
 

@@ -1,48 +1,9 @@
 """What is made of the core's figures: front, named designs, overhead ratio, comparisons."""
 
 import json
-import random
 from typing import Any
 
 import pytest
-
-
-def test_front_is_that_of_brute_force() -> None:
-    from gordon.survey.pareto import front
-
-    rng = random.Random(3)
-    for _ in range(300):
-        # Few distinct values, so that ties on one or both are common.
-        points = [(rng.randint(0, 6), rng.randint(0, 6)) for _ in range(rng.randint(0, 30))]
-        slow = [not any(b[0] <= a[0] and b[1] <= a[1] and b != a for b in points) for a in points]
-        assert front(points) == slow, points
-
-
-def row(id: str, kind: str, time: float, energy: float) -> dict[str, Any]:
-    sync = {"time_s": time, "energy_j": energy, "node_power_w": energy / time}
-    return {"id": id, "storage_kind": kind, "sync": sync}
-
-
-def test_named_designs_and_their_ties() -> None:
-    from gordon.survey.named import named
-
-    rows = [
-        row("slow", "flash", 100, 500),
-        row("frugal", "flash", 50, 300),
-        row("fast", "flash", 10, 900),
-        row("fast-wasteful", "flash", 10, 901),
-        row("disk-a", "disk", 60, 900),
-        row("disk-b", "disk", 30, 900),
-    ]
-    assert named(rows) == {
-        "MinP": "slow",
-        "MaxE": "frugal",
-        "MinT": "fast",
-        "MinP-disk": "disk-a",
-        "MaxE-disk": "disk-b",
-        "MinT-disk": "disk-b",
-    }
-    assert named(rows[:2])["MaxE-disk"] is None
 
 
 def test_overhead_ratio_is_fitted_to_the_papers_two_machines() -> None:
@@ -148,7 +109,9 @@ def test_sensitivity_scales_energy_and_moves_no_comparison(
 
     plain = result
     other = plain["sensitivity"]["alternatives"][1]
-    again = survey.run([trace], set_values=[f"overhead.gordon-2009.ratio={other['ratio']}"])
+    again = survey.run(
+        [trace], space="gordon-2009", set_values=[f"overhead.gordon-2009.ratio={other['ratio']}"]
+    )
     assert again["front"] == plain["front"]
     assert again["named"] == plain["named"]
     for name, figures in other["named"].items():
@@ -162,7 +125,7 @@ def test_copies_of_a_trace_wait_for_each_other_only_if_shifted(
 ) -> None:
     from gordon import survey
 
-    step, worst = (survey.run([trace], shift=shift) for shift in (0, 1))
+    step, worst = (survey.run([trace], space="gordon-2009", shift=shift) for shift in (0, 1))
     for marching, near, apart in zip(*(r["designs"] for r in (step, result, worst)), strict=True):
         least = marching["nosync"]["time_s"]
         assert marching["sync"]["time_s"] == pytest.approx(least)

@@ -80,9 +80,10 @@ def test_the_figure_is_mean_power_times_mean_time(tmp_path: Path) -> None:
 
 
 def test_every_run_is_shaded_however_short(tmp_path: Path) -> None:
-    """The meter gives one sample a second, and most runs have none of their own."""
-    slow = "command:while :; do echo 50; sleep 1; done"
-    result = bench(tmp_path, runs=3, meters=[slow], idle_s=1.2, tail_s=1.2)
+    """The samples of the meter are further apart than a run is long, so most runs have none."""
+    slow = "command:while :; do echo 50; sleep 0.3; done"
+    meter = {"meters": [slow], "idle_s": 0.4, "tail_s": 0.4}
+    result = bench(tmp_path, runs=3, command=sorter(tmp_path), **meter)
     spans = [(run["begin_s"], run["end_s"]) for run in result.json["runs"]]
     shapes = watts(result.rows, spans)["layout"]["shapes"]
     assert [(shape["x0"], shape["x1"]) for shape in shapes] == spans

@@ -19,7 +19,7 @@ NAMES = ("ec2", "gcp", "azure", "modern")
 
 REQUIRED = {"id", "summary", "cores", "threads_per_core", "core_speed", "core_speed_single"}
 REQUIRED |= {"memory", "storage", "network"}
-OPTIONAL = {"price_per_hour", "idle", "active", "source", "date"}
+OPTIONAL = {"price_per_hour", "idle", "active", "source", "date", "models"}
 NUMBERS = ("cores", "threads_per_core", "core_speed", "core_speed_single", "price_per_hour")
 BITS = {"Mb": 1e6, "Gb": 1e9}
 
@@ -120,12 +120,25 @@ def test_every_value_has_a_source_with_a_date_or_is_assumed(space: Table) -> Non
     sources = space["sources"]
     assert all(explained(source) for source in sources.values())
     for machine in space["machines"]:
-        keys = machine.keys() - {"id", "summary", "storage", "source", "date"}
+        keys = machine.keys() - {"id", "summary", "models", "storage", "source", "date"}
         values = [(key, machine[key]) for key in keys]
         for key, entry in [*values, *storage_values(machine)]:
             found = explained(entry) or explained(sources.get(key)) or explained(machine)
             assert found, (machine["id"], key)
             assert not isinstance(entry, dict) or explained(entry), (machine["id"], key)
+
+
+def test_machines_with_the_same_processor_and_threads_have_about_the_same_speed(
+    space: Table,
+) -> None:
+    speeds: dict[tuple[str, int], list[float]] = {}
+    for machine in space["machines"]:
+        for model in machine.get("models", []):
+            key = (model, machine["threads_per_core"])
+            speeds.setdefault(key, []).append(value(machine["core_speed"]))
+    assert speeds
+    for key, found in speeds.items():
+        assert max(found) <= 1.1 * min(found), key
 
 
 def test_an_m5_is_the_unit_of_speed_in_every_space(space: Table) -> None:

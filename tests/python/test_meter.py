@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from gordon import _core
 from gordon.energy import battery, find, hwmon, ipmi, model, nvml, rapl, redfish, replay
 from gordon.energy.command import Command
 from gordon.energy.counter import Counter, unreadable
@@ -541,12 +542,26 @@ def test_a_machine_of_ones_own(tmp_path: Path) -> None:
         find.named("model:server-2032", tmp_path)
 
 
+def test_a_machine_of_the_core_is_parts_and_overhead() -> None:
+    machine = _core.MachinePower([("a", 2, 3.0, [5.0]), ("b", 1, 1.0, [2.0, 4.0])], 1.5)
+    assert machine.idle() == pytest.approx([6, 1, 3.5])
+    assert machine.max() == pytest.approx([10, 4, 7])
+    parts = [2 * 3 * 10 + 2 * 4, 10 + 1 * 2 + 3 * 3]
+    energy = machine.energy(10, {"a": [4], "b": [2, 3]})
+    assert energy == pytest.approx([*parts, sum(parts) / 2])
+    # A part that is not named is idle.
+    assert machine.energy(10, {})[:2] == pytest.approx([60, 10])
+    for busy, what in (({"c": [1.0]}, "no part c"), ({"b": [1.0]}, "2 kinds of work")):
+        with pytest.raises(ValueError, match=what):
+            machine.energy(10, busy)
+
+
 @pytest.mark.parametrize("name", model.names())
 def test_machines_of_the_catalogue(tmp_path: Path, name: str) -> None:
     proc(tmp_path, 0, 0)
     machine = model.machine(name, tmp_path)
     assert 0 < machine.core.idle < machine.core.active
-    assert 0 < machine.read.idle < machine.read.active
+    assert 0 < machine.disk.idle < min(machine.disk.read, machine.disk.write)
     assert machine.overhead > 1
 
 

@@ -13,6 +13,8 @@ from conftest import Run
 # The other required words of a command. The input is missing, which would be the next error.
 ALSO = {
     "trace formats": [],
+    "spaces list": [],
+    "parts list": [],
     "trace show": ["in"],
     "trace convert": ["in", "out.trace"],
     "survey": ["in"],
@@ -44,6 +46,7 @@ ALSO = {
     "block check": ["in"],
     "block export": ["in", "in/no.raw"],
     "block wear": ["in"],
+    "sweep": ["in"],
     "meter list": [],
     "meter record": ["--", "in"],
     "joulesort": ["--records", "5", "--dir", "in"],
@@ -108,12 +111,20 @@ def test_no_output_destroys_what_a_command_reads(
     (tmp_path / "link").symlink_to("in")
     # Folders, servers and work of their own are no files that could be written over.
     others = {"trace show", "survey", "block create", "block stat", "sort rewrite", "joulesort"}
-    others |= {"trace formats", "meter list", "meter record", "sort generate", "cache generate"}
+    others |= {
+        "trace formats",
+        "spaces list",
+        "parts list",
+        "meter list",
+        "meter record",
+        "sort generate",
+        "cache generate",
+    }
     others |= {"flash bench", "flash wa", "disk bench", "sort extrapolate"}
     reports = {name for name, _, option in OUTPUTS if option.name == "json_path"}
     for name in sorted(reports - others):
         for path in ("in", "./in", "link"):
-            also = ["-o", "tuned"] if name == "sort tune" else []
+            also = ["-o", "tuned"] if name in ("sort tune", "sweep") else []
             ran = run(*name.split(), *ALSO[name], *also, "--json", path)
             assert ran.status == 1, (name, ran.err)
             assert ran.kind == "path-in-use", (name, ran.err)

@@ -14,7 +14,10 @@ from gordon import GordonError, _core
 
 from conftest import Run, raises
 
-PACKAGES = ["block", "cache", "disk", "energy", "flash", "joulesort", "sort", "storage", "survey"]
+PACKAGES = [
+    *("block", "cache", "disk", "energy", "flash", "joulesort"),
+    *("sort", "storage", "survey", "sweep"),
+]
 
 
 @pytest.mark.parametrize("name", PACKAGES)
@@ -35,12 +38,15 @@ def test_dir_lists_the_public_packages_and_all_public_packages_are_listed() -> N
 def test_a_survey_takes_one_trace_as_text_or_path_or_list(trace: str, surveyed: str) -> None:
     wanted = json.loads(surveyed)["designs"]
     for given in (trace, Path(trace), [trace], (Path(trace),)):
-        assert gordon.survey.run(given)["designs"] == wanted
+        assert gordon.survey.run(given, space="gordon-2009")["designs"] == wanted
 
 
 def test_one_setting_is_not_taken_apart_into_characters(trace: str) -> None:
-    several = gordon.survey.run(trace, set_values=["budget=60W"])
-    assert gordon.survey.run(trace, set_values="budget=60W")["designs"] == several["designs"]
+    several = gordon.survey.run(trace, space="gordon-2009", set_values=["budget=60W"])
+    assert (
+        gordon.survey.run(trace, space="gordon-2009", set_values="budget=60W")["designs"]
+        == several["designs"]
+    )
     load = {"pattern": "random-read", "requests": 10, "size": "4KiB"}
     one = gordon.flash.bench(set_values="capacity=2GiB", **load)
     assert one.report == gordon.flash.bench(set_values=["capacity=2GiB"], **load).report

@@ -1,5 +1,6 @@
 """`gordon sort extrapolate`: the paper's systems as data, the model by hand, one's own files."""
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 
 from gordon.sort import presets
-from gordon.sort.systems import data, extrapolate, own, plateaus, plot
+from gordon.sort.systems import data, extrapolate, own, plateaus, plot, published
+from gordon.sort.systems.machines import others
+from gordon.sort.systems.schema import Value
 
 from conftest import Run, raises
 
@@ -149,6 +152,97 @@ def test_power_without_a_row_is_that_of_a_fit_without_it(paper: dict[str, Any]) 
     ours = row(paper, "3C")
     power = (sum(ours["modelled"]["parts_w"].values()) + sum(others) / len(others)) / 0.8
     assert ours["error"]["power_w_without_it"] == pytest.approx(power / 81.0 - 1)
+
+
+def test_the_page_has_the_errors_of_the_published_machines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The section is printed again and compared with the committed page, line by line."""
+    spec = importlib.util.spec_from_file_location("page", ROOT / "scripts/joulesort_systems.py")
+    assert spec is not None
+    assert spec.loader is not None
+    page = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(page)
+    page.machines()
+    printed = capsys.readouterr().out.splitlines()
+    text = (ROOT / "docs/design/joulesort-systems.md").read_text(encoding="utf-8")
+    committed = text.split("## Published machines\n")[1].split("\n## ")[0]
+    assert printed[0] == "## Published machines"
+    assert [line for line in printed[1:] if line] == [one for one in committed.splitlines() if one]
+    # A large error has its reason.
+    for row in published():
+        assert row["reason"] or not page.large(row), row["name"]
+
+
+def test_published_machines_by_hand() -> None:
+    rows = {row["name"]: row for row in published()}
+    share = extrapolate()["fitted"]["busy_share_of_tdp"]
+    # Geode, 256 MiB at 1.5 W/GiB, a card that sleeps, the board; a supply of 0.8.
+    fawn = rows["FAWN"]
+    idle, busy = (cpu + 1.5 / 4 + card + 1 for cpu, card in ((0.2 * 2.4, 0), (share * 2.4, 0.15)))
+    assert fawn["idle_w"] == pytest.approx(idle / 0.8)
+    assert fawn["most_w"] == pytest.approx(busy / 0.8)
+    assert fawn["serves"]["power_error"] == pytest.approx(busy / 0.8 / 4 - 1)
+    assert fawn["serves"]["per_joule_error"] == pytest.approx(1300 / (busy / 0.8) / 350 - 1)
+    # In one pass, five SSDs read 10 GB, then write them.
+    fawnsort = rows["FAWNSort-2010"]
+    time = 1e10 / (5 * 240e6) + 1e10 / (5 * 170e6)
+    assert fawnsort["modelled"]["time_s"] == pytest.approx(time)
+    assert fawnsort["error"]["time_s"] == pytest.approx(time / 21.2 - 1)
+    # 13 laptop disks at 45 MB/s, six for input and output and seven for temporary files.
+    assert rows["CoolSort"]["modelled"]["time_s"] == pytest.approx(2 * 1e10 / (6 * 45e6))
+    # The score of a machine whose energy alone is published.
+    assert rows["EcoSort"]["published"]["records_per_j"] == pytest.approx(1e9 / 27_900)
+    assert rows["EcoSort"]["published"]["power_w"] is None
+    # Their boards draw what those of the paper were fitted to, and their cards.
+    boards = extrapolate()["fitted"]["board_w"]
+    for name, like, cards in (("FAWNSort-2012", "desktop", 24), ("CoolSort", "mobile", 12)):
+        assert rows[name]["modelled"]["board_w"] == pytest.approx(boards[like]["value"] + cards)
+    for name in ("3B", "4C"):
+        assert rows[name]["idle_w"] < rows[name]["modelled"]["power_w"] < rows[name]["most_w"]
+
+
+def test_every_number_of_a_published_machine_says_where_it_is_from() -> None:
+    systems = others()
+    for kind in (systems.cpu, systems.drive, systems.board):
+        for name, part in kind.items():
+            for value in vars(part).values():
+                if isinstance(value, Value):
+                    assert bool(value.source) != bool(value.assumed), name
+    for row in published():
+        system = systems.system[row["name"]]
+        assert row["of_paper"] or system.serves or (system.measured and system.measured.source)
+
+
+@pytest.mark.parametrize(
+    ("board", "kind", "words"),
+    [
+        ('like = "nothing"', "unknown-name", ("nothing",)),
+        ('like = "plain"', "unknown-name", ("plain",)),
+        ("cards = 3", "", ()),
+    ],
+)
+def test_a_board_like_another(board: str, kind: str, words: tuple[str, ...]) -> None:
+    text = OWN.replace('base = "6W"', f"{board}\n[board.other]\nefficiency = 0.5\nbase = 4")
+    if kind:
+        Path("own.toml").write_text(text, encoding="utf-8")
+        with raises(kind, "own.toml", *words):
+            extrapolate("own.toml")
+        return
+    text = text.replace(board, f'{board}\nlike = "other"')
+    Path("own.toml").write_text(text, encoding="utf-8")
+    assert extrapolate("own.toml")["systems"][0]["modelled"]["board_w"] == 7
+
+
+def test_a_result_needs_power_and_score_or_energy() -> None:
+    for row in ('{ power = "30" }', '{ records_per_j = "9" }', '{ time = "3" }'):
+        Path("own.toml").write_text(f"{OWN}measured = {row}\n", encoding="utf-8")
+        with raises("missing-key", "measured"):
+            extrapolate("own.toml")
+    Path("own.toml").write_text(f'{OWN}measured = {{ energy = "2000" }}\n', encoding="utf-8")
+    (system,) = extrapolate("own.toml")["systems"]
+    assert system["measured"]["records_per_j"] == pytest.approx(10_000_000 / 2000)
+    assert system["error"]["power_w"] is None
 
 
 def test_the_ideal_system(paper: dict[str, Any]) -> None:

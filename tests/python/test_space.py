@@ -4,43 +4,32 @@ from pathlib import Path
 
 import pytest
 
+from spaces import GRID
+
 from conftest import Run
 
-OWN = """
-name = "own"
-summary = "two designs, one part of its own"
-budget = "40W"
-baseline = { cpu = "atom", clock = "1900MHz", cpus = 1, storage = "sata-7200-1tb", count = 1 }
-node = { memory = "ddr2-2gib", memory_per = "node", network = "ethernet-1gbps", overhead = "none" }
-processors = [{ part = "atom", clocks = ["1.9GHz"], counts = [1] }]
-storage = [
-  { part = "gordon-slc-256g", label = "flash", counts = [1] },
-  { part = "sata-7200-1tb", label = "disk", counts = [1, 2] },
-]
-[parts.overhead.none]
-summary = "no overhead"
-ratio = { value = 1.0, assumed = "to see the parts alone" }
-"""
+PAPER = ("--space", "gordon-2009")
 
 
-def test_table_5_is_84_designs() -> None:
+def test_table_5_is_84_designs(trace: str) -> None:
+    from gordon import survey
     from gordon.survey import space
 
-    designs = space.expand(space.load("gordon-2009"))
-    assert len(designs) == 84 == len({d.id for d in designs})
-    ids = {d.id for d in designs}
-    assert {"atom-1.9GHz-x1-flash", "core2-2.4GHz-x4-disk1", "core2-0.6GHz-x2-disk4"} <= ids
-    assert sum(d.id.endswith("flash") for d in designs) == 7 * 3
+    assert space.count(space.load("gordon-2009")) == 84
+    ids = [d["id"] for d in survey.run([trace], space="gordon-2009")["designs"]]
+    assert len(ids) == 84 == len(set(ids))
+    assert {"atom-1.9GHz-x1-flash", "core2-2.4GHz-x4-disk1", "core2-0.6GHz-x2-disk4"} <= set(ids)
+    assert sum(id.endswith("flash") for id in ids) == 7 * 3
 
 
-def test_baseline_is_found_however_its_clock_is_written(tmp_path: Path) -> None:
-    from gordon.survey import space
+def test_baseline_is_found_however_its_clock_is_written(tmp_path: Path, trace: str) -> None:
+    from gordon import survey
 
-    (tmp_path / "own.toml").write_text(OWN)
-    loaded = space.load(str(tmp_path / "own.toml"))
-    designs = space.expand(loaded)
-    assert [d.id for d in designs] == [f"atom-1.9GHz-x1-{s}" for s in ("flash", "disk1", "disk2")]
-    assert space.baseline(loaded, designs) is designs[1]
+    (tmp_path / "own.toml").write_text(GRID.replace('"40W"', '"400W"'))
+    result = survey.run([trace], space=str(tmp_path / "own.toml"))
+    ids = [d["id"] for d in result["designs"]]
+    assert ids == [f"atom-1.9GHz-x1-{s}" for s in ("flash", "disk1", "disk2")]
+    assert result["baseline"]["id"] == ids[1]
 
 
 def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
@@ -48,7 +37,7 @@ def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
 ) -> None:
     from gordon import survey
 
-    text = OWN.replace(
+    text = GRID.replace(
         'storage = "sata-7200-1tb", count = 1', 'storage = "sata-7200-1tb", count = 4'
     )
     (tmp_path / "own.toml").write_text(text.replace('"40W"', '"400W"'))
@@ -61,7 +50,7 @@ def test_a_baseline_outside_the_space_is_simulated_but_not_a_design(
 def test_designs_over_the_budget_are_left_out_and_reported(tmp_path: Path, trace: str) -> None:
     from gordon import survey
 
-    (tmp_path / "own.toml").write_text(OWN)
+    (tmp_path / "own.toml").write_text(GRID)
     result = survey.run([trace], space=str(tmp_path / "own.toml"))
     assert result["space"]["over_budget"] == ["atom-1.9GHz-x1-disk2"]
     assert [d["id"] for d in result["designs"]] == ["atom-1.9GHz-x1-flash", "atom-1.9GHz-x1-disk1"]
@@ -76,7 +65,7 @@ def test_designs_over_the_budget_are_left_out_and_reported(tmp_path: Path, trace
         ("unknown-key.toml", "unknown-key.toml, line 7: unknown field `procesors`", "`processors`"),
         ("no-part.toml", "no cpu part `atomm`", "try: `atom`"),
         ("twice.toml", "two designs `atom-1.9GHz-x1-disk1`", "its own label"),
-        ("none.toml", "the space `own` has no design", "at least one"),
+        ("none.toml", "the space has no design", "at least one"),
         ("clock.toml", "clock.toml, line 7: `fast`: expected a number and a unit", ""),
         ("poor.toml", "space `own` needs more than the budget of 1 W", "--set budget="),
         ("text.toml", "not a text file", ""),
@@ -87,12 +76,12 @@ def test_bad_spaces_are_one_clear_error(
     hint: str,
 ) -> None:  # fmt: skip
     files = {
-        "unknown-key.toml": OWN.replace("processors", "procesors"),
-        "no-part.toml": OWN.replace('part = "atom"', 'part = "atomm"'),
-        "twice.toml": OWN.replace("counts = [1, 2]", "counts = [1, 2, 1]"),
-        "none.toml": OWN.replace('["1.9GHz"]', "[]"),
-        "clock.toml": OWN.replace('["1.9GHz"]', '["fast"]'),
-        "poor.toml": OWN.replace("40W", "1W"),
+        "unknown-key.toml": GRID.replace("processors", "procesors"),
+        "no-part.toml": GRID.replace('part = "atom"', 'part = "atomm"'),
+        "twice.toml": GRID.replace("counts = [1, 2]", "counts = [1, 2, 1]"),
+        "none.toml": GRID.replace('["1.9GHz"]', "[]"),
+        "clock.toml": GRID.replace('["1.9GHz"]', '["fast"]'),
+        "poor.toml": GRID.replace("40W", "1W"),
     }
     monkeypatch.chdir(tmp_path)
     for name, text in files.items():
@@ -111,8 +100,10 @@ def test_bad_spaces_are_one_clear_error(
 def test_settings_change_space_and_parts(trace: str) -> None:
     from gordon import survey
 
-    plain = survey.run([trace])
-    changed = survey.run([trace], set_values=["cpu.atom.ipc=1.0", "budget=60W"])
+    plain = survey.run([trace], space="gordon-2009")
+    changed = survey.run(
+        [trace], space="gordon-2009", set_values=["cpu.atom.ipc=1.0", "budget=60W"]
+    )
     slow, fast = (
         next(d for d in r["designs"] if d["id"] == "atom-0.8GHz-x1-flash")["sync"]["time_s"]
         for r in (plain, changed)
@@ -127,7 +118,7 @@ def test_settings_change_space_and_parts(trace: str) -> None:
 def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
     from gordon import survey
 
-    result = survey.run([trace], set_values=["overhead.gordon-2009.ratio=1.5"])
+    result = survey.run([trace], space="gordon-2009", set_values=["overhead.gordon-2009.ratio=1.5"])
     assert result["sensitivity"]["used"] == 1.5
     assert result["sensitivity"]["text"] == ""
 
@@ -141,14 +132,14 @@ def test_a_setting_may_add_a_key_that_the_schema_has(trace: str) -> None:
         ("cpu.atom.icp=1", "key `icp`", "try: `ipc`"),
         ("disk.sata-7200-1tb.pwer.idle=1W", "table `pwer`", "try: `power`"),
         ("disk.sata-7200-1tb.power=1W", "`power` is a table", "one by one"),
-        ("budget=many", "budget: 'many' is not a number", "19W"),
+        ("budget=many", "budget: `many`: expected a number and a unit", "19W"),
         ("node.memory=ddr9", "no memory part `ddr9`", "ddr2-2gib"),
     ],
 )
 def test_bad_settings_are_one_clear_error(
     run: Run, trace: str, setting: str, what: str, hint: str
 ) -> None:
-    ran = run("survey", trace, "--set", setting)
+    ran = run("survey", trace, *PAPER, "--set", setting)
     assert ran.status == 1
     assert what in ran.err
     assert hint in ran.err
@@ -158,9 +149,9 @@ def test_a_changed_part_moves_only_designs_that_have_it(trace: str) -> None:
     """The overhead ratio stays fitted to the machines as they were."""
     from gordon import survey
 
-    before = survey.run([trace])
+    before = survey.run([trace], space="gordon-2009")
     change = "flash.gordon-slc-256g.power.die_active=0.4W"
-    after = survey.run([trace], set_values=[change])
+    after = survey.run([trace], space="gordon-2009", set_values=[change])
     for old, new in zip(before["designs"], after["designs"], strict=True):
         if old["storage_kind"] == "disk":
             assert new["sync"] == old["sync"]

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,64 +14,14 @@ import pytest
 
 import sadf
 from browser import Document, drawn, loads, needs_browser
-from gordon.survey import pareto, space
+from gordon.survey import space
+from spaces import BOTH, MACHINES, without
 
 from conftest import Run, Traced, raises
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared/traces"
 EC2 = Path(os.environ.get("GORDON_TRACES", SHARED)) / "ec2"
-
-OWN = """
-name = "own"
-summary = "three machines"
-
-[[machines]]
-id = "small"
-cores = 2
-core_speed = 1.0
-memory = "1MiB"
-storage = { bandwidth = "131MB", latency = "1ms" }
-network = "10Gb"
-price_per_hour = 0.096
-idle = "4W"
-active = "20W"
-
-[[machines]]
-id = "large"
-cores = 4
-core_speed = 2.0
-memory = "1024GiB"
-storage = "nvme-tlc-1tb"
-network = "125MB"
-price_per_hour = 0.9
-idle = "40W"
-active = "200W"
-
-[[machines]]
-id = "worse"
-cores = 1
-core_speed = 0.5
-memory = "1024GiB"
-storage = { part = "sata-7200-1tb", count = 2 }
-network = "1Gb"
-price_per_hour = 9.0
-idle = "400W"
-active = "2000W"
-"""
-
-GRID = """
-budget = "40W"
-baseline = { cpu = "atom", clock = "1.9GHz", cpus = 1, storage = "sata-7200-1tb", count = 1 }
-node = { memory = "ddr2-2gib", memory_per = "node", network = "ethernet-1gbps", overhead = "none" }
-processors = [{ part = "atom", clocks = ["1.9GHz"], counts = [1] }]
-storage = [{ part = "sata-7200-1tb", label = "disk", counts = [1] }]
-"""
-OVERHEAD = """
-[parts.overhead.none]
-summary = "no overhead"
-ratio = { value = 1.0, assumed = "to see the parts alone" }
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +40,7 @@ def trace(run: Run, tmp_path: Path) -> str:
 
 @pytest.fixture
 def own(tmp_path: Path) -> str:
-    (tmp_path / "own.toml").write_text(OWN)
+    (tmp_path / "own.toml").write_text(MACHINES)
     return "own.toml"
 
 
@@ -179,8 +130,7 @@ def test_the_paper_model_of_machines_has_both_bounds_and_the_six_names(
 
 
 def test_a_name_without_a_candidate_is_null(run: Run, trace: str, tmp_path: Path) -> None:
-    lines = [line for line in OWN.splitlines() if not line.startswith(("idle", "active", "price"))]
-    (tmp_path / "own.toml").write_text("\n".join(lines))
+    (tmp_path / "own.toml").write_text(without(MACHINES, "idle", "active", "price"))
     result = answer(run, trace, "--space", "own.toml", "--reference", "small")
     assert result["named"] == {"fastest": "large", "cheapest": None, "least-energy": None}
     assert result["designs"][0]["job"]["price"] is None
@@ -195,13 +145,12 @@ def test_csv_has_the_figures_of_the_job(run: Run, trace: str, own: str) -> None:
 
 
 def test_a_space_may_have_a_grid_and_machines(run: Run, trace: str, tmp_path: Path) -> None:
-    head, _, machines = OWN.partition("[[machines]]")
-    text = head + GRID + "[[machines]]" + machines + OVERHEAD
-    (tmp_path / "both.toml").write_text(text)
+    (tmp_path / "both.toml").write_text(BOTH)
     words = (trace, "--space", "both.toml")
     assert answer(run, *words)["designs_total"] == 3
     grid = answer(run, *words, "--model", "paper", "--nodes", "1")
-    assert [d["id"] for d in grid["designs"]] == ["atom-1.9GHz-x1-disk"]
+    designs = [d["id"] for d in grid["designs"]]
+    assert designs == ["atom-1.9GHz-x1-flash", "atom-1.9GHz-x1-disk1"]
 
 
 @pytest.mark.parametrize("name", ["ec2", "gcp", "azure", "modern"])
@@ -234,6 +183,41 @@ def test_settings_change_machines_and_their_storage_parts_for_one_run(
     for at in (("large", "price_per_hour"), ("worse", "cores"), ("sata-7200-1tb", "power.idle")):
         assert changed[at]["origin"] == "assumed"
         assert "--set" in changed[at]["why"]
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "cores", "memory", "threads", "found"),
+    [
+        ("ec2", "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", 4, "15.5GiB", 2, "m5.xlarge"),
+        ("ec2", "Intel(R) Xeon(R) Platinum 8259CL CPU @ 2.50GHz", 4, "31GiB", 2, "r5.xlarge"),
+        ("ec2", "Intel(R) Xeon(R) Platinum 8175M CPU @ 2.50GHz", 8, "31GiB", None, "m5.2xlarge"),
+        ("ec2", "Neoverse-V1", 4, "15GiB", 1, "m7g.xlarge"),
+        ("gcp", "AMD EPYC 7B13", 4, "15GiB", 2, "n2d-standard-4"),
+        ("gcp", "AMD EPYC 7B13", 4, "15GiB", 1, "t2d-standard-4"),
+        ("azure", "AMD EPYC 7763 64-Core Processor", 4, "15GiB", 2, "Standard_D4as_v5"),
+        ("modern", "Cortex-A76", 4, "8GiB", 1, "raspberry-pi-5"),
+        ("ec2", "Intel(R) Core(TM) i7", 4, "15GiB", 2, None),
+    ],
+)
+def test_the_traced_machine_is_found_by_its_processor_cores_and_memory(
+    run: Run,
+    trace: str,
+    tmp_path: Path,
+    name: str,
+    model: str,
+    cores: int,
+    memory: str,
+    threads: int | None,
+    found: str | None,
+) -> None:
+    copy = shutil.copytree(trace, tmp_path / "copy.trace")
+    manifest = json.loads((copy / "manifest.json").read_text())
+    machine = {"cpu_model": model, "cores": cores, "memory": memory}
+    manifest["machine"] |= machine | ({"threads_per_core": threads} if threads else {})
+    (copy / "manifest.json").write_text(json.dumps(manifest))
+    reference = answer(run, str(copy), "--space", name)["reference"]
+    assert reference["machine"] == found
+    assert reference["is_assumed"] == (found is None)
 
 
 def test_an_id_with_dots_can_be_set(run: Run, trace: str) -> None:
@@ -279,7 +263,7 @@ cores = { source = "a list", date = 2026-01-02 }
 storage = { source = "a guide" }
 local_latency = { assumed = "as other disks" }
 """
-    text = OWN.replace('id = "small"', 'id = "small"\nsource = "a shop"\ndate = 2025-03-04', 1)
+    text = MACHINES.replace('id = "small"', 'id = "small"\nsource = "a shop"\ndate = 2025-03-04', 1)
     text = text.replace('latency = "1ms"', 'latency = "1ms", local = true', 1)
     text = text.replace("price_per_hour = 0.096", 'price_per_hour = {value=1,source="a bill"}')
     (tmp_path / "own.toml").write_text(text.replace("\n[[machines]]", sources + "[[machines]]", 1))
@@ -376,8 +360,7 @@ def test_the_report_says_whether_the_traced_machine_is_shown_as_measured(
 def test_the_report_draws_the_figures_that_are_known(
     run: Run, trace: str, tmp_path: Path, left_out: tuple[str, ...], against: str | None
 ) -> None:
-    lines = [line for line in OWN.splitlines() if not line.startswith(left_out)]
-    (tmp_path / "own.toml").write_text("\n".join(lines))
+    (tmp_path / "own.toml").write_text(without(MACHINES, *left_out))
     page, _ = report(run, trace, "--space", "own.toml", "--reference", "small")
     found = re.search(r'data-against="(\w+)"', page)
     assert (found and found[1]) == against
@@ -397,7 +380,7 @@ def test_the_report_of_the_paper_model_has_both_bounds(run: Run, trace: str, own
 
 
 def test_text_of_a_space_cannot_become_markup(run: Run, trace: str, tmp_path: Path) -> None:
-    (tmp_path / "own.toml").write_text(OWN.replace('"large"', '"</script><img src=x>"'))
+    (tmp_path / "own.toml").write_text(MACHINES.replace('"large"', '"</script><img src=x>"'))
     page, _ = report(run, trace, "--space", "own.toml", "--reference", "small")
     assert "<img" not in page
     assert len(Document(page).rows()) == 3
@@ -453,14 +436,14 @@ def test_options_that_machines_do_not_have_are_refused(
         ('id = "large"', 'id = "small"', "machine `small`", "space"),
         ('idle = "4W"\n', "", "machine `small`: idle", ""),
         ("cores = 2", "cores = 0", "machine `small`: cores", ""),
-        ('summary = "three machines"', 'summary = "x"\nbudget = "3W"', "field `baseline`", "grid"),
+        ("\n[[machines]]", 'budget = "3W"\n[[machines]]', "field `baseline`", "grid"),
     ],
 )
 def test_bad_machines_are_one_clear_error(
     run: Run, trace: str, tmp_path: Path, old: str, new: str, what: str, hint: str
 ) -> None:
-    assert old in OWN
-    (tmp_path / "bad.toml").write_text(OWN.replace(old, new, 1))
+    assert old in MACHINES
+    (tmp_path / "bad.toml").write_text(MACHINES.replace(old, new, 1))
     ran = run("survey", trace, "--space", "bad.toml", "--json", "out.json")
     assert ran.status == 1
     assert ran.err.count("error: ") == 1
@@ -475,11 +458,6 @@ def test_a_space_without_designs_and_machines_is_refused(tmp_path: Path, text: s
     (tmp_path / "empty.toml").write_text(f'name = "empty"\nsummary = "nothing"\n{text}\n')
     with raises("no-designs" if text else "bad-config", "empty.toml"):
         space.load(str(tmp_path / "empty.toml"))
-
-
-def test_the_front_of_three_figures_holds_what_nothing_beats() -> None:
-    points = [(1, 9, 5), (2, 8, 5), (2, 9, 5), (3, 9, 1), (1, 9, 5), (9, 9, 9)]
-    assert pareto.front_of(points) == [True, True, False, True, True, False]
 
 
 def test_two_jobs_are_predicted_as_they_were_measured(tmp_path: Path) -> None:
@@ -507,3 +485,68 @@ def test_the_page_of_the_validation_is_up_to_date() -> None:
         pytest.skip(f"the traces of EC2 machines are not here: {EC2}")
     script = ROOT / "scripts/validate_ec2.py"
     subprocess.run([sys.executable, script, EC2, "--check"], check=True, timeout=300)
+
+
+STAGES = '{"stages": [{"name": "map", "start_s": 0, "end_s": 1.5, "tasks": 8}]}'
+
+
+@pytest.mark.parametrize("space", ["gordon-2009", "own.toml"])
+def test_stages_lie_between_sync_and_nosync(run: Run, trace: str, own: str, space: str) -> None:
+    Path("stages.json").write_text(STAGES)
+    words = ("--model", "stages", "--stages", "stages.json", "--space", space)
+    result = answer(run, trace, *words)
+    assert result["model"] == "stages"
+    for design in result["designs"]:
+        times = [design[model]["time_s"] for model in ("sync", "stages", "nosync")]
+        assert times == sorted(times, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("--model", "stages"), "no-stages"),
+        (("--stages", "stages.json", "--model", "job"), "no-stages"),
+        (("--stages", "missing.json", "--model", "stages"), "unreadable-file"),
+        (("--stages", "text.json", "--model", "stages"), "bad-stages"),
+        (("--stages", "list.json", "--model", "stages"), "bad-stages"),
+        (("--stages", "key.json", "--model", "stages"), "bad-stages"),
+        (("--stages", "order.json", "--model", "stages"), "impossible"),
+    ],
+)
+def test_bad_stages_are_one_clear_error(
+    run: Run, trace: str, own: str, words: tuple[str, ...], kind: str
+) -> None:
+    for name, text in {
+        "stages.json": STAGES,
+        "text.json": "map 0 1.5",
+        "list.json": "[]",
+        "key.json": STAGES.replace("end_s", "ends"),
+        "order.json": STAGES.replace("1.5", "-1"),
+    }.items():
+        Path(name).write_text(text)
+    ran = run("survey", trace, "--space", own, *words, "--json", "out.json")
+    assert (ran.status, ran.kind) == (1, kind), ran.err
+    assert not Path("out.json").exists()
+
+
+def time_of(design: dict[str, Any]) -> float:
+    return float(design["sync" if "sync" in design else "job"]["time_s"])
+
+
+def test_the_table_has_all_designs(run: Run, trace: str, own: str) -> None:
+    import pyarrow.parquet
+
+    for name in ("gordon-2009", own):
+        result = answer(run, trace, "--space", name, "--rows", "0", "--parquet", "all.parquet")
+        table = pyarrow.parquet.read_table("all.parquet")
+        assert table.num_rows == result["designs_total"] > len(result["designs"])
+        rows = {row["id"]: row for row in table.to_pylist()}
+        assert sorted(id for id in rows if rows[id]["pareto"]) == sorted(result["front"])
+        for design in result["designs"]:
+            time = rows[design["id"]]["sync_time_s" if "sync" in design else "time_s"]
+            assert time == pytest.approx(time_of(design), rel=1e-12)
+        made = json.loads(table.schema.metadata[b"gordon.survey"])
+        assert made["traces"] == [trace]
+    failed = run("survey", trace, "--set", "machines.x=1", "--parquet", "none.parquet")
+    assert failed.status == 1
+    assert not list(Path().glob("*none.parquet*"))

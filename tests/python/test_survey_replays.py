@@ -47,6 +47,11 @@ def traces(run: Run, tmp_path: Path) -> list[str]:
     return made
 
 
+def simulated(traces: str | list[str], **options: Any) -> dict[str, Any]:
+    """A survey of designs."""
+    return survey.run(traces, space="gordon-2009", **options)
+
+
 def entries(folder: str = "cache") -> dict[Path, bytes]:
     """The content of each file of a cache."""
     return {path: path.read_bytes() for path in Path(folder).rglob("*") if path.is_file()}
@@ -100,7 +105,7 @@ class NotedOnce(Noted, Once):
 
 
 def test_a_cache_gives_the_same_result_without_a_replay(run: Run, traces: list[str]) -> None:
-    words = ("survey", *traces, "--nodes", "3", "--json", "-")
+    words = ("survey", *traces, "--space", "gordon-2009", "--nodes", "3", "--json", "-")
     plain = run(*words)
     assert plain.status == 0, plain.err
     assert run(*words, "--cache", "cache").out == plain.out
@@ -116,7 +121,7 @@ def test_a_cache_gives_the_same_result_without_a_replay(run: Run, traces: list[s
 def test_surveys_of_machines_share_replays_with_surveys_of_designs(
     run: Run, traces: list[str], tmp_path: Path
 ) -> None:
-    survey.run(traces[0], cache="cache")
+    simulated(traces[0], cache="cache")
     kept = entries()
     machine = 'id = "m"\ncores = 2\ncore_speed = 1.0\nmemory = "1GiB"\nnetwork = "1Gb"\n'
     text = f'name = "own"\nsummary = "one"\n[[machines]]\n{machine}storage = "sata-7200-1tb"\n'
@@ -129,20 +134,20 @@ def test_surveys_of_machines_share_replays_with_surveys_of_designs(
 
 
 def test_other_parameters_of_a_device_are_another_entry(traces: list[str]) -> None:
-    survey.run(traces[0], cache="cache")
-    survey.run(traces[0], cache="cache", set_values="flash.gordon-slc-256g.power.die_active=0.4W")
+    simulated(traces[0], cache="cache")
+    simulated(traces[0], cache="cache", set_values="flash.gordon-slc-256g.power.die_active=0.4W")
     assert len(entries()) == STORAGES
-    survey.run(traces[0], cache="cache", set_values="flash.gordon-slc-256g.timing.erase=3ms")
+    simulated(traces[0], cache="cache", set_values="flash.gordon-slc-256g.timing.erase=3ms")
     assert len(entries()) == STORAGES + 1
 
 
 @pytest.mark.parametrize("name", [None, "loky"])
 def test_a_damaged_entry_is_reported_and_replaced(name: str | None, traces: list[str]) -> None:
-    plain = survey.run(traces[0], cache="cache")
+    plain = simulated(traces[0], cache="cache")
     kept = entries()
     damaged = min(kept)
     damaged.write_bytes(kept[damaged][:-20])
-    result = survey.run(traces[0], cache="cache", engine=name)
+    result = simulated(traces[0], cache="cache", engine=name)
     assert damaged.name in result["warnings"].pop()
     assert result == plain
     assert entries() == kept
@@ -154,9 +159,9 @@ def test_a_folder_that_cannot_be_written_is_refused(
 ) -> None:
     (tmp_path / "file").write_text("text")
     with raises("cache", "file"):
-        survey.run(traces[0], cache="file", engine=name)
+        simulated(traces[0], cache="file", engine=name)
     with raises("cache", "file/cache"):
-        survey.run(traces[0], cache="file/cache", engine=name)
+        simulated(traces[0], cache="file/cache", engine=name)
     assert (tmp_path / "file").read_text() == "text"
 
 
@@ -175,8 +180,8 @@ def test_processes_give_the_same_result(
     if not shares:
         monkeypatch.setattr(replays, "Worker", Remote)
     ticks: list[tuple[int, int]] = []
-    plain = survey.run(traces)
-    result = survey.run(traces, cache=cache, workers=2, progress=lambda *tick: ticks.append(tick))
+    plain = simulated(traces)
+    result = simulated(traces, cache=cache, workers=2, progress=lambda *tick: ticks.append(tick))
     assert result == plain
     total = 3 * STORAGES
     assert ticks == [(done, total) for done in range(total + 1)]
@@ -186,9 +191,9 @@ def test_processes_give_the_same_result(
 def test_a_killed_worker_loses_nothing(
     traces: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    plain = survey.run(traces)
+    plain = simulated(traces)
     monkeypatch.setattr(replays, "Worker", Once)
-    assert survey.run(traces, cache="cache", workers=2) == plain
+    assert simulated(traces, cache="cache", workers=2) == plain
     assert (tmp_path / "cache/killed").exists()
 
 
@@ -197,12 +202,12 @@ def test_workers_that_are_killed_again_and_again_end_the_survey_and_lose_nothing
 ) -> None:
     monkeypatch.setattr(replays, "Worker", Always)
     with raises("lost-worker") as caught:
-        survey.run(traces, cache="cache", workers=2)
+        simulated(traces, cache="cache", workers=2)
     assert "cache" in caught.value.args[1]
     kept = entries()
     assert 3 <= len(kept) < 3 * STORAGES
     monkeypatch.setattr(replays, "Worker", Worker)
-    survey.run(traces, cache="cache", workers=2)
+    simulated(traces, cache="cache", workers=2)
     assert len(entries()) == 3 * STORAGES
     assert kept.items() <= entries().items()
 
@@ -213,7 +218,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from gordon.survey import replays, run
 import test_survey_replays
 replays.Worker = test_survey_replays.Slow
-run(sys.argv[1:], cache="cache", workers=2)
+run(sys.argv[1:], space="gordon-2009", cache="cache", workers=2)
 """
 
 
@@ -238,7 +243,7 @@ def test_an_interrupted_survey_keeps_what_is_done(traces: list[str]) -> None:
     assert "KeyboardInterrupt" in err
     kept = {path: text for path, text in entries().items() if path.suffix == ".replay"}
     assert 2 <= len(kept) < 3 * STORAGES
-    assert survey.run(traces, cache="cache") == survey.run(traces)
+    assert simulated(traces, cache="cache") == simulated(traces)
     assert kept.items() <= entries().items()
 
 
@@ -266,7 +271,7 @@ def _jobs(trace: str) -> list[dict[str, Any]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(replays, "_compute", stop)
         with raises("enough"):
-            survey.run(trace, cache="cache", engine="loky")
+            simulated(trace, cache="cache", engine="loky")
     jobs: list[dict[str, Any]] = json.loads(listed[0])["jobs"]
     return jobs
 
@@ -289,20 +294,20 @@ def ray_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def test_two_nodes_of_ray_give_the_same_result(
     traces: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    plain = survey.run(traces)
+    plain = simulated(traces)
     monkeypatch.setattr(replays, "Worker", Noted)
-    assert survey.run(traces, cache="cache", engine="ray") == plain
+    assert simulated(traces, cache="cache", engine="ray") == plain
     assert len(list((tmp_path / "cache").glob("node-*"))) == 2
     monkeypatch.setattr(replays, "Worker", Remote)
-    assert survey.run(traces, engine="ray") == plain
+    assert simulated(traces, engine="ray") == plain
 
 
 @pytest.mark.usefixtures("ray_cluster")
 def test_a_killed_worker_of_ray_loses_nothing(
     traces: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    plain = survey.run(traces)
+    plain = simulated(traces)
     monkeypatch.setattr(replays, "Worker", NotedOnce)
-    assert survey.run(traces, cache="cache", engine="ray") == plain
+    assert simulated(traces, cache="cache", engine="ray") == plain
     assert (tmp_path / "cache/killed").exists()
     assert len(list((tmp_path / "cache").rglob("*.replay"))) == 3 * STORAGES

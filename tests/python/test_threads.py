@@ -47,7 +47,7 @@ def explained(status: int, err: str) -> None:
         ("sort", "generate", "-n", "1000", "-o", "generated"),
         ("trace", "convert", "t", "t.csv"),
         ("trace", "-o", "a.trace", "--", "true"),
-        ("survey", "job.trace", "--json", "-"),
+        ("survey", "job.trace", "--space", "gordon-2009", "--json", "-"),
         METER,
     ],
     ids=lambda command: " ".join(command[:2]),

@@ -18,6 +18,8 @@ import sadf
 
 from conftest import Run
 
+PAPER = ("--space", "gordon-2009")
+
 SHARED = Path(__file__).parents[3] / "shared/traces"
 REAL = Path(os.environ.get("GORDON_TRACES", SHARED)) / "ec2"
 REFUSED = 2  # exit status of a wrong use of options
@@ -35,6 +37,40 @@ def day(*hosts: str, cores: int | None = 2, seconds: int = 5) -> str:
         for nth in range(1, seconds + 1)
     ]
     return sadf.day(samples, *hosts, cores=cores)
+
+
+def test_pressure_and_devices_of_a_converted_trace_are_in_the_survey(
+    run: Run, tmp_path: Path
+) -> None:
+    samples = [sadf.second(nth, user=100.0) for nth in range(1, 4)]
+    plain = sadf.day(samples, "plain")
+    for sample in samples:
+        sample["psi"] = {"psi-cpu": {"some_avg": 0.0}, "psi-io": {"full_avg": 0.0}}
+    results = {}
+    for name, text in (("plain", plain), ("psi", sadf.day(samples, "psi"))):
+        (tmp_path / f"{name}.json").write_text(text)
+        assert run("trace", "convert", f"{name}.json", f"{name}.trace").status == 0
+        ran = run("survey", f"{name}.trace", "--space", "ec2", "--json", "-")
+        assert ran.status == 0, ran.err
+        results[name] = json.loads(ran.out)
+    [of_plain], [of_psi] = (results[name]["traces"] for name in ("plain", "psi"))
+    for column in ("psi_io_full_ns", "psi_cpu_some_ns"):
+        assert of_plain["kinds"][column] == "missing"
+        assert of_psi["kinds"][column] == "measured"
+    # Two busy cores for which no thread waited: the job has no use for more cores.
+    plain_s, psi_s = (
+        {design["id"]: design["job"]["time_s"] for design in results[name]["designs"]}
+        for name in ("plain", "psi")
+    )
+    assert psi_s["m5.large"] == pytest.approx(plain_s["m5.large"])
+    assert psi_s["m5.xlarge"] == pytest.approx(psi_s["m5.large"])
+    assert plain_s["m5.xlarge"] == pytest.approx(plain_s["m5.large"] / 2)
+
+    [device] = of_psi["devices"]
+    assert (device["name"], device["write_bytes"]) == ("sda", 3 * 64 * 1024)
+    assert device["read_ahead_bytes"] is device["scheduler"] is device["rotational"] is None
+    assert of_psi["read_amplification"] is None
+    assert "sda: 0 B read, 197 kB written\n" in run("trace", "show", "psi.trace").out
 
 
 def test_a_converted_trace_is_surveyed_and_the_report_says_what_is_estimated(
@@ -56,7 +92,7 @@ def test_a_converted_trace_is_surveyed_and_the_report_says_what_is_estimated(
     assert "estimated" in kinds["instructions"]
     assert "missing" in kinds["processor, command"]
 
-    ran = run("survey", "db1.trace", "--json", "s.json", "-o", "s.html")
+    ran = run("survey", "db1.trace", *PAPER, "--json", "s.json", "-o", "s.html")
     assert ran.status == 0, ran.err
     result = json.loads((tmp_path / "s.json").read_text())
     kinds = result["traces"][0]["kinds"]

@@ -4,7 +4,7 @@ use crate::cgroup::{CommandGroup, Hierarchies};
 use crate::error::CaptureError;
 use crate::observer::ProblemLog;
 use crate::process_tree::ProcessTree;
-use gordon_trace::{ColumnKind, Columns, CommandEnd, CommandSample};
+use gordon_trace::{ColumnKind, Columns, CommandEnd, CommandReads, CommandSample};
 use gordon_units::Bytes;
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::process::{Pid, PidfdFlags, child_subreaper, getpid, pidfd_open, set_child_subreaper};
@@ -186,6 +186,19 @@ impl TracedCommand {
             write_bytes: reading.totals.written,
             processes: reading.processes,
             ..CommandSample::default()
+        }
+    }
+
+    /// What the command read until the last sample.
+    pub(crate) fn reads(&self) -> CommandReads {
+        let tree = &self.running().tree;
+        let (totals, mappings) = (tree.totals(), tree.mappings());
+        CommandReads {
+            fetched: totals.read,
+            returned: totals.returned,
+            mapped: mappings.mapped(),
+            is_asynchronous: mappings.is_asynchronous,
+            is_partial: mappings.is_partial || tree.has_unread_mappings() || self.reported_hidden,
         }
     }
 

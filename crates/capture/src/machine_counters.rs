@@ -45,6 +45,31 @@ enum FrequencySource {
     Unknown,
 }
 
+/// The files of pressure stall information (Linux 4.20 and later, unless it is disabled).
+struct PressureFiles {
+    io: ProcFile,
+    cpu: ProcFile,
+}
+
+impl PressureFiles {
+    /// The reason is of a kernel without PSI: the files are missing, or reading them fails.
+    fn open(root: &Path) -> Result<Self, String> {
+        let open = |name: &str| {
+            let refused = |e: io::Error| format!("/proc/pressure/{name}: {e}");
+            let path = root.join("proc/pressure").join(name);
+            ProcFile::open(&path)
+                .and_then(|mut file| file.read().map(drop).map(|()| file))
+                .map_err(refused)
+        };
+        Ok(Self { io: open("io")?, cpu: open("cpu")? })
+    }
+
+    /// `full` of `io` and `some` of `cpu`.
+    fn read(&mut self) -> io::Result<(Ns, Ns)> {
+        Ok((pressure(self.io.read()?, "full"), pressure(self.cpu.read()?, "some")))
+    }
+}
+
 /// Reads the counters of the machine.
 pub(crate) struct MachineCounters {
     root: PathBuf,
@@ -52,6 +77,7 @@ pub(crate) struct MachineCounters {
     meminfo: ProcFile,
     diskstats: ProcFile,
     net: Option<ProcFile>,
+    pressure: Result<PressureFiles, String>,
     clock: FrequencySource,
     /// Time of the last read of the frequencies. They are the most expensive counters, so they are
     /// read at most once a second.
@@ -66,8 +92,8 @@ pub(crate) struct MachineCounters {
 }
 
 impl MachineCounters {
-    /// Opens the files under `root`, which is `/` except in tests. Only the files of network and
-    /// frequencies may be missing.
+    /// Opens the files under `root`, which is `/` except in tests. Only the files of network,
+    /// pressure and frequencies may be missing.
     pub(crate) fn open(root: &Path) -> io::Result<Self> {
         let open = |file: &str| ProcFile::open(&root.join(file));
         Ok(Self {
@@ -75,6 +101,7 @@ impl MachineCounters {
             meminfo: open("proc/meminfo")?,
             diskstats: open("proc/diskstats")?,
             net: open("proc/self/net/dev").ok(),
+            pressure: PressureFiles::open(root),
             clock: FrequencySource::open(root),
             clock_at: None,
             mhz: Vec::new(),
@@ -88,6 +115,11 @@ impl MachineCounters {
 
     pub(crate) fn has_network(&self) -> bool {
         self.net.is_some()
+    }
+
+    /// The reason for which there is no pressure stall information; `None` if there is.
+    pub(crate) fn without_pressure(&self) -> Option<&str> {
+        self.pressure.as_ref().err().map(String::as_str)
     }
 
     /// Source of the frequencies, for the manifest; `None` if they are unknown.
@@ -116,6 +148,9 @@ impl MachineCounters {
         let stat = self.stat.read()?;
         s.cpu_per_core = cpu(stat, self.tick);
         s.iowait = iowait(stat, self.tick);
+        if let Ok(pressure) = &mut self.pressure {
+            (s.psi_io_full, s.psi_cpu_some) = pressure.read()?;
+        }
         s.memory = memory(self.meminfo.read()?);
         let (whole, root) = (&mut self.whole, &self.root);
         s.disks = disks(self.diskstats.read()?, |device, name| {
@@ -240,6 +275,14 @@ fn iowait(text: &str, tick: u64) -> Ns {
     Ns(ticks.and_then(|f| f.parse::<u64>().ok()).unwrap_or(0) * tick)
 }
 
+/// The total of a line of pressure stall information: `full avg10=0.00 ... total=4711`, in
+/// microseconds.
+fn pressure(text: &str, line: &str) -> Ns {
+    let line = text.lines().find_map(|found| found.strip_prefix(line));
+    let total = line.and_then(|line| line.rsplit_once("total=")?.1.trim().parse::<u64>().ok());
+    Ns(total.unwrap_or(0) * 1000)
+}
+
 /// Memory in use: total minus available.
 fn memory(text: &str) -> Bytes {
     let kib = |key| {
@@ -334,6 +377,35 @@ mod tests {
     fn iowait_is_that_of_all_cores() {
         assert_eq!(iowait(STAT, 10_000_000), Ns(700_000_000));
         assert_eq!(iowait("intr 1", 10_000_000), Ns::ZERO);
+    }
+
+    #[test]
+    fn pressure_is_the_total_of_a_line() {
+        let text = "some avg10=1.39 avg60=1.25 avg300=1.25 total=8080\n\
+                    full avg10=0.00 avg60=0.00 avg300=0.00 total=71\n";
+        assert_eq!((pressure(text, "some"), pressure(text, "full")), (Ns(8_080_000), Ns(71_000)));
+        // Kernels before 5.13 have no `full` of `cpu`.
+        assert_eq!(pressure("some avg10=0.00 total=5\n", "full"), Ns::ZERO);
+    }
+
+    #[test]
+    fn a_kernel_without_pressure_says_which_file_is_missing() {
+        let dir = tempfile::tempdir().unwrap();
+        let without = PressureFiles::open(dir.path()).err().unwrap();
+        assert!(without.starts_with("/proc/pressure/io: "), "{without}");
+        let folder = dir.path().join("proc/pressure");
+        fs::create_dir_all(&folder).unwrap();
+        for (name, total) in [("io", 3), ("cpu", 4)] {
+            let text = format!("some total={total}\nfull total={}\n", 2 * total);
+            fs::write(folder.join(name), text).unwrap();
+        }
+        let mut files = PressureFiles::open(dir.path()).unwrap();
+        assert_eq!(files.read().unwrap(), (Ns(6000), Ns(4000)));
+        // A kernel in which PSI is disabled refuses to read the files; so does a folder.
+        fs::remove_file(folder.join("cpu")).unwrap();
+        fs::create_dir(folder.join("cpu")).unwrap();
+        let refused = PressureFiles::open(dir.path()).err().unwrap();
+        assert!(refused.starts_with("/proc/pressure/cpu: "), "{refused}");
     }
 
     #[test]

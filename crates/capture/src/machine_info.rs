@@ -11,19 +11,55 @@ use std::path::Path;
 pub(crate) fn machine_info(root: &Path) -> MachineInfo {
     let read = |file: &str| fs::read_to_string(root.join(file)).unwrap_or_default();
     let cpuinfo = read("proc/cpuinfo");
-    let model = cpuinfo.lines().find_map(|l| l.strip_prefix("model name")?.split_once(':'));
+    let model = cpuinfo_field(&cpuinfo, "model name").map(str::to_owned);
+    let siblings = read("sys/devices/system/cpu/cpu0/topology/thread_siblings_list");
     let cores = read("proc/stat").lines().filter(|l| l.starts_with("cpu")).count();
     let meminfo = read("proc/meminfo");
     let kib = meminfo.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"));
     MachineInfo {
-        cpu_model: model.map_or(String::new(), |(_, name)| name.trim().to_owned()),
+        cpu_model: model.or_else(|| arm_core(&cpuinfo)).unwrap_or_default(),
         // One of the lines is the sum of all cores.
         cores: u32::try_from(cores.saturating_sub(1)).unwrap_or(0),
+        threads_per_core: list_len(siblings.trim()),
         memory: Bytes(kib.and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0) << 10),
         kernel: read("proc/sys/kernel/osrelease").trim().to_owned(),
         disks: disks(root),
         interfaces: interfaces(root),
     }
+}
+
+/// The first value of a field of `/proc/cpuinfo`.
+fn cpuinfo_field<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
+    let value = cpuinfo.lines().find_map(|l| l.strip_prefix(name)?.trim_start().strip_prefix(':'));
+    value.map(str::trim)
+}
+
+/// The name of an Arm core, which `/proc/cpuinfo` gives as numbers. Names as in lscpu-arm.c of
+/// util-linux.
+fn arm_core(cpuinfo: &str) -> Option<String> {
+    let implementer = cpuinfo_field(cpuinfo, "CPU implementer")?;
+    let part = cpuinfo_field(cpuinfo, "CPU part")?;
+    let name = match (implementer, part) {
+        ("0x41", "0xd05") => "Cortex-A55",
+        ("0x41", "0xd08") => "Cortex-A72",
+        ("0x41", "0xd0b") => "Cortex-A76",
+        ("0x41", "0xd0c") => "Neoverse-N1",
+        ("0x41", "0xd40") => "Neoverse-V1",
+        ("0x41", "0xd49") => "Neoverse-N2",
+        ("0x41", "0xd4f") => "Neoverse-V2",
+        _ => return Some(format!("implementer {implementer}, part {part}")),
+    };
+    Some(name.to_owned())
+}
+
+/// The number of cores in a list of ranges: `0,64` or `0-1`.
+fn list_len(list: &str) -> Option<u32> {
+    let lengths = list.split(',').map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        last.checked_sub(first)?.checked_add(1)
+    });
+    lengths.sum()
 }
 
 fn disks(root: &Path) -> Vec<DiskInfo> {
@@ -48,8 +84,25 @@ fn disk(root: &Path, name: &str) -> Option<DiskInfo> {
         minor,
         size: Bytes(sectors * 512),
         rotational: read("queue/rotational").as_deref() == Some("1"),
+        model: read("device/model").or_else(|| read("dm/name")).filter(|name| !name.is_empty()),
+        read_ahead: read("queue/read_ahead_kb").and_then(|text| kib(&text)),
+        scheduler: read("queue/scheduler").and_then(|text| scheduler(&text)),
+        max_request: read("queue/max_sectors_kb").and_then(|text| kib(&text)),
+        members: names(&dir.join("slaves")),
         is_virtual: path.components().any(|c| c.as_os_str() == "virtual"),
     })
+}
+
+fn kib(text: &str) -> Option<Bytes> {
+    text.parse::<u64>().ok()?.checked_mul(1 << 10).map(Bytes)
+}
+
+/// The scheduler in use, in brackets: `none [mq-deadline] kyber`. A device without a choice has its
+/// name alone.
+fn scheduler(text: &str) -> Option<String> {
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    let name = chosen.map_or(text, |(name, _)| name);
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 fn interfaces(root: &Path) -> Vec<InterfaceInfo> {
@@ -78,6 +131,36 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
+    fn an_arm_core_has_the_name_that_lscpu_prints() {
+        let text =
+            "processor\t: 0\nCPU implementer\t: 0x41\nCPU variant\t: 0x1\nCPU part\t: 0xd40\n";
+        assert_eq!(arm_core(text).as_deref(), Some("Neoverse-V1"));
+        let other = text.replace("0x41", "0x61");
+        assert_eq!(arm_core(&other).as_deref(), Some("implementer 0x61, part 0xd40"));
+        assert_eq!(arm_core("model name\t: Atom\n"), None);
+    }
+
+    #[test]
+    fn cores_that_share_a_physical_core_are_a_list_of_ranges() {
+        for (list, len) in
+            [("0-1", Some(2)), ("0,64", Some(2)), ("3", Some(1)), ("0-1,8-9", Some(4))]
+        {
+            assert_eq!(list_len(list), len);
+        }
+        for bad in ["", "1-0", "a"] {
+            assert_eq!(list_len(bad), None);
+        }
+    }
+
+    #[test]
+    fn the_scheduler_in_use_is_in_brackets_or_alone() {
+        for text in ["[none] mq-deadline", "none", "mq-deadline [none] bfq"] {
+            assert_eq!(scheduler(text).as_deref(), Some("none"));
+        }
+        assert_eq!(scheduler(""), None);
+    }
+
+    #[test]
     fn a_built_machine() {
         let dir = tempfile::tempdir().unwrap();
         let write = |file: &str, text: &str| {
@@ -101,6 +184,12 @@ mod tests {
             let target = dir.path().join(format!("sys/devices/{place}/{name}"));
             symlink(target, dir.path().join("sys/block").join(name)).unwrap();
         }
+        let queue = "sys/devices/pci0/block/sda/queue";
+        write(&format!("{queue}/read_ahead_kb"), "4096\n");
+        write(&format!("{queue}/max_sectors_kb"), "1280\n");
+        write(&format!("{queue}/scheduler"), "none [mq-deadline] kyber bfq \n");
+        write("sys/devices/pci0/block/sda/device/model", "WDC WD10EZEX-08W\n");
+        write("sys/devices/virtual/block/loop0/slaves/sda/dev", "8:0");
         write("sys/class/net/eth0/speed", "1000\n");
         write("sys/class/net/tun0/speed", "-1\n");
         write("sys/class/net/lo/mtu", "65536\n");
@@ -113,6 +202,16 @@ mod tests {
             (found.disks[1].device, found.disks[1].size),
             (8 << 20, Bytes(1_000_204_886_016))
         );
+        let sda = &found.disks[1];
+        assert_eq!(
+            (sda.read_ahead, sda.max_request),
+            (Some(Bytes(4 << 20)), Some(Bytes(1280 << 10)))
+        );
+        assert_eq!(sda.scheduler.as_deref(), Some("mq-deadline"));
+        assert_eq!(sda.model.as_deref(), Some("WDC WD10EZEX-08W"));
+        let volume = &found.disks[0];
+        assert_eq!((volume.read_ahead, &volume.scheduler, &volume.model), (None, &None, &None));
+        assert_eq!((&volume.members, sda.members.len()), (&vec!["sda".to_owned()], 0));
         let nets: Vec<_> = found.interfaces.iter().map(|i| (i.name.as_str(), i.megabits)).collect();
         assert_eq!(nets, [("eth0", Some(1000)), ("tun0", None)]);
         assert_eq!(machine_info(Path::new("/nonexistent")), MachineInfo::default());

@@ -18,6 +18,8 @@ pub(crate) struct TreeTotals {
     pub(crate) cpu: Ns,
     pub(crate) read: Bytes,
     pub(crate) written: Bytes,
+    /// Bytes that read calls returned, from files or elsewhere.
+    pub(crate) returned: Bytes,
 }
 
 /// Totals and gauges of the tree at one time.
@@ -40,6 +42,7 @@ pub(crate) struct ProcessTree {
     /// The largest totals returned so far. A process between its end and its parent's wait is
     /// missing from the sum for a moment, and the totals must not decrease.
     largest: TreeTotals,
+    mappings: Mappings,
     tick: u64,
     page: u64,
 }
@@ -56,6 +59,7 @@ impl ProcessTree {
             earlier_children,
             reaped: TreeTotals::default(),
             largest: TreeTotals::default(),
+            mappings: Mappings::default(),
             tick: 1_000_000_000 / rustix::param::clock_ticks_per_second(),
             page: rustix::param::page_size() as u64,
         }
@@ -85,14 +89,15 @@ impl ProcessTree {
             members.push(self.root);
         }
         let mut reading = TreeReading { totals: self.reaped, ..TreeReading::default() };
-        for pid in members {
+        for &pid in &members {
             let Some(stat) = stat(pid, self.tick) else { continue };
             reading.processes += u32::from(!stat.zombie);
             reading.totals.cpu += stat.cpu;
             match io(pid) {
                 Ok(io) => {
-                    reading.totals.read += io.0;
-                    reading.totals.written += io.1;
+                    reading.totals.read += io.read;
+                    reading.totals.written += io.written;
+                    reading.totals.returned += io.returned;
                 }
                 Err(e) if e.kind() == std::io::ErrorKind::PermissionDenied => reading.hidden += 1,
                 Err(_) => {}
@@ -105,8 +110,37 @@ impl ProcessTree {
         largest.cpu = largest.cpu.max(now.cpu);
         largest.read = largest.read.max(now.read);
         largest.written = largest.written.max(now.written);
+        largest.returned = largest.returned.max(now.returned);
         reading.totals = *largest;
+        // More was fetched than is explained by what was requested so far. Mappings are read only
+        // now, because a process may have thousands of them.
+        if self.is_unexplained() {
+            for pid in members {
+                let maps = fs::read_to_string(format!("/proc/{pid}/maps"));
+                self.mappings.add(&maps.unwrap_or_default());
+            }
+        }
         reading
+    }
+
+    fn is_unexplained(&self) -> bool {
+        self.largest.read > self.largest.returned + self.mappings.mapped()
+    }
+
+    /// Whether what was fetched was never compared with the mappings, although it is more than what
+    /// was returned: the tree ended before the first sample.
+    pub(crate) fn has_unread_mappings(&self) -> bool {
+        self.is_unexplained() && !self.mappings.is_read
+    }
+
+    /// What the tree requested of files other than by read calls, as far as it was looked up.
+    pub(crate) fn mappings(&self) -> &Mappings {
+        &self.mappings
+    }
+
+    /// Bytes fetched and returned so far.
+    pub(crate) fn totals(&self) -> TreeTotals {
+        self.largest
     }
 
     /// Adds the counters of ended orphans to the totals, and waits for these processes.
@@ -119,9 +153,10 @@ impl ProcessTree {
             };
             if ended(WaitIdOptions::NOWAIT).is_some() {
                 self.reaped.cpu += stat(pid, self.tick).map_or(Ns::ZERO, |s| s.cpu);
-                let (read, written) = io(pid).unwrap_or_default();
-                self.reaped.read += read;
-                self.reaped.written += written;
+                let io = io(pid).unwrap_or_default();
+                self.reaped.read += io.read;
+                self.reaped.written += io.written;
+                self.reaped.returned += io.returned;
                 ended(WaitIdOptions::empty());
             }
         }
@@ -205,17 +240,85 @@ fn parse_stat(text: &str, tick: u64) -> Option<ProcessStat> {
     })
 }
 
+/// The most distinct files whose mappings are kept.
+const MOST_MAPPED: usize = 1 << 16;
+
+/// Files that processes had mapped, and other ways to read that the kernel's counters lack.
+#[derive(Debug, Default)]
+pub(crate) struct Mappings {
+    /// End of the mapped part of each file, by device and inode.
+    files: BTreeMap<(String, u64), u64>,
+    /// Whether a process had a ring of io_uring, or a context of Linux AIO.
+    pub(crate) is_asynchronous: bool,
+    /// Whether there were more files than are kept.
+    pub(crate) is_partial: bool,
+    /// Whether the mappings of any process were read.
+    is_read: bool,
+}
+
+impl Mappings {
+    /// Bytes of the distinct files, each up to the end of its mapped part.
+    pub(crate) fn mapped(&self) -> Bytes {
+        Bytes(self.files.values().fold(0, |sum, size| sum.saturating_add(*size)))
+    }
+
+    /// Adds the text of `/proc/PID/maps`: `start-end perms offset device inode path`.
+    fn add(&mut self, text: &str) {
+        // An ended process has none.
+        self.is_read |= !text.is_empty();
+        for line in text.lines() {
+            let mut fields = line.split_ascii_whitespace();
+            let (range, offset) = (fields.next(), fields.nth(1));
+            let (device, inode, path) = (fields.next(), fields.next(), fields.next());
+            let Some(path) = path else { continue };
+            if path.starts_with("anon_inode:[io_uring]") || path.starts_with("/[aio]") {
+                self.is_asynchronous = true;
+                continue;
+            }
+            // Shared memory is not read from storage.
+            let is_memory = ["/memfd:", "/SYSV", "/dev/"].iter().any(|of| path.starts_with(of));
+            let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+            let end = || {
+                let (start, end) = range?.split_once('-')?;
+                hex(offset?)?.checked_add(hex(end)?.checked_sub(hex(start)?)?)
+            };
+            let file = device.zip(inode.and_then(|inode| inode.parse::<u64>().ok()));
+            let (Some((device, inode @ 1..)), Some(end), false) = (file, end(), is_memory) else {
+                continue;
+            };
+            if self.files.len() >= MOST_MAPPED {
+                self.is_partial = true;
+                return;
+            }
+            let known = self.files.entry((device.to_owned(), inode)).or_default();
+            *known = end.max(*known);
+        }
+    }
+}
+
+/// Totals of `/proc/PID/io`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ProcessIo {
+    read: Bytes,
+    written: Bytes,
+    returned: Bytes,
+}
+
 /// Bytes read and written by a process and by the children it has waited for.
-fn io(pid: u32) -> std::io::Result<(Bytes, Bytes)> {
+fn io(pid: u32) -> std::io::Result<ProcessIo> {
     fs::read_to_string(format!("/proc/{pid}/io")).map(|text| parse_io(&text))
 }
 
-fn parse_io(text: &str) -> (Bytes, Bytes) {
+fn parse_io(text: &str) -> ProcessIo {
     let field = |key| {
         let line = text.lines().find_map(|line| line.strip_prefix(key));
         Bytes(line.and_then(|n| n.trim().parse().ok()).unwrap_or(0))
     };
-    (field("read_bytes:"), field("write_bytes:"))
+    ProcessIo {
+        read: field("read_bytes:"),
+        written: field("write_bytes:"),
+        returned: field("rchar:"),
+    }
 }
 
 fn resident(pid: u32, page: u64) -> Bytes {
@@ -240,6 +343,46 @@ mod tests {
     fn io_of_a_process() {
         let text = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 4096\nwrite_bytes: 8192\n\
                     cancelled_write_bytes: 1\n";
-        assert_eq!(parse_io(text), (Bytes(4096), Bytes(8192)));
+        let io = ProcessIo { read: Bytes(4096), written: Bytes(8192), returned: Bytes(1) };
+        assert_eq!(parse_io(text), io);
+    }
+
+    #[test]
+    fn a_mapped_file_counts_once_up_to_the_end_of_its_mapped_part() {
+        let mut mappings = Mappings::default();
+        let library = "\
+            7f0000000000-7f0000002000 r--p 00000000 fe:00 77 /usr/lib/libc.so.6\n\
+            7f0000002000-7f0000005000 r-xp 00002000 fe:00 77 /usr/lib/libc.so.6\n\
+            7f0000006000-7f0000007000 rw-p 00000000 00:00 0 [heap]\n\
+            7f0000007000-7f0000008000 rw-p 00000000 00:00 0\n\
+            7f0000008000-7f0000009000 rw-s 00000000 00:01 9 /memfd:code (deleted)\n\
+            7f0000010000-7f0000011000 rw-s 00000000 00:05 8 /dev/zero (deleted)\n";
+        mappings.add(library);
+        mappings.add(library);
+        assert_eq!(mappings.mapped(), Bytes(0x5000));
+        mappings.add("7f0000000000-7f0000001000 r--s 00000000 fe:01 77 /data/with a space\n");
+        assert_eq!(mappings.mapped(), Bytes(0x6000));
+        assert!(!mappings.is_asynchronous && !mappings.is_partial && mappings.is_read);
+    }
+
+    #[test]
+    fn rings_of_asynchronous_reads_are_detected() {
+        for line in [
+            "7f0000000000-7f0000002000 rw-s 00000000 00:0e 1036 anon_inode:[io_uring]",
+            "7f0000000000-7f0000002000 rw-s 00000000 00:0f 1036 /[aio] (deleted)",
+        ] {
+            let mut mappings = Mappings::default();
+            mappings.add(line);
+            assert!(mappings.is_asynchronous, "{line}");
+            assert_eq!(mappings.mapped(), Bytes::ZERO);
+        }
+    }
+
+    #[test]
+    fn the_number_of_mapped_files_is_bounded() {
+        let mut mappings = Mappings::default();
+        let line = |inode| format!("0-1000 r--p 00000000 fe:00 {inode} /f\n");
+        mappings.add(&(1..=MOST_MAPPED + 1).map(line).collect::<String>());
+        assert_eq!((mappings.files.len(), mappings.is_partial), (MOST_MAPPED, true));
     }
 }

@@ -271,6 +271,7 @@ impl Capture {
         manifest.duration = ended - self.start;
         manifest.end = end;
         manifest.memory_limit = self.memory_limit;
+        manifest.reads = Some(self.command.reads());
         manifest.profile = options.profile.clone();
         manifest.unavailable = problems.unavailable;
         manifest.capture_cpu = own_cpu().saturating_sub(self.cpu_before);
@@ -364,6 +365,17 @@ fn describe(
     columns.set(&["cpu_ns"], ColumnKind::Measured, "/proc/stat: user, nice, system, irq, softirq");
     columns.set(&["iowait_ns"], ColumnKind::Measured, "/proc/stat: iowait of all cores");
     columns.set(&["memory_bytes"], ColumnKind::Measured, "/proc/meminfo: MemTotal - MemAvailable");
+    let pressure = ["psi_io_full_ns", "psi_cpu_some_ns"];
+    match system.without_pressure() {
+        None => {
+            columns.set(&pressure[..1], ColumnKind::Measured, "/proc/pressure/io: full, total");
+            columns.set(&pressure[1..], ColumnKind::Measured, "/proc/pressure/cpu: some, total");
+        }
+        Some(why) => {
+            columns.set(&pressure, ColumnKind::Missing, why);
+            problems.unavailable("pressure stall information", why);
+        }
+    }
     let network = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
     if system.has_network() {
         columns.set(

@@ -235,6 +235,69 @@ fn orphans_count() {
 }
 
 #[test]
+fn pressure_is_recorded_or_its_absence_is_stated() {
+    let dir = folder();
+    let mut options = sh(dir.path(), &format!("{AWAIT} await 3"));
+    options.interval = Ns(100_000_000);
+    let (outcome, trace) = run_with(&options, &mut SampleCounter::new(dir.path()));
+    let columns = ["psi_io_full_ns", "psi_cpu_some_ns"];
+    let kinds = columns.map(|name| outcome.manifest.column(name).unwrap().kind);
+    let stated = outcome.manifest.unavailable.iter().find(|u| u.what.starts_with("pressure"));
+    let samples = trace.activity().unwrap();
+    if let Some(stated) = stated {
+        assert!(stated.why.starts_with("/proc/pressure/"), "{stated:?}");
+        assert_eq!(kinds, [ColumnKind::Missing; 2]);
+        assert!(samples.iter().all(|s| s.psi_io_full + s.psi_cpu_some == Ns::ZERO));
+        return skipped("pressure_is_recorded_or_its_absence_is_stated (values): no PSI here");
+    }
+    assert_eq!(kinds, [ColumnKind::Measured; 2]);
+    // The kernel's time is read some microseconds before or after ours.
+    let slack = Ns(20_000_000);
+    let duration = outcome.manifest.duration + slack;
+    assert!(sum(&samples, |s| s.psi_io_full) <= duration);
+    assert!(sum(&samples, |s| s.psi_cpu_some) <= duration);
+}
+
+#[test]
+fn settings_of_devices_are_those_of_the_kernel() {
+    let dir = folder();
+    let (outcome, _) = run(&sh(dir.path(), "true"));
+    for disk in &outcome.manifest.machine.disks {
+        let folder = Path::new("/sys/block").join(disk.name.replace('/', "!"));
+        let read = |file: &str| fs::read_to_string(folder.join(file)).ok();
+        let kib = |file: &str| {
+            read(file).and_then(|text| text.trim().parse::<u64>().ok()).map(|kib| Bytes(kib << 10))
+        };
+        assert_eq!(disk.read_ahead, kib("queue/read_ahead_kb"), "{}", disk.name);
+        assert_eq!(disk.max_request, kib("queue/max_sectors_kb"), "{}", disk.name);
+        let schedulers = read("queue/scheduler").unwrap_or_default();
+        let found = disk.scheduler.clone().unwrap_or_default();
+        assert!(schedulers.contains(&found), "{found} of {schedulers}");
+    }
+}
+
+#[test]
+fn bytes_that_the_command_read_are_compared_with_what_was_fetched() {
+    let dir = folder();
+    let test = "bytes_that_the_command_read_are_compared_with_what_was_fetched";
+    let size = Bytes(32 << 20);
+    fs::write(dir.path().join("f"), vec![7; size.0 as usize]).unwrap();
+    let script = "sync f; dd if=f of=/dev/null bs=1M iflag=direct && await 2";
+    let mut options = sh(dir.path(), &format!("{AWAIT} {script}"));
+    options.interval = Ns(100_000_000);
+    let (outcome, trace) = run_with(&options, &mut SampleCounter::new(dir.path()));
+    if outcome.exit_status != 0 || !is_on_a_disk(dir.path()) {
+        return skipped(&format!("{test}: the build is not on a disk with direct I/O"));
+    }
+    let reads = outcome.manifest.reads.unwrap();
+    assert!(reads.fetched >= size && reads.returned >= size, "{reads:?}");
+    assert!(!reads.is_asynchronous && !reads.is_partial, "{reads:?}");
+    // Programs that are loaded from a cold cache are mapped.
+    let amplification = trace.read_amplification().unwrap();
+    assert!((0.3..=1.0).contains(&amplification), "{reads:?}");
+}
+
+#[test]
 fn memory_is_limited() {
     let dir = folder();
     let limit = Bytes(64 << 20);

@@ -92,7 +92,8 @@ fn paper_load(place: Place) -> PaperLoad {
         (0..SAMPLES).map(|_| sample(random)).collect()
     });
     let streams = streams.collect();
-    PaperLoad { streams, nodes: spread(&[SAMPLES; TRACES], TRACES, 0.05) }
+    let nodes = spread(&[SAMPLES; TRACES], TRACES, 0.05);
+    PaperLoad { streams, nodes, stages: Vec::new() }
 }
 
 fn paper_design(id: u64) -> PaperDesign {
@@ -123,7 +124,7 @@ fn job_nodes(place: Place) -> Vec<JobNode> {
             storage_ratio: place.storage_factor() / 3.0,
             network: share(random) * place.network_factor(),
         });
-        JobNode { costs: costs.collect(), usage: Usage::default() }
+        JobNode { costs: costs.collect(), usage: Usage::default(), reference_speed: 1.0 }
     };
     (0..TRACES).map(|_| trace(random)).collect()
 }

@@ -11,9 +11,6 @@ pub(crate) fn check(survey: &SurveyConfig) -> Result<(), ClusterError> {
     if survey.nodes == 0 {
         return impossible("nodes", "at least 1 is needed");
     }
-    if survey.designs.is_empty() {
-        return impossible("designs", "the space is empty");
-    }
     if survey.traces.is_empty() {
         return impossible("traces", "at least one is needed");
     }

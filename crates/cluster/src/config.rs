@@ -2,12 +2,14 @@
 //! source.
 
 use crate::machine::{KeySource, Machine, SpeedReference};
+use crate::stages::Stage;
 use gordon_hdd as disk;
 use gordon_ssd as ssd;
 use gordon_units::{Bytes, Hertz, Sourced, Volts, Watts};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// A processor. Power is that of one processor at `clock_max`. Dynamic power, the part above idle
 /// power, scales with f v^2, where the voltage rises linearly from `volt_min` at `clock_min` to
@@ -201,6 +203,8 @@ pub enum Model {
     Job,
     /// As many instances of the job as processors, each with perfect overlap: throughput.
     Paper,
+    /// As `paper`, with barriers only at the ends of the job's stages.
+    Stages,
 }
 
 /// Speed of the processor on which traces without hardware counters were recorded.
@@ -236,12 +240,34 @@ pub struct SurveyConfig {
     /// applies to a trace is used. Default: none.
     #[serde(default)]
     pub references: Vec<Reference>,
-    /// Designs to simulate.
-    pub designs: Vec<Design>,
+    /// Processors to try.
+    pub processors: Vec<SpaceProcessors>,
+    /// Storage devices to try, each with all choices of processors.
+    pub storage: Vec<SpaceStorage>,
+    /// Maximum power of a node with all parts active. Designs above it are left out.
+    pub budget: Watts,
+    /// Design that is reported apart from the others, whatever its power.
+    pub baseline: Baseline,
+    /// Other overhead ratios, for which the designs above the budget are counted. Default: none.
+    #[serde(default)]
+    pub other_ratios: Vec<f64>,
     /// Settings that all designs share.
     pub node: NodeCommon,
     /// Catalogue of the parts of the designs.
     pub parts: Parts,
+    /// Number of designs in the report. The Pareto front, the designs with a name and those of
+    /// `keep` are always in it.
+    pub rows: usize,
+    /// Designs that are always in the report, if the grid has them. Default: none.
+    #[serde(default)]
+    pub keep: Vec<Baseline>,
+    /// Stages of the job, whose times are computed in addition and decide the order of designs.
+    /// Default: none.
+    #[serde(default)]
+    pub stages: Option<Vec<Stage>>,
+    /// Parquet file to write, with a row for each design within the budget. Default: none.
+    #[serde(default)]
+    pub table: Option<PathBuf>,
 }
 
 /// Processors of a design space: each clock is combined with each count.

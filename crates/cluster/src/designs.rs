@@ -5,7 +5,7 @@
 //! reciprocal of the speed. So a group sums its samples once, between sorted breakpoints
 //! (`curve`), and answers each design with binary searches. [`simulate`](crate::simulate::simulate)
 //! and [`JobSample::time_on`](crate::job::JobSample::time_on) are the plain loops, with which the
-//! results agree within 1e-12. `gordon survey` uses the plain loops so far. docs/design/cluster.md
+//! results agree within 1e-12. docs/design/cluster.md
 //! has the formulation.
 //!
 //! | model | what the groups of a storage and a network share | group | design |
@@ -15,9 +15,9 @@
 //!
 //! Results are columns ([`PaperColumns`], [`JobColumns`]). [`front`] marks the designs of a Pareto
 //! front; [`RunningFront`] keeps that of designs which are not stored. [`in_batches`] evaluates
-//! groups on all cores.
+//! groups on all cores. A machine is a node with one processor for the `paper` model.
 //!
-//! Left out: replays, names of designs, wear, and the `paper` model on machines.
+//! Left out: replays, names of designs, and wear.
 
 mod curve;
 mod front;

@@ -86,6 +86,32 @@ pub enum ClusterError {
         /// The version that made the job.
         there: String,
     },
+    /// The table of designs cannot be written.
+    #[error(
+        "cannot write {path}: {why}\n  try: free some space, or name another folder",
+        path = path.display()
+    )]
+    Table {
+        /// Path of the table.
+        path: PathBuf,
+        /// Why it cannot be written.
+        why: std::io::Error,
+    },
+    /// The space has no design.
+    #[error(
+        "the space has no design\n  \
+         try: give processors at least one clock and count, and storage at least one count"
+    )]
+    NoDesigns,
+    /// Two designs of the space have the same name.
+    #[error(
+        "the space has two designs `{id}`\n  \
+         try: give each storage its own label, and list each choice once"
+    )]
+    SameName {
+        /// Name of the designs.
+        id: String,
+    },
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),

@@ -7,6 +7,8 @@
 //!
 //! All times are in seconds, all CPU times in core-seconds, all sizes in bytes.
 
+use std::collections::BTreeMap;
+
 /// Successive samples at a whole number of busy cores that make a fixed number of threads.
 const STEADY_SAMPLES: usize = 3;
 /// Distance from a whole number of busy cores within which a sample counts as that number. A
@@ -30,8 +32,8 @@ pub struct JobSample {
     pub read: f64,
     /// Bytes written to storage.
     pub write: f64,
-    /// Seconds in which all tasks waited for storage (`full` of PSI `io`); `None` if unknown. It
-    /// replaces the estimate from `iowait`.
+    /// Seconds in which all tasks waited for storage (`full` of PSI `io`), a lower bound of the
+    /// blocked time; `None` if unknown.
     pub stalled: Option<f64>,
     /// Seconds in which a runnable thread had no core (`some` of PSI `cpu`); `None` if unknown.
     pub waiting: Option<f64>,
@@ -124,11 +126,8 @@ impl JobSample {
     /// Reads: a thread that reads and computes in turn waits W of its W + C seconds, whatever the
     /// number of such threads. Writes are written back by the kernel, whose flusher threads cause
     /// iowait next to a job that computes: they count only in time in which no core computed. No
-    /// wait lasts longer than the device was busy.
+    /// wait lasts longer than the device was busy. Stalls that the kernel counted are a lower bound.
     pub fn blocked_time(&self) -> f64 {
-        if let Some(stalled) = self.stalled {
-            return stalled.min(self.most_blocked());
-        }
         let reads = self.iowait * self.read_share();
         let mut blocked = 0.0;
         if reads > 0.0 {
@@ -136,13 +135,14 @@ impl JobSample {
         }
         let rest =
             (self.span - blocked - self.cpu).min(self.iowait - reads).min(self.busy - blocked);
-        (blocked + rest.max(0.0)).min(self.most_blocked())
+        let stalled = self.stalled.unwrap_or(0.0);
+        (blocked + rest.max(0.0)).max(stalled).min(self.most_blocked())
     }
 
     /// The largest blocked time that the sample allows: the job also waited for write-back.
     pub fn blocked_time_high(&self) -> f64 {
         if self.iowait <= 0.0 {
-            return 0.0;
+            return self.blocked_time();
         }
         let high = (self.span * self.iowait / (self.iowait + self.cpu)).min(self.busy);
         self.blocked_time().max(high.min(self.most_blocked()))
@@ -351,6 +351,32 @@ pub fn job_time(nodes: impl IntoIterator<Item = JobTime>) -> JobTime {
     })
 }
 
+/// Shares of the time by what takes it: `cpu`, `storage`, `network`, or `idle` for the time that no
+/// part of the machine shortens.
+pub fn limits(samples: impl Iterator<Item = TimeParts>) -> BTreeMap<String, f64> {
+    let mut shares: BTreeMap<String, f64> = BTreeMap::new();
+    let mut total = 0.0;
+    for parts in samples {
+        let time = parts.time();
+        total += time;
+        let mut add = |name: &str, secs: f64| *shares.entry(name.into()).or_default() += secs;
+        if parts.own() >= time {
+            add("cpu", parts.computing);
+            add("storage", parts.blocked);
+            add("idle", parts.idle);
+        } else if parts.storage >= parts.network {
+            add("storage", time);
+        } else {
+            add("network", time);
+        }
+    }
+    if total > 0.0 {
+        shares.values_mut().for_each(|share| *share /= total);
+    }
+    shares.retain(|_, share| *share > 0.0);
+    shares
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -424,11 +450,105 @@ mod tests {
     }
 
     #[test]
-    fn measured_stalls_replace_the_estimate_from_iowait() {
+    fn measured_stalls_are_a_lower_bound_of_the_blocked_time() {
         let x = JobSample { stalled: Some(0.25), iowait: 3.0, busy: 1.0, ..sample(1.0) };
         near(x.blocked_time(), 0.25);
         let full = JobSample { stalled: Some(0.9), ..sample(2.0) };
         near(full.blocked_time(), 0.5);
+    }
+
+    /// A core of a constructed second: the time in which it ran and in which all of its threads
+    /// waited for storage.
+    fn of_cores(cores: &[(f64, f64)]) -> JobSample {
+        let nonidle: f64 = cores.iter().map(|(ran, waited)| ran + waited).sum();
+        // The kernel's mean over its cores, weighted by the time in which each had a thread
+        // (kernel/sched/psi.c, collect_percpu_times).
+        let full: f64 = cores.iter().map(|(ran, waited)| waited * (ran + waited)).sum();
+        JobSample {
+            cpu: cores.iter().map(|core| core.0).sum(),
+            iowait: cores.iter().map(|core| core.1).sum(),
+            busy: 1.0,
+            read: MIB,
+            stalled: Some(full / nonidle),
+            ..sample(0.0)
+        }
+    }
+
+    #[test]
+    fn stalls_and_iowait_give_the_same_blocked_time_of_threads_that_never_sleep() {
+        for cores in [
+            &[(0.5, 0.5), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)][..],
+            &[(0.5, 0.5), (0.5, 0.5), (0.0, 0.0), (0.0, 0.0)],
+            &[(1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.0, 0.0)],
+            &[(0.2, 0.8), (0.7, 0.3), (1.0, 0.0), (0.4, 0.6)],
+        ] {
+            let with = of_cores(cores);
+            let without = JobSample { stalled: None, ..with };
+            near(with.blocked_time(), without.blocked_time());
+        }
+    }
+
+    #[test]
+    fn stalls_add_nothing_where_iowait_says_more() {
+        // One thread on all cores in turn, which waits half of its time: the kernel's mean over
+        // the cores is a quarter of that.
+        let migrates = of_cores(&[(0.125, 0.125); 4]);
+        near(migrates.stalled.unwrap(), 0.125);
+        near(migrates.blocked_time(), 0.5);
+        // One thread that also sleeps: the device is busy only while the thread waits.
+        let sleeps = of_cores(&[(0.2, 0.2), (0.0, 0.0), (0.0, 0.0), (0.0, 0.0)]);
+        near(JobSample { busy: 0.2, ..sleeps }.blocked_time(), 0.2);
+    }
+
+    #[test]
+    fn bounds_hold_with_pressure_and_are_equal_on_the_traced_machine() {
+        for stalled in [None, Some(0.0), Some(0.3), Some(1.0)] {
+            for waiting in [None, Some(0.0), Some(0.4), Some(1.0)] {
+                for (cpu, iowait) in [(0.0, 0.0), (0.4, 0.0), (1.7, 1.1), (3.6, 0.4), (4.0, 0.0)] {
+                    for read in [0.0, MIB] {
+                        let busy = 0.5;
+                        let (write, steady) = (MIB, false);
+                        let x = JobSample {
+                            iowait,
+                            busy,
+                            read,
+                            write,
+                            stalled,
+                            waiting,
+                            steady,
+                            ..sample(cpu)
+                        };
+                        let here = x.time_on(&target(4, 1.0, 1.0));
+                        near(here.time, 1.0);
+                        near(here.low, 1.0);
+                        near(here.high, 1.0);
+                        assert!(x.blocked_time() <= x.blocked_time_high());
+                        for to in [1, 2, 4, 8, 64] {
+                            for ratio in [0.1, 1.0, 7.0] {
+                                let found = x.time_on(&target(to, 1.5, ratio));
+                                let inside = found.low <= found.time && found.time <= found.high;
+                                assert!(inside, "{x:?} on {to}, {ratio}: {found:?}");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_of_waiting_keeps_the_stretch_within_its_bounds() {
+        for over in [0.0, 0.2, 0.7, 1.0].map(Some) {
+            for i in 0..=20 {
+                let width = 1.0 + 3.0 * f64::from(i) / 20.0;
+                for to in [1, 2, 4, 8, 16] {
+                    let (low, high) = stretch_bounds(width, 4, to, false, over);
+                    let found = stretch(width, 4, to, false, over);
+                    let inside = low - 1e-9 <= found && found <= high + 1e-9;
+                    assert!(inside, "{width} on {to}, {over:?}: {low} {found} {high}");
+                }
+            }
+        }
     }
 
     #[test]

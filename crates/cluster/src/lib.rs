@@ -7,6 +7,7 @@
 //! one design, [`survey`] for many; [`designs`] answers millions of them from sorted breakpoints.
 
 mod check;
+pub mod choices;
 pub mod config;
 pub mod demand;
 pub mod designs;
@@ -20,9 +21,13 @@ pub mod replay;
 pub mod replays;
 pub mod report;
 pub mod requests;
+mod select;
 pub mod simulate;
+pub mod stages;
 mod storage;
 mod stream;
 pub mod survey;
+mod table;
 
 pub use error::ClusterError;
+pub use table::TABLE_KEY;

@@ -1,6 +1,9 @@
 //! Machines of a design space: real machines, with their speed, storage, network, price and power.
 
+use crate::choices::Choices;
 use crate::error::ClusterError;
+use crate::node::Power;
+use crate::storage::storage_id;
 use gordon_units::{Bytes, DataRate, Date, Ns, Sourced, Watts};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -43,11 +46,11 @@ pub struct Machine {
     pub models: Vec<String>,
     /// Size of main memory.
     pub memory: Sourced<Bytes>,
-    /// Name of a storage part in the catalogue, or a table.
-    pub storage: MachineStorage,
+    /// Name of a storage part in the catalogue, or a table. Of a list, each is a design of its own.
+    pub storage: Choices<MachineStorage>,
     /// Bandwidth of each direction of the network link: bits a second with a small b (`10Gb`),
-    /// bytes a second with a capital B (`125MB`).
-    pub network: Sourced<DataRate>,
+    /// bytes a second with a capital B (`125MB`). Of a list, each is a design of its own.
+    pub network: Choices<Sourced<DataRate>>,
     /// Price of an hour, in the currency of the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_per_hour: Option<Sourced<f64>>,
@@ -184,14 +187,10 @@ pub(crate) fn check(machines: &[Machine]) -> Result<(), ClusterError> {
 }
 
 impl Machine {
-    /// The table of its storage.
-    pub(crate) fn storage(&self) -> &StorageTable {
-        &self.storage.0
-    }
-
-    /// Number of simulated storage devices.
-    pub(crate) fn devices(&self) -> u32 {
-        self.storage().count.as_ref().map_or(1, |count| **count)
+    /// Power of the whole machine; `None` if it is unknown.
+    pub(crate) fn power(&self) -> Option<Power> {
+        let (idle, active) = self.idle.as_ref().zip(self.active.as_ref())?;
+        Some(Power { idle: **idle, active: **active })
     }
 
     fn impossible(&self, key: &str, why: impl Into<String>) -> ClusterError {
@@ -199,41 +198,27 @@ impl Machine {
     }
 
     fn check(&self) -> Result<(), ClusterError> {
-        let storage = self.storage();
-        for (key, count, most) in [
-            ("cores", Some(*self.cores), MOST_CORES),
-            ("storage.count", storage.count.as_ref().map(|n| **n), MOST_DEVICES),
-        ] {
-            if let Some(count) = count.filter(|count| !(1..=most).contains(count)) {
-                return Err(self.impossible(key, format!("{count} is not 1 to {most}")));
-            }
+        if !(1..=MOST_CORES).contains(&*self.cores) {
+            let why = format!("{} is not 1 to {MOST_CORES}", *self.cores);
+            return Err(self.impossible("cores", why));
         }
+        let single = self.core_speed_single.as_ref().map(|speed| **speed);
+        self.check_positive("core_speed", Some(*self.core_speed))?;
+        self.check_positive("core_speed_single", single)?;
+        for network in self.network.iter() {
+            self.check_positive("network", Some(network.0))?;
+        }
+        for storage in self.storage.iter() {
+            self.check_storage(&storage.0)?;
+        }
+        let storages = self.storage.iter().map(|storage| storage.0.short_label());
+        self.check_distinct("storage", storages)?;
+        self.check_distinct("network", self.network.iter().map(|rate| network_label(rate.0)))?;
         let number = |n: &Option<Sourced<f64>>| n.as_ref().map(|n| **n);
-        let rate = |r: &Option<Sourced<DataRate>>| r.as_ref().map(|r| r.0);
-        for (key, value) in [
-            ("core_speed", Some(*self.core_speed)),
-            ("core_speed_single", number(&self.core_speed_single)),
-            ("network", Some(self.network.0)),
-            ("storage.bandwidth", rate(&storage.bandwidth)),
-            ("storage.write_bandwidth", rate(&storage.write_bandwidth)),
-            ("storage.burst", rate(&storage.burst)),
-            ("storage.iops", number(&storage.iops)),
-            ("storage.write_iops", number(&storage.write_iops)),
-        ] {
-            if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
-                return Err(self.impossible(key, format!("{value} is not above zero")));
-            }
-        }
         if let Some(price) = number(&self.price_per_hour)
             && !(price.is_finite() && price >= 0.0)
         {
             return Err(self.impossible("price_per_hour", format!("{price} is below zero")));
-        }
-        if storage.part.is_none() && storage.bandwidth.is_none() {
-            return Err(self.impossible("storage", "it needs a `part` or a `bandwidth`"));
-        }
-        if storage.part.is_none() && storage.count.is_some() {
-            return Err(self.impossible("storage.count", "only a `part` is counted"));
         }
         match (&self.idle, &self.active) {
             (Some(idle), Some(active)) if idle.0 > active.0 => {
@@ -244,5 +229,76 @@ impl Machine {
             (None, Some(_)) => Err(self.impossible("idle", "it is needed next to active")),
             _ => Ok(()),
         }
+    }
+
+    /// Returns an error if a value is known and not above zero.
+    fn check_positive(&self, key: &str, value: Option<f64>) -> Result<(), ClusterError> {
+        match value.filter(|value| !(value.is_finite() && *value > 0.0)) {
+            Some(value) => Err(self.impossible(key, format!("{value} is not above zero"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns an error if two choices have the same label, which would be two designs of one name.
+    fn check_distinct(
+        &self,
+        key: &str,
+        mut labels: impl Iterator<Item = String>,
+    ) -> Result<(), ClusterError> {
+        let mut seen = BTreeSet::new();
+        match labels.find(|label| !seen.insert(label.clone())) {
+            Some(label) => Err(self.impossible(key, format!("the list has `{label}` twice"))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_storage(&self, storage: &StorageTable) -> Result<(), ClusterError> {
+        if !(1..=MOST_DEVICES).contains(&storage.devices()) {
+            let why = format!("{} is not 1 to {MOST_DEVICES}", storage.devices());
+            return Err(self.impossible("storage.count", why));
+        }
+        let number = |n: &Option<Sourced<f64>>| n.as_ref().map(|n| **n);
+        let rate = |r: &Option<Sourced<DataRate>>| r.as_ref().map(|r| r.0);
+        self.check_positive("storage.bandwidth", rate(&storage.bandwidth))?;
+        self.check_positive("storage.write_bandwidth", rate(&storage.write_bandwidth))?;
+        self.check_positive("storage.burst", rate(&storage.burst))?;
+        self.check_positive("storage.iops", number(&storage.iops))?;
+        self.check_positive("storage.write_iops", number(&storage.write_iops))?;
+        if storage.part.is_none() && storage.bandwidth.is_none() {
+            return Err(self.impossible("storage", "it needs a `part` or a `bandwidth`"));
+        }
+        if storage.part.is_none() && storage.count.is_some() {
+            return Err(self.impossible("storage.count", "only a `part` is counted"));
+        }
+        Ok(())
+    }
+}
+
+/// A network in an id, by its bytes a second.
+pub(crate) fn network_label(rate: f64) -> String {
+    format!("{}Gb", rate * 8.0 / 1e9)
+}
+
+impl StorageTable {
+    /// Number of simulated devices.
+    pub(crate) fn devices(&self) -> u32 {
+        self.count.as_ref().map_or(1, |count| **count)
+    }
+
+    /// The storage in an id: its part and number, or its bandwidth a second.
+    pub(crate) fn short_label(&self) -> String {
+        match (&self.part, &self.bandwidth) {
+            (Some(part), _) if self.devices() > 1 => format!("{part}-x{}", self.devices()),
+            (Some(part), _) => part.clone(),
+            (None, Some(bandwidth)) => (**bandwidth).to_string(),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// The storage in words.
+    pub(crate) fn label(&self) -> String {
+        let part = self.part.as_ref().map(|part| storage_id(part, self.devices()));
+        let volume = self.bandwidth.as_ref().map(|bandwidth| format!("{}/s", **bandwidth));
+        part.into_iter().chain(volume).collect::<Vec<_>>().join(", at most ")
     }
 }

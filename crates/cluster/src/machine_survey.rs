@@ -3,34 +3,39 @@
 //! Each distinct storage part is replayed once for each stream, as in [`crate::survey`]. The time
 //! of a volume that is described by its limits comes from the counts of each sample.
 //!
-//! This module checks the survey and runs it. `job_stream` reads a trace, `load` computes the times
-//! of its samples on a machine, `outcome` adds them up, `notes` lists warnings and assumptions.
+//! This module checks the survey and runs it. `space` lists the designs, `job_stream` reads a trace,
+//! `load` computes the times of its samples on a storage and a network, `evaluate` answers the
+//! designs, `notes` lists warnings and assumptions.
 
+mod evaluate;
 mod job_stream;
 mod load;
 mod notes;
-mod outcome;
+mod space;
 
 use crate::config::{Charge, Model, Parts};
+use crate::designs::{JobLoad, PaperLimits, PaperLoad};
 use crate::error::ClusterError;
-use crate::machine::{Machine, check};
+use crate::machine::{Machine, StorageTable, check};
 use crate::node::StoragePower;
 use crate::replays::{MissingReplays, ReplayStore, missing, replay_all};
-use crate::report::{MachineReport, MachineSurveyReport, ReferenceReport};
+use crate::report::{MachineSurveyReport, ReferenceReport, Verdict, VerdictBy};
+use crate::select::{Chunk, choose, reported};
 use crate::simulate::spread;
-use crate::storage::storage_id;
-use crate::stream::{Stream, storage_report};
+use crate::stages::{self, Stage, stage_of_samples};
+use crate::stream::{Stream, longest, storage_report};
+use crate::table::write_table;
+use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK};
 use gordon_replay::threads::on_all_cores;
 use gordon_units::{Progress, Sourced};
 use job_stream::JobStream;
-use load::{MachineLoad, TraceReference};
+use load::{TraceLoad, TraceReference, same_processor};
 use notes::{assumptions, warnings};
-pub use outcome::limits;
-use outcome::{job_outcome, paper_outcome};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use space::{MachineDesign, MachineSpace};
+use std::path::PathBuf;
 
 /// A survey of machines to run.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -57,6 +62,15 @@ pub struct MachineSurvey {
     pub unit: Option<String>,
     /// Catalogue of the storage parts.
     pub parts: Parts,
+    /// Number of designs in the report. The Pareto front, the designs with a name, the recommended
+    /// one and the traced machine are always in it.
+    pub rows: usize,
+    /// Stages of the job, for the `stages` model. Default: none.
+    #[serde(default)]
+    pub stages: Option<Vec<Stage>>,
+    /// Parquet file to write, with a row for each design. Default: none.
+    #[serde(default)]
+    pub table: Option<PathBuf>,
 }
 
 /// Runs `survey`; each replay is a step of `progress`.
@@ -93,11 +107,12 @@ pub fn missing_replays(
     store: &ReplayStore,
 ) -> Result<MissingReplays, ClusterError> {
     check_survey(survey)?;
-    let parts = storage_parts(survey)?;
+    let space = MachineSpace::new(survey);
+    powers(&space, survey)?;
     on_all_cores(|| {
         let streams = open(survey)?;
         let streams: Vec<&Stream> = streams.iter().map(|s| &s.stream).collect();
-        missing(&streams, &parts, &survey.parts, store)
+        missing(&streams, &storage_parts(&space), &survey.parts, store)
     })
 }
 
@@ -105,19 +120,30 @@ fn open(survey: &MachineSurvey) -> Result<Vec<JobStream>, ClusterError> {
     survey.traces.par_iter().map(|path| JobStream::open(path, survey.charge)).collect()
 }
 
-/// The distinct storage parts of the machines and their numbers, in order.
-fn storage_parts(survey: &MachineSurvey) -> Result<Vec<(&str, u32)>, ClusterError> {
-    let mut parts: Vec<(&str, u32)> = survey
-        .machines
-        .iter()
-        .filter_map(|m| Some((m.storage().part.as_deref()?, m.devices())))
-        .collect();
+/// The storage part of a place and the number of devices; `None` if it is described by its limits.
+fn part_of(storage: &StorageTable) -> Option<(&str, u32)> {
+    Some((storage.part.as_deref()?, storage.devices()))
+}
+
+/// The distinct storage parts and their numbers, in order.
+fn storage_parts<'a>(space: &MachineSpace<'a>) -> Vec<(&'a str, u32)> {
+    let mut parts: Vec<_> =
+        space.places.iter().filter_map(|place| part_of(place.storage)).collect();
     parts.sort_unstable();
     parts.dedup();
-    for (name, count) in &parts {
-        StoragePower::new(name, *count, &survey.parts)?;
-    }
-    Ok(parts)
+    parts
+}
+
+/// The power of the storage of each place.
+fn powers(
+    space: &MachineSpace<'_>,
+    survey: &MachineSurvey,
+) -> Result<Vec<Option<StoragePower>>, ClusterError> {
+    let power = |storage: &StorageTable| {
+        let part = part_of(storage);
+        part.map(|(name, count)| StoragePower::new(name, count, &survey.parts)).transpose()
+    };
+    space.places.iter().map(|place| power(place.storage)).collect()
 }
 
 fn surveyed(
@@ -126,15 +152,16 @@ fn surveyed(
     progress: &Progress,
 ) -> Result<MachineSurveyReport, ClusterError> {
     check_survey(survey)?;
-    let parts = storage_parts(survey)?;
+    let space = MachineSpace::new(survey);
+    let parts = storage_parts(&space);
+    let storages = powers(&space, survey)?;
     let streams = open(survey)?;
     let of_streams: Vec<&Stream> = streams.iter().map(|s| &s.stream).collect();
     let replayed = replay_all(&of_streams, &parts, &survey.parts, store, progress)?;
     // Indexed as replays[part][stream].
     let replays = replayed.by_storage();
-    let replay_of = |machine: &Machine, stream: usize| {
-        let part = machine.storage().part.as_deref()?;
-        let at = parts.binary_search(&(part, machine.devices())).ok()?;
+    let replay_of = |storage: &StorageTable, stream: usize| {
+        let at = parts.binary_search(&part_of(storage)?).ok()?;
         Some(&replays[at][stream])
     };
     let references: Vec<TraceReference<'_>> =
@@ -142,36 +169,72 @@ fn surveyed(
     let lengths: Vec<usize> = streams.iter().map(|s| s.samples.len()).collect();
     let nodes = spread(&lengths, survey.nodes as usize, *survey.shift);
     let peak = streams.iter().map(JobStream::peak_memory).max().unwrap_or_default();
-    let machines: Vec<MachineReport> = survey
-        .machines
-        .par_iter()
-        .enumerate()
-        .map(|(index, machine)| {
-            let loads: Vec<MachineLoad<'_>> = streams
-                .iter()
-                .zip(&references)
-                .enumerate()
-                .map(|(at, (stream, reference))| MachineLoad {
-                    stream,
-                    machine,
-                    replayed: replay_of(machine, at),
-                    reference: *reference,
-                    traced: reference.machine.map(|traced| {
-                        let traced = &survey.machines[traced];
-                        (traced.storage(), replay_of(traced, at))
-                    }),
-                })
-                .collect();
-            let mut report = machine_report(machine);
-            report.is_reference = references.iter().any(|r| r.machine == Some(index));
-            report.memory_below_peak = *machine.memory < peak;
-            match survey.model {
-                Model::Job => job_outcome(survey, machine, &loads, &mut report)?,
-                Model::Paper => paper_outcome(survey, machine, &loads, &nodes, &mut report)?,
-            }
-            Ok(report)
-        })
-        .collect::<Result<_, ClusterError>>()?;
+    let load = |place: usize, at: usize| TraceLoad {
+        stream: &streams[at],
+        place: space.places[place],
+        replayed: replay_of(space.places[place].storage, at),
+        reference: references[at],
+        traced: references[at].machine.map(|traced| {
+            let storage = &survey.machines[traced].storage[0].0;
+            (storage, replay_of(storage, at))
+        }),
+    };
+    let traces = 0..streams.len();
+    let places = 0..space.places.len();
+    let loads = match survey.model {
+        Model::Job => {
+            let of_place = |place: usize| {
+                let nodes: Vec<_> = traces.clone().map(|at| load(place, at).job()).collect();
+                JobLoad::new(&nodes, storages[place])
+            };
+            Loads::Job(places.into_par_iter().map(of_place).collect())
+        }
+        Model::Paper | Model::Stages => {
+            let stages = survey.stages.as_deref().map_or_else(Vec::new, |stages| {
+                stage_of_samples(stages, &longest(streams.iter().map(|s| &s.stream)))
+            });
+            let of_place = |place: usize| PaperLoad {
+                streams: traces.clone().map(|at| load(place, at).paper()).collect(),
+                nodes: nodes.clone(),
+                stages: stages.clone(),
+            };
+            let loads: Vec<PaperLoad> = places.into_par_iter().map(of_place).collect();
+            let limits = loads.par_iter().map(PaperLimits::new).collect();
+            Loads::Paper(loads, limits)
+        }
+    };
+    let evaluator = Evaluator::new(survey, &space, loads, storages);
+    let chunks = evaluator.chunks();
+    let objectives = evaluator.objectives();
+    let choice = choose(&chunks, objectives, progress, |chunk, all| evaluator.compare(chunk, all))?;
+    let (front, best) = choice.finish();
+    if let Some(path) = &survey.table {
+        let config = serde_json::to_string(survey).expect("a survey was read from JSON");
+        let mut sorted = front.clone();
+        sorted.sort_unstable();
+        write_table(path, config, &chunks, progress, |chunk| evaluator.rows(chunk, &sorted))?;
+    }
+    let (verdict, recommended) = recommend(&evaluator, &chunks, best[FASTEST], progress)?;
+    let is_reference = |design: &MachineDesign<'_>| {
+        design.is_first() && references.iter().any(|r| r.machine == Some(design.index))
+    };
+    let traced = (0..).zip(&space.designs).filter(|(_, design)| is_reference(design));
+    let named = evaluator.named(best);
+    let shown = front.iter().copied().chain(named.iter().filter_map(|(_, number)| *number));
+    let shown = shown
+        .chain(best[FASTEST])
+        .chain([recommended])
+        .chain(traced.map(|(number, _)| number))
+        .collect();
+    let numbers = reported(shown, survey.rows, 0..space.designs.len() as u64);
+    let numbers: Vec<usize> =
+        numbers.into_iter().filter_map(|number| usize::try_from(number).ok()).collect();
+    let mut machines = evaluator.reports(&numbers);
+    for (report, number) in machines.iter_mut().zip(&numbers) {
+        let design = &space.designs[*number];
+        report.is_reference = is_reference(design);
+        report.memory_below_peak = *design.machine.memory < peak;
+    }
     let storages =
         parts.iter().zip(&replays).map(|(part, replayed)| storage_report(*part, replayed));
     Ok(MachineSurveyReport {
@@ -183,14 +246,42 @@ fn surveyed(
         peak_memory_bytes: peak.0,
         traces: streams.iter().map(|s| s.stream.report()).collect(),
         storages: storages.collect(),
-        warnings: [
-            warnings(survey, &streams, &references, &machines, peak),
-            replayed.warnings.clone(),
-        ]
-        .concat(),
+        warnings: [warnings(survey, &streams, &references, peak), replayed.warnings.clone()]
+            .concat(),
         assumptions: assumptions(survey, &streams),
+        designs_total: space.designs.len() as u64,
         machines,
+        front: front.iter().map(|number| evaluator.id(*number)).collect(),
+        named: named
+            .into_iter()
+            .map(|(name, number)| (name, number.map(|number| evaluator.id(number))))
+            .collect(),
+        verdict,
     })
+}
+
+/// The recommended design and its number; see [`Verdict`].
+#[allow(clippy::cast_possible_truncation)]
+fn recommend(
+    evaluator: &Evaluator<'_>,
+    chunks: &[Chunk],
+    fastest: Option<u64>,
+    progress: &Progress,
+) -> Result<(Verdict, u64), ClusterError> {
+    let fastest = fastest.expect("a survey has a machine");
+    let time = evaluator.time(fastest as usize);
+    let near = choose(chunks, 1, progress, |chunk, near| {
+        evaluator.compare_near(chunk, time, near);
+    })?;
+    let (_, near) = near.finish();
+    let (by, number) = match (near[CHEAPEST_NEAR], near[LEAST_ENERGY_NEAR]) {
+        (Some(cheapest), _) => (VerdictBy::Price, cheapest),
+        (None, Some(least)) => (VerdictBy::Energy, least),
+        (None, None) => (VerdictBy::Time, fastest),
+    };
+    let machine = evaluator.id(number);
+    let verdict = Verdict { machine, fastest: evaluator.id(fastest), slack: SLACK, by };
+    Ok((verdict, number))
 }
 
 fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
@@ -216,6 +307,11 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
     if !(0.0..=1.0).contains(&*survey.shift) {
         return impossible("shift", "it is a share of the trace's length, 0 to 1".into());
     }
+    match (survey.model, &survey.stages) {
+        (Model::Stages, Some(list)) => stages::check(list)?,
+        (Model::Stages, None) => stages::check(&[])?,
+        (Model::Job | Model::Paper, _) => {}
+    }
     check(&survey.machines)?;
     if let Some(name) = &survey.reference
         && survey.unit.as_ref() != Some(name)
@@ -226,45 +322,20 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
     Ok(())
 }
 
-/// The machine that was given; otherwise the first whose processor the manifest names; otherwise
-/// an unknown machine of speed 1.
+/// The machine that was given; otherwise one whose processor the manifest names; otherwise an
+/// unknown machine of speed 1.
 fn reference_of<'a>(survey: &'a MachineSurvey, stream: &JobStream) -> TraceReference<'a> {
     if let Some(name) = &survey.reference {
         let machine = survey.machines.iter().position(|m| m.id == *name);
         let speed = machine.map_or(1.0, |at| *survey.machines[at].core_speed);
         return TraceReference { name: Some(name), speed, machine };
     }
-    let model = &stream.stream.trace.manifest().machine.cpu_model;
-    let same_processor =
-        survey.machines.iter().find(|m| m.models.iter().any(|name| model.contains(name.as_str())));
-    match same_processor {
+    let traced = &stream.stream.trace.manifest().machine;
+    match same_processor(&survey.machines, traced, stream.cores()) {
         Some(machine) => {
             TraceReference { name: Some(&machine.id), speed: *machine.core_speed, machine: None }
         }
         None => TraceReference { name: None, speed: 1.0, machine: None },
-    }
-}
-
-fn machine_report(machine: &Machine) -> MachineReport {
-    let storage = machine.storage();
-    let part = storage.part.as_ref().map(|part| storage_id(part, machine.devices()));
-    let volume = storage.bandwidth.as_ref().map(|bandwidth| format!("{}/s", **bandwidth));
-    MachineReport {
-        id: machine.id.clone(),
-        summary: machine.summary.clone(),
-        cores: *machine.cores,
-        core_speed: *machine.core_speed,
-        memory_bytes: machine.memory.0,
-        storage: part.into_iter().chain(volume).collect::<Vec<_>>().join(", at most "),
-        storage_part: storage.part.clone(),
-        network_bytes_per_s: machine.network.0,
-        price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
-        is_reference: false,
-        memory_below_peak: false,
-        job: None,
-        sync: None,
-        nosync: None,
-        limits: BTreeMap::new(),
     }
 }
 

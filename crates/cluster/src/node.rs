@@ -1,12 +1,29 @@
-//! The power of a node (section 5.2). Each part draws `P = idle x (1 - activity) + active x
+//! The power of a machine (section 5.2). Each part draws `P = idle x (1 - activity) + active x
 //! activity`. So over a time T in which a part is busy for b it uses the energy `idle x T + (active
-//! - idle) x b`. The sum over the parts is multiplied by the overhead of the node.
+//! - idle) x b`. The sum over the parts is multiplied by the overhead of the machine.
+//!
+//! [`NodePower`] is a node of a survey, [`MachinePower`] any list of parts: the machine that a meter
+//! models, or the system that a sort is modelled on.
 
 use crate::config::{Cpu, Design, MemoryPer, NodeCommon, Parts};
 use crate::error::ClusterError;
 use gordon_blockio::Usage;
 use gordon_units::{Hertz, Joules, Volts, Watts};
 use std::collections::BTreeMap;
+
+/// Energy over `secs` seconds of parts that draw `idle`, except while they work: each pair of `work`
+/// is the power of a kind of work, and its seconds.
+#[inline]
+fn drawn(idle: Watts, secs: f64, work: impl IntoIterator<Item = (Watts, f64)>) -> Joules {
+    let joules = |sum, (active, busy)| sum + Joules::of(active - idle, busy);
+    work.into_iter().fold(Joules::of(idle, secs), joules)
+}
+
+/// What a machine draws in addition to its parts, if it draws `ratio` times their power.
+#[inline]
+fn overhead(parts: Joules, ratio: f64) -> Joules {
+    parts * (ratio - 1.0)
+}
 
 /// Idle and active power of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -20,7 +37,7 @@ pub struct Power {
 impl Power {
     /// Energy over `secs` seconds if the part is busy for `busy` of them.
     pub fn energy(&self, secs: f64, busy: f64) -> Joules {
-        Joules::of(self.idle, secs) + Joules::of(self.active - self.idle, busy)
+        drawn(self.idle, secs, [(self.active, busy)])
     }
 
     /// Energy of identical parts over `secs` seconds. If their busy time exceeds the available time
@@ -107,6 +124,17 @@ pub struct StoragePower {
     memory: Power,
 }
 
+/// Power of whole storage devices.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StorageLevels {
+    /// Power when idle.
+    pub idle: Watts,
+    /// Power when they read without pause.
+    pub read: Watts,
+    /// Power when they write without pause.
+    pub write: Watts,
+}
+
 impl StoragePower {
     /// The power of `count` devices `name`.
     ///
@@ -147,9 +175,8 @@ impl StoragePower {
     /// Adds the energy of several samples: `busy` is their sum, except for the controllers, which
     /// were busy for `controller` seconds, at most the available time of each sample.
     pub(crate) fn add_sums(&self, secs: f64, busy: &Usage, controller: f64, energy: &mut Energy) {
-        energy.storage += Joules::of(self.idle, secs * self.parts)
-            + (self.read - self.idle) * busy.read
-            + (self.write - self.idle) * busy.write;
+        let work = [(self.read, busy.read.as_secs()), (self.write, busy.write.as_secs())];
+        energy.storage += drawn(self.idle, secs * self.parts, work);
         energy.flash_controller += self.controller.of_parts(secs, self.arrays, controller);
         energy.flash_memory += self.memory.of_parts(secs, self.arrays, controller);
     }
@@ -159,9 +186,84 @@ impl StoragePower {
         Watts(self.read.0.max(self.write.0)) * self.parts
     }
 
+    /// Power of the devices when idle, when they only read, and when they only write, each with all
+    /// of their parts.
+    pub fn levels(&self) -> StorageLevels {
+        let idle = self.idle * self.parts + (self.controller.idle + self.memory.idle) * self.arrays;
+        let active = |parts: Watts| parts * self.parts + self.max_controllers();
+        StorageLevels { idle, read: active(self.read), write: active(self.write) }
+    }
+
     /// Power of all controllers and their memories when active.
     fn max_controllers(&self) -> Watts {
         (self.controller.active + self.memory.active) * self.arrays
+    }
+}
+
+/// Identical parts of a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartPower {
+    /// Number of parts. A fraction for parts that are given by their size, as memory is.
+    pub count: f64,
+    /// Power of one part when idle.
+    pub idle: Watts,
+    /// Power of one part during each kind of its work, such as reading and writing. Empty if its
+    /// power is constant.
+    pub active: Vec<Watts>,
+}
+
+impl PartPower {
+    /// Energy of the parts over `secs` seconds. `busy` has the seconds of each kind of work, summed
+    /// over the parts. If they exceed the available time, they are shortened to it.
+    fn energy(&self, secs: f64, busy: &[f64]) -> Joules {
+        let secs = secs * self.count;
+        let sum: f64 = busy.iter().sum();
+        let fitting = if sum > secs { secs / sum } else { 1.0 };
+        drawn(self.idle, secs, self.active.iter().copied().zip(busy.iter().map(|b| b * fitting)))
+    }
+
+    /// Power of the parts during the most expensive kind of work.
+    fn max(&self) -> Watts {
+        Watts(self.active.iter().fold(self.idle.0, |most, active| most.max(active.0))) * self.count
+    }
+}
+
+/// A machine made of parts.
+#[derive(Clone, Debug)]
+pub struct MachinePower {
+    /// The parts.
+    pub parts: Vec<PartPower>,
+    /// Power of the machine, with supply, regulators and fans, over that of its parts.
+    pub overhead_ratio: f64,
+}
+
+impl MachinePower {
+    /// Energy of each part over `secs` seconds, and last that of the overhead. `busy` has the
+    /// seconds of each kind of work, by part; a part without them is idle.
+    pub fn energy(&self, secs: f64, busy: &[Vec<f64>]) -> Vec<Joules> {
+        let busy = busy.iter().map(Vec::as_slice).chain(std::iter::repeat(&[][..]));
+        let energy = self.parts.iter().zip(busy).map(|(part, busy)| part.energy(secs, busy));
+        self.with_overhead(energy.collect())
+    }
+
+    /// Power of each part when idle, and last that of the overhead.
+    pub fn idle(&self) -> Vec<Watts> {
+        self.per_second(|part| part.energy(1.0, &[]))
+    }
+
+    /// Power of each part during the most expensive kind of work, and last that of the overhead.
+    pub fn max(&self) -> Vec<Watts> {
+        self.per_second(|part| Joules::of(part.max(), 1.0))
+    }
+
+    fn per_second(&self, energy: impl Fn(&PartPower) -> Joules) -> Vec<Watts> {
+        let energy = self.with_overhead(self.parts.iter().map(energy).collect());
+        energy.into_iter().map(|joules| joules / gordon_units::Ns::SECOND).collect()
+    }
+
+    fn with_overhead(&self, mut energy: Vec<Joules>) -> Vec<Joules> {
+        energy.push(overhead(energy.iter().copied().sum(), self.overhead_ratio));
+        energy
     }
 }
 
@@ -257,9 +359,32 @@ impl NodePower {
         })
     }
 
+    /// A machine of which the power is known as a whole: one processor that draws it, and simulated
+    /// storage.
+    pub(crate) fn of_machine(storage: Option<StoragePower>) -> Self {
+        Self {
+            cpus: 1,
+            cpu: Power::default(),
+            memories: 0,
+            memory: Power::default(),
+            storage: storage.unwrap_or_default(),
+            overhead_ratio: 1.0,
+        }
+    }
+
     /// Number of processors.
     pub(crate) fn cpus(&self) -> f64 {
         f64::from(self.cpus)
+    }
+
+    /// Power of one processor.
+    pub(crate) fn cpu(&self) -> Power {
+        self.cpu
+    }
+
+    /// The node with other processors, of the same number.
+    pub(crate) fn with_cpu(&self, cpu: Power) -> Self {
+        Self { cpu, ..self.clone() }
     }
 
     /// Number of memories.
@@ -293,7 +418,7 @@ impl NodePower {
             ..Energy::default()
         };
         self.storage.add_sums(secs, &busy.storage, controller, &mut energy);
-        energy.overhead = energy.total() * (self.overhead_ratio - 1.0);
+        energy.overhead = overhead(energy.total(), self.overhead_ratio);
         energy
     }
 

@@ -1,8 +1,8 @@
 //! The report of a survey. Keys are snake_case and end in their unit.
 
 use crate::config::{Charge, Model};
-use gordon_trace::ColumnKind;
-use serde::Serialize;
+use gordon_trace::{ColumnKind, DeviceSummary};
+use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 
 /// A stream, that is, a traced machine.
@@ -38,6 +38,11 @@ pub struct StreamReport {
     pub rx_bytes: f64,
     /// Bytes sent to the network.
     pub tx_bytes: f64,
+    /// The block devices that served requests, with the kernel's settings.
+    pub devices: Vec<DeviceSummary>,
+    /// A lower bound of the bytes fetched from storage for each byte that the command requested;
+    /// `None` if unknown.
+    pub read_amplification: Option<f64>,
     /// By value: whether it was measured or estimated.
     pub kinds: BTreeMap<String, ColumnKind>,
 }
@@ -117,6 +122,9 @@ pub struct DesignReport {
     pub sync: OutcomeReport,
     /// Results without barriers.
     pub nosync: OutcomeReport,
+    /// Results with barriers at the ends of stages, if stages were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<OutcomeReport>,
     /// Fraction of execution time by limiting part.
     pub limits: BTreeMap<String, f64>,
     /// Energy by part, with barriers.
@@ -125,6 +133,19 @@ pub struct DesignReport {
     pub energy_by_part_nosync_j: BTreeMap<String, f64>,
     /// Wear, if the storage is flash.
     pub flash: Option<FlashReport>,
+}
+
+/// Designs above the budget.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverBudget {
+    /// Their number.
+    pub total: u64,
+    /// Ids of the first of them.
+    pub ids: Vec<String>,
+    /// Least power of a node of any design, with all parts active.
+    pub least_w: f64,
+    /// By other overhead ratio: number of designs within the budget that would be above it.
+    pub with_other_ratios: Vec<u64>,
 }
 
 /// Times of each sample of the first stream, for a chart of the job over time.
@@ -166,8 +187,20 @@ pub struct SurveyReport {
     pub spread: Option<String>,
     /// The distinct storages.
     pub storages: Vec<StorageReport>,
-    /// The designs, in the order of the config.
+    /// Number of designs within the budget.
+    pub designs_total: u64,
+    /// Designs within the budget, in the order of the space: the front, those with a name, those
+    /// to keep, and others.
     pub designs: Vec<DesignReport>,
+    /// The design that others are compared with, whatever its power.
+    pub baseline: DesignReport,
+    /// Ids of the designs on the Pareto front of sync time and energy, by time.
+    pub front: Vec<String>,
+    /// By name of the Gordon paper: id of the design; `None` without such a design.
+    #[serde(serialize_with = "as_map")]
+    pub named: Vec<(&'static str, Option<String>)>,
+    /// Designs above the budget.
+    pub over_budget: OverBudget,
     /// The job over time.
     pub series: Series,
     /// Warnings for the reader.
@@ -206,11 +239,13 @@ pub struct MachineOutcome {
     pub price: Option<f64>,
 }
 
-/// The results of a machine.
+/// The results of a machine with one of its storages and networks.
 #[derive(Clone, Debug, Serialize)]
 pub struct MachineReport {
-    /// Name of the machine.
+    /// Name of the design: that of the machine, and of what was chosen from lists.
     pub id: String,
+    /// Name of the machine.
+    pub machine: String,
     /// One-line description.
     pub summary: Option<String>,
     /// Number of logical processors.
@@ -240,7 +275,11 @@ pub struct MachineReport {
     /// Results of the paper's model without barriers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nosync: Option<MachineOutcome>,
-    /// Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`.
+    /// Results with barriers at the ends of stages, if stages were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stages: Option<MachineOutcome>,
+    /// Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`; by the
+    /// paper's model the parts that were fully used, as in [`DesignReport::limits`].
     pub limits: BTreeMap<String, f64>,
 }
 
@@ -253,6 +292,40 @@ pub struct ReferenceReport {
     pub core_speed: f64,
     /// Whether the speed is assumed, because the machine is unknown.
     pub is_assumed: bool,
+}
+
+/// Serializes pairs as a map in their order.
+fn as_map<S: Serializer>(
+    pairs: &[(&'static str, Option<String>)],
+    s: S,
+) -> Result<S::Ok, S::Error> {
+    s.collect_map(pairs.iter().map(|(name, id)| (name, id)))
+}
+
+/// What a recommendation goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictBy {
+    /// The lowest price.
+    Price,
+    /// The least energy, because no design has a price.
+    Energy,
+    /// The least time, because neither prices nor powers are known.
+    Time,
+}
+
+/// The recommended design: of those that are nearly as fast as the fastest, the cheapest or the one
+/// of least energy.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// Id of the design.
+    pub machine: String,
+    /// Id of the fastest design.
+    pub fastest: String,
+    /// How much longer than the fastest the recommended one may take, as a fraction.
+    pub slack: f64,
+    /// What was compared.
+    pub by: VerdictBy,
 }
 
 /// The results of a survey of machines.
@@ -274,8 +347,18 @@ pub struct MachineSurveyReport {
     pub traces: Vec<StreamReport>,
     /// The distinct storage parts.
     pub storages: Vec<StorageReport>,
-    /// The machines, in the order of the space.
+    /// Number of designs: machines, each with each of its storages and networks.
+    pub designs_total: u64,
+    /// Designs in the order of the space: the front, those with a name, the recommended one, the
+    /// traced machine, and others.
     pub machines: Vec<MachineReport>,
+    /// Ids of the designs on the Pareto front of time, price and energy, by time.
+    pub front: Vec<String>,
+    /// By name: id of the design; `None` without such a design.
+    #[serde(serialize_with = "as_map")]
+    pub named: Vec<(&'static str, Option<String>)>,
+    /// The recommended design.
+    pub verdict: Verdict,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
     /// The assumptions of the model.

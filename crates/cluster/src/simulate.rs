@@ -118,6 +118,43 @@ pub fn simulate(costs: &[Vec<SampleCost>], nodes: &[Node], power: &NodePower) ->
     result
 }
 
+/// Simulates `nodes` with barriers at the ends of stages; `stages` holds the stage of each sample
+/// number. A node is on until the end of its last stage.
+pub fn simulate_stages(
+    costs: &[Vec<SampleCost>],
+    nodes: &[Node],
+    power: &NodePower,
+    stages: &[usize],
+) -> ClusterOutcome {
+    let mut result = ClusterOutcome::default();
+    let count = stages.iter().max().map_or(0, |last| last + 1);
+    for stage in 0..count {
+        let positions = || stages.iter().enumerate().filter(|(_, of)| **of == stage);
+        let of_node = |node: &Node| -> Vec<&SampleCost> {
+            let stream = &costs[node.stream];
+            positions()
+                .filter(|(at, _)| *at < stream.len())
+                .map(|(at, _)| &stream[(at + node.shift) % stream.len()])
+                .collect()
+        };
+        let own = |node: &Node| of_node(node).into_iter().map(SampleCost::time).sum::<f64>();
+        let longest = nodes.iter().map(own).fold(0.0, f64::max);
+        result.time += longest;
+        for node in nodes {
+            let samples = of_node(node);
+            if samples.is_empty() {
+                continue;
+            }
+            for cost in samples {
+                result.energy += power.energy(cost.time(), &cost.busy);
+            }
+            // While it waits, the node is idle.
+            result.energy += power.energy(longest - own(node), &BusyTimes::default());
+        }
+    }
+    result
+}
+
 /// The parts that are fully used in a sample.
 fn limit(cost: &SampleCost) -> String {
     let least = cost.time() * LIMITING;

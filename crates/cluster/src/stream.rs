@@ -11,7 +11,7 @@ use gordon_blockio::Device;
 use gordon_hdd as disk;
 use gordon_sim::stripe::{CHUNK, Stripe};
 use gordon_ssd as ssd;
-use gordon_trace::{ColumnKind, Sample, Trace};
+use gordon_trace::{ColumnKind, DeviceSummary, Sample, Trace};
 use gordon_units::{Ns, Progress};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -70,6 +70,12 @@ impl FlashWear {
             lifetime: stats.lifetime,
         }
     }
+}
+
+/// Start and length of each sample of the stream with the most samples.
+pub(crate) fn longest<'a>(streams: impl IntoIterator<Item = &'a Stream>) -> Vec<(Ns, Ns)> {
+    let longest = streams.into_iter().max_by_key(|stream| stream.samples.len());
+    longest.map_or_else(Vec::new, |s| s.samples.iter().map(|s| (s.start, s.span)).collect())
 }
 
 impl Stream {
@@ -225,9 +231,19 @@ impl Stream {
                  instructions a cycle of the traced processor with --reference"
             ));
         }
+        notes.extend(self.read_amplification_note());
         let missing = &self.trace.manifest().unavailable;
         notes.extend(missing.iter().map(|missing| format!("no {}: {}", missing.what, missing.why)));
         notes
+    }
+
+    fn devices(&self) -> Vec<DeviceSummary> {
+        self.trace.devices(&self.samples)
+    }
+
+    /// A warning if storage read much more than the command requested.
+    pub fn read_amplification_note(&self) -> Option<String> {
+        self.trace.read_amplification_note(&self.devices())
     }
 
     /// CPU time that is simulated, of the machine or of the command.
@@ -282,6 +298,8 @@ impl Stream {
             write_bytes: self.footprint.write_bytes.0,
             rx_bytes: sum(|d| d.received),
             tx_bytes: sum(|d| d.sent),
+            devices: self.devices(),
+            read_amplification: self.trace.read_amplification(),
             kinds: self.trace.kinds(),
         }
     }

@@ -1,27 +1,37 @@
-//! Surveys of many designs. Each distinct storage is replayed once for each stream; designs with
-//! the same storage share the replay. Replays run on all cores. Memory use depends on the number of
-//! samples, the map of accessed extents and the simulated devices, but not on the length of a block
-//! log.
+//! Surveys of a grid of designs, by the `paper` model. Each distinct storage is replayed once for
+//! each stream; designs with the same storage share the replay. Replays and designs run on all cores.
+//! Memory use depends on the number of samples, the map of accessed extents, the simulated devices
+//! and the reported designs, but neither on the length of a block log nor on the size of the grid.
+//!
+//! `grid` numbers the designs, `evaluate` computes their figures.
+
+mod evaluate;
+mod grid;
 
 use crate::check::{check, overhead_ratio};
 use crate::config::{Reference, SurveyConfig};
 use crate::error::ClusterError;
-use crate::node::{BusyTimes, NodePower, part};
+use crate::node::part;
 use crate::replays::{MissingReplays, ReplayStore, missing, replay_all};
-use crate::report::{Assumption, DesignReport, FlashReport, OutcomeReport, Series, SurveyReport};
-use crate::simulate::{ClusterOutcome, LIMITING, Node, SampleCost, by_part, simulate, spread};
+use crate::report::{Assumption, Series, SurveyReport};
+use crate::select::{choose, reported};
+use crate::simulate::{LIMITING, Node, spread};
+use crate::stages::{self, stage_of_samples};
 use crate::storage::storage_id;
-use crate::stream::{FlashWear, Replayed, Stream, storage_report};
+use crate::stream::{Replayed, Stream, longest, storage_report};
+use crate::table::write_table;
+use evaluate::{Evaluator, NAMES};
 use gordon_replay::threads::on_all_cores;
 use gordon_sim::stripe::CHUNK;
-use gordon_units::{Ns, Progress, Source};
+use gordon_units::{Progress, Source};
+use grid::{Grid, Point};
 use rayon::prelude::*;
 
 /// Runs `survey`; each replay is a step of `progress`.
 ///
 /// # Errors
 /// Returns an error if a trace cannot be read, a part is not in the catalogue, a value is invalid,
-/// or a stop is requested.
+/// the table cannot be written, or a stop is requested.
 pub fn run(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport, ClusterError> {
     run_with(survey, None, progress)
 }
@@ -47,12 +57,25 @@ pub fn missing_replays(
     survey: &SurveyConfig,
     store: &ReplayStore,
 ) -> Result<MissingReplays, ClusterError> {
-    check(survey)?;
+    let (grid, _) = checked(survey)?;
     on_all_cores(|| {
         let streams = open(survey)?;
         let streams: Vec<&Stream> = streams.iter().collect();
-        missing(&streams, &storages(survey), &survey.parts, store)
+        missing(&streams, &storages(&grid), &survey.parts, store)
     })
+}
+
+/// The designs of a valid survey, and the overhead ratio.
+fn checked(survey: &SurveyConfig) -> Result<(Grid, f64), ClusterError> {
+    check(survey)?;
+    if let Some(stages) = &survey.stages {
+        stages::check(stages)?;
+    }
+    let grid = Grid::new(survey)?;
+    let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
+    part("network", &survey.parts.network, &survey.node.network)?;
+    evaluate::check(survey, &grid, ratio)?;
+    Ok((grid, ratio))
 }
 
 fn open(survey: &SurveyConfig) -> Result<Vec<Stream>, ClusterError> {
@@ -61,9 +84,9 @@ fn open(survey: &SurveyConfig) -> Result<Vec<Stream>, ClusterError> {
 }
 
 /// The distinct storages of the designs, in order.
-fn storages(survey: &SurveyConfig) -> Vec<(&str, u32)> {
+fn storages(grid: &Grid) -> Vec<(&str, u32)> {
     let mut storages: Vec<(&str, u32)> =
-        survey.designs.iter().map(|d| (d.storage.as_str(), d.count)).collect();
+        grid.storages.iter().map(|storage| (storage.part.as_str(), storage.count)).collect();
     storages.sort_unstable();
     storages.dedup();
     storages
@@ -74,17 +97,9 @@ fn simulated(
     store: Option<&ReplayStore>,
     progress: &Progress,
 ) -> Result<SurveyReport, ClusterError> {
-    check(survey)?;
-    let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
+    let (grid, ratio) = checked(survey)?;
     let network = part("network", &survey.parts.network, &survey.node.network)?;
-    let memory = part("memory", &survey.parts.memory, &survey.node.memory)?;
-    let storages = storages(survey);
-    let powers = survey
-        .designs
-        .iter()
-        .map(|design| NodePower::new(design, &survey.node, ratio, &survey.parts))
-        .collect::<Result<Vec<_>, _>>()?;
-
+    let storages = storages(&grid);
     let streams = open(survey)?;
     let of_streams: Vec<&Stream> = streams.iter().collect();
     let replayed = replay_all(&of_streams, &storages, &survey.parts, store, progress)?;
@@ -93,55 +108,33 @@ fn simulated(
 
     let lengths: Vec<usize> = streams.iter().map(|s| s.demands.len()).collect();
     let nodes = spread(&lengths, survey.nodes as usize, *survey.shift);
-    let designs = survey
-        .designs
-        .par_iter()
-        .zip(&powers)
-        .map(|(design, power)| {
-            let storage = storages
-                .binary_search(&(design.storage.as_str(), design.count))
-                .expect("every design's storage was collected");
-            let cpu = &survey.parts.cpu[&design.cpu];
-            let costs: Vec<Vec<SampleCost>> = streams
-                .iter()
-                .zip(replays[storage])
-                .map(|(stream, replayed)| {
-                    let pairs = stream.demands.iter().zip(&replayed.replay.costs);
-                    pairs
-                        .map(|(demand, cost)| {
-                            let secs = demand.cpu_secs(cpu, design.clock);
-                            SampleCost {
-                                cpu: secs / f64::from(design.cpus),
-                                storage: cost.time.as_secs(),
-                                network: demand.network_secs(network),
-                                busy: BusyTimes {
-                                    cpu: secs,
-                                    memory: demand.memory_secs(memory),
-                                    storage: cost.usage,
-                                },
-                            }
-                        })
-                        .collect()
-                })
-                .collect();
-            let simulated = simulate(&costs, &nodes, power);
-            DesignReport {
-                id: design.id.clone(),
-                cpu: design.cpu.clone(),
-                cpus: design.cpus,
-                ghz: design.clock.0 / 1e9,
-                storage: design.storage.clone(),
-                storage_count: design.count,
-                max_node_power_w: power.max().0,
-                sync: outcome(&simulated.sync, survey.nodes),
-                nosync: outcome(&simulated.nosync, survey.nodes),
-                energy_by_part_j: by_part(&simulated.sync),
-                energy_by_part_nosync_j: by_part(&simulated.nosync),
-                flash: wear(replays[storage], &nodes, simulated.sync.time),
-                limits: simulated.limits,
-            }
-        })
-        .collect();
+    let of_grid = grid.storages.iter().map(|storage| {
+        let at = storages.binary_search(&(storage.part.as_str(), storage.count));
+        replays[at.expect("the storages of the grid were replayed")]
+    });
+    let stages = survey
+        .stages
+        .as_deref()
+        .map_or_else(Vec::new, |stages| stage_of_samples(stages, &longest(&streams)));
+    let of_grid = of_grid.collect();
+    let evaluator = Evaluator::new(survey, &grid, ratio, &streams, of_grid, &nodes, &stages)?;
+    let chunks = evaluator.chunks();
+    let over_budget = evaluator.over_budget(&chunks);
+    let choice = choose(&chunks, 2, progress, |chunk, choice| evaluator.compare(chunk, choice))?;
+    let (front, named) = choice.finish();
+    let shown = front.iter().copied().chain(named.into_iter().flatten());
+    let kept = survey.keep.iter().filter_map(|parts| grid.find(parts));
+    let kept = kept.filter(|point| evaluator.is_affordable(*point)).map(|p| grid.number(p));
+    let affordable = (0..grid.len()).filter(|n| evaluator.is_affordable(grid.point(*n)));
+    let numbers = reported(shown.chain(kept).collect(), survey.rows, affordable);
+    let points: Vec<Point> = numbers.into_iter().map(|number| grid.point(number)).collect();
+    if let Some(path) = &survey.table {
+        let config = serde_json::to_string(survey).expect("a survey was read from JSON");
+        let mut sorted = front.clone();
+        sorted.sort_unstable();
+        write_table(path, config, &chunks, progress, |chunk| evaluator.rows(chunk, &sorted))?;
+    }
+    let id = |number: u64| grid.design(grid.point(number)).id;
 
     Ok(SurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -150,7 +143,12 @@ fn simulated(
         traces: streams.iter().map(Stream::report).collect(),
         spread: spread_note(&streams, &nodes, survey),
         storages: storages.iter().zip(&replays).map(|(s, r)| storage_report(*s, r)).collect(),
-        designs,
+        designs_total: grid.len() - over_budget.total,
+        designs: evaluator.reports(&points),
+        baseline: evaluator.reports(&[grid.baseline]).remove(0),
+        front: front.iter().map(|number| id(*number)).collect(),
+        named: NAMES.into_iter().zip(named).map(|(name, n)| (name, n.map(id))).collect(),
+        over_budget,
         series: Series {
             start_s: streams[0].starts.iter().map(|t| t.as_secs()).collect(),
             cpu_s: streams[0].samples.iter().map(|s| streams[0].cpu(s).as_secs()).collect(),
@@ -165,36 +163,7 @@ fn simulated(
                 .collect(),
         },
         warnings: [warnings(&streams, &storages, &replays), replayed.warnings.clone()].concat(),
-        assumptions: assumptions(survey, ratio, &streams),
-    })
-}
-
-fn outcome(outcome: &ClusterOutcome, nodes: u32) -> OutcomeReport {
-    OutcomeReport {
-        time_s: outcome.time,
-        energy_j: outcome.energy.total().0,
-        power_w: outcome.power(),
-        node_power_w: outcome.power() / f64::from(nodes),
-    }
-}
-
-/// Wear of the flash of all nodes; the lifetime is that of the most written array.
-#[allow(clippy::cast_precision_loss)]
-fn wear(replayed: &[Replayed], nodes: &[Node], time_s: f64) -> Option<FlashReport> {
-    let arrays = || nodes.iter().flat_map(|node| &replayed[node.stream].flash);
-    arrays().next()?;
-    let sum = |count: fn(&FlashWear) -> u64| arrays().map(count).sum::<u64>();
-    let programs = sum(|a| a.programs);
-    let host = sum(|a| a.host_programs);
-    let years = |a: &FlashWear| a.lifetime.years(Ns::from_secs(time_s));
-    Some(FlashReport {
-        erases: sum(|a| a.erases),
-        programs,
-        erase_equivalents: arrays().map(|a| a.lifetime.erase_equivalents()).sum(),
-        write_amplification: (host > 0).then(|| programs as f64 / host as f64),
-        endurance_used: arrays().map(|a| a.lifetime.used()).fold(0.0, f64::max),
-        lifetime_span_s: time_s,
-        lifetime_years: arrays().filter_map(years).reduce(f64::min),
+        assumptions: assumptions(survey, &grid, ratio, &streams),
     })
 }
 
@@ -252,7 +221,12 @@ fn warnings(streams: &[Stream], storages: &[(&str, u32)], replays: &[&[Replayed]
     warnings
 }
 
-fn assumptions(survey: &SurveyConfig, ratio: f64, streams: &[Stream]) -> Vec<Assumption> {
+fn assumptions(
+    survey: &SurveyConfig,
+    grid: &Grid,
+    ratio: f64,
+    streams: &[Stream],
+) -> Vec<Assumption> {
     let assumption = |key: &str, value: String, why: &str| Assumption {
         key: key.into(),
         value,
@@ -314,7 +288,7 @@ fn assumptions(survey: &SurveyConfig, ratio: f64, streams: &[Stream]) -> Vec<Ass
             "instructions a cycle of the traced processor: instructions are estimated from CPU time",
         ));
     }
-    if survey.designs.iter().any(|d| d.count > 1) {
+    if grid.storages.iter().any(|storage| storage.count > 1) {
         list.push(assumption(
             "storage.stripe",
             format!("RAID-0 in chunks of {CHUNK}"),

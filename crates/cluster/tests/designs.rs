@@ -10,10 +10,9 @@ use gordon_cluster::designs::{
     JOB_LIMITS, JobCost, JobDesign, JobGroup, JobLoad, JobNode, PAPER_LIMITS, PaperDesign,
     PaperGroup, PaperLimits, PaperLoad, PaperSample, in_batches,
 };
-use gordon_cluster::job::{JobSample, job_time, mark_steady, node_time};
-use gordon_cluster::machine_survey::limits;
+use gordon_cluster::job::{JobSample, job_time, limits, mark_steady, node_time};
 use gordon_cluster::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
-use gordon_cluster::simulate::{SampleCost, simulate, spread};
+use gordon_cluster::simulate::{SampleCost, simulate, simulate_stages, spread};
 use gordon_units::{Hertz, Ns, SplitMix64, Watts};
 use std::collections::BTreeMap;
 
@@ -94,7 +93,10 @@ fn paper_load(draw: &mut Draw) -> PaperLoad {
         .collect();
     let lengths: Vec<usize> = streams.iter().map(Vec::len).collect();
     let nodes = spread(&lengths, draw.count(12) as usize, draw.share());
-    PaperLoad { streams, nodes }
+    let longest = lengths.iter().copied().max().unwrap();
+    let count = draw.count(6);
+    let stages = (0..longest).map(|_| draw.0.below_u32(count) as usize).collect();
+    PaperLoad { streams, nodes, stages }
 }
 
 /// The catalogue with random memories.
@@ -142,7 +144,10 @@ fn the_paper_model_equals_its_plain_loop() {
                 .iter()
                 .map(|stream| stream.iter().map(|s| cost(s, *cpu.ipc * clock.0, cpus)).collect())
                 .collect();
-            plain.push(simulate(&costs, &load.nodes, &power));
+            plain.push((
+                simulate(&costs, &load.nodes, &power),
+                simulate_stages(&costs, &load.nodes, &power, &load.stages),
+            ));
             designs.push(PaperDesign {
                 instructions_per_s: *cpu.ipc * clock.0,
                 cpu: cpu_power(&cpu, clock),
@@ -150,10 +155,16 @@ fn the_paper_model_equals_its_plain_loop() {
             group.get_or_insert_with(|| PaperGroup::new(&load, &power));
         }
         let group = group.unwrap();
-        for (design, plain) in designs.iter().zip(&plain) {
-            for (fast, plain) in
-                [(group.sync(design), &plain.sync), (group.nosync(design), &plain.nosync)]
-            {
+        for (design, (plain, stages)) in designs.iter().zip(&plain) {
+            same(seed, "stages time", group.stages(design).time, stages.time);
+            let slack = 1.0 + 1e-12;
+            assert!(plain.sync.time * slack >= stages.time, "seed {seed}");
+            assert!(stages.time * slack >= plain.nosync.time, "seed {seed}");
+            for (fast, plain) in [
+                (group.sync(design), &plain.sync),
+                (group.nosync(design), &plain.nosync),
+                (group.stages(design), stages),
+            ] {
                 for ((part, fast), (_, plain)) in
                     fast.energy.parts().into_iter().zip(plain.energy.parts())
                 {
@@ -162,7 +173,7 @@ fn the_paper_model_equals_its_plain_loop() {
             }
         }
         let fast = group.columns(&designs, Some(&limits));
-        for (at, plain) in plain.iter().enumerate() {
+        for (at, (plain, _)) in plain.iter().enumerate() {
             same(seed, "sync time", fast.sync_time[at], plain.sync.time);
             same(seed, "nosync time", fast.nosync_time[at], plain.nosync.time);
             same(seed, "sync energy", fast.sync_energy[at], plain.sync.energy.total().0);
@@ -225,7 +236,7 @@ fn job_nodes(draw: &mut Draw) -> Vec<JobNode> {
             };
             let costs = samples.iter().map(cost).collect();
             let usage = Usage { read: draw.time(), write: draw.time(), controller: draw.time() };
-            JobNode { costs, usage }
+            JobNode { costs, usage, reference_speed: draw.scaled(0.5, 2.0) }
         })
         .collect()
 }
@@ -254,7 +265,9 @@ fn the_job_model_equals_its_plain_loop() {
             let times: Vec<_> = nodes
                 .iter()
                 .map(|node| {
-                    let on = |c: &JobCost| c.sample.time_on(&c.target(cores, design.speed));
+                    let on = |c: &JobCost| {
+                        c.sample.time_on(&c.target(cores, design.speed / node.reference_speed))
+                    };
                     node_time(node.costs.iter().map(on))
                 })
                 .collect();
@@ -263,8 +276,10 @@ fn the_job_model_equals_its_plain_loop() {
             same(seed, "low", fast.low[at], plain.low);
             same(seed, "high", fast.high[at], plain.high);
             let longest = (0..nodes.len()).max_by(|a, b| times[*a].time.total_cmp(&times[*b].time));
-            let parts_on = |c: &JobCost| c.sample.parts_on(&c.target(cores, design.speed));
-            let shares = limits(nodes[longest.unwrap()].costs.iter().map(parts_on));
+            let longest = &nodes[longest.unwrap()];
+            let speed = design.speed / longest.reference_speed;
+            let parts_on = |c: &JobCost| c.sample.parts_on(&c.target(cores, speed));
+            let shares = limits(longest.costs.iter().map(parts_on));
             same_shares(seed, &JOB_LIMITS, &fast.limits.each_ref().map(|c| c[at]), &shares);
             match design.power {
                 Some(power) => {
@@ -296,7 +311,8 @@ fn joules(
     secs: f64,
 ) -> f64 {
     let cpu: f64 = node.costs.iter().map(|cost| cost.sample.cpu).sum();
-    let busy = (cpu / design.speed / f64::from(cores)).min(secs);
+    let speed = design.speed / node.reference_speed;
+    let busy = (cpu / speed / f64::from(cores)).min(secs);
     let mut energy = gordon_cluster::node::Energy::default();
     if let Some(storage) = storage {
         storage.add(secs, &node.usage, &mut energy);

@@ -5,14 +5,25 @@ mod common;
 use common::{design, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::{MemoryPer, NodeCommon};
+use gordon_cluster::config::{Design, MemoryPer, NodeCommon};
 use gordon_cluster::demand::Demand;
-use gordon_cluster::node::{BusyTimes, NodePower, cpu_power};
+use gordon_cluster::node::{
+    BusyTimes, MachinePower, NodePower, PartPower, StoragePower, cpu_power,
+};
 use gordon_cluster::simulate::{Node, SampleCost, simulate, spread};
-use gordon_units::{Hertz, Ns};
+use gordon_units::{Hertz, Ns, Watts};
 
 fn close(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-9 * b.abs().max(1e-9), "{a} is not {b}");
+}
+
+fn atom_with_a_disk() -> Design {
+    design("atom", "1.9GHz", 1, "sata-7200-1tb", 1)
+}
+
+/// The power of a node whose power supply and the like multiply it by `ratio`.
+fn power_of(design: &Design, ratio: f64) -> NodePower {
+    NodePower::new(design, &common::node(), ratio, &parts(1.0)).expect("a design that is possible")
 }
 
 #[test]
@@ -34,16 +45,16 @@ fn voltage_and_power_scale_with_the_clock() {
 fn the_power_of_a_flash_node_matches_table_3() {
     let parts = parts(1.0);
     let flash = design("atom", "1.9GHz", 1, "gordon-slc-256g", 1);
-    let node = NodePower::new(&flash, &common::node(), 1.0, &parts).unwrap();
+    let node = power_of(&flash, 1.0);
     // Atom, DRAM, 64 dies of 4 GB, controller and its SDRAM.
     close(node.max().0, 2.4 + 5.3 + 64.0 * 0.04 + 2.3 + 1.2);
     close(node.idle().0, 0.16 + 3.0 + 64.0 * 0.003 + 0.16 + 0.7);
     let two = design("atom", "1.9GHz", 1, "gordon-slc-256g", 2);
-    let node = NodePower::new(&two, &common::node(), 1.0, &parts).unwrap();
+    let node = power_of(&two, 1.0);
     close(node.max().0, 2.4 + 5.3 + 2.0 * (64.0 * 0.04 + 2.3 + 1.2));
     close(node.idle().0, 0.16 + 3.0 + 2.0 * (64.0 * 0.003 + 0.16 + 0.7));
     let disk = design("core2", "2.4GHz", 4, "sata-7200-1tb", 2);
-    let node = NodePower::new(&disk, &common::node(), 1.25, &parts).unwrap();
+    let node = power_of(&disk, 1.25);
     close(node.max().0, 1.25 * (4.0 * (20.8 + 5.3) + 2.0 * 17.0));
     close(node.idle().0, 1.25 * (4.0 * (12.0 + 3.0) + 2.0 * 9.0));
     let shared = NodeCommon { memory_per: MemoryPer::Node.into(), ..common::node() };
@@ -53,9 +64,8 @@ fn the_power_of_a_flash_node_matches_table_3() {
 
 #[test]
 fn energy_is_idle_energy_plus_activity() {
-    let parts = parts(1.0);
     let disk = design("core2", "2.4GHz", 2, "sata-7200-1tb", 1);
-    let node = NodePower::new(&disk, &common::node(), 1.5, &parts).unwrap();
+    let node = power_of(&disk, 1.5);
     let storage = Usage { read: Ns::SECOND * 3, write: Ns::SECOND * 2, controller: Ns::ZERO };
     let energy = node.energy(10.0, &BusyTimes { cpu: 8.0, memory: 4.0, storage });
     close(energy.cpu.0, 2.0 * 12.0 * 10.0 + 8.8 * 8.0);
@@ -66,6 +76,60 @@ fn energy_is_idle_energy_plus_activity() {
     // Memory cannot be busy for longer than the available time.
     let swamped = node.energy(10.0, &BusyTimes { memory: 99.0, ..BusyTimes::default() });
     close(swamped.memory.0, 2.0 * 53.0);
+}
+
+#[test]
+fn a_machine_of_the_same_parts_draws_the_same_as_a_node() {
+    let parts = parts(1.0);
+    let disk = design("core2", "2.4GHz", 2, "sata-7200-1tb", 3);
+    let node = NodePower::new(&disk, &common::node(), 1.5, &parts).unwrap();
+    let watts = |count, idle, active: &[f64]| PartPower {
+        count,
+        idle: Watts(idle),
+        active: active.iter().copied().map(Watts).collect(),
+    };
+    let machine = MachinePower {
+        parts: vec![
+            watts(2.0, 12.0, &[20.8]),
+            watts(2.0, 3.0, &[5.3]),
+            watts(3.0, 9.0, &[13.0, 17.0]),
+        ],
+        overhead_ratio: 1.5,
+    };
+    let sum = |values: Vec<Watts>| values.iter().map(|watts| watts.0).sum();
+    close(node.idle().0, sum(machine.idle()));
+    close(node.max().0, sum(machine.max()));
+    let storage = Usage { read: Ns::SECOND * 3, write: Ns::SECOND * 2, controller: Ns::ZERO };
+    let energy = node.energy(10.0, &BusyTimes { cpu: 8.0, memory: 99.0, storage });
+    let same = machine.energy(10.0, &[vec![8.0], vec![99.0], vec![3.0, 2.0]]);
+    let nodes = [energy.cpu, energy.memory, energy.storage, energy.overhead];
+    assert_eq!(same.len(), nodes.len());
+    for (a, b) in same.iter().zip(nodes) {
+        close(a.0, b.0);
+    }
+    // Parts without busy seconds are idle.
+    close(machine.energy(10.0, &[])[2].0, 3.0 * 9.0 * 10.0);
+}
+
+#[test]
+fn work_beyond_the_available_time_is_shortened_to_it() {
+    let disk = PartPower { count: 1.0, idle: Watts(9.0), active: vec![Watts(13.0), Watts(17.0)] };
+    let machine = MachinePower { parts: vec![disk], overhead_ratio: 1.0 };
+    // 30 s of reads and 10 s of writes in 10 s: three quarters of the time are reads.
+    close(machine.energy(10.0, &[vec![30.0, 10.0]])[0].0, 7.5 * 13.0 + 2.5 * 17.0);
+}
+
+#[test]
+fn the_levels_of_a_storage_part_include_all_of_its_parts() {
+    let parts = parts(1.0);
+    let flash = StoragePower::new("gordon-slc-256g", 2, &parts).unwrap().levels();
+    close(flash.idle.0, 2.0 * (64.0 * 0.003 + 0.16 + 0.7));
+    close(flash.read.0, 2.0 * (64.0 * 0.04 + 2.3 + 1.2));
+    close(flash.write.0, flash.read.0);
+    let disk = StoragePower::new("sata-7200-1tb", 1, &parts).unwrap().levels();
+    close(disk.idle.0, 9.0);
+    close(disk.read.0, 13.0);
+    close(disk.write.0, 17.0);
 }
 
 #[test]
@@ -90,9 +154,7 @@ fn costs() -> Vec<Vec<SampleCost>> {
 
 #[test]
 fn a_barrier_waits_for_the_slowest_node_in_each_sample() {
-    let parts = parts(1.0);
-    let atom = design("atom", "1.9GHz", 1, "sata-7200-1tb", 1);
-    let node = NodePower::new(&atom, &common::node(), 1.0, &parts).unwrap();
+    let node = power_of(&atom_with_a_disk(), 1.0);
     let nodes = [Node { stream: 0, shift: 0 }, Node { stream: 1, shift: 0 }];
     let result = simulate(&costs(), &nodes, &node);
     // sync: max(1, 2) + max(3, 1); nosync: max(1 + 3, 2 + 1).
@@ -121,9 +183,7 @@ fn copies_are_shifted_evenly_over_the_trace() {
     assert_eq!(shifts(0.05), [0, 0, 1, 2]);
     assert_eq!(shifts(0.0), [0; 4]);
 
-    let parts = parts(1.0);
-    let atom = design("atom", "1.9GHz", 1, "sata-7200-1tb", 1);
-    let power = NodePower::new(&atom, &common::node(), 1.0, &parts).unwrap();
+    let power = power_of(&atom_with_a_disk(), 1.0);
     let in_step = [Node { stream: 0, shift: 0 }; 2];
     let shifted = [Node { stream: 0, shift: 0 }, Node { stream: 0, shift: 1 }];
     let (in_step, shifted) =
@@ -135,9 +195,7 @@ fn copies_are_shifted_evenly_over_the_trace() {
 
 #[test]
 fn a_finished_node_draws_no_power() {
-    let parts = parts(1.0);
-    let atom = design("atom", "1.9GHz", 1, "sata-7200-1tb", 1);
-    let power = NodePower::new(&atom, &common::node(), 1.0, &parts).unwrap();
+    let power = power_of(&atom_with_a_disk(), 1.0);
     let one = SampleCost { cpu: 1.0, ..SampleCost::default() };
     let streams = vec![vec![one], vec![one, one, one]];
     let nodes = [Node { stream: 0, shift: 0 }, Node { stream: 1, shift: 0 }];

@@ -1,15 +1,16 @@
 //! Whole surveys: identities between figures, order of designs, invalid input, and reproducibility.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::cast_possible_truncation, clippy::float_cmp)]
 
 mod common;
 
-use common::{MadeTrace, design, io, sample, survey, write};
+use common::{MadeTrace, io, sample, survey, write};
 use gordon_blockio::IoOp;
-use gordon_cluster::config::{Charge, Reference, SurveyConfig};
-use gordon_cluster::report::SurveyReport;
+use gordon_cluster::config::{Baseline, Charge, Reference, SurveyConfig};
+use gordon_cluster::report::{DesignReport, SurveyReport};
 use gordon_cluster::survey::run;
 use gordon_trace::{BlockIo, ColumnKind, Columns, CommandSample, MachineInfo, Sample};
-use gordon_units::{Ns, Progress};
+use gordon_units::{Hertz, Ns, Progress, Watts};
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 /// A job of ten seconds: reads, then CPU, then writes and a flush.
@@ -30,16 +31,19 @@ fn job(folder: &std::path::Path, name: &str, seed: u64) -> String {
     write(&path, &samples, &requests)
 }
 
-fn designs() -> Vec<gordon_cluster::config::Design> {
-    let mut designs = Vec::new();
-    for (storage, count) in [("gordon-slc-256g", 1), ("sata-7200-1tb", 1), ("sata-7200-1tb", 4)] {
-        for (cpu, clock, cpus) in
-            [("atom", "0.8GHz", 1), ("atom", "1.9GHz", 1), ("core2", "2.4GHz", 4)]
-        {
-            designs.push(design(cpu, clock, cpus, storage, count));
-        }
-    }
-    designs
+const PROCESSORS: [(&str, &str, u32); 3] =
+    [("atom", "0.8GHz", 1), ("atom", "1.9GHz", 1), ("core2", "2.4GHz", 4)];
+const STORAGES: [(&str, u32); 3] =
+    [("gordon-slc-256g", 1), ("sata-7200-1tb", 1), ("sata-7200-1tb", 4)];
+
+/// A survey of all these designs.
+fn grid(traces: Vec<String>, nodes: u32) -> SurveyConfig {
+    survey(traces, nodes, &PROCESSORS, &STORAGES)
+}
+
+/// A survey of one design: a node with a Core 2 and flash.
+fn core2(trace: String) -> SurveyConfig {
+    survey(vec![trace], 1, &[("core2", "2.4GHz", 1)], &[("gordon-slc-256g", 1)])
 }
 
 fn answer(survey: &SurveyConfig) -> SurveyReport {
@@ -50,7 +54,7 @@ fn answer(survey: &SurveyConfig) -> SurveyReport {
 fn the_figures_of_a_report_are_consistent() {
     let folder = tempfile::tempdir().unwrap();
     let traces = vec![job(folder.path(), "a", 1), job(folder.path(), "b", 2)];
-    let report = answer(&survey(traces, 5, designs()));
+    let report = answer(&grid(traces, 5));
     assert_eq!(report.designs.len(), 9);
     for d in &report.designs {
         for o in [&d.sync, &d.nosync] {
@@ -64,8 +68,8 @@ fn the_figures_of_a_report_are_consistent() {
         assert_eq!(d.flash.is_some(), d.storage == "gordon-slc-256g");
     }
     let time = |id: usize| report.designs[id].nosync.time_s;
-    assert!(time(0) > time(1) && time(1) > time(2), "faster processors are not slower");
-    assert!(time(2) < time(8) && time(8) < time(5), "flash, four disks, one disk");
+    assert!(time(0) > time(3) && time(3) > time(6), "faster processors are not slower");
+    assert!(time(6) < time(8) && time(8) < time(7), "flash, four disks, one disk");
     assert_eq!(report.storages.len(), 3);
     assert!(report.storages.iter().all(|s| s.replays == 2 && s.requests == 6002));
     let flash = report.designs[0].flash.unwrap();
@@ -75,17 +79,98 @@ fn the_figures_of_a_report_are_consistent() {
 #[test]
 fn two_runs_give_identical_reports() {
     let folder = tempfile::tempdir().unwrap();
-    let config = survey(vec![job(folder.path(), "a", 1)], 8, designs());
+    let config = grid(vec![job(folder.path(), "a", 1)], 8);
     let bytes = || serde_json::to_string(&answer(&config)).unwrap();
     assert_eq!(bytes(), bytes());
+}
+
+fn named(report: &SurveyReport, name: &str) -> Option<String> {
+    report.named.iter().find(|(known, _)| *known == name).unwrap().1.clone()
+}
+
+#[test]
+fn named_designs_are_the_best_of_all_and_of_those_with_disks() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = answer(&grid(vec![job(folder.path(), "a", 1)], 2));
+    let best = |is_disk: bool, key: fn(&DesignReport) -> f64| {
+        let designs = report.designs.iter().filter(|d| !is_disk || d.flash.is_none());
+        designs.min_by(|a, b| key(a).total_cmp(&key(b))).map(|d| d.id.clone())
+    };
+    for (suffix, is_disk) in [("", false), ("-disk", true)] {
+        let named = |name: &str| named(&report, &format!("{name}{suffix}"));
+        assert_eq!(named("MinP"), best(is_disk, |d| d.sync.node_power_w));
+        assert_eq!(named("MaxE"), best(is_disk, |d| d.sync.energy_j));
+        assert_eq!(named("MinT"), best(is_disk, |d| d.sync.time_s));
+    }
+    let flash = [("gordon-slc-256g", 1)];
+    let report = answer(&survey(vec![job(folder.path(), "b", 1)], 1, &PROCESSORS, &flash));
+    assert_eq!(named(&report, "MaxE-disk"), None);
+}
+
+#[test]
+fn the_front_and_named_designs_are_reported_whatever_the_number_of_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = grid(vec![job(folder.path(), "a", 1)], 2);
+    let few = answer(&SurveyConfig { rows: 0, ..all.clone() });
+    assert_eq!(few.designs_total, 9);
+    let ids = |report: &SurveyReport| -> BTreeSet<String> {
+        report.designs.iter().map(|d| d.id.clone()).collect()
+    };
+    let shown: BTreeSet<String> = few
+        .front
+        .iter()
+        .cloned()
+        .chain(few.named.iter().filter_map(|(_, id)| id.clone()))
+        .collect();
+    assert_eq!(ids(&few), shown);
+    let beaten = answer(&all).designs.into_iter().find(|d| !shown.contains(&d.id)).unwrap();
+    let keep = Baseline {
+        cpu: beaten.cpu,
+        clock: Hertz(beaten.ghz * 1e9),
+        cpus: beaten.cpus,
+        storage: beaten.storage,
+        count: beaten.storage_count,
+    };
+    let kept = answer(&SurveyConfig { rows: 0, keep: vec![keep], ..all });
+    assert!(ids(&kept).contains(&beaten.id));
+}
+
+#[test]
+fn designs_above_the_budget_are_counted_and_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = grid(vec![job(folder.path(), "a", 1)], 2);
+    let report = answer(&all);
+    let powers: Vec<f64> = report.designs.iter().map(|d| d.max_node_power_w).collect();
+    let budget = powers.iter().sum::<f64>() / 9.0;
+    let over = powers.iter().filter(|watts| **watts > budget).count();
+    let limited = SurveyConfig { budget: Watts(budget), other_ratios: vec![1e9, 0.0], ..all };
+    let report = answer(&limited);
+    assert_eq!(report.over_budget.total as usize, over);
+    assert_eq!(report.over_budget.ids.len(), over);
+    assert_eq!(report.designs.len(), 9 - over);
+    assert_eq!(report.over_budget.with_other_ratios, [9 - over as u64, 0]);
+    let least = powers.iter().copied().fold(f64::INFINITY, f64::min);
+    assert_eq!(report.over_budget.least_w, least);
+}
+
+#[test]
+fn a_baseline_outside_of_the_grid_is_reported_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut config = grid(vec![job(folder.path(), "a", 1)], 2);
+    config.baseline.count = 7;
+    config.baseline.storage = "sata-7200-1tb".into();
+    let report = answer(&config);
+    assert_eq!(report.baseline.id, "atom-0.8GHz-x1-sata-7200-1tb-x7");
+    assert_eq!(report.designs.len(), 9);
+    assert!(report.designs.iter().all(|d| d.id != report.baseline.id));
 }
 
 #[test]
 fn copies_of_one_trace_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let one = vec![job(folder.path(), "a", 1)];
-    assert!(answer(&survey(one.clone(), 4, designs())).spread.unwrap().contains("copies"));
-    assert_eq!(answer(&survey(one, 1, designs())).spread, None);
+    assert!(answer(&grid(one.clone(), 4)).spread.unwrap().contains("copies"));
+    assert_eq!(answer(&grid(one, 1)).spread, None);
 }
 
 #[test]
@@ -93,13 +178,14 @@ fn invalid_input_is_one_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let trace = job(folder.path(), "a", 1);
     let refuse = |config: &SurveyConfig| run(config, &Progress::default()).unwrap_err().to_string();
-    let good = survey(vec![trace.clone()], 1, designs());
+    let good = grid(vec![trace.clone()], 1);
     assert!(refuse(&SurveyConfig { nodes: 0, ..good.clone() }).starts_with("nodes: "));
-    assert!(refuse(&SurveyConfig { designs: vec![], ..good.clone() }).starts_with("designs: "));
-    assert!(
-        refuse(&survey(vec![trace.clone(), trace.clone()], 1, designs())).starts_with("traces: ")
-    );
-    assert!(refuse(&survey(vec!["/nonexistent".into()], 1, designs())).contains("does not exist"));
+    let empty = SurveyConfig { processors: vec![], ..good.clone() };
+    assert!(refuse(&empty).starts_with("the space has no design"));
+    let twice = SurveyConfig { storage: vec![good.storage[0].clone(); 2], ..good.clone() };
+    assert!(refuse(&twice).starts_with("the space has two designs `atom-0.8GHz-x1-"));
+    assert!(refuse(&grid(vec![trace.clone(), trace.clone()], 1)).starts_with("traces: "));
+    assert!(refuse(&grid(vec!["/nonexistent".into()], 1)).contains("does not exist"));
     let mut overhead = good.clone();
     overhead.parts.overhead.get_mut("test").unwrap().ratio = Some(0.5.into());
     assert!(refuse(&overhead).contains("below 1"));
@@ -111,7 +197,7 @@ fn invalid_input_is_one_clear_error() {
 #[test]
 fn a_stop_ends_the_survey() {
     let folder = tempfile::tempdir().unwrap();
-    let config = survey(vec![job(folder.path(), "a", 1)], 1, designs());
+    let config = grid(vec![job(folder.path(), "a", 1)], 1);
     let progress = Progress::default();
     progress.stop.store(true, Ordering::Relaxed);
     assert_eq!(run(&config, &progress).unwrap_err().to_string(), "interrupted");
@@ -140,15 +226,15 @@ fn shared_machine(folder: &std::path::Path, model: &str, kind: ColumnKind) -> St
         ..sample(0, 2_000_000_000, 0)
     };
     let machine = MachineInfo { cpu_model: model.into(), ..MachineInfo::default() };
-    MadeTrace { columns, machine, samples: &[busy], requests: Some(&[]) }.write(&path)
+    let made = MadeTrace { columns, machine, samples: &[busy], ..MadeTrace::default() };
+    MadeTrace { requests: Some(&[]), ..made }.write(&path)
 }
 
 #[test]
 fn only_the_time_of_the_command_is_charged_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "counted", ColumnKind::Measured);
-    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
-    let machine = survey(vec![trace], 1, core2);
+    let machine = core2(trace);
     let command = SurveyConfig { charge: Charge::Command, ..machine.clone() };
     let (all, own) = (answer(&machine), answer(&command));
     // Instructions divided by 1.5 a cycle and 2.4 GHz.
@@ -171,8 +257,7 @@ fn only_the_time_of_the_command_is_charged_on_request() {
 fn a_trace_without_command_columns_cannot_be_charged_to_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "unknown", ColumnKind::Missing);
-    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
-    let command = SurveyConfig { charge: Charge::Command, ..survey(vec![trace], 1, core2) };
+    let command = SurveyConfig { charge: Charge::Command, ..core2(trace) };
     let error = run(&command, &Progress::default()).unwrap_err();
     assert!(error.to_string().contains("command_instructions"), "{error}");
 }
@@ -181,10 +266,9 @@ fn a_trace_without_command_columns_cannot_be_charged_to_the_command() {
 #[test]
 fn estimates_follow_the_speed_of_the_traced_processor() {
     let folder = tempfile::tempdir().unwrap();
-    let core2 = vec![design("core2", "2.4GHz", 1, "gordon-slc-256g", 1)];
     let answer_of = |model: &str, kind, references: &[(&str, f64, &[&str])]| {
         let trace = shared_machine(folder.path(), model, kind);
-        let mut config = survey(vec![trace.clone()], 1, core2.clone());
+        let mut config = core2(trace.clone());
         config.references = references
             .iter()
             .map(|(name, ipc, models)| Reference {

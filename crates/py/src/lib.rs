@@ -8,6 +8,7 @@ mod error;
 mod flash;
 mod io;
 mod kinds;
+mod power;
 mod probe;
 mod run;
 mod sort;
@@ -19,9 +20,10 @@ mod web;
 
 use error::{GordonError, raise};
 use gordon_config as config;
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Hertz, Ns, ParseError, Volts, Watts};
 use kinds::KINDS;
 use pyo3::prelude::*;
+use std::str::FromStr;
 
 /// The version of the core.
 #[pyfunction]
@@ -29,16 +31,39 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
-/// Parses text such as `64KiB` to a number of bytes.
+/// A quantity, or an error that names the known units.
+fn quantity<T: FromStr<Err = ParseError>>(text: &str) -> PyResult<T> {
+    text.parse().map_err(|error| raise(format!("`{text}`: {error}")))
+}
+
+/// Parses text such as `64KiB` or `64k` to a number of bytes.
 #[pyfunction]
 fn parse_bytes(text: &str) -> PyResult<u64> {
-    text.parse::<Bytes>().map(|b| b.0).map_err(|e| raise(format!("`{text}`: {e}")))
+    quantity::<Bytes>(text).map(|found| found.0)
 }
 
 /// Parses text such as `0.1s` to a number of nanoseconds.
 #[pyfunction]
 fn parse_ns(text: &str) -> PyResult<u64> {
-    text.parse::<Ns>().map(|t| t.0).map_err(|e| raise(format!("`{text}`: {e}")))
+    quantity::<Ns>(text).map(|found| found.0)
+}
+
+/// Parses text such as `2.4GHz` to a number of hertz.
+#[pyfunction]
+fn parse_hertz(text: &str) -> PyResult<f64> {
+    quantity::<Hertz>(text).map(|found| found.0)
+}
+
+/// Parses text such as `19W` to a number of watts.
+#[pyfunction]
+fn parse_watts(text: &str) -> PyResult<f64> {
+    quantity::<Watts>(text).map(|found| found.0)
+}
+
+/// Parses text such as `1.2V` to a number of volts.
+#[pyfunction]
+fn parse_volts(text: &str) -> PyResult<f64> {
+    quantity::<Volts>(text).map(|found| found.0)
 }
 
 /// Parses and checks TOML of a kind and returns it as JSON.
@@ -61,6 +86,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(parse_ns, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_hertz, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_watts, module)?)?;
+    module.add_function(wrap_pyfunction!(parse_volts, module)?)?;
     module.add_function(wrap_pyfunction!(load_toml, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
@@ -112,5 +140,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(survey::replay_one, module)?)?;
     module.add_function(wrap_pyfunction!(survey::replay_keep, module)?)?;
     module.add_function(wrap_pyfunction!(survey::node_power, module)?)?;
+    module.add_class::<power::MachinePower>()?;
+    module.add_function(wrap_pyfunction!(power::storage_power, module)?)?;
     Ok(())
 }

@@ -142,8 +142,8 @@ pub struct FtlConfig {
     /// blocks are kept for recovery. Requires `summary`. Default: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub durable: Option<Sourced<bool>>,
-    /// Memory of the controller, in bytes. Results have a warning if the LBA table needs all of it
-    /// or more; the simulation itself is not affected. Default: no check.
+    /// Memory of the controller, in bytes. Results have a warning if the mapping table (L2P) needs
+    /// all of it or more; the simulation itself is not affected. Default: no check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_memory: Option<Sourced<Bytes>>,
     /// Size of the write buffer in bytes. Writes are acknowledged when they are in the buffer,

@@ -67,7 +67,8 @@ pub struct Ssd {
     /// Time at which background work starts unless a request arrives before.
     idle_at: Option<Ns>,
     in_background: bool,
-    /// Bitmap of the logical pages to be mapped before the first request.
+    /// Bitmap of the logical pages to be mapped before the first request, up to the last of them:
+    /// most loads need a small part of a large device.
     prefill_bitmap: Vec<u64>,
     /// Whether blocks are being collected; since when; and total time of collection before that.
     collecting: bool,
@@ -463,7 +464,8 @@ impl Ssd {
 
 /// Indices of the set bits.
 fn bits(words: &[u64]) -> impl Iterator<Item = u32> {
-    (0..).step_by(64).zip(words).flat_map(|(first, &word)| {
+    let some = (0..).step_by(64).zip(words).filter(|(_, word)| **word != 0);
+    some.flat_map(|(first, &word)| {
         let mut word = word;
         std::iter::from_fn(move || {
             let bit = (word != 0).then(|| word.trailing_zeros())?;
@@ -525,11 +527,14 @@ impl Device for Ssd {
         if len == Bytes::ZERO {
             return;
         }
-        let exported = self.ftl.config().exported as usize;
-        self.prefill_bitmap.resize(exported.div_ceil(64), 0);
         let page = self.page.0;
-        for lpn in offset.0 / page..(offset + len).0.div_ceil(page) {
-            let lpn = usize::try_from(lpn).expect("within the capacity");
+        let as_index = |lpn| usize::try_from(lpn).expect("within the capacity");
+        let pages = as_index(offset.0 / page)..as_index((offset + len).0.div_ceil(page));
+        let words = pages.end.div_ceil(64);
+        if words > self.prefill_bitmap.len() {
+            self.prefill_bitmap.resize(words, 0);
+        }
+        for lpn in pages {
             self.prefill_bitmap[lpn / 64] |= 1 << (lpn % 64);
         }
     }

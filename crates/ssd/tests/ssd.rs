@@ -7,7 +7,7 @@
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, Usage};
 use gordon_ftl::VictimPolicy;
 use gordon_ssd::{PageTimes, Ssd, SsdConfig};
-use gordon_units::{Bytes, Hertz, Ns};
+use gordon_units::{Bytes, Hertz, Lpn, Ns, Progress};
 use proptest::prelude::*;
 
 const KIB: u64 = 1024;
@@ -259,6 +259,21 @@ fn small(blocks_per_plane: u32) -> SsdConfig {
     // over-provisioning.
     config.capacity = Bytes(u64::from(blocks_per_plane * 4 * 63 * 9 / 10) * 64 * KIB).into();
     config
+}
+
+#[test]
+fn ranges_are_preloaded_in_any_order() {
+    let mut ssd = Ssd::new(&small(40)).expect("possible");
+    let page = ssd.page_bytes().0;
+    // Far ranges before near ones, one twice, and one that ends within a page.
+    for (offset, len) in [(1000, 3 * page), (1, page), (1, page), (62, 4 * page), (500, 512)] {
+        ssd.preload(Bytes(offset * page), Bytes(len));
+    }
+    ssd.load(&Progress::default()).expect("nobody stops it");
+    let pages = (0..ssd.ftl().config().exported).map(Lpn);
+    let mapped = pages.filter(|&page| ssd.ftl().is_mapped(page)).map(|page| page.0);
+    assert!(mapped.eq([1, 62, 63, 64, 65, 500, 1000, 1001, 1002]));
+    assert_eq!(ssd.stats().ftl.preloaded, 9);
 }
 
 proptest! {

@@ -63,8 +63,11 @@ pub(crate) enum ColumnType {
 
 use ColumnType::{MaybeU32, MaybeU64, Name, PerCore32, PerCore64, U8, U32, U64};
 
-/// The only column that traces of earlier versions lack; they are read as if it were missing.
 pub(crate) const IOWAIT: &str = "iowait_ns";
+pub(crate) const PSI_IO_FULL: &str = "psi_io_full_ns";
+pub(crate) const PSI_CPU_SOME: &str = "psi_cpu_some_ns";
+/// Columns that traces of earlier versions lack; they are read as if they were missing.
+pub(crate) const LATER: [&str; 3] = [IOWAIT, PSI_IO_FULL, PSI_CPU_SOME];
 
 pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     ("t_ns", "ns", U64),
@@ -85,6 +88,8 @@ pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     ("command_write_bytes", "bytes", MaybeU64),
     ("command_processes", "processes", MaybeU32),
     (IOWAIT, "ns", MaybeU64),
+    (PSI_IO_FULL, "ns", MaybeU64),
+    (PSI_CPU_SOME, "ns", MaybeU64),
 ];
 
 pub(crate) const DISKS: &[ColumnSpec] = &[

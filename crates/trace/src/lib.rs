@@ -22,11 +22,11 @@ pub use columns::{Column, ColumnKind, Columns};
 pub use error::TraceError;
 pub use estimate::{CycleEstimate, ProfileRates};
 pub use manifest::{
-    BLOCK_LOG, BlockLog, CommandEnd, DiskInfo, FORMAT, ImportSource, InterfaceInfo, MachineInfo,
-    Manifest, TracePart, Unavailable, VERSION,
+    BLOCK_LOG, BlockLog, CommandEnd, CommandReads, DiskInfo, FORMAT, ImportSource, InterfaceInfo,
+    MachineInfo, Manifest, TracePart, Unavailable, VERSION,
 };
 pub use model::{BlockFlags, BlockIo, CommandSample, DiskSample, Sample};
 pub use profile::Profile;
 pub use read::{BlockReader, Trace};
-pub use summary::{BlockSummary, RequestTotals, SampleSeries, TraceSummary};
+pub use summary::{BlockSummary, DeviceSummary, RequestTotals, SampleSeries, TraceSummary};
 pub use write::{ActivityWriter, BlockFileWriter, BlockWriter, TraceFolder, TraceWriter};

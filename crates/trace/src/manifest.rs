@@ -47,6 +47,9 @@ pub struct Manifest {
     pub profile: Profile,
     /// The files of the trace.
     pub parts: Vec<TracePart>,
+    /// Bytes that the command read; `None` in a converted or older trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<CommandReads>,
     /// What was not available during capture, and why.
     pub unavailable: Vec<Unavailable>,
     /// Counters of the block log; `None` if the trace has no block log.
@@ -66,6 +69,38 @@ pub struct ImportSource {
     pub format: String,
     /// Name of the file or files, without their folder.
     pub file: String,
+}
+
+/// Bytes that the processes of the command read: fetched from storage, and requested of files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandReads {
+    /// Bytes fetched from storage for the command, with read-ahead and page faults: `read_bytes` of
+    /// `/proc/PID/io`.
+    pub fetched: Bytes,
+    /// Bytes that its read calls returned, also from the page cache, pipes, sockets and terminals:
+    /// `rchar` of `/proc/PID/io`.
+    pub returned: Bytes,
+    /// Size of the distinct files that its processes had mapped, which page faults may have read.
+    /// Looked up in the samples in which `fetched` exceeded the other two.
+    pub mapped: Bytes,
+    /// Whether a process had io_uring or Linux AIO set up, whose reads `returned` lacks.
+    pub is_asynchronous: bool,
+    /// Whether the counters or the mappings of some processes could not be read.
+    pub is_partial: bool,
+}
+
+impl CommandReads {
+    /// A lower bound of the bytes fetched for each byte requested. `None` if bytes were requested
+    /// that are not counted, or none.
+    ///
+    /// Hits in the page cache and bytes that came from elsewhere than files make the true ratio
+    /// larger, and so do mapped pages that were never touched.
+    pub fn amplification(&self) -> Option<f64> {
+        let requested = self.returned.0.saturating_add(self.mapped.0);
+        let is_known = !self.is_asynchronous && !self.is_partial && requested > 0;
+        #[allow(clippy::cast_precision_loss)]
+        is_known.then(|| self.fetched.0 as f64 / requested as f64)
+    }
 }
 
 /// How a command ended.
@@ -91,10 +126,13 @@ impl CommandEnd {
 /// The machine that a trace comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineInfo {
-    /// Name of the processor, as the processor reports it.
+    /// Name of the processor, as the processor reports it; on Arm, that of the first core.
     pub cpu_model: String,
     /// Number of cores that were online.
     pub cores: u32,
+    /// Cores that share a physical core; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads_per_core: Option<u32>,
     /// Total memory.
     pub memory: Bytes,
     /// Kernel release.
@@ -120,6 +158,22 @@ pub struct DiskInfo {
     pub size: Bytes,
     /// Whether the device has rotating media.
     pub rotational: bool,
+    /// Model of the drive, or name of the mapped volume; `None` if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The most that the kernel reads ahead of a sequential reader; `None` in a converted or older
+    /// trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_ahead: Option<Bytes>,
+    /// Scheduler of its requests, `none` included; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// The largest request that the kernel sends to the device; `None` if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_request: Option<Bytes>,
+    /// Names of the devices that a volume is made of; empty for a drive and for a loop device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<String>,
     /// Whether the device is made of other devices or of memory: loop, device mapper, RAID, zram.
     /// Its requests appear a second time at the devices below it.
     pub is_virtual: bool,
@@ -191,6 +245,7 @@ impl Manifest {
             machine,
             profile: Profile::default(),
             parts: Vec::new(),
+            reads: None,
             unavailable: Vec::new(),
             block: None,
             capture_cpu: Ns::ZERO,

@@ -18,6 +18,10 @@ pub struct Sample {
     pub cpu_per_core: Vec<Ns>,
     /// Time of all cores without work while a thread of that core waited for storage.
     pub iowait: Ns,
+    /// Time in which tasks were stalled on I/O and none of them ran: `full` of PSI `io`.
+    pub psi_io_full: Ns,
+    /// Time in which a runnable task waited for a core: `some` of PSI `cpu`.
+    pub psi_cpu_some: Ns,
     /// Clock frequency of each core.
     pub mhz_per_core: Vec<u32>,
     /// Instructions of all cores.
@@ -104,6 +108,8 @@ impl Sample {
                 .map(|c| self.cpu_per_core[c].saturating_sub(at(&earlier.cpu_per_core, c)))
                 .collect(),
             iowait: self.iowait.saturating_sub(earlier.iowait),
+            psi_io_full: self.psi_io_full.saturating_sub(earlier.psi_io_full),
+            psi_cpu_some: self.psi_cpu_some.saturating_sub(earlier.psi_cpu_some),
             mhz_per_core: self.mhz_per_core.clone(),
             instructions: self.instructions.saturating_sub(earlier.instructions),
             llc_misses: self.llc_misses.saturating_sub(earlier.llc_misses),
@@ -148,6 +154,8 @@ impl Sample {
             *total += *busy;
         }
         self.iowait += interval.iowait;
+        self.psi_io_full += interval.psi_io_full;
+        self.psi_cpu_some += interval.psi_cpu_some;
         self.mhz_per_core.clone_from(&interval.mhz_per_core);
         self.instructions += interval.instructions;
         self.llc_misses += interval.llc_misses;

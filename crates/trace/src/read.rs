@@ -1,7 +1,9 @@
 //! Reads a trace. Opening verifies the checksum of every file; reading verifies the order of the
 //! rows.
 
-use crate::columns::{ACTIVITY, BLOCK, ColumnSpec, DISKS, IOWAIT, schema};
+use crate::columns::{
+    ACTIVITY, BLOCK, ColumnSpec, DISKS, IOWAIT, LATER, PSI_CPU_SOME, PSI_IO_FULL, schema,
+};
 use crate::error::TraceError;
 use crate::manifest::{
     ACTIVITY_FILE, BLOCK_FILE, BLOCK_LOG, DISKS_FILE, FORMAT, MANIFEST_FILE, Manifest, TracePart,
@@ -116,7 +118,12 @@ impl Trace {
             ]
             .map(u64s);
             let processes = NumberColumn::<UInt32Type>::of(&batch, "command_processes");
-            let iowait = batch.column_by_name(IOWAIT).map(|_| u64s(IOWAIT));
+            let later = |name| batch.column_by_name(name).map(|_| u64s(name));
+            let (iowait, io_full, cpu_some) =
+                (later(IOWAIT), later(PSI_IO_FULL), later(PSI_CPU_SOME));
+            let at_or_zero = |column: &Option<NumberColumn<'_, UInt64Type>>, row| {
+                Ns(column.as_ref().map_or(0, |column| column.at(row)))
+            };
             for row in 0..batch.num_rows() {
                 let at = Ns(t.at(row));
                 if all.last().is_some_and(|last| at < last.end()) {
@@ -129,7 +136,9 @@ impl Trace {
                     start: Ns::ZERO,
                     span: at,
                     cpu_per_core: list::<UInt64Type>(&batch, "cpu_ns", row).map(Ns).collect(),
-                    iowait: Ns(iowait.as_ref().map_or(0, |column| column.at(row))),
+                    iowait: at_or_zero(&iowait, row),
+                    psi_io_full: at_or_zero(&io_full, row),
+                    psi_cpu_some: at_or_zero(&cpu_some, row),
                     mhz_per_core: list::<UInt32Type>(&batch, "mhz", row).collect(),
                     instructions: instructions.at(row),
                     llc_misses: llc_misses.at(row),
@@ -266,7 +275,7 @@ fn check(folder: &Path, part: &TracePart, specs: &[ColumnSpec]) -> Result<(), Tr
     columns(&path, &builder, specs)
 }
 
-/// Checks that a part has all columns, with the expected types. Older traces have no iowait.
+/// Checks that a part has all columns, with the expected types. Older traces have fewer.
 fn columns(
     path: &Path,
     builder: &ParquetRecordBatchReaderBuilder<File>,
@@ -274,7 +283,7 @@ fn columns(
 ) -> Result<(), TraceError> {
     for field in schema(specs).fields() {
         let found = builder.schema().field_with_name(field.name());
-        if field.name() == IOWAIT && found.is_err() {
+        if found.is_err() && LATER.contains(&field.name().as_str()) {
             continue;
         }
         let same = found.is_ok_and(|found| {

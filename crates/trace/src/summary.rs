@@ -6,8 +6,13 @@ use crate::manifest::{ACTIVITY_FILE, Manifest};
 use crate::model::Sample;
 use crate::read::Trace;
 use gordon_blockio::{IoOp, LatencyHistogram, LatencySummary};
+use gordon_units::Bytes;
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// Read amplification above which the traced machine's settings decide its I/O. The error of the
+/// figure is on one side: it is a lower bound.
+const MUCH_READ_AMPLIFICATION: f64 = 1.3;
 
 /// The summary of a trace. Quantities with a unit are strings; the key of a plain number names its
 /// unit.
@@ -21,10 +26,40 @@ pub struct TraceSummary {
     pub samples: SampleSeries,
     /// How each column of the activity was obtained.
     pub kinds: BTreeMap<String, ColumnKind>,
+    /// The devices that served requests.
+    pub devices: Vec<DeviceSummary>,
+    /// A lower bound of the bytes fetched from storage for each byte that the command requested;
+    /// `None` if unknown.
+    pub read_amplification: Option<f64>,
     /// The block log; `None` if the trace has none.
     pub block: Option<BlockSummary>,
     /// Limitations of the figures, such as lost events.
     pub warnings: Vec<String>,
+}
+
+/// A device that served requests, with the kernel's settings. `None` is unknown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct DeviceSummary {
+    /// Name without `/dev/`.
+    pub name: String,
+    /// Model of the drive, or name of the mapped volume.
+    pub model: Option<String>,
+    /// Whether it has rotating media.
+    pub rotational: Option<bool>,
+    /// The most that the kernel reads ahead.
+    pub read_ahead_bytes: Option<u64>,
+    /// Scheduler of its requests.
+    pub scheduler: Option<String>,
+    /// The largest request that the kernel sends to it.
+    pub max_request_bytes: Option<u64>,
+    /// Whether its requests appear a second time at the devices below it.
+    pub is_virtual: bool,
+    /// Names of the devices that it is made of.
+    pub members: Vec<String>,
+    /// Bytes read during the trace.
+    pub read_bytes: u64,
+    /// Bytes written during the trace.
+    pub write_bytes: u64,
 }
 
 /// The samples as columns, with one entry per sample.
@@ -92,14 +127,21 @@ impl Trace {
             warnings.push(format!("block log: {lost} events lost by the kernel"));
         }
         let mut samples = SampleSeries::default();
+        let mut devices = Vec::new();
         match self.activity() {
-            Ok(all) => all.iter().for_each(|sample| samples.push(sample, self)),
+            Ok(all) => {
+                all.iter().for_each(|sample| samples.push(sample, self));
+                devices = self.devices(&all);
+                warnings.extend(self.read_amplification_note(&devices));
+            }
             Err(TraceError::BlockLogOnly { .. }) => {}
             Err(error) => return Err(error),
         }
         Ok(TraceSummary {
             path: self.path().display().to_string(),
             kinds: self.kinds(),
+            devices,
+            read_amplification: self.read_amplification(),
             manifest,
             samples,
             block,
@@ -116,6 +158,69 @@ impl Trace {
     /// Whether a device is made of other devices or of memory.
     pub fn is_virtual(&self, device: u32) -> bool {
         self.manifest().machine.disks.iter().any(|d| d.device == device && d.is_virtual)
+    }
+
+    /// The devices that served requests in `samples`, with their settings.
+    pub fn devices(&self, samples: &[Sample]) -> Vec<DeviceSummary> {
+        let mut used: BTreeMap<u32, (u64, u64)> = BTreeMap::new();
+        for disk in samples.iter().flat_map(|s| &s.disks).filter(|disk| !disk.is_idle()) {
+            let (read, written) = used.entry(disk.device).or_default();
+            *read += disk.read_bytes.0;
+            *written += disk.write_bytes.0;
+        }
+        let known = &self.manifest().machine.disks;
+        let summary = |(number, (read_bytes, write_bytes)): (u32, (u64, u64))| {
+            let Some(disk) = known.iter().find(|disk| disk.device == number) else {
+                // It was removed before the end of the trace.
+                let name = format!("{}:{}", number >> 20, number & 0xf_ffff);
+                return DeviceSummary { name, read_bytes, write_bytes, ..DeviceSummary::default() };
+            };
+            DeviceSummary {
+                name: disk.name.clone(),
+                model: disk.model.clone(),
+                rotational: self.manifest().imported.is_none().then_some(disk.rotational),
+                read_ahead_bytes: disk.read_ahead.map(|size| size.0),
+                scheduler: disk.scheduler.clone(),
+                max_request_bytes: disk.max_request.map(|size| size.0),
+                is_virtual: disk.is_virtual,
+                members: disk.members.clone(),
+                read_bytes,
+                write_bytes,
+            }
+        };
+        used.into_iter().map(summary).collect()
+    }
+
+    /// A lower bound of the bytes fetched from storage for each byte that the command requested;
+    /// `None` if unknown.
+    pub fn read_amplification(&self) -> Option<f64> {
+        self.manifest().reads.and_then(|reads| reads.amplification())
+    }
+
+    /// A warning if much more was fetched from storage than the command requested. `devices` are
+    /// those of the trace.
+    pub fn read_amplification_note(&self, devices: &[DeviceSummary]) -> Option<String> {
+        let found = self.read_amplification().filter(|found| *found > MUCH_READ_AMPLIFICATION)?;
+        let read_ahead: Vec<String> = devices
+            .iter()
+            .filter(|device| device.read_bytes > 0)
+            .filter_map(|device| {
+                Some(format!("{} of {}", Bytes(device.read_ahead_bytes?).human(), device.name))
+            })
+            .collect();
+        let read_ahead = match read_ahead.as_slice() {
+            [] => "read-ahead".to_owned(),
+            all => format!("read-ahead ({})", all.join(", ")),
+        };
+        let memory = match self.manifest().memory_limit {
+            Some(limit) => format!("memory limit ({})", limit.human()),
+            None => format!("memory ({})", self.manifest().machine.memory.human()),
+        };
+        Some(format!(
+            "read amplification {found:.2}: storage read more bytes than the command requested. \
+             The block I/O is that of the traced machine's {read_ahead} and {memory}, and differs \
+             under other settings"
+        ))
     }
 
     fn block_summary(&self) -> Result<BlockSummary, TraceError> {

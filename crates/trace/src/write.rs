@@ -274,6 +274,8 @@ impl ActivityWriter {
             per_row(|s| s.command.write_bytes.0),
             Arc::new(UInt32Array::from_iter_values(processes)),
             per_row(|s| s.iowait.0),
+            per_row(|s| s.psi_io_full.0),
+            per_row(|s| s.psi_cpu_some.0),
         ])?;
         let disks: Vec<(Ns, DiskSample)> =
             rows.iter().flat_map(|s| s.disks.iter().map(|d| (s.end(), *d))).collect();

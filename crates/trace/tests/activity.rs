@@ -211,6 +211,67 @@ fn text_of_sadf_means_the_same_as_json() {
     assert_is_two_samples(&Conversion::sysstat(&lines).samples());
 }
 
+/// The pressure of `sadf -j FILE -- -q PSI` (version 12.3.3 and later), as in json_stats.c.
+fn with_pressure(sample: &str) -> String {
+    let pressure = r#""psi": {
+        "psi-cpu": {"some_avg10": 1.00, "some_avg60": 2.00, "some_avg300": 3.00, "some_avg": 40.00},
+        "psi-io": {"some_avg10": 1.00, "some_avg60": 2.00, "some_avg300": 3.00, "some_avg": 50.00,
+            "full_avg10": 4.00, "full_avg60": 5.00, "full_avg300": 6.00, "full_avg": 25.00}},"#;
+    sample.replacen('{', &format!("{{{pressure}"), 1)
+}
+
+fn pressure(samples: &[Sample]) -> Vec<(Ns, Ns)> {
+    samples.iter().map(|s| (s.psi_io_full, s.psi_cpu_some)).collect()
+}
+
+fn kind(made: &Conversion, column: &str) -> ColumnKind {
+    Trace::open(&made.output()).unwrap().manifest().column(column).unwrap().kind
+}
+
+#[test]
+fn pressure_of_sadf_is_the_mean_of_the_interval_in_json_and_text() {
+    let samples = [statistics("10:00:01", 1), statistics("10:00:03", 2)];
+    let made = Conversion::sysstat(&one_host(&samples.each_ref().map(|s| with_pressure(s))));
+    let expected =
+        [1, 2].map(|seconds| (Ns(seconds * 250_000_000), Ns(seconds * 400_000_000))).to_vec();
+    assert_eq!(pressure(&made.samples()), expected);
+    assert_is_two_samples(&made.samples());
+    for column in ["psi_io_full_ns", "psi_cpu_some_ns"] {
+        assert_eq!(kind(&made, column), ColumnKind::Measured);
+    }
+
+    let text = format!(
+        "{DATABASE}\
+# hostname;interval;timestamp;%scpu-10;%scpu-60;%scpu-300;%scpu
+n1;1;2026-11-26 10:00:01 UTC;1.00;2.00;3.00;40.00
+n1;2;2026-11-26 10:00:03 UTC;1.00;2.00;3.00;40.00
+# hostname;interval;timestamp;%sio-10;%sio-60;%sio-300;%sio;%fio-10;%fio-60;%fio-300;%fio
+n1;1;2026-11-26 10:00:01 UTC;1.00;2.00;3.00;50.00;4.00;5.00;6.00;25.00
+n1;2;2026-11-26 10:00:03 UTC;1.00;2.00;3.00;50.00;4.00;5.00;6.00;25.00
+"
+    );
+    let made = Conversion::sysstat(&text);
+    assert_eq!(pressure(&made.samples()), expected);
+    assert_is_two_samples(&made.samples());
+}
+
+#[test]
+fn pressure_that_a_sample_lacks_is_missing_in_the_trace() {
+    let [first, second] = [statistics("10:00:01", 1), statistics("10:00:03", 2)];
+    let made = Conversion::sysstat(&one_host(&[with_pressure(&first), second]));
+    for column in ["psi_io_full_ns", "psi_cpu_some_ns"] {
+        assert_eq!(kind(&made, column), ColumnKind::Missing);
+    }
+    assert_eq!(pressure(&made.samples()), [(Ns::ZERO, Ns::ZERO); 2]);
+}
+
+#[test]
+fn a_sample_with_an_impossible_pressure_is_left_out() {
+    let wrong = with_pressure(&statistics("10:00:03", 2)).replace("25.00", "250.00");
+    let made = Conversion::sysstat(&one_host(&[with_pressure(&statistics("10:00:01", 1)), wrong]));
+    assert_eq!(made.report().hosts[0].left_out.implausible, 1);
+}
+
 #[test]
 fn cores_listed_one_by_one_keep_their_times_and_count_the_cores() {
     let text = "\

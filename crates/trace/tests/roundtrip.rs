@@ -111,16 +111,22 @@ fn without_column(trace: &Path, name: &str) {
 }
 
 #[test]
-fn a_trace_without_iowait_is_read_and_one_without_another_column_is_damaged() {
+fn a_trace_without_later_columns_is_read_and_one_without_another_column_is_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("a.trace");
     common::write(&out, 3, 3);
-    without_column(&out, "iowait_ns");
-    let trace = Trace::open(&out).unwrap();
-    assert!(trace.manifest().column("iowait_ns").is_none());
-    let samples = trace.activity().unwrap();
+    for column in ["iowait_ns", "psi_io_full_ns", "psi_cpu_some_ns"] {
+        without_column(&out, column);
+        let trace = Trace::open(&out).unwrap();
+        assert!(trace.manifest().column(column).is_none());
+        assert!(!trace.kinds().contains_key(column));
+    }
+    let samples = Trace::open(&out).unwrap().activity().unwrap();
     assert_eq!(samples.len(), 3);
-    assert!(samples.iter().all(|s| s.iowait == Ns::ZERO && s.llc_misses == 3000));
+    for sample in samples {
+        let later = [sample.iowait, sample.psi_io_full, sample.psi_cpu_some];
+        assert_eq!((later, sample.llc_misses), ([Ns::ZERO; 3], 3000));
+    }
     without_column(&out, "rx_bytes");
     assert!(matches!(Trace::open(&out), Err(TraceError::Damaged { .. })));
 }

@@ -101,8 +101,17 @@ fn prefixed(value: f64, units: &[(&str, f64)], f: &mut fmt::Formatter<'_>) -> fm
 float!(
     /// Power.
     Watts,
-    &[("uW", 1e-6), ("mW", 1e-3), ("W", 1.0), ("kW", 1e3), ("MW", 1e6)],
-    "uW, mW, W, kW, MW"
+    &[
+        ("nW", 1e-9),
+        ("uW", 1e-6),
+        ("mW", 1e-3),
+        ("W", 1.0),
+        ("kW", 1e3),
+        ("MW", 1e6),
+        ("GW", 1e9),
+    ],
+    "nW, uW, mW, W, kW, MW, GW",
+    &[("uW", 1e-6), ("mW", 1e-3), ("W", 1.0), ("kW", 1e3), ("MW", 1e6)]
 );
 float!(
     /// Energy.

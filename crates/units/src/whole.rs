@@ -108,6 +108,17 @@ const BYTES: &[(&str, u64)] = &[
     ("PB", 1_000_000_000_000_000),
     ("kB", 1_000),
     ("", 1),
+    // A letter alone is a power of two, as for fio, dd and qemu-img.
+    ("k", 1 << 10),
+    ("K", 1 << 10),
+    ("m", 1 << 20),
+    ("M", 1 << 20),
+    ("g", 1 << 30),
+    ("G", 1 << 30),
+    ("t", 1 << 40),
+    ("T", 1 << 40),
+    ("p", 1 << 50),
+    ("P", 1 << 50),
 ];
 
 const TIMES: &[(&str, u64)] = &[
@@ -121,9 +132,12 @@ const TIMES: &[(&str, u64)] = &[
 ];
 
 whole!(
-    /// A number of bytes. `64KiB` is 65,536 bytes, `64KB` is 64,000; a number without a unit counts
-    /// bytes.
-    Bytes, "bytes", BYTES, "B, KB, MB, GB, TB, PB, KiB, MiB, GiB, TiB, PiB"
+    /// A number of bytes. `64KiB` and `64k` are 65,536 bytes, `64KB` and `64kB` are 64,000; a
+    /// number without a unit counts bytes.
+    Bytes,
+    "bytes",
+    BYTES,
+    "KiB, MiB, GiB, TiB, PiB, or for short k, M, G, T, P; B, kB, MB, GB, TB, PB"
 );
 
 whole!(

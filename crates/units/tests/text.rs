@@ -17,7 +17,37 @@ fn quantities_parse_from_common_texts() {
     assert!(matches!("10Gbit".parse::<DataRate>(), Err(ParseError::Unit(_))));
     assert_eq!("19W".parse(), Ok(Watts(19.0)));
     assert_eq!("3mW".parse(), Ok(Watts(0.003)));
+    assert_eq!("4GW".parse(), Ok(Watts(4e9)));
     assert_eq!("1.2kJ".parse(), Ok(Joules(1200.0)));
+}
+
+#[test]
+fn a_letter_alone_is_a_power_of_two() {
+    for (letter, full) in [("k", "KiB"), ("m", "MiB"), ("g", "GiB"), ("t", "TiB"), ("p", "PiB")] {
+        let bytes: Bytes = format!("4{full}").parse().unwrap();
+        assert_eq!(format!("4{letter}").parse(), Ok(bytes));
+        assert_eq!(format!("4 {}", letter.to_uppercase()).parse(), Ok(bytes));
+    }
+    assert_eq!("1.5k".parse(), Ok(Bytes(1536)));
+    assert_eq!("4kB".parse(), Ok(Bytes(4000)));
+    // Links are sold by decimal bits, storage by decimal bytes: a letter alone could be either.
+    assert!(matches!("10G".parse::<DataRate>(), Err(ParseError::Unit(_))));
+    assert!(matches!("5m".parse::<Ns>(), Err(ParseError::Unit(_))));
+}
+
+#[test]
+fn an_unknown_unit_of_bytes_is_answered_with_units_that_parse() {
+    for text in ["4XB", "4kb", "4Mbit", "4E"] {
+        let Err(ParseError::Unit(known)) = text.parse::<Bytes>() else {
+            panic!("{text} is not a number of bytes");
+        };
+        let units =
+            known.split([',', ';', ' ']).filter(|word| !["", "or", "for", "short"].contains(word));
+        assert_eq!(units.clone().count(), 16);
+        for unit in units {
+            assert!(format!("4{unit}").parse::<Bytes>().is_ok(), "{unit}");
+        }
+    }
 }
 
 #[test]
@@ -37,6 +67,7 @@ fn quantities_print_in_the_shortest_exact_unit() {
     }
     assert_eq!(Watts(0.003).to_string(), "3mW");
     assert_eq!(Watts(20.8).to_string(), "20.8W");
+    assert_eq!(Watts(4e9).to_string(), "4000MW");
     assert_eq!(Watts(0.0).to_string(), "0W");
     assert_eq!(format!("{:.1}", Hertz(2.4e9)), "2.4GHz");
 }

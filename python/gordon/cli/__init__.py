@@ -36,6 +36,10 @@ COMMANDS = {
     ),
     "sort": ("gordon.cli.sort:sort", "Sort files larger than memory; generate and check records."),
     "block": ("gordon.cli.block:block", "Serve simulated flash, or a file as a disk, over NBD."),
+    "sweep": (
+        "gordon.cli.sweep:sweep",
+        "Run flash, disk or cache over many configurations.",
+    ),
     "meter": ("gordon.cli.meter:meter", "Measure energy: list, watch, record."),
     "joulesort": (
         "gordon.cli.joulesort:joulesort",

@@ -1,13 +1,16 @@
 """Output files of a command: checked before the work begins, written completely or not at all."""
 
+import json
 import os
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from gordon import picture
 from gordon._core import GordonError
+from gordon.cli.terminal import Column, data
 
 STDOUT = "-"
 
@@ -117,3 +120,30 @@ def write(files: dict[str, str]) -> None:
     if STDOUT in files:
         sys.stdout.write(files[STDOUT])
         sys.stdout.flush()
+
+
+@contextmanager
+def whole(path: str | None) -> Iterator[str | None]:
+    """A temporary name in the place of `path`, which is renamed to `path` afterwards, or removed if
+    the work fails."""
+    if path is None:
+        yield None
+        return
+    target = Path(path)
+    temporary = target.with_name(f".{target.name}.partial-{os.getpid()}")
+    try:
+        yield str(temporary)
+        if temporary.exists():
+            temporary.replace(target)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def table(columns: list[Column], result: dict[str, Any], json_path: str | None) -> None:
+    """Prints a table, and writes `result` as JSON if a path is given; to stdout, instead of the
+    table."""
+    if json_path is not None:
+        write({json_path: json.dumps(result, indent=1) + "\n"})
+    if json_path != STDOUT:
+        data().table(columns)

@@ -2,7 +2,7 @@
 
 import click
 
-from gordon.cli import WithDefault
+from gordon.cli import WithDefault, options
 
 
 class Parts(WithDefault):
@@ -15,16 +15,25 @@ def parts() -> None:
 
 
 @parts.command(name="list")
-def list_() -> None:
+@options.json_out
+def list_(json_path: str | None) -> None:
     """List the parts by kind."""
-    from gordon.cli.terminal import Column, data
+    from gordon.cli import output
+    from gordon.cli.terminal import Column
     from gordon.parts import KINDS, load, names
 
-    rows = [(kind, name, load(kind, name)["summary"]) for kind in KINDS for name in names(kind)]
-    kinds, known, summaries = (list(column) for column in zip(*rows, strict=True))
-    data().table(
-        [Column("kind", kinds), Column("name", known), Column("summary", summaries, wraps=True)]
-    )
+    output.check(json_path)
+    rows = [
+        {"kind": kind, "id": name, "summary": load(kind, name)["summary"]}
+        for kind in KINDS
+        for name in names(kind)
+    ]
+    columns = [
+        Column("kind", [row["kind"] for row in rows]),
+        Column("name", [row["id"] for row in rows]),
+        Column("summary", [row["summary"] for row in rows], wraps=True),
+    ]
+    output.table(columns, {"parts": rows}, json_path)
 
 
 @parts.command()

@@ -1,10 +1,8 @@
 """`gordon spaces`, `gordon spaces show NAME`."""
 
-from typing import Any
-
 import click
 
-from gordon.cli import WithDefault
+from gordon.cli import WithDefault, options
 
 
 class Spaces(WithDefault):
@@ -17,26 +15,25 @@ def spaces() -> None:
 
 
 @spaces.command(name="list")
-def list_() -> None:
+@options.json_out
+def list_(json_path: str | None) -> None:
     """List the spaces."""
-    from gordon.cli.terminal import Column, data
+    from gordon.cli import output
+    from gordon.cli.terminal import Column
     from gordon.survey import space
 
-    loaded = [space.load(name) for name in space.names()]
-    data().table(
-        [
-            Column("name", space.names()),
-            Column("designs", [str(_designs(s)) for s in loaded], right=True),
-            Column("summary", [s["summary"] for s in loaded], wraps=True),
-        ]
-    )
-
-
-def _designs(loaded: dict[str, Any]) -> int:
-    from gordon.survey import space
-
-    grid = len(space.expand(loaded)) if space.has_grid(loaded) else 0
-    return grid + len(space.machines(loaded))
+    output.check(json_path)
+    loaded = {name: space.load(name) for name in space.names()}
+    rows = [
+        {"id": name, "designs": space.count(found), "summary": found["summary"]}
+        for name, found in loaded.items()
+    ]
+    columns = [
+        Column("name", [row["id"] for row in rows]),
+        Column("designs", [str(row["designs"]) for row in rows], right=True),
+        Column("summary", [row["summary"] for row in rows], wraps=True),
+    ]
+    output.table(columns, {"spaces": rows}, json_path)
 
 
 @spaces.command()

@@ -11,10 +11,11 @@ from gordon.cli import options
 @click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
 @click.option(
     "--space",
-    default="gordon-2009",
+    default="modern",
     show_default=True,
     metavar="NAME|FILE",
-    help="Design space: a shipped one (`gordon spaces`) or a TOML file.",
+    help="Design space: a shipped one (`gordon spaces`) or a TOML file. gordon-2009 is that of the "
+    "Gordon paper, and is compared with its results.",
 )
 @click.option(
     "--nodes",
@@ -57,10 +58,17 @@ from gordon.cli import options
 )
 @click.option(
     "--model",
-    type=click.Choice(["job", "paper"]),
+    type=click.Choice(["job", "paper", "stages"]),
     help="job: time of one job of fixed work, for a space with machines. paper: throughput, each "
-    "second takes the longest of processor, storage and network.  [default: job for a space with "
-    "machines, else paper]",
+    "second takes the longest of processor, storage and network. stages: as paper, and nodes wait "
+    "for each other only at the ends of stages.  [default: job for a space with machines, else "
+    "paper]",
+)
+@click.option(
+    "--stages",
+    metavar="FILE",
+    help='Stages of the job, as JSON, for the stages model: {"stages": [{"name": "map", '
+    '"start_s": 0, "end_s": 12.5}]}, in seconds after the start of the traces.',
 )
 @click.option(
     "--rows",
@@ -68,7 +76,12 @@ from gordon.cli import options
     default=1000,
     show_default=True,
     metavar="N",
-    help="Machines in the result; those on the Pareto front and the named ones are always in it.",
+    help="Designs in the result; those on the Pareto front and the named ones are always in it.",
+)
+@click.option(
+    "--parquet",
+    metavar="PATH",
+    help="Write a table with a row for each design, however many, as Parquet.",
 )
 @click.option(
     "--cache",
@@ -101,7 +114,9 @@ def survey(
     charge: str,
     reference: str | None,
     model: str | None,
+    stages: str | None,
     rows: int,
+    parquet: str | None,
     cache: str | None,
     engine: str | None,
     workers: int | None,
@@ -123,8 +138,11 @@ def survey(
     from gordon.survey import run
     from gordon.survey.columns import to_csv
 
-    output.check(json_path, csv_path, report=out)
-    with Progress("replaying the traces on each storage") as progress:
+    output.check(json_path, csv_path, files=[parquet], report=out, used=[stages])
+    with (
+        Progress("replaying the traces on each storage") as progress,
+        output.whole(parquet) as table,
+    ):
         result = run(
             traces,
             space=space,
@@ -134,7 +152,9 @@ def survey(
             charge=charge,
             reference=reference,
             model=model,
+            stages=stages,
             rows=rows,
+            table=table,
             cache=cache,
             engine=engine,
             workers=workers,
@@ -149,15 +169,15 @@ def survey(
         from gordon.report import machines as machines_report
         from gordon.report import survey as survey_report
 
-        report = machines_report if "model" in result else survey_report
+        report = machines_report if "verdict" in result else survey_report
         files[out] = report.render(result)
     output.write(files)
     silent = output.STDOUT in files
     console = terminal.messages() if silent else terminal.data()
-    if "model" in result:
+    if "verdict" in result:
         show_machines(console, result, show_all)
     else:
         show(console, result, show_all)
-    for path in files:
+    for path in (*files, *([] if parquet is None else [parquet])):
         if path != output.STDOUT:
             click.echo(f"wrote {path}", err=True)

@@ -10,16 +10,20 @@ from gordon.human import figures, percent, short
 
 def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
     """The table, what it says in a few lines, and the warnings."""
-    rows = result["designs"]
+    rows, by = result["designs"], result["by"]
     shown = [r for r in rows if show_all or r["pareto"] or r["names"]]
-    shown.sort(key=lambda r: (r["sync"]["time_s"], r["sync"]["energy_j"]))
+    shown.sort(key=lambda r: (r[by]["time_s"], r[by]["energy_j"]))
     console.text(
-        f"{len(rows)} designs of {result['space']['name']}, each a cluster of {result['nodes']} "
-        f"nodes; time and energy by the sync model, rel.: relative to {result['baseline']['id']}"
+        f"{result['designs_total']} designs of {result['space']['name']}, each a cluster of "
+        f"{result['nodes']} nodes; time and energy by the {by} model, rel.: relative to "
+        f"{result['baseline']['id']}"
     )
     console.table(_table(result, shown))
     if len(shown) < len(rows):
         console.text(f"* on the Pareto front; --all also prints {len(rows) - len(shown)} others")
+    left_out = result["designs_total"] - len(rows)
+    if left_out:
+        console.text(f"{left_out} more designs are not in the result; --rows sets the number")
     for line in _summary(result):
         console.text(line)
     for warning in result["warnings"]:
@@ -30,17 +34,18 @@ def _table(result: dict[str, Any], shown: list[dict[str, Any]]) -> list[Column]:
     def column(title: str, cell: Callable[[dict[str, Any]], str], **how: Any) -> Column:
         return Column(title, [cell(row) for row in shown], **how)
 
+    by = result["by"]
     disk = next((r for r in result["designs"] if "MaxE-disk" in r["names"]), None)
     number: dict[str, Any] = {"right": True}
     return [
         column("  design", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
         column("name", lambda r: " ".join(r["names"])),
-        column("time", lambda r: f"{figures(r['sync']['time_s'])} s", **number),
+        column("time", lambda r: f"{figures(r[by]['time_s'])} s", **number),
         column("rel.", lambda r: figures(r["relative"]["time"]), spare=2, **number),
-        column("energy", lambda r: short(r["sync"]["energy_j"], "J"), **number),
+        column("energy", lambda r: short(r[by]["energy_j"], "J"), **number),
         column("rel.", lambda r: figures(r["relative"]["energy"]), spare=3, **number),
-        column("node", lambda r: f"{figures(r['sync']['node_power_w'])} W", **number),
-        column("perf/W", lambda r: _per_watt(r, disk), spare=1, **number),
+        column("node", lambda r: f"{figures(r[by]['node_power_w'])} W", **number),
+        column("perf/W", lambda r: _per_watt(r[by], disk and disk[by]), spare=1, **number),
         column("limited by", lambda r: _limit(r["limits"], 0)),
         column("then", lambda r: _limit(r["limits"], 1), spare=4),
         column("flash life", _life, spare=5, **number),
@@ -48,7 +53,7 @@ def _table(result: dict[str, Any], shown: list[dict[str, Any]]) -> list[Column]:
 
 
 def _per_watt(row: dict[str, Any], disk: dict[str, Any] | None) -> str:
-    return f"{figures(disk['sync']['energy_j'] / row['sync']['energy_j'])}x" if disk else ""
+    return f"{figures(disk['energy_j'] / row['energy_j'])}x" if disk else ""
 
 
 def _limit(limits: dict[str, float], place: int) -> str:
@@ -68,28 +73,38 @@ def _life(row: dict[str, Any]) -> str:
 
 
 def _summary(result: dict[str, Any]) -> list[str]:
-    lines = []
-    named = {name: row for row in result["designs"] for name in row["names"]}
-    paper = {r["paper_name"]: r["paper"] for r in result["table6"]["rows"] if r["paper"]}
-    if "MaxE-disk" in named:
-        gain = named["MaxE-disk"]["sync"]["energy_j"] / named["MaxE"]["sync"]["energy_j"]
-        theirs = paper["MaxE"]["sync"]["perf_per_watt_vs_maxe_disk"]
-        lines.append(
-            f"MaxE does {gain:.2f} times the work per joule of the best disk design (paper: "
-            f"{theirs})"
-        )
-        gain = named["MinT-disk"]["sync"]["time_s"] / named["MinT"]["sync"]["time_s"]
-        theirs = paper["MinT"]["sync"]["speedup_vs_mint_disk"]
-        lines.append(
-            f"MinT is {gain:.2f} times as fast as the fastest disk design (paper: {theirs})"
-        )
+    lines = _gains(result)
     lines.append(result["charged"])
     if result["spread"]:
         lines.append(result["spread"])
-    if result["space"]["over_budget"]:
-        over = len(result["space"]["over_budget"])
+    over = result["space"]["over_budget_total"]
+    if over:
         budget = result["space"]["budget_w"]
         lines.append(f"{over} designs left out, as they need more than {budget:g} W per node")
     if result["sensitivity"]["text"]:
         lines.append(result["sensitivity"]["text"])
     return lines
+
+
+def _gains(result: dict[str, Any]) -> list[str]:
+    """What flash gains over disks, next to the paper's figures in the paper's space."""
+    by = result["by"]
+    named = {name: row[by] for row in result["designs"] for name in row["names"]}
+    if "MaxE-disk" not in named:
+        return []
+    paper = {}
+    if result["table6"]:
+        rows = result["table6"]["rows"]
+        paper = {r["paper_name"]: r["paper"]["sync"] for r in rows if r["paper"]}
+
+    def theirs(name: str, key: str) -> str:
+        return f" (paper: {paper[name][key]})" if paper else ""
+
+    work = named["MaxE-disk"]["energy_j"] / named["MaxE"]["energy_j"]
+    speed = named["MinT-disk"]["time_s"] / named["MinT"]["time_s"]
+    return [
+        f"MaxE does {work:.2f} times the work per joule of the best disk design"
+        + theirs("MaxE", "perf_per_watt_vs_maxe_disk"),
+        f"MinT is {speed:.2f} times as fast as the fastest disk design"
+        + theirs("MinT", "speedup_vs_mint_disk"),
+    ]

@@ -60,6 +60,12 @@ def show(summary: dict[str, Any]) -> None:
         columns.append(Column("over time", bars))
     console.table(columns)
     console.text(_block(summary["block"]))
+    for device in summary["devices"]:
+        console.text(_device(device))
+    if summary["read_amplification"] is not None:
+        console.text(
+            f"read amplification of the command: at least {summary['read_amplification']:.2f}"
+        )
     for warning in summary["warnings"]:
         say(warning, kind="warning")
 
@@ -108,6 +114,33 @@ def _bars(rates: list[float], room: int) -> str:
     ]
     top = max(most)
     return "".join(BARS[round(m / top * 8) if top > 0 else 0] for m in most).rstrip()
+
+
+def _device(device: dict[str, Any]) -> str:
+    """A device with its I/O and the kernel's settings, as far as they are known."""
+    parts = [
+        f"{short(device[key], BYTES)} {word}"
+        for key, word in (("read_bytes", "read"), ("write_bytes", "written"))
+    ]
+    if device["read_ahead_bytes"] is not None:
+        parts.append(f"read-ahead {_size(device['read_ahead_bytes'])}")
+    if device["max_request_bytes"] is not None:
+        parts.append(f"requests up to {_size(device['max_request_bytes'])}")
+    if device["scheduler"]:
+        parts.append(f"scheduler {device['scheduler']}")
+    if device["rotational"]:
+        parts.append("rotational")
+    if device["members"]:
+        parts.append(f"made of {', '.join(device['members'])}")
+    elif device["is_virtual"]:
+        parts.append("virtual")
+    model = f" ({device['model']})" if device["model"] else ""
+    return f"{device['name']}{model}: " + ", ".join(parts)
+
+
+def _size(size: int) -> str:
+    """A power of two of the kernel's settings: `128 KiB`."""
+    return f"{size >> 20} MiB" if size >= 1 << 20 and size % (1 << 20) == 0 else f"{size >> 10} KiB"
 
 
 def _block(block: dict[str, Any] | None) -> str:

@@ -14,6 +14,7 @@ ignores clocks, temperature and instruction mix, and its values are always `mode
 programs: its idle baseline is the idle power of the parts only if nothing else runs.
 """
 
+import json
 import os
 import re
 import time
@@ -26,13 +27,14 @@ from typing import Any
 from gordon import _core, parts
 from gordon._core import GordonError
 from gordon.energy.meter import Channel, Meter
-from gordon.quantity import number, value
+from gordon.quantity import number
 from gordon.survey import power
 
 NAME = "model"
 DEFAULT = "server-2023"
 KIND = "machine"
 SECTOR = 512
+PROCESSORS, MEMORY = "processors", "memory"
 #: The channel of what the overhead adds to the parts.
 SUPPLY = "supply, regulators, fans"
 _WHOLE_DISK = re.compile(r"(?:sd[a-z]+|vd[a-z]+|xvd[a-z]+|nvme\d+n\d+|mmcblk\d+)$")
@@ -45,9 +47,14 @@ class Level:
     idle: float
     active: float
 
-    def over(self, seconds: float, busy_s: float) -> float:
-        """Joules of a time in seconds, given the busy part of it."""
-        return self.idle * seconds + (self.active - self.idle) * busy_s
+
+@dataclass(frozen=True)
+class Storage:
+    """The power of a disk in watts."""
+
+    idle: float
+    read: float
+    write: float
 
 
 @dataclass(frozen=True)
@@ -76,9 +83,20 @@ class Machine:
     cores: int
     module: Level
     modules: float
-    read: Level
-    write: Level
+    disk: Storage
     overhead: float
+
+    def power(self, disks: list[str]) -> _core.MachinePower:
+        """The power model of the machine with these disks."""
+        disk = self.disk
+        return _core.MachinePower(
+            [
+                (PROCESSORS, self.cores, self.core.idle, [self.core.active]),
+                (MEMORY, self.modules, self.module.idle, [self.module.active]),
+                *((name, 1, disk.idle, [disk.read, disk.write]) for name in disks),
+            ],
+            self.overhead,
+        )
 
 
 class Model(Meter):
@@ -96,9 +114,10 @@ class Model(Meter):
         self.machine = machine(which, root)
         self._last: State | None = None
         self._disks = sorted(disks(root))
-        names = ["processors", "memory", *self._disks, SUPPLY]
-        self.channels = [Channel(name, "a part") for name in names]
-        self._joules = [0.0] * len(names)
+        self._power = self.machine.power(self._disks)
+        self._names = [PROCESSORS, MEMORY, *self._disks, SUPPLY]
+        self.channels = [Channel(name, "a part") for name in self._names]
+        self._joules = [0.0] * len(self._names)
         #: Busy seconds of each part that did not fit between two readings.
         self._due: dict[str, float] = {}
 
@@ -113,20 +132,16 @@ class Model(Meter):
     def _between(self, old: State, new: State) -> list[float]:
         """Joules of each channel."""
         m, span = self.machine, max(0.0, new.at - old.at)
-        busy = self._busy("processors", new.busy_s - old.busy_s, m.cores * span)
-        used = [
-            m.core.over(m.cores * span, busy),
-            m.module.over(m.modules * span, m.modules * busy / m.cores),
-        ]
+        cores = self._busy(PROCESSORS, new.busy_s - old.busy_s, m.cores * span)
+        busy = {PROCESSORS: [cores], MEMORY: [m.modules * cores / m.cores]}
         for disk in self._disks:
             before = old.disks.get(disk, Disk(0, 0, 0.0))
             after = new.disks.get(disk, before)
             read, written = after.read - before.read, after.written - before.written
             share = read / (read + written) if read + written > 0 else 0.0
-            active = m.read.active * share + m.write.active * (1 - share)
-            busy = self._busy(disk, after.busy_s - before.busy_s, span)
-            used.append(Level(m.read.idle, active).over(span, busy))
-        return [*used, (m.overhead - 1) * sum(used)]
+            worked = self._busy(disk, after.busy_s - before.busy_s, span)
+            busy[disk] = [worked * share, worked * (1 - share)]
+        return self._power.energy(span, busy)
 
     def _busy(self, part: str, seconds: float, most: float) -> float:
         """Busy seconds to charge now, at most `most`; the rest is charged later."""
@@ -134,19 +149,6 @@ class Model(Meter):
         used = min(due, most)
         self._due[part] = due - used
         return used
-
-    def _levels(self) -> dict[str, Level]:
-        """Each channel at rest and at work."""
-        m = self.machine
-        most = max(m.read.active, m.write.active)
-        parts = {
-            "processors": Level(m.cores * m.core.idle, m.cores * m.core.active),
-            "memory": Level(m.modules * m.module.idle, m.modules * m.module.active),
-            **{disk: Level(m.read.idle, most) for disk in self._disks},
-        }
-        idle, active = (sum(getattr(p, key) for p in parts.values()) for key in ("idle", "active"))
-        rest = m.overhead - 1
-        return {**parts, SUPPLY: Level(rest * idle, rest * active)}
 
     def about(self) -> dict[str, object]:
         m = self.machine
@@ -159,12 +161,12 @@ class Model(Meter):
                 "module_idle_w": m.module.idle,
                 "module_active_w": m.module.active,
                 "disks": self._disks,
-                "disk_idle_w": m.read.idle,
-                "disk_read_w": m.read.active,
-                "disk_write_w": m.write.active,
+                "disk_idle_w": m.disk.idle,
+                "disk_read_w": m.disk.read,
+                "disk_write_w": m.disk.write,
                 "overhead_ratio": m.overhead,
-                "rest_w": {name: level.idle for name, level in self._levels().items()},
-                "most_w": {name: level.active for name, level in self._levels().items()},
+                "rest_w": dict(zip(self._names, self._power.idle(), strict=True)),
+                "most_w": dict(zip(self._names, self._power.max(), strict=True)),
             }
         }
 
@@ -195,14 +197,12 @@ def machine(which: str, root: Path) -> Machine:
             "`model:server-2023`",
             kind="bad-machine",
         ) from None
-    read, write = _storage(storage)
     return Machine(
         core=_level(core),
         cores=count_of_processors(root),
         module=_level(module),
         modules=memory_bytes(root) / size,
-        read=read,
-        write=write,
+        disk=_storage(storage),
         overhead=power.fit(overhead, parts.Catalogue())["ratio"],
     )
 
@@ -211,24 +211,11 @@ def _level(part: dict[str, Any]) -> Level:
     return Level(number(part["idle"], "idle"), number(part["active"], "active"))
 
 
-def _storage(name: str) -> tuple[Level, Level]:
-    """Of reads and of writes; a flash drive at work has all its dies at work, as the survey has."""
-    kinds = [kind for kind in parts.STORAGE if name in parts.names(kind)]
-    if not kinds:
-        raise parts.unknown("storage", name, [n for k in parts.STORAGE for n in parts.names(k)])
-    part = parts.load(kinds[0], name)
-    watts = {key: number(field, key) for key, field in part["power"].items()}
-    if kinds[0] == "disk":
-        return Level(watts["idle"], watts["read"]), Level(watts["idle"], watts["write"])
-    shape = part["geometry"]
-    dies = 1
-    for key in ("buses", "packages_per_bus", "dies_per_package"):
-        dies *= int(value(shape[key]))
-    idle, active = (
-        watts[f"controller_{state}"] + watts[f"dram_{state}"] + dies * watts[f"die_{state}"]
-        for state in ("idle", "active")
-    )
-    return Level(idle, active), Level(idle, active)
+def _storage(name: str) -> Storage:
+    catalogue = parts.Catalogue()
+    kind = catalogue.storage_kind(name)
+    part = {kind: {name: catalogue.get(kind, name)}}
+    return Storage(*_core.storage_power(name, json.dumps(part)))
 
 
 def busy_seconds(root: Path) -> float:

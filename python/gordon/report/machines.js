@@ -2,8 +2,9 @@
 "use strict";
 (() => {
   const { result, el, colour, config, still, figures, layout, limits } = charts;
-  const SHARES = { cpu: ["processor", "cpu"], storage: ["storage", "storage"], network: ["network", "network"], idle: ["idle", "overhead"] };
-  const outcome = (d) => d.job || d.sync;
+  const SHARES = { cpu: ["processor", "cpu"], storage: ["storage", "storage"], network: ["network", "network"], idle: ["idle", "overhead"], mixed: ["more than one", "mixed"] };
+  const share = (d, key) => key in d.limits || key !== "mixed" ? d.limits[key] || 0 : Object.entries(d.limits).reduce((sum, [name, part]) => sum + (name.includes("+") ? part : 0), 0);
+  const outcome = (d) => d.job || d.stages || d.sync;
   const time = (d) => outcome(d).time_s;
   const byTime = (a, b) => time(a) - time(b);
   const remarks = (d) => [...(d.id === result.verdict.machine ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];
@@ -79,10 +80,10 @@
 
   function drawLimits() {
     const rows = result.designs.filter(isNotable).sort(byTime).reverse();
-    const keys = Object.keys(SHARES).filter((key) => rows.some((d) => d.limits[key] > 0));
+    const keys = Object.keys(SHARES).filter((key) => rows.some((d) => share(d, key) > 0));
     const name = (d) => d.id + "  " + (remarks(d).length ? "<br><span style='font-size:11px'>" + remarks(d).join(", ") + "  </span>" : "");
     const traces = keys.map((key) => ({
-      type: "bar", orientation: "h", name: SHARES[key][0], y: rows.map(name), x: rows.map((d) => d.limits[key] || 0),
+      type: "bar", orientation: "h", name: SHARES[key][0], y: rows.map(name), x: rows.map((d) => share(d, key)),
       marker: { color: colour(SHARES[key][1]), line: { color: colour("paper"), width: 1 } },
       customdata: rows.map((d) => d.id), hovertemplate: "%{customdata}<br>" + SHARES[key][0] + " %{x:.1%}<extra></extra>",
     }));

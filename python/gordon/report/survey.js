@@ -33,7 +33,7 @@
             opacity: 0.9, line: { color: kind === "flash" ? colour("paper") : tone, width: kind === "flash" ? 1 : 1.8 },
           },
           customdata: group.map((d) => [
-            d.id, d.names.join(" "), figures(d.sync.time_s), figures(d.sync.energy_j / 1000), figures(d.sync.node_power_w),
+            d.id, d.names.join(" "), figures(d[result.by].time_s), figures(d[result.by].energy_j / 1000), figures(d[result.by].node_power_w),
             limits(d.limits),
           ]),
           hovertemplate: "<b>%{customdata[0]}</b> %{customdata[1]}<br>time %{customdata[2]} s (%{x:.3g}×)<br>" +
@@ -100,7 +100,7 @@
 
   function drawEnergy() {
     const all = result.designs.find((d) => d.id === result.named["MaxE-disk"]);
-    const whole = all ? all.sync.energy_j : result.baseline.sync.energy_j;
+    const whole = all ? all[result.by].energy_j : result.baseline[result.by].energy_j;
     const keys = Object.keys(PARTS).filter((k) => named().some((r) => r.d.energy_by_part_j[k] > 0));
     drawBars("plot-energy", keys, (d, k) => (d.energy_by_part_j[k] || 0) / whole, (k) => PARTS[k][0], (k) => colour(PARTS[k][1]),
       { title: { text: all ? "energy, relative to MaxE-disk" : "energy, relative to the baseline" } }, "%{x:.3f}");

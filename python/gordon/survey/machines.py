@@ -12,15 +12,12 @@ from gordon import _core
 from gordon.human import duration, figures, short
 from gordon.options import Path
 from gordon.parts import Catalogue, unknown
-from gordon.survey import named, parameters, pareto, settings
+from gordon.survey import parameters, settings
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
 from gordon.survey.replays import machines as simulate
 
 Row = dict[str, Any]
-
-#: How much longer than the fastest machine the cheapest may take in the verdict.
-SLACK = 0.1
 
 
 def run(
@@ -33,7 +30,9 @@ def run(
     set_values: list[str],
     charge: str,
     reference: str | None,
+    stages: list[dict[str, Any]] | None,
     rows: int,
+    table: Path | None,
     replays: Replays,
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
@@ -49,9 +48,10 @@ def run(
     if reference is not None and reference not in (*ids, unit):
         raise unknown("machine", reference, ids)
     for machine in machines:
-        name = machine["storage"].get("part")
-        if name is not None:
-            parts.get(parts.storage_kind(name), name)
+        for storage in spaces.storages(machine):
+            name = storage.get("part")
+            if name is not None:
+                parts.get(parts.storage_kind(name), name)
     config = {
         "traces": [fspath(trace) for trace in traces],
         "nodes": nodes,
@@ -62,12 +62,15 @@ def run(
         "reference": reference,
         "unit": unit,
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
+        "stages": stages,
+        "rows": rows,
+        "table": None if table is None else fspath(table),
     }
     try:
         raw = simulate(config, replays, progress)
     except _core.GordonError as error:
         raise _with_ids(error, ids) from None
-    return _result(raw, chosen, parts, rows)
+    return _result(raw, chosen, parts)
 
 
 def _with_ids(error: _core.GordonError, ids: list[str]) -> _core.GordonError:
@@ -91,30 +94,23 @@ def _check_nodes(model: str, traces: int, nodes: int) -> None:
         )
 
 
-def _result(
-    raw: dict[str, Any], chosen: spaces.Space, parts: Catalogue, most: int
-) -> dict[str, Any]:
-    every: list[Row] = raw["machines"]
-    if min(outcome(row)["time_s"] for row in every) <= 0:
+def _result(raw: dict[str, Any], chosen: spaces.Space, parts: Catalogue) -> dict[str, Any]:
+    rows: list[Row] = raw["machines"]
+    by_id = {row["id"]: row for row in rows}
+    if outcome(by_id[raw["verdict"]["fastest"]])["time_s"] <= 0:
         raise _core.GordonError(
             "the traces have no work to simulate: no CPU time, network or block I/O",
             "trace a longer job; many machines count CPU time in ticks of 10 ms",
             kind="no-work",
         )
-    for row in every:
+    front = set(raw["front"])
+    for row in rows:
         part = row["storage_part"]
         row["storage_kind"] = None if part is None else parts.storage_kind(part)
-    on_front = _front(every)
-    names = _named(every, raw["model"])
-    verdict = _verdict(every, chosen.get("currency", "USD"))
-    special = {*names.values(), verdict["machine"], verdict["fastest"]}
-    for row, on in zip(every, on_front, strict=True):
-        row["pareto"] = on
-        row["names"] = [name for name, id in names.items() if id == row["id"]]
-    kept = [r for r in every if r["pareto"] or r["id"] in special or r["is_reference"]]
-    others = [r for r in every if r not in kept][: max(0, most - len(kept))]
-    rows = [r for r in every if r in kept or r in others]
-    front = [r["id"] for r in sorted(rows, key=_time) if r["pareto"]]
+        row["pareto"] = row["id"] in front
+        row["names"] = [name for name, id in raw["named"].items() if id == row["id"]]
+    shown = {row["machine"] for row in rows}
+    listed = [machine for machine in chosen["machines"] if machine["id"] in shown]
     warnings = list(raw["warnings"])
     if spaces.has_grid(chosen):
         warnings.append(
@@ -137,13 +133,13 @@ def _result(
         "reference": raw["reference"],
         "traces": raw["traces"],
         "peak_memory_bytes": raw["peak_memory_bytes"],
-        "designs_total": len(every),
+        "designs_total": raw["designs_total"],
         "designs": rows,
-        "front": front,
-        "named": names,
-        "verdict": verdict,
+        "front": raw["front"],
+        "named": raw["named"],
+        "verdict": _verdict(raw["verdict"], by_id, chosen.get("currency", "USD")),
         "storages": raw["storages"],
-        "parameters": parameters.of_machines(chosen["machines"], chosen.get("sources", {}))
+        "parameters": parameters.of_machines(listed, chosen.get("sources", {}))
         + parameters.rows(parts.used),
         "assumptions": raw["assumptions"],
         "warnings": warnings,
@@ -151,29 +147,10 @@ def _result(
 
 
 def outcome(row: Row) -> Row:
-    """Time, energy and price of a machine by the model that ran: `job`, or the `sync` bound."""
-    found: Row = row["job"] if "job" in row else row["sync"]
+    """Time, energy and price of a machine by the model that ran: `job`, `stages`, or the `sync`
+    bound of the paper's model."""
+    found: Row = next(row[model] for model in ("job", "stages", "sync") if model in row)
     return found
-
-
-def _time(row: Row) -> tuple[float, float]:
-    price = outcome(row)["price"]
-    return (outcome(row)["time_s"], float("inf") if price is None else price)
-
-
-def _front(rows: list[Row]) -> list[bool]:
-    """The machines that no other beats on time, price and energy.
-
-    If some machines have a price, those without are not on the front. Energy counts only if it is
-    known of all that are compared: an unknown energy can neither beat another nor be beaten.
-    """
-    priced = [outcome(row)["price"] is not None for row in rows]
-    compared = priced if any(priced) else [True] * len(rows)
-    candidates = [row for row, is_in in zip(rows, compared, strict=True) if is_in]
-    figures_of = front_figures(candidates)
-    points = [tuple(outcome(row)[key] for key in figures_of) for row in candidates]
-    on = iter(pareto.front_of(points))
-    return [is_in and next(on) for is_in in compared]
 
 
 def front_figures(rows: list[Row]) -> list[str]:
@@ -182,59 +159,22 @@ def front_figures(rows: list[Row]) -> list[str]:
     return [key for key in keys if all(outcome(row)[key] is not None for row in rows)]
 
 
-def _named(rows: list[Row], model: str) -> dict[str, str | None]:
-    """The fastest, the cheapest and the one of least energy; by the paper's model, its six names.
-
-    A name without a candidate is None.
-    """
-    if model == "paper":
-        return _paper_names(rows)
-    best: dict[str, str | None] = {}
-    for name, key in (("fastest", "time_s"), ("cheapest", "price"), ("least-energy", "energy_j")):
-        known = [row for row in rows if outcome(row)[key] is not None]
-        least = min(known, key=lambda row: (outcome(row)[key], _time(row)), default=None)
-        best[name] = None if least is None else least["id"]
-    return best
-
-
-def _paper_names(rows: list[Row]) -> dict[str, str | None]:
-    metered = [row for row in rows if row["sync"]["energy_j"] is not None]
-    names: dict[str, str | None] = {}
-    for suffix, of in (
-        ("", lambda row: True),
-        ("-disk", lambda row: row["storage_kind"] == "disk"),
-    ):
-        for name, by in named.BEST.items():
-            candidates = [row for row in metered if of(row)]
-            best = min(candidates, key=by, default=None)
-            names[name + suffix] = None if best is None else best["id"]
-    return names
-
-
-def _verdict(rows: list[Row], currency: str) -> dict[str, Any]:
-    """The cheapest machine that takes at most a tenth longer than the fastest; in a space without
-    prices, the one of least energy; otherwise the fastest."""
-    fastest = min(rows, key=_time)
-    limit = outcome(fastest)["time_s"] * (1 + SLACK)
-    near = [row for row in rows if outcome(row)["time_s"] <= limit]
-    priced = [row for row in near if outcome(row)["price"] is not None]
-    metered = [row for row in near if outcome(row)["energy_j"] is not None]
-    within = f"within {SLACK:.0%} of the fastest"
-    if priced:
-        best = min(priced, key=lambda row: (outcome(row)["price"], _time(row)))
-        text = (
-            f"Cheapest {within}: {_described(best)}, {figures(outcome(best)['price'])} {currency}"
-        )
-    elif metered:
-        best = min(metered, key=lambda row: (outcome(row)["energy_j"], _time(row)))
-        text = f"Least energy {within}: {_described(best)}, {short(outcome(best)['energy_j'], 'J')}"
-    else:
-        best = fastest
-        text = f"Fastest: {_described(best)}; neither prices nor powers are known"
+def _verdict(verdict: dict[str, Any], by_id: dict[str, Row], currency: str) -> dict[str, Any]:
+    """The recommended machine, with a sentence about it."""
+    best, fastest = by_id[verdict["machine"]], by_id[verdict["fastest"]]
+    within = f"within {verdict['slack']:.0%} of the fastest"
+    match verdict["by"]:
+        case "price":
+            price = figures(outcome(best)["price"])
+            text = f"Cheapest {within}: {_described(best)}, {price} {currency}"
+        case "energy":
+            energy = short(outcome(best)["energy_j"], "J")
+            text = f"Least energy {within}: {_described(best)}, {energy}"
+        case _:
+            text = f"Fastest: {_described(best)}; neither prices nor powers are known"
     if best is not fastest:
-        time = duration(outcome(fastest)["time_s"])
-        text += f"; the fastest is {fastest['id']}, {time}"
-    return {"machine": best["id"], "fastest": fastest["id"], "slack": SLACK, "text": text + "."}
+        text += f"; the fastest is {fastest['id']}, {duration(outcome(fastest)['time_s'])}"
+    return verdict | {"text": text + "."}
 
 
 def _described(row: Row) -> str:

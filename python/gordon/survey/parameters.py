@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from gordon.survey.space import storages
+
 
 def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     """One row per value: kind, part, key (dotted), value, and its source.
@@ -28,7 +30,7 @@ def of_machines(
     found = []
     for machine in sorted(machines, key=lambda machine: str(machine["id"])):
         whole = {"source": machine.get("source"), "date": machine.get("date")}
-        is_local = machine["storage"].get("local", False)
+        is_local = any(storage.get("local", False) for storage in storages(machine))
         values = {key: field for key, field in machine.items() if key not in _NOT_VALUES}
         for row in _flat(values, "", None):
             if row["origin"] == "given":

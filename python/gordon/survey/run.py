@@ -5,16 +5,17 @@ with the paper's Table 6, the sensitivity to the overhead ratio, and every numbe
 source. It is a dict that can be written as JSON; this module neither writes nor prints.
 """
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from os import fspath
+from pathlib import Path as FilePath
 from typing import Any
 
 from gordon import _core
 from gordon.options import Path, several
 from gordon.parts import Catalogue, unknown
 from gordon.quantity import number, value
-from gordon.survey import machines, named, parameters, pareto, power, references, settings, table6
+from gordon.survey import machines, parameters, power, references, settings, table6
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
 from gordon.survey.replays import designs as simulate
@@ -22,7 +23,9 @@ from gordon.survey.replays import designs as simulate
 NODES = 32  # of the paper's cluster, for a single trace
 SHIFT = 0.05
 ROWS = 1000
-MODELS = ("job", "paper")
+MODELS = ("job", "paper", "stages")
+SPACE = "modern"
+_STAGES_HINT = 'write {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}'
 _WHY_SHIFT = (
     "nodes of one job are in the same phase to within some seconds; with 0 they are in step, with "
     "1 every phase runs at all times, the worst case for sync"
@@ -32,14 +35,16 @@ _WHY_SHIFT = (
 def run(
     traces: Path | Sequence[Path],
     *,
-    space: str = "gordon-2009",
+    space: str = SPACE,
     nodes: int | None = None,
     shift: float = SHIFT,
     set_values: str | Sequence[str] = (),
     charge: str = "machine",
     reference: str | float | None = None,
     model: str | None = None,
+    stages: Path | None = None,
     rows: int = ROWS,
+    table: Path | None = None,
     cache: Path | None = None,
     engine: str | None = None,
     workers: int | None = None,
@@ -55,14 +60,15 @@ def run(
     storage parts. `charge` is `machine`, or `command` to simulate only the CPU time and the
     cache misses of the traced command. `reference` is the processor on which traces without
     hardware counters were recorded: the name of a part, or its instructions per cycle; the default
-    is the part named in the manifest. `model` is `paper` or `job`; the default is `job` for a space
-    with machines. For machines, `reference` is the id of the machine on which the traces were
-    recorded, `nodes` is the number of traces, and at most `rows` designs are returned, the front
-    and the named ones always. `cache` is a folder in which replays are kept and found by later
-    surveys, whatever their space. `engine` computes the replays in other processes, by joblib:
-    `loky`, `ray`, `dask` or `spark`; `workers` is their number. `progress` is called with the
-    replays of traces on storages (done, total); the total is 0 until it is known. Raises
-    `gordon.GordonError`, whose args are (message, hint).
+    is the part named in the manifest. `model` is `paper`, `stages` or `job`; the default is `job`
+    for a space with machines, and `stages` for a grid if `stages` is given, a JSON file with the
+    stages of the job. For machines, `reference` is the id of the machine on which the traces were
+    recorded, and `nodes` is the number of traces. At most `rows` designs are returned, the front
+    and the named ones always; `table` is a Parquet file to write with all of them. `cache` is a
+    folder in which replays are kept and found by later surveys, whatever their space. `engine`
+    computes the replays in other processes, by joblib: `loky`, `ray`, `dask` or `spark`; `workers`
+    is their number. `progress` is called with the replays of traces on storages (done, total); the
+    total is 0 until it is known. Raises `gordon.GordonError`, whose args are (message, hint).
     """
     traces = several(traces)
     if not traces:
@@ -73,6 +79,7 @@ def run(
         )
     chosen = spaces.load(space)
     replays = Replays(cache, engine, workers)
+    model, listed = _staged(model, stages, bool(spaces.machines(chosen)))
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
     if uses_machines(chosen, model):
         return machines.run(
@@ -84,7 +91,9 @@ def run(
             set_values=several(set_values),
             charge=charge,
             reference=None if reference is None else str(reference),
+            stages=listed,
             rows=rows,
+            table=table,
             replays=replays,
             progress=progress,
         )
@@ -100,11 +109,8 @@ def run(
     # What the overhead is fitted to stays what it was, whatever this run changes.
     shipped = Catalogue.shipped_first(chosen.get("parts"))
     settings.apply(several(set_values), chosen, parts)
-    designs = spaces.expand(chosen)
-    baseline = spaces.baseline(chosen, designs)
-    simulated = designs if baseline in designs else [*designs, baseline]
-    spaces.use(parts, chosen, simulated)
-
+    spaces.use(parts, chosen)
+    is_paper = chosen["name"] == table6.SPACE
     overhead_name = chosen["node"]["overhead"]
     overhead = parts.get("overhead", overhead_name)
     fitted = power.fit(overhead, shipped, value(chosen["node"]["memory_per"]))
@@ -116,16 +122,76 @@ def run(
         "shift": shift_field,
         "charge": charge,
         "references": references.of(reference, shipped),
-        "designs": [asdict(design) for design in simulated],
+        "processors": chosen["processors"],
+        "storage": chosen["storage"],
+        "budget": value(chosen["budget"]),
+        "baseline": chosen["baseline"],
+        "other_ratios": [anchor["ratio"] for anchor in fitted["anchors"]],
         "node": chosen["node"],
         "parts": parts.used | {"overhead": {overhead_name: ratio}},
+        "stages": listed,
+        "rows": rows,
+        "keep": table6.designs() if is_paper else [],
+        "table": None if table is None else fspath(table),
     }
     overhead["ratio"] = fitted["field"]
     raw = simulate(config, replays, progress)
     if reference is not None and not any(trace["estimated_ipc"] for trace in raw["traces"]):
         why = "all traces have counted instructions"
         raw["warnings"].append(f"--reference {reference} has no effect: {why}")
-    return _result(raw, chosen, parts, designs, baseline, fitted)
+    return _result(raw, chosen, parts, fitted)
+
+
+def _staged(
+    model: str | None, stages: Path | None, has_machines: bool
+) -> tuple[str | None, list[dict[str, Any]] | None]:
+    """The model and the stages; a grid with stages is surveyed by the stages model."""
+    if stages is None:
+        if model == "stages":
+            raise _core.GordonError(
+                "the stages model needs the stages of the job", "--stages FILE", kind="no-stages"
+            )
+        return model, None
+    if model is None and not has_machines:
+        model = "stages"
+    if model != "stages":
+        raise _core.GordonError(
+            f"--stages {fspath(stages)}: only the stages model uses the stages of a job",
+            "--model stages",
+            kind="no-stages",
+        )
+    return model, read_stages(stages)
+
+
+def read_stages(path: Path) -> list[dict[str, Any]]:
+    """The stages of a job from a JSON file: `{"stages": [{"name", "start_s", "end_s"}]}`, in
+    seconds after the start of the traces. Raises GordonError."""
+    try:
+        found = json.loads(FilePath(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _core.GordonError(
+            f"cannot read the stages {fspath(path)}: {error.strerror}", kind="unreadable-file"
+        ) from None
+    except ValueError as error:
+        raise _core.GordonError(
+            f"{fspath(path)}: not JSON: {error}", _STAGES_HINT, kind="bad-stages"
+        ) from None
+    listed = found.get("stages") if isinstance(found, dict) else None
+    if not isinstance(listed, list):
+        raise _core.GordonError(
+            f"{fspath(path)}: no list of `stages`", _STAGES_HINT, kind="bad-stages"
+        )
+    keys = ("name", "start_s", "end_s")
+    for index, stage in enumerate(listed):
+        missing = [key for key in keys if not isinstance(stage, dict) or key not in stage]
+        if missing:
+            raise _core.GordonError(
+                f"{fspath(path)}: stages[{index}] has no `{missing[0]}`",
+                _STAGES_HINT,
+                kind="bad-stages",
+            )
+    # An engine may record more about a stage than its time.
+    return [{key: stage[key] for key in keys} for stage in listed]
 
 
 def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
@@ -138,49 +204,41 @@ def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
             "--model paper, or a space with machines (`gordon spaces`)",
             kind="no-machines",
         )
-    return bool(spaces.machines(chosen)) and not (model == "paper" and spaces.has_grid(chosen))
+    return bool(spaces.machines(chosen)) and not (
+        model in ("paper", "stages") and spaces.has_grid(chosen)
+    )
 
 
 def _result(
-    raw: dict[str, Any],
-    chosen: dict[str, Any],
-    parts: Catalogue,
-    designs: list[spaces.Design],
-    baseline: spaces.Design,
-    fitted: dict[str, Any],
+    raw: dict[str, Any], chosen: dict[str, Any], parts: Catalogue, fitted: dict[str, Any]
 ) -> dict[str, Any]:
-    by_id = {row["id"]: row for row in raw["designs"]}
-    for row in raw["designs"]:
-        row["storage_kind"] = parts.storage_kind(row["storage"])
+    rows, base, names = raw["designs"], raw["baseline"], raw["named"]
+    is_paper = chosen["name"] == table6.SPACE
     budget = number(chosen["budget"], "budget")
-    rows = [by_id[d.id] for d in designs if by_id[d.id]["max_node_power_w"] <= budget]
-    over = [d.id for d in designs if by_id[d.id]["max_node_power_w"] > budget]
+    over = raw["over_budget"]
     if not rows:
-        least = min(row["max_node_power_w"] for row in raw["designs"])
         raise _core.GordonError(
             f"every design of the space `{chosen['name']}` needs more than the budget of "
-            f"{budget:g} W per node; the least is {least:.1f} W",
-            f"--set budget={least + 1:.0f}W",
+            f"{budget:g} W per node; the least is {over['least_w']:.1f} W",
+            f"--set budget={over['least_w'] + 1:.0f}W",
             kind="over-budget",
         )
-    base = by_id[baseline.id]
-    if min(row["sync"]["time_s"] for row in raw["designs"]) <= 0:
+    by = "stages" if "stages" in base else "sync"
+    if min(row[by]["time_s"] for row in [base, *rows]) <= 0:
         raise _core.GordonError(
             "the traces have no work to simulate: no CPU time, network or block I/O",
             "trace a longer job; many machines count CPU time in ticks of 10 ms",
             kind="no-work",
         )
-    on_front = pareto.front([(r["sync"]["time_s"], r["sync"]["energy_j"]) for r in rows])
-    for row, on in zip(rows, on_front, strict=True):
-        row["pareto"] = on
+    front = set(raw["front"])
+    for row in rows:
+        row["storage_kind"] = parts.storage_kind(row["storage"])
+        row["pareto"] = row["id"] in front
         row["relative"] = {
-            what: row["sync"][key] / base["sync"][key]
+            what: row[by][key] / base[by][key]
             for what, key in (("time", "time_s"), ("energy", "energy_j"))
         }
-    names = named.named(rows)
-    for row in rows:
         row["names"] = [name for name, id in names.items() if id == row["id"]]
-    front = [r["id"] for r in sorted(rows, key=named.time) if r["pareto"]]
     sourced = {"budget": chosen["budget"], "memory_per": chosen["node"]["memory_per"]}
     return {
         "version": raw["version"],
@@ -189,21 +247,25 @@ def _result(
             "name": chosen["name"],
             "summary": chosen["summary"],
             "budget_w": budget,
-            "designs": len(designs),
-            "over_budget": over,
+            "designs": raw["designs_total"] + over["total"],
+            "over_budget_total": over["total"],
+            "over_budget": over["ids"],
             "node": chosen["node"],
         },
         "charge": raw["charge"],
         "charged": _charged(raw),
         "traces": raw["traces"],
         "spread": raw["spread"],
-        "baseline": {"id": baseline.id, "sync": base["sync"], "nosync": base["nosync"]},
+        "model": "paper" if by == "sync" else by,
+        "by": by,
+        "baseline": {key: base[key] for key in ("id", "sync", "nosync", "stages") if key in base},
+        "designs_total": raw["designs_total"],
         "designs": rows,
-        "front": front,
+        "front": raw["front"],
         "named": names,
-        "table6": table6.compare(rows, names),
-        "differences": table6.explain(raw, rows, names, chosen["node"]),
-        "sensitivity": _sensitivity(fitted, rows, names, budget),
+        "table6": table6.compare(rows, names) if is_paper else None,
+        "differences": table6.explain(raw, rows, names, chosen["node"]) if is_paper else [],
+        "sensitivity": _sensitivity(fitted, rows, names, over["with_other_ratios"], by),
         "storages": raw["storages"],
         "series": raw["series"],
         "parameters": parameters.rows({"space": {chosen["name"]: sourced}} | parts.used),
@@ -232,7 +294,11 @@ def _charged(raw: dict[str, Any]) -> str:
 
 
 def _sensitivity(
-    fitted: dict[str, Any], rows: list[dict[str, Any]], names: dict[str, str | None], budget: float
+    fitted: dict[str, Any],
+    rows: list[dict[str, Any]],
+    names: dict[str, str | None],
+    over_budget: list[int],
+    by: str,
 ) -> dict[str, Any]:
     """What the overhead ratio of each anchor alone would change.
 
@@ -241,17 +307,17 @@ def _sensitivity(
     """
     used = fitted["ratio"]
     others = []
-    for anchor in fitted["anchors"]:
+    for anchor, over in zip(fitted["anchors"], over_budget, strict=True):
         factor = anchor["ratio"] / used
         others.append(
             anchor
             | {
                 "energy_factor": factor,
-                "over_budget": sum(r["max_node_power_w"] * factor > budget for r in rows),
+                "over_budget": over,
                 "named": {
                     name: {
-                        "node_power_w": row["sync"]["node_power_w"] * factor,
-                        "energy_j": row["sync"]["energy_j"] * factor,
+                        "node_power_w": row[by]["node_power_w"] * factor,
+                        "energy_j": row[by]["energy_j"] * factor,
                     }
                     for name, id in names.items()
                     for row in rows

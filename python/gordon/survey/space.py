@@ -1,36 +1,17 @@
 """A space: a TOML file, shipped or your own, with a grid of designs, or machines, or both."""
 
 import json
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from gordon import _core
 from gordon.parts import Catalogue, unknown
-from gordon.quantity import number
 
 Space = dict[str, Any]
 
 #: Keys of a grid, which needs all of them.
 _GRID = ("budget", "baseline", "node", "processors", "storage")
-
-
-@dataclass(frozen=True)
-class Design:
-    """One node: processors with one storage."""
-
-    id: str
-    cpu: str
-    clock: str
-    cpus: int
-    storage: str
-    count: int
-
-    @property
-    def key(self) -> tuple[str, float, int, str, int]:
-        """The identity of a design, independent of its name and of the spelling of its clock."""
-        return (self.cpu, number(self.clock), self.cpus, self.storage, self.count)
 
 
 def names() -> list[str]:
@@ -76,6 +57,25 @@ def machines(space: Space) -> list[dict[str, Any]]:
     return listed
 
 
+def storages(machine: dict[str, Any]) -> list[dict[str, Any]]:
+    """The storages of a machine: one, or those of a list."""
+    storage: dict[str, Any] | list[dict[str, Any]] = machine["storage"]
+    return storage if isinstance(storage, list) else [storage]
+
+
+def count(space: Space) -> int:
+    """Number of designs: those of the grid, and machines with each storage and network."""
+    designs = 0
+    if has_grid(space):
+        processors = sum(len(p["clocks"]) * len(p["counts"]) for p in space["processors"])
+        designs = processors * sum(len(storage["counts"]) for storage in space["storage"])
+    for machine in machines(space):
+        network = machine["network"]
+        networks = len(network) if isinstance(network, list) else 1
+        designs += len(storages(machine)) * networks
+    return designs
+
+
 def _check(space: Space, origin: str) -> None:
     given = [key for key in _GRID if key in space]
     missing = [key for key in _GRID if key not in space]
@@ -93,62 +93,12 @@ def _check(space: Space, origin: str) -> None:
         )
 
 
-def expand(space: Space) -> list[Design]:
-    """All combinations of processors and storage, in the order of the file. Raises GordonError."""
-    designs = [
-        Design(
-            _name(p["part"], clock, cpus, _label(s, count)),
-            p["part"],
-            clock,
-            cpus,
-            s["part"],
-            count,
-        )
-        for p in space["processors"]
-        for clock in p["clocks"]
-        for cpus in p["counts"]
-        for s in space["storage"]
-        for count in s["counts"]
-    ]
-    if not designs:
-        raise _core.GordonError(
-            f"the space `{space['name']}` has no design",
-            "give processors at least one clock and count, and storage at least one count",
-            kind="no-designs",
-        )
-    seen: set[str] = set()
-    for design in designs:
-        if design.id in seen:
-            raise _core.GordonError(
-                f"the space `{space['name']}` has two designs `{design.id}`",
-                "give each storage its own label, and list each choice once",
-                kind="same-name",
-            )
-        seen.add(design.id)
-    return designs
-
-
-def baseline(space: Space, designs: list[Design]) -> Design:
-    """The design to which times and energies are relative; it may be outside of the grid."""
-    b = space["baseline"]
-    design = Design(_name(b["cpu"], b["clock"], b["cpus"], f"{b['storage']}-x{b['count']}"), **b)
-    return next((d for d in designs if d.key == design.key), design)
-
-
-def use(parts: Catalogue, space: Space, designs: list[Design]) -> None:
-    """Reads all parts of the designs. Raises GordonError for an unknown part."""
+def use(parts: Catalogue, space: Space) -> None:
+    """Reads all parts of the designs of a grid. Raises GordonError for an unknown part."""
     for kind in ("memory", "network", "overhead"):
         parts.get(kind, space["node"][kind])
-    for design in designs:
-        parts.get("cpu", design.cpu)
-        parts.get(parts.storage_kind(design.storage), design.storage)
-
-
-def _name(cpu: str, clock: str, cpus: int, storage: str) -> str:
-    return f"{cpu}-{number(clock) / 1e9:g}GHz-x{cpus}-{storage}"
-
-
-def _label(storage: dict[str, Any], count: int) -> str:
-    """The count follows the label, unless one of it is all there is to choose."""
-    label: str = storage["label"]
-    return label if storage["counts"] == [1] else f"{label}{count}"
+    baseline = space["baseline"]
+    for cpu in [choice["part"] for choice in space["processors"]] + [baseline["cpu"]]:
+        parts.get("cpu", cpu)
+    for storage in [choice["part"] for choice in space["storage"]] + [baseline["storage"]]:
+        parts.get(parts.storage_kind(storage), storage)

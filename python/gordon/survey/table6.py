@@ -16,12 +16,33 @@ from gordon.survey import power
 
 Row = dict[str, Any]
 MODELS = ("sync", "nosync")
+SPACE = "gordon-2009"  # the space of the paper
 FLASH = "gordon-slc-256g"  # the paper's array
+
+
+def designs() -> list[dict[str, Any]]:
+    """The designs of the paper's table: processor, clock, number of processors, and storage."""
+    return [
+        {
+            "cpu": row["cpu"],
+            "clock": f"{row['ghz']:g}GHz",
+            "cpus": row["cpus"],
+            "storage": FLASH,
+            "count": 1,
+        }
+        for row in _paper()["rows"]
+    ]
+
+
+def _paper() -> Row:
+    text = (files("gordon.survey") / "table6.json").read_text(encoding="utf-8")
+    paper: Row = json.loads(text)
+    return paper
 
 
 def compare(designs: list[Row], named: dict[str, str | None]) -> dict[str, Any]:
     """The rows of the table: the paper's designs in its order, then the others."""
-    paper = json.loads((files("gordon.survey") / "table6.json").read_text(encoding="utf-8"))
+    paper = _paper()
     by_id = {d["id"]: d for d in designs}
     best_disk = {name: by_id.get(named[f"{name}-disk"] or "") for name in ("MinP", "MaxE", "MinT")}
     rows, shown = [], set()
@@ -79,7 +100,7 @@ def _figures(design: Row, best_disk: dict[str, Row | None], model: str) -> Row:
 
 def explain(raw: Row, designs: list[Row], named: dict[str, str | None], node: Row) -> list[str]:
     """Sentences that explain the differences to the paper with figures of the result."""
-    paper = json.loads((files("gordon.survey") / "table6.json").read_text(encoding="utf-8"))
+    paper = _paper()
     by_id = {d["id"]: d for d in designs}
     sentences = [_job(raw)]
     sentences += _same_choice(paper, by_id, named)

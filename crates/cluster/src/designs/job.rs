@@ -1,6 +1,6 @@
 //! Groups of designs by the `job` model: time with its interval, energy, price and limits.
 //!
-//! Model: the variable is `y`, the reciprocal of the relative core speed. The stretch of a sample
+//! Model: the variable is `y`, the reciprocal of the core speed relative to the traced machine's. The stretch of a sample
 //! depends on its width and on the target's cores, so a group has one number of cores. The best
 //! estimate of a sample is `max(F, idle + blocked q + h e y)`, where F is the time of device and
 //! network. The bounds of the interval are envelopes of such lines, and never below F.
@@ -23,7 +23,7 @@ const IDLE: usize = 3;
 /// A design of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobDesign {
-    /// Speed of a core relative to the traced machine's.
+    /// Speed of a core, in the unit of [`JobNode::reference_speed`](super::JobNode).
     pub speed: f64,
     /// Power of the machine without simulated storage; `None` if it is unknown.
     pub power: Option<Power>,
@@ -41,6 +41,7 @@ pub struct JobGroup<'a> {
 
 #[derive(Clone, Debug)]
 struct NodeCurves {
+    reference_speed: f64,
     /// The best estimate by [`JOB_LIMITS`]; the sum is the time.
     parts: Curve<{ JOB_LIMITS.len() }>,
     time: Curve<1>,
@@ -57,15 +58,13 @@ impl<'a> JobGroup<'a> {
 
     /// Time of the job: its longest node, because there are no barriers.
     pub fn time(&self, design: &JobDesign) -> f64 {
-        let y = design.speed.recip();
-        self.nodes.iter().map(|node| node.time.at(y)[0]).fold(0.0, f64::max)
+        self.nodes.iter().map(|node| node.time.at(node.y(design))[0]).fold(0.0, f64::max)
     }
 
     /// Time of the job, with its interval.
     pub fn interval(&self, design: &JobDesign) -> JobTime {
-        let y = design.speed.recip();
         let longest = |curve: fn(&NodeCurves) -> &Curve<1>| {
-            self.nodes.iter().map(|node| curve(node).at(y)[0]).fold(0.0, f64::max)
+            self.nodes.iter().map(|node| curve(node).at(node.y(design))[0]).fold(0.0, f64::max)
         };
         JobTime {
             time: longest(|node| &node.time),
@@ -94,10 +93,10 @@ impl<'a> JobGroup<'a> {
 
     /// Shares of the longest node's time by [`JOB_LIMITS`].
     pub fn limits(&self, design: &JobDesign) -> [f64; JOB_LIMITS.len()] {
-        let y = design.speed.recip();
-        let times = self.nodes.iter().map(|node| (node, node.time.at(y)[0]));
+        let times = self.nodes.iter().map(|node| (node, node.time.at(node.y(design))[0]));
         let longest = times.max_by(|a, b| a.1.total_cmp(&b.1));
-        let secs = longest.map_or([0.0; JOB_LIMITS.len()], |(node, _)| node.parts.at(y));
+        let none = [0.0; JOB_LIMITS.len()];
+        let secs = longest.map_or(none, |(node, _)| node.parts.at(node.y(design)));
         let total: f64 = secs.iter().sum();
         if total > 0.0 { secs.map(|secs| secs / total) } else { secs }
     }
@@ -145,7 +144,17 @@ impl NodeCurves {
             let all = [first, second, third, fourth, fifth, Line::constant(floor)];
             envelope(&all, true, |from, to, line| high.piece(0, from, to, line));
         }
-        Self { parts: parts.build(), time: time.build(), low: low.build(), high: high.build() }
+        Self {
+            reference_speed: node.reference_speed,
+            parts: parts.build(),
+            time: time.build(),
+            low: low.build(),
+            high: high.build(),
+        }
+    }
+
+    fn y(&self, design: &JobDesign) -> f64 {
+        self.reference_speed / design.speed
     }
 }
 

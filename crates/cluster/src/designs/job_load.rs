@@ -32,12 +32,14 @@ impl JobCost {
 }
 
 /// A traced machine of the job on a storage and a network.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct JobNode {
     /// Its samples.
     pub costs: Vec<JobCost>,
     /// Busy times of its simulated storage; zero if there is none.
     pub usage: Usage,
+    /// Speed of a core of the traced machine, in the unit of the designs' speeds.
+    pub reference_speed: f64,
 }
 
 /// The nodes of a job on a storage and a network.
@@ -53,6 +55,7 @@ pub(super) struct PreparedNode {
     /// Core-seconds at a speed of 1.
     pub cpu: f64,
     pub usage: Usage,
+    pub reference_speed: f64,
 }
 
 #[derive(Clone, Debug)]
@@ -69,8 +72,9 @@ impl JobLoad {
     pub fn new(nodes: &[JobNode], storage: Option<StoragePower>) -> Self {
         let prepared = nodes.iter().map(|node| PreparedNode {
             samples: node.costs.iter().map(PreparedSample::of).collect(),
-            cpu: node.costs.iter().map(|cost| cost.sample.cpu).sum(),
+            cpu: node.costs.iter().map(|c| c.sample.cpu).sum::<f64>() * node.reference_speed,
             usage: node.usage,
+            reference_speed: node.reference_speed,
         });
         Self { nodes: prepared.collect(), storage }
     }

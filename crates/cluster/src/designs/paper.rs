@@ -6,13 +6,16 @@
 //! cluster collapse to one curve. Energy needs the time in which nodes are on, and the busy time of
 //! memories and flash controllers, which no sample's own time may exceed; both are curves.
 //!
+//! With stages, the longest node is found for each stage: the curves of a stage are those of its
+//! nodes without barriers.
+//!
 //! Left out: wear, which depends only on the storage and, for a lifetime, on the time.
 
 use super::curve::{Bounds, Curve, CurveBuilder};
 use super::paper_limits::{PAPER_LIMITS, PaperLimits};
 use super::paper_load::{PaperLoad, PaperSample};
 use crate::node::{BusyTimes, Energy, NodePower, Power};
-use crate::simulate::ClusterOutcome;
+use crate::simulate::{ClusterOutcome, Node};
 use gordon_blockio::Usage;
 
 /// A design of a group: its processors.
@@ -38,6 +41,16 @@ pub struct PaperGroup {
     nosync: Curve<3>,
     /// Time of each stream.
     streams: Vec<Curve<1>>,
+    stages: Vec<StageCurves>,
+}
+
+/// Nodes in a stage, at whose end they wait for each other.
+#[derive(Clone, Debug)]
+struct StageCurves {
+    /// Time of each kind of node.
+    times: Vec<Curve<1>>,
+    /// Number of nodes that are on.
+    on: f64,
 }
 
 /// First of the outputs that give the energy: the time in which nodes are on, the busy time of
@@ -74,6 +87,7 @@ impl PaperGroup {
             sync: synced(load, node),
             nosync: nosync.build(),
             streams,
+            stages: stage_curves(load),
         }
     }
 
@@ -95,10 +109,30 @@ impl PaperGroup {
         ClusterOutcome { time, energy: self.energy(design, self.nosync.at(x)) }
     }
 
+    /// The result of a design with barriers at the ends of the load's stages; without stages, it
+    /// takes no time.
+    pub fn stages(&self, design: &PaperDesign) -> ClusterOutcome {
+        let x = self.secs_per_instruction(design);
+        let [_, memory, controller] = self.nosync.at(x);
+        let mut time = 0.0;
+        let mut on = 0.0;
+        for stage in &self.stages {
+            let longest = stage.times.iter().map(|curve| curve.at(x)[0]).fold(0.0, f64::max);
+            time += longest;
+            on += stage.on * longest;
+        }
+        ClusterOutcome { time, energy: self.energy(design, [on, memory, controller]) }
+    }
+
     fn energy(&self, design: &PaperDesign, [on, memory, controller]: [f64; 3]) -> Energy {
         let cpu = self.instructions / design.instructions_per_s;
         let busy = BusyTimes { cpu, memory, storage: self.usage };
         self.node.energy_of_sums(design.cpu, on, &busy, controller)
+    }
+
+    /// Shares of a design's time by [`PAPER_LIMITS`]; `limits` is of the same load.
+    pub fn limits(&self, design: &PaperDesign, limits: &PaperLimits) -> [f64; PAPER_LIMITS.len()] {
+        limits.shares(self.secs_per_instruction(design))
     }
 
     /// The results of `designs`, with the limits if `limits` of the same load is given.
@@ -148,6 +182,35 @@ fn synced(load: &PaperLoad, node: &NodePower) -> Curve<4> {
         }
     }
     curve.build()
+}
+
+/// The curves of the nodes in each stage. Nodes with the same stream and shift are one kind.
+fn stage_curves(load: &PaperLoad) -> Vec<StageCurves> {
+    let mut kinds = load.nodes.clone();
+    kinds.sort_unstable_by_key(|node| (node.stream, node.shift));
+    kinds.dedup();
+    let positions = |stage: usize| {
+        let stages = load.stages.iter().enumerate();
+        stages.filter(move |(_, of)| **of == stage).map(|(at, _)| at)
+    };
+    let of_stage = |stage: usize| {
+        let first = positions(stage).next().unwrap_or(usize::MAX);
+        let curve = |node: &Node| {
+            let samples = &load.streams[node.stream];
+            let mut curve = CurveBuilder::new(2 * samples.len());
+            for at in positions(stage).filter(|at| *at < samples.len()) {
+                let bounds = samples[(at + node.shift) % samples.len()].bounds();
+                curve.larger(0, 1.0, bounds.floor, bounds.line());
+            }
+            curve.build()
+        };
+        let is_on = |node: &&Node| first < load.streams[node.stream].len();
+        #[allow(clippy::cast_precision_loss)]
+        let on = load.nodes.iter().filter(is_on).count() as f64;
+        StageCurves { times: kinds.iter().map(curve).collect(), on }
+    };
+    let stages = load.stages.iter().max().map_or(0, |last| last + 1);
+    (0..stages).map(of_stage).collect()
 }
 
 /// Adds the busy times of a sample's memory and flash controllers, which its time limits.

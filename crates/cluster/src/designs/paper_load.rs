@@ -35,6 +35,8 @@ pub struct PaperLoad {
     pub streams: Vec<Vec<PaperSample>>,
     /// The nodes, with indices of `streams`.
     pub nodes: Vec<Node>,
+    /// The stage of each sample number; empty unless the times of stages are requested.
+    pub stages: Vec<usize>,
 }
 
 impl PaperLoad {

@@ -1,7 +1,7 @@
 //! A trace as the models of machines need it: the work of cores, storage and network in a sample.
 //!
-//! The mean number of outstanding requests comes from a block log, if the trace has one. I/O of all
-//! programs counts as the job's; CPU time does too, unless the command is charged.
+//! The mean number of outstanding requests comes from a block log, if the trace has one. I/O and
+//! pressure of all programs count as the job's; CPU time does too, unless the command is charged.
 
 use crate::config::Charge;
 use crate::demand::sample_at;
@@ -48,7 +48,10 @@ impl JobStream {
                 why: "the number of cores of its machine is unknown".into(),
             });
         }
-        let has_iowait = stream.trace.kinds().get("iowait_ns") == Some(&ColumnKind::Measured);
+        let kinds = stream.trace.kinds();
+        let is_measured = |column| kinds.get(column) == Some(&ColumnKind::Measured);
+        let has_iowait = is_measured("iowait_ns");
+        let pressure = [is_measured("psi_io_full_ns"), is_measured("psi_cpu_some_ns")];
         let depths = depths(&stream)?;
         let io: Vec<SampleIo> = stream
             .samples
@@ -60,7 +63,15 @@ impl JobStream {
             .samples
             .iter()
             .zip(&io)
-            .map(|(sample, io)| job_sample(sample, stream.cpu(sample), io, cores, has_iowait))
+            .map(|(sample, io)| {
+                let [has_stalled, has_waiting] = pressure;
+                let limit = |time: Ns| time.min(sample.span).as_secs();
+                JobSample {
+                    stalled: has_stalled.then(|| limit(sample.psi_io_full)),
+                    waiting: has_waiting.then(|| limit(sample.psi_cpu_some)),
+                    ..job_sample(sample, stream.cpu(sample), io, cores, has_iowait)
+                }
+            })
             .collect();
         mark_steady(&mut samples);
         #[allow(clippy::cast_precision_loss)]
@@ -75,6 +86,10 @@ impl JobStream {
 
     pub(super) fn has_io(&self) -> bool {
         self.io.iter().any(|io| io.reads + io.writes > 0.0)
+    }
+
+    pub(super) fn has_stalled(&self) -> bool {
+        self.samples.iter().all(|sample| sample.stalled.is_some())
     }
 
     pub(super) fn cores(&self) -> u32 {

@@ -1,18 +1,17 @@
-//! A trace on a machine: the time that its parts need for each sample, and the energy of a run.
+//! A trace at a place: the time that storage and network need for each sample.
 //!
 //! Storage takes the longest of the replay on its simulated devices and the limits of its volume.
 //! Not modelled: the effect of less memory, bursts of a volume, clocks that fall with the load.
 
 use super::job_stream::{JobStream, SampleIo};
-use crate::config::Parts;
-use crate::error::ClusterError;
-use crate::job::{JobSample, JobTarget, TimeParts};
+use super::space::Place;
+use crate::designs::{JobCost, JobNode, PaperSample};
 use crate::machine::{Machine, StorageTable};
-use crate::node::{Power, StoragePower, machine_energy};
 use crate::replay::DEFAULT_DEPTH;
 use crate::stream::Replayed;
 use gordon_blockio::Usage;
-use std::ops::Range;
+use gordon_trace::MachineInfo;
+use gordon_units::Bytes;
 
 /// What a trace says about the machine on which it was recorded.
 #[derive(Clone, Copy)]
@@ -23,19 +22,95 @@ pub(super) struct TraceReference<'a> {
     pub(super) machine: Option<usize>,
 }
 
-/// A trace on a machine.
-pub(super) struct MachineLoad<'a> {
+/// The machine whose processor was traced. Sizes of a family share a processor and its speed, so one
+/// with as many cores is preferred, and then the one with the nearest memory. With another number
+/// of threads a core, the same processor has another speed for each of them.
+pub(super) fn same_processor<'a>(
+    machines: &'a [Machine],
+    traced: &MachineInfo,
+    cores: u32,
+) -> Option<&'a Machine> {
+    let has_threads = |machine: &Machine| match (&machine.threads_per_core, traced.threads_per_core)
+    {
+        (Some(known), Some(found)) => **known == found,
+        _ => true,
+    };
+    #[allow(clippy::cast_precision_loss)]
+    let distance = |machine: &Machine| match traced.memory {
+        Bytes(0) => 0.0,
+        memory => (machine.memory.0 as f64 / memory.0 as f64).ln().abs(),
+    };
+    machines
+        .iter()
+        .filter(|m| m.models.iter().any(|name| traced.cpu_model.contains(name.as_str())))
+        .filter(|m| has_threads(m))
+        .min_by(|a, b| {
+            let cores_differ = (*a.cores != cores).cmp(&(*b.cores != cores));
+            cores_differ.then(distance(a).total_cmp(&distance(b)))
+        })
+}
+
+/// A trace at a place.
+pub(super) struct TraceLoad<'a> {
     pub(super) stream: &'a JobStream,
-    pub(super) machine: &'a Machine,
+    pub(super) place: Place<'a>,
     pub(super) replayed: Option<&'a Replayed>,
     pub(super) reference: TraceReference<'a>,
     /// Storage of the traced machine, and its replay if it is simulated; `None` if it is unknown.
     pub(super) traced: Option<(&'a StorageTable, Option<&'a Replayed>)>,
 }
 
-impl MachineLoad<'_> {
-    fn speed(&self) -> f64 {
-        *self.machine.core_speed / self.reference.speed
+impl TraceLoad<'_> {
+    /// The samples, for the `job` model.
+    pub(super) fn job(&self) -> JobNode {
+        JobNode {
+            costs: (0..self.stream.samples.len()).map(|index| self.cost(index)).collect(),
+            usage: self.replayed.map_or_else(Usage::default, |replayed| {
+                let mut usage = Usage::default();
+                replayed.replay.costs.iter().for_each(|cost| usage += cost.usage);
+                usage
+            }),
+            reference_speed: self.reference.speed,
+        }
+    }
+
+    fn cost(&self, index: usize) -> JobCost {
+        let mut sample = self.stream.samples[index];
+        let io = &self.stream.io[index];
+        let depth = self.depth(io);
+        let there = device_time(self.place.storage, self.replayed, index, io, depth);
+        let traced =
+            self.traced.map(|(storage, replayed)| device_time(storage, replayed, index, io, depth));
+        // Without a description of the traced device, its busy time is compared with the target's
+        // device time; without a busy time, the modelled time stands for it.
+        if sample.busy <= 0.0 {
+            sample.busy = traced.unwrap_or(there).min(sample.span);
+        }
+        let here = traced.unwrap_or(sample.busy);
+        JobCost {
+            sample,
+            storage_ratio: if here > 0.0 { there / here } else { 1.0 },
+            network: self.network(index),
+        }
+    }
+
+    /// The samples, for the `paper` model. An instruction is a second of a core of speed 1.
+    pub(super) fn paper(&self) -> Vec<PaperSample> {
+        let sample = |index: usize| {
+            let io = &self.stream.io[index];
+            PaperSample {
+                instructions: self.stream.samples[index].cpu * self.reference.speed,
+                storage: device_time(self.place.storage, self.replayed, index, io, self.depth(io)),
+                network: self.network(index),
+                memory: 0.0,
+                usage: self.replayed.map_or_else(Usage::default, |r| r.replay.costs[index].usage),
+            }
+        };
+        (0..self.stream.samples.len()).map(sample).collect()
+    }
+
+    fn network(&self, index: usize) -> f64 {
+        self.stream.network[index] / self.place.network
     }
 
     /// The mean number of outstanding requests in a sample: from the log; from the latency of the
@@ -52,71 +127,6 @@ impl MachineLoad<'_> {
             #[allow(clippy::cast_precision_loss)]
             _ => DEFAULT_DEPTH as f64,
         }
-    }
-
-    /// The sample, and what the machine does with it.
-    pub(super) fn at(&self, index: usize) -> (JobSample, JobTarget) {
-        let mut sample = self.stream.samples[index];
-        let io = &self.stream.io[index];
-        let depth = self.depth(io);
-        let there = device_time(self.machine.storage(), self.replayed, index, io, depth);
-        let traced =
-            self.traced.map(|(storage, replayed)| device_time(storage, replayed, index, io, depth));
-        // Without a description of the traced device, its busy time is compared with the target's
-        // device time; without a busy time, the modelled time stands for it.
-        if sample.busy <= 0.0 {
-            sample.busy = traced.unwrap_or(there).min(sample.span);
-        }
-        let here = traced.unwrap_or(sample.busy);
-        let storage_ratio = if here > 0.0 { there / here } else { 1.0 };
-        let network = self.stream.network[index] / self.machine.network.0;
-        let cores = *self.machine.cores;
-        (sample, JobTarget { cores, speed: self.speed(), storage_ratio, network })
-    }
-
-    pub(super) fn indices(&self) -> Range<usize> {
-        0..self.stream.samples.len()
-    }
-
-    /// Seconds in which all cores together are busy on the machine.
-    fn cpu_secs(&self) -> f64 {
-        self.stream.samples.iter().map(|s| s.cpu).sum::<f64>() / self.speed()
-    }
-
-    /// Cost of a sample by the paper's model.
-    pub(super) fn paper(&self, index: usize) -> TimeParts {
-        let (sample, target) = self.at(index);
-        let io = &self.stream.io[index];
-        let cores = f64::from(target.cores);
-        TimeParts {
-            storage: device_time(self.machine.storage(), self.replayed, index, io, self.depth(io)),
-            network: target.network,
-            computing: sample.cpu / (target.speed * cores),
-            ..TimeParts::default()
-        }
-    }
-
-    fn usage(&self) -> Usage {
-        let mut usage = Usage::default();
-        for cost in self.replayed.iter().flat_map(|r| &r.replay.costs) {
-            usage += cost.usage;
-        }
-        usage
-    }
-
-    /// Energy of the machine if it is on for `secs` seconds; `None` if its power is unknown.
-    pub(super) fn energy(&self, secs: f64, parts: &Parts) -> Result<Option<f64>, ClusterError> {
-        let (Some(idle), Some(active)) = (&self.machine.idle, &self.machine.active) else {
-            return Ok(None);
-        };
-        let busy = self.cpu_secs() / f64::from(*self.machine.cores);
-        let power = Power { idle: **idle, active: **active };
-        let usage = self.usage();
-        let part = self.machine.storage().part.as_ref();
-        let storage =
-            part.map(|part| StoragePower::new(part, self.machine.devices(), parts)).transpose()?;
-        let storage = storage.as_ref().map(|storage| (storage, &usage));
-        Ok(Some(machine_energy(power, storage, secs, busy).0))
     }
 }
 

@@ -4,8 +4,9 @@ use super::MachineSurvey;
 use super::job_stream::JobStream;
 use super::load::TraceReference;
 use crate::config::Model;
+use crate::machine::StorageTable;
 use crate::replay::DEFAULT_DEPTH;
-use crate::report::{Assumption, MachineReport};
+use crate::report::Assumption;
 use gordon_units::Bytes;
 
 /// Length of samples above which phases of a job are averaged, so that a survey gives a warning.
@@ -17,7 +18,6 @@ pub(super) fn warnings(
     survey: &MachineSurvey,
     streams: &[JobStream],
     references: &[TraceReference<'_>],
-    machines: &[MachineReport],
     peak: Bytes,
 ) -> Vec<String> {
     let mut list = Vec::new();
@@ -44,8 +44,8 @@ pub(super) fn warnings(
         }
         list.extend(stream_notes(survey, stream).into_iter().map(|note| format!("{path}: {note}")));
     }
-    let small: Vec<&str> =
-        machines.iter().filter(|m| m.memory_below_peak).map(|m| m.id.as_str()).collect();
+    let machines = survey.machines.iter();
+    let small: Vec<&str> = machines.filter(|m| *m.memory < peak).map(|m| m.id.as_str()).collect();
     if let Some(first) = small.first() {
         let others = match small.len() {
             1 => String::new(),
@@ -60,9 +60,13 @@ pub(super) fn warnings(
     list
 }
 
+fn storages(survey: &MachineSurvey) -> impl Iterator<Item = &StorageTable> {
+    survey.machines.iter().flat_map(|machine| machine.storage.iter()).map(|storage| &storage.0)
+}
+
 fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
     let mut notes = Vec::new();
-    let has_parts = survey.machines.iter().any(|m| m.storage().part.is_some());
+    let has_parts = storages(survey).any(|storage| storage.part.is_some());
     if !stream.has_io() {
         notes.push("no block I/O in it; storage never limits".into());
     } else if !stream.stream.logged && has_parts {
@@ -72,10 +76,11 @@ fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
                 .into(),
         );
     }
-    if survey.model == Model::Paper {
+    notes.extend(stream.stream.read_amplification_note());
+    if survey.model != Model::Job {
         return notes;
     }
-    if !stream.has_iowait && stream.has_io() {
+    if !stream.has_iowait && !stream.has_stalled() && stream.has_io() {
         notes
             .push("no iowait in it; one thread is assumed to wait while the device is busy".into());
     }
@@ -109,7 +114,7 @@ pub(super) fn assumptions(survey: &MachineSurvey, streams: &[JobStream]) -> Vec<
              mean, the one of greatest entropy",
         );
     }
-    let has_limits = survey.machines.iter().any(|m| m.storage().bandwidth.is_some());
+    let has_limits = storages(survey).any(|storage| storage.bandwidth.is_some());
     let has_depth = streams.iter().all(|stream| stream.stream.logged);
     if has_limits && !has_depth && survey.reference.is_none() {
         add(

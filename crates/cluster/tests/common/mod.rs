@@ -3,12 +3,14 @@
 
 use gordon_blockio::IoOp;
 use gordon_cluster::config::{
-    Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, SurveyConfig,
+    Baseline, Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, SpaceProcessors,
+    SpaceStorage, SurveyConfig,
 };
 use gordon_trace::{
-    BlockFlags, BlockIo, ColumnKind, Columns, MachineInfo, Manifest, Sample, TraceWriter,
+    BlockFlags, BlockIo, ColumnKind, Columns, CommandReads, MachineInfo, Manifest, Sample,
+    TraceWriter,
 };
-use gordon_units::{Bytes, Ns, Sourced};
+use gordon_units::{Bytes, Ns, Sourced, Watts};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
@@ -56,16 +58,54 @@ pub fn node() -> NodeCommon {
     }
 }
 
-pub fn survey(traces: Vec<String>, nodes: u32, designs: Vec<Design>) -> SurveyConfig {
+/// A survey of the grid of these processors (part, clock, number) and storages (part, number). The
+/// baseline is its first design.
+pub fn survey(
+    traces: Vec<String>,
+    nodes: u32,
+    processors: &[(&str, &str, u32)],
+    storages: &[(&str, u32)],
+) -> SurveyConfig {
+    let (cpu, clock, cpus) = processors[0];
+    let (storage, count) = storages[0];
+    let clock_of = |clock: &str| clock.parse().unwrap();
     SurveyConfig {
         traces,
         nodes,
         shift: 1.0.into(),
         charge: Charge::Machine,
         references: Vec::new(),
-        designs,
+        processors: processors
+            .iter()
+            .map(|(part, clock, cpus)| SpaceProcessors {
+                part: (*part).into(),
+                clocks: vec![clock_of(clock)],
+                counts: vec![*cpus],
+            })
+            .collect(),
+        storage: storages
+            .iter()
+            .map(|(part, count)| SpaceStorage {
+                part: (*part).into(),
+                label: format!("{part}{count}"),
+                counts: vec![*count],
+            })
+            .collect(),
+        budget: Watts(1e6),
+        baseline: Baseline {
+            cpu: cpu.into(),
+            clock: clock_of(clock),
+            cpus,
+            storage: storage.into(),
+            count,
+        },
+        other_ratios: Vec::new(),
         node: node(),
         parts: parts(1.25),
+        rows: 1000,
+        keep: Vec::new(),
+        stages: None,
+        table: None,
     }
 }
 
@@ -96,6 +136,7 @@ pub struct MadeTrace<'a> {
     pub machine: MachineInfo,
     pub samples: &'a [Sample],
     pub requests: Option<&'a [BlockIo]>,
+    pub reads: Option<CommandReads>,
 }
 
 impl Default for MadeTrace<'_> {
@@ -105,6 +146,7 @@ impl Default for MadeTrace<'_> {
             machine: MachineInfo::default(),
             samples: &[],
             requests: None,
+            reads: None,
         }
     }
 }
@@ -126,7 +168,9 @@ impl MadeTrace<'_> {
                 writer.block().push(*request).unwrap();
             }
         }
-        writer.finish(Manifest::new(vec!["test".into()], Ns::SECOND, self.machine)).unwrap();
+        let mut manifest = Manifest::new(vec!["test".into()], Ns::SECOND, self.machine);
+        manifest.reads = self.reads;
+        writer.finish(manifest).unwrap();
         path.display().to_string()
     }
 }

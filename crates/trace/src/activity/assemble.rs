@@ -6,7 +6,7 @@ use super::error::ActivityError;
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample};
 use super::{ActivityOptions, prometheus, rezolus, sysstat};
 use crate::activity_format::ActivityFormat;
-use crate::columns::{ColumnKind, Columns};
+use crate::columns::{ColumnKind, Columns, PSI_CPU_SOME, PSI_IO_FULL};
 use crate::estimate::{CycleEstimate, ProfileRates};
 use crate::manifest::{
     BLOCK_LOG, DiskInfo, ImportSource, InterfaceInfo, MachineInfo, Manifest, Unavailable,
@@ -126,7 +126,8 @@ fn check(activity: &mut HostActivity) -> LeftOut {
     activity.samples.retain(|sample| {
         let (of_sample, is_valid) = sample.amounts(LARGEST);
         let shares = sample.all.iter().chain(sample.cores.values());
-        let most = shares.map(|s| s.busy + s.iowait + s.steal).fold(0.0, f64::max);
+        let pressure = sample.io_full.into_iter().chain(sample.cpu_some);
+        let most = shares.map(|s| s.busy + s.iowait + s.steal).chain(pressure).fold(0.0, f64::max);
         let counter = if sample.span == Ns::ZERO || sample.span > LONGEST || time > LONGEST_TRACE {
             &mut left_out.bad_intervals
         } else if sample.all.is_none() && sample.cores.is_empty() {
@@ -331,6 +332,7 @@ fn host(
     manifest.machine = MachineInfo {
         cpu_model: String::new(),
         cores,
+        threads_per_core: None,
         memory: Bytes(memory.round() as u64),
         kernel: activity.kernel,
         disks: devices.into_iter().map(|(_, info)| info).collect(),
@@ -357,6 +359,10 @@ fn host(
         rates,
         assumed_mhz,
         has_clock,
+        has_pressure: [
+            samples.iter().all(|s| s.io_full.is_some()),
+            samples.iter().all(|s| s.cpu_some.is_some()),
+        ],
         has_memory: samples.iter().any(|s| s.memory.is_some()),
         has_network: !links.is_empty(),
         has_disks: !disks.is_empty(),
@@ -449,6 +455,8 @@ impl Layout {
             span: recorded.span,
             cpu_per_core: shares.iter().map(|share| Ns::from_secs(share.busy * span)).collect(),
             iowait: Ns::from_secs(shares.iter().map(|share| share.iowait).sum::<f64>() * span),
+            psi_io_full: Ns::from_secs(recorded.io_full.unwrap_or(0.0) * span),
+            psi_cpu_some: Ns::from_secs(recorded.cpu_some.unwrap_or(0.0) * span),
             mhz_per_core: vec![mhz.round() as u32; self.cores as usize],
             memory: Bytes(recorded.memory.map_or(0.0, |memory| memory.used) as u64),
             ..Sample::default()
@@ -519,6 +527,8 @@ struct Facts<'a> {
     rates: ProfileRates,
     assumed_mhz: f64,
     has_clock: bool,
+    /// Whether every sample has the pressure of I/O, and that of the cores.
+    has_pressure: [bool; 2],
     has_memory: bool,
     has_network: bool,
     has_disks: bool,
@@ -553,6 +563,21 @@ impl Facts<'_> {
         let iowait = pick("%iowait", "node_cpu_seconds_total: iowait", "rezolus has none");
         let kind = if self.format == ActivityFormat::Rezolus { Missing } else { Measured };
         columns.set(&["iowait_ns"], kind, &iowait);
+        let pressures = [
+            (PSI_IO_FULL, "full_avg of psi-io, or %fio: per cent of the interval"),
+            (PSI_CPU_SOME, "some_avg of psi-cpu, or %scpu: per cent of the interval"),
+        ];
+        for ((name, how), is_known) in pressures.into_iter().zip(self.has_pressure) {
+            let absent = pick(
+                "not in every sample (sar -q PSI, sysstat 12.3.3 and later)",
+                "not taken from prometheus",
+                "not taken from rezolus",
+            );
+            match is_known {
+                true => columns.set(&[name], Measured, how),
+                false => columns.set(&[name], Missing, &absent),
+            }
+        }
         let clock = match (self.has_clock, options.clock) {
             (true, _) => {
                 pick("mean of cpu-frequency", "mean of node_cpu_scaling_frequency_hertz", "")

@@ -58,6 +58,10 @@ pub(super) struct HostSample {
     pub cores: BTreeMap<u32, CpuShares>,
     /// Mean clock of the cores; `None` if not recorded.
     pub mhz: Option<f64>,
+    /// Share of the time in which all tasks were stalled on I/O; `None` if not recorded.
+    pub io_full: Option<f64>,
+    /// Share of the time in which a runnable task waited for a core; `None` if not recorded.
+    pub cpu_some: Option<f64>,
     /// `None` if not recorded.
     pub memory: Option<MemoryUse>,
     /// Disks by name; `None` if no disk was recorded.
@@ -132,6 +136,7 @@ impl HostSample {
         for link in self.network.iter().flat_map(BTreeMap::values) {
             amounts.extend([link.rx_bytes, link.rx_packets, link.tx_bytes, link.tx_packets]);
         }
+        amounts.extend(self.io_full.into_iter().chain(self.cpu_some));
         let memory = self.memory.iter().flat_map(|memory| [memory.used, memory.total]);
         let gauges: Vec<f64> = memory.chain(self.mhz).collect();
         let is_valid = amounts.iter().chain(&gauges).all(|a| a.is_finite() && *a >= 0.0)

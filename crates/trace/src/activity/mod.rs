@@ -5,7 +5,7 @@
 //! a day of seconds with 16 cores.
 //!
 //! Not covered: requests (a survey replays such a trace from its counts), the share of the traced
-//! command, counted instructions, and I/O wait, for which the format has no column.
+//! command, and counted instructions.
 
 mod assemble;
 mod detect;

@@ -216,6 +216,8 @@ impl Counters {
             cores: (0..).zip(spent).map(|(core, time)| (core, time.shares)).collect(),
             mhz: (!clocks.is_empty())
                 .then(|| clocks.iter().sum::<f64>() / clocks.len() as f64 / 1e6),
+            io_full: None,
+            cpu_some: None,
             memory: total
                 .zip(available)
                 .map(|(total, available)| MemoryUse { used: total - available, total }),

@@ -26,6 +26,8 @@ pub fn sample(i: u64) -> Sample {
         span: Ns::SECOND,
         cpu_per_core: vec![Ns(i * 7), Ns(1_000_000_000 - i)],
         iowait: Ns(i * 3),
+        psi_io_full: Ns(i * 2),
+        psi_cpu_some: Ns(i * 11),
         mhz_per_core: vec![1900, 800],
         instructions: 1_000_000 + i,
         llc_misses: 3000,

@@ -146,16 +146,27 @@ class Base:
 
 def bases(parts: Parts, left: dict[str, tuple[str, float]]) -> dict[str, Base]:
     """Least squares of one number a board over what each measured system leaves for it; `left` is
-    by system: its board, and watts. What a file sets is taken as it is."""
+    by system: its board, and watts. What a file sets is taken as it is, and no row is fitted to if
+    its board is `like` another one."""
     found: dict[str, Base] = {}
     for name, board in parts.all.board.items():
         own = {system: watts for system, (of, watts) in left.items() if of == name}
         if board.base is not None:
             found[name] = Base(board.base.value, {})
+        elif board.like is not None:
+            continue
         elif own:
             column = np.ones((len(own), 1))
             best = np.linalg.lstsq(column, np.array(list(own.values())), rcond=None)[0]
             found[name] = Base(float(best[0]), own)
         else:
             found[name] = Base(None, {})
+    for name, board in parts.all.board.items():
+        if name not in found:
+            assert board.like is not None
+            if board.like not in found:
+                raise unknown("board with its own power", board.like, list(found))
+            watts = found[board.like].watts
+            cards = board.cards.value if board.cards else 0.0
+            found[name] = Base(None if watts is None else watts + cards, {})
     return found

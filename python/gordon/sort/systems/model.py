@@ -2,14 +2,15 @@
 
 A phase takes as long as the slowest of: the processor, with all cores busy; each group of drives,
 which reads and writes sequentially and is striped evenly; and the link that the drives share, if
-the board has one. Power at the wall is the power of the parts over the supply's efficiency: board,
-memory, the processor between idle and busy, each drive between idle and active.
+the board has one. The power is that of the core's model of machines: board, memory, the processor
+between idle and busy, each drive between idle and active; the overhead at the wall is one over the
+supply's efficiency.
 """
 
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gordon import parts, quantity
+from gordon import _core, parts, quantity
 from gordon._core import GordonError, parse_bytes
 from gordon.arrays import np
 from gordon.parts import unknown
@@ -22,12 +23,13 @@ P = TypeVar("P")
 
 @dataclass(frozen=True)
 class Taken:
-    """A modelled phase: the time that each part needs alone, and the mean power of the parts."""
+    """A modelled phase: the time that each part needs alone, and the busy seconds of the processor
+    and of the drives of each group, summed over them."""
 
     name: str
     time_s: float
     limits: dict[str, float]
-    parts_w: dict[str, float]
+    busy_s: dict[str, float]
 
     @property
     def limit(self) -> str:
@@ -83,7 +85,7 @@ class Parts:
 
 
 def phase(parts: Parts, system: System, demand: Phase) -> Taken:
-    """Models a phase on a system, without the power of the board and the losses of the supply."""
+    """Models the time of a phase on a system, and how long each part works in it."""
     assert system.cpu is not None
     assert system.board is not None
     cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
@@ -95,7 +97,7 @@ def phase(parts: Parts, system: System, demand: Phase) -> Taken:
             busy[own] += size / bandwidth(parts, system, groups[own], writes)
     limits = {_GROUP_NAMES[group]: time for group, time in busy.items() if time}
     if demand.core_s is not None:
-        limits["processor"] = demand.core_s / cpu.cores.value
+        limits[PROCESSOR] = demand.core_s / cpu.cores.value
     if board.link is not None:
         moved = sum(demand.reads.values()) + sum(demand.writes.values())
         limits["link"] = moved / board.link.value
@@ -104,25 +106,43 @@ def phase(parts: Parts, system: System, demand: Phase) -> Taken:
         raise GordonError(
             f"phase {demand.name}: it has no CPU time and no I/O to model", kind="empty-phase"
         )
-    share = min(1.0, (demand.core_s or 0.0) / cpu.cores.value / time)
-    idle, active = parts.idle_w(cpu), parts.busy_w(cpu)
-    drives = 0.0
+    busy_s = {PROCESSOR: min(time, (demand.core_s or 0.0) / cpu.cores.value)}
     for group, array in groups.items():
+        busy_s[_GROUP_NAMES[group]] = array.count * min(time, busy[group])
+    return Taken(demand.name, time, limits, busy_s)
+
+
+def machine(parts: Parts, system: System, base: float) -> _core.MachinePower:
+    """The power model of a system whose board draws `base` watts."""
+    assert system.cpu is not None
+    assert system.board is not None
+    cpu, board = parts.cpu(system.cpu), _named(parts.all.board, system.board, "board")
+    made: list[tuple[str, float, float, list[float]]] = [
+        (PROCESSOR, 1, parts.idle_w(cpu), [parts.busy_w(cpu)]),
+        (MEMORY, 1, _memory_w(parts, system), []),
+        (BOARD, 1, base, []),
+    ]
+    arrays = {_GROUP_NAMES[group]: array for group, array in parts.groups(system).items()}
+    if system.boot is not None:
+        arrays[BOOT] = system.boot
+    for name, array in arrays.items():
         drive = parts.drive(array.drive)
         assert drive.active is not None
         assert drive.idle is not None
-        used = min(1.0, busy[group] / time)
-        drives += array.count * (drive.idle.value * (1 - used) + drive.active.value * used)
-    if system.boot is not None:
-        boot = parts.drive(system.boot.drive)
-        assert boot.idle is not None
-        drives += system.boot.count * boot.idle.value
-    drawn = {
-        "processor": idle + share * (active - idle),
-        "memory": _memory_w(parts, system),
-        "drives": drives,
+        made.append((name, array.count, drive.idle.value, [drive.active.value]))
+    return _core.MachinePower(made, 1 / board.efficiency.value)
+
+
+def _by_part(values: list[float]) -> dict[str, float]:
+    """Values of a machine by part, those of all drives as one."""
+    processor, memory, board, *drives, overhead = values
+    return {
+        PROCESSOR: processor,
+        MEMORY: memory,
+        "drives": sum(drives),
+        BOARD: board,
+        "overhead": overhead,
     }
-    return Taken(demand.name, time, limits, drawn)
 
 
 def _memory_w(parts: Parts, system: System) -> float:
@@ -132,6 +152,7 @@ def _memory_w(parts: Parts, system: System) -> float:
     return parts.memory_w * system.memory.value
 
 
+PROCESSOR, MEMORY, BOARD, BOOT = "processor", "memory", "board", "boot drives"
 _GROUP_NAMES: dict[Group, str] = {"files": "input and output drives", "temp": "temporary drives"}
 
 
@@ -149,19 +170,24 @@ def run(parts: Parts, system: System, demand: Demand) -> list[Taken]:
     return [phase(parts, system, one) for one in demand.phases]
 
 
-def mean_parts_w(taken: list[Taken]) -> dict[str, float]:
-    """Mean power by part over all phases."""
+def mean_w(parts: Parts, system: System, taken: list[Taken], base: float) -> dict[str, float]:
+    """Mean power by part over all phases, with the board's own power and the losses of the supply;
+    their sum is the power at the wall."""
     time = sum(t.time_s for t in taken)
-    return {
-        name: sum(t.parts_w[name] * t.time_s for t in taken) / time for name in taken[0].parts_w
-    }
+    busy = {name: [sum(t.busy_s[name] for t in taken)] for name in taken[0].busy_s}
+    joules = machine(parts, system, base).energy(time, busy)
+    return _by_part([value / time for value in joules])
 
 
-def wall_w(parts: Parts, system: System, drawn: dict[str, float], base: float) -> float:
-    """Power at the wall: parts and board, over the efficiency of the supply."""
-    assert system.board is not None
-    board = _named(parts.all.board, system.board, "board")
-    return (sum(drawn.values()) + base) / board.efficiency.value
+def parts_w(drawn: dict[str, float]) -> dict[str, float]:
+    """Of `mean_w`, the power of the parts other than the board."""
+    return {name: drawn[name] for name in (PROCESSOR, MEMORY, "drives")}
+
+
+def levels_w(parts: Parts, system: System, base: float) -> tuple[float, float]:
+    """Power at the wall with all parts idle, and with all parts busy."""
+    made = machine(parts, system, base)
+    return sum(made.idle()), sum(made.max())
 
 
 def whole(system: System) -> bool:

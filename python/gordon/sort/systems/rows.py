@@ -6,14 +6,16 @@ from gordon.sort.systems.schema import Measured
 
 
 def check(row: Measured, records: float) -> dict[str, Any]:
-    """The score that the columns give, and what rounding and five runs leave open.
+    """The score that the columns give, and what rounding and five runs leave open. Empty if the row
+    has no power or no score.
 
     The printed score may be the mean of the runs' own scores: that is above the score of the means
     by the squares of the relative deviations, and by their product if both move together.
     """
-    printed = row.records_per_j
+    printed, time, power = row.records_per_j, row.time, row.power
+    if printed is None or power is None:
+        return {}
     result: dict[str, Any] = {"printed_records_per_j": printed.value}
-    time, power = row.time, row.power
     if time is None:
         # What the other two columns say the time was.
         return result | {"implied_time_s": records / (printed.value * power.value)}

@@ -174,12 +174,14 @@ def _bases(parts: Parts, work: fit.Work, mine: own.Run | None) -> dict[str, fit.
             power, taken = mine.power_w, _taken(parts, work, name, mine)
         elif system.measured is not None:
             row = system.measured
-            power, taken = row.power.value, _taken(parts, work, name, None, row.records)
+            power = row.power.value if row.power else None
+            taken = _taken(parts, work, name, None, row.records)
         if power is None or taken is None:
             continue
         assert system.board is not None
         dc = power * parts.all.board[system.board].efficiency.value
-        left[name] = (system.board, dc - sum(model.mean_parts_w(taken).values()))
+        drawn = model.parts_w(model.mean_w(parts, system, taken, 0.0))
+        left[name] = (system.board, dc - sum(drawn.values()))
     return fit.bases(parts, left)
 
 
@@ -213,13 +215,13 @@ def _system(
     entry["passes"] = sum(1 for phase in demand.phases if phase.writes)
     time = sum(t.time_s for t in taken)
     base = bases[system.board]
-    drawn = model.mean_parts_w(taken)
-    power = None if base.watts is None else model.wall_w(parts, system, drawn, base.watts)
+    drawn = model.mean_w(parts, system, taken, base.watts or 0.0)
+    power = None if base.watts is None else sum(drawn.values())
     if records is None:
         records = mine.demand.records if mine else int(parts.all.records.value)
     entry["modelled"] = _figures(records, time, power) | {
         "board_w": base.watts,
-        "parts_w": drawn,
+        "parts_w": model.parts_w(drawn),
         "phases": [
             {"name": t.name, "time_s": t.time_s, "limit": t.limit, "limits_s": t.limits}
             for t in taken
@@ -233,15 +235,16 @@ def _system(
         # A row is compared with the model of its own size.
         taken = _taken(parts, work, name, None, row["records"])
         assert taken is not None
-        time, drawn = sum(t.time_s for t in taken), model.mean_parts_w(taken)
-        power = None if base.watts is None else model.wall_w(parts, system, drawn, base.watts)
+        time = sum(t.time_s for t in taken)
+        drawn = model.mean_w(parts, system, taken, base.watts or 0.0)
+        power = None if base.watts is None else sum(drawn.values())
         same = _figures(row["records"], time, power)
     entry["error"] = _error(same, row) | {"records": row["records"]}
     # The board's own power is what this row alone leaves: no error of its power can be seen.
     entry["error"]["power_fitted_to_it"] = list(base.by_system) == [name]
     others = base.without(name)
     if others is not None and name in base.by_system and row["power_w"]:
-        without = model.wall_w(parts, system, drawn, others)
+        without = sum(model.mean_w(parts, system, taken, others).values())
         entry["error"]["power_w_without_it"] = without / row["power_w"] - 1
     return entry
 
@@ -260,8 +263,20 @@ def _measured(parts: Parts, system: System) -> Json | None:
     row = system.measured
     if row is None:
         return None
+    if row.energy is None:
+        for key in ("power", "records_per_j"):
+            if getattr(row, key) is None:
+                raise GordonError(f"measured: `{key}` is missing", kind="missing-key")
     records = row.records or int(parts.all.records.value)
-    figures = _figures(records, row.time.value if row.time else None, row.power.value)
+    time, power, energy, score = (
+        printed.value if printed else None
+        for printed in (row.time, row.power, row.energy, row.records_per_j)
+    )
+    figures = _figures(records, time, power)
+    if energy is not None:
+        figures |= {"energy_j": energy, "records_per_j": records / energy}
+    if score is not None:
+        figures["records_per_j"] = score
     passes = system.passes
     if model.whole(system):
         phases = fit.demand_of(parts, system, None, records).phases
@@ -269,7 +284,6 @@ def _measured(parts: Parts, system: System) -> Json | None:
     return figures | {
         "records": records,
         "passes": passes,
-        "records_per_j": row.records_per_j.value,
         "row": rows.check(row, records),
     }
 

@@ -95,9 +95,13 @@ class Drive:
 
 @dataclass(frozen=True, kw_only=True)
 class Board:
+    """`base` is the board's own power. With `like` it is that of another board plus `cards`."""
+
     summary: str = ""
     efficiency: Some
     base: Watts | None = None
+    like: str | None = None
+    cards: Watts | None = None
     ports: Count | None = None
     link: Bytes | None = None
 
@@ -110,12 +114,26 @@ class Array:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A row of table 2. `records` is the size that was sorted; without it, the file's."""
+    """A row of table 2, or another published result, which may have only its energy. `records` is
+    the size that was sorted; without it, the file's."""
 
-    power: Printed
-    records_per_j: Printed
+    power: Printed | None = None
+    records_per_j: Printed | None = None
     time: Printed | None = None
+    energy: Printed | None = None
     records: int | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serves:
+    """A published load other than a sort: operations a second at full load, operations a joule, and
+    power of the whole system at full load."""
+
+    what: str
+    rate: Number
+    per_joule: Number
+    power: Watts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +151,9 @@ class System:
     write_share: Some | None = None
     transfer: dict[str, str] | None = None
     measured: Measured | None = None
+    serves: Serves | None = None
+    reason: str = ""
+    """Why the model misses the published result, if it does."""
 
 
 @dataclass(frozen=True, kw_only=True)

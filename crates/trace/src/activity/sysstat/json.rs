@@ -61,6 +61,7 @@ struct Statistics {
     io: Option<Io>,
     network: Option<Network>,
     power_management: Option<Power>,
+    psi: Option<Pressure>,
 }
 
 #[derive(Deserialize)]
@@ -141,6 +142,25 @@ struct Power {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Pressure {
+    psi_cpu: Option<CpuPressure>,
+    psi_io: Option<IoPressure>,
+}
+
+/// `some_avg` is the mean of the interval, from the kernel's totals. `some_avg10` and the like are
+/// means of other times and are not read.
+#[derive(Deserialize)]
+struct CpuPressure {
+    some_avg: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct IoPressure {
+    full_avg: Option<f64>,
+}
+
+#[derive(Deserialize)]
 struct Frequency {
     number: String,
     frequency: f64,
@@ -197,6 +217,10 @@ impl Statistics {
             sections.clock.insert(core(&clock.number), clock.frequency);
         }
         sections.memory = self.memory;
+        if let Some(pressure) = self.psi {
+            sections.io_full = pressure.psi_io.and_then(|io| io.full_avg);
+            sections.cpu_some = pressure.psi_cpu.and_then(|cpu| cpu.some_avg);
+        }
         sections.disks = self
             .disk
             .map(|disks| disks.into_iter().map(|disk| (disk.disk_device, disk.row)).collect());

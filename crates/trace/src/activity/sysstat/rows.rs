@@ -19,6 +19,9 @@ pub(super) struct Sections {
     pub cpu: BTreeMap<Option<u32>, CpuRow>,
     /// Clock in MHz, by number of the core.
     pub clock: BTreeMap<Option<u32>, f64>,
+    /// Per cent of the interval: `full` of PSI `io`, and `some` of PSI `cpu`.
+    pub io_full: Option<f64>,
+    pub cpu_some: Option<f64>,
     pub memory: Option<MemoryRow>,
     pub disks: Option<BTreeMap<String, DiskRow>>,
     pub io: Option<IoRow>,
@@ -127,6 +130,8 @@ impl Sections {
             cores: cores.into_iter().filter_map(|(core, row)| Some((core?, row))).collect(),
             // An idle guest may report 0 MHz.
             mhz: (mean_clock > 0.0).then_some(mean_clock),
+            io_full: self.io_full.map(|percent| percent / 100.0),
+            cpu_some: self.cpu_some.map(|percent| percent / 100.0),
             memory: self.memory.map(MemoryRow::memory),
             disks,
             network: self.network.map(|rows| {

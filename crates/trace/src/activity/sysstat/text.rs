@@ -257,6 +257,8 @@ fn slot<'a>(sample: &'a mut Sections, item: &str, field: &str) -> Option<&'a mut
             });
         }
         "MHz" => return Some(sample.clock.entry(core(item)).or_default()),
+        "%fio" => return Some(sample.io_full.get_or_insert_default()),
+        "%scpu" => return Some(sample.cpu_some.get_or_insert_default()),
         "kbmemfree" | "kbavail" | "kbmemused" | "%memused" | "kbbuffers" | "kbcached" => {
             let row = sample.memory.get_or_insert_default();
             return Some(match field {

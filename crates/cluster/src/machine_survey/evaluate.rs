@@ -1,0 +1,415 @@
+//! Time, energy, price and limits of machines, by the `job` model and by the paper's.
+//!
+//! Designs at the same place are prepared together; for the `job` model, those with the same number
+//! of cores.
+
+use super::MachineSurvey;
+use super::space::{MachineDesign, MachineSpace};
+use crate::config::Model;
+use crate::designs::{
+    JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
+    PaperLoad,
+};
+use crate::node::{NodePower, StoragePower};
+use crate::report::{JobReport, MachineOutcome, MachineReport};
+use crate::select::{Choice, Chunk, chunks};
+use crate::simulate::ClusterOutcome;
+use crate::table::NamedColumn;
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Names of designs by the `job` model, then by the paper's: least average power, most work per
+/// joule, least time; each of all machines, and of those with disks.
+const NAMES: [&str; 9] = [
+    "fastest",
+    "cheapest",
+    "least-energy",
+    "MinP",
+    "MaxE",
+    "MinT",
+    "MinP-disk",
+    "MaxE-disk",
+    "MinT-disk",
+];
+/// Number of names.
+pub(super) const NAME_COUNT: usize = NAMES.len();
+pub(super) const FASTEST: usize = 0;
+const CHEAPEST: usize = 1;
+const LEAST_ENERGY: usize = 2;
+const PAPER_NAMES: usize = 3;
+const PAPER_DISK_NAMES: usize = 6;
+
+/// How much longer than the fastest design the recommended one may take.
+pub(super) const SLACK: f64 = 0.1;
+
+/// Choices of a recommendation.
+pub(super) const CHEAPEST_NEAR: usize = 0;
+pub(super) const LEAST_ENERGY_NEAR: usize = 1;
+
+/// The traces at all places.
+pub(super) enum Loads {
+    Job(Vec<JobLoad>),
+    Paper(Vec<PaperLoad>, Vec<PaperLimits>),
+}
+
+/// Machines at the places that their traces were replayed at.
+pub(super) struct Evaluator<'a> {
+    pub survey: &'a MachineSurvey,
+    pub space: &'a MachineSpace<'a>,
+    pub loads: Loads,
+    /// By place: simulated storage.
+    storages: Vec<Option<StoragePower>>,
+    /// Numbers of the designs of each group.
+    groups: Vec<Vec<usize>>,
+    compared: Compared,
+}
+
+/// What the front compares.
+#[derive(Clone, Copy)]
+struct Compared {
+    /// Only designs with a price are compared.
+    priced_only: bool,
+    /// Whether all designs that are compared have a price.
+    price: bool,
+    /// Whether all designs that are compared have a power. An unknown energy can neither beat
+    /// another nor be beaten.
+    energy: bool,
+}
+
+/// Designs of a group, prepared.
+enum Group<'a> {
+    Job(JobGroup<'a>),
+    Paper(PaperGroup, &'a PaperLimits),
+}
+
+/// What choices compare.
+struct Figures {
+    time: f64,
+    energy: Option<f64>,
+    price: Option<f64>,
+}
+
+impl<'a> Evaluator<'a> {
+    /// Prepares the designs; `storages` holds the power of the simulated storage of each place.
+    pub fn new(
+        survey: &'a MachineSurvey,
+        space: &'a MachineSpace<'a>,
+        loads: Loads,
+        storages: Vec<Option<StoragePower>>,
+    ) -> Self {
+        let mut groups: BTreeMap<(usize, u32), Vec<usize>> = BTreeMap::new();
+        for (number, design) in space.designs.iter().enumerate() {
+            let cores = match loads {
+                Loads::Job(_) => *design.machine.cores,
+                // The number of cores only multiplies the speed.
+                Loads::Paper(..) => 0,
+            };
+            groups.entry((design.place, cores)).or_default().push(number);
+        }
+        let machines = || survey.machines.iter();
+        let priced_only = machines().any(|machine| machine.price_per_hour.is_some());
+        let is_compared = |m: &&crate::machine::Machine| !priced_only || m.price_per_hour.is_some();
+        let compared = Compared {
+            priced_only,
+            price: priced_only,
+            energy: machines().filter(is_compared).all(|machine| machine.power().is_some()),
+        };
+        let groups = groups.into_values().collect();
+        Self { survey, space, loads, storages, groups, compared }
+    }
+
+    /// All designs, in groups.
+    pub fn chunks(&self) -> Vec<Chunk> {
+        chunks(self.groups.iter().map(Vec::len))
+    }
+
+    /// Number of objectives of the front.
+    pub fn objectives(&self) -> usize {
+        1 + usize::from(self.compared.price) + usize::from(self.compared.energy)
+    }
+
+    fn members(&self, chunk: &Chunk) -> &[usize] {
+        &self.groups[chunk.group][chunk.members.clone()]
+    }
+
+    fn group(&self, design: &MachineDesign<'_>) -> Group<'_> {
+        let place = design.place;
+        match &self.loads {
+            Loads::Job(loads) => Group::Job(JobGroup::new(&loads[place], *design.machine.cores)),
+            Loads::Paper(loads, limits) => {
+                let node = NodePower::of_machine(self.storages[place]);
+                Group::Paper(PaperGroup::new(&loads[place], &node), &limits[place])
+            }
+        }
+    }
+
+    fn price(&self, design: &MachineDesign<'_>, secs: f64) -> Option<f64> {
+        let price = design.machine.price_per_hour.as_ref();
+        price.map(|price| **price * f64::from(self.survey.nodes) * secs / 3600.0)
+    }
+
+    fn figures(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> Figures {
+        let (time, energy) = match group {
+            Group::Job(group) => {
+                let own = job_design(design);
+                let time = group.time(&own);
+                (time, group.energy(&own, time))
+            }
+            Group::Paper(group, _) => {
+                let own = paper_design(design);
+                let outcome = match self.survey.model {
+                    Model::Stages => group.stages(&own),
+                    Model::Job | Model::Paper => group.sync(&own),
+                };
+                let energy = design.machine.power().map(|_| outcome.energy.total().0);
+                (outcome.time, energy)
+            }
+        };
+        Figures { time, energy, price: self.price(design, time) }
+    }
+
+    /// Calls `take` with the number, the design and the figures of each design of a chunk.
+    fn each(&self, chunk: &Chunk, mut take: impl FnMut(u64, &MachineDesign<'_>, Figures)) {
+        let members = self.members(chunk);
+        let Some(first) = members.first() else {
+            return;
+        };
+        let group = self.group(&self.space.designs[*first]);
+        for &number in members {
+            let design = &self.space.designs[number];
+            take(number as u64, design, self.figures(&group, design));
+        }
+    }
+
+    /// Compares the designs of a chunk.
+    pub fn compare(&self, chunk: &Chunk, choice: &mut Choice<NAME_COUNT>) {
+        self.each(chunk, |number, design, Figures { time, energy, price }| {
+            if price.is_some() || !self.compared.priced_only {
+                let mut objectives = vec![time];
+                objectives.extend(price.filter(|_| self.compared.price));
+                objectives.extend(energy.filter(|_| self.compared.energy));
+                choice.compare(number, &objectives);
+            }
+            let cost = price.unwrap_or(f64::INFINITY);
+            choice.propose(FASTEST, number, [time, cost, 0.0]);
+            if let Some(price) = price {
+                choice.propose(CHEAPEST, number, [price, time, 0.0]);
+            }
+            let Some(energy) = energy else {
+                return;
+            };
+            choice.propose(LEAST_ENERGY, number, [energy, time, cost]);
+            let power = if time > 0.0 { energy / time } else { 0.0 };
+            let keys = [[power, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
+            let part = self.space.places[design.place].storage.part.as_ref();
+            let is_disk = part.is_some_and(|part| self.survey.parts.disk.contains_key(part));
+            for (name, key) in keys.into_iter().enumerate() {
+                choice.propose(PAPER_NAMES + name, number, key);
+                if is_disk {
+                    choice.propose(PAPER_DISK_NAMES + name, number, key);
+                }
+            }
+        });
+    }
+
+    /// Compares the designs of a chunk that take at most [`SLACK`] longer than `fastest`.
+    pub fn compare_near(&self, chunk: &Chunk, fastest: f64, choice: &mut Choice<2>) {
+        self.each(chunk, |number, _, Figures { time, energy, price }| {
+            if time > fastest * (1.0 + SLACK) {
+                return;
+            }
+            if let Some(price) = price {
+                choice.propose(CHEAPEST_NEAR, number, [price, time, 0.0]);
+            }
+            if let Some(energy) = energy {
+                choice.propose(LEAST_ENERGY_NEAR, number, [energy, time, 0.0]);
+            }
+        });
+    }
+
+    /// The time of a design in seconds, which choices compare.
+    pub fn time(&self, number: usize) -> f64 {
+        let design = &self.space.designs[number];
+        self.figures(&self.group(design), design).time
+    }
+
+    /// The names that the model gives, each with the number of its design.
+    pub fn named(&self, best: [Option<u64>; NAME_COUNT]) -> Vec<(&'static str, Option<u64>)> {
+        let names = match self.survey.model {
+            Model::Job => 0..PAPER_NAMES,
+            Model::Paper | Model::Stages => PAPER_NAMES..NAME_COUNT,
+        };
+        names.map(|name| (NAMES[name], best[name])).collect()
+    }
+
+    /// Name of a design.
+    #[allow(clippy::cast_possible_truncation)]
+    pub fn id(&self, number: u64) -> String {
+        self.space.designs[number as usize].id()
+    }
+
+    /// Reports designs, in their order.
+    pub fn reports(&self, numbers: &[usize]) -> Vec<MachineReport> {
+        numbers
+            .par_iter()
+            .map(|number| {
+                let design = &self.space.designs[*number];
+                self.report(&self.group(design), design)
+            })
+            .collect()
+    }
+
+    fn report(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> MachineReport {
+        let mut report = machine_report(design, self.space);
+        match group {
+            Group::Job(group) => {
+                let own = job_design(design);
+                let time = group.interval(&own);
+                report.job = Some(JobReport {
+                    time_s: time.time,
+                    time_s_low: time.low,
+                    time_s_high: time.high,
+                    energy_j: group.energy(&own, time.time),
+                    price: self.price(design, time.time),
+                });
+                report.limits = shares(&JOB_LIMITS, &group.limits(&own));
+            }
+            Group::Paper(group, limits) => {
+                let own = paper_design(design);
+                report.sync = Some(self.outcome(design, &group.sync(&own)));
+                report.nosync = Some(self.outcome(design, &group.nosync(&own)));
+                report.stages = (self.survey.model == Model::Stages)
+                    .then(|| self.outcome(design, &group.stages(&own)));
+                report.limits = shares(&PAPER_LIMITS, &group.limits(&own, limits));
+            }
+        }
+        report
+    }
+
+    fn outcome(&self, design: &MachineDesign<'_>, outcome: &ClusterOutcome) -> MachineOutcome {
+        let is_known = design.machine.power().is_some();
+        let power = is_known.then(|| outcome.power());
+        MachineOutcome {
+            time_s: outcome.time,
+            energy_j: is_known.then(|| outcome.energy.total().0),
+            power_w: power,
+            node_power_w: power.map(|watts| watts / f64::from(self.survey.nodes)),
+            price: self.price(design, outcome.time),
+        }
+    }
+
+    /// The rows of the table for a chunk. `front` holds the numbers of the designs on the front,
+    /// ascending.
+    pub fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
+        let members = self.members(chunk);
+        let group = self.group(&self.space.designs[members[0]]);
+        let rows: Vec<MachineReport> = members
+            .iter()
+            .map(|number| self.report(&group, &self.space.designs[*number]))
+            .collect();
+        let numbers = members.iter().map(|number| *number as u64);
+        let on_front: Vec<bool> =
+            numbers.clone().map(|number| front.binary_search(&number).is_ok()).collect();
+        let text = |of: fn(&MachineReport) -> &str| -> ArrayRef {
+            Arc::new(StringArray::from_iter_values(rows.iter().map(of)))
+        };
+        let float = |of: &dyn Fn(&MachineReport) -> Option<f64>| -> ArrayRef {
+            Arc::new(Float64Array::from_iter(rows.iter().map(of)))
+        };
+        let mut table: Vec<NamedColumn> = vec![
+            ("number".into(), Arc::new(UInt64Array::from_iter_values(numbers))),
+            ("id".into(), text(|row| &row.id)),
+            ("machine".into(), text(|row| &row.machine)),
+            (
+                "cores".into(),
+                Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.cores))),
+            ),
+            ("core_speed".into(), float(&|row| Some(row.core_speed))),
+            ("storage".into(), text(|row| &row.storage)),
+            ("network_bytes_per_s".into(), float(&|row| Some(row.network_bytes_per_s))),
+            ("price_per_hour".into(), float(&|row| row.price_per_hour)),
+            ("pareto".into(), Arc::new(BooleanArray::from(on_front))),
+        ];
+        let mut add = |name: &str, of: &dyn Fn(&MachineReport) -> Option<f64>| {
+            table.push((name.into(), float(of)));
+        };
+        let limits: &[&str] = match self.survey.model {
+            Model::Job => {
+                add("time_s", &|row| row.job.map(|job| job.time_s));
+                add("time_s_low", &|row| row.job.map(|job| job.time_s_low));
+                add("time_s_high", &|row| row.job.map(|job| job.time_s_high));
+                add("energy_j", &|row| row.job?.energy_j);
+                add("price", &|row| row.job?.price);
+                &JOB_LIMITS
+            }
+            Model::Paper | Model::Stages => {
+                add("sync_time_s", &|row| row.sync.map(|sync| sync.time_s));
+                add("sync_energy_j", &|row| row.sync?.energy_j);
+                add("sync_price", &|row| row.sync?.price);
+                add("nosync_time_s", &|row| row.nosync.map(|nosync| nosync.time_s));
+                add("nosync_energy_j", &|row| row.nosync?.energy_j);
+                add("nosync_price", &|row| row.nosync?.price);
+                if self.survey.model == Model::Stages {
+                    add("stages_time_s", &|row| row.stages.map(|stages| stages.time_s));
+                    add("stages_energy_j", &|row| row.stages?.energy_j);
+                    add("stages_price", &|row| row.stages?.price);
+                }
+                &PAPER_LIMITS
+            }
+        };
+        for name in limits {
+            let share = |row: &MachineReport| Some(row.limits.get(*name).copied().unwrap_or(0.0));
+            add(&format!("limits_{name}"), &share);
+        }
+        table
+    }
+}
+
+fn job_design(design: &MachineDesign<'_>) -> JobDesign {
+    JobDesign {
+        speed: *design.machine.core_speed,
+        power: design.machine.power(),
+        price_per_hour: design.machine.price_per_hour.as_ref().map(|price| **price),
+    }
+}
+
+/// The machine as one processor, whose instruction is a second of a core of speed 1.
+fn paper_design(design: &MachineDesign<'_>) -> PaperDesign {
+    let machine = design.machine;
+    PaperDesign {
+        instructions_per_s: *machine.core_speed * f64::from(*machine.cores),
+        cpu: machine.power().unwrap_or_default(),
+    }
+}
+
+/// The shares above zero, by name.
+fn shares(names: &[&str], shares: &[f64]) -> BTreeMap<String, f64> {
+    let pairs = names.iter().zip(shares).filter(|(_, share)| **share > 0.0);
+    pairs.map(|(name, share)| ((*name).to_owned(), *share)).collect()
+}
+
+fn machine_report(design: &MachineDesign<'_>, space: &MachineSpace<'_>) -> MachineReport {
+    let machine = design.machine;
+    let place = &space.places[design.place];
+    MachineReport {
+        id: design.id(),
+        machine: machine.id.clone(),
+        summary: machine.summary.clone(),
+        cores: *machine.cores,
+        core_speed: *machine.core_speed,
+        memory_bytes: machine.memory.0,
+        storage: place.storage.label(),
+        storage_part: place.storage.part.clone(),
+        network_bytes_per_s: place.network,
+        price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
+        is_reference: false,
+        memory_below_peak: false,
+        job: None,
+        sync: None,
+        nosync: None,
+        stages: None,
+        limits: BTreeMap::new(),
+    }
+}

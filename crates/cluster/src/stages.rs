@@ -1,0 +1,116 @@
+//! Stages of a job, at whose ends its nodes wait for each other.
+//!
+//! Model: docs/design/cluster.md, "Time: `stages`". Samples with the same number on all nodes are of
+//! the same second, as for `sync`. A sample belongs to the stage that covers most of it; all samples
+//! outside of stages are one stage. So barriers are fewer than those of `sync` and more than none.
+
+use crate::error::ClusterError;
+use gordon_units::Ns;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A stage of a job.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stage {
+    /// Name of the stage.
+    pub name: String,
+    /// Start in seconds after the start of the trace.
+    pub start_s: f64,
+    /// End in seconds after the start of the trace.
+    pub end_s: f64,
+}
+
+/// Returns an error for a stage with invalid times.
+pub(crate) fn check(stages: &[Stage]) -> Result<(), ClusterError> {
+    if stages.is_empty() {
+        let why = "the list is empty: the stages model needs at least one".into();
+        return Err(ClusterError::Impossible { what: "stages".into(), why });
+    }
+    for (index, stage) in stages.iter().enumerate() {
+        let is_sane = stage.start_s.is_finite() && stage.end_s.is_finite();
+        if !is_sane || stage.start_s < 0.0 || stage.end_s <= stage.start_s {
+            return Err(ClusterError::Impossible {
+                what: format!("stages[{index}] `{}`", stage.name),
+                why: format!(
+                    "it lasts from {} s to {} s: a stage starts at 0 or later and ends after its \
+                     start",
+                    stage.start_s, stage.end_s
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The stage of each sample, as an index of `stages`; their number stands for the time outside of all
+/// of them. `samples` holds start and length of each sample. Of stages that cover a sample equally,
+/// the first counts.
+pub fn stage_of_samples(stages: &[Stage], samples: &[(Ns, Ns)]) -> Vec<usize> {
+    let of_sample = |&(start, span): &(Ns, Ns)| {
+        let (start, end) = (start.as_secs(), (start + span).as_secs());
+        let mut inside: Vec<(f64, f64)> =
+            stages.iter().map(|stage| (stage.start_s.max(start), stage.end_s.min(end))).collect();
+        let mut best = (stages.len(), 0.0);
+        for (index, (from, to)) in inside.iter().enumerate() {
+            if to - from > best.1 {
+                best = (index, to - from);
+            }
+        }
+        inside.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut reached = start;
+        let mut outside = 0.0;
+        for (from, to) in inside.into_iter().filter(|(from, to)| to > from) {
+            outside += (from - reached).max(0.0);
+            reached = reached.max(to);
+        }
+        outside += end - reached;
+        if best.1 >= outside { best.0 } else { stages.len() }
+    };
+    samples.iter().map(of_sample).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stage(name: &str, start_s: f64, end_s: f64) -> Stage {
+        Stage { name: name.into(), start_s, end_s }
+    }
+
+    fn of(stages: &[Stage], seconds: u64) -> Vec<usize> {
+        let samples: Vec<_> = (0..seconds).map(|s| (Ns::SECOND * s, Ns::SECOND)).collect();
+        stage_of_samples(stages, &samples)
+    }
+
+    #[test]
+    fn a_sample_belongs_to_the_stage_that_covers_most_of_it() {
+        let stages = [stage("map", 0.0, 1.4), stage("reduce", 1.4, 3.0)];
+        assert_eq!(of(&stages, 3), [0, 1, 1]);
+        assert_eq!(of(&[stage("map", 0.0, 1.6), stage("reduce", 1.6, 3.0)], 3), [0, 0, 1]);
+    }
+
+    #[test]
+    fn time_outside_of_stages_is_one_stage() {
+        let stages = [stage("map", 1.0, 2.0), stage("reduce", 2.6, 4.0)];
+        assert_eq!(of(&stages, 5), [2, 0, 2, 1, 2]);
+    }
+
+    #[test]
+    fn overlapping_stages_cover_a_sample_once() {
+        // Each covers 0.4 s, together 0.4 s: 0.6 s are outside.
+        let same = [stage("a", 0.0, 0.4), stage("b", 0.0, 0.4)];
+        assert_eq!(of(&same, 1), [2]);
+        let apart = [stage("a", 0.0, 0.4), stage("b", 0.4, 0.8)];
+        assert_eq!(of(&apart, 1), [0]);
+    }
+
+    #[test]
+    fn impossible_stages_are_refused() {
+        for bad in [stage("x", 2.0, 2.0), stage("x", -1.0, 2.0), stage("x", 0.0, f64::NAN)] {
+            let error = check(&[stage("map", 0.0, 1.0), bad]).unwrap_err().to_string();
+            assert!(error.contains("stages[1] `x`"), "{error}");
+        }
+        assert!(check(&[]).is_err());
+    }
+}

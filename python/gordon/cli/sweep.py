@@ -1,0 +1,101 @@
+"""`gordon sweep FILE`"""
+
+import json
+
+import click
+
+from gordon.cli import options
+
+# `NAMES` of gordon.engine, whose import is slow; a test compares them.
+ENGINES = ("loky", "ray", "dask", "spark")
+
+
+@click.command()
+@click.argument("file", metavar="FILE")
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    metavar="OUT.parquet",
+    help="Write a row for each configuration as Parquet.",
+)
+@options.report_out
+@options.json_out
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default="loky",
+    show_default=True,
+    help="Where configurations run. loky: processes on this machine; ray, dask, spark: a cluster "
+    "(pip install 'gordon[ray]'), at the address in RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or MASTER.",
+)
+@click.option(
+    "--workers",
+    type=options.COUNT,
+    metavar="N",
+    help="Number of worker processes.  [default: all cores]",
+)
+@click.option(
+    "--resume",
+    is_flag=True,
+    help="Use the finished configurations that an interrupted sweep left in OUT.parquet.partial.",
+)
+def sweep(
+    file: str,
+    out: str,
+    report: str | None,
+    json_path: str | None,
+    engine: str,
+    workers: int | None,
+    resume: bool,
+) -> None:
+    """Run a command over many configurations.
+
+    FILE is TOML. It names a command (flash replay, bench or wa; disk replay or bench; cache replay
+    or tiered), fixed settings, and ranges. Keys are the options of the command, without dashes, and
+    the keys of --set. Every combination runs, or a random sample:
+
+    \b
+    command = "flash bench"
+    objectives = ["write.latency_us.p99:min", "energy_j:min"]
+    sample = 1000                                  # optional
+    [settings]
+    pattern = "random-write"
+    [ranges]
+    ftl.victim = ["greedy", "cost-benefit"]
+    queue_depth = { from = 1, to = 64, factor = 2 }
+
+    Paths in FILE are relative to its folder. Configurations that the command refuses are rows with
+    an error. The same FILE gives the same bytes with any engine and any number of workers.
+    """
+    from gordon import sweep as sweeps
+    from gordon.cli import output, sweep_view, terminal
+    from gordon.cli.progress import Progress
+    from gordon.sweep import store
+
+    partial = store.place(out)
+    output.check(json_path, files=[out, str(partial)], report=report, used=[file])
+    loaded = sweeps.load(file)
+    output.check(json_path, files=[out], report=report, used=loaded.paths)
+    try:
+        with Progress("sweeping") as progress:
+            result = sweeps.run(
+                loaded, out, engine=engine, workers=workers, resume=resume, progress=progress.tick
+            )
+    except KeyboardInterrupt:
+        if partial.exists():
+            click.echo(
+                f"finished configurations are in {partial}: continue with --resume", err=True
+            )
+        raise
+    files = {}
+    if json_path is not None:
+        files[json_path] = json.dumps(result, indent=1) + "\n"
+    if report is not None:
+        files[report] = sweeps.html(result)
+    output.write(files)
+    silent = output.STDOUT in files
+    sweep_view.show(terminal.messages() if silent else terminal.data(), result)
+    for path in (out, *files):
+        if path != output.STDOUT:
+            click.echo(f"wrote {path}", err=True)

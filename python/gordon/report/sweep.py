@@ -1,0 +1,166 @@
+"""The report of a sweep: the best configurations, the effect of each range, the Pareto front.
+
+One HTML file that works offline. The tables are plain HTML; a script draws the figures from data in
+the file. The same result gives the same bytes.
+"""
+
+from collections import Counter
+from typing import Any
+
+from gordon.report import page
+from gordon.report.run_figures import Spec, axis, layout
+from gordon.sweep.config import Objective
+from gordon.sweep.rows import best, is_number
+
+Row = dict[str, Any]
+
+#: Configurations in the table of an objective.
+BEST = 20
+#: Points of the figure of two objectives; those of the front are always in it.
+POINTS = 5_000
+#: Different warnings.
+WARNINGS = 20
+#: Values of a range in the table of inputs; of more, the first and the last.
+VALUES = 20
+#: Configurations of the front in its table.
+FRONT = 100
+
+
+def render(result: dict[str, Any]) -> str:
+    """The report's HTML."""
+    rows = [row for row in result["rows"] if row["error"] is None]
+    objectives = [Objective(*text.rsplit(":", 1)) for text in result["objectives"]]
+    drawn = _effects(result)
+    if len(objectives) > 1:
+        drawn = {"front": _front(result, rows, objectives)} | drawn
+    about = {key: value for key, value in result.items() if key not in ("rows", "effects")}
+    front = set(result["pareto"])
+    return page.render(
+        "sweep",
+        {"figures": drawn, "effects": result["effects"]} | about,
+        script="runs",
+        first={"provenance": {"version": result["version"]}},
+        trace=f"gordon {result['command']}",
+        titles={key: spec["layout"]["title"]["text"] for key, spec in drawn.items()},
+        r=result,
+        ok=len(rows),
+        objectives=objectives,
+        best={str(one): best(rows, one)[:BEST] for one in objectives},
+        front=[row for row in best(rows, objectives[0]) if row["configuration"] in front][:FRONT],
+        errors=_errors(result["rows"]),
+        settings=_settings(result),
+        warnings=_warnings(rows),
+    )
+
+
+def _effects(result: dict[str, Any]) -> dict[str, Spec]:
+    """For each range and objective, its mean and its spread at each value."""
+    ways = dict(text.rsplit(":", 1) for text in result["objectives"])
+    names = list(result["ranges"])
+    drawn = {}
+    for effect in result["effects"]:
+        levels = effect["levels"]
+        labels = [page.plain(level["value"]) for level in levels]
+        name, objective = effect["range"], effect["objective"]
+        better = "less" if ways[objective] == "min" else "more"
+        box = {
+            "type": "box",
+            "name": "spread",
+            "x": labels,
+            "q1": [level["q1"] for level in levels],
+            "median": [level["median"] for level in levels],
+            "q3": [level["q3"] for level in levels],
+            "lowerfence": [level["min"] for level in levels],
+            "upperfence": [level["max"] for level in levels],
+            "line": {"color": "--soft", "width": 1},
+        }
+        mean = {
+            "type": "scatter",
+            "mode": "lines+markers",
+            "name": "mean",
+            "x": labels,
+            "y": [level["mean"] for level in levels],
+            "line": {"color": "--cpu"},
+            "marker": {"color": "--cpu"},
+        }
+        x = axis(name, type="category", categoryorder="array", categoryarray=labels)
+        made = layout(f"{objective} by {name}", x, axis(f"{objective}, {better} is better"))
+        number = list(ways).index(objective)
+        drawn[f"effect-{number}-{names.index(name)}"] = {
+            "data": [box, mean],
+            "layout": made | {"showlegend": True},
+        }
+    return drawn
+
+
+def _front(result: dict[str, Any], rows: list[Row], objectives: list[Objective]) -> Spec:
+    """Two objectives against each other, with the Pareto front of these two."""
+    from gordon.sweep.rows import front
+
+    first, second = objectives[:2]
+    known = [r for r in rows if is_number(r.get(first.name)) and is_number(r.get(second.name))]
+    by_number = {row["configuration"]: row for row in known}
+    on = [by_number[number] for number in front(known, [first, second])]
+    step = -(-len(known) // POINTS)
+    points = known[::step] if step > 1 else known
+
+    def marks(name: str, chosen: list[Row], mode: str, colour: str) -> Spec:
+        return {
+            "type": "scatter",
+            "mode": mode,
+            "name": name,
+            "x": [row[first.name] for row in chosen],
+            "y": [row[second.name] for row in chosen],
+            "text": [
+                ", ".join(f"{key} {page.plain(row[key])}" for key in result["ranges"])
+                for row in chosen
+            ],
+            "hovertemplate": "%{text}<br>%{x}, %{y}",
+            "line": {"color": colour},
+            "marker": {"color": colour},
+        }
+
+    made = layout(
+        f"{second.name} against {first.name}",
+        axis(f"{first.name}, {'less' if first.way == 'min' else 'more'} is better"),
+        axis(f"{second.name}, {'less' if second.way == 'min' else 'more'} is better"),
+    )
+    data = [
+        marks("configurations", points, "markers", "--soft"),
+        marks("Pareto front", on, "lines+markers", "--cpu"),
+    ]
+    return {"data": data, "layout": made | {"showlegend": True}}
+
+
+def _errors(rows: list[Row]) -> list[tuple[str, int, int]]:
+    """Each different error, the number of its configurations, and the first one."""
+    failed = [row for row in rows if row["error"] is not None]
+    counts = Counter(row["error"] for row in failed)
+    first = {row["error"]: row["configuration"] for row in reversed(failed)}
+    return [(error, count, first[error]) for error, count in counts.most_common()]
+
+
+def _warnings(rows: list[Row]) -> list[tuple[str, str]]:
+    """Each different warning, with the number of its configurations."""
+    texts = (text for row in rows for text in (row.get("warnings") or "").splitlines())
+    counts = Counter(texts)
+    found = [(f"{count:,} of {len(rows):,}", text) for text, count in counts.most_common(WARNINGS)]
+    if len(counts) > WARNINGS:
+        found.append(("", f"{len(counts) - WARNINGS:,} others are in the column warnings"))
+    return found
+
+
+def _settings(result: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"command": f"gordon {result['command']}"}
+    found |= result["settings"]
+    for name, values in result["ranges"].items():
+        many = len(values) > VALUES
+        ends = f"{page.plain(values[0])} to {page.plain(values[-1])}, {len(values):,} values"
+        found[f"range of {name}"] = ends if many else values
+    if result["sample"]:
+        found["sample"] = (
+            f"{result['sample']['size']:,} of {result['combinations']:,}, "
+            f"seed {result['sample']['seed']}"
+        )
+    found |= {f"SHA-256 of {one['path']}": one["sha256"] for one in result["inputs"]}
+    return found

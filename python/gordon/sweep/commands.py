@@ -1,0 +1,246 @@
+"""The commands that can be swept. The keys of a sweep are the options of the command, under the
+names of the command line, and the values of its device, as `--set` takes them: each has one
+definition, with its checks.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import Any
+
+import click
+
+from gordon import settings
+from gordon._core import GordonError
+
+Values = dict[str, Any]
+"""Values by key: numbers, texts, truth values, and lists for options that may be repeated."""
+
+#: Options that write files of one run, by the names of their parameters.
+FILES = ("json_path", "report", "parquet", "requests_out", "responses_out", "checkpoint")
+#: Keys whose values are files or folders.
+INPUTS = ("trace", "diskspecs", "from_checkpoint")
+#: Keys whose values are names, or files.
+NAMES_OR_FILES = ("preset", "backend")
+#: A list in place of a text with commas.
+WITH_COMMAS = ("weights",)
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command that can be swept."""
+
+    name: str
+    place: str
+    """Its click command, `module:name`, or `module:group.name`."""
+    kind: str | None
+    """Schema of the device whose values are keys. None: there are none."""
+    simulate: Callable[[Values, list[str]], dict[str, Any]]
+    """Runs it with the parameters of the click command and settings `KEY=VALUE` of the device."""
+    objectives: tuple[str, ...]
+    """Objectives of a sweep that names none."""
+
+    @cached_property
+    def command(self) -> click.Command:
+        module, _, names = self.place.partition(":")
+        found: Any = import_module(module)
+        for name in names.split("."):
+            found = found.commands[name] if isinstance(found, click.Group) else getattr(found, name)
+        command: click.Command = found
+        return command
+
+    @cached_property
+    def options(self) -> dict[str, click.Parameter]:
+        """The options by key, without those that a sweep sets or that write files."""
+        return {
+            key(one): one for one in self.command.params if one.name not in (*FILES, "set_values")
+        }
+
+    @cached_property
+    def device_keys(self) -> list[str]:
+        return [] if self.kind is None else settings.paths(self.kind)
+
+    def check_key(self, name: str) -> None:
+        """Raises GordonError for a key that is neither an option nor a value of the device."""
+        if name in self.options or name in self.device_keys:
+            return
+        files = [key(one) for one in self.command.params if one.name in FILES]
+        if name in files:
+            raise GordonError(
+                f"{name}: each configuration would write the same file",
+                "the options of gordon sweep write the results of all configurations",
+                kind="file-of-one-run",
+            )
+        tables = {known.rpartition(".")[0] for known in self.device_keys}
+        if self.kind is not None and name in tables:
+            within = [known for known in self.device_keys if known.startswith(f"{name}.")]
+            raise GordonError(
+                f"{name} is a table, not a value",
+                f"one of its keys, such as {within[0]}",
+                kind="not-a-value",
+            )
+        raise self._unknown(name)
+
+    def _unknown(self, name: str) -> GordonError:
+        from gordon.parts import unknown
+
+        leaf = name.rpartition(".")[2]
+        full = [f"`{known}`" for known in self.device_keys if known.rpartition(".")[2] == leaf]
+        error = unknown("key", name, [*self.options, *self.device_keys])
+        hint = " or ".join(full) or error.args[1]
+        if hint.startswith("one of "):
+            keys = f", and `gordon schema {self.kind}` the keys of its device" if self.kind else ""
+            hint = f"`gordon {self.name} --help` lists the options{keys}"
+        return GordonError(f"there is no key `{name}` of gordon {self.name}", hint, kind=error.kind)
+
+    def parse(self, values: Values) -> tuple[Values, list[str]]:
+        """The parameters of the click command and the settings of the device. Raises GordonError
+        for a value that the command line refuses too."""
+        words: list[str] = []
+        last: list[str] = []
+        changes: list[str] = []
+        for name, value in values.items():
+            option = self.options.get(name)
+            if option is None:
+                changes.append(f"{name}={_text(value)}")
+            elif isinstance(option, click.Argument):
+                last.append(_text(value))
+            else:
+                words += _words(name, option, value)
+        if self.kind is not None:
+            for change in changes:
+                path, _, text = change.partition("=")
+                settings.change(self.kind, {}, path, text)
+        try:
+            context = self.command.make_context(self.name, [*words, "--", *last])
+        except click.UsageError as error:
+            # The usage of an option has its dashes, and a sweep has none.
+            raise GordonError(
+                " ".join(error.format_message().split()),
+                f"gordon {self.name} --help",
+                kind="bad-value",
+            ) from None
+        return dict(context.params), changes
+
+
+def key(parameter: click.Parameter) -> str:
+    """The name of an option, or of an argument, in a sweep."""
+    return max(parameter.opts, key=len).lstrip("-").replace("-", "_")
+
+
+def _words(name: str, option: click.Parameter, value: Any) -> list[str]:
+    """An option with its value, as on the command line."""
+    long = f"--{name.replace('_', '-')}"
+    if getattr(option, "is_flag", False):
+        if not isinstance(value, bool):
+            raise _bad(name, value, "true or false")
+        return [long] if value else []
+    if isinstance(value, bool):
+        raise _bad(name, value, "a number or a text")
+    if getattr(option, "multiple", False):
+        return [f"{long}={_text(one)}" for one in (value if isinstance(value, list) else [value])]
+    if isinstance(value, list) and name not in WITH_COMMAS:
+        raise _bad(name, value, f"one value, or several in [ranges]: {name} = {value}")
+    return [f"{long}={_text(value)}"]
+
+
+def _bad(name: str, value: Any, hint: str) -> GordonError:
+    return GordonError(f"{name}: {value!r} is not a value of it", hint, kind="bad-value")
+
+
+def _text(value: Any) -> str:
+    """A value as on the command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
+    return str(value)
+
+
+def _of_device(module: str, function: str) -> Callable[[Values, list[str]], dict[str, Any]]:
+    """A replay or a pattern on a simulated device."""
+
+    def simulate(given: Values, changes: list[str]) -> dict[str, Any]:
+        from gordon.cli import options
+
+        chosen = options.given(given)
+        load = chosen.pop("trace" if function == "replay" else "pattern")
+        run = getattr(import_module(module), function)
+        report: dict[str, Any] = run(
+            load, chosen.pop("device"), set_values=changes, **chosen
+        ).report
+        return report
+
+    return simulate
+
+
+def _wa(given: Values, _: list[str]) -> dict[str, Any]:
+    from gordon import flash
+
+    return flash.wa(**given)
+
+
+def _cache(given: Values, changes: list[str]) -> dict[str, Any]:
+    from gordon import cache
+    from gordon.cache.flashcache import NAME
+    from gordon.cli import options
+    from gordon.cli.flashcache_options import refused
+
+    chosen = options.given(given) | ({"set_values": changes} if changes else {})
+    if chosen["policy"] != NAME:
+        chosen = refused(chosen, f'policy = "{NAME}"')
+    return cache.replay(chosen.pop("trace"), **chosen)
+
+
+def _tiered(given: Values, _: list[str]) -> dict[str, Any]:
+    from gordon.cache import tiered
+    from gordon.cli import options
+
+    chosen = options.given(given)
+    return tiered.replay(chosen.pop("trace"), **chosen)
+
+
+_DEVICE = ("bandwidth_mb_s:max", "energy_j:min")
+
+
+def _commands() -> list[Command]:
+    flash, disk, cache = "gordon.cli.flash", "gordon.cli.disk", "gordon.cli.cache:cache"
+    return [
+        Command(
+            "flash replay",
+            f"{flash}:replay",
+            "flash",
+            _of_device("gordon.flash", "replay"),
+            _DEVICE,
+        ),
+        Command(
+            "flash bench", f"{flash}:bench", "flash", _of_device("gordon.flash", "bench"), _DEVICE
+        ),
+        Command("flash wa", f"{flash}:wa", None, _wa, ("write_amplification:min",)),
+        Command(
+            "disk replay", f"{disk}:replay", "disk", _of_device("gordon.disk", "replay"), _DEVICE
+        ),
+        Command("disk bench", f"{disk}:bench", "disk", _of_device("gordon.disk", "bench"), _DEVICE),
+        Command("cache replay", f"{cache}.replay", "flashcache", _cache, ("miss_ratio:min",)),
+        Command(
+            "cache tiered",
+            f"{cache}.tiered",
+            None,
+            _tiered,
+            ("miss_ratio:min", "write_amplification:min"),
+        ),
+    ]
+
+
+COMMANDS = {command.name: command for command in _commands()}
+
+
+def find(name: str) -> Command:
+    """The command of a sweep. Raises GordonError."""
+    if name not in COMMANDS:
+        from gordon.parts import unknown
+
+        plain = name.removeprefix("gordon ")
+        raise unknown("command to sweep", plain, list(COMMANDS))
+    return COMMANDS[name]

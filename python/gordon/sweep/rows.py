@@ -1,0 +1,178 @@
+"""Rows of a sweep: results with flat names, objectives, the Pareto front, the effect of a range."""
+
+import json
+from os import PathLike
+from pathlib import Path
+from statistics import fmean, quantiles
+from typing import Any
+
+from gordon import _core
+from gordon._core import GordonError
+from gordon.scratch import scratch
+from gordon.sweep.config import Objective, Sweep
+
+Row = dict[str, Any]
+
+#: Parts of a result that are not about one configuration's outcome.
+LEFT_OUT = ("provenance", "config", "input", "version", "seed")
+#: Columns that a sweep adds to ranges and results.
+ADDED = ("configuration", "error", "warnings", "pareto", "version", "seed", "inputs", "settings")
+
+
+def flat(report: dict[str, Any]) -> Row:
+    """The numbers and texts of a result by dotted keys. Lists are left out, but for levels, which
+    have names."""
+    row: Row = {}
+    _flatten({k: v for k, v in report.items() if k not in LEFT_OUT}, "", row)
+    return row
+
+
+def _flatten(value: dict[str, Any], before: str, row: Row) -> None:
+    for key, inner in value.items():
+        name = before + key
+        if isinstance(inner, list) and all(
+            isinstance(one, dict) and "level" in one for one in inner
+        ):
+            inner = {one["level"]: one for one in inner}
+        if name == "warnings":
+            row[name] = "\n".join(value[key]) or None
+        elif isinstance(inner, dict):
+            _flatten(inner, f"{name}.", row)
+        elif not isinstance(inner, list):
+            row[name] = inner
+
+
+def made(sweep: Sweep, number: int, outcome: Row, version: str) -> Row:
+    """A row: the configuration, its ranges, its results or error, and where they come from. A
+    result with the name of another column is called `result.NAME`."""
+    parameters = sweep.parameters(number)
+    row: Row = {"configuration": number, **parameters, "error": outcome.get("error")}
+    taken = {*row, *ADDED} - {"warnings"}
+    for name, value in outcome.get("result", {}).items():
+        row[f"result.{name}" if name in taken else name] = value
+    values = sweep.settings | parameters
+    if "seed" in sweep.command.options and "seed" not in parameters:
+        row["seed"] = values.get("seed", 1)
+    row["version"] = version
+    row["inputs"] = json.dumps(sweep.inputs_of(number))
+    row["settings"] = json.dumps(sweep.settings)
+    return row
+
+
+def check_objectives(objectives: list[Objective], row: Row) -> None:
+    """Raises GordonError if a row of results lacks the number of an objective."""
+    from gordon.parts import unknown
+
+    numbers = [name for name, value in row.items() if is_number(value)]
+    for objective in objectives:
+        if objective.name not in row:
+            error = unknown("result", objective.name, numbers)
+            leaf = objective.name.rpartition(".")[2]
+            same = [name for name in numbers if name.rpartition(".")[2] == leaf]
+            hint = error.args[1] if len(error.args[1]) < 200 else ", ".join(numbers[:20])
+            if same:
+                hint = " or ".join(f"`{name}`" for name in same[:5])
+            raise GordonError(f"objectives: {error.args[0]}", hint, kind=error.kind)
+        if row[objective.name] is not None and not is_number(row[objective.name]):
+            raise GordonError(
+                f"objectives: the result {objective.name} is not a number",
+                "a column of numbers",
+                kind="bad-objective",
+            )
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def best(rows: list[Row], objective: Objective) -> list[Row]:
+    """The rows that have the objective's number, the best first."""
+    known = [row for row in rows if is_number(row.get(objective.name))]
+    return sorted(known, key=lambda row: objective.sign * row[objective.name])
+
+
+def front(rows: list[Row], objectives: list[Objective]) -> list[int]:
+    """The configurations that no other beats in all objectives, by the first objective."""
+    points = [
+        (tuple(one.sign * row[one.name] for one in objectives), row["configuration"])
+        for row in rows
+        if all(is_number(row.get(one.name)) for one in objectives)
+    ]
+    kept: list[tuple[tuple[float, ...], int]] = []
+    # In lexicographic order a point is only beaten by one before it.
+    for point, number in sorted(points):
+        if not any(
+            other != point and all(a <= b for a, b in zip(other, point, strict=True))
+            for other, _ in kept
+        ):
+            kept.append((point, number))
+    return [number for _, number in kept]
+
+
+def effects(sweep: Sweep, rows: list[Row]) -> list[dict[str, Any]]:
+    """For each range and objective, the distribution of the objective at each value: its main
+    effect is the difference of the means."""
+    found = []
+    for name, values in sweep.ranges.items():
+        for objective in sweep.objectives:
+            numbers: dict[str, list[float]] = {}
+            for row in rows:
+                if is_number(row.get(objective.name)):
+                    numbers.setdefault(repr(row[name]), []).append(row[objective.name])
+            levels = [
+                {"value": value} | _spread(sorted(numbers[repr(value)]))
+                for value in values
+                if repr(value) in numbers
+            ]
+            if levels:
+                means = [level["mean"] for level in levels]
+                found.append(
+                    {
+                        "range": name,
+                        "objective": objective.name,
+                        "effect": max(means) - min(means),
+                        "best": min(levels, key=lambda one: objective.sign * one["mean"])["value"],
+                        "levels": levels,
+                    }
+                )
+    return found
+
+
+def _spread(numbers: list[float]) -> dict[str, Any]:
+    """The distribution of sorted numbers."""
+    q1, median, q3 = (
+        quantiles(numbers, method="inclusive") if len(numbers) > 1 else [numbers[0]] * 3
+    )
+    return {
+        "count": len(numbers),
+        "mean": fmean(numbers),
+        "min": numbers[0],
+        "q1": q1,
+        "median": median,
+        "q3": q3,
+        "max": numbers[-1],
+    }
+
+
+def write(rows: list[Row], path: str | PathLike[str]) -> None:
+    """Writes the rows as Parquet, completely or not at all, without columns that have no value."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    last = [name for name in ("version", "seed", "inputs", "settings") if name in names]
+    order = [name for name in names if name not in last] + last
+    columns = [(name, [row.get(name) for row in rows]) for name in order]
+    kept = [
+        (name, values)
+        for name, values in columns
+        if name == "error" or any(value is not None for value in values)
+    ]
+    target = Path(path)
+    try:
+        with scratch(target.parent, f".{target.name}.partial-") as folder:
+            _core.tables_write(json.dumps([["rows", kept]]), str(folder))
+            (folder / "rows.parquet").replace(target)
+    except OSError as error:
+        raise GordonError(
+            f"cannot write {target}: {error.strerror or error}",
+            "an existing folder with enough free space",
+            kind="unwritable",
+        ) from None

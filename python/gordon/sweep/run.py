@@ -1,0 +1,136 @@
+"""Runs the configurations of a sweep and keeps what is finished."""
+
+from contextlib import closing
+from os import PathLike, fspath
+from typing import Any
+
+from gordon import _core
+from gordon._core import GordonError
+from gordon.engine import DEFAULT, check, completed
+from gordon.options import Progress
+from gordon.sweep import rows, store
+from gordon.sweep.commands import COMMANDS, Values
+from gordon.sweep.config import Sweep, load
+
+Result = dict[str, Any]
+
+
+def run(
+    sweep: str | PathLike[str] | Sweep,
+    out: str | PathLike[str],
+    *,
+    engine: str = DEFAULT,
+    workers: int | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> Result:
+    """Runs the sweep of a TOML file and writes a row for each configuration to `out`, as Parquet.
+
+    Returns the rows, with the objectives, the Pareto front and the effect of each range.
+    Configurations that the command refuses are rows with an `error`. Until all are finished, the
+    rows are in `OUT.partial`; `resume` uses them. The same file gives the same bytes with any
+    engine and any number of workers. `progress` is called with the numbers of configurations (done,
+    total). Raises GordonError, also if no configuration succeeds.
+    """
+    check(engine)
+    asked = sweep if isinstance(sweep, Sweep) else load(sweep)
+    with store.Store(store.place(fspath(out)), resume) as kept:
+        outcomes = _outcomes(asked, kept, engine, workers, progress)
+        version = _core.version()
+        made = [rows.made(asked, number, outcomes[number], version) for number in asked.chosen]
+        failed = [row for row in made if row["error"] is not None]
+        if len(failed) == len(made):
+            first = outcomes[asked.chosen[0]]
+            raise GordonError(
+                f"all {len(made):,} configurations failed, the first one with: {first['error']}",
+                first["hint"],
+                kind="all-failed",
+            )
+        result = _result(asked, made, len(failed), version)
+        rows.write(result["rows"], out)
+        kept.remove()
+    return result
+
+
+def _outcomes(
+    sweep: Sweep,
+    kept: store.Store,
+    name: str,
+    workers: int | None,
+    progress: Progress | None,
+) -> dict[int, Result]:
+    """The result or error of each configuration."""
+    version = _core.version()
+    keys = {
+        number: store.address(
+            version,
+            sweep.command.name,
+            sweep.settings | sweep.parameters(number),
+            sweep.inputs_of(number),
+        )
+        for number in sweep.chosen
+    }
+    outcomes = {n: {"result": kept.found[key]} for n, key in keys.items() if key in kept.found}
+    checked = False
+    for outcome in list(outcomes.values())[:1]:
+        rows.check_objectives(sweep.objectives, _named(sweep, outcome))
+        checked = True
+    due = [number for number in sweep.chosen if number not in outcomes]
+    items = [(sweep.command.name, sweep.values(number)) for number in due]
+    total = len(sweep.chosen)
+    if progress is not None:
+        progress(len(outcomes), total)
+    with closing(completed(simulate, items, name, workers)) as results:
+        for index, outcome in results:
+            number = due[index]
+            outcomes[number] = outcome
+            if "result" in outcome:
+                if not checked:
+                    rows.check_objectives(sweep.objectives, _named(sweep, outcome))
+                    checked = True
+                kept.add(keys[number], outcome["result"])
+            if progress is not None:
+                progress(len(outcomes), total)
+    return outcomes
+
+
+def _named(sweep: Sweep, outcome: Result) -> rows.Row:
+    """A row with the names of the columns."""
+    return rows.made(sweep, sweep.chosen[0], outcome, "")
+
+
+def simulate(item: tuple[str, Values]) -> Result:
+    """Runs one configuration: its result, or the error with which the command refuses it."""
+    name, values = item
+    command = COMMANDS[name]
+    try:
+        given, changes = command.parse(values)
+        for file in ("json_path", "report", "parquet"):
+            given.pop(file, None)
+        given.pop("set_values", None)
+        return {"result": rows.flat(command.simulate(given, changes))}
+    except GordonError as error:
+        what, hint = (*error.args, "", "")[:2]
+        return {"error": str(what), "hint": str(hint)}
+
+
+def _result(sweep: Sweep, made: list[rows.Row], failed: int, version: str) -> Result:
+    front = rows.front(made, sweep.objectives) if len(sweep.objectives) > 1 else []
+    if front:
+        on = set(front)
+        made = [row | {"pareto": row["configuration"] in on} for row in made]
+    sampled = sweep.sample is not None and sweep.sample < sweep.product
+    return {
+        "command": sweep.command.name,
+        "version": version,
+        "settings": sweep.settings,
+        "ranges": sweep.ranges,
+        "combinations": sweep.product,
+        "sample": {"size": sweep.sample, "seed": sweep.sample_seed} if sampled else None,
+        "inputs": [{"path": path, "sha256": sha} for path, sha in sweep.inputs.items()],
+        "objectives": [str(objective) for objective in sweep.objectives],
+        "failed": failed,
+        "pareto": front,
+        "effects": rows.effects(sweep, made),
+        "rows": made,
+    }
