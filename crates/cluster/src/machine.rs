@@ -285,14 +285,14 @@ impl StorageTable {
         self.count.as_ref().map_or(1, |count| **count)
     }
 
-    /// The storage in an id: its part and number, or its bandwidth a second.
+    /// The storage in an id: its part and number, and its bandwidth a second.
     pub(crate) fn short_label(&self) -> String {
-        match (&self.part, &self.bandwidth) {
-            (Some(part), _) if self.devices() > 1 => format!("{part}-x{}", self.devices()),
-            (Some(part), _) => part.clone(),
-            (None, Some(bandwidth)) => (**bandwidth).to_string(),
-            (None, None) => String::new(),
-        }
+        let part = self.part.as_ref().map(|part| match self.devices() {
+            1 => part.clone(),
+            count => format!("{part}-x{count}"),
+        });
+        let bandwidth = self.bandwidth.as_ref().map(|bandwidth| (**bandwidth).to_string());
+        part.into_iter().chain(bandwidth).collect::<Vec<_>>().join("-")
     }
 
     /// The storage in words.
