@@ -2,8 +2,6 @@
 
 use crate::choices::Choices;
 use crate::error::ClusterError;
-use crate::node::Power;
-use crate::stream::storage_id;
 use gordon_units::{Bytes, DataRate, Date, Ns, Sourced, Watts};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -187,12 +185,6 @@ pub(crate) fn check(machines: &[Machine]) -> Result<(), ClusterError> {
 }
 
 impl Machine {
-    /// Power of the whole machine; `None` if it is unknown.
-    pub(crate) fn power(&self) -> Option<Power> {
-        let (idle, active) = self.idle.as_ref().zip(self.active.as_ref())?;
-        Some(Power { idle: **idle, active: **active })
-    }
-
     fn impossible(&self, key: &str, why: impl Into<String>) -> ClusterError {
         ClusterError::Impossible { what: format!("machine `{}`: {key}", self.id), why: why.into() }
     }
@@ -272,6 +264,11 @@ impl Machine {
         }
         Ok(())
     }
+}
+
+/// The name of a storage in reports.
+pub(crate) fn storage_id(part: &str, count: u32) -> String {
+    format!("{part} x {count}")
 }
 
 /// A network in an id, by its bytes a second.

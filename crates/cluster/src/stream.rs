@@ -3,6 +3,7 @@
 use crate::config::{Charge, Parts, Reference};
 use crate::demand::Demand;
 use crate::error::ClusterError;
+use crate::machine::storage_id;
 use crate::node::part;
 use crate::replay::{AddressMap, Replay, StorageFootprint, replay};
 use crate::report::{StorageReport, StreamReport};
@@ -41,11 +42,6 @@ pub(crate) struct Replayed {
     /// Statistics of each flash array.
     pub flash: Vec<ssd::SsdStats>,
     pub compacted: bool,
-}
-
-/// The name of a storage in reports.
-pub(crate) fn storage_id(part: &str, count: u32) -> String {
-    format!("{part} x {count}")
 }
 
 /// Start and length of each sample of the stream with the most samples.
