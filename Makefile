@@ -17,15 +17,21 @@ VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
 .PHONY: demo test build lint bench torture fuzz miri golden figures clean
-build: .venv/built
+build: .venv/installed .venv/built
 
-.venv/installed: pyproject.toml requirements.lock
+.venv/maturin: pyproject.toml requirements.lock
 	scripts/need.sh
 	$(PYTHON) -m venv .venv
+	$(VENV)/pip install -q --disable-pip-version-check $$(grep ^maturin= requirements.lock)
+	touch $@
+
+# Packages are installed while the core is built.
+MAKEFLAGS += --jobs=2
+.venv/installed: .venv/maturin
 	$(VENV)/pip install -q --disable-pip-version-check -r requirements.lock
 	touch $@
 
-.venv/built: .venv/installed $(RUST)
+.venv/built: .venv/maturin $(RUST)
 	$(VENV)/pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(VENV)/python -m compileall -q python/gordon
 	touch $@

@@ -21,8 +21,8 @@ import inputs
 ROOT = Path(__file__).resolve().parent.parent
 GORDON = Path(sys.executable).parent / "gordon"
 SEED = 1
-#: The paper's node.
-MEMORY = "2GiB"
+#: Half of the memory of the paper's node, and half of its input.
+MEMORY = "1GiB"
 NODES = 32
 
 steps: list[tuple[str, float]] = []
@@ -57,7 +57,7 @@ def checked(block: dict[str, Any] | None, output: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--work", type=Path, default=ROOT / "build/demo", help="folder for data")
-    parser.add_argument("--records", type=int, default=20_000_000, help="100-byte records to sort")
+    parser.add_argument("--records", type=int, default=10_000_000, help="100-byte records to sort")
     arguments = parser.parse_args()
     work: Path = arguments.work
     need = arguments.records * inputs.RECORD * 3 + 1_000_000_000

@@ -7,7 +7,7 @@ set -eu
 in=$1
 out=$2
 export LC_ALL=C
-sort --parallel=2 -S 512M -T "$out" "$in/records.txt" -o "$out/sorted.txt"
+sort --parallel=2 -S 256M -T "$out" "$in/records.txt" -o "$out/sorted.txt"
 LC_ALL=C.UTF-8 grep -rhoE '[[:alpha:]]*(tion|ung|ment)[^[:alpha:]]+[[:alpha:]]+ the ' "$in/corpus" >"$out/matches.txt"
 tar -C "$in" -cf - corpus | gzip >"$out/corpus.tar.gz"
 sync

@@ -56,14 +56,17 @@ def explained(entry: Any) -> bool:
 
 def storage_values(machine: Table) -> Iterator[tuple[str, Any]]:
     """The keys of the sources of a machine's storage, each with a value."""
-    storage = machine["storage"]
-    if isinstance(storage, str):
-        yield "storage", storage
-        return
-    local = "local_" if storage.get("local") else ""
-    for key, entry in storage.items():
-        if key != "local":
-            yield local + ("latency" if key == "latency" else "storage"), entry
+    for storage in storages(machine):
+        local = "local_" if storage.get("local") else ""
+        for key, entry in storage.items():
+            if key != "local":
+                yield local + ("latency" if key == "latency" else "storage"), entry
+
+
+def storages(machine: Table) -> list[Table]:
+    """The storages of a machine: one, or those of a list."""
+    listed = machine["storage"] if isinstance(machine["storage"], list) else [machine["storage"]]
+    return [{"part": one} if isinstance(one, str) else one for one in listed]
 
 
 @pytest.fixture(params=NAMES)
@@ -100,10 +103,8 @@ def test_numbers_are_positive_and_units_parse(space: Table) -> None:
 
 def test_storage_is_a_part_or_has_bandwidth_and_latency(space: Table) -> None:
     known = {*parts.names("flash"), *parts.names("disk")}
-    for machine in space["machines"]:
-        storage = machine["storage"]
-        if isinstance(storage, str):
-            storage = {"part": storage}
+    pairs = [(m, storage) for m in space["machines"] for storage in storages(m)]
+    for machine, storage in pairs:
         if "part" in storage:
             assert storage["part"] in known, machine["id"]
             assert storage.get("count", 1) >= 1, machine["id"]

@@ -2,8 +2,6 @@
 
 use crate::choices::Choices;
 use crate::error::ClusterError;
-use crate::node::Power;
-use crate::storage::storage_id;
 use gordon_units::{Bytes, DataRate, Date, Ns, Sourced, Watts};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
@@ -187,12 +185,6 @@ pub(crate) fn check(machines: &[Machine]) -> Result<(), ClusterError> {
 }
 
 impl Machine {
-    /// Power of the whole machine; `None` if it is unknown.
-    pub(crate) fn power(&self) -> Option<Power> {
-        let (idle, active) = self.idle.as_ref().zip(self.active.as_ref())?;
-        Some(Power { idle: **idle, active: **active })
-    }
-
     fn impossible(&self, key: &str, why: impl Into<String>) -> ClusterError {
         ClusterError::Impossible { what: format!("machine `{}`: {key}", self.id), why: why.into() }
     }
@@ -274,6 +266,11 @@ impl Machine {
     }
 }
 
+/// The name of a storage in reports.
+pub(crate) fn storage_id(part: &str, count: u32) -> String {
+    format!("{part} x {count}")
+}
+
 /// A network in an id, by its bytes a second.
 pub(crate) fn network_label(rate: f64) -> String {
     format!("{}Gb", rate * 8.0 / 1e9)
@@ -285,14 +282,14 @@ impl StorageTable {
         self.count.as_ref().map_or(1, |count| **count)
     }
 
-    /// The storage in an id: its part and number, or its bandwidth a second.
+    /// The storage in an id: its part and number, and its bandwidth a second.
     pub(crate) fn short_label(&self) -> String {
-        match (&self.part, &self.bandwidth) {
-            (Some(part), _) if self.devices() > 1 => format!("{part}-x{}", self.devices()),
-            (Some(part), _) => part.clone(),
-            (None, Some(bandwidth)) => (**bandwidth).to_string(),
-            (None, None) => String::new(),
-        }
+        let part = self.part.as_ref().map(|part| match self.devices() {
+            1 => part.clone(),
+            count => format!("{part}-x{count}"),
+        });
+        let bandwidth = self.bandwidth.as_ref().map(|bandwidth| (**bandwidth).to_string());
+        part.into_iter().chain(bandwidth).collect::<Vec<_>>().join("-")
     }
 
     /// The storage in words.

@@ -359,8 +359,8 @@ impl NodePower {
         })
     }
 
-    /// A machine of which the power is known as a whole: one processor that draws it, and simulated
-    /// storage.
+    /// A machine whose parts have no power of their own: one processor that draws all of it, and
+    /// simulated storage.
     pub(crate) fn of_machine(storage: Option<StoragePower>) -> Self {
         Self {
             cpus: 1,

@@ -25,11 +25,6 @@ pub(crate) struct Storage {
     pub device: DeviceConfig,
 }
 
-/// The name of a storage in reports.
-pub(crate) fn storage_id(part: &str, count: u32) -> String {
-    format!("{part} x {count}")
-}
-
 impl Storage {
     /// `count` devices of the part `name`.
     pub fn of((name, count): (&str, u32), parts: &Parts) -> Result<Self, ClusterError> {

@@ -3,10 +3,11 @@
 use crate::config::{Charge, Reference};
 use crate::demand::Demand;
 use crate::error::ClusterError;
+use crate::machine::storage_id;
 use crate::replay::{AddressMap, Replay, StorageFootprint, replay};
 use crate::report::{StorageReport, StreamReport};
 use crate::requests::Requests;
-use crate::storage::{DeviceConfig, Storage, storage_id};
+use crate::storage::{DeviceConfig, Storage};
 use gordon_blockio::Device;
 use gordon_hdd as disk;
 use gordon_sim::stripe::{CHUNK, Stripe};

@@ -10,7 +10,8 @@ use crate::designs::{
     JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
     PaperLoad,
 };
-use crate::node::{NodePower, StoragePower};
+use crate::machine::Machine;
+use crate::node::{NodePower, Power, StoragePower};
 use crate::report::{JobReport, MachineOutcome, MachineReport};
 use crate::select::{Choice, Chunk, chunks};
 use crate::simulate::ClusterOutcome;
@@ -110,11 +111,11 @@ impl<'a> Evaluator<'a> {
         }
         let machines = || survey.machines.iter();
         let priced_only = machines().any(|machine| machine.price_per_hour.is_some());
-        let is_compared = |m: &&crate::machine::Machine| !priced_only || m.price_per_hour.is_some();
+        let is_compared = |m: &&Machine| !priced_only || m.price_per_hour.is_some();
         let compared = Compared {
             priced_only,
             price: priced_only,
-            energy: machines().filter(is_compared).all(|machine| machine.power().is_some()),
+            energy: machines().filter(is_compared).all(|machine| power(machine).is_some()),
         };
         let groups = groups.into_values().collect();
         Self { survey, space, loads, storages, groups, compared }
@@ -163,7 +164,7 @@ impl<'a> Evaluator<'a> {
                     Model::Stages => group.stages(&own),
                     Model::Job | Model::Paper => group.sync(&own),
                 };
-                let energy = design.machine.power().map(|_| outcome.energy.total().0);
+                let energy = power(design.machine).map(|_| outcome.energy.total().0);
                 (outcome.time, energy)
             }
         };
@@ -201,8 +202,8 @@ impl<'a> Evaluator<'a> {
                 return;
             };
             choice.propose(LEAST_ENERGY, number, [energy, time, cost]);
-            let power = if time > 0.0 { energy / time } else { 0.0 };
-            let keys = [[power, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
+            let watts = if time > 0.0 { energy / time } else { 0.0 };
+            let keys = [[watts, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
             let part = self.space.places[design.place].storage.part.as_ref();
             let is_disk = part.is_some_and(|part| self.survey.parts.disk.contains_key(part));
             for (name, key) in keys.into_iter().enumerate() {
@@ -289,13 +290,13 @@ impl<'a> Evaluator<'a> {
     }
 
     fn outcome(&self, design: &MachineDesign<'_>, outcome: &ClusterOutcome) -> MachineOutcome {
-        let is_known = design.machine.power().is_some();
-        let power = is_known.then(|| outcome.power());
+        let is_known = power(design.machine).is_some();
+        let watts = is_known.then(|| outcome.power());
         MachineOutcome {
             time_s: outcome.time,
             energy_j: is_known.then(|| outcome.energy.total().0),
-            power_w: power,
-            node_power_w: power.map(|watts| watts / f64::from(self.survey.nodes)),
+            power_w: watts,
+            node_power_w: watts.map(|watts| watts / f64::from(self.survey.nodes)),
             price: self.price(design, outcome.time),
         }
     }
@@ -370,9 +371,15 @@ impl<'a> Evaluator<'a> {
 fn job_design(design: &MachineDesign<'_>) -> JobDesign {
     JobDesign {
         speed: *design.machine.core_speed,
-        power: design.machine.power(),
+        power: power(design.machine),
         price_per_hour: design.machine.price_per_hour.as_ref().map(|price| **price),
     }
+}
+
+/// Power of a whole machine; `None` if it is unknown.
+fn power(machine: &Machine) -> Option<Power> {
+    let (idle, active) = machine.idle.as_ref().zip(machine.active.as_ref())?;
+    Some(Power { idle: **idle, active: **active })
 }
 
 /// The machine as one processor, whose instruction is a second of a core of speed 1.
@@ -380,7 +387,7 @@ fn paper_design(design: &MachineDesign<'_>) -> PaperDesign {
     let machine = design.machine;
     PaperDesign {
         instructions_per_s: *machine.core_speed * f64::from(*machine.cores),
-        cpu: machine.power().unwrap_or_default(),
+        cpu: power(machine).unwrap_or_default(),
     }
 }
 
