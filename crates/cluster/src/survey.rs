@@ -8,6 +8,7 @@
 mod evaluate;
 mod grid;
 
+use crate::alignment;
 use crate::check::{check, overhead_ratio};
 use crate::config::{Reference, SurveyConfig};
 use crate::error::ClusterError;
@@ -127,7 +128,12 @@ fn simulated(survey: &SurveyConfig, progress: &Progress) -> Result<SurveyReport,
                 })
                 .collect(),
         },
-        warnings: warnings(&streams, &storages, &replays),
+        warnings: [
+            warnings(&streams, &storages, &replays),
+            alignment::warnings(&streams),
+            stages::unused(survey.stages.as_deref().unwrap_or_default(), &stages),
+        ]
+        .concat(),
         assumptions: assumptions(survey, &grid, ratio, &streams),
     })
 }
