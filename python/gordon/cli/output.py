@@ -44,11 +44,12 @@ def check(
         _check_folder(folder)
     given = [path for path in (*texts, *files, plot, report, folder) if path is not None]
     places = {os.path.realpath(path) for path in used if path not in (None, STDOUT)}
-    for path in given:
-        if path != STDOUT and os.path.realpath(path) in places:
+    targets = [path if path == STDOUT else os.path.realpath(path) for path in given]
+    for path, target in zip(given, targets, strict=True):
+        if path != STDOUT and target in places:
             why = f"cannot write {path}: the command itself reads or writes this file"
             raise GordonError(why, "give the output another path", kind="path-in-use")
-        if given.count(path) > 1:
+        if targets.count(target) > 1:
             raise GordonError(
                 f"two outputs have the path {path}",
                 "give each output its own path",
@@ -135,6 +136,17 @@ def whole(path: str | None) -> Iterator[str | None]:
         yield str(temporary)
         if temporary.exists():
             temporary.replace(target)
+    except GordonError as error:
+        if str(temporary) not in error.args[0]:
+            raise
+        what, *hint = (str(arg).replace(str(temporary), path) for arg in error.args)
+        raise GordonError(what, *hint, kind=error.kind) from None
+    except OSError as error:
+        raise GordonError(
+            f"cannot write {path}: {error.strerror or error}",
+            "free some space, or name another folder",
+            kind="unwritable",
+        ) from None
     finally:
         with suppress(OSError):
             temporary.unlink()

@@ -1,10 +1,17 @@
 """`gordon survey TRACE...`"""
 
 import json
+from pathlib import Path
 
 import click
 
 from gordon.cli import options
+
+
+def _files(traces: tuple[str, ...]) -> list[str]:
+    """The files of the traces, which are folders."""
+    names = ("manifest.json", "activity.parquet", "disks.parquet", "block.parquet")
+    return [str(Path(trace) / name) for trace in traces for name in names]
 
 
 @click.command()
@@ -115,9 +122,11 @@ def survey(
     from gordon.cli.progress import Progress
     from gordon.cli.survey_view import show
     from gordon.survey import run
+    from gordon.survey import space as spaces
     from gordon.survey.columns import to_csv
 
-    output.check(json_path, csv_path, files=[parquet], report=out, used=[stages])
+    used = [stages, spaces.path(space), *_files(traces)]
+    output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
         Progress("replaying the traces on each storage") as progress,
         output.whole(parquet) as table,
