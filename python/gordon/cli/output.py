@@ -76,6 +76,12 @@ def check(
             )
 
 
+def trace_files(traces: Iterable[str]) -> list[str]:
+    """The files of traces, which are folders."""
+    names = ("manifest.json", "activity.parquet", "disks.parquet", "block.parquet")
+    return [str(Path(trace) / name) for trace in traces for name in names]
+
+
 def _check_folder(path: str) -> None:
     at = Path(path)
     while not at.exists() and at != at.parent:
@@ -139,8 +145,9 @@ def whole(path: str | None) -> Iterator[str | None]:
     except GordonError as error:
         if str(temporary) not in error.args[0]:
             raise
-        what, *hint = (str(arg).replace(str(temporary), path) for arg in error.args)
-        raise GordonError(what, *hint, kind=error.kind) from None
+        what, hint = error.args
+        what = what.replace(str(temporary), path)
+        raise GordonError(what, hint, kind=error.kind) from None
     except OSError as error:
         raise GordonError(
             f"cannot write {path}: {error.strerror or error}",

@@ -1,17 +1,10 @@
 """`gordon survey TRACE...`"""
 
 import json
-from pathlib import Path
 
 import click
 
 from gordon.cli import options
-
-
-def _files(traces: tuple[str, ...]) -> list[str]:
-    """The files of the traces, which are folders."""
-    names = ("manifest.json", "activity.parquet", "disks.parquet", "block.parquet")
-    return [str(Path(trace) / name) for trace in traces for name in names]
 
 
 @click.command()
@@ -125,7 +118,7 @@ def survey(
     from gordon.survey import space as spaces
     from gordon.survey.columns import to_csv
 
-    used = [stages, spaces.path(space), *_files(traces)]
+    used = [stages, spaces.path(space), *output.trace_files(traces)]
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
         Progress("replaying the traces on each storage") as progress,

@@ -76,8 +76,8 @@ def _use(parts: Catalogue, name: str, machine: str) -> None:
     try:
         parts.get(parts.storage_kind(name), name)
     except _core.GordonError as error:
-        what, *hint = error.args
-        raise _core.GordonError(f"machine `{machine}`: {what}", *hint, kind=error.kind) from None
+        what, hint = error.args
+        raise _core.GordonError(f"machine `{machine}`: {what}", hint, kind=error.kind) from None
 
 
 def _with_ids(error: _core.GordonError, ids: list[str]) -> _core.GordonError:

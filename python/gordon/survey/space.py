@@ -74,8 +74,8 @@ def blamed(space: str, settings: Sequence[str]) -> Iterator[None]:
     except _core.GordonError as error:
         if settings or not _OF_SPACE.match(error.args[0]):
             raise
-        what, *hint = error.args
-        raise _core.GordonError(f"{origin(space)}: {what}", *hint, kind=error.kind) from None
+        what, hint = error.args
+        raise _core.GordonError(f"{origin(space)}: {what}", hint, kind=error.kind) from None
 
 
 def has_grid(space: Space) -> bool:
