@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gordon import disk, parts
+from gordon import _core, disk, parts
 from gordon._core import parse_bytes, parse_ns
 from gordon.disk import device, fit
 from gordon.disk.fit.asking import FLUSH, READ, Recorded, answered
@@ -345,6 +345,23 @@ def test_a_log_of_other_probes_is_refused(tmp_path: Path) -> None:
     recorded._probes[1][100] += 512
     with raises("log-of-another-version", str(log)):
         answered(extract(recorded.capacity() // 512, 1, False), recorded)
+
+
+def test_a_log_without_a_value_of_this_version_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "probes.parquet"
+    read = _core.probes_read
+
+    def older(path: str) -> Any:
+        about, *rest = read(path)
+        about = {key: value for key, value in json.loads(about).items() if key != "sector_bytes"}
+        return json.dumps(about | {"gordon": "0.0.1"}), *rest
+
+    fit.probe(None, log, device="ide-flashcache")
+    monkeypatch.setattr(_core, "probes_read", older)
+    with raises("log-of-another-version", "sector_bytes"):
+        fit.fit(log)
 
 
 @pytest.mark.parametrize(

@@ -133,3 +133,33 @@ def test_no_output_destroys_what_a_command_reads(
     ran.refused("path-in-use", "cannot write out: ")
     assert (tmp_path / "in").read_text() == "dear"
     assert {path.name for path in tmp_path.iterdir()} == {"in", "link"}
+
+
+@pytest.mark.parametrize(
+    ("words", "used"),
+    [
+        ("flash bench --pattern mixed --preset own.toml", "own.toml"),
+        ("flash bench --pattern mixed --from-checkpoint kept", "kept"),
+        ("disk bench --pattern mixed --preset own.toml", "own.toml"),
+        ("survey day.trace --space own.toml", "own.toml"),
+        ("survey day.trace", "day.trace/manifest.json"),
+        ("trace show day.trace", "day.trace/manifest.json"),
+    ],
+)
+def test_no_output_destroys_the_files_of_options_and_traces(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, used: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("day.trace").mkdir()
+    Path(used).write_text("dear")
+    for path in (used, f"./{used}"):
+        run(*words.split(), "--json", path).refused("path-in-use", f"cannot write {path}: ")
+    assert Path(used).read_text() == "dear"
+
+
+def test_two_names_of_one_file_are_one_output(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = run("survey", "in", "--json", "out", "--csv", "./out")
+    ran.refused("path-in-use", "two outputs have the path")

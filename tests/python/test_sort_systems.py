@@ -417,6 +417,23 @@ def test_a_benchmark_without_result_or_phases_is_an_error(
     )
 
 
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"phases": [{"name": "input"}]}, "`time_s` is missing"),
+        ({"category": 5}, "another form"),
+        ({"time_s": 31.0}, "another form"),
+    ],
+)
+def test_a_benchmark_of_another_version_is_an_error_that_says_so(
+    run: Run, change: dict[str, Any], what: str
+) -> None:
+    Path("bench.json").write_text(json.dumps(BENCHMARK | change), encoding="utf-8")
+    ran = run("sort", "extrapolate", "own.toml", "--from", "bench.json")
+    ran.refused("another-version", "bench.json: not the JSON of this version", what)
+    assert "run the benchmark again" in ran.err
+
+
 def test_the_json_of_gordon_joulesort_is_read(run: Run, tmp_path: Path) -> None:
     words = "joulesort --records 20000 --runs 1 --idle 0 --tail 0 --meter model --json b.json"
     assert run(*words.split()).status == 0

@@ -358,6 +358,33 @@ def test_a_file_that_is_not_of_a_sweep_is_kept(write: Write) -> None:
     with raises("bad-partial", "out.parquet.partial"):
         sweep.run(write(WA), "out.parquet", workers=1, resume=True)
     assert Path("out.parquet.partial").read_text() == "mine\n"
+    # Only what a killed process left of a line is cut off.
+    for text in ("mine", '{"kex'):
+        Path("out.parquet.partial").write_text(text)
+        with raises("bad-partial", "out.parquet.partial"):
+            sweep.run(write(WA), "out.parquet", workers=1, resume=True)
+        assert Path("out.parquet.partial").read_text() == text
+    Path("out.parquet.partial").write_text('{"ke')
+    sweep.run(write(WA), "out.parquet", workers=1, resume=True)
+    assert not Path("out.parquet.partial").exists()
+
+
+def test_finished_rows_of_another_version_are_not_used_and_are_reported(
+    write: Write, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulated: list[Any] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(running._core, "version", lambda: "0.0.1")
+        patch.setattr(store.Store, "remove", lambda self: None)
+        sweep.run(write(WA), "out.parquet", workers=1)
+    lines = len(Path("out.parquet.partial").read_text().splitlines())
+    monkeypatch.setattr(running, "simulate", counting(simulated))
+    notes: list[str] = []
+    sweep.run("sweep.toml", "out.parquet", workers=1, resume=True, notify=notes.append)
+    assert len(simulated) == lines
+    [note] = notes
+    assert f"{lines} of {lines} finished configurations in out.parquet.partial are not used" in note
+    assert "another version" in note
 
 
 HEAD = 'command = "flash bench"\n'

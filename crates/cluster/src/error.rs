@@ -19,7 +19,7 @@ pub enum ClusterError {
         known: String,
     },
     /// A part or a design has an invalid value.
-    #[error("{what}: {why}\n  try: correct it in the space, the part or --set")]
+    #[error("{what}: {why}\n  try: {}", hint(what))]
     Impossible {
         /// The part or design, and its value.
         what: String,
@@ -118,6 +118,15 @@ pub enum ClusterError {
     /// The user stopped the survey.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// What to try for an invalid value.
+fn hint(what: &str) -> &'static str {
+    match what {
+        trace if trace.starts_with("trace ") => "record or convert the trace again, or another one",
+        stages if stages.starts_with("stages") => "correct the stages of the job",
+        _ => "correct it in the space, the part or --set",
+    }
 }
 
 impl From<Stopped> for ClusterError {

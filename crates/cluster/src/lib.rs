@@ -6,6 +6,7 @@
 //! processors, storage, memory, network and their power ([`node`]). [`simulate`] combines them for
 //! one design, [`survey`] for many; [`designs`] answers millions of them from sorted breakpoints.
 
+mod alignment;
 mod check;
 pub mod choices;
 pub mod config;

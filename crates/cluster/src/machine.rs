@@ -184,15 +184,35 @@ pub(crate) fn check(machines: &[Machine]) -> Result<(), ClusterError> {
     Ok(())
 }
 
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
 impl Machine {
     fn impossible(&self, key: &str, why: impl Into<String>) -> ClusterError {
         ClusterError::Impossible { what: format!("machine `{}`: {key}", self.id), why: why.into() }
     }
 
     fn check(&self) -> Result<(), ClusterError> {
+        if is_blank(&self.id) {
+            return Err(self.impossible("id", "it is blank"));
+        }
         if !(1..=MOST_CORES).contains(&*self.cores) {
             let why = format!("{} is not 1 to {MOST_CORES}", *self.cores);
             return Err(self.impossible("cores", why));
+        }
+        if let Some(threads) = self.threads_per_core.as_ref().map(|threads| **threads)
+            && !(1..=*self.cores).contains(&threads)
+        {
+            let why = format!("{threads} is not 1 to {}, the cores of the machine", *self.cores);
+            return Err(self.impossible("threads_per_core", why));
+        }
+        // It would be part of the name of every processor.
+        if self.models.iter().any(|model| is_blank(model)) {
+            return Err(self.impossible("models", "a name is blank"));
+        }
+        if *self.memory == Bytes(0) {
+            return Err(self.impossible("memory", "0 is not above zero"));
         }
         let single = self.core_speed_single.as_ref().map(|speed| **speed);
         self.check_positive("core_speed", Some(*self.core_speed))?;

@@ -70,6 +70,20 @@ pub fn stage_of_samples(stages: &[Stage], samples: &[(Ns, Ns)]) -> Vec<usize> {
     samples.iter().map(of_sample).collect()
 }
 
+/// Warnings about stages that no sample belongs to; `of_samples` is from [`stage_of_samples`].
+pub(crate) fn unused(stages: &[Stage], of_samples: &[usize]) -> Vec<String> {
+    let is_unused = |(index, _): &(usize, &Stage)| !of_samples.contains(index);
+    let unused: Vec<(usize, &Stage)> = stages.iter().enumerate().filter(is_unused).collect();
+    let note = |(index, stage): &(usize, &Stage)| {
+        format!(
+            "stages[{index}] `{}`, {} s to {} s: it covers most of no sample of the trace and has no \
+             effect",
+            stage.name, stage.start_s, stage.end_s
+        )
+    };
+    unused.iter().map(note).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,6 +117,15 @@ mod tests {
         assert_eq!(of(&same, 1), [2]);
         let apart = [stage("a", 0.0, 0.4), stage("b", 0.4, 0.8)];
         assert_eq!(of(&apart, 1), [0]);
+    }
+
+    #[test]
+    fn a_stage_after_the_trace_or_shorter_than_half_a_sample_is_unused() {
+        let stages = [stage("map", 0.0, 2.0), stage("short", 2.0, 2.4), stage("late", 9.0, 10.0)];
+        let notes = unused(&stages, &of(&stages, 3));
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(notes[0].contains("stages[1] `short`"));
+        assert!(notes[1].contains("stages[2] `late`, 9 s to 10 s"));
     }
 
     #[test]

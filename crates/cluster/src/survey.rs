@@ -8,6 +8,7 @@
 mod evaluate;
 mod grid;
 
+use crate::alignment;
 use crate::check::{check, overhead_ratio};
 use crate::config::{Reference, SurveyConfig};
 use crate::error::ClusterError;
@@ -162,7 +163,13 @@ fn simulated(
                 })
                 .collect(),
         },
-        warnings: [warnings(&streams, &storages, &replays), replayed.warnings.clone()].concat(),
+        warnings: [
+            warnings(&streams, &storages, &replays),
+            alignment::warnings(&streams),
+            stages::unused(survey.stages.as_deref().unwrap_or_default(), &stages),
+            replayed.warnings.clone(),
+        ]
+        .concat(),
         assumptions: assumptions(survey, &grid, ratio, &streams),
     })
 }

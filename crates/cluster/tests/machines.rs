@@ -385,6 +385,44 @@ fn stages_lie_between_barriers_after_each_sample_and_none() {
 }
 
 #[test]
+fn barriers_between_samples_of_different_seconds_get_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let seconds: Vec<Sample> = (0..30).map(|nth| second(nth, 4.0)).collect();
+    let tens: Vec<Sample> = (0..3)
+        .map(|nth| Sample {
+            start: Ns::SECOND * (10 * nth),
+            span: Ns::SECOND * 10,
+            ..second(nth, 4.0)
+        })
+        .collect();
+    let one = write(folder.path(), "one", &seconds, true);
+    let same = write(folder.path(), "same", &seconds[..20], true);
+    let ten = write(folder.path(), "ten", &tens, true);
+    let warnings = |traces: &[&String], model: Model| {
+        let traces: Vec<String> = traces.iter().map(|trace| (*trace).clone()).collect();
+        let report = answer(&MachineSurvey { model, ..survey(traces, &SPACE) });
+        let of_barriers = report.warnings.into_iter().filter(|text| text.contains("barriers"));
+        of_barriers.collect::<Vec<_>>()
+    };
+    assert!(warnings(&[&one, &same], Model::Paper).is_empty());
+    assert!(warnings(&[&one, &ten], Model::Job).is_empty(), "the job model has no barriers");
+    let found = warnings(&[&one, &same, &ten], Model::Paper);
+    let [warning] = found.as_slice() else { panic!("{found:?}") };
+    assert!(warning.contains("/one and ") && warning.contains("/ten: intervals differ: sample 2"));
+}
+
+#[test]
+fn a_stage_after_the_end_of_the_trace_gets_a_warning() {
+    let (_folder, trace) = traced(&[second(0, 4.0), second(1, 4.0)]);
+    let stage = |start_s: f64, end_s: f64| Stage { name: "map".into(), start_s, end_s };
+    let stages = Some(vec![stage(0.0, 2.0), stage(1000.0, 2000.0)]);
+    let staged = MachineSurvey { model: Model::Stages, stages, ..survey(vec![trace], &SPACE) };
+    let warnings = answer(&staged).warnings;
+    let found: Vec<_> = warnings.iter().filter(|text| text.contains("stages[")).collect();
+    assert!(matches!(found.as_slice(), [text] if text.contains("stages[1] `map`")), "{warnings:?}");
+}
+
+#[test]
 fn a_storage_part_is_simulated_and_capped() {
     let (_folder, trace) = traced(&[reading(0)]);
     let part = r#"{ part = "gordon-slc-256g" }"#;
@@ -574,6 +612,11 @@ fn machines_with_invalid_values_are_refused() {
         ("bandwidth = \"1GB\", ", "", "machine `storage`: storage"),
         ("price_per_hour = 0.36", "price_per_hour = -1.0", "machine `traced`: price_per_hour"),
         ("bandwidth = \"1GB\"", "bandwidth = \"1GB\", count = 2", "storage.count"),
+        ("id = \"wide\"", "id = \" \"", "machine ` `: id"),
+        ("cores = 8", "cores = 8\nthreads_per_core = 0", "machine `wide`: threads_per_core"),
+        ("cores = 8", "cores = 8\nthreads_per_core = 9", "machine `wide`: threads_per_core"),
+        ("cores = 8", "cores = 8\nmodels = [\"\"]", "machine `wide`: models"),
+        ("memory = \"1GiB\"", "memory = \"0B\"", "machine `fast`: memory"),
     ] {
         let text = SPACE.replacen(old, new, 1);
         assert_ne!(text, *SPACE);

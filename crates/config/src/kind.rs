@@ -1,6 +1,6 @@
 //! Kinds of config and their names.
 
-use crate::parse::{ConfigError, from_toml, nearest, to_json};
+use crate::parse::{ConfigError, from_toml, nearest, refuse_not_finite, to_json};
 use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -42,7 +42,9 @@ fn toml_to_json<T: DeserializeOwned + Serialize>(
     text: &str,
     origin: &str,
 ) -> Result<String, ConfigError> {
-    to_json(&from_toml::<T>(text, origin)?, origin)
+    let config = from_toml::<T>(text, origin)?;
+    refuse_not_finite(text, origin)?;
+    to_json(&config, origin)
 }
 
 fn schema<T: JsonSchema>() -> Result<String, ConfigError> {
@@ -104,8 +106,38 @@ mod tests {
     fn errors_name_a_missing_key_and_an_invalid_value() {
         let error = refused(MEMORY);
         assert!(error.what.contains("missing field `bandwidth`"), "{}", error.what);
+        assert_eq!(error.hint, "add `bandwidth` to this table");
         let error = refused(&MEMORY.replace("'3W'", "'3 horses'"));
         assert!(error.line == Some(2) && error.what.contains("unknown unit"), "{error}");
+    }
+
+    #[test]
+    fn types_are_named_in_words() {
+        #[derive(Debug, Serialize, Deserialize, JsonSchema)]
+        struct Machine {
+            cores: u32,
+            price: f64,
+        }
+        let refused =
+            |text: &str| Kind::of::<Machine>("machine").to_json(text, "my.toml").unwrap_err().what;
+        let cores = refused("cores = 2.5\nprice = 1");
+        assert!(cores.ends_with("`2.5`, expected a whole number, not below zero"), "{cores}");
+        let price = refused("cores = 2\nprice = '1'");
+        assert!(price.ends_with("expected a number"), "{price}");
+    }
+
+    /// JSON has no such numbers, and would hold null.
+    #[test]
+    fn numbers_that_are_not_finite_are_refused_with_their_key() {
+        #[derive(Serialize, Deserialize, JsonSchema)]
+        struct Priced {
+            prices: Vec<BTreeMap<String, f64>>,
+        }
+        for number in ["nan", "-nan", "inf", "+inf"] {
+            let text = format!("prices = [{{ a = 1.0 }}, {{ b = {number} }}]");
+            let error = Kind::of::<Priced>("priced").to_json(&text, "my.toml").unwrap_err();
+            assert!(error.to_string().starts_with("my.toml: prices[1].b: "), "{error}");
+        }
     }
 
     #[test]

@@ -30,6 +30,37 @@ pub fn from_toml<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, Con
     toml::from_str(text).map_err(|e| toml_error(&e, text, origin))
 }
 
+/// Returns an error for a number in TOML `text` that is infinite or not a number.
+///
+/// # Errors
+/// Returns an error with the key of the number.
+pub(crate) fn refuse_not_finite(text: &str, origin: &str) -> Result<(), ConfigError> {
+    let table: toml::Table = from_toml(text, origin)?;
+    match not_finite(&toml::Value::Table(table)) {
+        None => Ok(()),
+        Some((key, number)) => Err(ConfigError {
+            origin: origin.into(),
+            line: None,
+            what: format!("{}: {number} is not a finite number", key.trim_start_matches('.')),
+            hint: "leave the key out if its value is unknown".into(),
+        }),
+    }
+}
+
+/// The key, with a dot before each name, and the value of the first number that is not finite.
+fn not_finite(value: &toml::Value) -> Option<(String, f64)> {
+    match value {
+        toml::Value::Float(number) if !number.is_finite() => Some((String::new(), *number)),
+        toml::Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| {
+            not_finite(item).map(|(key, number)| (format!("[{index}]{key}"), number))
+        }),
+        toml::Value::Table(table) => table.iter().find_map(|(name, item)| {
+            not_finite(item).map(|(key, number)| (format!(".{name}{key}"), number))
+        }),
+        _ => None,
+    }
+}
+
 /// Parses JSON `text`, built by a program from parsed configs and overrides.
 ///
 /// # Errors
@@ -40,13 +71,10 @@ pub fn from_json<T: DeserializeOwned>(text: &str, origin: &str) -> Result<T, Con
         let key = error.path().to_string();
         let full = error.into_inner().to_string();
         // The position in the JSON means nothing to a user, who never saw that JSON; the key does.
-        let what = full.rsplit_once(" at line ").map_or(full.as_str(), |(what, _)| what);
-        ConfigError {
-            origin: origin.into(),
-            line: None,
-            what: if key == "." { what.into() } else { format!("{key}: {what}") },
-            hint: hint(what),
-        }
+        let what = plain(full.rsplit_once(" at line ").map_or(full.as_str(), |(what, _)| what));
+        let hint = hint(&what);
+        let what = if key == "." { what } else { format!("{key}: {what}") };
+        ConfigError { origin: origin.into(), line: None, what, hint }
     })
 }
 
@@ -67,12 +95,28 @@ fn toml_error(error: &toml::de::Error, text: &str, origin: &str) -> ConfigError 
     let line = error.span().map(|span| {
         text.as_bytes()[..span.start.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
     });
-    let what = error.message().lines().collect::<Vec<_>>().join(" ");
+    let what = plain(&error.message().lines().collect::<Vec<_>>().join(" "));
     ConfigError { origin: origin.into(), line, hint: hint(&what), what }
 }
 
-/// The hint for an error message of serde: the nearest known key, and all known keys.
+/// An error message of serde with names of Rust's types in words.
+fn plain(message: &str) -> String {
+    let Some((start, name)) = message.rsplit_once("expected ") else { return message.into() };
+    let words = match name {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number, not below zero",
+        "i8" | "i16" | "i32" | "i64" | "isize" => "a whole number",
+        "f32" | "f64" => "a number",
+        _ => return message.into(),
+    };
+    format!("{start}expected {words}")
+}
+
+/// The hint for an error message of serde: the missing key, or the nearest known key and all known
+/// keys.
 fn hint(message: &str) -> String {
+    if let Some(key) = message.strip_prefix("missing field ") {
+        return format!("add {key} to this table");
+    }
     let mut quoted = message.split('`').skip(1).step_by(2);
     let (Some(wrong), known) = (quoted.next(), quoted.collect::<Vec<_>>()) else {
         return String::new();

@@ -13,6 +13,16 @@ pub(crate) const BLOCK_FILE: &str = "block.parquet";
 /// Name of the block log in [`Manifest::unavailable`].
 pub const BLOCK_LOG: &str = "block log";
 
+/// Start of the names of samples that a conversion left out.
+pub(crate) const SAMPLES: &str = "samples ";
+pub(crate) const STEADY_CLOCK: &str = "steady clock";
+pub(crate) const TIME_OF_RESTARTS: &str = "time of restarts";
+pub(crate) const SOME_IO: &str = "I/O in some samples";
+pub(crate) const MEMORY: &str = "memory";
+pub(crate) const NETWORK: &str = "network";
+/// Names in [`Manifest::unavailable`] of the machine's time and activity.
+const LOST: [&str; 5] = [STEADY_CLOCK, TIME_OF_RESTARTS, SOME_IO, MEMORY, NETWORK];
+
 /// The value of `format` in every manifest.
 pub const FORMAT: &str = "gordon-trace";
 /// The version of the format that is written and read.
@@ -228,6 +238,12 @@ pub struct BlockLog {
 }
 
 impl Manifest {
+    /// What the trace lacks of the machine's time and activity, which no column of it shows.
+    pub fn lost(&self) -> impl Iterator<Item = &Unavailable> {
+        let is_lost = |what: &str| LOST.contains(&what) || what.starts_with(SAMPLES);
+        self.unavailable.iter().filter(move |missing| is_lost(&missing.what))
+    }
+
     /// A manifest for a trace that is written by a [`TraceWriter`](crate::TraceWriter), which adds
     /// the parts and the duration.
     pub fn new(command: Vec<String>, interval: Ns, machine: MachineInfo) -> Self {

@@ -31,7 +31,8 @@ fn statistics(time: &str, interval: u64) -> String {
             "buffers": 1000, "cached": 2000}},
         "disk": [{{"disk-device": "sda", "tps": 30.0, "rd_sec": 400.0, "wr_sec": 80.0, "rkB": 200.0,
             "wkB": 40.0, "dkB": 0.0, "util-percent": 25.0}},
-            {{"disk-device": "dm-0", "tps": 40.0, "rkB": 200.0, "wkB": 40.0, "util-percent": 0.0}}],
+            {{"disk-device": "dm-0", "tps": 40.0, "rd_sec": 400.0, "wr_sec": 80.0, "rkB": 200.0,
+            "wkB": 40.0, "util-percent": 0.0}}],
         "network": {{"net-dev": [
             {{"iface": "lo", "rxpck": 9.0, "txpck": 9.0, "rxkB": 9.0, "txkB": 9.0}},
             {{"iface": "eth0", "rxpck": 3.0, "txpck": 2.0, "rxkB": 4.0, "txkB": 1.0}}],
@@ -365,6 +366,65 @@ fn samples_without_cpu_time_or_with_impossible_amounts_are_left_out() {
 }
 
 #[test]
+fn a_row_without_its_figures_is_an_error_and_not_zero() {
+    for (field, lacks) in [
+        (r#""user": 40.0, "#, "user"),
+        (r#""system": 5.0, "#, "system"),
+        (r#""tps": 30.0, "rd_sec": 400.0, "wr_sec": 80.0, "#, "tps"),
+        (r#""rxkB": 4.0, "#, "rxkB"),
+        (r#""rtps": 20.0, "#, "rtps"),
+    ] {
+        let text = two_samples();
+        assert!(text.contains(field), "{field}");
+        let made = Conversion::sysstat(&text.replace(field, ""));
+        let ActivityError::Json { why, line, .. } = made.error() else { panic!("{field}") };
+        assert!(why.contains(&format!("missing field `{lacks}`")) && *line > 1, "{why}");
+    }
+    let text = two_samples().replace(r#""rd_sec": 400.0, "#, "").replace(r#""rkB": 200.0,"#, "");
+    let made = Conversion::sysstat(&text);
+    let ActivityError::Json { why, .. } = made.error() else { panic!("{:?}", made.error()) };
+    assert!(why.contains("`rkB` of disk sda"), "{why}");
+}
+
+#[test]
+fn the_swap_space_alone_is_not_the_memory() {
+    let start = two_samples().find(r#""memory""#).unwrap();
+    let end = start + two_samples()[start..].find('}').unwrap() + 1;
+    let memory = two_samples()[start..end].to_owned();
+    let text = two_samples().replace(&memory, r#""memory": {"swpfree": 5, "swpused": 0}"#);
+    let made = Conversion::sysstat(&text);
+    made.report();
+    let trace = Trace::open(&made.output()).unwrap();
+    assert_eq!(trace.manifest().column("memory_bytes").unwrap().kind, ColumnKind::Missing);
+}
+
+#[test]
+fn what_was_left_out_is_in_the_trace() {
+    let samples = ["10:00:10", "10:00:11", "10:00:11", "10:00:30", "10:00:01"];
+    let mut samples: Vec<String> = samples.iter().map(|time| statistics(time, 1)).collect();
+    samples.push(statistics("10:00:02", 1).replace(r#""user": 40.0"#, r#""user": 400.0"#));
+    samples.push(
+        statistics("10:00:03", 1).replace(r#""disk""#, r#""x""#).replace(r#""io":"#, r#""y":"#),
+    );
+    let boot =
+        r#"{"boot": {"date": "2026-11-26", "time": "10:00:02", "tz": "UTC", "cpu_count": 4}}"#;
+    let text = document(&[host("n1", r#""number-of-cpus": 4,"#, &samples, boot)]);
+    let made = Conversion::sysstat(&text);
+    made.report();
+    let trace = Trace::open(&made.output()).unwrap();
+    let lacks: Vec<&str> = trace.manifest().unavailable.iter().map(|u| u.what.as_str()).collect();
+    for what in [
+        "samples for 19 s",
+        "samples that repeat a time",
+        "samples with impossible amounts",
+        "steady clock",
+        "I/O in some samples",
+    ] {
+        assert!(lacks.contains(&what), "{what}: {lacks:?}");
+    }
+}
+
+#[test]
 fn sections_that_the_input_lacks_are_missing_columns() {
     let text = two_samples()
         .replace(r#""disk""#, r#""x""#)
@@ -593,6 +653,36 @@ fn other_answers_of_prometheus_are_refused() {
     let memory = answer(&[series("node_memory_MemTotal_bytes", "", &[8e9, 8e9])]);
     let made = Conversion::prometheus(&memory);
     assert!(matches!(made.error(), ActivityError::NoSamples { .. }));
+    let text = answer(&cores()).replace(r#""109""#, r#""many""#);
+    let made = Conversion::prometheus(&text);
+    let ActivityError::Content { why, .. } = made.error() else { panic!("{:?}", made.error()) };
+    assert!(why.contains("`many` of node_cpu_seconds_total"), "{why}");
+}
+
+/// Without idle time the shares of the other modes would add up to a busy core.
+#[test]
+fn cpu_time_without_the_mode_idle_is_refused() {
+    let busy: Vec<String> =
+        cores().into_iter().filter(|series| !series.contains(r#""mode": "idle""#)).collect();
+    let made = Conversion::prometheus(&answer(&busy));
+    let ActivityError::Content { why, .. } = made.error() else { panic!("{:?}", made.error()) };
+    assert!(why.contains("n1:9100") && why.contains("core 0") && why.contains("idle"), "{why}");
+}
+
+#[test]
+fn values_that_prometheus_cannot_vouch_for_are_counted() {
+    let sda = r#", "device": "sda""#;
+    let name = "node_disk_read_bytes_total";
+    let mut all = cores();
+    all.push(series(name, sda, &[0.0, 512.0, 1024.0]));
+    all.push(series(name, sda, &[0.0, 1024.0, 1024.0]).replace("node\"", "other\""));
+    let text = answer(&all).replace(r#""3"]"#, r#""NaN"]"#);
+    let text = text.replacen('{', r#"{"warnings": ["a source did not answer"], "#, 1);
+    let made = Conversion::prometheus(&text);
+    assert!(made.warns("contradictions: 1 "), "{:?}", made.report().warnings);
+    assert!(made.warns("values: 4 "), "{:?}", made.report().warnings);
+    assert!(made.warns("the server warned: a source did not answer"));
+    assert_eq!(made.report().read.bytes, 1024, "of the first series");
 }
 
 /// Name, labels and values of a column.

@@ -44,11 +44,12 @@ def check(
         _check_folder(folder)
     given = [path for path in (*texts, *files, plot, report, folder) if path is not None]
     places = {os.path.realpath(path) for path in used if path not in (None, STDOUT)}
-    for path in given:
-        if path != STDOUT and os.path.realpath(path) in places:
+    targets = [path if path == STDOUT else os.path.realpath(path) for path in given]
+    for path, target in zip(given, targets, strict=True):
+        if path != STDOUT and target in places:
             why = f"cannot write {path}: the command itself reads or writes this file"
             raise GordonError(why, "give the output another path", kind="path-in-use")
-        if given.count(path) > 1:
+        if targets.count(target) > 1:
             raise GordonError(
                 f"two outputs have the path {path}",
                 "give each output its own path",
@@ -73,6 +74,12 @@ def check(
             raise GordonError(
                 f"cannot write {path}: the folder {parent} is not writable", kind="unwritable"
             )
+
+
+def trace_files(traces: Iterable[str]) -> list[str]:
+    """The files of traces, which are folders."""
+    names = ("manifest.json", "activity.parquet", "disks.parquet", "block.parquet")
+    return [str(Path(trace) / name) for trace in traces for name in names]
 
 
 def _check_folder(path: str) -> None:
@@ -135,6 +142,18 @@ def whole(path: str | None) -> Iterator[str | None]:
         yield str(temporary)
         if temporary.exists():
             temporary.replace(target)
+    except GordonError as error:
+        if str(temporary) not in error.args[0]:
+            raise
+        what, hint = error.args
+        what = what.replace(str(temporary), path)
+        raise GordonError(what, hint, kind=error.kind) from None
+    except OSError as error:
+        raise GordonError(
+            f"cannot write {path}: {error.strerror or error}",
+            "free some space, or name another folder",
+            kind="unwritable",
+        ) from None
     finally:
         with suppress(OSError):
             temporary.unlink()

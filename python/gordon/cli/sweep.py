@@ -4,7 +4,7 @@ import json
 
 import click
 
-from gordon.cli import options
+from gordon.cli import options, say
 
 # `NAMES` of gordon.engine, whose import is slow; a test compares them.
 ENGINES = ("loky", "ray", "dask", "spark")
@@ -80,7 +80,13 @@ def sweep(
     try:
         with Progress("sweeping") as progress:
             result = sweeps.run(
-                loaded, out, engine=engine, workers=workers, resume=resume, progress=progress.tick
+                loaded,
+                out,
+                engine=engine,
+                workers=workers,
+                resume=resume,
+                progress=progress.tick,
+                notify=lambda text: say(text, kind="warning"),
             )
     except KeyboardInterrupt:
         if partial.exists():

@@ -81,7 +81,7 @@ def show(folder: str, json_path: str | None) -> None:
     from gordon import _core
     from gordon.cli import output
 
-    output.check(json_path)
+    output.check(json_path, used=output.trace_files([folder]))
     text = _core.trace_summary(folder)
     if json_path is not None:
         output.write({json_path: text if text.endswith("\n") else text + "\n"})

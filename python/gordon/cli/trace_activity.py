@@ -47,8 +47,9 @@ def convert(
         list(sources), target, name, cores, clock, given["skip_bad"]
     )
     done: dict[str, Any] = json.loads(made)
+    several = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
     for warning in done["warnings"]:
-        say(f"{sources[0]}: {warning}", kind="warning")
+        say(f"{sources[0]}{several}: {warning}", kind="warning")
     if json_path is not None:
         output.write({json_path: made + "\n"})
     for host in done["hosts"]:

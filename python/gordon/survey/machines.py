@@ -51,7 +51,7 @@ def run(
         for storage in spaces.storages(machine):
             name = storage.get("part")
             if name is not None:
-                parts.get(parts.storage_kind(name), name)
+                _use(parts, name, machine["id"])
     config = {
         "traces": [fspath(trace) for trace in traces],
         "nodes": nodes,
@@ -71,6 +71,15 @@ def run(
     except _core.GordonError as error:
         raise _with_ids(error, ids) from None
     return _result(raw, chosen, parts)
+
+
+def _use(parts: Catalogue, name: str, machine: str) -> None:
+    """Reads a storage part of a machine."""
+    try:
+        parts.get(parts.storage_kind(name), name)
+    except _core.GordonError as error:
+        what, hint = error.args
+        raise _core.GordonError(f"machine `{machine}`: {what}", hint, kind=error.kind) from None
 
 
 def _with_ids(error: _core.GordonError, ids: list[str]) -> _core.GordonError:

@@ -7,6 +7,7 @@ source. It is a dict that can be written as JSON; this module neither writes nor
 
 import json
 from collections.abc import Callable, Sequence
+from math import isfinite
 from os import fspath
 from pathlib import Path as FilePath
 from typing import Any
@@ -25,6 +26,7 @@ SHIFT = 0.05
 ROWS = 1000
 MODELS = ("job", "paper", "stages")
 SPACE = "modern"
+_STAGE_KEYS = ("name", "start_s", "end_s")
 _STAGES_HINT = 'write {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}'
 _WHY_SHIFT = (
     "nodes of one job are in the same phase to within some seconds; with 0 they are in step, with "
@@ -81,22 +83,24 @@ def run(
     replays = Replays(cache, engine, workers)
     model, listed = _staged(model, stages, bool(spaces.machines(chosen)))
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
+    set_values = several(set_values)
     if uses_machines(chosen, model):
-        return machines.run(
-            traces,
-            chosen,
-            model=model or "job",
-            nodes=nodes,
-            shift=shift_field,
-            set_values=several(set_values),
-            charge=charge,
-            reference=None if reference is None else str(reference),
-            stages=listed,
-            rows=rows,
-            table=table,
-            replays=replays,
-            progress=progress,
-        )
+        with spaces.blamed(space, set_values):
+            return machines.run(
+                traces,
+                chosen,
+                model=model or "job",
+                nodes=nodes,
+                shift=shift_field,
+                set_values=set_values,
+                charge=charge,
+                reference=None if reference is None else str(reference),
+                stages=listed,
+                rows=rows,
+                table=table,
+                replays=replays,
+                progress=progress,
+            )
     if nodes is None:
         nodes = NODES if len(traces) == 1 else len(traces)
     if len(traces) > nodes:
@@ -108,8 +112,9 @@ def run(
     parts = Catalogue(chosen.get("parts"))
     # What the overhead is fitted to stays what it was, whatever this run changes.
     shipped = Catalogue.shipped_first(chosen.get("parts"))
-    settings.apply(several(set_values), chosen, parts)
-    spaces.use(parts, chosen)
+    settings.apply(set_values, chosen, parts)
+    with spaces.blamed(space, set_values):
+        spaces.use(parts, chosen)
     is_paper = chosen["name"] == table6.SPACE
     overhead_name = chosen["node"]["overhead"]
     overhead = parts.get("overhead", overhead_name)
@@ -135,7 +140,13 @@ def run(
         "table": None if table is None else fspath(table),
     }
     overhead["ratio"] = fitted["field"]
-    raw = simulate(config, replays, progress)
+    with spaces.blamed(space, set_values):
+        raw = simulate(config, replays, progress)
+    if spaces.machines(chosen):
+        raw["warnings"].append(
+            f"the machines of the space `{chosen['name']}` are left out; --model job surveys "
+            "them, and leaves out the grid of designs"
+        )
     if reference is not None and not any(trace["estimated_ipc"] for trace in raw["traces"]):
         why = "all traces have counted instructions"
         raw["warnings"].append(f"--reference {reference} has no effect: {why}")
@@ -170,7 +181,9 @@ def read_stages(path: Path) -> list[dict[str, Any]]:
         found = json.loads(FilePath(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise _core.GordonError(
-            f"cannot read the stages {fspath(path)}: {error.strerror}", kind="unreadable-file"
+            f"cannot read the stages {fspath(path)}: {error.strerror}",
+            "--stages FILE",
+            kind="unreadable-file",
         ) from None
     except ValueError as error:
         raise _core.GordonError(
@@ -181,17 +194,41 @@ def read_stages(path: Path) -> list[dict[str, Any]]:
         raise _core.GordonError(
             f"{fspath(path)}: no list of `stages`", _STAGES_HINT, kind="bad-stages"
         )
-    keys = ("name", "start_s", "end_s")
+    if not listed:
+        raise _core.GordonError(
+            f"{fspath(path)}: the list of stages is empty", _STAGES_HINT, kind="bad-stages"
+        )
     for index, stage in enumerate(listed):
-        missing = [key for key in keys if not isinstance(stage, dict) or key not in stage]
-        if missing:
+        why = _wrong_stage(stage)
+        if why is not None:
             raise _core.GordonError(
-                f"{fspath(path)}: stages[{index}] has no `{missing[0]}`",
-                _STAGES_HINT,
-                kind="bad-stages",
+                f"{fspath(path)}: stages[{index}]{why}", _STAGES_HINT, kind="bad-stages"
             )
     # An engine may record more about a stage than its time.
-    return [{key: stage[key] for key in keys} for stage in listed]
+    return [{key: stage[key] for key in _STAGE_KEYS} for stage in listed]
+
+
+def _wrong_stage(stage: Any) -> str | None:
+    """What is wrong with an entry of the list of stages."""
+    if not isinstance(stage, dict):
+        return f": {stage!r} is not an object"
+    for key in _STAGE_KEYS:
+        if key not in stage:
+            return f" has no `{key}`"
+    if not isinstance(stage["name"], str):
+        return f".name: {stage['name']!r} is not text"
+    for key in _STAGE_KEYS[1:]:
+        number = stage[key]
+        is_number = isinstance(number, int | float) and not isinstance(number, bool)
+        if not (is_number and isfinite(number)):
+            return f".{key}: {number!r} is not a number of seconds"
+    start, end = stage["start_s"], stage["end_s"]
+    if start < 0 or end <= start:
+        return (
+            f" `{stage['name']}` lasts from {start:g} s to {end:g} s: a stage starts at 0 or "
+            "later and ends after its start"
+        )
+    return None
 
 
 def uses_machines(chosen: spaces.Space, model: str | None) -> bool:

@@ -24,6 +24,12 @@ def apply(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
             _change_part(key, text, parts)
         elif head in _GRID_KEYS:
             change("space", space, key, text)
+        elif head == _MACHINES:
+            raise GordonError(
+                f"--set {key}: `{head}` are left out, and a grid of designs is surveyed",
+                "--model job, with a space that lists machines",
+                kind="no-machines",
+            )
         else:
             raise _in(key, unknown("setting", head, [*_GRID_KEYS, *KINDS]))
 

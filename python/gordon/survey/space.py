@@ -1,6 +1,9 @@
 """A space: a TOML file, shipped or your own, with a grid of designs, or machines, or both."""
 
 import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,11 @@ from gordon.parts import Catalogue, unknown
 
 Space = dict[str, Any]
 
+#: Start of the errors about a value of a space.
+_OF_SPACE = re.compile(
+    r"(machine|design|cpu|memory|network|overhead|flash|disk|storage) `|the space has"
+    r"|there is no [a-z ]+ part `"
+)
 #: Keys of a grid, which needs all of them.
 _GRID = ("budget", "baseline", "node", "processors", "storage")
 
@@ -25,13 +33,24 @@ def text(name: str) -> str:
     return (files("gordon.survey") / "spaces" / f"{name}.toml").read_text(encoding="utf-8")
 
 
+def path(space: str) -> str | None:
+    """The file of a space; None for a shipped one or an unknown name."""
+    is_path = "/" in space or space.endswith(".toml") or Path(space).is_file()
+    return space if space not in names() and is_path else None
+
+
+def origin(space: str) -> str:
+    """The file of a space as errors name it."""
+    return path(space) or f"{space}.toml"
+
+
 def load(space: str) -> Space:
     """A shipped space or a file, checked by the core. Raises GordonError."""
     if space in names():
-        content, origin = text(space), f"{space}.toml"
-    elif "/" in space or space.endswith(".toml") or Path(space).is_file():
+        content = text(space)
+    elif path(space) is not None:
         try:
-            content, origin = Path(space).read_text(encoding="utf-8"), space
+            content = Path(space).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) else "not a text file"
             raise _core.GordonError(
@@ -41,9 +60,22 @@ def load(space: str) -> Space:
             ) from None
     else:
         raise unknown("space", space, names())
-    loaded: Space = json.loads(_core.load_toml("space", content, origin))
-    _check(loaded, origin)
+    loaded: Space = json.loads(_core.load_toml("space", content, origin(space)))
+    _check(loaded, origin(space))
     return loaded
+
+
+@contextmanager
+def blamed(space: str, settings: Sequence[str]) -> Iterator[None]:
+    """Adds the file of the space to errors about its values. With settings the value may be that of
+    a setting, and the error stays as it is."""
+    try:
+        yield
+    except _core.GordonError as error:
+        if settings or not _OF_SPACE.match(error.args[0]):
+            raise
+        what, hint = error.args
+        raise _core.GordonError(f"{origin(space)}: {what}", hint, kind=error.kind) from None
 
 
 def has_grid(space: Space) -> bool:
@@ -76,18 +108,18 @@ def count(space: Space) -> int:
     return designs
 
 
-def _check(space: Space, origin: str) -> None:
+def _check(space: Space, file: str) -> None:
     given = [key for key in _GRID if key in space]
     missing = [key for key in _GRID if key not in space]
     if missing and (given or "machines" not in space):
         raise _core.GordonError(
-            f"{origin}: missing field `{missing[0]}`",
+            f"{file}: missing field `{missing[0]}`",
             f"a grid of designs needs {', '.join(_GRID)}; a list of machines needs none of them",
             kind="bad-config",
         )
     if not (given or machines(space)):
         raise _core.GordonError(
-            f"{origin}: the list of machines is empty",
+            f"{file}: the list of machines is empty",
             "give at least one [[machines]]",
             kind="no-designs",
         )

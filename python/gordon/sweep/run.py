@@ -1,5 +1,6 @@
 """Runs the configurations of a sweep and keeps what is finished."""
 
+from collections.abc import Callable
 from contextlib import closing
 from os import PathLike, fspath
 from typing import Any
@@ -23,6 +24,7 @@ def run(
     workers: int | None = None,
     resume: bool = False,
     progress: Progress | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> Result:
     """Runs the sweep of a TOML file and writes a row for each configuration to `out`, as Parquet.
 
@@ -30,12 +32,13 @@ def run(
     Configurations that the command refuses are rows with an `error`. Until all are finished, the
     rows are in `OUT.partial`; `resume` uses them. The same file gives the same bytes with any
     engine and any number of workers. `progress` is called with the numbers of configurations (done,
-    total). Raises GordonError, also if no configuration succeeds.
+    total), `notify` with a sentence about finished rows that are not used. Raises GordonError, also
+    if no configuration succeeds.
     """
     check(engine)
     asked = sweep if isinstance(sweep, Sweep) else load(sweep)
     with store.Store(store.place(fspath(out)), resume) as kept:
-        outcomes = _outcomes(asked, kept, engine, workers, progress)
+        outcomes = _outcomes(asked, kept, engine, workers, progress, notify)
         version = _core.version()
         made = [rows.made(asked, number, outcomes[number], version) for number in asked.chosen]
         failed = [row for row in made if row["error"] is not None]
@@ -58,6 +61,7 @@ def _outcomes(
     name: str,
     workers: int | None,
     progress: Progress | None,
+    notify: Callable[[str], None] | None,
 ) -> dict[int, Result]:
     """The result or error of each configuration."""
     version = _core.version()
@@ -71,6 +75,12 @@ def _outcomes(
         for number in sweep.chosen
     }
     outcomes = {n: {"result": kept.found[key]} for n, key in keys.items() if key in kept.found}
+    unused = len(kept.found) - len(set(keys.values()) & set(kept.found))
+    if unused and notify is not None:
+        notify(
+            f"{unused:,} of {len(kept.found):,} finished configurations in {kept.path} are not "
+            "used: they are of another version of gordon, other values or changed inputs"
+        )
     checked = False
     for outcome in list(outcomes.values())[:1]:
         rows.check_objectives(sweep.objectives, _named(sweep, outcome))

@@ -14,6 +14,9 @@ from typing import Any
 
 from gordon._core import GordonError
 
+#: Start of every line.
+_START = b'{"key": "'
+
 
 def place(out: str | Path) -> Path:
     """The file for the finished rows of an output."""
@@ -57,17 +60,23 @@ class Store:
     def _read(self, content: bytes) -> None:
         """Takes whole lines; what a killed process left of another one is cut off."""
         whole = content.rfind(b"\n") + 1
+        if not content[whole:].startswith(_START[: len(content) - whole]):
+            raise self._foreign()
         for line in content[:whole].splitlines():
             try:
                 entry = json.loads(line)
                 self.found[entry["key"]] = entry["result"]
             except (ValueError, KeyError, TypeError):
-                raise GordonError(
-                    f"{self.path} is not a file of an unfinished sweep",
-                    "give -o another file",
-                    kind="bad-partial",
-                ) from None
+                raise self._foreign() from None
         self._file.truncate(whole)
+
+    def _foreign(self) -> GordonError:
+        self._file.close()
+        return GordonError(
+            f"{self.path} is not a file of an unfinished sweep",
+            "give -o another file",
+            kind="bad-partial",
+        )
 
     def add(self, key: str, result: Any) -> None:
         """Keeps a result; it survives the end of this process."""

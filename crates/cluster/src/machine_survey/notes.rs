@@ -3,10 +3,13 @@
 use super::MachineSurvey;
 use super::job_stream::JobStream;
 use super::load::TraceReference;
+use crate::alignment;
 use crate::config::Model;
 use crate::machine::StorageTable;
 use crate::replay::DEFAULT_DEPTH;
 use crate::report::Assumption;
+use crate::stages::{stage_of_samples, unused};
+use crate::stream::longest;
 use gordon_units::Bytes;
 
 /// Length of samples above which phases of a job are averaged, so that a survey gives a warning.
@@ -44,6 +47,13 @@ pub(super) fn warnings(
         }
         list.extend(stream_notes(survey, stream).into_iter().map(|note| format!("{path}: {note}")));
     }
+    if survey.model != Model::Job {
+        let streams = || streams.iter().map(|stream| &stream.stream);
+        list.extend(alignment::warnings(streams()));
+        if let Some(stages) = &survey.stages {
+            list.extend(unused(stages, &stage_of_samples(stages, &longest(streams()))));
+        }
+    }
     let machines = survey.machines.iter();
     let small: Vec<&str> = machines.filter(|m| *m.memory < peak).map(|m| m.id.as_str()).collect();
     if let Some(first) = small.first() {
@@ -77,6 +87,8 @@ fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
         );
     }
     notes.extend(stream.stream.read_amplification_note());
+    let lost = stream.stream.trace.manifest().lost();
+    notes.extend(lost.map(|lost| format!("no {}: {}", lost.what, lost.why)));
     if survey.model != Model::Job {
         return notes;
     }

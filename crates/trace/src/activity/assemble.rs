@@ -9,7 +9,8 @@ use crate::activity_format::ActivityFormat;
 use crate::columns::{ColumnKind, Columns, PSI_CPU_SOME, PSI_IO_FULL};
 use crate::estimate::{CycleEstimate, ProfileRates};
 use crate::manifest::{
-    BLOCK_LOG, DiskInfo, ImportSource, InterfaceInfo, MachineInfo, Manifest, Unavailable,
+    BLOCK_LOG, DiskInfo, ImportSource, InterfaceInfo, MEMORY, MachineInfo, Manifest, NETWORK,
+    SAMPLES, SOME_IO, STEADY_CLOCK, TIME_OF_RESTARTS, Unavailable,
 };
 use crate::model::{DiskSample, Sample};
 use gordon_units::{Bytes, Ns};
@@ -207,23 +208,24 @@ impl LeftOut {
         warn(
             self.gaps,
             format!(
-                "gaps: {} stretches, {:.0} s in all, that no sample covers; they are not in the trace",
-                self.gaps, self.gaps_s
+                "gaps: {}, {:.0} s in all, that no sample covers; the time is not in the trace",
+                counted(self.gaps, "stretch", "stretches"),
+                self.gaps_s
             ),
         );
         warn(
             self.clock_jumps,
             format!(
-                "clock_jumps: {} samples start before the end of the sample before them; they are \
-                 kept in the order of the input",
-                self.clock_jumps
+                "clock_jumps: {} before the end of the sample before; kept in the order of the \
+                 input",
+                counted(self.clock_jumps, "sample starts", "samples start")
             ),
         );
         warn(
             self.mixed_intervals,
             format!(
-                "mixed_intervals: {} samples are not of the most frequent length; each keeps its own",
-                self.mixed_intervals
+                "mixed_intervals: {} not of the most frequent length; each keeps its own",
+                counted(self.mixed_intervals, "sample is", "samples are")
             ),
         );
         warn(
@@ -236,10 +238,48 @@ impl LeftOut {
         );
         warn(
             self.without_disks,
-            format!("without_disks: {} samples have no disks, taken as no I/O", self.without_disks),
+            format!(
+                "without_disks: {} no disks, taken as no I/O",
+                counted(self.without_disks, "sample has", "samples have")
+            ),
         );
         warnings
     }
+
+    /// What the trace lacks, so that its readers learn of it too.
+    fn unavailable(&self) -> Vec<Unavailable> {
+        let mut list = Vec::new();
+        let mut add = |what: String, why: String| list.push(Unavailable { what, why });
+        if self.gaps > 0 {
+            let gaps = counted(self.gaps, "gap", "gaps");
+            add(format!("{SAMPLES}for {:.0} s", self.gaps_s), format!("the input has {gaps}"));
+        }
+        for (what, count) in self.dropped() {
+            let what = what.split_once(": ").map_or(what, |(_, rest)| rest);
+            let why = format!("the conversion left out {count} of them");
+            add(what.to_owned(), why);
+        }
+        if self.clock_jumps > 0 {
+            let jumps = counted(self.clock_jumps, "sample starts", "samples start");
+            let why = format!("{jumps} before the end of the sample before");
+            add(STEADY_CLOCK.to_owned(), why);
+        }
+        if self.restarts > 0 {
+            let restarts = counted(self.restarts, "restart", "restarts");
+            let why = format!("the input has {restarts} of the machine or of its monitor");
+            add(TIME_OF_RESTARTS.to_owned(), why);
+        }
+        if self.without_disks > 0 {
+            let samples = counted(self.without_disks, "sample", "samples");
+            add(SOME_IO.to_owned(), format!("{samples} without disks"));
+        }
+        list
+    }
+}
+
+/// A number with the noun that agrees with it.
+fn counted(count: u64, one: &str, several: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 /// The number of cores of a host.
@@ -650,18 +690,15 @@ impl Facts<'_> {
         }
         add("figures of one command", format!("{from} records the whole machine"));
         if !self.has_memory {
-            add("memory", "the input has no such section".to_owned());
+            add(MEMORY, "the input has no such section".to_owned());
         }
         if !self.has_network {
-            add("network", "the input has no such section".to_owned());
+            add(NETWORK, "the input has no such section".to_owned());
         }
         if !self.has_disks {
             add("disks", "the input has no such section".to_owned());
         }
-        if self.left_out.gaps > 0 {
-            let what = format!("samples for {:.0} s", self.left_out.gaps_s);
-            add(&what, format!("the input has {} gaps", self.left_out.gaps));
-        }
+        list.extend(self.left_out.unavailable());
         list
     }
 }

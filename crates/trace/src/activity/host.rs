@@ -1,7 +1,7 @@
 //! The activity of a host as its monitor recorded it: what the readers fill.
 
 use gordon_units::Ns;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Sum;
 
 /// What was read from all inputs.
@@ -27,6 +27,12 @@ pub(super) struct Skipped {
     pub first: Option<String>,
     /// Series of metrics that a trace has no place for.
     pub series: u64,
+    /// Points of a series whose value is not finite.
+    pub not_finite: u64,
+    /// Points that repeat the time of their series with another value.
+    pub contradictions: u64,
+    /// Warnings of the server that answered, each once.
+    pub of_server: BTreeSet<String>,
 }
 
 #[derive(Debug, Default)]

@@ -68,6 +68,11 @@ pub fn convert(
             ActivityFormat::Rezolus => rezolus::read(path, stop, &mut recorded)?,
         }
     }
+    if format == ActivityFormat::Prometheus
+        && let Some(first) = inputs.first()
+    {
+        prometheus::check(&recorded, first)?;
+    }
     let skipped = std::mem::take(&mut recorded.skipped);
     let hosts = match format {
         ActivityFormat::Sysstat => recorded.hosts,

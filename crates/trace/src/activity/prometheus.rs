@@ -65,6 +65,9 @@ struct Answer {
     data: Option<Data>,
     #[serde(default)]
     error: String,
+    /// Such as of a source that did not answer, whose series are missing.
+    #[serde(default)]
+    warnings: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -97,6 +100,7 @@ pub(super) fn read(
             let Some(data) = answer.data else {
                 return Err(wrong(format!("the query failed: {}", answer.error)));
             };
+            recorded.skipped.of_server.extend(answer.warnings);
             if data.kind != "matrix" {
                 let why = format!("it is the answer of a query at one time ({})", data.kind);
                 return Err(wrong(why));
@@ -138,9 +142,28 @@ fn add(series: Series, recorded: &mut Recorded) -> Result<(), String> {
         if !(0.0..LATEST).contains(&time) {
             return Err(format!("{time} is not a time in seconds since 1970"));
         }
-        // A point without a value, such as NaN, is left out.
-        if let Some(value) = value.parse().ok().filter(|value: &f64| value.is_finite()) {
-            points.entry(Ns::from_secs(time)).or_insert(value);
+        let number: f64 =
+            value.parse().map_err(|_| format!("`{value}` of {name} at {time} is not a number"))?;
+        if !number.is_finite() {
+            recorded.skipped.not_finite += 1;
+            continue;
+        }
+        let known = *points.entry(Ns::from_secs(time)).or_insert(number);
+        recorded.skipped.contradictions += u64::from(known.to_bits() != number.to_bits());
+    }
+    Ok(())
+}
+
+/// Returns an error for a core without idle time, whose busy share is unknown. `first` is the first
+/// input.
+pub(super) fn check(recorded: &Recorded, first: &Path) -> Result<(), ActivityError> {
+    for (host, of_host) in &recorded.series {
+        let modes = of_host.keys().filter(|(metric, ..)| *metric == CPU);
+        let has_idle =
+            |core: &str| of_host.contains_key(&(CPU, core.to_owned(), "idle".to_owned()));
+        if let Some((_, core, _)) = modes.into_iter().find(|(_, core, _)| !has_idle(core)) {
+            let why = format!("{host}: {CPU} of core {core} lacks the mode idle");
+            return Err(ActivityError::Content { path: first.to_owned(), why, hint: HINT });
         }
     }
     Ok(())

@@ -84,7 +84,10 @@ fn content(path: &Path, why: String) -> ActivityError {
 fn read_file(path: &Path, stop: &AtomicBool, recorded: &mut Recorded) -> Result<(), ActivityError> {
     let file =
         File::open(path).map_err(|source| FormatError::Open { path: path.to_owned(), source })?;
-    let damaged = |why: String| content(path, format!("it is not Parquet, or damaged: {why}"));
+    let damaged = |why: String| {
+        let why = why.trim_start_matches("Parquet error: ");
+        content(path, format!("it is not Parquet, or damaged: {why}"))
+    };
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(e.to_string()))?;
     let fields = builder.schema().fields().clone();

@@ -113,6 +113,19 @@ impl PendingActivity {
                 report.skipped
             ));
         }
+        if skipped.not_finite > 0 {
+            let count = skipped.not_finite;
+            report.warnings.push(format!("values: {count} that are not finite, left out"));
+        }
+        if skipped.contradictions > 0 {
+            report.warnings.push(format!(
+                "contradictions: {} values that repeat a time of their series with another value, \
+                 left out; series may differ only in a label that is not read",
+                skipped.contradictions
+            ));
+        }
+        let of_server = skipped.of_server.iter();
+        report.warnings.extend(of_server.map(|text| format!("the server warned: {text}")));
         for host in &hosts {
             let path = if several { output.join(folder(&host.name)) } else { output.to_owned() };
             let of_host = HostReport::new(host, &path);

@@ -105,6 +105,10 @@ class Recorder:
         _core.probes_write(fspath(path), json.dumps(about), self._probes, self._answers)
 
 
+#: What every log says of itself.
+_ABOUT = ("sector_bytes", "capacity_bytes", "seed", "write", "target", "probes")
+
+
 class Recorded:
     """Answers from a log. Raises GordonError for a probe that the log does not have next."""
 
@@ -113,6 +117,9 @@ class Recorded:
         about, (ops, *others), self._answers = _core.probes_read(self.path)
         self._probes = [list(ops), *others]
         self.about: dict[str, Any] = json.loads(about)
+        missing = [key for key in _ABOUT if key not in self.about]
+        if missing:
+            raise self._of_another_version(f"this log has no `{missing[0]}`")
         self._at = 0
 
     @property
@@ -127,13 +134,17 @@ class Recorded:
         if any(
             kept[first : self._at] != new for kept, new in zip(self._probes, probes, strict=True)
         ):
-            raise _core.GordonError(
-                f"{self.path}: the probes of this log are not those of this version of gordon "
-                f"(the log is of gordon {self.about.get('gordon', '?')})",
-                "run `gordon disk probe` again",
-                kind="log-of-another-version",
+            raise self._of_another_version(
+                "the probes of this log are not those of this version of gordon"
             )
         return self._answers[first : self._at]
+
+    def _of_another_version(self, what: str) -> _core.GordonError:
+        return _core.GordonError(
+            f"{self.path}: {what} (the log is of gordon {self.about.get('gordon', '?')})",
+            "run `gordon disk probe` again",
+            kind="log-of-another-version",
+        )
 
 
 def answered(asking: Asking[T], prober: Prober, progress: Progress | None = None) -> T:

@@ -16,6 +16,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from gordon import __version__
 from gordon._core import GordonError
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
@@ -46,7 +47,15 @@ def read(path: str | PathLike[str], home: str | None = None) -> Run:
     if not isinstance(report, dict):
         raise GordonError(f"{where}: not a JSON object", HINT, "bad-run")
     if "category" in report and "runs" in report:
-        report = _of_benchmark(report, where)
+        try:
+            report = _of_benchmark(report, where)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise GordonError(
+                f"{where}: not the JSON of this version of `gordon joulesort`: {_missing(error)}",
+                f"run the benchmark again with gordon {__version__}, or use the version that wrote "
+                "the file",
+                "another-version",
+            ) from None
     phases = [_phase(one, where) for one in _of(report, "phases", list, where)]
     writing = [at for at, one in enumerate(phases) if one.written]
     if not writing:
@@ -71,6 +80,12 @@ def read(path: str | PathLike[str], home: str | None = None) -> Run:
     ]
     how = report.get("power_how")
     return Run(Demand(int(records), made), _number(report, "time_s", where), power, system, how)
+
+
+def _missing(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"`{error.args[0]}` is missing"
+    return "its values have another form"
 
 
 def _of_benchmark(report: dict[str, Any], where: str) -> dict[str, Any]:

@@ -83,32 +83,44 @@ struct Cpu {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Disk {
+struct AnyDisk {
     disk_device: String,
     #[serde(flatten)]
     row: DiskRow,
 }
 
+/// A disk whose bytes are known.
+#[derive(Deserialize)]
+#[serde(try_from = "AnyDisk")]
+struct Disk(String, DiskRow);
+
+impl TryFrom<AnyDisk> for Disk {
+    type Error = String;
+
+    fn try_from(disk: AnyDisk) -> Result<Self, String> {
+        match disk.row.lacks() {
+            Some(field) => Err(format!("missing field `{field}` of disk {}", disk.disk_device)),
+            None => Ok(Self(disk.disk_device, disk.row)),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct Io {
-    #[serde(default)]
     io_reads: Reads,
-    #[serde(default)]
     io_writes: Writes,
     #[serde(default)]
     io_discard: Discards,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Deserialize)]
 struct Reads {
     rtps: f64,
     bread: f64,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default)]
+#[derive(Deserialize)]
 struct Writes {
     wtps: f64,
     bwrtn: f64,
@@ -221,9 +233,8 @@ impl Statistics {
             sections.io_full = pressure.psi_io.and_then(|io| io.full_avg);
             sections.cpu_some = pressure.psi_cpu.and_then(|cpu| cpu.some_avg);
         }
-        sections.disks = self
-            .disk
-            .map(|disks| disks.into_iter().map(|disk| (disk.disk_device, disk.row)).collect());
+        sections.disks =
+            self.disk.map(|disks| disks.into_iter().map(|Disk(name, row)| (name, row)).collect());
         sections.io = self.io.map(|io| IoRow {
             rtps: io.io_reads.rtps,
             wtps: io.io_writes.wtps,

@@ -29,30 +29,37 @@ pub(super) struct Sections {
 }
 
 /// Percentages of time. `-u ALL` prints `usr`, which lacks the time of guests, and interrupts apart
-/// from `sys`.
+/// from `sys`. Fields that every version prints have no default: without them the time is unknown,
+/// not 0.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
 pub(super) struct CpuRow {
     #[serde(alias = "usr")]
     pub user: f64,
+    #[serde(default)]
     pub nice: f64,
     #[serde(alias = "sys")]
     pub system: f64,
+    #[serde(default)]
     pub iowait: f64,
+    #[serde(default)]
     pub steal: f64,
+    #[serde(default)]
     pub irq: f64,
+    #[serde(default)]
     pub soft: f64,
+    #[serde(default)]
     pub guest: f64,
+    #[serde(default)]
     pub gnice: f64,
 }
 
 /// Rates of a disk. Up to version 11.5 bytes are in sectors only.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
 pub(super) struct DiskRow {
     pub tps: f64,
-    pub rd_sec: f64,
-    pub wr_sec: f64,
+    pub rd_sec: Option<f64>,
+    pub wr_sec: Option<f64>,
+    #[serde(default)]
     pub dc_sec: f64,
     #[serde(rename = "rkB")]
     pub rkb: Option<f64>,
@@ -60,7 +67,7 @@ pub(super) struct DiskRow {
     pub wkb: Option<f64>,
     #[serde(rename = "dkB")]
     pub dkb: Option<f64>,
-    #[serde(rename = "util-percent")]
+    #[serde(default, rename = "util-percent")]
     pub util: f64,
 }
 
@@ -92,9 +99,10 @@ pub(super) struct MemoryRow {
 
 /// Rates of an interface.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
 pub(super) struct NetworkRow {
+    #[serde(default)]
     pub rxpck: f64,
+    #[serde(default)]
     pub txpck: f64,
     #[serde(rename = "rxkB")]
     pub rxkb: f64,
@@ -132,7 +140,8 @@ impl Sections {
             mhz: (mean_clock > 0.0).then_some(mean_clock),
             io_full: self.io_full.map(|percent| percent / 100.0),
             cpu_some: self.cpu_some.map(|percent| percent / 100.0),
-            memory: self.memory.map(MemoryRow::memory),
+            // The section has the swap space alone with `-S`.
+            memory: self.memory.filter(|row| row.memused > 0.0).map(MemoryRow::memory),
             disks,
             network: self.network.map(|rows| {
                 rows.into_iter().map(|(name, row)| (name, row.network(span))).collect()
@@ -177,12 +186,21 @@ fn disks(
 }
 
 impl DiskRow {
+    /// The field of the bytes that are missing, if any.
+    pub fn lacks(&self) -> Option<&'static str> {
+        match (self.rkb.or(self.rd_sec), self.wkb.or(self.wr_sec)) {
+            (None, _) => Some("rkB"),
+            (_, None) => Some("wkB"),
+            _ => None,
+        }
+    }
+
     fn disk(self, io: Option<IoRow>, span: f64) -> DiskUse {
         let bytes =
             |kb: Option<f64>, sectors: f64| kb.map_or(sectors * SECTOR, |kb| kb * KB) * span;
         let moved = [
-            bytes(self.rkb, self.rd_sec),
-            bytes(self.wkb, self.wr_sec),
+            bytes(self.rkb, self.rd_sec.unwrap_or(0.0)),
+            bytes(self.wkb, self.wr_sec.unwrap_or(0.0)),
             bytes(self.dkb, self.dc_sec),
         ];
         let weights = io.map_or(moved, |io| [io.rtps, io.wtps, io.dtps]);

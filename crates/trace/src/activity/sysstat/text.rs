@@ -287,8 +287,8 @@ fn slot<'a>(sample: &'a mut Sections, item: &str, field: &str) -> Option<&'a mut
             let row = named(sample.disks.get_or_insert_default(), item);
             return Some(match field {
                 "tps" => &mut row.tps,
-                "rd_sec/s" => &mut row.rd_sec,
-                "wr_sec/s" => &mut row.wr_sec,
+                "rd_sec/s" => row.rd_sec.get_or_insert_default(),
+                "wr_sec/s" => row.wr_sec.get_or_insert_default(),
                 "dc_sec/s" => &mut row.dc_sec,
                 "rkB/s" => row.rkb.get_or_insert_default(),
                 "wkB/s" => row.wkb.get_or_insert_default(),
