@@ -354,9 +354,10 @@ def test_a_log_without_a_value_of_this_version_is_refused(
     read = _core.probes_read
 
     def older(path: str) -> Any:
-        about, *rest = read(path)
-        about = {key: value for key, value in json.loads(about).items() if key != "sector_bytes"}
-        return json.dumps(about | {"gordon": "0.0.1"}), *rest
+        text, *rest = read(path)
+        about = json.loads(text) | {"gordon": "0.0.1"}
+        del about["sector_bytes"]
+        return json.dumps(about), *rest
 
     fit.probe(None, log, device="ide-flashcache")
     monkeypatch.setattr(_core, "probes_read", older)

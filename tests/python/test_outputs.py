@@ -141,6 +141,8 @@ def test_no_output_destroys_what_a_command_reads(
         ("flash bench --pattern mixed --preset own.toml", "own.toml"),
         ("flash bench --pattern mixed --from-checkpoint kept", "kept"),
         ("disk bench --pattern mixed --preset own.toml", "own.toml"),
+        ("storage characterise --preset own.toml", "own.toml"),
+        ("sort in out --config own.toml", "own.toml"),
         ("survey day.trace --space own.toml", "own.toml"),
         ("survey day.trace", "day.trace/manifest.json"),
         ("trace show day.trace", "day.trace/manifest.json"),

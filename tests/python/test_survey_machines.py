@@ -534,11 +534,10 @@ def time_of(design: dict[str, Any]) -> float:
 
 
 def test_the_table_has_all_designs(run: Run, trace: str, own: str) -> None:
-    import pyarrow.parquet
-
+    parquet = pytest.importorskip("pyarrow.parquet")
     for name in ("gordon-2009", own):
         result = answer(run, trace, "--space", name, "--rows", "0", "--parquet", "all.parquet")
-        table = pyarrow.parquet.read_table("all.parquet")
+        table = parquet.read_table("all.parquet")
         assert table.num_rows == result["designs_total"] > len(result["designs"])
         rows = {row["id"]: row for row in table.to_pylist()}
         assert sorted(id for id in rows if rows[id]["pareto"]) == sorted(result["front"])

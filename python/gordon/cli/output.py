@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import click
+
 from gordon import picture
 from gordon._core import GordonError
 from gordon.cli.terminal import Column, data
@@ -25,7 +27,8 @@ def check(
 ) -> None:
     """Raises GordonError for outputs that cannot be written: a missing folder, a path given twice,
     an unsupported format. `files` are binary and cannot go to stdout; `folder` is created if it is
-    missing. `used` are paths that the command reads or writes itself, which outputs would destroy.
+    missing. `used` are paths that the command reads or writes itself, which outputs would destroy;
+    files of options with the metavar NAME|FILE are known without it.
     """
     files = list(files)
     if STDOUT in (*files, folder):
@@ -43,6 +46,7 @@ def check(
     if folder is not None:
         _check_folder(folder)
     given = [path for path in (*texts, *files, plot, report, folder) if path is not None]
+    used = [*used, *_named_files()]
     places = {os.path.realpath(path) for path in used if path not in (None, STDOUT)}
     targets = [path if path == STDOUT else os.path.realpath(path) for path in given]
     for path, target in zip(given, targets, strict=True):
@@ -74,6 +78,16 @@ def check(
             raise GordonError(
                 f"cannot write {path}: the folder {parent} is not writable", kind="unwritable"
             )
+
+
+def _named_files() -> list[str]:
+    """Files given to options of the command that take a shipped name or a file."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return []
+    options = [param.name for param in context.command.params if param.metavar == "NAME|FILE"]
+    given = [context.params.get(name) for name in options if name is not None]
+    return [path for path in given if isinstance(path, str) and Path(path).is_file()]
 
 
 def trace_files(traces: Iterable[str]) -> list[str]:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -29,9 +28,7 @@ def run(
     device, parquet = given.pop("device"), given.pop("parquet")
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
-    used = [device] if isinstance(device, str) and Path(device).is_file() else []
-    if load not in options.PATTERNS:
-        used.append(load)
+    used = [] if load in options.PATTERNS else [load]
     output.check(json_path, report=report, files=files, folder=parquet, used=used)
     # A run may write its checkpoint over the one that it started from.
     started = [given.get("from_checkpoint"), given.get("diskspecs")]

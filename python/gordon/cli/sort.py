@@ -175,7 +175,7 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
         raise click.UsageError("at least one input and one output are needed")
     if "-" in files:
         raise click.UsageError("`-` is not supported: a sort needs files that it can seek in")
-    output.check(json_path, used=files)
+    output.check(json_path, used=[*files, given["config"]])
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **options.given(given))
     if json_path is not None:

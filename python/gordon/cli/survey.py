@@ -136,10 +136,9 @@ def survey(
     from gordon.cli.progress import Progress
     from gordon.cli.survey_view import show
     from gordon.survey import run
-    from gordon.survey import space as spaces
     from gordon.survey.columns import to_csv
 
-    used = [stages, spaces.path(space), *output.trace_files(traces)]
+    used = [stages, *output.trace_files(traces)]
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
         Progress("replaying the traces on each storage") as progress,

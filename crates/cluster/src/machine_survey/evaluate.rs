@@ -82,7 +82,7 @@ struct Compared {
 /// Designs of a group, prepared.
 enum Group<'a> {
     Job(JobGroup<'a>),
-    Paper(PaperGroup, &'a PaperLimits),
+    Paper(Box<PaperGroup>, &'a PaperLimits),
 }
 
 /// What choices compare.
@@ -141,7 +141,7 @@ impl<'a> Evaluator<'a> {
             Loads::Job(loads) => Group::Job(JobGroup::new(&loads[place], *design.machine.cores)),
             Loads::Paper(loads, limits) => {
                 let node = NodePower::of_machine(self.storages[place]);
-                Group::Paper(PaperGroup::new(&loads[place], &node), &limits[place])
+                Group::Paper(Box::new(PaperGroup::new(&loads[place], &node)), &limits[place])
             }
         }
     }
