@@ -155,19 +155,20 @@ def whole(path: str | None) -> Iterator[str | None]:
     try:
         yield str(temporary)
         if temporary.exists():
-            temporary.replace(target)
+            try:
+                temporary.replace(target)
+            except OSError as error:
+                raise GordonError(
+                    f"cannot write {path}: {error.strerror or error}",
+                    "free some space, or name another folder",
+                    kind="unwritable",
+                ) from None
     except GordonError as error:
         if str(temporary) not in error.args[0]:
             raise
         what, hint = error.args
         what = what.replace(str(temporary), path)
         raise GordonError(what, hint, kind=error.kind) from None
-    except OSError as error:
-        raise GordonError(
-            f"cannot write {path}: {error.strerror or error}",
-            "free some space, or name another folder",
-            kind="unwritable",
-        ) from None
     finally:
         with suppress(OSError):
             temporary.unlink()
