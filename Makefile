@@ -9,6 +9,8 @@
 # make fuzz   what clients say, mangled images and keys of sorts, FUZZ_SECONDS each; wants a nightly Rust and cargo-fuzz
 # make miri   the simulators in an interpreter that catches what the compiler cannot; wants Miri
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
+# make validate  predicts three jobs on three targets, runs them there and writes docs/validation/here.md;
+#             as root on Linux with two cores, quiet, 15 minutes
 # make figures  the pages of docs/design that are printed by programs
 
 PYTHON ?= python3
@@ -16,7 +18,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test build lint bench torture fuzz miri golden figures clean
+.PHONY: demo test build lint bench torture fuzz miri golden figures validate clean
 build: .venv/installed .venv/built
 
 .venv/maturin: pyproject.toml requirements.lock
@@ -114,6 +116,9 @@ figures: build
 	$(VENV)/python scripts/joulesort_systems.py > docs/design/joulesort-systems.md
 	$(VENV)/python scripts/sort_tuning.py > docs/design/sort-tuning.md
 	$(VENV)/python scripts/web_server.py > docs/design/web-server.md
+
+validate: build
+	$(VENV)/python scripts/validate_here.py
 
 clean:
 	rm -rf build target .venv

@@ -1,4 +1,5 @@
-"""A flash image, served, with a file system on it, for scripts; needs root and FUSE.
+"""A flash image or a plain file, served, with a file system on it, for scripts; needs root and
+FUSE.
 
 The chain has no kernel module for NBD: `gordon block serve`, nbdfuse, a loop device, ext4.
 """
@@ -42,22 +43,31 @@ def wait(what: Callable[[], object]) -> None:
 
 
 class Export:
-    """Made in `folder`, and taken down on the way out."""
+    """A chain whose mount points are made in `folder`; it is taken down on the way out."""
 
-    def __init__(self, folder: Path, preset: str, capacity: str, set_values: Sequence[str]) -> None:
+    def __init__(self, folder: Path, image: Path, format_options: Sequence[str] = ()) -> None:
         missing = [name for name in TOOLS if shutil.which(name) is None]
         if missing:
             raise GordonError(
                 f"not on this machine: {', '.join(missing)}", "apt install libnbd-bin"
             )
-        self.image, self.socket = folder / "flash.img", folder / "s"
+        self.image, self.socket, self.errors = image, folder / "s", folder / "serve.err"
         self.fuse, self.files = folder / "fuse", folder / "files"
         self.fuse.mkdir()
         self.files.mkdir()
-        block.create(str(self.image), preset, capacity=capacity, set_values=set_values)
-        self.server: subprocess.Popen[str] | None = None
+        self.format_options = format_options
+        self.server: subprocess.Popen[bytes] | None = None
         self.nbdfuse: subprocess.Popen[bytes] | None = None
         self.loop, self.formatted = "", False
+
+    @classmethod
+    def flash(
+        cls, folder: Path, preset: str, capacity: str, set_values: Sequence[str] = ()
+    ) -> Export:
+        """The chain of a new flash image in `folder`."""
+        export = cls(folder, folder / "flash.img")
+        block.create(str(export.image), preset, capacity=capacity, set_values=set_values)
+        return export
 
     def __enter__(self) -> Export:
         return self
@@ -65,30 +75,49 @@ class Export:
     def __exit__(self, *_: object) -> None:
         self.stop()
 
-    def start(self, options: str, *serve: str) -> None:
-        """Serves it, and mounts the file system, which is made first where there is none."""
+    def start(self, options: str, *serve: str, read_ahead: int | None = None) -> None:
+        """Serves it, and mounts the file system, which is made first where there is none;
+        `read_ahead` is in bytes, by default the kernel's."""
         command = [sys.executable, "-m", "gordon", "block", "serve", str(self.image)]
         command += ["--socket", str(self.socket), *serve]
-        self.server = subprocess.Popen(command, stderr=subprocess.DEVNULL, text=True)
-        wait(lambda: self.socket.exists() and Path(f"{self.socket}.stat").exists())
+        # In sessions of their own: Ctrl-C must not end the device below a mounted file system.
+        with self.errors.open("wb") as errors:
+            self.server = subprocess.Popen(command, stderr=errors, start_new_session=True)
+        wait(self._serves)
         uri = f"nbd+unix:///?socket={self.socket}"
         # 1.14 aborts where answers overtake its count: as many connections as requests.
-        self.nbdfuse = subprocess.Popen(["nbdfuse", "-C", "16", str(self.fuse), uri])
+        self.nbdfuse = subprocess.Popen(
+            ["nbdfuse", "-C", "16", str(self.fuse), uri], start_new_session=True
+        )
         wait((self.fuse / "nbd").exists)
         self.loop = sh("losetup", "--direct-io=on", "--find", "--show", self.fuse / "nbd")
+        if read_ahead is not None:
+            queue = Path("/sys/block", Path(self.loop).name, "queue/read_ahead_kb")
+            queue.write_text(str(read_ahead // 1024))
         if not self.formatted:
-            sh("mkfs.ext4", "-q", "-m", 0, self.loop)
+            sh("mkfs.ext4", "-q", "-m", 0, *self.format_options, self.loop)
             self.formatted = True
         sh("mount", "-o", options, self.loop, self.files)
 
+    def _serves(self) -> bool:
+        assert self.server is not None
+        if self.server.poll() is not None:
+            raise GordonError(f"the server ended: {self.errors.read_text().strip()}")
+        return self.socket.exists() and Path(f"{self.socket}.stat").exists()
+
     def stop(self) -> None:
-        """Mount, loop device, nbdfuse and server, whatever of it is there."""
+        """Takes down mount, loop device, nbdfuse and server, if there. A step that fails does not
+        keep the next ones from their work."""
         if self.files.is_mount():
-            sh("umount", self.files)
+            try:
+                sh("umount", self.files)
+            except GordonError:
+                subprocess.run(["umount", "-l", str(self.files)], capture_output=True)
         if self.loop:
-            sh("losetup", "-d", self.loop)
-            wait(lambda: not Path("/sys/block", Path(self.loop).name, "loop").exists())
+            subprocess.run(["losetup", "-d", self.loop], capture_output=True)
+            backed = Path("/sys/block", Path(self.loop).name, "loop")
             self.loop = ""
+            wait(lambda: not backed.exists())
         if self.nbdfuse is not None:
             subprocess.run(["fusermount3", "-u", "-z", str(self.fuse)], capture_output=True)
             self.nbdfuse.wait()

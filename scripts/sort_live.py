@@ -72,7 +72,7 @@ def searched(export: Export, seed: int, *, steered: bool) -> Json:
 def main() -> None:
     with (
         tempfile.TemporaryDirectory(dir=sys.argv[1]) as name,
-        Export(Path(name), PRESET, CAPACITY, SET) as export,
+        Export.flash(Path(name), PRESET, CAPACITY, SET) as export,
     ):
         # At full speed, for its time is not of interest.
         export.start("discard")
