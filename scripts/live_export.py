@@ -12,7 +12,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from mmap import mmap
 from os import O_DIRECT, O_RDWR, close, fdatasync, fstatvfs, pwrite
 from os import open as opened
@@ -24,6 +25,7 @@ from gordon._core import GordonError
 TOOLS = ("nbdfuse", "fusermount3", "losetup", "mkfs.ext4", "mount", "umount")
 MIB = 1 << 20
 BLOCK = 4096
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def sh(*command: object) -> str:
@@ -40,6 +42,20 @@ def wait(what: Callable[[], object]) -> None:
         if time.monotonic() > end:
             raise GordonError("waited 30 s for nothing")
         time.sleep(0.02)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Defers signals that end a script: what was set up is known, and is taken down in full."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _unblock() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
 
 class Export:
@@ -81,16 +97,22 @@ class Export:
         command = [sys.executable, "-m", "gordon", "block", "serve", str(self.image)]
         command += ["--socket", str(self.socket), *serve]
         # In sessions of their own: Ctrl-C must not end the device below a mounted file system.
-        with self.errors.open("wb") as errors:
-            self.server = subprocess.Popen(command, stderr=errors, start_new_session=True)
+        with self.errors.open("wb") as errors, uninterrupted():
+            self.server = subprocess.Popen(
+                command, stderr=errors, start_new_session=True, preexec_fn=_unblock
+            )
         wait(self._serves)
         uri = f"nbd+unix:///?socket={self.socket}"
         # 1.14 aborts where answers overtake its count: as many connections as requests.
-        self.nbdfuse = subprocess.Popen(
-            ["nbdfuse", "-C", "16", str(self.fuse), uri], start_new_session=True
-        )
+        with uninterrupted():
+            self.nbdfuse = subprocess.Popen(
+                ["nbdfuse", "-C", "16", str(self.fuse), uri],
+                start_new_session=True,
+                preexec_fn=_unblock,
+            )
         wait((self.fuse / "nbd").exists)
-        self.loop = sh("losetup", "--direct-io=on", "--find", "--show", self.fuse / "nbd")
+        with uninterrupted():
+            self.loop = sh("losetup", "--direct-io=on", "--find", "--show", self.fuse / "nbd")
         if read_ahead is not None:
             queue = Path("/sys/block", Path(self.loop).name, "queue/read_ahead_kb")
             queue.write_text(str(read_ahead // 1024))
@@ -107,7 +129,11 @@ class Export:
 
     def stop(self) -> None:
         """Takes down mount, loop device, nbdfuse and server, if there. A step that fails does not
-        keep the next ones from their work."""
+        keep the next ones from their work, and neither does a signal."""
+        with uninterrupted():
+            self._stop()
+
+    def _stop(self) -> None:
         if self.files.is_mount():
             try:
                 sh("umount", self.files)
@@ -119,8 +145,15 @@ class Export:
             self.loop = ""
             wait(lambda: not backed.exists())
         if self.nbdfuse is not None:
-            subprocess.run(["fusermount3", "-u", "-z", str(self.fuse)], capture_output=True)
-            self.nbdfuse.wait()
+            # It may not have mounted yet, in which case the first attempt does nothing.
+            for _ in range(20):
+                subprocess.run(["fusermount3", "-u", "-z", str(self.fuse)], capture_output=True)
+                with suppress(subprocess.TimeoutExpired):
+                    self.nbdfuse.wait(0.5)
+                    break
+            else:
+                self.nbdfuse.kill()
+                self.nbdfuse.wait()
             self.nbdfuse = None
         if self.server is not None:
             self.server.send_signal(signal.SIGTERM)

@@ -31,7 +31,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "demo"))
 
-from live_export import TOOLS, Export, sh
+from live_export import TOOLS, Export, sh, uninterrupted
 
 from gordon import __version__, parts, quantity, survey
 from gordon._core import GordonError
@@ -432,8 +432,8 @@ def timed(words: list[str], device: Path, what: str) -> Json:
 class Validation:
     """The measurement of all jobs in one folder on this machine's disk."""
 
-    def __init__(self, work: Path, records: int, runs: int) -> None:
-        self.work, self.records, self.runs = work, records, runs
+    def __init__(self, work: Path, records: int, runs: int, charge: str) -> None:
+        self.work, self.records, self.runs, self.charge = work, records, runs, charge
         self.size = records * inputs.RECORD
         self.device = device_of(work)
         info = work.stat()
@@ -479,7 +479,7 @@ class Validation:
         memory = max(made["samples"]["command_memory_bytes"])
         space = self.work / "here.toml"
         space.write_text(SPACE)
-        surveyed = surveys(folder, space)
+        surveyed = surveys(folder, space, self.charge)
         disks = [device for device in made["devices"] if not device["is_virtual"]]
         return self.jobs[job.name] | {
             "command": job.words(self.work, self.size)[-1],
@@ -642,7 +642,7 @@ network = "10Gb"
 """
 
 
-def surveys(trace: Path, space: Path) -> dict[str, Json]:
+def surveys(trace: Path, space: Path, charge: str) -> dict[str, Json]:
     """Predictions for all targets. With a reference the traced disk would be that of the reference,
     whose bandwidth is not known; without one, its busy time stands for it. For one core the disk is
     the same, so it is surveyed with the reference."""
@@ -652,6 +652,7 @@ def surveys(trace: Path, space: Path) -> dict[str, Json]:
             trace,
             space=str(space),
             reference=reference,
+            charge=charge,
             set_values=[f"flash.{FLASH}.{setting}" for setting in (*FLASH_SET, "capacity=60GB")],
         )
         for design in result["designs"]:
@@ -663,14 +664,16 @@ def surveys(trace: Path, space: Path) -> dict[str, Json]:
 @contextlib.contextmanager
 def mounted_memory(folder: Path, size: int) -> Iterator[None]:
     """A file system in memory, so that images neither wait for this machine's disk nor load it."""
-    sh("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder)
     try:
+        sh("mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder)
         yield
     finally:
-        try:
-            sh("umount", folder)
-        except GordonError:
-            subprocess.run(["umount", "-l", str(folder)], check=False)
+        with uninterrupted():
+            if folder.is_mount():
+                try:
+                    sh("umount", folder)
+                except GordonError:
+                    subprocess.run(["umount", "-l", str(folder)], check=False)
 
 
 def device_of(folder: Path) -> Path:
@@ -766,7 +769,11 @@ def main() -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     try:
         check_space(given.work, given.records * inputs.RECORD)
-        results = Validation(given.work.resolve(), given.records, given.runs).measure()
+        # Next to other load, the processor time of other programs is left out of the prediction;
+        # their block I/O cannot be.
+        charge = "command" if given.busy else "machine"
+        work = given.work.resolve()
+        results = Validation(work, given.records, given.runs, charge).measure()
     except GordonError as error:
         hint = f"\n  try: {error.args[1]}" if error.args[1:] and error.args[1] else ""
         raise SystemExit(f"error: {error.args[0]}{hint}") from None

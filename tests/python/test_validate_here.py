@@ -143,7 +143,7 @@ def test_a_busy_machine_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 def test_every_target_is_predicted_from_one_trace(trace: str, tmp_path: Path) -> None:
     (tmp_path / "here.toml").write_text(here.SPACE)
-    found = here.surveys(Path(trace), tmp_path / "here.toml")
+    found = here.surveys(Path(trace), tmp_path / "here.toml", "machine")
     assert set(found) == {"as traced", *here.TARGETS}
     traced, one = found["as traced"], found["one core"]
     assert traced["time_s"] == traced["time_s_low"] == traced["time_s_high"]
