@@ -604,42 +604,24 @@ class Validation:
 
 
 #: The storage of the first two is the same, so that the ratio of their device times is 1.
-SPACE = f"""
-name = "here"
-summary = "This machine, and its targets"
-
+MACHINES = {
+    "as traced": (2, 'bandwidth = "1GB"'),
+    "one core": (1, 'bandwidth = "1GB"'),
+    "flash": (2, f'part = "{FLASH}"'),
+    "disk": (2, f'part = "{DISK}"'),
+}
+SPACE = 'name = "here"\nsummary = "This machine, and its targets"\n' + "".join(
+    f"""
 [[machines]]
-id = "as traced"
-cores = 2
+id = "{id}"
+cores = {cores}
 core_speed = 1.0
 memory = "1TiB"
-storage = {{ bandwidth = "1GB" }}
-network = "10Gb"
-
-[[machines]]
-id = "one core"
-cores = 1
-core_speed = 1.0
-memory = "1TiB"
-storage = {{ bandwidth = "1GB" }}
-network = "10Gb"
-
-[[machines]]
-id = "flash"
-cores = 2
-core_speed = 1.0
-memory = "1TiB"
-storage = {{ part = "{FLASH}" }}
-network = "10Gb"
-
-[[machines]]
-id = "disk"
-cores = 2
-core_speed = 1.0
-memory = "1TiB"
-storage = {{ part = "{DISK}" }}
+storage = {{ {storage} }}
 network = "10Gb"
 """
+    for id, (cores, storage) in MACHINES.items()
+)
 
 
 def surveys(trace: Path, space: Path, charge: str) -> dict[str, Json]:

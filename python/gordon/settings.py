@@ -37,17 +37,37 @@ def change(
     known, schema = _root(kind, items), _schema(kind)
     *folders, leaf = path.split(".")
     for folder in folders:
+        if isinstance(table, list):
+            table = _choice(key, table, folder)
+            continue
         inner = _inner(known.get(folder), schema)
         if inner is None:
             tables = [name for name in known if _inner(known[name], schema) is not None]
             raise _unknown(paths(kind, items), key, "table", folder, tables, path)
         table, known = table.setdefault(folder, {}), inner
+    if isinstance(table, list):
+        raise _choice_needed(key, table)
     if leaf not in known:
         raise _unknown(paths(kind, items), key, "key", leaf, sorted(known), path)
     if _inner(known[leaf], schema) is not None or _is_map(known[leaf], schema):
         raise not_a_value(key, path)
     new = _parse(text)
     table[leaf] = {"value": new, "assumed": WHY} if _has_address(known[leaf]) else new
+
+
+def _choice(key: str, choices: list[Table], number: str) -> Table:
+    """The element of a list with this number, from 1."""
+    if not number.isdecimal() or not 1 <= int(number) <= len(choices):
+        raise _choice_needed(key, choices)
+    return choices[int(number) - 1]
+
+
+def _choice_needed(key: str, choices: list[Table]) -> _core.GordonError:
+    return _core.GordonError(
+        f"--set {key}: there is a list of {len(choices)}, and the key does not say which one",
+        f"a number from 1 to {len(choices)} after the name of the list, as in storage.1.count=2",
+        kind="no-choice",
+    )
 
 
 def not_a_value(key: str, path: str) -> _core.GordonError:

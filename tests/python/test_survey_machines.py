@@ -549,3 +549,50 @@ def test_the_table_has_all_designs(run: Run, trace: str, own: str) -> None:
     failed = run("survey", trace, "--set", "machines.x=1", "--parquet", "none.parquet")
     assert failed.status == 1
     assert not list(Path().glob("*none.parquet*"))
+
+
+LISTS = """
+name = "lists"
+summary = "one machine, three designs"
+
+[[machines]]
+id = "box"
+cores = 4
+core_speed = 1.0
+memory = "1GiB"
+storage = ["nvme-tlc-1tb", "nvme-qlc-2tb", "sata-7200-1tb"]
+network = "10Gb"
+idle = "10W"
+active = "40W"
+"""
+
+
+def test_the_report_of_lists_has_the_sources_of_their_machine(run: Run, trace: str) -> None:
+    Path("lists.toml").write_text(LISTS)
+    page, _ = report(run, trace, "--space", "lists.toml")
+    assert "<b>box</b>" in section(page, "sources")
+    assert "on 3 designs of" in page
+    assert run("survey", trace, "--space", "lists.toml").out.startswith("3 designs of lists")
+
+
+def test_a_setting_of_a_list_names_one_of_it(run: Run, trace: str) -> None:
+    Path("lists.toml").write_text(LISTS)
+    words = (trace, "--space", "lists.toml")
+    ids = [
+        d["id"] for d in answer(run, *words, "--set", "machines.box.storage.3.count=2")["designs"]
+    ]
+    assert ids == ["box/nvme-tlc-1tb", "box/nvme-qlc-2tb", "box/sata-7200-1tb-x2"]
+    for key in ("storage.count", "storage.4.count", "storage.0.count", "storage.x.count"):
+        ran = run("survey", *words, "--set", f"machines.box.{key}=2")
+        assert (ran.status, ran.kind) == (1, "no-choice"), ran.err
+        assert "1 to 3" in ran.err
+
+
+def test_bars_by_the_paper_model_fill_the_whole_time(run: Run, trace: str) -> None:
+    from gordon.report.machines import _shares
+
+    row = {"limits": {"cpu": 0.5, "cpu+storage": 0.2, "storage+network": 0.1, "network": 0.2}}
+    assert _shares(row) == {"cpu": 0.5, "network": 0.2, "mixed": pytest.approx(0.3)}
+    Path("lists.toml").write_text(LISTS)
+    page, _ = report(run, trace, "--space", "lists.toml", "--model", "paper")
+    assert "more than one" in section(page, "machines")

@@ -6,7 +6,7 @@ from typing import Any
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures, short
-from gordon.survey.machines import front_figures, outcome
+from gordon.survey.machines import front_figures, noun, outcome
 
 Row = dict[str, Any]
 
@@ -18,7 +18,7 @@ def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> No
     shown = [r for r in rows if show_all or _is_notable(r, chosen)]
     shown.sort(key=lambda r: outcome(r)["time_s"])
     console.text(
-        f"{counted(result['designs_total'], 'machine')} of {result['space']['name']}, "
+        f"{counted(result['designs_total'], noun(rows))} of {result['space']['name']}, "
         f"{counted(result['nodes'], 'node')}; times by the {result['model']} model"
     )
     console.table(_table(result, shown))

@@ -8,12 +8,18 @@ from typing import Any
 from gordon.human import figures, short
 from gordon.report import page
 from gordon.report.survey import FILTERS, LIBRARIES
-from gordon.survey.machines import front_figures, outcome
+from gordon.survey.machines import front_figures, noun, outcome
 
 Row = dict[str, Any]
 
 #: Shares of the time, in the order of the bars: key and name.
-SHARES = {"cpu": "processor", "storage": "storage", "network": "network", "idle": "idle"}
+SHARES = {
+    "cpu": "processor",
+    "storage": "storage",
+    "network": "network",
+    "idle": "idle",
+    "mixed": "more than one",
+}
 #: Relative difference below which a time is shown as the measured one.
 _SAME = 0.005
 #: Figures of the front: key and name.
@@ -36,6 +42,7 @@ def render(result: Row) -> str:
         libraries=LIBRARIES,
         r=result,
         rows=rows,
+        noun=noun(rows),
         remarks={row["id"]: _remarks(row, verdict) for row in rows},
         cards=[row for row in notable if _remarks(row, verdict)],
         against=next((key for key in ("price", "energy_j") if key in known), None),
@@ -48,8 +55,14 @@ def render(result: Row) -> str:
         small=[row["id"] for row in rows if row["memory_below_peak"]],
         measured_s=measured,
         parts=page.grouped(_used(result["parameters"], notable)),
-        names=SHARES,
+        names=_legend(result),
     )
+
+
+def _legend(result: Row) -> dict[str, str]:
+    """The shares that the model gives: key and name."""
+    left_out = "mixed" if result["model"] == "job" else "idle"
+    return {key: name for key, name in SHARES.items() if key != left_out}
 
 
 def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
@@ -96,7 +109,7 @@ def _remarks(row: Row, verdict: str) -> list[str]:
 
 def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:
     """The values of these machines, then those of their storage parts."""
-    ids = [row["id"] for row in notable]
+    ids = list(dict.fromkeys(row["machine"] for row in notable))
     parts = {row["storage_part"] for row in notable}
     machines = [p for p in parameters if p["kind"] == "machine" and p["part"] in ids]
     machines.sort(key=lambda p: ids.index(p["part"]))
@@ -104,8 +117,12 @@ def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:
 
 
 def _shares(row: Row) -> dict[str, float]:
-    """What limits a machine, in the order of the bars."""
-    return {key: row["limits"][key] for key in SHARES if key in row["limits"]}
+    """What limits a machine, in the order of the bars. `mixed` is the share of the time in which
+    several parts were fully used at once."""
+    limits = row["limits"]
+    mixed = sum(share for name, share in limits.items() if "+" in name)
+    every = limits | ({"mixed": mixed} if mixed else {})
+    return {key: every[key] for key in SHARES if key in every}
 
 
 def money(price: float | None) -> str:

@@ -155,6 +155,11 @@ def _result(raw: dict[str, Any], chosen: spaces.Space, parts: Catalogue) -> dict
     }
 
 
+def noun(rows: list[Row]) -> str:
+    """What a row is: a machine, or a design where a machine has several storages or networks."""
+    return "machine" if all(row["id"] == row["machine"] for row in rows) else "design"
+
+
 def outcome(row: Row) -> Row:
     """Time, energy and price of a machine by the model that ran: `job`, `stages`, or the `sync`
     bound of the paper's model."""
