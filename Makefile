@@ -57,6 +57,7 @@ lint: build
 
 bench: build
 	$(VENV)/python bench/survey.py
+	$(VENV)/python bench/designs.py
 	$(VENV)/python bench/survey_job.py
 	$(VENV)/python bench/flash.py
 	$(VENV)/python bench/disk.py
