@@ -146,7 +146,8 @@ def test_every_target_is_predicted_from_one_trace(trace: str, tmp_path: Path) ->
     found = here.surveys(Path(trace), tmp_path / "here.toml", "machine")
     assert set(found) == {"as traced", *here.TARGETS}
     traced, one = found["as traced"], found["one core"]
-    assert traced["time_s"] == traced["time_s_low"] == traced["time_s_high"]
-    assert one["time_s"] >= traced["time_s"]
+    for bound in ("time_s_low", "time_s_high"):
+        assert traced[bound] == pytest.approx(traced["time_s"], rel=1e-12)
+    assert one["time_s"] >= traced["time_s"] * (1 - 1e-12)
     assert found["disk"]["time_s"] > 0
     assert found["flash"]["limits"]
