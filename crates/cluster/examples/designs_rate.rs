@@ -156,7 +156,7 @@ fn stored_paper(count: usize) -> usize {
         for (cores, ids) in groups_of(number, count) {
             let group = PaperGroup::new(&load, &powers[cores as usize - 1]);
             let designs: Vec<_> = ids.map(paper_design).collect();
-            columns.append(&group.columns(&designs, Some(&limits)));
+            columns.append(&group.columns(&designs, &limits));
         }
         columns
     };
@@ -175,7 +175,7 @@ fn stored_job(count: usize) -> usize {
         for (cores, ids) in groups_of(number, count) {
             let group = JobGroup::new(&load, cores);
             let designs: Vec<_> = ids.map(|id| job_design(id, place, cores)).collect();
-            columns.append(&group.columns(&designs, true));
+            columns.append(&group.columns(&designs));
         }
         columns
     };

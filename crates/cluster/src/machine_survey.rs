@@ -5,12 +5,13 @@
 //!
 //! This module checks the survey and runs it. `space` lists the designs, `job_stream` reads a trace,
 //! `load` computes the times of its samples on a storage and a network, `evaluate` answers the
-//! designs, `notes` lists warnings and assumptions.
+//! designs, `rows` tabulates them, `notes` lists warnings and assumptions.
 
 mod evaluate;
 mod job_stream;
 mod load;
 mod notes;
+mod rows;
 mod space;
 
 use crate::config::{Charge, Model, Parts};
@@ -23,7 +24,7 @@ use crate::report::{MachineSurveyReport, ReferenceReport, Verdict, VerdictBy};
 use crate::select::{Chunk, choose, reported};
 use crate::simulate::spread;
 use crate::stages::{self, Stage, stage_of_samples};
-use crate::stream::{Stream, longest, storage_report};
+use crate::stream::{Replayed, Stream, longest, storage_report};
 use crate::table::write_table;
 use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK};
 use gordon_replay::threads::on_all_cores;
@@ -34,7 +35,7 @@ use notes::{assumptions, warnings};
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use space::{MachineDesign, MachineSpace};
+use space::{MachineDesign, MachineSpace, Place};
 use std::path::PathBuf;
 
 /// A survey of machines to run.
@@ -158,74 +159,30 @@ fn surveyed(
     let streams = open(survey)?;
     let of_streams: Vec<&Stream> = streams.iter().map(|s| &s.stream).collect();
     let replayed = replay_all(&of_streams, &parts, &survey.parts, store, progress)?;
-    // Indexed as replays[part][stream].
-    let replays = replayed.by_storage();
-    let replay_of = |storage: &StorageTable, stream: usize| {
-        let at = parts.binary_search(&part_of(storage)?).ok()?;
-        Some(&replays[at][stream])
-    };
     let references: Vec<TraceReference<'_>> =
         streams.iter().map(|stream| reference_of(survey, stream)).collect();
-    let lengths: Vec<usize> = streams.iter().map(|s| s.samples.len()).collect();
-    let nodes = spread(&lengths, survey.nodes as usize, *survey.shift);
-    let peak = streams.iter().map(JobStream::peak_memory).max().unwrap_or_default();
-    let load = |place: usize, at: usize| TraceLoad {
-        stream: &streams[at],
-        place: space.places[place],
-        replayed: replay_of(space.places[place].storage, at),
-        reference: references[at],
-        traced: references[at].machine.map(|traced| {
-            let storage = &survey.machines[traced].storage[0].0;
-            (storage, replay_of(storage, at))
-        }),
+    let traces = Traces {
+        survey,
+        streams: &streams,
+        references: &references,
+        parts: &parts,
+        replays: &replayed.by_storage(),
     };
-    let traces = 0..streams.len();
-    let places = 0..space.places.len();
-    let loads = match survey.model {
-        Model::Job => {
-            let of_place = |place: usize| {
-                let nodes: Vec<_> = traces.clone().map(|at| load(place, at).job()).collect();
-                JobLoad::new(&nodes, storages[place])
-            };
-            Loads::Job(places.into_par_iter().map(of_place).collect())
-        }
-        Model::Paper | Model::Stages => {
-            let stages = survey.stages.as_deref().map_or_else(Vec::new, |stages| {
-                stage_of_samples(stages, &longest(streams.iter().map(|s| &s.stream)))
-            });
-            let of_place = |place: usize| PaperLoad {
-                streams: traces.clone().map(|at| load(place, at).paper()).collect(),
-                nodes: nodes.clone(),
-                stages: stages.clone(),
-            };
-            let loads: Vec<PaperLoad> = places.into_par_iter().map(of_place).collect();
-            let limits = loads.par_iter().map(PaperLimits::new).collect();
-            Loads::Paper(loads, limits)
-        }
-    };
+    let loads = traces.loads(&space, &storages);
     let evaluator = Evaluator::new(survey, &space, loads, storages);
-    let chunks = evaluator.chunks();
-    let objectives = evaluator.objectives();
-    let choice = choose(&chunks, objectives, progress, |chunk, all| evaluator.compare(chunk, all))?;
-    let (front, best) = choice.finish();
+    let chosen = Chosen::new(&evaluator, progress)?;
     if let Some(path) = &survey.table {
         let config = serde_json::to_string(survey).expect("a survey was read from JSON");
-        let mut sorted = front.clone();
-        sorted.sort_unstable();
-        write_table(path, config, &chunks, progress, |chunk| evaluator.rows(chunk, &sorted))?;
+        let mut front = chosen.front.clone();
+        front.sort_unstable();
+        write_table(path, config, &chosen.chunks, progress, |chunk| evaluator.rows(chunk, &front))?;
     }
-    let (verdict, recommended) = recommend(&evaluator, &chunks, best[FASTEST], progress)?;
+    let peak = streams.iter().map(JobStream::peak_memory).max().unwrap_or_default();
     let is_reference = |design: &MachineDesign<'_>| {
         design.is_first() && references.iter().any(|r| r.machine == Some(design.index))
     };
     let traced = (0..).zip(&space.designs).filter(|(_, design)| is_reference(design));
-    let named = evaluator.named(best);
-    let shown = front.iter().copied().chain(named.iter().filter_map(|(_, number)| *number));
-    let shown = shown
-        .chain(best[FASTEST])
-        .chain([recommended])
-        .chain(traced.map(|(number, _)| number))
-        .collect();
+    let shown = chosen.shown().chain(traced.map(|(number, _)| number)).collect();
     let numbers = reported(shown, survey.rows, 0..space.designs.len() as u64);
     let numbers: Vec<usize> =
         numbers.into_iter().filter_map(|number| usize::try_from(number).ok()).collect();
@@ -236,7 +193,7 @@ fn surveyed(
         report.memory_below_peak = *design.machine.memory < peak;
     }
     let storages =
-        parts.iter().zip(&replays).map(|(part, replayed)| storage_report(*part, replayed));
+        parts.iter().zip(traces.replays).map(|(part, replays)| storage_report(*part, replays));
     Ok(MachineSurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
         model: survey.model,
@@ -251,13 +208,108 @@ fn surveyed(
         assumptions: assumptions(survey, &streams),
         designs_total: space.designs.len() as u64,
         machines,
-        front: front.iter().map(|number| evaluator.id(*number)).collect(),
-        named: named
-            .into_iter()
-            .map(|(name, number)| (name, number.map(|number| evaluator.id(number))))
+        front: chosen.front.iter().map(|number| evaluator.id(*number)).collect(),
+        named: chosen
+            .named
+            .iter()
+            .map(|(name, number)| (*name, number.map(|number| evaluator.id(number))))
             .collect(),
-        verdict,
+        verdict: chosen.verdict,
     })
+}
+
+/// The traces of a survey, and their replays.
+struct Traces<'a> {
+    survey: &'a MachineSurvey,
+    streams: &'a [JobStream],
+    /// By stream.
+    references: &'a [TraceReference<'a>],
+    parts: &'a [(&'a str, u32)],
+    /// By part, then by stream.
+    replays: &'a [&'a [Replayed]],
+}
+
+impl<'a> Traces<'a> {
+    fn replay_of(&self, storage: &StorageTable, stream: usize) -> Option<&'a Replayed> {
+        let at = self.parts.binary_search(&part_of(storage)?).ok()?;
+        Some(&self.replays[at][stream])
+    }
+
+    fn load(&self, place: Place<'a>, at: usize) -> TraceLoad<'a> {
+        let reference = self.references[at];
+        TraceLoad {
+            stream: &self.streams[at],
+            place,
+            replayed: self.replay_of(place.storage, at),
+            reference,
+            traced: reference.machine.map(|traced| {
+                let storage = &self.survey.machines[traced].storage[0].0;
+                (storage, self.replay_of(storage, at))
+            }),
+        }
+    }
+
+    /// The traces at all places; `storages` holds the power of the storage of each place.
+    fn loads(&self, space: &MachineSpace<'a>, storages: &[Option<StoragePower>]) -> Loads {
+        let at =
+            |place: Place<'a>| (0..self.streams.len()).map(move |stream| self.load(place, stream));
+        let places = space.places.par_iter();
+        match self.survey.model {
+            Model::Job => {
+                let of_place = |(place, storage): (&Place<'a>, &Option<StoragePower>)| {
+                    let nodes: Vec<_> = at(*place).map(|load| load.job()).collect();
+                    JobLoad::new(&nodes, *storage)
+                };
+                Loads::Job(places.zip(storages).map(of_place).collect())
+            }
+            Model::Paper | Model::Stages => {
+                let lengths: Vec<usize> = self.streams.iter().map(|s| s.samples.len()).collect();
+                let nodes = spread(&lengths, self.survey.nodes as usize, *self.survey.shift);
+                let stages = self.survey.stages.as_deref().map_or_else(Vec::new, |stages| {
+                    stage_of_samples(stages, &longest(self.streams.iter().map(|s| &s.stream)))
+                });
+                let of_place = |place: &Place<'a>| PaperLoad {
+                    streams: at(*place).map(|load| load.paper()).collect(),
+                    nodes: nodes.clone(),
+                    stages: stages.clone(),
+                };
+                let loads: Vec<PaperLoad> = places.map(of_place).collect();
+                let limits = loads.par_iter().map(PaperLimits::new).collect();
+                Loads::Paper(loads, limits)
+            }
+        }
+    }
+}
+
+/// What the report says of a space, in numbers of designs.
+struct Chosen {
+    /// All designs.
+    chunks: Vec<Chunk>,
+    front: Vec<u64>,
+    named: Vec<(&'static str, Option<u64>)>,
+    fastest: Option<u64>,
+    verdict: Verdict,
+    recommended: u64,
+}
+
+impl Chosen {
+    fn new(evaluator: &Evaluator<'_>, progress: &Progress) -> Result<Self, ClusterError> {
+        let chunks = evaluator.chunks();
+        let objectives = evaluator.objectives();
+        let choice =
+            choose(&chunks, objectives, progress, |chunk, all| evaluator.compare(chunk, all))?;
+        let (front, best) = choice.finish();
+        let fastest = best[FASTEST];
+        let (verdict, recommended) = recommend(evaluator, &chunks, fastest, progress)?;
+        let named = evaluator.named(best);
+        Ok(Self { chunks, front, named, fastest, verdict, recommended })
+    }
+
+    /// The designs that are always in the report.
+    fn shown(&self) -> impl Iterator<Item = u64> {
+        let named = self.named.iter().filter_map(|(_, number)| *number);
+        self.front.iter().copied().chain(named).chain(self.fastest).chain([self.recommended])
+    }
 }
 
 /// The recommended design and its number; see [`Verdict`].

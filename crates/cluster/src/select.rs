@@ -6,6 +6,7 @@
 use crate::designs::{RunningFront, in_batches};
 use crate::error::ClusterError;
 use gordon_units::Progress;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// Number of designs of a chunk.
@@ -101,6 +102,27 @@ pub(crate) fn choose<const NAMES: usize>(
     Ok(whole)
 }
 
+/// Evaluates the designs of each group together, the groups on all cores. The results are in the
+/// order of the designs.
+pub(crate) fn in_groups<Design: Copy + Sync, Group: Ord, Result: Send>(
+    designs: &[Design],
+    group: impl Fn(&Design) -> Group,
+    evaluate: impl Fn(&[Design]) -> Vec<Result> + Sync,
+) -> Vec<Result> {
+    let mut order: Vec<usize> = (0..designs.len()).collect();
+    order.sort_by_key(|at| group(&designs[*at]));
+    let groups: Vec<&[usize]> =
+        order.chunk_by(|a, b| group(&designs[*a]) == group(&designs[*b])).collect();
+    let of_group = |same: &[usize]| {
+        let members: Vec<Design> = same.iter().map(|at| designs[*at]).collect();
+        same.iter().copied().zip(evaluate(&members)).collect::<Vec<_>>()
+    };
+    let mut results: Vec<(usize, Result)> =
+        groups.into_par_iter().flat_map_iter(of_group).collect();
+    results.sort_unstable_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
 /// The numbers to report, ascending: `shown`, and the first `others` until there are `rows` numbers.
 pub(crate) fn reported(
     mut shown: Vec<u64>,
@@ -136,6 +158,16 @@ mod tests {
         let found = chunks([2, 0, CHUNK + 1]);
         let members: Vec<_> = found.iter().map(|c| (c.group, c.members.clone())).collect();
         assert_eq!(members, [(0, 0..2), (2, 0..CHUNK), (2, CHUNK..CHUNK + 1)]);
+    }
+
+    #[test]
+    fn results_of_groups_are_in_the_order_of_the_designs() {
+        let found = in_groups(
+            &[31, 12, 33, 11],
+            |n| n / 10,
+            |same| same.iter().map(|n| (*n, same.len())).collect(),
+        );
+        assert_eq!(found, [(31, 2), (12, 2), (33, 2), (11, 2)]);
     }
 
     #[test]

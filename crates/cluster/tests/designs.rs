@@ -172,7 +172,7 @@ fn the_paper_model_equals_its_plain_loop() {
                 }
             }
         }
-        let fast = group.columns(&designs, Some(&limits));
+        let fast = group.columns(&designs, &limits);
         for (at, (plain, _)) in plain.iter().enumerate() {
             same(seed, "sync time", fast.sync_time[at], plain.sync.time);
             same(seed, "nosync time", fast.nosync_time[at], plain.nosync.time);
@@ -260,7 +260,7 @@ fn the_job_model_equals_its_plain_loop() {
                 price_per_hour: draw.chance(0.9).then(|| draw.scaled(0.01, 10.0)),
             })
             .collect();
-        let fast = group.columns(&designs, true);
+        let fast = group.columns(&designs);
         for (at, design) in designs.iter().enumerate() {
             let times: Vec<_> = nodes
                 .iter()

@@ -11,6 +11,7 @@ use super::curve::{Curve, CurveBuilder, Line, envelope, rise};
 use super::job_load::{JobCost, JobLoad, PreparedNode, PreparedSample};
 use crate::job::{JobTime, stretch, stretch_bounds, stretch_of_demand};
 use crate::node::{Power, machine_energy};
+use std::cell::OnceCell;
 
 /// What takes the time of a sample; the order of the limits of [`JobColumns`].
 pub const JOB_LIMITS: [&str; 4] = ["cpu", "storage", "network", "idle"];
@@ -35,16 +36,22 @@ pub struct JobDesign {
 #[derive(Clone, Debug)]
 pub struct JobGroup<'a> {
     load: &'a JobLoad,
-    cores: f64,
+    cores: u32,
     nodes: Vec<NodeCurves>,
 }
 
 #[derive(Clone, Debug)]
 struct NodeCurves {
     reference_speed: f64,
+    time: Curve<1>,
+    /// Built at the first use: to choose designs, their times are enough.
+    details: OnceCell<DetailCurves>,
+}
+
+#[derive(Clone, Debug)]
+struct DetailCurves {
     /// The best estimate by [`JOB_LIMITS`]; the sum is the time.
     parts: Curve<{ JOB_LIMITS.len() }>,
-    time: Curve<1>,
     low: Curve<1>,
     high: Curve<1>,
 }
@@ -53,31 +60,40 @@ impl<'a> JobGroup<'a> {
     /// Prepares the designs with `cores` cores.
     pub fn new(load: &'a JobLoad, cores: u32) -> Self {
         let nodes = load.nodes.iter().map(|node| NodeCurves::new(node, cores)).collect();
-        Self { load, cores: f64::from(cores), nodes }
+        Self { load, cores, nodes }
     }
 
     /// Time of the job: its longest node, because there are no barriers.
     pub fn time(&self, design: &JobDesign) -> f64 {
-        self.nodes.iter().map(|node| node.time.at(node.y(design))[0]).fold(0.0, f64::max)
+        self.nodes.iter().map(|node| node.time(design)).fold(0.0, f64::max)
     }
 
     /// Time of the job, with its interval.
     pub fn interval(&self, design: &JobDesign) -> JobTime {
-        let longest = |curve: fn(&NodeCurves) -> &Curve<1>| {
-            self.nodes.iter().map(|node| curve(node).at(node.y(design))[0]).fold(0.0, f64::max)
+        let longest = |bound: fn(&DetailCurves) -> &Curve<1>| {
+            let of_node = |(node, details): (&NodeCurves, &DetailCurves)| {
+                bound(details).at(node.y(design))[0]
+            };
+            self.details().map(of_node).fold(0.0, f64::max)
         };
         JobTime {
-            time: longest(|node| &node.time),
-            low: longest(|node| &node.low),
-            high: longest(|node| &node.high),
+            time: self.time(design),
+            low: longest(|details| &details.low),
+            high: longest(|details| &details.high),
         }
+    }
+
+    fn details(&self) -> impl Iterator<Item = (&NodeCurves, &DetailCurves)> {
+        self.nodes.iter().zip(&self.load.nodes).map(|(curves, node)| {
+            (curves, curves.details.get_or_init(|| DetailCurves::new(node, self.cores)))
+        })
     }
 
     /// Joules of all nodes, which are on for `secs` seconds; `None` if the power is unknown.
     pub fn energy(&self, design: &JobDesign, secs: f64) -> Option<f64> {
         let power = design.power?;
         let of_node = |node: &PreparedNode| {
-            let busy = node.cpu / design.speed / self.cores;
+            let busy = node.cpu / design.speed / f64::from(self.cores);
             let storage = self.load.storage.as_ref().map(|storage| (storage, &node.usage));
             machine_energy(power, storage, secs, busy).0
         };
@@ -93,16 +109,16 @@ impl<'a> JobGroup<'a> {
 
     /// Shares of the longest node's time by [`JOB_LIMITS`].
     pub fn limits(&self, design: &JobDesign) -> [f64; JOB_LIMITS.len()] {
-        let times = self.nodes.iter().map(|node| (node, node.time.at(node.y(design))[0]));
-        let longest = times.max_by(|a, b| a.1.total_cmp(&b.1));
+        let times = self.details().map(|(node, details)| (node.time(design), node, details));
+        let longest = times.max_by(|a, b| a.0.total_cmp(&b.0));
         let none = [0.0; JOB_LIMITS.len()];
-        let secs = longest.map_or(none, |(node, _)| node.parts.at(node.y(design)));
+        let secs = longest.map_or(none, |(_, node, details)| details.parts.at(node.y(design)));
         let total: f64 = secs.iter().sum();
         if total > 0.0 { secs.map(|secs| secs / total) } else { secs }
     }
 
-    /// The results of `designs`, with the limits on request.
-    pub fn columns(&self, designs: &[JobDesign], limits: bool) -> JobColumns {
+    /// The results of `designs`.
+    pub fn columns(&self, designs: &[JobDesign]) -> JobColumns {
         let mut columns = JobColumns::default();
         for design in designs {
             let job = self.interval(design);
@@ -111,9 +127,6 @@ impl<'a> JobGroup<'a> {
             columns.high.push(job.high);
             columns.energy.push(self.energy(design, job.time).unwrap_or(f64::NAN));
             columns.price.push(self.price(design, job.time).unwrap_or(f64::NAN));
-            if !limits {
-                continue;
-            }
             for (column, share) in columns.limits.iter_mut().zip(self.limits(design)) {
                 column.push(share);
             }
@@ -124,37 +137,44 @@ impl<'a> JobGroup<'a> {
 
 impl NodeCurves {
     fn new(node: &PreparedNode, cores: u32) -> Self {
-        let samples = node.samples.len();
-        let mut parts = CurveBuilder::new(4 * samples);
-        let mut time = CurveBuilder::new(2 * samples);
-        let mut low = CurveBuilder::new(3 * samples);
-        let mut high = CurveBuilder::new(3 * samples);
+        let mut time = CurveBuilder::new(2 * node.samples.len());
         for sample in &node.samples {
-            let lines = sample.lines(cores);
-            let floor = sample.cost.floor();
-            time.larger(0, 1.0, floor, lines.own);
-            add_parts(&mut parts, sample, floor, lines.own);
-            // No slope is below zero, so the lower envelope rises above the floor once.
-            envelope(&lines.low, false, |from, to, line| {
-                let above = rise(floor, line).clamp(from, to);
-                low.piece(0, from, above, Line::constant(floor));
-                low.piece(0, above, to, line);
-            });
-            let [first, second, third, fourth, fifth] = lines.high;
-            let all = [first, second, third, fourth, fifth, Line::constant(floor)];
-            envelope(&all, true, |from, to, line| high.piece(0, from, to, line));
+            time.larger(0, 1.0, sample.cost.floor(), sample.own_line(cores));
         }
-        Self {
-            reference_speed: node.reference_speed,
-            parts: parts.build(),
-            time: time.build(),
-            low: low.build(),
-            high: high.build(),
-        }
+        let reference_speed = node.reference_speed;
+        Self { reference_speed, time: time.build(), details: OnceCell::new() }
     }
 
     fn y(&self, design: &JobDesign) -> f64 {
         self.reference_speed / design.speed
+    }
+
+    fn time(&self, design: &JobDesign) -> f64 {
+        self.time.at(self.y(design))[0]
+    }
+}
+
+impl DetailCurves {
+    fn new(node: &PreparedNode, cores: u32) -> Self {
+        let samples = node.samples.len();
+        let mut parts = CurveBuilder::new(4 * samples);
+        let mut low = CurveBuilder::new(3 * samples);
+        let mut high = CurveBuilder::new(3 * samples);
+        for sample in &node.samples {
+            let floor = sample.cost.floor();
+            add_parts(&mut parts, sample, floor, sample.own_line(cores));
+            let bounds = sample.bounds(cores);
+            // No slope is below zero, so the lower envelope rises above the floor once.
+            envelope(&bounds.low, false, |from, to, line| {
+                let above = rise(floor, line).clamp(from, to);
+                low.piece(0, from, above, Line::constant(floor));
+                low.piece(0, above, to, line);
+            });
+            let [first, second, third, fourth, fifth] = bounds.high;
+            let all = [first, second, third, fourth, fifth, Line::constant(floor)];
+            envelope(&all, true, |from, to, line| high.piece(0, from, to, line));
+        }
+        Self { parts: parts.build(), low: low.build(), high: high.build() }
     }
 }
 
@@ -177,19 +197,18 @@ fn add_parts(
     parts.piece(IDLE, from, f64::INFINITY, Line::constant(split.idle));
 }
 
-/// The job's own time of a sample over `y`.
-struct SampleLines {
-    /// The best estimate.
-    own: Line,
+/// Bounds of the job's own time of a sample over `y`.
+struct SampleBounds {
     /// The least of these is the lower bound.
     low: [Line; 5],
     /// The greatest of these is the upper bound.
     high: [Line; 5],
 }
 
+/// The lines of [`JobSample::time_on`](crate::job::JobSample::time_on).
 impl PreparedSample {
-    /// The lines of [`JobSample::time_on`](crate::job::JobSample::time_on).
-    fn lines(&self, cores: u32) -> SampleLines {
+    /// The best estimate of the job's own time.
+    fn own_line(&self, cores: u32) -> Line {
         let JobCost { sample, storage_ratio: ratio, .. } = self.cost;
         let best = &self.splits[0];
         let mut slope = 0.0;
@@ -202,8 +221,13 @@ impl PreparedSample {
             };
             slope = best.computing * stretch;
         }
-        let own = Line { intercept: best.idle + best.blocked * ratio, slope };
-        let mut lines = SampleLines { own, low: [own; 5], high: [own; 5] };
+        Line { intercept: best.idle + best.blocked * ratio, slope }
+    }
+
+    fn bounds(&self, cores: u32) -> SampleBounds {
+        let JobCost { sample, storage_ratio: ratio, .. } = self.cost;
+        let own = self.own_line(cores);
+        let mut lines = SampleBounds { low: [own; 5], high: [own; 5] };
         let extra = (ratio - 1.0) * sample.busy * sample.read_share();
         for (at, split) in self.splits.iter().enumerate() {
             let blocked = split.blocked;
@@ -247,7 +271,7 @@ pub struct JobColumns {
     pub energy: Vec<f64>,
     /// Price of all nodes, in the currency of the designs.
     pub price: Vec<f64>,
-    /// Shares of the longest node's time by [`JOB_LIMITS`]; empty if they were not requested.
+    /// Shares of the longest node's time by [`JOB_LIMITS`].
     pub limits: [Vec<f64>; JOB_LIMITS.len()],
 }
 

@@ -136,7 +136,7 @@ impl PaperGroup {
     }
 
     /// The results of `designs`, with the limits if `limits` of the same load is given.
-    pub fn columns(&self, designs: &[PaperDesign], limits: Option<&PaperLimits>) -> PaperColumns {
+    pub fn columns(&self, designs: &[PaperDesign], limits: &PaperLimits) -> PaperColumns {
         let mut columns = PaperColumns::default();
         for design in designs {
             let sync = self.sync(design);
@@ -145,9 +145,6 @@ impl PaperGroup {
             columns.sync_energy.push(sync.energy.total().0);
             columns.nosync_time.push(nosync.time);
             columns.nosync_energy.push(nosync.energy.total().0);
-            let Some(limits) = limits else {
-                continue;
-            };
             let shares = limits.shares(self.secs_per_instruction(design));
             for (column, share) in columns.limits.iter_mut().zip(shares) {
                 column.push(share);
@@ -237,7 +234,7 @@ pub struct PaperColumns {
     pub nosync_time: Vec<f64>,
     /// Energy without barriers.
     pub nosync_energy: Vec<f64>,
-    /// Shares of the execution time by [`PAPER_LIMITS`]; empty if they were not requested.
+    /// Shares of the execution time by [`PAPER_LIMITS`].
     pub limits: [Vec<f64>; PAPER_LIMITS.len()],
 }
 

@@ -13,13 +13,9 @@ use crate::designs::{
 use crate::machine::Machine;
 use crate::node::{NodePower, Power, StoragePower};
 use crate::report::{JobReport, MachineOutcome, MachineReport};
-use crate::select::{Choice, Chunk, chunks};
+use crate::select::{Choice, Chunk, chunks, in_groups};
 use crate::simulate::ClusterOutcome;
-use crate::table::NamedColumn;
-use arrow_array::{ArrayRef, BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
-use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Names of designs by the `job` model, then by the paper's: least average power, most work per
 /// joule, least time; each of all machines, and of those with disks.
@@ -80,7 +76,7 @@ struct Compared {
 }
 
 /// Designs of a group, prepared.
-enum Group<'a> {
+pub(super) enum Group<'a> {
     Job(JobGroup<'a>),
     Paper(Box<PaperGroup>, &'a PaperLimits),
 }
@@ -100,15 +96,6 @@ impl<'a> Evaluator<'a> {
         loads: Loads,
         storages: Vec<Option<StoragePower>>,
     ) -> Self {
-        let mut groups: BTreeMap<(usize, u32), Vec<usize>> = BTreeMap::new();
-        for (number, design) in space.designs.iter().enumerate() {
-            let cores = match loads {
-                Loads::Job(_) => *design.machine.cores,
-                // The number of cores only multiplies the speed.
-                Loads::Paper(..) => 0,
-            };
-            groups.entry((design.place, cores)).or_default().push(number);
-        }
         let machines = || survey.machines.iter();
         let priced_only = machines().any(|machine| machine.price_per_hour.is_some());
         let is_compared = |m: &&Machine| !priced_only || m.price_per_hour.is_some();
@@ -117,8 +104,23 @@ impl<'a> Evaluator<'a> {
             price: priced_only,
             energy: machines().filter(is_compared).all(|machine| power(machine).is_some()),
         };
-        let groups = groups.into_values().collect();
-        Self { survey, space, loads, storages, groups, compared }
+        let mut made = Self { survey, space, loads, storages, groups: Vec::new(), compared };
+        let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (number, design) in space.designs.iter().enumerate() {
+            groups.entry(made.group_key(design)).or_default().push(number);
+        }
+        made.groups = groups.into_values().collect();
+        made
+    }
+
+    /// The place and the number of cores; with the paper's model 0, because the number of cores
+    /// only multiplies the speed.
+    fn group_key(&self, design: &MachineDesign<'_>) -> (usize, u32) {
+        let cores = match self.loads {
+            Loads::Job(_) => *design.machine.cores,
+            Loads::Paper(..) => 0,
+        };
+        (design.place, cores)
     }
 
     /// All designs, in groups.
@@ -131,11 +133,11 @@ impl<'a> Evaluator<'a> {
         1 + usize::from(self.compared.price) + usize::from(self.compared.energy)
     }
 
-    fn members(&self, chunk: &Chunk) -> &[usize] {
+    pub(super) fn members(&self, chunk: &Chunk) -> &[usize] {
         &self.groups[chunk.group][chunk.members.clone()]
     }
 
-    fn group(&self, design: &MachineDesign<'_>) -> Group<'_> {
+    pub(super) fn group(&self, design: &MachineDesign<'_>) -> Group<'_> {
         let place = design.place;
         match &self.loads {
             Loads::Job(loads) => Group::Job(JobGroup::new(&loads[place], *design.machine.cores)),
@@ -146,7 +148,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    fn price(&self, design: &MachineDesign<'_>, secs: f64) -> Option<f64> {
+    pub(super) fn price(&self, design: &MachineDesign<'_>, secs: f64) -> Option<f64> {
         let price = design.machine.price_per_hour.as_ref();
         price.map(|price| **price * f64::from(self.survey.nodes) * secs / 3600.0)
     }
@@ -253,13 +255,12 @@ impl<'a> Evaluator<'a> {
 
     /// Reports designs, in their order.
     pub fn reports(&self, numbers: &[usize]) -> Vec<MachineReport> {
-        numbers
-            .par_iter()
-            .map(|number| {
-                let design = &self.space.designs[*number];
-                self.report(&self.group(design), design)
-            })
-            .collect()
+        let key = |number: &usize| self.group_key(&self.space.designs[*number]);
+        in_groups(numbers, key, |same| {
+            let group = self.group(&self.space.designs[same[0]]);
+            let report = |number: &usize| self.report(&group, &self.space.designs[*number]);
+            same.iter().map(report).collect()
+        })
     }
 
     fn report(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> MachineReport {
@@ -300,75 +301,9 @@ impl<'a> Evaluator<'a> {
             price: self.price(design, outcome.time),
         }
     }
-
-    /// The rows of the table for a chunk. `front` holds the numbers of the designs on the front,
-    /// ascending.
-    pub fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
-        let members = self.members(chunk);
-        let group = self.group(&self.space.designs[members[0]]);
-        let rows: Vec<MachineReport> = members
-            .iter()
-            .map(|number| self.report(&group, &self.space.designs[*number]))
-            .collect();
-        let numbers = members.iter().map(|number| *number as u64);
-        let on_front: Vec<bool> =
-            numbers.clone().map(|number| front.binary_search(&number).is_ok()).collect();
-        let text = |of: fn(&MachineReport) -> &str| -> ArrayRef {
-            Arc::new(StringArray::from_iter_values(rows.iter().map(of)))
-        };
-        let float = |of: &dyn Fn(&MachineReport) -> Option<f64>| -> ArrayRef {
-            Arc::new(Float64Array::from_iter(rows.iter().map(of)))
-        };
-        let mut table: Vec<NamedColumn> = vec![
-            ("number".into(), Arc::new(UInt64Array::from_iter_values(numbers))),
-            ("id".into(), text(|row| &row.id)),
-            ("machine".into(), text(|row| &row.machine)),
-            (
-                "cores".into(),
-                Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.cores))),
-            ),
-            ("core_speed".into(), float(&|row| Some(row.core_speed))),
-            ("storage".into(), text(|row| &row.storage)),
-            ("network_bytes_per_s".into(), float(&|row| Some(row.network_bytes_per_s))),
-            ("price_per_hour".into(), float(&|row| row.price_per_hour)),
-            ("pareto".into(), Arc::new(BooleanArray::from(on_front))),
-        ];
-        let mut add = |name: &str, of: &dyn Fn(&MachineReport) -> Option<f64>| {
-            table.push((name.into(), float(of)));
-        };
-        let limits: &[&str] = match self.survey.model {
-            Model::Job => {
-                add("time_s", &|row| row.job.map(|job| job.time_s));
-                add("time_s_low", &|row| row.job.map(|job| job.time_s_low));
-                add("time_s_high", &|row| row.job.map(|job| job.time_s_high));
-                add("energy_j", &|row| row.job?.energy_j);
-                add("price", &|row| row.job?.price);
-                &JOB_LIMITS
-            }
-            Model::Paper | Model::Stages => {
-                add("sync_time_s", &|row| row.sync.map(|sync| sync.time_s));
-                add("sync_energy_j", &|row| row.sync?.energy_j);
-                add("sync_price", &|row| row.sync?.price);
-                add("nosync_time_s", &|row| row.nosync.map(|nosync| nosync.time_s));
-                add("nosync_energy_j", &|row| row.nosync?.energy_j);
-                add("nosync_price", &|row| row.nosync?.price);
-                if self.survey.model == Model::Stages {
-                    add("stages_time_s", &|row| row.stages.map(|stages| stages.time_s));
-                    add("stages_energy_j", &|row| row.stages?.energy_j);
-                    add("stages_price", &|row| row.stages?.price);
-                }
-                &PAPER_LIMITS
-            }
-        };
-        for name in limits {
-            let share = |row: &MachineReport| Some(row.limits.get(*name).copied().unwrap_or(0.0));
-            add(&format!("limits_{name}"), &share);
-        }
-        table
-    }
 }
 
-fn job_design(design: &MachineDesign<'_>) -> JobDesign {
+pub(super) fn job_design(design: &MachineDesign<'_>) -> JobDesign {
     JobDesign {
         speed: *design.machine.core_speed,
         power: power(design.machine),
@@ -377,13 +312,13 @@ fn job_design(design: &MachineDesign<'_>) -> JobDesign {
 }
 
 /// Power of a whole machine; `None` if it is unknown.
-fn power(machine: &Machine) -> Option<Power> {
+pub(super) fn power(machine: &Machine) -> Option<Power> {
     let (idle, active) = machine.idle.as_ref().zip(machine.active.as_ref())?;
     Some(Power { idle: **idle, active: **active })
 }
 
 /// The machine as one processor, whose instruction is a second of a core of speed 1.
-fn paper_design(design: &MachineDesign<'_>) -> PaperDesign {
+pub(super) fn paper_design(design: &MachineDesign<'_>) -> PaperDesign {
     let machine = design.machine;
     PaperDesign {
         instructions_per_s: *machine.core_speed * f64::from(*machine.cores),

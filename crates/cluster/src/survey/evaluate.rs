@@ -8,7 +8,7 @@ use crate::designs::{PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits, PaperLo
 use crate::error::ClusterError;
 use crate::node::{NodePower, part};
 use crate::report::{DesignReport, FlashReport, OutcomeReport, OverBudget};
-use crate::select::{Choice, Chunk, chunks};
+use crate::select::{Choice, Chunk, chunks, in_groups};
 use crate::simulate::{ClusterOutcome, Node, by_part};
 use crate::stream::{FlashWear, Replayed, Stream};
 use crate::table::NamedColumn;
@@ -211,21 +211,10 @@ impl<'a> Evaluator<'a> {
     /// Reports designs, in their order.
     pub fn reports(&self, points: &[Point]) -> Vec<DesignReport> {
         let group = |point: &Point| (point.storage, self.grid.processors[point.processor].cpus);
-        let mut order: Vec<usize> = (0..points.len()).collect();
-        order.sort_by_key(|at| group(&points[*at]));
-        let same: Vec<&[usize]> =
-            order.chunk_by(|a, b| group(&points[*a]) == group(&points[*b])).collect();
-        let mut reports: Vec<(usize, DesignReport)> = same
-            .into_par_iter()
-            .flat_map_iter(|same| {
-                let group = self.group(points[same[0]]);
-                let reported: Vec<_> =
-                    same.iter().map(|at| (*at, self.report(points[*at], &group))).collect();
-                reported
-            })
-            .collect();
-        reports.sort_unstable_by_key(|(at, _)| *at);
-        reports.into_iter().map(|(_, report)| report).collect()
+        in_groups(points, group, |same| {
+            let group = self.group(same[0]);
+            same.iter().map(|point| self.report(*point, &group)).collect()
+        })
     }
 
     fn report(&self, point: Point, group: &PaperGroup) -> DesignReport {
@@ -265,7 +254,7 @@ impl<'a> Evaluator<'a> {
         let points: Vec<(Point, Watts)> = self.affordable(chunk, &node).collect();
         let own: Vec<PaperDesign> =
             points.iter().map(|(point, _)| self.designs[point.processor]).collect();
-        let columns = group.columns(&own, Some(&self.limits[first.storage]));
+        let columns = group.columns(&own, &self.limits[first.storage]);
         let designs: Vec<_> = points.iter().map(|(point, _)| self.grid.design(*point)).collect();
         let numbers = points.iter().map(|(point, _)| self.grid.number(*point));
         let on_front: Vec<bool> =
