@@ -1,6 +1,5 @@
 """What the commands for caches write, and then show."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -27,9 +26,9 @@ def finish(
     """Writes what is wanted; shows the rest where stdout is not taken."""
     from gordon import cache
 
-    files = {}
+    files: dict[str, Any] = {}
     if json_path is not None:
-        files[json_path] = json.dumps(result, indent=1) + "\n"
+        files[json_path] = result
     if report is not None:
         files[report] = cache.html(result)
     if parquet is not None:

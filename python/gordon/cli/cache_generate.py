@@ -1,6 +1,5 @@
 """`gordon cache generate`."""
 
-import json
 import re
 from typing import Any
 
@@ -75,7 +74,7 @@ def generate(workload: str, output: str, json_path: str | None, **given: Any) ->
     with Progress("generating") as progress:
         made = web.generate(workload, output, progress=progress.tick, **options.given(given))
     if json_path is not None:
-        outputs.write({json_path: json.dumps(made, indent=1) + "\n"})
+        outputs.write({json_path: made})
     silent = json_path == outputs.STDOUT
     console = terminal.messages() if silent else terminal.data()
     directories = f" in {made['directories']:,} directories" if made["directories"] else ""

@@ -1,6 +1,5 @@
 """`gordon disk probe`, `fit`."""
 
-import json
 from typing import Any
 
 import click
@@ -90,11 +89,11 @@ def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str |
     output.check(json_path, out, plot=plot, used=[log])
     with Progress("fitting") as progress:
         fitted = fits.fit(log, like=like, progress=progress.about)
-    files = {}
+    files: dict[str, Any] = {}
     if out is not None:
         files[out] = fitted.toml
     if json_path is not None:
-        files[json_path] = json.dumps(fitted.report, indent=1) + "\n"
+        files[json_path] = fitted.report
     if plot is not None:
         draw(plot, fitted)
     output.write(files)

@@ -1,6 +1,5 @@
 """`gordon flash replay`, `bench`, `wa`, `compare`, `presets`, `show`."""
 
-import json
 from typing import Any
 
 import click
@@ -158,7 +157,7 @@ def wa(json_path: str | None, **given: Any) -> None:
     with Progress("writing") as progress:
         result = flash.wa(progress=progress.tick, **given)
     if json_path is not None:
-        output.write({json_path: json.dumps(result, indent=1) + "\n"})
+        output.write({json_path: result})
     silent = json_path == output.STDOUT
     amplified(terminal.messages() if silent else terminal.data(), result)
 

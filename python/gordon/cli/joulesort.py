@@ -1,6 +1,5 @@
 """`gordon joulesort`."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -87,9 +86,9 @@ def joulesort(
             messages.text(what, style="dim")
 
     done = api.benchmark(notify, command=command, options=words, **given)
-    files = {}
+    files: dict[str, Any] = {}
     if json_path is not None:
-        files[json_path] = json.dumps(done.json, indent=1) + "\n"
+        files[json_path] = done.json
     if out is not None:
         files[out] = log.text(done.rows)
     if report is not None:

@@ -1,6 +1,5 @@
 """`gordon meter list`, `watch` and `record -- CMD`."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -119,7 +118,7 @@ def list_(root: Path, json_path: str | None) -> None:
             | (c.meter.about() if c.meter is not None else {"why": c.why, "try": c.hint})
             for c in found
         ]
-        output.write({json_path: json.dumps({"meters": listed}, indent=1) + "\n"})
+        output.write({json_path: {"meters": listed}})
     show_list(terminal.messages() if json_path == output.STDOUT else terminal.data(), found)
 
 
@@ -185,9 +184,9 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
 
     sys.stdout.flush()
     done = energy.record(command, stdout=2 if silent else None, notify=notify, **given)
-    files = {}
+    files: dict[str, Any] = {}
     if json_path is not None:
-        files[json_path] = json.dumps(done.json, indent=1) + "\n"
+        files[json_path] = done.json
     if out is not None:
         files[out] = done.log()
     output.write(files)

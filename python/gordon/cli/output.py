@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -107,27 +107,28 @@ def _check_folder(path: str) -> None:
         )
 
 
-def write(files: dict[str, str]) -> None:
-    """Writes text by path, `-` being stdout: all files under temporary names first, then renamed. A
-    device or a pipe is written to as it is."""
+def write(files: dict[str, Any]) -> None:
+    """Writes text by path, `-` being stdout, and what is not text as JSON: all files under
+    temporary names first, then renamed. A device or a pipe is written to as it is."""
     made: dict[Path, Path] = {}
-    special: dict[Path, str] = {}
+    special: dict[Path, Any] = {}
     try:
-        for path, text in files.items():
+        for path, content in files.items():
             if path != STDOUT:
                 target = Path(path)
                 if target.exists() and not target.is_file():
-                    special[target] = text
+                    special[target] = content
                     continue
                 made[target] = target.with_name(f".{target.name}.partial-{os.getpid()}")
                 with made[target].open("w", encoding="utf-8") as file:
-                    file.write(text)
+                    _put(content, file)
                     file.flush()
                     os.fsync(file.fileno())
         for target, temporary in made.items():
             temporary.replace(target)
-        for target, text in special.items():
-            target.write_text(text, encoding="utf-8")
+        for target, content in special.items():
+            with target.open("w", encoding="utf-8") as file:
+                _put(content, file)
     except OSError as error:
         raise GordonError(
             f"cannot write {target}: {error.strerror or error}",
@@ -139,8 +140,16 @@ def write(files: dict[str, str]) -> None:
             with suppress(OSError):
                 temporary.unlink()
     if STDOUT in files:
-        sys.stdout.write(files[STDOUT])
+        _put(files[STDOUT], sys.stdout)
         sys.stdout.flush()
+
+
+def _put(content: Any, file: TextIO) -> None:
+    if isinstance(content, str):
+        file.write(content)
+        return
+    json.dump(content, file, indent=1)
+    file.write("\n")
 
 
 @contextmanager
@@ -178,6 +187,6 @@ def table(columns: list[Column], result: dict[str, Any], json_path: str | None) 
     """Prints a table, and writes `result` as JSON if a path is given; to stdout, instead of the
     table."""
     if json_path is not None:
-        write({json_path: json.dumps(result, indent=1) + "\n"})
+        write({json_path: result})
     if json_path != STDOUT:
         data().table(columns)

@@ -1,6 +1,5 @@
 """The commands that run simulated devices, from their options to files and screen."""
 
-import json
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -78,9 +77,9 @@ def _finish(
     view: "Callable[[Output, Any], None]",
 ) -> None:
     """Writes JSON and report; shows the rest where stdout is not taken."""
-    files = {}
+    files: dict[str, Any] = {}
     if json_path is not None:
-        files[json_path] = json.dumps(result.report, indent=1) + "\n"
+        files[json_path] = result.report
     if report is not None:
         files[report] = result.html()
     screen = terminal.messages() if output.STDOUT in files else terminal.data()

@@ -1,6 +1,5 @@
 """`gordon sort`."""
 
-import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -179,7 +178,7 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     with Moved("sorting") as progress:
         result = api.run(files[:-1], files[-1], progress=progress.tick, **options.given(given))
     if json_path is not None:
-        output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
+        output.write({json_path: result.report})
     silent = json_path == output.STDOUT
     sort_view.show(terminal.messages() if silent else terminal.data(), result.report)
     for warning in result.report["warnings"]:

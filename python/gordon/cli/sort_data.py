@@ -1,6 +1,5 @@
 """`gordon sort generate`, `validate`."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -98,7 +97,7 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
     with Moved("generating") as progress:
         made = data.generate(outputs, progress=progress.tick, **options.given(given))
     if json_path is not None:
-        output.write({json_path: json.dumps(made, indent=1) + "\n"})
+        output.write({json_path: made})
     silent = output.STDOUT in (*outputs, json_path)
     console = terminal.messages() if silent else terminal.data()
     where = "stdout" if outputs == (output.STDOUT,) else ", ".join(outputs)
@@ -156,7 +155,7 @@ def validate(
             *files, summary=summary, progress=progress.tick, **options.given(given)
         )
     if json_path is not None:
-        outputs.write({json_path: json.dumps(found, indent=1) + "\n"})
+        outputs.write({json_path: found})
     if json_path != outputs.STDOUT:
         for line in _lines(found):
             terminal.data().text(line)

@@ -1,6 +1,6 @@
 """`gordon sort rewrite`."""
 
-import json
+from typing import Any
 
 import click
 
@@ -86,9 +86,9 @@ def rewrite(
         seed=seed,
         notify=messages.text,
     )
-    files = {}
+    files: dict[str, Any] = {}
     if json_path is not None:
-        files[json_path] = json.dumps(found, indent=1) + "\n"
+        files[json_path] = found
     if report is not None:
         from gordon.report.rewriting import page
 

@@ -1,7 +1,5 @@
 """`gordon sort extrapolate`."""
 
-import json
-
 import click
 
 from gordon.cli import options
@@ -61,5 +59,5 @@ def extrapolate(
 
         draw(report, plot)
     if json_path is not None:
-        output.write({json_path: json.dumps(report, indent=1) + "\n"})
+        output.write({json_path: report})
     sort_systems_view.show(messages() if json_path == output.STDOUT else data(), report)

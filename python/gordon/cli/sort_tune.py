@@ -1,6 +1,5 @@
 """`gordon sort tune`."""
 
-import json
 import signal
 from typing import Any
 
@@ -159,7 +158,7 @@ def tune(
         changes = options.given({"precondition": precondition, "records": given["records"]})
         simulated = steer(out, flash, set_values=set_values, seed=given["seed"], **changes)
         if json_path is not None:
-            output.write({json_path: json.dumps(simulated, indent=1) + "\n"})
+            output.write({json_path: simulated})
         sort_tune_view.steered(console, simulated, out)
         return
     if set_values or precondition is not None:
@@ -177,7 +176,7 @@ def tune(
 
         draw(report, plot)
     if json_path is not None:
-        output.write({json_path: json.dumps(report, indent=1) + "\n"})
+        output.write({json_path: report})
     sort_tune_view.show(console, report, out)
     if report["interrupted"]:
         click.get_current_context().exit(128 + signal.Signals[report["interrupted"]])

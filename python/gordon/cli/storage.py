@@ -1,6 +1,5 @@
 """`gordon storage characterise`."""
 
-import json
 from typing import Any
 
 import click
@@ -118,7 +117,7 @@ def characterise(target: str | None, json_path: str | None, plot: str | None, **
     with Progress("measuring" if given["preset"] is None else "simulating") as progress:
         result = api.characterise(target, progress=progress.tick, **options.given(given))
     if json_path is not None:
-        output.write({json_path: json.dumps(result.report, indent=1) + "\n"})
+        output.write({json_path: result.report})
     silent = json_path == output.STDOUT
     show(terminal.messages() if silent else terminal.data(), result.report)
     if plot is not None:

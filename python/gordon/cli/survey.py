@@ -1,6 +1,6 @@
 """`gordon survey TRACE...`"""
 
-import json
+from typing import Any
 
 import click
 
@@ -161,9 +161,9 @@ def survey(
             workers=workers,
             progress=progress.tick,
         )
-    files = {}
+    files: dict[str, Any] = {}
     if json_path is not None:
-        files[json_path] = json.dumps(result, indent=1) + "\n"
+        files[json_path] = result
     if csv_path is not None:
         files[csv_path] = to_csv(result)
     if out is not None:

@@ -1,6 +1,6 @@
 """`gordon sweep FILE`"""
 
-import json
+from typing import Any
 
 import click
 
@@ -94,9 +94,9 @@ def sweep(
                 f"finished configurations are in {partial}: continue with --resume", err=True
             )
         raise
-    files = {}
+    files: dict[str, Any] = {}
     if json_path is not None:
-        files[json_path] = json.dumps(result, indent=1) + "\n"
+        files[json_path] = result
     if report is not None:
         files[report] = sweeps.html(result)
     output.write(files)

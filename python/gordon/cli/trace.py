@@ -189,7 +189,7 @@ def formats(json_path: str | None) -> None:
     output.check(json_path)
     known: list[dict[str, Any]] = json.loads(_core.trace_formats())
     if json_path is not None:
-        output.write({json_path: json.dumps({"formats": known}, indent=1) + "\n"})
+        output.write({json_path: {"formats": known}})
     if json_path == output.STDOUT:
         return
     data().table(
