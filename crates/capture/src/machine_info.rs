@@ -62,6 +62,12 @@ fn list_len(list: &str) -> Option<u32> {
     lengths.sum()
 }
 
+/// Identifier of this boot of the machine; `None` if the kernel does not give one.
+pub(crate) fn boot_id(root: &Path) -> Option<String> {
+    let id = fs::read_to_string(root.join("proc/sys/kernel/random/boot_id")).ok()?;
+    Some(id.trim().to_owned())
+}
+
 fn disks(root: &Path) -> Vec<DiskInfo> {
     let mut disks: Vec<DiskInfo> =
         names(&root.join("sys/block")).iter().filter_map(|name| disk(root, name)).collect();

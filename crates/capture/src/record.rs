@@ -11,7 +11,7 @@ use crate::pmu::{Counters, Pmu};
 use crate::signals::Signals;
 use gordon_trace::{
     ActivityWriter, BLOCK_LOG, BlockLog, BlockWriter, ColumnKind, Columns, CycleEstimate, Manifest,
-    Profile, ProfileRates, Sample, TraceError, TraceFolder, TracePart,
+    Profile, ProfileRates, Sample, Scope, TraceError, TraceFolder, TracePart,
 };
 use gordon_units::{Bytes, Ns};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -268,6 +268,7 @@ impl Capture {
         let cwd = std::env::current_dir().unwrap_or_default();
         manifest.cwd = cwd.to_string_lossy().into_owned();
         manifest.start_unix_ns = self.start_unix_ns;
+        manifest.scope = Scope::machine(machine_info::boot_id(Path::new("/")));
         manifest.duration = ended - self.start;
         manifest.end = end;
         manifest.memory_limit = self.memory_limit;

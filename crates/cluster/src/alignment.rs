@@ -1,8 +1,30 @@
-//! Whether samples with the same number on several traces are of the same second, as the barriers of
-//! `sync` and `stages` take them to be.
+//! Whether traces can be added: their scopes must not overlap, and samples with the same number
+//! should be of the same second, as the barriers of `sync` and `stages` take them to be.
 
+use crate::error::ClusterError;
 use crate::stream::Stream;
 use gordon_units::Ns;
+
+/// Returns an error for two traces that cover the same part of a machine at the same time: it would
+/// count twice.
+pub(crate) fn check_apart<'a>(
+    streams: impl Iterator<Item = &'a Stream> + Clone,
+) -> Result<(), ClusterError> {
+    let mut others = streams.clone();
+    for one in streams {
+        others.next();
+        for other in others.clone() {
+            let scope = |stream: &'a Stream| &stream.trace.manifest().scope;
+            if let Some(common) = scope(one).overlap(scope(other))
+                && are_simultaneous(one, other)
+            {
+                let (one, other) = (one.path.clone(), other.path.clone());
+                return Err(ClusterError::OverlappingScopes { one, other, common });
+            }
+        }
+    }
+    Ok(())
+}
 
 /// Warnings about traces whose samples are not simultaneous; none for a single trace.
 pub(crate) fn warnings<'a>(streams: impl IntoIterator<Item = &'a Stream>) -> Vec<String> {
@@ -50,12 +72,20 @@ fn first_apart(one: &Stream, other: &Stream) -> Option<usize> {
 /// Time between the starts of two traces that were recorded at the same time, if it is longer than
 /// a sample.
 fn start_apart(one: &Stream, other: &Stream) -> Option<Ns> {
-    let start = |stream: &Stream| Ns(stream.trace.manifest().start_unix_ns);
-    let end = |stream: &Stream| start(stream) + stream.trace.manifest().duration;
-    let overlap = start(one) < end(other) && start(other) < end(one);
     let by = distance(start(one), start(other));
     let sample = one.trace.manifest().interval.min(other.trace.manifest().interval);
-    (overlap && by > sample).then_some(by)
+    (are_simultaneous(one, other) && by > sample).then_some(by)
+}
+
+/// Start of a trace since 1970.
+fn start(stream: &Stream) -> Ns {
+    Ns(stream.trace.manifest().start_unix_ns)
+}
+
+/// Whether two traces were recorded at the same time, for a part of it.
+fn are_simultaneous(one: &Stream, other: &Stream) -> bool {
+    let end = |stream: &Stream| start(stream) + stream.trace.manifest().duration;
+    start(one) < end(other) && start(other) < end(one)
 }
 
 fn distance(a: Ns, b: Ns) -> Ns {

@@ -63,6 +63,21 @@ pub enum ClusterError {
         /// What is wrong with it.
         why: String,
     },
+    /// Two traces cover the same part of a machine at the same time.
+    #[error(
+        "{one} and {other} both cover {common}, at the same time: it would count twice\n  \
+         try: one of them, or traces of nodes that share nothing",
+        one = one.display(),
+        other = other.display()
+    )]
+    OverlappingScopes {
+        /// Path of one trace.
+        one: PathBuf,
+        /// Path of the other trace.
+        other: PathBuf,
+        /// What both cover.
+        common: String,
+    },
     /// A process that computes a replay cannot read the trace that is surveyed.
     #[error(
         "a worker cannot read the trace {path}: {why}\n  \

@@ -14,6 +14,7 @@ mod notes;
 mod rows;
 mod space;
 
+use crate::alignment::check_apart;
 use crate::config::{Charge, Model, Parts};
 use crate::designs::{JobLoad, PaperLimits, PaperLoad};
 use crate::error::ClusterError;
@@ -118,7 +119,10 @@ pub fn missing_replays(
 }
 
 fn open(survey: &MachineSurvey) -> Result<Vec<JobStream>, ClusterError> {
-    survey.traces.par_iter().map(|path| JobStream::open(path, survey.charge)).collect()
+    let open = |path: &String| JobStream::open(path, survey.charge);
+    let streams = survey.traces.par_iter().map(open).collect::<Result<Vec<_>, ClusterError>>()?;
+    check_apart(streams.iter().map(|s| &s.stream))?;
+    Ok(streams)
 }
 
 /// The storage part of a place and the number of devices; `None` if it is described by its limits.

@@ -81,7 +81,9 @@ fn checked(survey: &SurveyConfig) -> Result<(Grid, f64), ClusterError> {
 
 fn open(survey: &SurveyConfig) -> Result<Vec<Stream>, ClusterError> {
     let open = |path: &String| Stream::open(path.into(), survey.charge, &survey.references);
-    survey.traces.par_iter().map(open).collect()
+    let streams = survey.traces.par_iter().map(open).collect::<Result<Vec<_>, ClusterError>>()?;
+    alignment::check_apart(streams.iter())?;
+    Ok(streams)
 }
 
 /// The distinct storages of the designs, in order.

@@ -19,13 +19,13 @@ pub enum TraceError {
         why: String,
     },
     /// The trace has a format version that this program does not read.
-    #[error("{path} has trace format version {found}, this gordon reads version {known}\n  try: the gordon that wrote it ({gordon})", path = .path.display())]
+    #[error("{path} has trace format version {found}, this gordon reads up to version {known}\n  try: the gordon that wrote it ({gordon})", path = .path.display())]
     Version {
         /// The folder of the trace.
         path: PathBuf,
         /// The version of the trace.
         found: u64,
-        /// The version that this program reads.
+        /// The newest version that this program reads.
         known: u32,
         /// The version of Gordon that wrote the trace.
         gordon: String,

@@ -15,6 +15,7 @@ mod manifest;
 mod model;
 mod profile;
 mod read;
+mod scope;
 mod summary;
 mod write;
 
@@ -28,5 +29,6 @@ pub use manifest::{
 pub use model::{BlockFlags, BlockIo, CommandSample, DiskSample, Sample};
 pub use profile::Profile;
 pub use read::{BlockReader, Trace};
+pub use scope::{NodeScope, Scope, ScopePart, Shared};
 pub use summary::{BlockSummary, DeviceSummary, RequestTotals, SampleSeries, TraceSummary};
 pub use write::{ActivityWriter, BlockFileWriter, BlockWriter, TraceFolder, TraceWriter};

@@ -2,6 +2,7 @@
 
 use crate::columns::Column;
 use crate::profile::Profile;
+use crate::scope::Scope;
 use gordon_units::{Bytes, Ns};
 use serde::{Deserialize, Serialize};
 
@@ -25,8 +26,10 @@ const LOST: [&str; 5] = [STEADY_CLOCK, TIME_OF_RESTARTS, SOME_IO, MEMORY, NETWOR
 
 /// The value of `format` in every manifest.
 pub const FORMAT: &str = "gordon-trace";
-/// The version of the format that is written and read.
-pub const VERSION: u32 = 1;
+/// The version of the format that is written.
+pub const VERSION: u32 = 2;
+/// The oldest version that is read. Version 1 has no scope: it is of a machine.
+pub(crate) const OLDEST_VERSION: u32 = 1;
 
 /// Description of a trace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,6 +54,9 @@ pub struct Manifest {
     pub end: CommandEnd,
     /// Memory limit of the command; `None` if it had none.
     pub memory_limit: Option<Bytes>,
+    /// What the trace covers: the machine, or a part of it.
+    #[serde(default)]
+    pub scope: Scope,
     /// The machine that ran the command.
     pub machine: MachineInfo,
     /// Rates that the estimated columns were calculated with.
@@ -258,6 +264,7 @@ impl Manifest {
             duration: Ns::ZERO,
             end: CommandEnd::Exited(0),
             memory_limit: None,
+            scope: Scope::default(),
             machine,
             profile: Profile::default(),
             parts: Vec::new(),

@@ -6,8 +6,8 @@ use crate::columns::{
 };
 use crate::error::TraceError;
 use crate::manifest::{
-    ACTIVITY_FILE, BLOCK_FILE, BLOCK_LOG, DISKS_FILE, FORMAT, MANIFEST_FILE, Manifest, TracePart,
-    VERSION,
+    ACTIVITY_FILE, BLOCK_FILE, BLOCK_LOG, DISKS_FILE, FORMAT, MANIFEST_FILE, Manifest,
+    OLDEST_VERSION, TracePart, VERSION,
 };
 use crate::model::{BlockFlags, BlockIo, CommandSample, DiskSample, Sample};
 use crate::write::SEAL;
@@ -241,7 +241,7 @@ fn manifest(path: &Path) -> Result<Manifest, TraceError> {
         ));
     }
     let found = value.get("version").and_then(serde_json::Value::as_u64).unwrap_or(0);
-    if found != u64::from(VERSION) {
+    if !(u64::from(OLDEST_VERSION)..=u64::from(VERSION)).contains(&found) {
         let gordon = value.get("gordon").and_then(|g| g.as_str()).unwrap_or("unknown").to_owned();
         return Err(TraceError::Version { path: path.to_owned(), found, known: VERSION, gordon });
     }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use gordon_trace::{ColumnKind, Columns, Trace, TraceError, TraceWriter};
+use gordon_trace::{ColumnKind, Columns, Scope, Trace, TraceError, TraceWriter};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -64,9 +64,21 @@ fn foreign() {
 #[test]
 fn another_version() {
     let case = case();
-    edit(&case.path.join("manifest.json"), "\"version\": 1", "\"version\": 7");
+    edit(&case.path.join("manifest.json"), "\"version\": 2", "\"version\": 7");
     let error = refused(&case.path, &case.path, "version 7");
-    assert!(matches!(error, TraceError::Version { found: 7, known: 1, .. }));
+    assert!(matches!(error, TraceError::Version { found: 7, known: 2, .. }));
+}
+
+#[test]
+fn a_trace_of_version_1_covers_a_machine() {
+    let case = case();
+    let file = case.path.join("manifest.json");
+    edit(&file, "\"version\": 2", "\"version\": 1");
+    let text = fs::read_to_string(&file).unwrap();
+    let mut manifest: serde_json::Value = serde_json::from_str(&text).unwrap();
+    manifest.as_object_mut().unwrap().remove("scope").expect("version 2 has a scope");
+    fs::write(&file, manifest.to_string()).unwrap();
+    assert_eq!(Trace::open(&case.path).unwrap().manifest().scope, Scope::default());
 }
 
 #[test]

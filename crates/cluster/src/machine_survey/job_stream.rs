@@ -21,6 +21,9 @@ pub(super) struct JobStream {
     /// Bytes of the busier direction in each sample.
     pub(super) network: Vec<f64>,
     pub(super) has_iowait: bool,
+    /// Speed of a core relative to a whole one. A quota of `q` cores is read as the next whole
+    /// number of cores, each slower in proportion; 1 without a quota.
+    pub(super) core_share: f64,
 }
 
 /// Block I/O of a sample.
@@ -41,7 +44,11 @@ impl JobStream {
         let stream = Stream::open(path.into(), charge, &[])?;
         let manifest = stream.trace.manifest();
         let seen = stream.samples.iter().map(|s| s.cpu_per_core.len()).max().unwrap_or(0);
-        let cores = manifest.machine.cores.max(u32::try_from(seen).unwrap_or(u32::MAX));
+        let machine = manifest.machine.cores.max(u32::try_from(seen).unwrap_or(u32::MAX));
+        let quota = manifest.scope.node().and_then(|node| node.cores);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let cores = quota.map_or(machine, |quota| quota.ceil() as u32);
+        let core_share = quota.map_or(1.0, |quota| quota / f64::from(cores));
         if cores == 0 {
             return Err(ClusterError::Impossible {
                 what: format!("trace {path}"),
@@ -64,12 +71,13 @@ impl JobStream {
             .iter()
             .zip(&io)
             .map(|(sample, io)| {
+                let cpu = stream.cpu(sample).as_secs() / core_share;
                 let [has_stalled, has_waiting] = pressure;
                 let limit = |time: Ns| time.min(sample.span).as_secs();
                 JobSample {
                     stalled: has_stalled.then(|| limit(sample.psi_io_full)),
                     waiting: has_waiting.then(|| limit(sample.psi_cpu_some)),
-                    ..job_sample(sample, stream.cpu(sample), io, cores, has_iowait)
+                    ..job_sample(sample, cpu, io, cores, has_iowait)
                 }
             })
             .collect();
@@ -77,7 +85,7 @@ impl JobStream {
         #[allow(clippy::cast_precision_loss)]
         let network =
             stream.samples.iter().map(|s| s.rx_bytes.0.max(s.tx_bytes.0) as f64).collect();
-        Ok(Self { stream, samples, io, network, has_iowait })
+        Ok(Self { stream, samples, io, network, has_iowait, core_share })
     }
 
     pub(super) fn peak_memory(&self) -> Bytes {
@@ -149,11 +157,11 @@ fn sample_io(sample: &Sample, stream: &Stream, depth: Option<f64>) -> SampleIo {
     io
 }
 
-fn job_sample(sample: &Sample, cpu: Ns, io: &SampleIo, cores: u32, has_iowait: bool) -> JobSample {
+fn job_sample(sample: &Sample, cpu: f64, io: &SampleIo, cores: u32, has_iowait: bool) -> JobSample {
     let span = sample.span.as_secs();
     let all = span * f64::from(cores);
     // A sample cannot compute more than its cores; ticks of the clock may say so.
-    let cpu = cpu.as_secs().min(all);
+    let cpu = cpu.min(all);
     // Without iowait one thread is taken to wait while the device is busy.
     let iowait = if has_iowait { sample.iowait.as_secs() } else { io.busy };
     JobSample {

@@ -70,7 +70,7 @@ impl TraceLoad<'_> {
                 replayed.replay.costs.iter().for_each(|cost| usage += cost.usage);
                 usage
             }),
-            reference_speed: self.reference.speed,
+            reference_speed: self.reference.speed * self.stream.core_share,
         }
     }
 
@@ -99,7 +99,9 @@ impl TraceLoad<'_> {
         let sample = |index: usize| {
             let io = &self.stream.io[index];
             PaperSample {
-                instructions: self.stream.samples[index].cpu * self.reference.speed,
+                instructions: self.stream.samples[index].cpu
+                    * self.reference.speed
+                    * self.stream.core_share,
                 storage: device_time(self.place.storage, self.replayed, index, io, self.depth(io)),
                 network: self.network(index),
                 memory: 0.0,
