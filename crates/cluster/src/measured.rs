@@ -157,9 +157,8 @@ impl MeasuredStorage {
         loads.iter().map(|load| self.sum(load, latency)).sum()
     }
 
-    /// The sum of `value` over the requests of an operation; it gets the points of a pattern, of
-    /// which there is at least one, and the size of a request. An operation that was not measured
-    /// has no value.
+    /// The sum of `value` over the requests of an operation; it gets the points of a pattern, at
+    /// least one, and the size of a request. An operation that was not measured adds nothing.
     fn sum(&self, load: &OpLoad, value: impl Fn(&[StoragePoint], f64) -> f64) -> f64 {
         if !load.is_any() {
             return 0.0;

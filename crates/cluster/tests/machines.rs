@@ -7,7 +7,7 @@ use common::MadeTrace;
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
 use gordon_cluster::config::{Charge, Model};
-use gordon_cluster::machine::Machine;
+use gordon_cluster::machine::{Machine, MachineStorage, StorageTable};
 use gordon_cluster::machine_survey::{MachineSurvey, run};
 use gordon_cluster::measured::{AccessPattern, MeasuredStorage, MeasuredStorages, StoragePoint};
 use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport, VerdictBy};
@@ -15,7 +15,7 @@ use gordon_cluster::stages::Stage;
 use gordon_trace::{
     ColumnKind, Columns, CommandReads, DeviceSummary, DiskInfo, DiskSample, MachineInfo, Sample,
 };
-use gordon_units::{Bytes, Ns, Progress};
+use gordon_units::{Bytes, DataRate, Ns, Progress};
 use serde::Deserialize;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -603,7 +603,7 @@ fn point(pattern: AccessPattern, size_bytes: u64, seconds_per_request: f64) -> S
     }
 }
 
-/// The survey of a trace on the machines of `SPACE`, of which `storage` has the measured storage
+/// The survey of a trace on the machines of `SPACE`. The machine `storage` has the measured storage
 /// `ssd.json`, together with `limits`.
 fn measured_survey(trace: String, points: Vec<StoragePoint>, limits: &str) -> MachineSurvey {
     let own = "storage = { bandwidth = \"1GB\", latency = \"0.1ms\" }";
@@ -648,6 +648,26 @@ fn the_traced_machine_may_have_measured_storage() {
     near(job(&report, "storage").time_s, 1.0);
     // The volume of `traced` also takes 0.5 s, at 100 MB/s.
     near(job(&report, "traced").time_s, 1.0);
+}
+
+#[test]
+fn the_latency_of_the_measured_storage_that_was_traced_has_the_depth_of_the_job() {
+    let (_folder, trace) = traced(&[reading(0)]);
+    // Alone, 50 reads would take 2 s; they took 0.5 s, so that 4 were outstanding.
+    let alone = point(AccessPattern::SequentialRead, MEGABYTE, 40e-3);
+    let four = StoragePoint { queue_depth: 4, seconds_per_request: 10e-3, ..alone };
+    let more = StoragePoint { queue_depth: 32, seconds_per_request: 9e-3, ..alone };
+    let mut config = measured_survey(trace, vec![more, alone, four], "");
+    config.reference = Some("storage".into());
+    let slow = StorageTable {
+        bandwidth: Some(DataRate(1e9).into()),
+        latency: Some(Ns::from_secs(0.1).into()),
+        ..StorageTable::default()
+    };
+    config.machines[0].storage = MachineStorage(slow).into();
+    let report = answer(&config);
+    near(job(&report, "storage").time_s, 1.0);
+    near(job(&report, "traced").time_s, 0.5 + 50.0 * 0.1 / 4.0);
 }
 
 #[test]

@@ -7,7 +7,6 @@ the points that its model needs, and opens no file.
 import json
 from collections.abc import Sequence
 from math import isfinite
-from os import path as paths
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from gordon.survey import space as spaces
 Measured = dict[str, Any]
 
 _KINDS = {"measured": "measured on", "modelled": "simulated"}
+#: The core has sizes of 64 bits and depths of 32.
+_MOST = {"size_bytes": 2**63, "queue_depth": 2**31}
 _POINT = ("pattern", "op", "size_bytes", "queue_depth", "requests", "elapsed_s", "latency_us")
 
 
@@ -43,7 +44,7 @@ def read(file: str, machine: str) -> Measured:
     def error(why: str, hint: str, kind: str = "bad-measured") -> _core.GordonError:
         return _core.GordonError(f"machine `{machine}`: {why}", hint, kind=kind)
 
-    measure = f"measure it: `gordon storage characterise FOLDER --json {paths.basename(file)}`"
+    measure = f"measure it: `gordon storage characterise FOLDER --json {Path(file).name}`"
     try:
         report = json.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as failed:
@@ -67,8 +68,8 @@ def read(file: str, machine: str) -> Measured:
     points = []
     for number, point in enumerate(report["points"], 1):
         if not _is_point(point):
-            why = f"measured storage {file}: point {number} lacks a value, or has one that is not "
-            raise error(why + "above zero", "measure it again")
+            why = f"measured storage {file}: point {number} lacks a value, or has an impossible one"
+            raise error(why, "measure it again")
         points.append(
             {
                 "pattern": f"{point['pattern']}-{point['op']}",
@@ -98,7 +99,8 @@ def _kind(report: Any) -> str | None:
 
 def _is_compatible(version: str) -> bool:
     """Whether results of this version have the same meaning here: the first two numbers agree."""
-    return version.split(".")[:2] == __version__.split(".")[:2]
+    here: str = __version__
+    return version.split(".")[:2] == here.split(".")[:2]
 
 
 def _is_point(point: Any) -> bool:
@@ -109,6 +111,8 @@ def _is_point(point: Any) -> bool:
         return False
     whole = [point[key] for key in ("size_bytes", "queue_depth", "requests")]
     figures = [*whole, point["elapsed_s"], latency.get("mean")]
-    return all(type(n) is int for n in whole) and all(
-        type(n) in (int, float) and isfinite(n) and n > 0 for n in figures
+    return (
+        all(type(n) is int for n in whole)
+        and all(type(n) in (int, float) and isfinite(n) and n > 0 for n in figures)
+        and all(point[key] <= most for key, most in _MOST.items())
     )

@@ -1,7 +1,6 @@
 """A space: a TOML file, shipped or your own, with a grid of designs, or machines, or both."""
 
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,11 +63,11 @@ def load(space: str) -> Space:
         raise unknown("space", space, names())
     loaded: Space = json.loads(_core.load_toml("space", content, origin(space)))
     _check(loaded, origin(space))
-    folder = os.path.dirname(path(space) or "")
+    folder = Path(path(space) or "").parent
     for machine in machines(loaded):
         for storage in storages(machine):
             if "measured" in storage:
-                storage["measured"] = os.path.join(folder, storage["measured"])
+                storage["measured"] = str(folder / storage["measured"])
     return loaded
 
 

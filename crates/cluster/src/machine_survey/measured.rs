@@ -30,7 +30,7 @@ pub(super) fn check(survey: &MachineSurvey) -> Result<(), ClusterError> {
     }
 }
 
-/// Returns an error for a trace with reads or writes of which a measured storage has none.
+/// Returns an error for a trace with reads or writes that were not measured on a storage.
 pub(super) fn check_ops(survey: &MachineSurvey, streams: &[JobStream]) -> Result<(), ClusterError> {
     for path in files(survey) {
         let storage = &survey.measured[path];
