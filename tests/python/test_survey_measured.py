@@ -264,6 +264,14 @@ def test_a_file_that_is_missing_is_refused_with_its_space_and_machine(run: Run) 
     ran.refused("unreadable-file", "own.toml", "machine `m`", "ssd.json", "No such file")
 
 
+@pytest.mark.parametrize("value", ["5", "[1,2]", "true"])
+def test_a_setting_that_is_not_a_file_is_refused_with_its_key(run: Run, value: str) -> None:
+    own = space('{ bandwidth = "1GB" }')
+    setting = ("--set", f"machines.m.storage.measured={value}")
+    ran = run("survey", job(run, reads=8, kib=64), "--space", own, *setting)
+    ran.refused("config-error", "machines.m.storage")
+
+
 @pytest.mark.parametrize("other", ['part = "nvme-tlc-1tb"', "count = 2"])
 def test_measured_storage_has_no_part_and_no_count(run: Run, other: str) -> None:
     simulated("nvme-tlc-1tb", sizes="64KiB", bytes="1MiB")

@@ -54,8 +54,9 @@ def run(
             if name is not None:
                 _use(parts, name, machine["id"])
             file = storage.get("measured")
-            if file is not None and file not in tables:
-                tables[file] = measured.read(str(file), machine["id"])
+            # The core refuses another type, which --set may give.
+            if isinstance(file, str) and file not in tables:
+                tables[file] = measured.read(file, machine["id"])
     config = {
         "traces": [fspath(trace) for trace in traces],
         "nodes": nodes,
