@@ -50,6 +50,21 @@ pub enum ClusterError {
         /// Name of the storage.
         storage: String,
     },
+    /// A measured storage has no times of an operation that a trace has.
+    #[error(
+        "measured storage `{file}`: it has no {op}, and the trace {path} has some\n  \
+         try: measure them too: {}",
+        how_to_measure(op),
+        path = trace.display()
+    )]
+    NotMeasured {
+        /// File of the measured storage.
+        file: String,
+        /// Path of the trace.
+        trace: PathBuf,
+        /// `reads` or `writes`.
+        op: &'static str,
+    },
     /// The folder that keeps replays cannot be used.
     #[error(
         "cannot keep replays in {path}: {why}\n  \
@@ -141,6 +156,17 @@ fn hint(what: &str) -> &'static str {
         trace if trace.starts_with("trace ") => "record or convert the trace again, or another one",
         stages if stages.starts_with("stages") => "correct the stages of the job",
         _ => "correct it in the space, the part or --set",
+    }
+}
+
+/// How to measure an operation.
+fn how_to_measure(op: &str) -> &'static str {
+    match op {
+        "writes" => {
+            "`gordon storage characterise FOLDER --json FILE`, or --write to overwrite the data of \
+             a file or device"
+        }
+        _ => "`gordon storage characterise --patterns sequential-read,random-read --json FILE`",
     }
 }
 

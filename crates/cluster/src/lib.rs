@@ -17,6 +17,7 @@ mod extents;
 pub mod job;
 pub mod machine;
 pub mod machine_survey;
+pub mod measured;
 pub mod node;
 pub mod replay;
 pub mod replays;

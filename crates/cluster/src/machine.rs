@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::Path;
 
 /// A machine that a job can run on.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -60,8 +61,8 @@ pub struct Machine {
     pub active: Option<Sourced<Watts>>,
 }
 
-/// Storage of a machine: devices of the catalogue, which are simulated, or the limits of a volume.
-/// A machine that has both has devices behind a limit.
+/// Storage of a machine: devices of the catalogue, which are simulated, the limits of a volume, or a
+/// table that was measured. A machine that has limits and devices has devices behind a limit.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MachineStorage(pub StorageTable);
 
@@ -76,7 +77,7 @@ impl JsonSchema for MachineStorage {
     }
 }
 
-/// Table of a machine's storage. It needs `part` or `bandwidth`.
+/// Table of a machine's storage. It needs `part`, `bandwidth` or `measured`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StorageTable {
@@ -86,6 +87,10 @@ pub struct StorageTable {
     /// Number of such devices, striped. Default: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Sourced<u32>>,
+    /// File of `gordon storage characterise --json`, relative to the space file: storage that was
+    /// measured. Not together with `part`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
     /// Sustained bandwidth a second, of reads and writes together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth: Option<Sourced<DataRate>>,
@@ -276,8 +281,13 @@ impl Machine {
         self.check_positive("storage.burst", rate(&storage.burst))?;
         self.check_positive("storage.iops", number(&storage.iops))?;
         self.check_positive("storage.write_iops", number(&storage.write_iops))?;
-        if storage.part.is_none() && storage.bandwidth.is_none() {
-            return Err(self.impossible("storage", "it needs a `part` or a `bandwidth`"));
+        if storage.part.is_some() && storage.measured.is_some() {
+            let why = "storage is either measured or simulated, and it also has a `part`";
+            return Err(self.impossible("storage.measured", why));
+        }
+        if storage.part.is_none() && storage.bandwidth.is_none() && storage.measured.is_none() {
+            let why = "it needs a `part`, a `bandwidth` or a `measured` file";
+            return Err(self.impossible("storage", why));
         }
         if storage.part.is_none() && storage.count.is_some() {
             return Err(self.impossible("storage.count", "only a `part` is counted"));
@@ -302,20 +312,28 @@ impl StorageTable {
         self.count.as_ref().map_or(1, |count| **count)
     }
 
-    /// The storage in an id: its part and number, and its bandwidth a second.
+    /// Name of the file of a measured storage, without its folder.
+    fn measured_name(&self) -> Option<String> {
+        let path = Path::new(self.measured.as_ref()?);
+        Some(path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned())
+    }
+
+    /// The storage in an id: its part and number, or its file, and its bandwidth a second.
     pub(crate) fn short_label(&self) -> String {
         let part = self.part.as_ref().map(|part| match self.devices() {
             1 => part.clone(),
             count => format!("{part}-x{count}"),
         });
         let bandwidth = self.bandwidth.as_ref().map(|bandwidth| (**bandwidth).to_string());
-        part.into_iter().chain(bandwidth).collect::<Vec<_>>().join("-")
+        let device = part.or_else(|| self.measured_name());
+        device.into_iter().chain(bandwidth).collect::<Vec<_>>().join("-")
     }
 
     /// The storage in words.
     pub(crate) fn label(&self) -> String {
         let part = self.part.as_ref().map(|part| storage_id(part, self.devices()));
         let volume = self.bandwidth.as_ref().map(|bandwidth| format!("{}/s", **bandwidth));
-        part.into_iter().chain(volume).collect::<Vec<_>>().join(", at most ")
+        let device = part.or_else(|| self.measured_name());
+        device.into_iter().chain(volume).collect::<Vec<_>>().join(", at most ")
     }
 }

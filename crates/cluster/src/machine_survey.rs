@@ -1,15 +1,18 @@
 //! Surveys of machines, by the `job` model ([`crate::job`]) or by the paper's model.
 //!
 //! Each distinct storage part is replayed once for each stream, as in [`crate::survey`]. The time
-//! of a volume that is described by its limits comes from the counts of each sample.
+//! of a volume that is described by its limits, or of a measured storage, comes from the counts of
+//! each sample.
 //!
 //! This module checks the survey and runs it. `space` lists the designs, `job_stream` reads a trace,
 //! `load` computes the times of its samples on a storage and a network, `evaluate` answers the
-//! designs, `rows` tabulates them, `notes` lists warnings and assumptions.
+//! designs, `rows` tabulates them, `measured` checks measured storages, `notes` lists warnings and
+//! assumptions.
 
 mod evaluate;
 mod job_stream;
 mod load;
+mod measured;
 mod notes;
 mod rows;
 mod space;
@@ -19,6 +22,7 @@ use crate::config::{Charge, Model, Parts};
 use crate::designs::{JobLoad, PaperLimits, PaperLoad};
 use crate::error::ClusterError;
 use crate::machine::{Machine, StorageTable, check};
+use crate::measured::MeasuredStorages;
 use crate::node::StoragePower;
 use crate::replays::{MissingReplays, ReplayStore, missing, replay_all};
 use crate::report::{MachineSurveyReport, ReferenceReport, Verdict, VerdictBy};
@@ -64,6 +68,9 @@ pub struct MachineSurvey {
     pub unit: Option<String>,
     /// Catalogue of the storage parts.
     pub parts: Parts,
+    /// Measured storages, by their file; those of the machines at least.
+    #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
+    pub measured: MeasuredStorages,
     /// Number of designs in the report. The Pareto front, the designs with a name, the recommended
     /// one and the traced machine are always in it.
     pub rows: usize,
@@ -120,8 +127,9 @@ pub fn missing_replays(
 
 fn open(survey: &MachineSurvey) -> Result<Vec<JobStream>, ClusterError> {
     let open = |path: &String| JobStream::open(path, survey.charge);
-    let streams = survey.traces.par_iter().map(open).collect::<Result<Vec<_>, ClusterError>>()?;
+    let streams: Vec<JobStream> = survey.traces.par_iter().map(open).collect::<Result<_, _>>()?;
     check_apart(streams.iter().map(|s| &s.stream))?;
+    measured::check_ops(survey, &streams)?;
     Ok(streams)
 }
 
@@ -243,6 +251,7 @@ impl<'a> Traces<'a> {
         let reference = self.references[at];
         TraceLoad {
             stream: &self.streams[at],
+            measured: &self.survey.measured,
             place,
             replayed: self.replay_of(place.storage, at),
             reference,
@@ -369,6 +378,7 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
         (Model::Job | Model::Paper, _) => {}
     }
     check(&survey.machines)?;
+    measured::check(survey)?;
     if let Some(name) = &survey.reference
         && survey.unit.as_ref() != Some(name)
         && survey.machines.iter().all(|m| m.id != *name)

@@ -135,10 +135,10 @@ def survey(
     from gordon.cli.machines_view import show_machines
     from gordon.cli.progress import Progress
     from gordon.cli.survey_view import show
-    from gordon.survey import run
+    from gordon.survey import measured, run
     from gordon.survey.columns import to_csv
 
-    used = [stages, *output.trace_files(traces)]
+    used = [stages, *output.trace_files(traces), *measured.files(space, set_values)]
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
         Progress("replaying the traces on each storage") as progress,

@@ -3,6 +3,7 @@
 One HTML file that works offline, like the report of designs. The same result gives the same bytes.
 """
 
+import re
 from typing import Any
 
 from gordon.human import figures, short
@@ -24,6 +25,8 @@ SHARES = {
 _SAME = 0.005
 #: Figures of the front: key and name.
 _FIGURES = {"time_s": "time", "price": "price", "energy_j": "energy"}
+#: Key of the file of a measured storage, of one or of a list.
+_MEASURED = re.compile(r"storage(\.\d+)?\.measured")
 
 
 def render(result: Row) -> str:
@@ -108,11 +111,12 @@ def _remarks(row: Row, verdict: str) -> list[str]:
 
 
 def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:
-    """The values of these machines, then those of their storage parts."""
+    """The values of these machines, then those of their storage parts and measured storages."""
     ids = list(dict.fromkeys(row["machine"] for row in notable))
     parts = {row["storage_part"] for row in notable}
     machines = [p for p in parameters if p["kind"] == "machine" and p["part"] in ids]
     machines.sort(key=lambda p: ids.index(p["part"]))
+    parts |= {p["value"] for p in machines if _MEASURED.fullmatch(p["key"])}
     return machines + [p for p in parameters if p["kind"] != "machine" and p["part"] in parts]
 
 

@@ -12,7 +12,7 @@ from gordon import _core
 from gordon.human import duration, figures, short
 from gordon.options import Path
 from gordon.parts import Catalogue, unknown
-from gordon.survey import parameters, settings
+from gordon.survey import measured, parameters, settings
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
 from gordon.survey.replays import machines as simulate
@@ -47,11 +47,16 @@ def run(
     ids = [machine["id"] for machine in machines]
     if reference is not None and reference not in (*ids, unit):
         raise unknown("machine", reference, ids)
+    tables: dict[str, measured.Measured] = {}
     for machine in machines:
         for storage in spaces.storages(machine):
             name = storage.get("part")
             if name is not None:
                 _use(parts, name, machine["id"])
+            file = storage.get("measured")
+            # The core refuses another type, which --set may give.
+            if isinstance(file, str) and file not in tables:
+                tables[file] = measured.read(file, machine["id"])
     config = {
         "traces": [fspath(trace) for trace in traces],
         "nodes": nodes,
@@ -62,6 +67,7 @@ def run(
         "reference": reference,
         "unit": unit,
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
+        "measured": tables,
         "stages": stages,
         "rows": rows,
         "table": None if table is None else fspath(table),
@@ -70,7 +76,7 @@ def run(
         raw = simulate(config, replays, progress)
     except _core.GordonError as error:
         raise _with_ids(error, ids) from None
-    return _result(raw, chosen, parts)
+    return _result(raw, chosen, parts, tables)
 
 
 def _use(parts: Catalogue, name: str, machine: str) -> None:
@@ -103,7 +109,12 @@ def _check_nodes(model: str, traces: int, nodes: int) -> None:
         )
 
 
-def _result(raw: dict[str, Any], chosen: spaces.Space, parts: Catalogue) -> dict[str, Any]:
+def _result(
+    raw: dict[str, Any],
+    chosen: spaces.Space,
+    parts: Catalogue,
+    tables: dict[str, measured.Measured],
+) -> dict[str, Any]:
     rows: list[Row] = raw["machines"]
     by_id = {row["id"]: row for row in rows}
     if outcome(by_id[raw["verdict"]["fastest"]])["time_s"] <= 0:
@@ -149,7 +160,8 @@ def _result(raw: dict[str, Any], chosen: spaces.Space, parts: Catalogue) -> dict
         "verdict": _verdict(raw["verdict"], by_id, chosen.get("currency", "USD")),
         "storages": raw["storages"],
         "parameters": parameters.of_machines(listed, chosen.get("sources", {}))
-        + parameters.rows(parts.used),
+        + parameters.rows(parts.used)
+        + parameters.of_measured(tables),
         "assumptions": raw["assumptions"],
         "warnings": warnings,
     }

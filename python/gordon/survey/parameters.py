@@ -39,6 +39,19 @@ def of_machines(
     return found
 
 
+def of_measured(tables: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Two rows per point of measured storages, by file, as `rows` gives them. The key has the
+    pattern, the size in bytes and the queue depth: `random-read.4096.32.mean_latency_s`."""
+    return [
+        {"kind": "measured", "part": file, "key": f"{name}.{key}", "value": point[key]}
+        | {"origin": "source", "why": table["source"]}
+        for file, table in sorted(tables.items())
+        for point in table["points"]
+        for name in [f"{point['pattern']}.{point['size_bytes']}.{point['queue_depth']}"]
+        for key in ("seconds_per_request", "mean_latency_s")
+    ]
+
+
 #: Keys of a machine that describe it or its sources.
 _NOT_VALUES = ("id", "summary", "models", "source", "date")
 

@@ -45,7 +45,8 @@ def origin(space: str) -> str:
 
 
 def load(space: str) -> Space:
-    """A shipped space or a file, checked by the core. Raises GordonError."""
+    """A shipped space or a file, checked by the core. Files of measured storage, which are relative
+    to the space, become relative to the working directory. Raises GordonError."""
     if space in names():
         content = text(space)
     elif path(space) is not None:
@@ -62,6 +63,11 @@ def load(space: str) -> Space:
         raise unknown("space", space, names())
     loaded: Space = json.loads(_core.load_toml("space", content, origin(space)))
     _check(loaded, origin(space))
+    folder = Path(path(space) or "").parent
+    for machine in machines(loaded):
+        for storage in storages(machine):
+            if "measured" in storage:
+                storage["measured"] = str(folder / storage["measured"])
     return loaded
 
 

@@ -1,17 +1,20 @@
 //! A trace as the models of machines need it: the work of cores, storage and network in a sample.
 //!
-//! The mean number of outstanding requests comes from a block log, if the trace has one. I/O and
-//! pressure of all programs count as the job's; CPU time does too, unless the command is charged.
+//! The mean number of outstanding requests and the share of sequential ones come from a block log,
+//! if the trace has one. I/O and pressure of all programs count as the job's; CPU time does too,
+//! unless the command is charged.
 
 use crate::config::Charge;
 use crate::demand::sample_at;
 use crate::error::ClusterError;
 use crate::job::{JobSample, mark_steady};
+use crate::measured::{OpLoad, READS, WRITES};
 use crate::requests::Requests;
 use crate::stream::Stream;
 use gordon_blockio::IoOp;
 use gordon_trace::{ColumnKind, Sample};
 use gordon_units::{Bytes, Ns};
+use std::collections::BTreeMap;
 
 /// A trace, as the models need it.
 pub(super) struct JobStream {
@@ -37,6 +40,24 @@ pub(super) struct SampleIo {
     pub(super) busy: f64,
     /// Mean number of outstanding requests while the device was busy, from a block log.
     pub(super) depth: Option<f64>,
+    /// Shares of the reads and of the writes that are sequential, from a block log; otherwise 1.
+    pub(super) sequential: [f64; 2],
+}
+
+impl SampleIo {
+    /// The reads and the writes.
+    pub(super) fn loads(&self) -> [OpLoad; 2] {
+        let [reads, writes] = self.sequential;
+        [
+            OpLoad { patterns: READS, requests: self.reads, bytes: self.read, sequential: reads },
+            OpLoad {
+                patterns: WRITES,
+                requests: self.writes,
+                bytes: self.write,
+                sequential: writes,
+            },
+        ]
+    }
 }
 
 impl JobStream {
@@ -59,12 +80,12 @@ impl JobStream {
         let is_measured = |column| kinds.get(column) == Some(&ColumnKind::Measured);
         let has_iowait = is_measured("iowait_ns");
         let pressure = [is_measured("psi_io_full_ns"), is_measured("psi_cpu_some_ns")];
-        let depths = depths(&stream)?;
+        let logged = logged(&stream)?;
         let io: Vec<SampleIo> = stream
             .samples
             .iter()
-            .zip(&depths)
-            .map(|(sample, depth)| sample_io(sample, &stream, *depth))
+            .zip(&logged)
+            .map(|(sample, logged)| sample_io(sample, &stream, logged))
             .collect();
         let mut samples: Vec<JobSample> = stream
             .samples
@@ -96,6 +117,12 @@ impl JobStream {
         self.io.iter().any(|io| io.reads + io.writes > 0.0)
     }
 
+    /// Whether it has reads, and whether it has writes.
+    pub(super) fn ops(&self) -> [bool; 2] {
+        let has = |op: usize| self.io.iter().any(|io| io.loads()[op].is_any());
+        [has(0), has(1)]
+    }
+
     pub(super) fn has_stalled(&self) -> bool {
         self.samples.iter().all(|sample| sample.stalled.is_some())
     }
@@ -115,27 +142,69 @@ impl JobStream {
     }
 }
 
-/// The mean number of outstanding requests of each sample, from the latencies of a block log
-/// (Little's law: the sum of latencies over the busy time); `None` without one.
-fn depths(stream: &Stream) -> Result<Vec<Option<f64>>, ClusterError> {
-    if !stream.logged {
-        return Ok(vec![None; stream.samples.len()]);
+/// Sums over the requests of a sample in a block log; `[reads, writes]`.
+#[derive(Clone, Copy, Default)]
+struct LoggedIo {
+    /// Sum of the latencies in seconds.
+    waits: f64,
+    requests: [u32; 2],
+    /// Number of sequential requests.
+    sequential: [u32; 2],
+}
+
+impl LoggedIo {
+    /// Shares of the reads and of the writes that are sequential; 1 if there are none.
+    fn shares(&self) -> [f64; 2] {
+        [0, 1].map(|op| match self.requests[op] {
+            0 => 1.0,
+            all => f64::from(self.sequential[op]) / f64::from(all),
+        })
     }
-    let mut waits = vec![0.0; stream.samples.len()];
+}
+
+/// The requests of each sample, from a block log; none without one.
+fn logged(stream: &Stream) -> Result<Vec<LoggedIo>, ClusterError> {
+    let mut samples = vec![LoggedIo::default(); stream.samples.len()];
+    if !stream.logged {
+        return Ok(samples);
+    }
+    let mut recent: BTreeMap<_, RecentEnds> = BTreeMap::new();
     for batch in Requests::of(&stream.trace, &stream.samples)?.batches()? {
         for io in &batch? {
-            if matches!(io.op, IoOp::Read | IoOp::Write)
-                && let Some(latency) = io.latency
-            {
-                waits[sample_at(&stream.starts, io.at)] += latency.as_secs();
-            }
+            let op = match io.op {
+                IoOp::Read => 0,
+                IoOp::Write => 1,
+                _ => continue,
+            };
+            let sample = &mut samples[sample_at(&stream.starts, io.at)];
+            sample.waits += io.latency.map_or(0.0, Ns::as_secs);
+            sample.requests[op] += 1;
+            let ends = recent.entry((io.device, op)).or_default();
+            sample.sequential[op] += u32::from(ends.continues(io.sector, io.sectors.into()));
         }
     }
-    let depth = |(sample, wait): (&Sample, f64)| {
-        let busy = busy(sample, stream);
-        (busy > 0.0 && wait > 0.0).then(|| (wait / busy).max(1.0))
-    };
-    Ok(stream.samples.iter().zip(waits).map(depth).collect())
+    Ok(samples)
+}
+
+/// Number of streams of requests that are recognised on a device, of each operation.
+const STREAMS: usize = 64;
+
+/// The sectors after the most recent requests of one operation to a device, the latest last.
+#[derive(Default)]
+struct RecentEnds(Vec<u64>);
+
+impl RecentEnds {
+    /// Whether a request starts where one of the recent ones ended. It becomes the latest.
+    fn continues(&mut self, sector: u64, sectors: u64) -> bool {
+        let found = self.0.iter().rposition(|end| *end == sector);
+        if let Some(place) = found {
+            self.0.remove(place);
+        } else if self.0.len() == STREAMS {
+            self.0.remove(0);
+        }
+        self.0.push(sector + sectors);
+        found.is_some()
+    }
 }
 
 /// Seconds in which a device of the sample was busy; of several devices, that of the busiest.
@@ -146,8 +215,15 @@ fn busy(sample: &Sample, stream: &Stream) -> f64 {
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn sample_io(sample: &Sample, stream: &Stream, depth: Option<f64>) -> SampleIo {
-    let mut io = SampleIo { busy: busy(sample, stream), depth, ..SampleIo::default() };
+fn sample_io(sample: &Sample, stream: &Stream, logged: &LoggedIo) -> SampleIo {
+    let busy = busy(sample, stream);
+    let mut io = SampleIo {
+        busy,
+        // Little's law.
+        depth: (busy > 0.0 && logged.waits > 0.0).then(|| (logged.waits / busy).max(1.0)),
+        sequential: logged.shares(),
+        ..SampleIo::default()
+    };
     for disk in sample.disks.iter().filter(|d| !stream.trace.is_virtual(d.device)) {
         io.reads += disk.reads as f64;
         io.writes += disk.writes as f64;
@@ -173,5 +249,29 @@ fn job_sample(sample: &Sample, cpu: f64, io: &SampleIo, cores: u32, has_iowait: 
         read: io.read,
         write: io.write,
         ..JobSample::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interleaved_streams_are_sequential_and_scattered_requests_are_not() {
+        let mut ends = RecentEnds::default();
+        let streams = STREAMS as u64;
+        let starts = (0..streams).map(|stream| stream * 1_000_000);
+        assert!(starts.clone().all(|start| !ends.continues(start, 8)));
+        assert!(starts.clone().all(|start| ends.continues(start + 8, 8)));
+        // One more than are recognised: the oldest is forgotten.
+        assert!(!ends.continues(streams * 1_000_000, 8));
+        assert!(!ends.continues(16, 8));
+        assert_eq!(ends.0.len(), STREAMS);
+    }
+
+    #[test]
+    fn operations_without_requests_count_as_sequential() {
+        let logged = LoggedIo { requests: [4, 0], sequential: [1, 0], ..LoggedIo::default() };
+        assert_eq!(logged.shares(), [0.25, 1.0]);
     }
 }

@@ -1,12 +1,14 @@
 //! A trace at a place: the time that storage and network need for each sample.
 //!
-//! Storage takes the longest of the replay on its simulated devices and the limits of its volume.
+//! Storage takes the longest of the replay on its simulated devices, or its measured time, and the
+//! limits of its volume.
 //! Not modelled: the effect of less memory, bursts of a volume, clocks that fall with the load.
 
 use super::job_stream::{JobStream, SampleIo};
 use super::space::Place;
 use crate::designs::{JobCost, JobNode, PaperSample};
 use crate::machine::{Machine, StorageTable};
+use crate::measured::{MeasuredStorage, MeasuredStorages};
 use crate::replay::DEFAULT_DEPTH;
 use crate::stream::Replayed;
 use gordon_blockio::Usage;
@@ -53,6 +55,7 @@ pub(super) fn same_processor<'a>(
 /// A trace at a place.
 pub(super) struct TraceLoad<'a> {
     pub(super) stream: &'a JobStream,
+    pub(super) measured: &'a MeasuredStorages,
     pub(super) place: Place<'a>,
     pub(super) replayed: Option<&'a Replayed>,
     pub(super) reference: TraceReference<'a>,
@@ -78,9 +81,10 @@ impl TraceLoad<'_> {
         let mut sample = self.stream.samples[index];
         let io = &self.stream.io[index];
         let depth = self.depth(io);
-        let there = device_time(self.place.storage, self.replayed, index, io, depth);
-        let traced =
-            self.traced.map(|(storage, replayed)| device_time(storage, replayed, index, io, depth));
+        let there = self.device_time(self.place.storage, self.replayed, index, depth);
+        let traced = self
+            .traced
+            .map(|(storage, replayed)| self.device_time(storage, replayed, index, depth));
         // Without a description of the traced device, its busy time is compared with the target's
         // device time; without a busy time, the modelled time stands for it.
         if sample.busy <= 0.0 {
@@ -102,7 +106,7 @@ impl TraceLoad<'_> {
                 instructions: self.stream.samples[index].cpu
                     * self.reference.speed
                     * self.stream.core_share,
-                storage: device_time(self.place.storage, self.replayed, index, io, self.depth(io)),
+                storage: self.device_time(self.place.storage, self.replayed, index, self.depth(io)),
                 network: self.network(index),
                 memory: 0.0,
                 usage: self.replayed.map_or_else(Usage::default, |r| r.replay.costs[index].usage),
@@ -116,42 +120,57 @@ impl TraceLoad<'_> {
     }
 
     /// The mean number of outstanding requests in a sample: from the log; from the latency of the
-    /// traced volume, by Little's law; otherwise assumed as in replays.
+    /// traced storage, by Little's law; otherwise assumed as in replays.
     fn depth(&self, io: &SampleIo) -> f64 {
         if let Some(depth) = io.depth {
             return depth;
         }
-        let latency = self.traced.and_then(|(storage, _)| storage.latency.as_ref());
-        match latency {
-            Some(latency) if io.busy > 0.0 => {
-                ((io.reads + io.writes) * latency.as_secs() / io.busy).max(1.0)
-            }
+        match self.traced.and_then(|(storage, _)| self.latencies(storage, io)) {
+            Some(latencies) if io.busy > 0.0 => (latencies / io.busy).max(1.0),
             #[allow(clippy::cast_precision_loss)]
             _ => DEFAULT_DEPTH as f64,
         }
     }
-}
 
-/// Seconds that a storage needs for the I/O of a sample: the longest of its replay, if it has
-/// devices of the catalogue, and the limits of the volume.
-fn device_time(
-    storage: &StorageTable,
-    replayed: Option<&Replayed>,
-    index: usize,
-    io: &SampleIo,
-    depth: f64,
-) -> f64 {
-    let mut time = replayed.map_or(0.0, |r| r.replay.costs[index].time.as_secs());
-    if let Some(bandwidth) = &storage.bandwidth {
-        let write = storage.write_bandwidth.as_ref().unwrap_or(bandwidth);
-        time = time.max(io.read / bandwidth.0 + io.write / write.0);
+    /// Sum of the latencies of the I/O of a sample on a volume, or on a measured storage without
+    /// queueing; `None` if they are unknown.
+    fn latencies(&self, storage: &StorageTable, io: &SampleIo) -> Option<f64> {
+        let of_volume = storage.latency.as_ref().map(|latency| latency.as_secs());
+        match of_volume {
+            Some(latency) => Some((io.reads + io.writes) * latency),
+            None => Some(self.measured_of(storage)?.unloaded_latency(io.loads())),
+        }
     }
-    if let Some(iops) = &storage.iops {
-        let write = storage.write_iops.as_ref().unwrap_or(iops);
-        time = time.max(io.reads / **iops + io.writes / **write);
+
+    fn measured_of(&self, storage: &StorageTable) -> Option<&MeasuredStorage> {
+        self.measured.get(storage.measured.as_ref()?)
     }
-    if let Some(latency) = &storage.latency {
-        time = time.max((io.reads + io.writes) * latency.as_secs() / depth);
+
+    /// Seconds that a storage needs for the I/O of a sample: the longest of its replay, if it has
+    /// devices of the catalogue, its measured time, and the limits of the volume.
+    fn device_time(
+        &self,
+        storage: &StorageTable,
+        replayed: Option<&Replayed>,
+        index: usize,
+        depth: f64,
+    ) -> f64 {
+        let io = &self.stream.io[index];
+        let mut time = replayed.map_or(0.0, |r| r.replay.costs[index].time.as_secs());
+        if let Some(measured) = self.measured_of(storage) {
+            time = time.max(measured.device_time(io.loads(), depth));
+        }
+        if let Some(bandwidth) = &storage.bandwidth {
+            let write = storage.write_bandwidth.as_ref().unwrap_or(bandwidth);
+            time = time.max(io.read / bandwidth.0 + io.write / write.0);
+        }
+        if let Some(iops) = &storage.iops {
+            let write = storage.write_iops.as_ref().unwrap_or(iops);
+            time = time.max(io.reads / **iops + io.writes / **write);
+        }
+        if let Some(latency) = &storage.latency {
+            time = time.max((io.reads + io.writes) * latency.as_secs() / depth);
+        }
+        time
     }
-    time
 }

@@ -3,6 +3,7 @@
 use super::MachineSurvey;
 use super::job_stream::JobStream;
 use super::load::TraceReference;
+use super::measured::{files, substitutes};
 use crate::alignment;
 use crate::config::Model;
 use crate::machine::StorageTable;
@@ -126,14 +127,25 @@ pub(super) fn assumptions(survey: &MachineSurvey, streams: &[JobStream]) -> Vec<
              mean, the one of greatest entropy",
         );
     }
+    let has_measured = !files(survey).is_empty();
     let has_limits = storages(survey).any(|storage| storage.bandwidth.is_some());
-    let has_depth = streams.iter().all(|stream| stream.stream.logged);
-    if has_limits && !has_depth && survey.reference.is_none() {
+    let are_logged = streams.iter().all(|stream| stream.stream.logged);
+    if (has_limits || has_measured) && !are_logged && survey.reference.is_none() {
         add(
             "storage.depth",
             format!("{DEFAULT_DEPTH}"),
             "outstanding requests: the trace has no latencies, and the traced volume is unknown",
         );
+    }
+    if has_measured && !are_logged {
+        add(
+            "storage.measured",
+            "sequential".into(),
+            "order of requests on measured storage: the trace has no block log",
+        );
+    }
+    for (file, missing, used) in substitutes(survey, streams) {
+        add(&format!("storage.measured {file}"), missing, used);
     }
     list
 }

@@ -80,6 +80,7 @@ impl MachineDesign<'_> {
 struct PlaceKey<'a> {
     part: Option<&'a str>,
     devices: u32,
+    measured: Option<&'a str>,
     limits: [Option<u64>; 5],
     network: u64,
 }
@@ -90,6 +91,7 @@ impl<'a> PlaceKey<'a> {
         Self {
             part: table.part.as_deref(),
             devices: table.devices(),
+            measured: table.measured.as_deref(),
             limits: [
                 table.bandwidth.as_ref().map(|rate| rate.0.to_bits()),
                 table.write_bandwidth.as_ref().map(|rate| rate.0.to_bits()),

@@ -7,7 +7,7 @@ use gordon_cluster::config::{
     SpaceStorage, SurveyConfig,
 };
 use gordon_trace::{
-    BlockFlags, BlockIo, ColumnKind, Columns, CommandReads, MachineInfo, Manifest, Sample,
+    BlockFlags, BlockIo, ColumnKind, Columns, CommandReads, MachineInfo, Manifest, Sample, Scope,
     TraceWriter,
 };
 use gordon_units::{Bytes, Ns, Sourced, Watts};
@@ -137,6 +137,7 @@ pub struct MadeTrace<'a> {
     pub samples: &'a [Sample],
     pub requests: Option<&'a [BlockIo]>,
     pub reads: Option<CommandReads>,
+    pub scope: Scope,
 }
 
 impl Default for MadeTrace<'_> {
@@ -147,6 +148,7 @@ impl Default for MadeTrace<'_> {
             samples: &[],
             requests: None,
             reads: None,
+            scope: Scope::default(),
         }
     }
 }
@@ -170,6 +172,7 @@ impl MadeTrace<'_> {
         }
         let mut manifest = Manifest::new(vec!["test".into()], Ns::SECOND, self.machine);
         manifest.reads = self.reads;
+        manifest.scope = self.scope;
         writer.finish(manifest).unwrap();
         path.display().to_string()
     }

@@ -1,0 +1,127 @@
+//! Surveys of traces of nodes, which are parts of a machine.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use common::MadeTrace;
+use gordon_cluster::ClusterError;
+use gordon_cluster::config::{Charge, Model};
+use gordon_cluster::machine::Machine;
+use gordon_cluster::machine_survey::{MachineSurvey, run};
+use gordon_cluster::measured::MeasuredStorages;
+use gordon_trace::{ColumnKind, Columns, MachineInfo, NodeScope, Sample, Scope, ScopePart};
+use gordon_units::{Ns, Progress};
+use serde::Deserialize;
+use std::path::Path;
+
+const SPACE: &str = r#"
+[[machines]]
+id = "half"
+cores = 1
+core_speed = 0.5
+memory = "16GiB"
+storage = { bandwidth = "100MB" }
+network = "10Gb"
+
+[[machines]]
+id = "four"
+cores = 4
+core_speed = 1.0
+memory = "16GiB"
+storage = { bandwidth = "100MB" }
+network = "10Gb"
+"#;
+
+#[derive(Deserialize)]
+struct Space {
+    machines: Vec<Machine>,
+}
+
+fn survey(traces: &[String], model: Model) -> MachineSurvey {
+    MachineSurvey {
+        nodes: u32::try_from(traces.len()).unwrap(),
+        traces: traces.to_vec(),
+        shift: 0.0.into(),
+        charge: Charge::Machine,
+        model,
+        machines: toml::from_str::<Space>(SPACE).unwrap().machines,
+        reference: Some("four".into()),
+        unit: None,
+        parts: common::parts(1.0),
+        measured: MeasuredStorages::new(),
+        rows: 1000,
+        stages: None,
+        table: None,
+    }
+}
+
+/// Ten seconds of a machine with four cores, in which one busy thread had half of a core.
+fn write(folder: &Path, name: &str, scope: Scope) -> String {
+    let samples: Vec<Sample> = (0..10)
+        .map(|nth| Sample {
+            cpu_per_core: vec![Ns::SECOND / 2],
+            mhz_per_core: vec![2400; 4],
+            ..common::sample(nth, 0, 0)
+        })
+        .collect();
+    let machine = MachineInfo { cores: 4, ..MachineInfo::default() };
+    let mut columns = Columns::all(ColumnKind::Measured, "made up");
+    let pressure = ["psi_io_full_ns", "psi_cpu_some_ns"];
+    columns.set(&pressure, ColumnKind::Missing, "control groups of version 1 have none");
+    MadeTrace { samples: &samples, machine, scope, columns, ..MadeTrace::default() }
+        .write(&folder.join(name))
+}
+
+fn node(name: &str) -> Scope {
+    let node = NodeScope {
+        name: name.into(),
+        cores: Some(0.5),
+        cgroup: Some(format!("/{name}")),
+        ..NodeScope::default()
+    };
+    Scope { host: Some("host".into()), part: ScopePart::Node(node) }
+}
+
+#[test]
+fn half_a_core_that_is_always_busy_is_a_saturated_slow_core() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = [write(folder.path(), "a", node("a"))];
+    let report = run(&survey(&traces, Model::Job), &Progress::default()).unwrap();
+    let job = |id: &str| {
+        let machine = report.machines.iter().find(|machine| machine.id == id).unwrap();
+        machine.job.unwrap()
+    };
+    // A machine of the quota's size takes as long.
+    assert!((job("half").time_s - 10.0).abs() < 1e-9, "{:?}", job("half"));
+    // A busy core does not show how many threads there were: one thread is twice as fast on a whole
+    // core, and four or more are eight times as fast on four.
+    assert!((job("four").time_s - 5.0).abs() < 1e-9, "{:?}", job("four"));
+    assert!((job("four").time_s_low - 1.25).abs() < 1e-9, "{:?}", job("four"));
+}
+
+#[test]
+fn instructions_of_a_node_do_not_depend_on_its_quota() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = [write(folder.path(), "a", node("a"))];
+    let report = run(&survey(&traces, Model::Paper), &Progress::default()).unwrap();
+    let four = report.machines.iter().find(|machine| machine.id == "four").unwrap();
+    // Five core-seconds on four cores.
+    assert!((four.sync.unwrap().time_s - 1.25).abs() < 1e-9);
+}
+
+#[test]
+fn traces_that_cover_the_same_at_the_same_time_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let apart = [write(folder.path(), "a", node("a")), write(folder.path(), "b", node("b"))];
+    run(&survey(&apart, Model::Job), &Progress::default()).unwrap();
+    let machine = write(folder.path(), "m", Scope::machine(Some("host".into())));
+    for model in [Model::Job, Model::Paper] {
+        let both = [apart[0].clone(), machine.clone()];
+        match run(&survey(&both, model), &Progress::default()) {
+            Err(ClusterError::OverlappingScopes { one, other, .. }) => {
+                assert!(one.ends_with("a") && other.ends_with("m"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
