@@ -18,8 +18,12 @@ import re
 import signal
 import socket
 import sys
+import threading
+import time
 import traceback
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, TypeVar
@@ -38,8 +42,19 @@ NEEDS = {"ray": ("ray",), "dask": ("distributed",), "spark": ("joblibspark", "py
 #: Environment variable with the address of an engine's cluster.
 ADDRESS = {"ray": "RAY_ADDRESS", "dask": "DASK_SCHEDULER_ADDRESS", "spark": "MASTER"}
 
-#: Items per worker that are given at once to an engine that returns results only in lists.
-PER_WORKER = 16
+#: Kinds of errors after which new workers get the items that are not done.
+LOST = ("lost-worker", "failed-engine")
+#: Losses in a row, without a result between them, that end a run.
+MOST_LOSSES = 3
+
+#: Exceptions of Ray and Dask for a worker that was killed or a machine that was lost.
+KILLED = (
+    "RayActorError",
+    "WorkerCrashedError",
+    "NodeDiedError",
+    "OutOfMemoryError",
+    "KilledWorker",
+)
 
 #: Seconds to wait for a cluster to answer.
 PATIENCE_S = 30
@@ -114,22 +129,34 @@ def _completed(
     progress: Progress | None,
 ) -> Generator[tuple[int, Result], None, None]:
     total = len(items)
-    if total == 0:
-        return
-    with _connected(engine) as extra, _explained(engine):
-        calls = _calls(function, items, engine, workers, extra)
-        with closing(calls):
-            for done, (index, result, error) in enumerate(calls, 1):
-                if error is not None:
-                    raise error
-                if progress is not None:
-                    progress(done, total)
-                yield index, result
+    left = dict(enumerate(items))
+    losses = 0
+    while left:
+        before = len(left)
+        try:
+            with (
+                _connected(engine) as extra,
+                _explained(engine),
+                closing(_calls(function, left, engine, workers, extra)) as calls,
+            ):
+                for index, result, error in calls:
+                    if error is not None:
+                        raise error
+                    del left[index]
+                    if progress is not None:
+                        progress(total - len(left), total)
+                    yield index, result
+        except GordonError as error:
+            if error.kind not in LOST:
+                raise
+            losses = losses + 1 if len(left) == before else 1
+            if losses == MOST_LOSSES:
+                raise
 
 
 def _calls(
     function: Callable[[Item], Result],
-    items: Sequence[Item],
+    items: dict[int, Item],
     engine: str,
     workers: int | None,
     extra: dict[str, Any],
@@ -143,23 +170,11 @@ def _calls(
 
     jobs = -1 if workers is None else workers
     call = delayed(_Indexed(function))
-    tasks = [call(index, item) for index, item in enumerate(items)]
+    # A list: the caller removes items from the dictionary.
+    tasks = [call(index, item) for index, item in items.items()]
     with parallel_config(engine, n_jobs=jobs, **extra):
-        try:
-            parallel = Parallel(return_as="generator_unordered")
-        except ValueError:
-            # The pools of Ray and Spark have no generators.
-            return _in_lists(Parallel(), tasks)
+        parallel = Parallel(return_as="generator_unordered")
     return parallel(tasks)
-
-
-def _in_lists(parallel: Any, tasks: list[Any]) -> Iterator[Any]:
-    # joblibspark 0.6 expects this attribute of older joblibs.
-    parallel._backend_args = {}
-    with parallel:
-        at_once = PER_WORKER * max(1, parallel._effective_n_jobs())
-        for start in range(0, len(tasks), at_once):
-            yield from parallel(tasks[start : start + at_once])
 
 
 class _Indexed:
@@ -195,10 +210,73 @@ def _connected(engine: str) -> Iterator[dict[str, Any]]:
         with _dask():
             yield {}
     elif engine == "spark":
-        _register_spark()
-        yield {}
+        with _spark():
+            yield {}
     else:
         yield {"initializer": _follow_parent}
+
+
+@contextmanager
+def _spark() -> Iterator[None]:
+    from py4j.protocol import Py4JError  # type: ignore[import-not-found, unused-ignore]
+    from pyspark.errors import PySparkException  # type: ignore[import-not-found, unused-ignore]
+    from pyspark.sql import SparkSession  # type: ignore[import-not-found, unused-ignore]
+
+    address = os.environ.get(ADDRESS["spark"], "local")
+    if address.startswith("local"):
+        # Workers on this machine would else be the `python3` of the path.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    session = SparkSession.getActiveSession()
+    ours = session is None
+    try:
+        if session is None:
+            _knock(address)
+            quiet = SparkSession.builder.config("spark.ui.showConsoleProgress", "false")
+            session = _in_thread(quiet.appName("gordon").getOrCreate)
+            session.sparkContext.setLogLevel("ERROR")
+        _await_executors(session)
+    except (OSError, Py4JError, PySparkException) as error:
+        if ours and session is not None:
+            session.stop()
+        raise _unreachable("spark", error) from None
+    try:
+        _register_spark()
+        with warnings.catch_warnings():
+            # joblibspark warns of stage-level scheduling, pyspark of tags: neither is used.
+            warnings.filterwarnings("ignore", category=UserWarning, module="joblibspark|pyspark")
+            yield
+    finally:
+        if ours:
+            session.stop()
+
+
+def _in_thread(start: Callable[[], Result]) -> Result:
+    """Calls a function in a thread. Spark, started in the main one, would handle Ctrl-C with a call
+    to Java amid another one."""
+    started: Future[Result] = Future()
+
+    def call() -> None:
+        try:
+            started.set_result(start())
+        except Exception as error:
+            started.set_exception(error)
+
+    threading.Thread(target=call, daemon=True).start()
+    return started.result()
+
+
+def _await_executors(session: Any) -> None:
+    """Waits until the number of tasks that can run at once is above 0 and does not change.
+    Executors register some seconds after the session has started."""
+    spark = session.sparkContext._jsc.sc()
+    profile = spark.resourceProfileManager().resourceProfileFromId(0)
+    deadline = time.monotonic() + PATIENCE_S
+    before = 0
+    while (count := spark.maxNumConcurrentTasks(profile)) != before or count == 0:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"it has started no executor in {PATIENCE_S} s")
+        before = count
+        time.sleep(0.5)
 
 
 def _register_spark() -> None:
@@ -211,29 +289,41 @@ def _register_spark() -> None:
     )
 
     class Backend(SparkDistributedBackend):  # type: ignore[misc, unused-ignore]
-        """joblibspark 0.6 returns the failure of a task as its result."""
+        """joblibspark 0.6 has no generators, and returns the failure of a task as its result."""
 
-        def retrieve_result(self, out: Any, timeout: float | None = None) -> Any:
-            result = out.get(timeout=timeout)
-            if isinstance(result, _ExceptionWithTraceback):
-                rebuild, arguments = result.__reduce__()
-                result = rebuild(*arguments)
-            if isinstance(result, BaseException):
-                raise result
-            return result
+        supports_retrieve_callback = True
+
+        def submit(self, func: Any, callback: Any = None) -> Any:
+            return self.apply_async(func, callback)
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            if isinstance(out, _ExceptionWithTraceback):
+                rebuild, arguments = out.__reduce__()
+                out = rebuild(*arguments)
+            if isinstance(out, BaseException):
+                raise out
+            return out
 
     register_parallel_backend("spark", Backend)
-    if os.environ.get(ADDRESS["spark"], "local").startswith("local"):
-        # Workers on this machine would else be the `python3` of the path.
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 @contextmanager
 def _ray() -> Iterator[None]:
     import ray  # type: ignore[import-not-found, unused-ignore]
-    from ray.util.joblib import register_ray  # type: ignore[import-not-found, unused-ignore]
+    from joblib import register_parallel_backend
+    from ray.util.joblib.ray_backend import (  # type: ignore[import-not-found, unused-ignore]
+        RayBackend,
+    )
+    from ray.util.multiprocessing.pool import (  # type: ignore[import-not-found, unused-ignore]
+        ResultThread,
+    )
 
-    register_ray()
+    class Backend(RayBackend):  # type: ignore[misc, unused-ignore]
+        """joblib refuses generators for pools that fork, and takes this one for such a pool."""
+
+        supports_return_generator = True
+
+    register_parallel_backend("ray", Backend)
     ours = not ray.is_initialized()
     if ours:
         try:
@@ -245,12 +335,16 @@ def _ray() -> Iterator[None]:
         yield
     finally:
         if ours:
+            # Threads that wait for the results of an ended pool would connect again.
+            for thread in threading.enumerate():
+                if isinstance(thread, ResultThread):
+                    thread.join(PATIENCE_S)
             ray.shutdown()
 
 
 def _knock(address: str) -> None:
-    """Raises OSError if no server listens at HOST:PORT. Ray itself would try for a minute."""
-    at = re.fullmatch(r"(?:ray://)?(\[[^]]+\]|[^:/]+):(\d+)", address)
+    """Raises OSError if no server listens at HOST:PORT. Ray and Spark would try for a minute."""
+    at = re.fullmatch(r"(?:ray://|spark://)?(\[[^]]+\]|[^:/]+):(\d+)", address)
     if at is not None:
         socket.create_connection((at[1].strip("[]"), int(at[2])), timeout=PATIENCE_S).close()
 
