@@ -9,7 +9,8 @@ variable names (`ADDRESS`), or else start workers on this machine. Each machine 
 the same version of Gordon.
 
 An exception of the function ends the run and is raised here. So does Ctrl-C: workers are stopped.
-They are stopped, too, when the generator is closed before its end.
+They are stopped, too, when the generator is closed before its end. If a worker is killed, new ones
+get the items that are not done.
 """
 
 import ctypes
@@ -48,13 +49,13 @@ LOST = ("lost-worker", "failed-engine")
 MOST_LOSSES = 3
 
 #: Exceptions of Ray and Dask for a worker that was killed or a machine that was lost.
-KILLED = (
+KILLED = {
     "RayActorError",
     "WorkerCrashedError",
     "NodeDiedError",
     "OutOfMemoryError",
     "KilledWorker",
-)
+}
 
 #: Seconds to wait for a cluster to answer.
 PATIENCE_S = 30
@@ -93,7 +94,7 @@ def each(
     `workers` is the number of processes; None means all cores of the machine or cluster. `progress`
     is called with the numbers of items (done, total). Raises GordonError, with the kind `no-engine`
     if the engine is not installed, `unreachable-engine` if its cluster does not answer, and
-    `lost-worker` if a worker was killed.
+    `lost-worker` if workers are killed `MOST_LOSSES` times without a result in between.
     """
     return _in_order(completed(function, items, engine, workers, progress))
 
@@ -323,6 +324,11 @@ def _ray() -> Iterator[None]:
 
         supports_return_generator = True
 
+        def effective_n_jobs(self, n_jobs: int) -> int:
+            # The pool waits until it has all its actors, each with a processor of its own.
+            most = int(ray.cluster_resources().get("CPU", 1))
+            return min(int(super().effective_n_jobs(n_jobs)), max(most, 1))
+
     register_parallel_backend("ray", Backend)
     ours = not ray.is_initialized()
     if ours:
@@ -332,6 +338,7 @@ def _ray() -> Iterator[None]:
         except (RuntimeError, OSError, ValueError) as error:
             raise _unreachable("ray", error) from None
     try:
+        _await_nodes()
         yield
     finally:
         if ours:
@@ -340,6 +347,28 @@ def _ray() -> Iterator[None]:
                 if isinstance(thread, ResultThread):
                     thread.join(PATIENCE_S)
             ray.shutdown()
+
+
+def _await_nodes() -> None:
+    """Waits until each node of Ray answers or is known to be dead. Ray counts the processors of a
+    lost node for some seconds."""
+    import ray
+    from ray.util.scheduling_strategies import (  # type: ignore[import-not-found, unused-ignore]
+        NodeAffinitySchedulingStrategy,
+    )
+
+    @ray.remote(num_cpus=0, max_retries=0)  # type: ignore[untyped-decorator, unused-ignore]
+    def answer() -> None:
+        pass
+
+    answers = [
+        answer.options(
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+        ).remote()
+        for node in ray.nodes()
+        if node["Alive"]
+    ]
+    ray.wait(answers, num_returns=len(answers), timeout=PATIENCE_S)
 
 
 def _knock(address: str) -> None:
@@ -392,6 +421,12 @@ def _explained(engine: str) -> Iterator[None]:
             kind="lost-worker",
         ) from None
     except Exception as error:
+        if KILLED & {one.__name__ for one in type(error).__mro__}:
+            raise GordonError(
+                f"a worker of the engine {engine} was killed, or its machine was lost",
+                "fewer --workers, if they lack memory",
+                kind="lost-worker",
+            ) from None
         package = type(error).__module__.partition(".")[0]
         if package not in (*NEEDS.get(engine, ()), "py4j"):
             raise

@@ -68,10 +68,62 @@ def test_an_error_of_the_function_is_raised_as_it_is(workers: int) -> None:
         list(engine.each(fail_at_three, range(8), workers=workers))
 
 
-def test_a_killed_worker_is_one_error() -> None:
+def test_workers_that_are_always_killed_are_one_error() -> None:
+    found = []
     with raises("lost-worker"):
-        list(engine.each(die_at_three, range(8), workers=2))
+        for index, _ in engine.completed(die_at_three, range(8), workers=2):
+            found.append(index)
+    # Losses without a result in between: all but the third are done, each once.
+    assert 3 not in found
+    assert len(set(found)) == len(found)
     assert list(engine.each(square, [3], workers=2)) == [9]
+
+
+class DieOnce:
+    """Squares a number; its process is killed at 3, once."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __call__(self, number: int) -> int:
+        if number == 3 and not self.mark.exists():
+            self.mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return square(number)
+
+
+ENGINES = ["loky", "ray", "dask", "spark"]
+
+
+@pytest.fixture
+def installed(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of an engine whose workers can import this module."""
+    name: str = request.param
+    for package in engine.NEEDS.get(name, ()):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    folders = [str(Path(__file__).parent), *filter(None, sys.path)]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
+    return name
+
+
+@pytest.mark.parametrize("installed", ENGINES, indirect=True)
+def test_a_killed_worker_is_replaced(installed: str, tmp_path: Path) -> None:
+    ticks: list[tuple[int, int]] = []
+    results = engine.each(
+        DieOnce(tmp_path / "killed"),
+        range(8),
+        installed,
+        2,
+        progress=lambda *tick: ticks.append(tick),
+    )
+    assert list(results) == [number * number for number in range(8)]
+    assert (tmp_path / "killed").exists()
+    assert ticks == [(done, 8) for done in range(1, 9)]
+
+
+@pytest.mark.parametrize("installed", ["ray"], indirect=True)
+def test_more_workers_than_processors_do_not_wait_for_them(installed: str) -> None:
+    assert list(engine.each(square, range(4), installed, 10_000)) == [0, 1, 4, 9]
 
 
 def test_an_unknown_engine_names_the_nearest_one() -> None:
@@ -91,7 +143,8 @@ def test_an_engine_that_is_not_installed_names_its_extra(
 
 
 @pytest.mark.parametrize(
-    ("name", "address"), [("ray", "127.0.0.1:1"), ("dask", "tcp://127.0.0.1:1")]
+    ("name", "address"),
+    [("ray", "127.0.0.1:1"), ("dask", "tcp://127.0.0.1:1"), ("spark", "spark://127.0.0.1:1")],
 )
 def test_a_cluster_that_does_not_answer_is_one_error(
     name: str, address: str, monkeypatch: pytest.MonkeyPatch
@@ -103,17 +156,11 @@ def test_a_cluster_that_does_not_answer_is_one_error(
         list(engine.each(square, [1], engine=name))
 
 
-@pytest.mark.parametrize("name", ["ray", "dask", "spark"])
-def test_a_cluster_gives_the_results_of_this_machine(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for package in engine.NEEDS[name]:
-        pytest.importorskip(package)
-    folders = [str(Path(__file__).parent), *filter(None, sys.path)]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
-    assert list(engine.each(square, range(50), name, 2)) == [n * n for n in range(50)]
+@pytest.mark.parametrize("installed", ENGINES[1:], indirect=True)
+def test_a_cluster_gives_the_results_of_this_machine(installed: str) -> None:
+    assert list(engine.each(square, range(50), installed, 2)) == [n * n for n in range(50)]
     with raises("three", "three"):
-        list(engine.each(fail_at_three, range(8), name, 2))
+        list(engine.each(fail_at_three, range(8), installed, 2))
 
 
 PROGRAM = """

@@ -197,6 +197,14 @@ def test_a_killed_worker_loses_nothing(
     assert (tmp_path / "cache/killed").exists()
 
 
+@pytest.mark.parametrize("name", ["ray", "dask", "spark"])
+def test_a_cluster_of_this_machine_gives_the_same_result(name: str, traces: list[str]) -> None:
+    for package in engine.NEEDS[name]:
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    assert simulated(traces, cache="cache", engine=name, workers=2) == simulated(traces)
+    assert len(list(Path("cache").rglob("*.replay"))) == 3 * STORAGES
+
+
 def test_workers_that_are_killed_again_and_again_end_the_survey_and_lose_nothing(
     traces: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from decimal import Decimal
 from importlib import import_module
@@ -17,9 +19,11 @@ from typing import Any
 
 import pyarrow.parquet  # type: ignore[import-untyped, unused-ignore]
 import pytest
+from click.testing import CliRunner
 
 from browser import Document, drawn, loads, needs_browser
 from gordon import cache, engine, flash, sweep
+from gordon.cli.schema import schema
 from gordon.cli.sweep import ENGINES
 from gordon.sweep import axes, rows, store
 from gordon.sweep.config import Objective
@@ -495,6 +499,68 @@ def test_a_bad_file_is_one_error(write: Write, run: Run, text: str, kind: str, n
     assert [path.name for path in Path().iterdir()] == ["sweep.toml"]
 
 
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def valid(text: str) -> bool:
+    """Whether the file of a sweep agrees with the JSON Schema."""
+    jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
+    printed = json.loads(CliRunner().invoke(schema, ["sweep"]).output)
+    validator = jsonschema.Draft202012Validator
+    validator.check_schema(printed)
+    return bool(validator(printed).is_valid(tomllib.loads(text)))
+
+
+@pytest.mark.parametrize("page", ["GUIDE.md", "design/sweep.md"])
+def test_the_documented_sweeps_agree_with_the_schema(page: str) -> None:
+    text = (DOCS / page).read_text()
+    blocks = [
+        one for one in re.findall(r"```toml[^\n]*\n(.*?)```", text, re.S) if "[ranges]" in one
+    ]
+    assert blocks
+    for block in blocks:
+        assert valid(block)
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        f"{HEAD}{LOAD}[ranges]\nqueue-depth = [1]\n'ftl.victim' = ['fifo', 'greedy']\n",
+        f"{HEAD}sample = 5\nsample_seed = 1\n{LOAD}[ranges]\nspan = {{ from = '1MiB', to = '1GiB', "
+        "factor = 2 }\n",
+        "command = 'cache replay'\n[settings]\ntrace = 'a'\nflash = '1GiB'\n[ranges]\n"
+        "cache.ways = { from = 4, to = 8, step = 1 }\n",
+        WA,
+    ],
+)
+def test_the_schema_admits_what_the_command_does(good: str) -> None:
+    assert valid(good)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        f"{HEAD}comand = 1\n{LOAD}[ranges]\nseed = [1]\n",
+        f"{LOAD}[ranges]\nseed = [1]\n",
+        "command = 'flash banch'\n[ranges]\nseed = [1]\n",
+        f"{HEAD}{LOAD}",
+        f"{HEAD}{LOAD}[ranges]\nftl.victm = [1]\n",
+        f"{HEAD}{LOAD}[ranges]\nftl = [1]\n",
+        f"{HEAD}{LOAD}[ranges]\nreport = ['a']\n",
+        f"{HEAD}{LOAD}[ranges]\nseed = []\n",
+        f"{HEAD}{LOAD}[ranges]\nseed = 5\n",
+        f"{HEAD}{LOAD}[ranges]\nseed = {{ from = 1, to = 3 }}\n",
+        f"{HEAD}{LOAD}[ranges]\nseed = {{ from = 1, to = 3, step = 1, factor = 2 }}\n",
+        f"{HEAD}[settings]\npattern = 'nome'\n[ranges]\nseed = [1]\n",
+        f"{HEAD}sample = 0\n{LOAD}[ranges]\nseed = [1]\n",
+        f"{HEAD}sample_seed = 5\n{LOAD}[ranges]\nseed = [1]\n",
+        f"{HEAD}objectives = ['iops']\n{LOAD}[ranges]\nseed = [1]\n",
+    ],
+)
+def test_the_schema_refuses_a_bad_file(bad: str) -> None:
+    assert not valid(bad)
+
+
 def test_an_unreadable_file_is_one_error(write: Write, run: Run) -> None:
     write("")
     run("sweep", "none.toml", "-o", "out.parquet").refused("unreadable-file", "none.toml")
@@ -525,7 +591,7 @@ def test_a_cluster_gives_the_bytes_of_this_machine(
     write: Write, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for package in engine.NEEDS[name]:
-        pytest.importorskip(package)
+        pytest.importorskip(package, reason=f"{package} is not installed")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
     sweep.run(write(WA), "here.parquet", workers=1)
     sweep.run("sweep.toml", "there.parquet", engine=name, workers=2)

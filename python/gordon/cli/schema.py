@@ -13,6 +13,7 @@ KINDS = (
     "drive",
     "flashcache",
     "sort",
+    "sweep",
 )
 
 
@@ -20,6 +21,13 @@ KINDS = (
 @click.argument("kind", type=click.Choice(KINDS))
 def schema(kind: str) -> None:
     """Print the JSON Schema of a kind of TOML file, for completion and checks in an editor."""
+    if kind == "sweep":
+        import json
+
+        from gordon.sweep.schema import schema as of_sweep
+
+        click.echo(json.dumps(of_sweep(), separators=(",", ":")))
+        return
     from gordon import _core
 
     click.echo(_core.schema(kind))

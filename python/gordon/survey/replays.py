@@ -24,10 +24,6 @@ from gordon.scratch import scratch
 
 #: Kinds of errors that are about the machine of a worker.
 OF_MACHINE = ("not-shared", "other-version")
-#: Kinds of errors after which the jobs that are not done are given to new workers.
-LOST = ("lost-worker", "failed-engine")
-#: Losses in a row, without a replay done between them, that end a survey.
-MOST_LOSSES = 3
 
 
 @dataclass(frozen=True)
@@ -99,35 +95,8 @@ def _compute(
     replays: Replays,
     progress: Progress | None,
 ) -> list[str]:
-    """Computes the missing replays. Returns warnings about the cache.
-
-    If a worker is lost, new workers get what is not done, up to `MOST_LOSSES` times in a row.
-    """
+    """Computes the missing replays. Returns warnings about the cache."""
     listed = json.loads(missing())
-    warnings: list[str] = listed["warnings"]
-    losses = 0
-    while listed["jobs"]:
-        left = len(listed["jobs"])
-        try:
-            _compute_once(listed, folder, name, replays.workers, progress)
-            break
-        except _core.GordonError as error:
-            if error.kind not in LOST:
-                raise
-            listed = json.loads(missing())
-            losses = losses + 1 if len(listed["jobs"]) == left else 1
-            if losses == MOST_LOSSES:
-                raise _with_kept(error, replays.cache) from None
-    return warnings
-
-
-def _compute_once(
-    listed: dict[str, Any],
-    folder: str,
-    name: str,
-    workers: int | None,
-    progress: Progress | None,
-) -> None:
     jobs = [json.dumps(job) for job in listed["jobs"]]
     found: int = listed["found"]
 
@@ -135,17 +104,24 @@ def _compute_once(
         if progress is not None:
             progress(found + done, found + len(jobs))
 
-    tick(0, 0)
+    if jobs:
+        tick(0, 0)
     # Workers that see the file share the folder and keep their replays themselves.
     shared = Path(folder) / f".shared-{uuid.uuid4().hex}"
     shared.touch()
     try:
         worker = Worker(folder, str(shared))
-        for index, entry in engine.completed(worker, jobs, name, workers, tick):
+        for index, entry in engine.completed(worker, jobs, name, replays.workers, tick):
             if entry is not None:
                 _core.replay_keep(folder, jobs[index], entry)
+    except _core.GordonError as error:
+        if error.kind not in engine.LOST:
+            raise
+        raise _with_kept(error, replays.cache) from None
     finally:
         shared.unlink(missing_ok=True)
+    warnings: list[str] = listed["warnings"]
+    return warnings
 
 
 def _with_kept(error: _core.GordonError, cache: AnyPath | None) -> _core.GordonError:
