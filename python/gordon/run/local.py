@@ -1,0 +1,303 @@
+"""Nodes of a cluster on this machine: each with a share of the cores, a limit of memory, a network
+of its own and a disk of its own, so that a trace of a node is exactly the node's.
+
+| a node has | by |
+|---|---|
+| a share of the cores | a CPU quota: the cores of the machine divided by the number of nodes |
+| memory | a limit of its control group, which includes its page cache |
+| a network interface | a network namespace, with a veth pair to a bridge; `tc` may cap its rate |
+| a disk | a loop device with ext4, mounted at `Node.disk`; its image is a sparse file |
+
+All of this needs root, and `ip`, `losetup` and `mkfs.ext4`. Without them nodes are plain processes
+that share the machine (`LocalNodes.is_isolated`), and traces of them are estimated in part.
+
+Processes of a node see the disks of all nodes at the same paths. A folder that is `shared` by name
+is the node's own: it is bound to a folder on the node's disk.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+from gordon._core import GordonError
+from gordon.run.control_groups import MOUNTS, ControlGroup, hierarchies
+
+TOOLS = ("ip", "losetup", "mkfs.ext4", "mount", "umount")
+#: Start of the names of all that is created, followed by the process that owns it.
+PREFIX = "gordon-nodes-"
+#: Seconds between asking the processes of a node to end and killing them.
+GRACE_S = 3.0
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What each node gets."""
+
+    count: int
+    memory: int
+    """Bytes of memory, page cache included."""
+    disk: int
+    """Bytes of the disk."""
+    rate: str | None = None
+    """Limit of the network in each direction, as `tc` takes it (`1gbit`). Default: none."""
+
+
+@dataclass
+class Node:
+    """A node. Addresses and paths are of the machine."""
+
+    name: str
+    address: str
+    disk: Path
+    """Folder on the node's disk."""
+    cores: float | None
+    group: ControlGroup | None = None
+    namespace: str | None = None
+    loop: str | None = None
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start(
+        self, argv: Sequence[str], bound: Sequence[Path] = (), **options: object
+    ) -> subprocess.Popen[bytes]:
+        """Starts a program in the node. `bound` are folders that are the node's own: on its disk,
+        with the same name. `options` are those of `subprocess.Popen`."""
+        command = list(argv)
+        if self.group is not None and self.namespace is not None:
+            enter = [f"echo 0 > {member}" for member in self.group.members]
+            binds = [f"mount --bind {self.disk / path.name} {path}" for path in bound]
+            # `ip netns exec` makes the namespace of mounts in which the folders are bound.
+            inner = " && ".join([*binds, 'exec "$@"'])
+            outer = " && ".join([*enter, f'exec ip netns exec {self.namespace} sh -c "$0" sh "$@"'])
+            command = ["sh", "-c", outer, inner, *argv]
+        process: subprocess.Popen[bytes] = subprocess.Popen(  # type: ignore[call-overload]  # noqa: S603
+            command, start_new_session=True, **options
+        )
+        self.processes.append(process)
+        return process
+
+    def stop(self) -> None:
+        """Ends all processes of the node."""
+        if self.group is None:
+            _end(lambda: [p.pid for p in self.processes if p.poll() is None], is_session=True)
+        else:
+            _end(lambda: self.group.processes if self.group else [], is_session=False)
+        for process in self.processes:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(GRACE_S)
+        self.processes.clear()
+
+
+class LocalNodes:
+    """A context manager with the nodes; all that it created is removed at the end, and what killed
+    processes left is removed at the start."""
+
+    def __init__(self, work: Path, sizes: Sizes) -> None:
+        """The images of the disks, and the points at which they are mounted, are in a new folder
+        in `work`."""
+        self.folder = work / f"{PREFIX}{os.getpid()}"
+        self.sizes = sizes
+        self.nodes: list[Node] = []
+        self.warnings: list[str] = []
+        self.is_isolated = False
+        self.address = "127.0.0.1"
+        self._undo = ExitStack()
+
+    def __enter__(self) -> "LocalNodes":
+        if os.geteuid() == 0:
+            _remove_left()
+        with self._undo:
+            missing = self._missing()
+            self.folder.mkdir()
+            self._undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
+            self.is_isolated = not missing
+            if self.is_isolated:
+                self._create()
+            else:
+                self.warnings.append(
+                    f"nodes are plain processes that share this machine: {'; '.join(missing)}"
+                )
+                for number in range(1, self.sizes.count + 1):
+                    self._plain(number)
+            # What was created stays until the end, unless an error came before this line.
+            self._undo = self._undo.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._undo.close()
+
+    def _missing(self) -> list[str]:
+        missing = [f"there is no program {tool}" for tool in TOOLS if shutil.which(tool) is None]
+        if os.geteuid() != 0:
+            missing.append("only root can create nodes with limits of their own")
+        elif not {"cpu", "memory"} <= set(hierarchies()):
+            missing.append("this machine has no control groups for CPU time and memory")
+        return missing
+
+    def _plain(self, number: int) -> None:
+        name = f"node-{number}"
+        disk = self.folder / name
+        disk.mkdir()
+        node = Node(name=name, address="127.0.0.1", disk=disk, cores=None)
+        self._undo.callback(node.stop)
+        self.nodes.append(node)
+
+    def _create(self) -> None:
+        tag = f"{os.getpid()}"
+        bridge = f"gordon{tag}"[:15]
+        net = _free_network()
+        self.address = f"{net}.1"
+        self._made(["ip", "link", "add", bridge, "type", "bridge"], ["ip", "link", "del", bridge])
+        _run("ip", "addr", "add", f"{self.address}/24", "dev", bridge)
+        _run("ip", "link", "set", bridge, "up")
+        above = ControlGroup(f"/{PREFIX}{tag}")
+        self._undo.callback(above.remove)
+        for number in range(1, self.sizes.count + 1):
+            self._create_node(number, tag, bridge, f"{net}.{number + 1}")
+
+    def _create_node(self, number: int, tag: str, bridge: str, address: str) -> None:
+        name = f"node-{number}"
+        namespace, link = f"{PREFIX}{tag}-{number}", f"g{tag}n{number}"[:15]
+        group = ControlGroup(f"/{PREFIX}{tag}/{name}")
+        cores = (os.cpu_count() or 1) / self.sizes.count
+        group.create(cores, self.sizes.memory)
+        self._undo.callback(group.remove)
+        self._made(["ip", "netns", "add", namespace], ["ip", "netns", "del", namespace])
+        _run("ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", namespace)
+        _run("ip", "link", "set", link, "master", bridge, "up")
+        within = ("ip", "-n", namespace)
+        _run(*within, "addr", "add", f"{address}/24", "dev", "eth0")
+        for device in ("lo", "eth0"):
+            _run(*within, "link", "set", device, "up")
+        if self.sizes.rate is not None:
+            for place in (("-n", namespace, "dev", "eth0"), ("dev", link)):
+                self._cap(place)
+        disk = self.folder / name
+        disk.mkdir()
+        loop = self._disk(self.folder / f"{name}.image", disk)
+        node = Node(
+            name=name,
+            address=address,
+            disk=disk,
+            cores=cores,
+            group=group,
+            namespace=namespace,
+            loop=loop,
+        )
+        self._undo.callback(node.stop)
+        self.nodes.append(node)
+
+    def _cap(self, place: tuple[str, ...]) -> None:
+        """Limits what is sent at one end of a node's link; both ends make both directions."""
+        *options, _, device = place
+        rate = str(self.sizes.rate)
+        _run("tc", *options, "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst",
+             "256kb", "latency", "50ms")  # fmt: skip
+
+    def _disk(self, image: Path, mount: Path) -> str:
+        """A loop device with ext4; returns its name."""
+        with image.open("wb") as file:
+            file.truncate(self.sizes.disk)
+        self._undo.callback(image.unlink)
+        device = _run("losetup", "--find", "--show", "--direct-io=on", str(image)).strip()
+        self._undo.callback(_quietly, "losetup", "-d", device)
+        # No initialisation in the background: it would be in the traces.
+        _run("mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+        self._made(["mount", device, str(mount)], ["umount", "--lazy", str(mount)])
+        return Path(device).name
+
+    def _made(self, make: list[str], undo: list[str]) -> None:
+        _run(*make)
+        self._undo.callback(_quietly, *undo)
+
+
+def _run(*argv: str) -> str:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode != 0:
+        why = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
+        raise GordonError(
+            f"cannot create a node: {' '.join(argv)}: {why}",
+            "free space and loop devices are needed; `--plain` does without nodes of their own",
+            kind="no-node",
+        )
+    return done.stdout
+
+
+def _quietly(*argv: str) -> None:
+    subprocess.run(argv, capture_output=True, check=False)  # noqa: S603
+
+
+def _end(running: Callable[[], list[int]], *, is_session: bool) -> None:
+    """Ends processes: those that do not end by themselves are killed."""
+    for ask in (signal.SIGTERM, signal.SIGKILL):
+        deadline = time.monotonic() + GRACE_S
+        asked: set[int] = set()
+        while (pids := running()) and time.monotonic() < deadline:
+            for pid in set(pids) - asked:
+                with suppress(ProcessLookupError, PermissionError):
+                    (os.killpg if is_session else os.kill)(pid, ask)
+            asked |= set(pids)
+            time.sleep(0.02)
+
+
+def _free_network() -> str:
+    """The first three numbers of a network that no interface of this machine has."""
+    used = _run("ip", "-o", "-4", "addr", "show")
+    for third in range(1, 255):
+        net = f"10.213.{third}"
+        if f" {net}." not in used:
+            return net
+    raise GordonError("no network 10.213.*.0/24 is free for nodes", kind="no-node")
+
+
+def _remove_left() -> None:
+    """Removes what killed processes left: namespaces, groups, mounts, loop devices and bridges."""
+    if any(shutil.which(tool) is None for tool in TOOLS):
+        return
+    names = [line.split()[0] for line in _run("ip", "netns", "list").splitlines() if line.strip()]
+    mounts = [line.split()[4] for line in MOUNTS.read_text().splitlines()]
+    loops = json.loads(_run("losetup", "--json", "--list") or "{}").get("loopdevices", [])
+    images = {loop["name"]: loop["back-file"] or "" for loop in loops}
+    owner = re.compile(rf"{PREFIX}(\d+)")
+    known = [*names, *mounts, *images.values()]
+    tags = {found[1] for text in known if (found := owner.search(text))}
+    for tag in tags:
+        if Path(f"/proc/{tag}").exists():
+            continue
+        mine = re.compile(rf"{PREFIX}{tag}\b")
+        _remove_groups(tag)
+        for name in filter(mine.match, names):
+            _quietly("ip", "netns", "del", name)
+        _quietly("ip", "link", "del", f"gordon{tag}"[:15])
+        for mount in filter(mine.search, mounts):
+            _quietly("umount", "--lazy", mount)
+        for device, image in images.items():
+            if mine.search(image):
+                _quietly("losetup", "-d", device)
+                folder = Path(image.removesuffix(" (deleted)")).parent
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_groups(tag: str) -> None:
+    parent = ControlGroup(f"/{PREFIX}{tag}")
+    for folder in set(parent.folders.values()):
+        for child in folder.glob("node-*"):
+            group = ControlGroup(f"{parent.path}/{child.name}")
+            for pid in group.processes:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            group.remove()
+    parent.remove()

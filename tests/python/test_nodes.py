@@ -1,0 +1,130 @@
+"""Nodes on this machine: what each has of its own, its limits, and what is left of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gordon.run import local
+from gordon.run.control_groups import hierarchies
+from gordon.run.local import LocalNodes, Sizes
+from serving import eventually, need
+
+MIB = 1 << 20
+SIZES = Sizes(count=2, memory=128 * MIB, disk=64 * MIB)
+
+
+@pytest.fixture
+def isolated() -> None:
+    need(*local.TOOLS)
+    if os.geteuid() != 0:
+        pytest.skip("not as root: no nodes of their own")
+    if not {"cpu", "memory"} <= set(hierarchies()):
+        pytest.skip("no control groups for CPU time and memory on this machine")
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, isolated: None) -> Iterator[LocalNodes]:
+    with LocalNodes(tmp_path, SIZES) as made:
+        yield made
+
+
+def said(node: local.Node, script: str, *bound: Path) -> str:
+    process = node.start(["sh", "-c", script], bound, stdout=subprocess.PIPE)
+    return process.communicate(timeout=60)[0].decode()
+
+
+def test_a_node_has_a_network_and_a_disk_of_its_own(nodes: LocalNodes) -> None:
+    out = nodes.folder / "out"
+    out.mkdir()
+    for node in nodes.nodes:
+        (node.disk / "out").mkdir()
+        assert node.address in said(node, "ip -4 -o addr show dev eth0")
+        said(node, f"echo {node.name} > {out}/which", out)
+    assert list(out.iterdir()) == []
+    found = [(node.disk / "out" / "which").read_text().strip() for node in nodes.nodes]
+    assert found == ["node-1", "node-2"]
+    assert all(os.path.ismount(node.disk) for node in nodes.nodes)
+
+
+def test_nodes_reach_each_other_and_this_machine(nodes: LocalNodes) -> None:
+    one, two = nodes.nodes
+    listen = (
+        "import socket; s = socket.create_server(('', 7000)); print(flush=True); c, a = s.accept()"
+        "; print(a[0])"
+    )
+    server = two.start([sys.executable, "-c", listen], stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    server.stdout.readline()
+    call = f"import socket; socket.create_connection(({two.address!r}, 7000), 10)"
+    one.start([sys.executable, "-c", call]).wait(60)
+    assert server.communicate(timeout=60)[0].decode().strip() == one.address
+
+
+def test_a_node_cannot_use_more_memory_than_its_limit(nodes: LocalNodes) -> None:
+    program = "len(bytearray(256 << 20)); print('it has it')"
+    assert "it has it" not in said(nodes.nodes[0], f'{sys.executable} -c "{program}"')
+
+
+def test_a_node_has_its_share_of_the_cores(nodes: LocalNodes) -> None:
+    node = nodes.nodes[0]
+    assert node.cores == (os.cpu_count() or 1) / 2
+    assert node.group is not None
+    folder = node.group.folders["cpu"]
+    if (folder / "cpu.max").exists():
+        quota, period = map(int, (folder / "cpu.max").read_text().split())
+    else:
+        quota = int((folder / "cpu.cfs_quota_us").read_text())
+        period = int((folder / "cpu.cfs_period_us").read_text())
+    assert quota / period == node.cores
+
+
+def test_processes_of_a_node_end_with_it(tmp_path: Path, isolated: None) -> None:
+    with LocalNodes(tmp_path, SIZES) as nodes:
+        # A child that ignores the request to end, in a session of its own.
+        script = "trap '' TERM; setsid sh -c \"trap '' TERM; sleep 1000\" & wait"
+        nodes.nodes[0].start(["sh", "-c", script])
+        group = nodes.nodes[0].group
+        assert group is not None
+        eventually(lambda: len(group.processes) >= 3)
+        folder = nodes.folder
+    assert group.processes == []
+    assert not folder.exists()
+    assert local._run("ip", "netns", "list").count(str(os.getpid())) == 0
+
+
+def test_nodes_of_a_killed_process_are_removed_by_the_next(tmp_path: Path, isolated: None) -> None:
+    program = (
+        "import os, sys; from pathlib import Path; from gordon.run.local import LocalNodes, Sizes\n"
+        "with LocalNodes(Path(sys.argv[1]), Sizes(count=1, memory=1 << 27, disk=1 << 26)) as all:\n"
+        "    all.nodes[0].start(['sleep', '1000'])\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    left = [path.name for path in tmp_path.iterdir()]
+    assert len(left) == 1
+    assert left[0] in local._run("losetup", "--list")
+    with LocalNodes(tmp_path, SIZES) as nodes:
+        assert [path.name for path in tmp_path.iterdir()] == [nodes.folder.name]
+        assert left[0] not in local._run("ip", "netns", "list")
+        assert left[0] not in Path("/proc/self/mountinfo").read_text()
+
+
+def test_without_the_tools_nodes_are_plain_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "TOOLS", ("no-such-tool",))
+    with LocalNodes(tmp_path, SIZES) as nodes:
+        assert not nodes.is_isolated
+        assert len(nodes.warnings) == 1
+        assert "no-such-tool" in nodes.warnings[0]
+        process = nodes.nodes[1].start(["sleep", "1000"])
+    assert process.returncode == -signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
