@@ -1,6 +1,7 @@
 //! Whether traces can be added: their scopes must not overlap, and samples with the same number
 //! should be of the same second, as the barriers of `sync` and `stages` take them to be.
 
+use crate::designs::PaperSample;
 use crate::error::ClusterError;
 use crate::stream::Stream;
 use gordon_units::Ns;
@@ -26,8 +27,59 @@ pub(crate) fn check_apart<'a>(
     Ok(())
 }
 
+/// Samples by which the traces of a run start after its first trace, so that samples with the same
+/// number are simultaneous.
+pub(crate) struct Lags<'a>(&'a [usize]);
+
+impl<'a> Lags<'a> {
+    /// By trace; missing ones are 0.
+    pub(crate) fn new(by_trace: &'a [usize]) -> Self {
+        Self(by_trace)
+    }
+
+    fn of(&self, trace: usize) -> usize {
+        self.0.get(trace).copied().unwrap_or(0)
+    }
+
+    /// Number of samples of each trace, with those before its start.
+    pub(crate) fn lengths<'b>(&self, streams: impl IntoIterator<Item = &'b Stream>) -> Vec<usize> {
+        let lengths = streams.into_iter().enumerate();
+        lengths.map(|(trace, stream)| self.of(trace) + stream.samples.len()).collect()
+    }
+
+    /// The samples of a trace after those before its start, in which its node does nothing and takes
+    /// no time.
+    pub(crate) fn delayed(&self, trace: usize, samples: Vec<PaperSample>) -> Vec<PaperSample> {
+        let mut all = vec![PaperSample::default(); self.of(trace)];
+        all.extend(samples);
+        all
+    }
+
+    /// Start and length of each sample of the trace that has the most.
+    pub(crate) fn longest<'b>(
+        &self,
+        streams: impl IntoIterator<Item = &'b Stream>,
+    ) -> Vec<(Ns, Ns)> {
+        let streams = streams.into_iter().enumerate();
+        let longest = streams.max_by_key(|(trace, stream)| self.of(*trace) + stream.samples.len());
+        let Some((trace, stream)) = longest else { return Vec::new() };
+        let interval = stream.trace.manifest().interval;
+        let lag = self.of(trace);
+        let before = (0..lag as u64).map(|number| (interval * number, interval));
+        let own = stream.samples.iter().map(|s| (s.start + interval * lag as u64, s.span));
+        before.chain(own).collect()
+    }
+}
+
 /// Warnings about traces whose samples are not simultaneous; none for a single trace.
-pub(crate) fn warnings<'a>(streams: impl IntoIterator<Item = &'a Stream>) -> Vec<String> {
+/// Traces of a run are, because their agents take samples at the same times.
+pub(crate) fn warnings<'a>(
+    streams: impl IntoIterator<Item = &'a Stream>,
+    lags: &Lags<'_>,
+) -> Vec<String> {
+    if !lags.0.is_empty() {
+        return Vec::new();
+    }
     let mut streams = streams.into_iter();
     let Some(first) = streams.next() else { return Vec::new() };
     let others: Vec<&Stream> = streams.collect();

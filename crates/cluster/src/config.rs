@@ -265,6 +265,10 @@ pub struct SurveyConfig {
     /// Default: none.
     #[serde(default)]
     pub stages: Option<Vec<Stage>>,
+    /// Number of samples by which each trace starts after the first one of its run; missing ones are
+    /// 0. Samples are then simultaneous by number. Default: none.
+    #[serde(default)]
+    pub lags: Vec<usize>,
     /// Parquet file to write, with a row for each design within the budget. Default: none.
     #[serde(default)]
     pub table: Option<PathBuf>,

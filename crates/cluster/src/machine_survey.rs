@@ -17,7 +17,7 @@ mod notes;
 mod rows;
 mod space;
 
-use crate::alignment::check_apart;
+use crate::alignment::{Lags, check_apart};
 use crate::config::{Charge, Model, Parts};
 use crate::designs::{JobLoad, PaperLimits, PaperLoad};
 use crate::error::ClusterError;
@@ -29,7 +29,7 @@ use crate::report::{MachineSurveyReport, ReferenceReport, Verdict, VerdictBy};
 use crate::select::{Chunk, choose, reported};
 use crate::simulate::spread;
 use crate::stages::{self, Stage, stage_of_samples};
-use crate::stream::{Replayed, Stream, longest, storage_report};
+use crate::stream::{Replayed, Stream, storage_report};
 use crate::table::write_table;
 use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK};
 use gordon_replay::threads::on_all_cores;
@@ -77,6 +77,10 @@ pub struct MachineSurvey {
     /// Stages of the job, for the `stages` model. Default: none.
     #[serde(default)]
     pub stages: Option<Vec<Stage>>,
+    /// Number of samples by which each trace starts after the first one of its run; missing ones are
+    /// 0. Samples are then simultaneous by number. Default: none.
+    #[serde(default)]
+    pub lags: Vec<usize>,
     /// Parquet file to write, with a row for each design. Default: none.
     #[serde(default)]
     pub table: Option<PathBuf>,
@@ -276,13 +280,21 @@ impl<'a> Traces<'a> {
                 Loads::Job(places.zip(storages).map(of_place).collect())
             }
             Model::Paper | Model::Stages => {
-                let lengths: Vec<usize> = self.streams.iter().map(|s| s.samples.len()).collect();
-                let nodes = spread(&lengths, self.survey.nodes as usize, *self.survey.shift);
+                let lags = Lags::new(&self.survey.lags);
+                let streams = || self.streams.iter().map(|s| &s.stream);
+                let nodes = spread(
+                    &lags.lengths(streams()),
+                    self.survey.nodes as usize,
+                    *self.survey.shift,
+                );
                 let stages = self.survey.stages.as_deref().map_or_else(Vec::new, |stages| {
-                    stage_of_samples(stages, &longest(self.streams.iter().map(|s| &s.stream)))
+                    stage_of_samples(stages, &lags.longest(streams()))
                 });
                 let of_place = |place: &Place<'a>| PaperLoad {
-                    streams: at(*place).map(|load| load.paper()).collect(),
+                    streams: (0..)
+                        .zip(at(*place))
+                        .map(|(stream, load)| lags.delayed(stream, load.paper()))
+                        .collect(),
                     nodes: nodes.clone(),
                     stages: stages.clone(),
                 };

@@ -73,12 +73,6 @@ impl FlashWear {
     }
 }
 
-/// Start and length of each sample of the stream with the most samples.
-pub(crate) fn longest<'a>(streams: impl IntoIterator<Item = &'a Stream>) -> Vec<(Ns, Ns)> {
-    let longest = streams.into_iter().max_by_key(|stream| stream.samples.len());
-    longest.map_or_else(Vec::new, |s| s.samples.iter().map(|s| (s.start, s.span)).collect())
-}
-
 impl Stream {
     pub fn open(
         path: PathBuf,

@@ -8,7 +8,7 @@
 mod evaluate;
 mod grid;
 
-use crate::alignment;
+use crate::alignment::{self, Lags};
 use crate::check::{check, overhead_ratio};
 use crate::config::{Reference, SurveyConfig};
 use crate::error::ClusterError;
@@ -19,7 +19,7 @@ use crate::report::{Assumption, Series, SurveyReport};
 use crate::select::{choose, reported};
 use crate::simulate::{LIMITING, Node, spread};
 use crate::stages::{self, stage_of_samples};
-use crate::stream::{Replayed, Stream, longest, storage_report};
+use crate::stream::{Replayed, Stream, storage_report};
 use crate::table::write_table;
 use evaluate::{Evaluator, NAMES};
 use gordon_replay::threads::on_all_cores;
@@ -109,8 +109,8 @@ fn simulated(
     // Indexed as replays[storage][stream].
     let replays = replayed.by_storage();
 
-    let lengths: Vec<usize> = streams.iter().map(|s| s.demands.len()).collect();
-    let nodes = spread(&lengths, survey.nodes as usize, *survey.shift);
+    let lags = Lags::new(&survey.lags);
+    let nodes = spread(&lags.lengths(&streams), survey.nodes as usize, *survey.shift);
     let of_grid = grid.storages.iter().map(|storage| {
         let at = storages.binary_search(&(storage.part.as_str(), storage.count));
         replays[at.expect("the storages of the grid were replayed")]
@@ -118,7 +118,7 @@ fn simulated(
     let stages = survey
         .stages
         .as_deref()
-        .map_or_else(Vec::new, |stages| stage_of_samples(stages, &longest(&streams)));
+        .map_or_else(Vec::new, |stages| stage_of_samples(stages, &lags.longest(&streams)));
     let of_grid = of_grid.collect();
     let evaluator = Evaluator::new(survey, &grid, ratio, &streams, of_grid, &nodes, &stages)?;
     let chunks = evaluator.chunks();
@@ -167,7 +167,7 @@ fn simulated(
         },
         warnings: [
             warnings(&streams, &storages, &replays),
-            alignment::warnings(&streams),
+            alignment::warnings(&streams, &lags),
             stages::unused(survey.stages.as_deref().unwrap_or_default(), &stages),
             replayed.warnings.clone(),
         ]

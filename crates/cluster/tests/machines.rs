@@ -82,6 +82,7 @@ fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
         measured: MeasuredStorages::new(),
         rows: 1000,
         stages: None,
+        lags: Vec::new(),
         table: None,
     }
 }

@@ -51,6 +51,7 @@ fn survey(traces: &[String], model: Model) -> MachineSurvey {
         measured: MeasuredStorages::new(),
         rows: 1000,
         stages: None,
+        lags: Vec::new(),
         table: None,
     }
 }
@@ -124,4 +125,22 @@ fn traces_that_cover_the_same_at_the_same_time_are_refused() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[test]
+fn a_trace_that_starts_later_is_joined_by_its_lag() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = [write(folder.path(), "a", node("a")), write(folder.path(), "b", node("b"))];
+    let time = |lags: &[usize]| {
+        let survey = MachineSurvey { lags: lags.to_vec(), ..survey(&traces, Model::Paper) };
+        let report = run(&survey, &Progress::default()).unwrap();
+        let four = report.machines.iter().find(|machine| machine.id == "four").unwrap();
+        (four.sync.unwrap().time_s, four.nosync.unwrap().time_s)
+    };
+    // Each of ten samples takes an eighth of a second, on both nodes at once. With a lag of five,
+    // there are fifteen samples in which at least one node works.
+    let (sync, nosync) = time(&[]);
+    assert!((sync - 1.25).abs() < 1e-9 && (nosync - 1.25).abs() < 1e-9, "{sync} {nosync}");
+    let (sync, nosync) = time(&[0, 5]);
+    assert!((sync - 1.875).abs() < 1e-9 && (nosync - 1.25).abs() < 1e-9, "{sync} {nosync}");
 }

@@ -4,13 +4,12 @@ use super::MachineSurvey;
 use super::job_stream::JobStream;
 use super::load::TraceReference;
 use super::measured::{files, substitutes};
-use crate::alignment;
+use crate::alignment::{self, Lags};
 use crate::config::Model;
 use crate::machine::StorageTable;
 use crate::replay::DEFAULT_DEPTH;
 use crate::report::Assumption;
 use crate::stages::{stage_of_samples, unused};
-use crate::stream::longest;
 use gordon_units::Bytes;
 
 /// Length of samples above which phases of a job are averaged, so that a survey gives a warning.
@@ -50,9 +49,10 @@ pub(super) fn warnings(
     }
     if survey.model != Model::Job {
         let streams = || streams.iter().map(|stream| &stream.stream);
-        list.extend(alignment::warnings(streams()));
+        let lags = Lags::new(&survey.lags);
+        list.extend(alignment::warnings(streams(), &lags));
         if let Some(stages) = &survey.stages {
-            list.extend(unused(stages, &stage_of_samples(stages, &longest(streams()))));
+            list.extend(unused(stages, &stage_of_samples(stages, &lags.longest(streams()))));
         }
     }
     let machines = survey.machines.iter();

@@ -3,6 +3,7 @@
 //! Designs with the same storage and number of processors are a group, which is prepared once.
 
 use super::grid::{Grid, Point};
+use crate::alignment::Lags;
 use crate::config::SurveyConfig;
 use crate::designs::{PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits, PaperLoad, PaperSample};
 use crate::error::ClusterError;
@@ -58,7 +59,7 @@ impl<'a> Evaluator<'a> {
     ) -> Result<Self, ClusterError> {
         let network = part("network", &survey.parts.network, &survey.node.network)?;
         let memory = part("memory", &survey.parts.memory, &survey.node.memory)?;
-        let samples = |stream: &Stream, replayed: &Replayed| {
+        let samples = |stream: &Stream, replayed: &Replayed| -> Vec<PaperSample> {
             let pairs = stream.demands.iter().zip(&replayed.replay.costs);
             pairs
                 .map(|(demand, cost)| PaperSample {
@@ -70,10 +71,14 @@ impl<'a> Evaluator<'a> {
                 })
                 .collect()
         };
+        let lags = Lags::new(&survey.lags);
+        let delayed = |(at, (stream, replayed)): (usize, (&Stream, &Replayed))| {
+            lags.delayed(at, samples(stream, replayed))
+        };
         let loads: Vec<PaperLoad> = replays
             .iter()
             .map(|replays| PaperLoad {
-                streams: streams.iter().zip(*replays).map(|(s, r)| samples(s, r)).collect(),
+                streams: streams.iter().zip(*replays).enumerate().map(delayed).collect(),
                 nodes: nodes.to_vec(),
                 stages: stages.to_vec(),
             })

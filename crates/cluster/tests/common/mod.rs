@@ -105,6 +105,7 @@ pub fn survey(
         rows: 1000,
         keep: Vec::new(),
         stages: None,
+        lags: Vec::new(),
         table: None,
     }
 }

@@ -1,0 +1,183 @@
+"""Traces of all nodes of a run: starts agents, compares clocks, and collects what they captured."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from gordon._core import GordonError
+from gordon.run.agents import LOCAL, Agent, AgentLost, ClockReading, HostClock
+from gordon.run.folder import COMPLETE, LOST, MISSING, RunFolder
+
+#: Seconds within which an agent completes its traces.
+PATIENCE_S = 120.0
+#: Columns whose sums are compared, and above which relative difference they get a warning.
+TOTALS = ("cpu_s", "read_bytes", "write_bytes", "rx_bytes", "tx_bytes")
+MUCH = 0.05
+
+
+@dataclass
+class Host:
+    """A host, with the scopes that are captured there; each is a node of the run."""
+
+    name: str
+    scopes: list[dict[str, Any]]
+    """As the agent takes them, without `out`: `{"kind": "machine", "name": NAME}` for all of it."""
+    agent: Agent = field(init=False)
+    clock_start: ClockReading = field(init=False)
+
+    @property
+    def is_local(self) -> bool:
+        return self.name == LOCAL
+
+
+class NodeCapture:
+    """A context manager that captures nodes while its body runs. At the end `folder.report` has
+    `nodes`, `totals` and the times of the run, whether the body failed or not."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        hosts: Sequence[Host],
+        command: Sequence[str],
+        via: str | None = None,
+        interval_ns: int = 1_000_000_000,
+    ) -> None:
+        self.folder = folder
+        self.hosts = list(hosts)
+        self.command = list(command)
+        self.via = via
+        self.interval_ns = interval_ns
+        self._stack = ExitStack()
+
+    def __enter__(self) -> "NodeCapture":
+        with self._stack:
+            for host in self.hosts:
+                via = None if host.is_local else self.via
+                host.agent = self._stack.enter_context(Agent(host.name, via))
+                host.clock_start = host.agent.clock()
+            self._started = time.time_ns()
+            for host in self.hosts:
+                self._start(host)
+            # The agents stay until the end, unless an error came before this line.
+            self._stack = self._stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._stack:
+            ended = time.time_ns()
+            stopped = [self._stop(host) for host in self.hosts]
+            report = self.folder.report
+            report["command"] = self.command
+            report["start_unix_ns"] = self._started
+            report["duration_s"] = (ended - self._started) / 1e9
+            report["interval_ns"] = self.interval_ns
+            report["nodes"] = [node for nodes, _ in stopped for node in nodes]
+            report["totals"] = self._totals([machine for _, machine in stopped])
+
+    def _start(self, host: Host) -> None:
+        """Starts the capture on a host. Samples are taken at the same times on all hosts: when our
+        clock is a multiple of the interval after the start."""
+        place = None if not host.is_local else self.folder.path.resolve()
+        scopes = [
+            scope | ({} if place is None else {"out": str(place / scope["name"])})
+            for scope in host.scopes
+        ]
+        reply = host.agent.request(
+            "start",
+            scopes=scopes,
+            interval_ns=self.interval_ns,
+            phase_unix_ns=self._started + host.clock_start.offset_ns,
+            command=self.command,
+        )
+        for warning in reply["warnings"]:
+            self._warn(host, warning)
+
+    def _stop(self, host: Host) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """The nodes of a host, and the totals of its machine."""
+        try:
+            clock = HostClock(host.clock_start, host.agent.clock())
+            reply = host.agent.request("stop", patience_s=PATIENCE_S)
+        except AgentLost as error:
+            self._warn(host, error.args[0])
+            return [self._node(host, scope, None, None) for scope in host.scopes], None
+        traces = {trace["name"]: trace for trace in reply["traces"]}
+        nodes = [self._node(host, scope, traces.get(scope["name"]), clock) for scope in host.scopes]
+        machine: dict[str, Any] | None = reply.get("machine")
+        return nodes, machine
+
+    def _node(
+        self,
+        host: Host,
+        scope: dict[str, Any],
+        trace: dict[str, Any] | None,
+        clock: HostClock | None,
+    ) -> dict[str, Any]:
+        name = scope["name"]
+        made = {
+            "name": name,
+            "host": host.name,
+            "folder": name,
+            "status": MISSING,
+            "clock": None if clock is None else clock.report(),
+            "totals": None,
+        }
+        if trace is None:
+            return made
+        for warning in trace.get("warnings", []):
+            self._warn(host, f"{name}: {warning}")
+        if "error" in trace:
+            self._warn(host, f"{name}: {trace['error']['message']}")
+            return made
+        if not host.is_local:
+            try:
+                host.agent.fetch(trace["folder"], trace["files"], self.folder.path / name)
+            except AgentLost as error:
+                self._warn(host, error.args[0])
+                return made
+        status = LOST if trace.get("ended_early") else COMPLETE
+        return made | {"status": status, "totals": trace.get("totals")}
+
+    def _totals(self, machines: list[dict[str, Any] | None]) -> dict[str, Any]:
+        """Sums over the nodes and over the machines, with a warning for those that differ much."""
+        known = [node["totals"] for node in self.folder.report["nodes"] if node["totals"]]
+        nodes = {name: sum(totals[name] or 0 for totals in known) for name in TOTALS}
+        if any(machine is None for machine in machines):
+            return {"nodes": nodes, "machine": None}
+        machine = {name: sum((m or {}).get(name, 0) for m in machines) for name in TOTALS}
+        for name in ("cpu_s", "read_bytes", "write_bytes"):
+            if nodes[name] > machine[name] * (1 + MUCH):
+                self.folder.report["warnings"].append(
+                    f"{name}: the nodes have {nodes[name]:.4g}, more than the {machine[name]:.4g} "
+                    "of their machines"
+                )
+        return {"nodes": nodes, "machine": machine}
+
+    def _warn(self, host: Host, text: str) -> None:
+        self.folder.report["warnings"].append(text if host.is_local else f"{host.name}: {text}")
+
+
+def hosts_of(path: Path) -> list[str]:
+    """The hosts of a file: one a line; # starts a comment. Raises GordonError for a file without
+    any, or with the same host twice."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError as error:
+        raise GordonError(
+            f"cannot read {path}: {error.strerror}", "a file with a host a line", kind="no-hosts"
+        ) from None
+    hosts = [name for line in lines if (name := line.partition("#")[0].strip())]
+    if not hosts:
+        raise GordonError(f"{path} names no host", "one host a line", kind="no-hosts")
+    for name in hosts:
+        if hosts.count(name) > 1:
+            raise GordonError(f"{path} names {name} twice", "each host once", kind="no-hosts")
+    return hosts
