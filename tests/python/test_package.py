@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from conftest import Run, raises
 
 PACKAGES = [
     *("block", "cache", "disk", "energy", "flash", "joulesort"),
-    *("sort", "storage", "survey", "sweep"),
+    *("run", "sort", "storage", "survey", "sweep", "workload"),
 ]
 
 
@@ -47,7 +48,7 @@ def test_one_setting_is_not_taken_apart_into_characters(trace: str) -> None:
         gordon.survey.run(trace, space="gordon-2009", set_values="budget=60W")["designs"]
         == several["designs"]
     )
-    load = {"pattern": "random-read", "requests": 10, "size": "4KiB"}
+    load: dict[str, Any] = {"pattern": "random-read", "requests": 10, "size": "4KiB"}
     one = gordon.flash.bench(set_values="capacity=2GiB", **load)
     assert one.report == gordon.flash.bench(set_values=["capacity=2GiB"], **load).report
 

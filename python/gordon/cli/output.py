@@ -91,9 +91,10 @@ def _named_files() -> list[str]:
 
 
 def trace_files(traces: Iterable[str]) -> list[str]:
-    """The files of traces, which are folders."""
-    names = ("manifest.json", "activity.parquet", "disks.parquet", "block.parquet")
-    return [str(Path(trace) / name) for trace in traces for name in names]
+    """The files of traces, which are folders, and of runs, which are folders of traces."""
+    names = ("manifest.json", "activity.parquet", "disks.parquet", "block.parquet", "run.json")
+    folders = [found for trace in traces for found in (Path(trace), *Path(trace).glob("*/"))]
+    return [str(folder / name) for folder in folders for name in names]
 
 
 def _check_folder(path: str) -> None:

@@ -12,6 +12,7 @@ from gordon import _core
 from gordon.human import duration, figures, short
 from gordon.options import Path
 from gordon.parts import Catalogue, unknown
+from gordon.run.inputs import Inputs
 from gordon.survey import measured, parameters, settings
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
@@ -21,7 +22,7 @@ Row = dict[str, Any]
 
 
 def run(
-    traces: list[Path],
+    inputs: Inputs,
     chosen: spaces.Space,
     *,
     model: str,
@@ -38,8 +39,8 @@ def run(
 ) -> dict[str, Any]:
     """Surveys the machines of a space; see `gordon.survey.run`."""
     if nodes is None:
-        nodes = len(traces)
-    _check_nodes(model, len(traces), nodes)
+        nodes = len(inputs.paths)
+    _check_nodes(model, len(inputs.paths), nodes)
     parts = Catalogue(chosen.get("parts"))
     settings.apply_to_machines(set_values, chosen, parts)
     machines = spaces.machines(chosen)
@@ -58,7 +59,8 @@ def run(
             if isinstance(file, str) and file not in tables:
                 tables[file] = measured.read(file, machine["id"])
     config = {
-        "traces": [fspath(trace) for trace in traces],
+        "traces": inputs.paths,
+        "lags": inputs.lags,
         "nodes": nodes,
         "shift": shift,
         "charge": charge,

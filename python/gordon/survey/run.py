@@ -16,6 +16,7 @@ from gordon import _core
 from gordon.options import Path, several
 from gordon.parts import Catalogue, unknown
 from gordon.quantity import number, value
+from gordon.run.inputs import expand
 from gordon.survey import machines, parameters, power, references, settings, table6
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
@@ -55,16 +56,17 @@ def run(
     """Surveys the traced job over a space of designs.
 
     `traces` is a trace folder, or a list of them: one per node, or fewer that are spread over the
-    nodes. `nodes` is the size of the cluster; the default is the number of traces, or 32 for one
-    trace. Nodes that run copies of one trace start it at samples up to the fraction `shift` of its
-    length apart. `space` is a shipped space or a TOML file. `set_values` are values to override,
-    each `KEY=VALUE`, of the grid and its parts, or of machines (`machines.ID.KEY=VALUE`) and their
-    storage parts. `charge` is `machine`, or `command` to simulate only the CPU time and the
-    cache misses of the traced command. `reference` is the processor on which traces without
-    hardware counters were recorded: the name of a part, or its instructions per cycle; the default
-    is the part named in the manifest. `model` is `paper`, `stages` or `job`; the default is `job`
-    for a space with machines, and `stages` for a grid if `stages` is given, a JSON file with the
-    stages of the job. For machines, `reference` is the id of the machine on which the traces were
+    nodes; or the folder of a run, which has a trace of each node, joined by their clocks. `nodes`
+    is the size of the cluster; the default is the number of traces, or 32 for one trace. Nodes that
+    run copies of one trace start it at samples up to the fraction `shift` of its length apart.
+    `space` is a shipped space or a TOML file. `set_values` are values to override, each
+    `KEY=VALUE`, of the grid and its parts, or of machines (`machines.ID.KEY=VALUE`) and their
+    storage parts. `charge` is `machine`, or `command` to simulate only the CPU time and the cache
+    misses of the traced command. `reference` is the processor on which traces without hardware
+    counters were recorded: the name of a part, or its instructions per cycle; the default is the
+    part named in the manifest. `model` is `paper`, `stages` or `job`; the default is `job` for a
+    space with machines, and `stages` for a grid if `stages` is given, a JSON file with the stages
+    of the job. For machines, `reference` is the id of the machine on which the traces were
     recorded, and `nodes` is the number of traces. At most `rows` designs are returned, the front
     and the named ones always; `table` is a Parquet file to write with all of them. `cache` is a
     folder in which replays are kept and found by later surveys, whatever their space. `engine`
@@ -79,15 +81,16 @@ def run(
             "record one with `gordon trace -o DIR -- CMD`",
             kind="no-traces",
         )
+    inputs = expand(traces)
     chosen = spaces.load(space)
     replays = Replays(cache, engine, workers)
-    model, listed = _staged(model, stages, bool(spaces.machines(chosen)))
+    model, listed = _staged(model, stages, inputs.stages, bool(spaces.machines(chosen)))
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
     set_values = several(set_values)
     if uses_machines(chosen, model):
         with spaces.blamed(space, set_values):
             return machines.run(
-                traces,
+                inputs,
                 chosen,
                 model=model or "job",
                 nodes=nodes,
@@ -102,11 +105,11 @@ def run(
                 progress=progress,
             )
     if nodes is None:
-        nodes = NODES if len(traces) == 1 else len(traces)
-    if len(traces) > nodes:
+        nodes = NODES if len(inputs.paths) == 1 else len(inputs.paths)
+    if len(inputs.paths) > nodes:
         raise _core.GordonError(
-            f"there are {len(traces)} traces for {nodes} nodes: each trace needs a node",
-            f"--nodes {len(traces)}",
+            f"there are {len(inputs.paths)} traces for {nodes} nodes: each trace needs a node",
+            f"--nodes {len(inputs.paths)}",
             kind="too-few-nodes",
         )
     parts = Catalogue(chosen.get("parts"))
@@ -122,7 +125,8 @@ def run(
     # The core takes the ratio; the machines it was fitted to stay for the report.
     ratio = {"summary": overhead["summary"], "ratio": fitted["field"]}
     config = {
-        "traces": [fspath(trace) for trace in traces],
+        "traces": inputs.paths,
+        "lags": inputs.lags,
         "nodes": nodes,
         "shift": shift_field,
         "charge": charge,
@@ -154,11 +158,14 @@ def run(
 
 
 def _staged(
-    model: str | None, stages: Path | None, has_machines: bool
+    model: str | None, stages: Path | None, recorded: list[dict[str, Any]], has_machines: bool
 ) -> tuple[str | None, list[dict[str, Any]] | None]:
-    """The model and the stages; a grid with stages is surveyed by the stages model."""
+    """The model and the stages, of a file or as a run recorded them; a grid with a file of stages
+    is surveyed by the stages model."""
     if stages is None:
         if model == "stages":
+            if recorded:
+                return model, recorded
             raise _core.GordonError(
                 "the stages model needs the stages of the job", "--stages FILE", kind="no-stages"
             )

@@ -9,7 +9,6 @@ network of the nodes.
 
 import json
 import os
-
 import socket
 import subprocess
 import time
@@ -134,7 +133,7 @@ class Standalone:
 
 
 def _spark_class() -> list[str]:
-    import pyspark
+    import pyspark  # type: ignore[import-not-found, unused-ignore]
 
     return [str(Path(pyspark.__file__).parent / "bin" / "spark-class")]
 
@@ -143,7 +142,7 @@ def _workers(address: str, port: int) -> int | None:
     """The number of workers that the master knows; None if it does not answer."""
     with suppress(OSError, ValueError):
         url = f"http://{address}:{port}/json/"
-        with urllib.request.urlopen(url, timeout=5) as page:  # noqa: S310 our own address
+        with urllib.request.urlopen(url, timeout=5) as page:
             return int(json.load(page)["aliveworkers"])
     return None
 
