@@ -50,6 +50,14 @@ pub enum CaptureError {
         /// Number of the process.
         pid: u32,
     },
+    /// A node has a network namespace that does not exist.
+    #[error("{node}: there is no network namespace {namespace}\n  try: ip netns list")]
+    UnknownNamespace {
+        /// Name of the node.
+        node: String,
+        /// Name of the namespace.
+        namespace: String,
+    },
     /// A node has a device that does not exist, or that is a partition.
     #[error(
         "{node}: there is no block device {device}\n  \

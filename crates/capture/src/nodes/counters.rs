@@ -1,19 +1,18 @@
 //! The counters of one node.
 
+use super::network::NodeNetwork;
 use super::options::NodeOptions;
 use super::processes::NodeProcesses;
 use crate::cgroup::{ControlGroup, Hierarchies};
 use crate::error::CaptureError;
 use crate::machine::{describe_clock, describe_work};
-use crate::machine_counters::{PressureFiles, ProcFile, network};
+use crate::machine_counters::PressureFiles;
 use crate::observer::ProblemLog;
 use gordon_trace::{
     ColumnKind, Columns, CommandSample, MachineInfo, NodeScope, Profile, ProfileRates, Sample,
     Shared,
 };
 use gordon_units::{Bytes, Ns};
-use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 const NETWORK: [&str; 4] = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
@@ -24,9 +23,7 @@ const PRESSURE: [&str; 2] = ["psi_io_full_ns", "psi_cpu_some_ns"];
 pub(super) struct NodeCounters {
     group: Option<ControlGroup>,
     processes: NodeProcesses,
-    /// `/proc/PID/net/dev` of a process in the network namespace of the node. The open file keeps
-    /// the namespace alive.
-    network: Option<ProcFile>,
+    network: Option<NodeNetwork>,
     pressure: Result<PressureFiles, String>,
     /// Numbers of the devices of the node; empty if it has none of its own.
     pub(super) devices: Vec<u32>,
@@ -56,10 +53,7 @@ impl NodeCounters {
                 return Err(CaptureError::UnknownProcess { node, pid });
             }
         }
-        let (network, network_namespace) = match options.network_process {
-            None => (None, None),
-            Some(pid) => own_network(root, options, pid)?,
-        };
+        let network = NodeNetwork::open(root, options)?;
         let pressure = group.as_ref().and_then(ControlGroup::pressure);
         let pressure = pressure.ok_or("only a control group of version 2 has it".to_owned());
         let pressure = pressure.and_then(|paths| {
@@ -86,7 +80,7 @@ impl NodeCounters {
             cores: options.cores,
             cgroup: options.cgroup.clone(),
             processes: options.processes.clone(),
-            network_namespace,
+            network_namespace: network.as_ref().map(|network| network.inode),
             devices: names,
             shared: Vec::new(),
         };
@@ -193,8 +187,8 @@ impl NodeCounters {
         let mut info = machine.clone();
         info.memory = self.memory_limit.unwrap_or(info.memory).min(info.memory);
         info.interfaces.iter_mut().for_each(|interface| interface.counted = false);
-        if let Some(file) = &mut self.network {
-            info.interfaces = file.read().map(interfaces).unwrap_or_default();
+        if let Some(network) = &mut self.network {
+            info.interfaces = network.interfaces();
         }
         if !self.devices.is_empty() {
             info.disks.retain(|disk| self.devices.contains(&disk.device));
@@ -262,10 +256,7 @@ impl NodeCounters {
             .ok()
             .and_then(|files| files.read().ok())
             .unwrap_or((Ns(before(|s| s.psi_io_full.0)), Ns(before(|s| s.psi_cpu_some.0))));
-        let counts = self
-            .network
-            .as_mut()
-            .and_then(|file| Some(network(file.read().ok()?, |name| name != "lo")));
+        let counts = self.network.as_mut().and_then(NodeNetwork::read);
         let [rx_bytes, rx_packets, tx_bytes, tx_packets] = counts.unwrap_or([
             before(|s| s.rx_bytes.0),
             before(|s| s.rx_packets),
@@ -307,37 +298,4 @@ fn find_group(
         node: options.name.clone(),
         group: path.to_owned(),
     })
-}
-
-/// The counters and the inode of the network namespace of a process; `None` twice if it is that of
-/// the first process, which is of the machine and not of a node.
-fn own_network(
-    root: &Path,
-    options: &NodeOptions,
-    pid: u32,
-) -> Result<(Option<ProcFile>, Option<u64>), CaptureError> {
-    let inode = |of: &str| fs::metadata(root.join(format!("proc/{of}/ns/net"))).map(|m| m.ino());
-    let unknown = |_| CaptureError::UnknownProcess { node: options.name.clone(), pid };
-    let namespace = inode(&pid.to_string()).map_err(unknown)?;
-    // Only root may look into the first process.
-    let of_machine = inode("1").or_else(|_| inode("self"));
-    if of_machine.is_ok_and(|of_machine| of_machine == namespace) {
-        return Ok((None, None));
-    }
-    let file = ProcFile::open(&root.join(format!("proc/{pid}/net/dev"))).map_err(unknown)?;
-    Ok((Some(file), Some(namespace)))
-}
-
-/// The interfaces in the text of `/proc/PID/net/dev`, without the loopback. Their speed is known
-/// only inside of their namespace.
-fn interfaces(text: &str) -> Vec<gordon_trace::InterfaceInfo> {
-    let names = text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim()));
-    names
-        .filter(|name| *name != "lo")
-        .map(|name| gordon_trace::InterfaceInfo {
-            name: name.to_owned(),
-            megabits: None,
-            counted: true,
-        })
-        .collect()
 }

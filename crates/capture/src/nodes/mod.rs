@@ -8,6 +8,7 @@
 
 mod counters;
 mod deadline;
+mod network;
 mod options;
 mod processes;
 mod shared_io;
@@ -28,7 +29,6 @@ use gordon_trace::{
     TraceError, TraceFolder, TracePart, Unavailable,
 };
 use gordon_units::{Bytes, Ns};
-use serde::Serialize;
 use shared_io::SharedIo;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -68,7 +68,7 @@ pub struct ScopeOutcome {
 }
 
 /// Totals of the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MachineTotals {
     /// CPU time of all cores.
     pub cpu: Ns,

@@ -61,7 +61,10 @@ pub struct NodeOptions {
     /// Processes whose descendants are the node's, if it has no control group.
     #[serde(default)]
     pub processes: Vec<u32>,
-    /// A process in the network namespace of the node, if it has one of its own.
+    /// Name of the network namespace of the node (`ip netns`), if it has one of its own.
+    #[serde(default)]
+    pub netns: Option<String>,
+    /// A process in the network namespace of the node, if the namespace has no name.
     #[serde(default)]
     pub network_process: Option<u32>,
     /// Names of its block devices, such as `loop3`; not of partitions.
