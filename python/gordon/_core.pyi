@@ -24,6 +24,7 @@ def parse_volts(text: str) -> float:
 def trace_record(
     out: str, interval_ns: int, command: list[str], memory_bytes: int | None
 ) -> str: ...
+
 @final
 class NodeCapture:
     """A capture of nodes that is running. One that is not stopped leaves no traces."""

@@ -1,6 +1,8 @@
 //! Captures of nodes, which run until they are stopped.
 
 use crate::error::{parts, raise};
+use crate::trace::raise_capture;
+use gordon_capture::CaptureError;
 use gordon_capture::nodes::{self, NodesOptions, NodesOutcome, Running, ScopeOutcome};
 use gordon_config::from_json;
 use pyo3::prelude::*;
@@ -18,7 +20,7 @@ impl NodeCapture {
     #[new]
     fn new(py: Python<'_>, options: &str) -> PyResult<Self> {
         let options: NodesOptions = from_json(options, "capture").map_err(raise)?;
-        let running = py.detach(|| nodes::start(&options)).map_err(raise)?;
+        let running = py.detach(|| nodes::start(&options)).map_err(raise_capture)?;
         Ok(Self { running: Some(running) })
     }
 
@@ -54,7 +56,10 @@ fn trace(trace: &ScopeOutcome) -> Value {
     let (manifest, error) = match &trace.result {
         Ok(manifest) => (Some(manifest), None),
         Err(error) => {
-            let (message, hint, kind) = parts(error);
+            let (message, hint, kind) = match error {
+                CaptureError::Trace(error) => parts(error),
+                other => parts(other),
+            };
             (None, Some(json!({ "message": message, "hint": hint, "kind": kind })))
         }
     };

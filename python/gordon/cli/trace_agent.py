@@ -1,4 +1,4 @@
-"""`gordon trace agent`: captures traces for a coordinator, which it serves over stdin and stdout."""
+"""`gordon trace agent`: captures traces for a coordinator, over stdin and stdout."""
 
 import sys
 

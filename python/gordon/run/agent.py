@@ -76,7 +76,9 @@ class Agent:
         return [folder for folder in self._temporary if folder.exists()]
 
     def _hello(self, _: Reply) -> Reply:
-        total = next(line for line in MEMORY.read_text().splitlines() if line.startswith("MemTotal"))
+        total = next(
+            line for line in MEMORY.read_text().splitlines() if line.startswith("MemTotal")
+        )
         return {
             "version": __version__,
             "host": BOOT_ID.read_text().strip(),
