@@ -83,7 +83,8 @@ class Agent:
     def refused(self, op: str, **fields: Any) -> str:
         """The kind of the error that a request is answered with."""
         reply = self.send(json.dumps({"id": 77, "op": op, **fields}).encode())
-        assert set(reply) == {"id", "error"} and reply["id"] == 77, reply
+        assert set(reply) == {"id", "error"}, reply
+        assert reply["id"] == 77
         assert set(reply["error"]) == {"kind", "message", "hint"}
         assert reply["error"]["message"]
         kind: str = reply["error"]["kind"]

@@ -465,7 +465,7 @@ fn nodes_without_groups_share_the_disks_by_their_own_bytes() {
             skipped(&format!("{test} (disks): the build is not on a disk that is seen here"));
             continue;
         }
-        // Others may have written in between: their bytes are no node's.
+        // Others may have written in between; no node has their bytes.
         let io = sum(&samples, |s| s.command.write_bytes).0;
         assert!(is_close(io, write * MIB, 256 << 10), "{name}: {io}");
         assert!(

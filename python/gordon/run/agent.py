@@ -139,7 +139,7 @@ class Agent:
             )
         if not all(isinstance(n, int) and n >= 0 for n in (offset, length)) or length == 0:
             raise _bad("`offset` and `bytes` are not numbers of bytes")
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             file.seek(offset)
             data = file.read(min(length, LONGEST_FETCH))
             end = file.tell() >= os.fstat(file.fileno()).st_size
