@@ -1,7 +1,7 @@
-//! A control group for the traced command. It gives the CPU time, the memory and the processes of
-//! the command without a read per process, and can limit its memory. Its I/O counters are not used:
-//! `io.stat` is not always available, charges buffered writes late, and does not cover every file
-//! system.
+//! Control groups: one that is created for the traced command, or those of nodes, which exist. A
+//! group gives the CPU time, the memory and the processes without a read per process, and can limit
+//! the memory. Its I/O counters are not used: `io.stat` is not always available, charges buffered
+//! writes late, and does not cover every file system.
 //!
 //! A machine may have three kinds of control groups: version 2 with all controllers, version 2
 //! without controllers (CPU time and processes only), and version 1 with a hierarchy per
@@ -24,10 +24,12 @@ pub(crate) struct Hierarchies {
     memory: Option<Hierarchy>,
 }
 
-/// A hierarchy: its mount point, and the group of this process relative to it.
+/// A hierarchy: its mount point, the group that is mounted there, and the group of this process
+/// relative to the mount point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hierarchy {
     mount: PathBuf,
+    base: PathBuf,
     own_group: PathBuf,
 }
 
@@ -69,7 +71,8 @@ impl Hierarchies {
                 // below it.
                 let own_group = Path::new(path).strip_prefix(base).unwrap_or(Path::new(""));
                 let mount = root.join(mount.trim_start_matches('/'));
-                place.get_or_insert(Hierarchy { mount, own_group: own_group.to_owned() });
+                let (base, own_group) = (PathBuf::from(base), own_group.to_owned());
+                place.get_or_insert(Hierarchy { mount, base, own_group });
             }
         }
         found
@@ -80,6 +83,12 @@ impl Hierarchy {
     /// The groups in which a child may be created: ours and its ancestors.
     fn parents(&self) -> Vec<PathBuf> {
         self.own_group.ancestors().map(|path| self.mount.join(path)).collect()
+    }
+
+    /// The folder of the group with this path from the root of the hierarchy, if it exists.
+    fn group(&self, path: &Path) -> Option<GroupDir> {
+        let path = self.mount.join(path.strip_prefix(&self.base).ok()?);
+        path.is_dir().then_some(GroupDir { path, is_ours: false })
     }
 
     /// The same groups, in the order in which version 2 tries them.
@@ -93,18 +102,21 @@ impl Hierarchy {
     }
 }
 
-/// A group that is removed when this value is dropped.
+/// The folder of a group. One that capture created is removed when this value is dropped.
 #[derive(Debug)]
-struct GroupDir(PathBuf);
+struct GroupDir {
+    path: PathBuf,
+    is_ours: bool,
+}
 
 impl GroupDir {
     fn create(parents: &[PathBuf], name: &str) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for parent in parents {
             owner_tag::remove_stale(parent);
-            let dir = Self(parent.join(name));
-            match fs::create_dir(&dir.0) {
-                Ok(()) => return Ok(dir),
+            let path = parent.join(name);
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(Self { path, is_ours: true }),
                 Err(e) => last = e,
             }
         }
@@ -112,7 +124,7 @@ impl GroupDir {
     }
 
     fn read(&self, file: &str) -> Option<String> {
-        fs::read_to_string(self.0.join(file)).ok()
+        fs::read_to_string(self.path.join(file)).ok()
     }
 
     fn number(&self, file: &str) -> Option<u64> {
@@ -122,11 +134,14 @@ impl GroupDir {
 
 impl Drop for GroupDir {
     fn drop(&mut self) {
+        if !self.is_ours {
+            return;
+        }
         // The kernel refuses while the group has processes; then the next capture removes it. A
         // process that has just ended keeps the group busy for a moment.
         for _ in 0..50 {
             let left = self.read("cgroup.procs").unwrap_or_default();
-            match fs::remove_dir(&self.0) {
+            match fs::remove_dir(&self.path) {
                 Err(e) if e.kind() == io::ErrorKind::ResourceBusy && left.is_empty() => {
                     std::thread::sleep(Duration::from_millis(2));
                 }
@@ -136,15 +151,27 @@ impl Drop for GroupDir {
     }
 }
 
-/// The control groups of the traced command.
+/// A group of processes, in each hierarchy that counts something of it.
 #[derive(Debug, Default)]
-pub(crate) struct CommandGroup {
+pub(crate) struct ControlGroup {
     v2: Option<GroupDir>,
     cpuacct: Option<GroupDir>,
     memory: Option<GroupDir>,
 }
 
-impl CommandGroup {
+impl ControlGroup {
+    /// The existing group with this path from the root of the hierarchies; `None` if none of them
+    /// has it.
+    pub(crate) fn existing(hierarchies: &Hierarchies, path: &Path) -> Option<Self> {
+        let find = |hierarchy: &Option<Hierarchy>| hierarchy.as_ref()?.group(path);
+        let group = Self {
+            v2: find(&hierarchies.v2),
+            cpuacct: find(&hierarchies.cpuacct),
+            memory: find(&hierarchies.memory),
+        };
+        (!group.is_empty()).then_some(group)
+    }
+
     /// Creates the groups that can be created. Returns the reasons for those that cannot.
     pub(crate) fn create(hierarchies: &Hierarchies) -> (Self, Vec<String>) {
         let name = OwnerTag::current().to_string();
@@ -183,7 +210,7 @@ impl CommandGroup {
     /// Moves a process into the groups. Processes that it starts later are in them as well.
     pub(crate) fn add(&self, pid: u32) -> io::Result<()> {
         self.all().try_for_each(|dir| {
-            match fs::write(dir.0.join("cgroup.procs"), pid.to_string()) {
+            match fs::write(dir.path.join("cgroup.procs"), pid.to_string()) {
                 // The process has ended.
                 Err(e) if e.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {
                     Ok(())
@@ -205,6 +232,47 @@ impl CommandGroup {
             |dir: &GroupDir| keyed(&dir.read("cpu.stat")?, "usage_usec").map(|us| Ns(us * 1000));
         let v1 = |dir: &GroupDir| dir.number("cpuacct.usage").map(Ns);
         self.v2.as_ref().and_then(v2).or_else(|| self.cpuacct.as_ref().and_then(v1))
+    }
+
+    /// CPU time used by the group on each core, which only version 1 counts.
+    pub(crate) fn cpu_per_core(&self) -> Option<Vec<Ns>> {
+        let text = self.cpuacct.as_ref()?.read("cpuacct.usage_percpu")?;
+        let cores = text.split_ascii_whitespace().map(|ns| ns.parse().map(Ns));
+        cores.collect::<Result<_, _>>().ok().filter(|cores: &Vec<Ns>| !cores.is_empty())
+    }
+
+    /// The processes in the group and in the groups below it; `None` if it cannot be read.
+    pub(crate) fn all_members(&self) -> Option<Vec<u32>> {
+        let mut folders = vec![self.all().next()?.path.clone()];
+        let mut members = Vec::new();
+        let mut is_read = false;
+        while let Some(folder) = folders.pop() {
+            let procs = fs::read_to_string(folder.join("cgroup.procs"));
+            is_read |= procs.is_ok();
+            members.extend(procs.iter().flat_map(|text| text.lines()).filter_map(|line| {
+                // A process of another PID namespace is listed as 0.
+                line.parse::<u32>().ok().filter(|pid| *pid > 0)
+            }));
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            let below = entries.filter(|entry| entry.file_type().is_ok_and(|t| t.is_dir()));
+            folders.extend(below.map(|entry| entry.path()));
+        }
+        is_read.then_some(members)
+    }
+
+    /// The files of the group's pressure stall information (`io`, `cpu`); `None` in version 1.
+    pub(crate) fn pressure(&self) -> Option<[PathBuf; 2]> {
+        let dir = &self.v2.as_ref()?.path;
+        Some(["io.pressure", "cpu.pressure"].map(|file| dir.join(file)))
+    }
+
+    /// The memory limit of the group itself; `None` if it has none.
+    pub(crate) fn memory_limit(&self) -> Option<Bytes> {
+        /// Version 1 has this number, or up to a large page less, for no limit.
+        const NO_LIMIT: u64 = (1 << 63) - (1 << 25);
+        let v2 = self.v2.as_ref().and_then(|dir| dir.number("memory.max"));
+        let v1 = || self.memory.as_ref()?.number("memory.limit_in_bytes");
+        v2.or_else(v1).filter(|limit| *limit < NO_LIMIT).map(Bytes)
     }
 
     /// Memory charged to the group.
@@ -230,8 +298,8 @@ impl CommandGroup {
 
     /// Limits the memory of the group, page cache included.
     pub(crate) fn limit(&self, limit: Bytes) -> Result<(), String> {
-        let v2 = self.v2.as_ref().map(|dir| dir.0.join("memory.max"));
-        let v1 = self.memory.as_ref().map(|dir| dir.0.join("memory.limit_in_bytes"));
+        let v2 = self.v2.as_ref().map(|dir| dir.path.join("memory.max"));
+        let v1 = self.memory.as_ref().map(|dir| dir.path.join("memory.limit_in_bytes"));
         let file =
             v2.filter(|f| f.exists()).or(v1).ok_or("no memory controller for the command")?;
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -262,6 +330,10 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         dir
+    }
+
+    fn dir_at(root: &tempfile::TempDir, name: &str) -> GroupDir {
+        GroupDir { path: root.path().join(name), is_ours: false }
     }
 
     const V2: &str =
@@ -297,13 +369,14 @@ mod tests {
     fn version_1_by_controller_and_a_mount_below_the_root() {
         let groups = "9:memory:/jobs/7\n2:cpu,cpuacct:/a\n0::/\n";
         let found = Hierarchies::parse(V1, groups, Path::new("/"));
-        let at = |mount: &str, own_group: &str| Hierarchy {
+        let at = |mount: &str, base: &str, own_group: &str| Hierarchy {
             mount: mount.into(),
+            base: base.into(),
             own_group: own_group.into(),
         };
-        assert_eq!(found.v2, Some(at("/sys/fs/cgroup/unified", "")));
-        assert_eq!(found.cpuacct, Some(at("/sys/fs/cgroup/cpu,cpuacct", "a")));
-        assert_eq!(found.memory, Some(at("/sys/fs/cgroup/memory", "7")));
+        assert_eq!(found.v2, Some(at("/sys/fs/cgroup/unified", "/", "")));
+        assert_eq!(found.cpuacct, Some(at("/sys/fs/cgroup/cpu,cpuacct", "/", "a")));
+        assert_eq!(found.memory, Some(at("/sys/fs/cgroup/memory", "/jobs", "7")));
     }
 
     #[test]
@@ -314,8 +387,7 @@ mod tests {
             ("g/cgroup.procs", "12\n34\n"),
             ("g/memory.max", "max\n"),
         ]);
-        let group =
-            CommandGroup { v2: Some(GroupDir(dir.path().join("g"))), ..CommandGroup::default() };
+        let group = ControlGroup { v2: Some(dir_at(&dir, "g")), ..ControlGroup::default() };
         assert_eq!(group.cpu(), Some(Ns(1_234_567_000)));
         assert_eq!(group.memory(), Some(Bytes(4096)));
         assert_eq!(group.members(), Some(vec![12, 34]));
@@ -327,17 +399,47 @@ mod tests {
     #[test]
     fn a_group_without_controllers_says_so() {
         let dir = tree(&[("v2/cpu.stat", "usage_usec 5\n"), ("mem/memory.usage_in_bytes", "7\n")]);
-        let at = |name: &str| Some(GroupDir(dir.path().join(name)));
-        let group = CommandGroup { v2: at("v2"), cpuacct: None, memory: at("mem") };
+        let at = |name: &str| Some(dir_at(&dir, name));
+        let group = ControlGroup { v2: at("v2"), cpuacct: None, memory: at("mem") };
         assert_eq!((group.cpu(), group.memory()), (Some(Ns(5000)), Some(Bytes(7))));
-        let bare = CommandGroup { v2: at("v2"), ..CommandGroup::default() };
+        let bare = ControlGroup { v2: at("v2"), ..ControlGroup::default() };
         assert!(bare.limit(Bytes(1)).is_err());
+    }
+
+    #[test]
+    fn a_group_of_a_node_is_found_in_each_hierarchy_and_kept() {
+        let node = "sys/fs/cgroup/cpu,cpuacct/jobs/n1";
+        let memory = "sys/fs/cgroup/memory/n1";
+        let dir = tree(&[
+            ("proc/self/mountinfo", V1),
+            ("proc/self/cgroup", "9:memory:/jobs/7\n2:cpu,cpuacct:/a\n0::/\n"),
+            (&format!("{node}/cpuacct.usage_percpu"), "11 22 \n"),
+            (&format!("{node}/cgroup.procs"), "5\n"),
+            (&format!("{node}/inner/deep/cgroup.procs"), "6\n0\n"),
+            (&format!("{memory}/memory.limit_in_bytes"), "2097152\n"),
+            (&format!("{memory}/memory.usage_in_bytes"), "4096\n"),
+        ]);
+        let found = Hierarchies::find(dir.path());
+        let group = ControlGroup::existing(&found, Path::new("/jobs/n1")).unwrap();
+        assert_eq!(group.cpu_per_core(), Some(vec![Ns(11), Ns(22)]));
+        assert_eq!(group.all_members(), Some(vec![5, 6]));
+        assert_eq!(
+            (group.memory(), group.memory_limit()),
+            (Some(Bytes(4096)), Some(Bytes(2 << 20)))
+        );
+        assert!(group.pressure().is_none());
+        let limit = dir.path().join(memory).join("memory.limit_in_bytes");
+        fs::write(limit, "9223372036854771712\n").unwrap();
+        assert_eq!(group.memory_limit(), None);
+        drop(group);
+        assert!(dir.path().join(node).is_dir());
+        assert!(ControlGroup::existing(&found, Path::new("/jobs/n2")).is_none());
     }
 
     #[test]
     fn nothing_mounted() {
         let dir = tree(&[]);
-        let (group, reasons) = CommandGroup::create(&Hierarchies::find(dir.path()));
+        let (group, reasons) = ControlGroup::create(&Hierarchies::find(dir.path()));
         assert!(group.is_empty() && group.members().is_none());
         assert_eq!(reasons, ["no control groups are mounted"]);
     }

@@ -1,6 +1,6 @@
 //! The traced command: its start, its processes, its counters and its end.
 
-use crate::cgroup::{CommandGroup, Hierarchies};
+use crate::cgroup::{ControlGroup, Hierarchies};
 use crate::error::CaptureError;
 use crate::observer::ProblemLog;
 use crate::process_tree::ProcessTree;
@@ -16,7 +16,7 @@ use std::process::Child;
 
 /// The command, before and after its start.
 pub(crate) struct TracedCommand {
-    group: Option<CommandGroup>,
+    group: Option<ControlGroup>,
     earlier_children: BTreeSet<u32>,
     running: Option<RunningCommand>,
     limited: bool,
@@ -61,7 +61,7 @@ impl TracedCommand {
         problems: &mut ProblemLog<'_>,
         columns: &mut Columns,
     ) -> Self {
-        let (group, reasons) = CommandGroup::create(&Hierarchies::find(root));
+        let (group, reasons) = ControlGroup::create(&Hierarchies::find(root));
         let group = (!group.is_empty()).then_some(group);
         if group.as_ref().is_none_or(|g| g.cpu().is_none()) {
             problems.unavailable(
@@ -85,10 +85,10 @@ impl TracedCommand {
     fn describe(&self, columns: &mut Columns) {
         let walked = "sum over its processes";
         let source =
-            |of: fn(&CommandGroup) -> Option<&'static str>| self.group.as_ref().and_then(of);
-        let cpu = source(CommandGroup::cpu_source)
+            |of: fn(&ControlGroup) -> Option<&'static str>| self.group.as_ref().and_then(of);
+        let cpu = source(ControlGroup::cpu_source)
             .map_or(format!("/proc/PID/stat, {walked}"), str::to_owned);
-        let memory = source(CommandGroup::memory_source);
+        let memory = source(ControlGroup::memory_source);
         let memory =
             memory.map_or(format!("resident pages in /proc/PID/statm, {walked}"), str::to_owned);
         columns.set(&["command_cpu_ns"], ColumnKind::Measured, &cpu);
@@ -180,8 +180,8 @@ impl TracedCommand {
             problems.unavailable("I/O of all processes of the command", why);
         }
         CommandSample {
-            cpu: group.and_then(CommandGroup::cpu).unwrap_or(reading.totals.cpu),
-            memory: group.and_then(CommandGroup::memory).unwrap_or(reading.resident),
+            cpu: group.and_then(ControlGroup::cpu).unwrap_or(reading.totals.cpu),
+            memory: group.and_then(ControlGroup::memory).unwrap_or(reading.resident),
             read_bytes: reading.totals.read,
             write_bytes: reading.totals.written,
             processes: reading.processes,

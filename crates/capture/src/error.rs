@@ -30,6 +30,58 @@ pub enum CaptureError {
         /// What is wrong with its value, and what to try.
         why: String,
     },
+    /// A node has a control group that does not exist, or that counts no CPU time.
+    #[error(
+        "{node}: no control group {group} that counts CPU time\n  \
+         try: a path from the root of a hierarchy in which `cpuacct` (version 1) or cpu.stat \
+         (version 2) exists"
+    )]
+    UnknownControlGroup {
+        /// Name of the node.
+        node: String,
+        /// Path of the group.
+        group: String,
+    },
+    /// A node has a process that does not exist.
+    #[error("{node}: there is no process {pid}\n  try: start the node before its capture")]
+    UnknownProcess {
+        /// Name of the node.
+        node: String,
+        /// Number of the process.
+        pid: u32,
+    },
+    /// A node has a network namespace that does not exist.
+    #[error("{node}: there is no network namespace {namespace}\n  try: ip netns list")]
+    UnknownNamespace {
+        /// Name of the node.
+        node: String,
+        /// Name of the namespace.
+        namespace: String,
+    },
+    /// A node has a device that does not exist, or that is a partition.
+    #[error(
+        "{node}: there is no block device {device}\n  \
+         try: a name in /sys/block; a partition has no counters of its requests, name its disk"
+    )]
+    UnknownDevice {
+        /// Name of the node.
+        node: String,
+        /// Name of the device.
+        device: String,
+    },
+    /// Two nodes have something in common, which would count twice.
+    #[error(
+        "{one} and {other} both have {common}\n  try: nodes that share no {what}",
+        what = "processes, devices or network namespaces"
+    )]
+    OverlappingScopes {
+        /// Name of one node.
+        one: String,
+        /// Name of the other.
+        other: String,
+        /// What they have in common.
+        common: String,
+    },
     /// The system refuses something that capture needs.
     #[error("capture: {what}: {source}\n  try: {hint}", hint = hint(source, "check that /proc is mounted"))]
     System {

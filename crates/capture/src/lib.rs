@@ -1,5 +1,5 @@
 //! Traces a running job: starts a command, and records the activity of the command and of the
-//! machine.
+//! machine. [`nodes`] records parts of a machine instead, until it is stopped.
 //!
 //! [`record`] probes first which counters the machine has. The manifest states for each column
 //! whether it is measured, scaled, estimated or missing, and its source. The counters are then read
@@ -12,13 +12,16 @@ mod cgroup;
 mod clock;
 mod command;
 mod error;
+mod machine;
 mod machine_counters;
 mod machine_info;
+pub mod nodes;
 mod observer;
 mod owner_tag;
 mod pmu;
 mod process_tree;
 mod record;
+mod recording;
 mod signals;
 
 pub use error::CaptureError;

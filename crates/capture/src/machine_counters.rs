@@ -45,27 +45,33 @@ enum FrequencySource {
     Unknown,
 }
 
-/// The files of pressure stall information (Linux 4.20 and later, unless it is disabled).
-struct PressureFiles {
+/// The files of pressure stall information (Linux 4.20 and later, unless it is disabled), of the
+/// machine or of a control group.
+pub(crate) struct PressureFiles {
     io: ProcFile,
     cpu: ProcFile,
 }
 
 impl PressureFiles {
-    /// The reason is of a kernel without PSI: the files are missing, or reading them fails.
+    /// The files of the machine. The reason is of a kernel without PSI: the files are missing, or
+    /// reading them fails.
     fn open(root: &Path) -> Result<Self, String> {
-        let open = |name: &str| {
-            let refused = |e: io::Error| format!("/proc/pressure/{name}: {e}");
-            let path = root.join("proc/pressure").join(name);
+        let path = |name| (root.join("proc/pressure").join(name), format!("/proc/pressure/{name}"));
+        Self::at([path("io"), path("cpu")])
+    }
+
+    /// The files of `io` and `cpu`, each with its path for the reason.
+    pub(crate) fn at([io, cpu]: [(PathBuf, String); 2]) -> Result<Self, String> {
+        let open = |(path, shown): (PathBuf, String)| {
             ProcFile::open(&path)
                 .and_then(|mut file| file.read().map(drop).map(|()| file))
-                .map_err(refused)
+                .map_err(|e| format!("{shown}: {e}"))
         };
-        Ok(Self { io: open("io")?, cpu: open("cpu")? })
+        Ok(Self { io: open(io)?, cpu: open(cpu)? })
     }
 
     /// `full` of `io` and `some` of `cpu`.
-    fn read(&mut self) -> io::Result<(Ns, Ns)> {
+    pub(crate) fn read(&mut self) -> io::Result<(Ns, Ns)> {
         Ok((pressure(self.io.read()?, "full"), pressure(self.cpu.read()?, "some")))
     }
 }
@@ -327,7 +333,7 @@ fn disks(text: &str, mut is_whole: impl FnMut(u32, &str) -> bool) -> Vec<DiskSam
 }
 
 /// Received bytes, received packets, sent bytes and sent packets of the counted interfaces.
-fn network(text: &str, mut is_counted: impl FnMut(&str) -> bool) -> [u64; 4] {
+pub(crate) fn network(text: &str, mut is_counted: impl FnMut(&str) -> bool) -> [u64; 4] {
     let mut sum = [0; 4];
     for line in text.lines().skip(2) {
         let Some((name, counts)) = line.split_once(':') else { continue };

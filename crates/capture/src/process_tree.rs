@@ -6,7 +6,7 @@
 //! process, which is a subreaper; it reads their counters before it waits for them. Not covered:
 //! children of a process that ignores SIGCHLD, and of processes outside the tree.
 
-use crate::cgroup::CommandGroup;
+use crate::cgroup::ControlGroup;
 use gordon_units::{Bytes, Ns};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -66,7 +66,7 @@ impl ProcessTree {
     }
 
     /// Moves all processes of the tree into `group`, including those that start during the move.
-    pub(crate) fn enter(&self, group: &CommandGroup) -> std::io::Result<()> {
+    pub(crate) fn enter(&self, group: &ControlGroup) -> std::io::Result<()> {
         let mut moved = BTreeSet::new();
         loop {
             let new: Vec<u32> = self.walk().into_iter().filter(|pid| moved.insert(*pid)).collect();
@@ -79,9 +79,9 @@ impl ProcessTree {
 
     /// Reads all processes. The members of `group` are used if it has any, otherwise the tree is
     /// walked. Resident memory is read only if no group counts memory.
-    pub(crate) fn read(&mut self, group: Option<&CommandGroup>) -> TreeReading {
+    pub(crate) fn read(&mut self, group: Option<&ControlGroup>) -> TreeReading {
         self.reap();
-        let members = group.and_then(CommandGroup::members);
+        let members = group.and_then(ControlGroup::members);
         let wants_resident = group.is_none_or(|group| group.memory().is_none());
         let mut members = members.unwrap_or_else(|| self.walk());
         // A zombie is not in the group, but its counters are still part of the sum.
@@ -170,19 +170,25 @@ impl ProcessTree {
     }
 
     fn walk(&self) -> Vec<u32> {
-        let mut all: Vec<u32> = [self.root].into_iter().chain(self.adopted()).collect();
-        let parents = (!has_children_files()).then(parents);
-        let mut at = 0;
-        while at < all.len() {
-            let children = match &parents {
-                Some(parents) => parents.get(&all[at]).cloned().unwrap_or_default(),
-                None => children(all[at]),
-            };
-            all.extend(children);
-            at += 1;
-        }
-        all
+        descendants([self.root].into_iter().chain(self.adopted()))
     }
+}
+
+/// Processes and all their descendants, each once.
+pub(crate) fn descendants(roots: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    let mut known = BTreeSet::new();
+    let mut all: Vec<u32> = roots.into_iter().filter(|pid| known.insert(*pid)).collect();
+    let parents = (!has_children_files()).then(parents);
+    let mut at = 0;
+    while at < all.len() {
+        let children = match &parents {
+            Some(parents) => parents.get(&all[at]).cloned().unwrap_or_default(),
+            None => children(all[at]),
+        };
+        all.extend(children.into_iter().filter(|pid| known.insert(*pid)));
+        at += 1;
+    }
+    all
 }
 
 fn own_children() -> Vec<u32> {
@@ -218,18 +224,21 @@ fn parents() -> BTreeMap<u32, Vec<u32>> {
     parents
 }
 
-struct ProcessStat {
-    zombie: bool,
-    parent: u32,
-    cpu: Ns,
+pub(crate) struct ProcessStat {
+    pub(crate) zombie: bool,
+    pub(crate) parent: u32,
+    /// CPU time, with that of the children it has waited for.
+    pub(crate) cpu: Ns,
+    /// Start, in ticks since the boot; with the number it identifies the process.
+    pub(crate) started: u64,
 }
 
-fn stat(pid: u32, tick: u64) -> Option<ProcessStat> {
+pub(crate) fn stat(pid: u32, tick: u64) -> Option<ProcessStat> {
     parse_stat(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?, tick)
 }
 
 /// Format: `pid (name) state parent ...`. The 12th to 15th fields after the name are the user and
-/// system times of the process and of the children it has waited for.
+/// system times of the process and of the children it has waited for; the 20th is the start.
 fn parse_stat(text: &str, tick: u64) -> Option<ProcessStat> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_ascii_whitespace().collect();
     let times = fields.get(11..15)?.iter().map(|f| f.parse::<u64>().unwrap_or(0));
@@ -237,6 +246,7 @@ fn parse_stat(text: &str, tick: u64) -> Option<ProcessStat> {
         zombie: matches!(fields[0], "Z" | "X"),
         parent: fields[1].parse().ok()?,
         cpu: Ns(times.sum::<u64>() * tick),
+        started: fields.get(19).and_then(|f| f.parse().ok()).unwrap_or(0),
     })
 }
 
@@ -298,14 +308,14 @@ impl Mappings {
 
 /// Totals of `/proc/PID/io`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct ProcessIo {
-    read: Bytes,
-    written: Bytes,
-    returned: Bytes,
+pub(crate) struct ProcessIo {
+    pub(crate) read: Bytes,
+    pub(crate) written: Bytes,
+    pub(crate) returned: Bytes,
 }
 
 /// Bytes read and written by a process and by the children it has waited for.
-fn io(pid: u32) -> std::io::Result<ProcessIo> {
+pub(crate) fn io(pid: u32) -> std::io::Result<ProcessIo> {
     fs::read_to_string(format!("/proc/{pid}/io")).map(|text| parse_io(&text))
 }
 
@@ -321,7 +331,7 @@ fn parse_io(text: &str) -> ProcessIo {
     }
 }
 
-fn resident(pid: u32, page: u64) -> Bytes {
+pub(crate) fn resident(pid: u32, page: u64) -> Bytes {
     let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
     let pages = text.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
     Bytes(pages * page)
@@ -336,6 +346,7 @@ mod tests {
         let text = "42 (a) b) (c) S 7 1 1 0 -1 4194304 90 0 0 0 11 22 33 44 20 0 1 0 900 1 1";
         let stat = parse_stat(text, 10_000_000).unwrap();
         assert_eq!((stat.zombie, stat.parent, stat.cpu), (false, 7, Ns(1_100_000_000)));
+        assert_eq!(stat.started, 900);
         assert!(parse_stat("42 (cut) S 7", 1).is_none());
     }
 

@@ -1,17 +1,17 @@
 //! Records a trace, from the probing of the machine to the finished folder.
 
-use crate::block::{self, BlockLogger};
+use crate::block::{self, BlockLogger, BlockRoute};
 use crate::clock::{monotonic, own_cpu};
 use crate::command::TracedCommand;
 use crate::error::CaptureError;
-use crate::machine_counters::MachineCounters;
+use crate::machine::MachineSource;
 use crate::machine_info;
 use crate::observer::{CaptureObserver, ProblemLog};
-use crate::pmu::{Counters, Pmu};
+use crate::recording::Recording;
 use crate::signals::Signals;
 use gordon_trace::{
-    ActivityWriter, BLOCK_LOG, BlockLog, BlockWriter, ColumnKind, Columns, CycleEstimate, Manifest,
-    Profile, ProfileRates, Sample, Scope, TraceError, TraceFolder, TracePart,
+    BLOCK_LOG, BlockLog, ColumnKind, Columns, Manifest, Profile, Scope, TraceError, TraceFolder,
+    TracePart,
 };
 use gordon_units::{Bytes, Ns};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,7 +22,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The shortest interval. Reading all counters takes some tenths of a millisecond.
-const MIN_INTERVAL: Ns = Ns(100_000_000);
+pub(crate) const MIN_INTERVAL: Ns = Ns(100_000_000);
 
 /// Options of a capture.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ pub fn record(
 
 /// A running capture.
 struct Capture {
-    recording: Option<Recording>,
+    recording: Option<CommandRecording>,
     command: TracedCommand,
     signals: Signals,
     interval: Ns,
@@ -109,15 +109,10 @@ struct Capture {
 
 /// The parts of a capture that are dropped when the trace cannot be written. Fields are dropped in
 /// order.
-struct Recording {
+struct CommandRecording {
     logger: Option<BlockLogger>,
-    activity: ActivityWriter,
-    columns: Columns,
-    system: MachineCounters,
-    pmu: Pmu,
-    estimate: CycleEstimate,
-    last: Sample,
-    folder: TraceFolder,
+    machine: MachineSource,
+    recording: Recording,
 }
 
 impl Capture {
@@ -130,15 +125,14 @@ impl Capture {
         let cpu_before = own_cpu();
         let root = Path::new("/");
         let refused = |what: &str, source| CaptureError::System { what: what.to_owned(), source };
-        let mut system = MachineCounters::open(root).map_err(|e| refused("machine counters", e))?;
         let mut columns = Columns::all(ColumnKind::Measured, "");
         let mut command = TracedCommand::prepare(root, problems, &mut columns);
         if let Some(Err(why)) = options.memory.map(|limit| command.limit(limit)) {
             problems.unavailable("memory limit", &why);
         }
-        let pmu = Pmu::open(root);
-        describe(&mut columns, &system, &pmu, &options.profile, problems);
-        let source = match block::open() {
+        let mut machine = MachineSource::open(root)?;
+        machine.describe(&mut columns, &options.profile, problems);
+        let source = match block::open(None) {
             Ok(source) => {
                 for column in &mut columns.block {
                     source.how().clone_into(&mut column.how);
@@ -150,30 +144,27 @@ impl Capture {
                 None
             }
         };
-        let mut activity = ActivityWriter::create(&folder, &columns)?;
+        let mut recording = Recording::create(folder, columns, &options.profile)?;
         let writer = match source {
-            Some(source) => Some((source, BlockWriter::create(&folder, columns.block.clone())?)),
+            Some(source) => Some((source, recording.block_writer()?)),
             None => None,
         };
         let signals = Signals::catch().map_err(|e| refused("signals", e))?;
 
         let start_unix = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let start = monotonic();
-        let first = system.start(start).map_err(|e| refused("machine counters", e))?;
-        activity.push(first.clone())?;
+        recording.start(machine.start(start)?)?;
+        let route = |writer| vec![BlockRoute::new(None, writer)];
         let logger = writer
-            .map(|(source, writer)| BlockLogger::start(source, writer, start))
+            .map(|(source, writer)| BlockLogger::start(source, route(writer), start))
             .transpose()
             .map_err(|e| refused("the block log", e))?;
         command.start(&options.command)?;
-        command.enter_group(problems, &mut columns);
+        command.enter_group(problems, &mut recording.columns);
         let memory_limit = options.memory.filter(|_| command.is_limited());
         problems.observer.started(command.pid());
-        let estimate = CycleEstimate::new(ProfileRates::of(&options.profile));
-        let recording =
-            Recording { logger, activity, columns, system, pmu, estimate, last: first, folder };
         Ok(Self {
-            recording: Some(recording),
+            recording: Some(CommandRecording { logger, machine, recording }),
             command,
             signals,
             interval: options.interval,
@@ -281,7 +272,7 @@ impl Capture {
     }
 }
 
-impl Recording {
+impl CommandRecording {
     /// Reads all counters and stores them.
     fn sample(
         &mut self,
@@ -290,145 +281,36 @@ impl Recording {
         command: &mut TracedCommand,
         problems: &mut ProblemLog<'_>,
     ) -> Result<(), CaptureError> {
-        let totals = self
-            .system
-            .totals(now)
-            .map_err(|source| CaptureError::System { what: "machine counters".to_owned(), source });
-        let mut totals = totals?;
+        let mut totals = self.machine.totals(now)?;
         debug_assert_eq!(totals.end(), now - start);
         totals.command = command.sample(problems);
-        self.estimate.add(&self.last, &totals);
-        let count = |counters: &mut Option<Counters>| counters.as_mut().map(Counters::read);
-        let (estimate, pmu) = (&self.estimate, &mut self.pmu);
-        let whole = estimate.machine(count(&mut pmu.machine.instructions));
-        (totals.instructions, totals.llc_misses) = whole;
-        let command = estimate.command(count(&mut pmu.command.instructions));
-        (totals.command.instructions, totals.command.llc_misses) = command;
-        if let Some(misses) = count(&mut pmu.machine.misses) {
-            totals.llc_misses = misses;
-        }
-        if let Some(misses) = count(&mut pmu.command.misses) {
-            totals.command.llc_misses = misses;
-        }
-        let interval = totals.since(&self.last);
+        let interval = self.recording.push(totals, self.machine.counted())?;
         problems.observer.sample(&interval);
-        self.last = totals.clone();
-        self.activity.push(totals)?;
         Ok(())
     }
 
     /// Returns the error of the block log, if it has failed.
     fn check(&mut self) -> Result<(), CaptureError> {
         if let Some(logger) = self.logger.take_if(|logger| logger.has_failed()) {
-            logger.finish()?;
+            block_log(logger)?;
         }
         Ok(())
     }
 
     #[allow(clippy::type_complexity)]
     fn finish(mut self) -> Result<(TraceFolder, Vec<TracePart>, Option<BlockLog>), TraceError> {
-        for (name, counters) in [
-            ("instructions", &self.pmu.machine.instructions),
-            ("llc_misses", &self.pmu.machine.misses),
-            ("command_instructions", &self.pmu.command.instructions),
-            ("command_llc_misses", &self.pmu.command.misses),
-        ] {
-            if counters.as_ref().is_some_and(Counters::is_scaled) {
-                self.columns.set(
-                    &[name],
-                    ColumnKind::Scaled,
-                    "perf, with counters that took turns",
-                );
-            }
-        }
-        let mut parts: Vec<TracePart> = self.activity.finish(Some(self.columns))?.into();
-        let logged = self.logger.map(|logger| logger.finish()).transpose()?;
+        self.machine.describe_scaled(&mut self.recording.columns);
+        let (folder, mut parts) = self.recording.finish()?;
+        let logged = self.logger.map(block_log).transpose()?;
         let block = logged.map(|(part, block)| {
             parts.push(part);
             block
         });
-        Ok((self.folder, parts, block))
+        Ok((folder, parts, block))
     }
 }
 
-/// Describes the source of each column of the machine.
-fn describe(
-    columns: &mut Columns,
-    system: &MachineCounters,
-    pmu: &Pmu,
-    profile: &Profile,
-    problems: &mut ProblemLog<'_>,
-) {
-    for column in &mut columns.disks {
-        "/proc/diskstats".clone_into(&mut column.how);
-    }
-    columns.set(&["t_ns"], ColumnKind::Measured, "monotonic clock, since the start");
-    columns.set(&["cpu_ns"], ColumnKind::Measured, "/proc/stat: user, nice, system, irq, softirq");
-    columns.set(&["iowait_ns"], ColumnKind::Measured, "/proc/stat: iowait of all cores");
-    columns.set(&["memory_bytes"], ColumnKind::Measured, "/proc/meminfo: MemTotal - MemAvailable");
-    let pressure = ["psi_io_full_ns", "psi_cpu_some_ns"];
-    match system.without_pressure() {
-        None => {
-            columns.set(&pressure[..1], ColumnKind::Measured, "/proc/pressure/io: full, total");
-            columns.set(&pressure[1..], ColumnKind::Measured, "/proc/pressure/cpu: some, total");
-        }
-        Some(why) => {
-            columns.set(&pressure, ColumnKind::Missing, why);
-            problems.unavailable("pressure stall information", why);
-        }
-    }
-    let network = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
-    if system.has_network() {
-        columns.set(
-            &network,
-            ColumnKind::Measured,
-            "/proc/net/dev: the interfaces marked as counted",
-        );
-    } else {
-        columns.set(&network, ColumnKind::Missing, "no /proc/net/dev");
-        problems.unavailable("network", "no /proc/net/dev");
-    }
-    let clock = system.clock();
-    match clock {
-        Some(how) => columns.set(&["mhz"], ColumnKind::Measured, how),
-        None => {
-            columns.set(
-                &["mhz"],
-                ColumnKind::Missing,
-                "neither cpufreq nor /proc/cpuinfo reports it",
-            );
-            problems.unavailable("core frequency", "neither cpufreq nor /proc/cpuinfo reports it");
-        }
-    }
-    for (what, why) in &pmu.missing {
-        problems.unavailable(&format!("counted {what}"), why);
-    }
-    let rates = ProfileRates::of(profile);
-    for (prefix, pair) in [("", &pmu.machine), ("command_", &pmu.command)] {
-        let [instructions, misses] =
-            ["instructions", "llc_misses"].map(|name| format!("{prefix}{name}"));
-        let counted = pair.instructions.is_some();
-        match (counted, clock) {
-            (true, _) => columns.set(&[&instructions], ColumnKind::Measured, "perf"),
-            (false, Some(_)) => {
-                let how = format!("CPU time x frequency x {} instructions a cycle", rates.ipc);
-                columns.set(&[&instructions], ColumnKind::Estimated, &how);
-            }
-            (false, None) => {
-                columns.set(
-                    &[&instructions],
-                    ColumnKind::Missing,
-                    "neither counters nor frequency",
-                );
-            }
-        }
-        if pair.misses.is_some() {
-            columns.set(&[&misses], ColumnKind::Measured, "perf");
-        } else if counted || clock.is_some() {
-            let how = format!("instructions x {} / 1000", rates.mpki);
-            columns.set(&[&misses], ColumnKind::Estimated, &how);
-        } else {
-            columns.set(&[&misses], ColumnKind::Missing, "neither counters nor frequency");
-        }
-    }
+/// Completes the only block log.
+fn block_log(logger: BlockLogger) -> Result<(TracePart, BlockLog), TraceError> {
+    logger.finish().pop().expect("there is one route with one file")
 }

@@ -5,11 +5,16 @@ use std::fmt::{Debug, Display};
 
 import_exception!(gordon.errors, GordonError);
 
-/// Converts an error to a `GordonError`; a hint is on a line of its own in the error's text.
+/// Converts an error to a `GordonError`.
 pub fn raise(error: impl Display + Debug) -> PyErr {
+    GordonError::new_err(parts(&error))
+}
+
+/// Message, hint and kind of an error; a hint is on a line of its own in the error's text.
+pub fn parts(error: &(impl Display + Debug)) -> (String, String, String) {
     let text = error.to_string();
     let (what, hint) = text.split_once("\n  try: ").unwrap_or((&text, ""));
-    GordonError::new_err((what.to_owned(), hint.to_owned(), kind(&error)))
+    (what.to_owned(), hint.to_owned(), kind(error))
 }
 
 /// The name of an error's variant, as `not-found`; empty for an error that is plain text. A derived

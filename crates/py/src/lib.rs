@@ -8,6 +8,7 @@ mod error;
 mod flash;
 mod io;
 mod kinds;
+mod nodes;
 mod power;
 mod probe;
 mod run;
@@ -93,6 +94,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_record, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_summary, module)?)?;
+    module.add_class::<nodes::NodeCapture>()?;
     module.add_function(wrap_pyfunction!(sort::sort_run, module)?)?;
     module.add_class::<run::RunResult>()?;
     module.add_class::<run::RunTable>()?;

@@ -36,14 +36,19 @@ pub fn trace_record(
         memory: memory_bytes.map(Bytes),
         profile: Profile::default(),
     };
-    let outcome = py.detach(|| record(&options, &mut NoObserver)).map_err(|error| match error {
-        CaptureError::Trace(error) => raise(error),
-        other => raise(other),
-    })?;
+    let outcome = py.detach(|| record(&options, &mut NoObserver)).map_err(raise_capture)?;
     // The command also received a Ctrl-C, and its exit status shows that. The interpreter must not
     // raise it again, so the signal is cleared here.
     let _ = py.check_signals();
     json(&outcome)
+}
+
+/// An error of a capture. One of the trace that it writes has its own kind.
+pub fn raise_capture(error: CaptureError) -> PyErr {
+    match error {
+        CaptureError::Trace(error) => raise(error),
+        other => raise(other),
+    }
 }
 
 /// Summarises the recorded trace in the folder `path`, as JSON.

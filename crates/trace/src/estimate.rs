@@ -43,13 +43,16 @@ impl CycleEstimate {
         let mhz = &now.mhz_per_core;
         let sum: u64 = mhz.iter().map(|m| u64::from(*m)).sum();
         let mean = sum as f64 / mhz.len().max(1) as f64;
+        // A single entry may be the sum over the cores of a node.
+        let is_sum = now.cpu_per_core.len() == 1;
         let (mut busy, mut cycles) = (0.0, 0.0);
         for (core, total) in now.cpu_per_core.iter().enumerate() {
             let then = before.cpu_per_core.get(core).copied().unwrap_or(Ns::ZERO);
             let ns = total.saturating_sub(then).0 as f64;
             busy += ns;
             // 1 MHz is one thousandth of a cycle per nanosecond.
-            cycles += ns * mhz.get(core).map_or(mean, |m| f64::from(*m)) / 1000.0;
+            cycles +=
+                ns * mhz.get(core).filter(|_| !is_sum).map_or(mean, |m| f64::from(*m)) / 1000.0;
         }
         self.machine += cycles;
         // The command is assumed to run at the mean frequency of the busy cores.
@@ -78,6 +81,18 @@ impl CycleEstimate {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_sum_of_several_cores_runs_at_their_mean_frequency() {
+        let mut estimate = CycleEstimate::new(ProfileRates { ipc: 1.0, mpki: 0.0 });
+        let now = Sample {
+            cpu_per_core: vec![Ns(1_000_000)],
+            mhz_per_core: vec![3000, 1000],
+            ..Sample::default()
+        };
+        estimate.add(&Sample::default(), &now);
+        assert_eq!(estimate.machine(None).0, 2_000_000);
+    }
 
     #[test]
     fn time_times_frequency_times_rate() {

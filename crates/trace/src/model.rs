@@ -187,7 +187,9 @@ impl DiskSample {
         *self == Self { device: self.device, ..Self::default() }
     }
 
-    pub(crate) fn since(&self, then: &Self) -> Self {
+    /// The activity between the totals `then` and the totals `self`.
+    #[must_use]
+    pub fn since(&self, then: &Self) -> Self {
         Self {
             device: self.device,
             reads: self.reads.saturating_sub(then.reads),

@@ -1,9 +1,9 @@
-"""`gordon trace -o DIR -- CMD`, and `gordon trace show`, `convert` and `formats`."""
+"""`gordon trace -o DIR -- CMD`, and `gordon trace show`, `convert`, `formats` and `agent`."""
 
 import json
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -34,6 +34,7 @@ LEAST_MEMORY = 1 << 20
 class Trace(WithDefault):
     default = "record"
     takes_words = True
+    places: ClassVar = {"agent": "gordon.cli.trace_agent:agent"}
 
 
 @click.group(cls=Trace)

@@ -21,13 +21,14 @@ pub(crate) struct TracefsInstance {
 }
 
 impl TracefsInstance {
-    /// Creates an instance and enables the events.
-    pub(crate) fn open() -> Result<Self, String> {
+    /// Creates an instance and enables the events; those of other devices than `devices` only if
+    /// the kernel refuses to filter.
+    pub(crate) fn open(devices: Option<&[u32]>) -> Result<Self, String> {
         let tracefs = Tracefs::find()?;
         let (formats, page_format) = (tracefs.formats()?, tracefs.page_format()?);
         let folder = InstanceFolder::create(tracefs)?;
         let cpus = folder.cpus()?;
-        folder.start(buffer_kb(cpus.len()))?;
+        folder.start(buffer_kb(cpus.len()), devices)?;
         let pipes = cpus.iter().map(|cpu| folder.pipe(*cpu)).collect::<Result<_, _>>()?;
         Ok(Self { pipes, formats, page_format, page: vec![0; page_format.page], folder })
     }
@@ -103,12 +104,16 @@ impl InstanceFolder {
     }
 
     /// Sets the clock and the buffers, and enables the events.
-    fn start(&self, buffer_kb: usize) -> Result<(), String> {
+    fn start(&self, buffer_kb: usize, devices: Option<&[u32]>) -> Result<(), String> {
         self.write("trace_clock", "mono")?;
         self.write("buffer_size_kb", &buffer_kb.to_string())?;
         // Kernels before 5.0 lack this file. The default of the others is one half.
         let _ = self.write("buffer_percent", &FULL_PERCENT.to_string());
+        let filter = devices.map(filter);
         for (i, event) in EVENTS.iter().enumerate() {
+            if let Some(filter) = &filter {
+                let _ = self.write(&format!("events/block/{event}/filter"), filter);
+            }
             match self.write(&format!("events/block/{event}/enable"), "1") {
                 Err(why) if i != REQUEUE => return Err(why),
                 _ => {}
@@ -143,6 +148,12 @@ impl Drop for InstanceFolder {
     }
 }
 
+/// The kernel's expression for the events of these devices, whose numbers have its own form.
+fn filter(devices: &[u32]) -> String {
+    let one = |device: &u32| format!("dev == {device}");
+    devices.iter().map(one).collect::<Vec<_>>().join(" || ")
+}
+
 fn lost(stats: &str) -> u64 {
     stats
         .lines()
@@ -159,6 +170,11 @@ fn remove_stale(tracefs: &Path) {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn a_filter_has_all_devices() {
+        assert_eq!(super::filter(&[7 << 20 | 3, 8 << 20]), "dev == 7340035 || dev == 8388608");
+    }
+
     #[test]
     fn all_kinds_of_lost_events_are_added() {
         let stats = "entries: 3\noverrun: 20\ncommit overrun: 1\nbytes: 9\noldest event ts: 1.0\n\

@@ -1,6 +1,6 @@
 //! Tests both event sources at the same time, with requests of this machine.
 
-use super::{BlockLogger, EventSource, PerfEvents, TracefsInstance};
+use super::{BlockLogger, BlockRoute, EventSource, PerfEvents, TracefsInstance};
 use crate::clock::monotonic;
 use gordon_blockio::IoOp;
 use gordon_testkit::{is_on_a_disk, skipped};
@@ -27,12 +27,13 @@ impl Running {
         let mut activity = ActivityWriter::create(&folder, &columns).unwrap();
         activity.push(Sample::default()).unwrap();
         let writer = BlockWriter::create(&folder, columns.block).unwrap();
-        Self { folder, activity, logger: BlockLogger::start(source, writer, start).unwrap() }
+        let routes = vec![BlockRoute::new(None, writer)];
+        Self { folder, activity, logger: BlockLogger::start(source, routes, start).unwrap() }
     }
 
     /// The logged requests with the names of their processes.
     fn finish(self, out: &Path) -> (BlockLog, Vec<(BlockIo, String)>) {
-        let (part, log) = self.logger.finish().unwrap();
+        let (part, log) = self.logger.finish().pop().unwrap().unwrap();
         let mut manifest = Manifest::new(Vec::new(), Ns::SECOND, MachineInfo::default());
         manifest.parts = self.activity.finish(None).unwrap().into();
         manifest.parts.push(part);
@@ -74,7 +75,7 @@ fn job(test: &str, dir: &Path, count: u32) -> Option<u32> {
 fn both_sources_see_the_same_requests() {
     const TEST: &str = "both_sources_see_the_same_requests";
     const COUNT: u32 = 500;
-    let Some(instance) = available(TEST, TracefsInstance::open()) else { return };
+    let Some(instance) = available(TEST, TracefsInstance::open(None)) else { return };
     let Some(perf) = available(TEST, PerfEvents::open()) else { return };
     let dir = folder();
     let outs = ["tracefs", "perf"].map(|name| dir.path().join(name));

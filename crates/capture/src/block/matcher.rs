@@ -44,7 +44,6 @@ pub(crate) struct Matcher {
     waiting: usize,
     newest_first: bool,
     latest: Ns,
-    pub(crate) without_latency: u64,
 }
 
 fn key(io: &BlockIo) -> MatchKey {
@@ -64,7 +63,6 @@ impl Matcher {
             waiting,
             newest_first: false,
             latest: Ns::ZERO,
-            without_latency: 0,
         }
     }
 
@@ -128,7 +126,6 @@ impl Matcher {
                 if !full && now.saturating_sub(request.io.at) < COMPLETION_TIMEOUT {
                     return None;
                 }
-                self.without_latency += 1;
                 if self.newest.get(&key(&request.io)) == Some(&self.first) {
                     self.newest.remove(&key(&request.io));
                 }
@@ -258,7 +255,6 @@ mod tests {
         m.end(&event(12, 7, EventKind::Completed), IoOp::Read);
         assert_eq!(out(&mut m, 20), [(2, Some(10))]);
         assert_eq!(out(&mut m, 3 + COMPLETION_TIMEOUT.0), [(3, None)]);
-        assert_eq!(m.without_latency, 2);
         assert!(m.newest.is_empty());
         m.end(&event(COMPLETION_TIMEOUT.0 + 9, 8, EventKind::Completed), IoOp::Read);
     }

@@ -1,28 +1,31 @@
-//! The block log: all requests to the block devices of the machine, from the block events of the
-//! kernel.
+//! The block log: the requests to the block devices of the machine, or to those of nodes, from the
+//! block events of the kernel.
 //!
 //! A thread reads the events of the first source that is available, merges them by time, matches
-//! issues to completions, and writes the requests. All queues are bounded. Events that the kernel
-//! dropped are counted.
+//! issues to completions, and writes the requests of each route. All queues are bounded. Events that
+//! the kernel dropped are counted.
 
 mod format;
 mod instance;
 mod matcher;
 mod perf;
 mod ring;
+mod route;
+mod share;
 mod source;
 mod tracefs;
 
 use crate::clock::monotonic;
-use format::{BlockEvent, EventKind};
-use gordon_trace::{BlockIo, BlockLog, BlockWriter, TraceError, TracePart};
+use format::BlockEvent;
+use gordon_trace::{BlockLog, TraceError, TracePart};
 use gordon_units::Ns;
 use instance::TracefsInstance;
-use matcher::Matcher;
 use perf::PerfEvents;
+pub(crate) use route::BlockRoute;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use source::EventSource;
+pub(crate) use share::{IoShare, SampleShares, ShareQueue};
+pub(crate) use source::EventSource;
 use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -36,9 +39,10 @@ const LONG_PAUSE: Duration = Duration::from_secs(1);
 /// A younger event may not have reached its buffer yet, if its CPU was delayed.
 const SETTLE_TIME: Ns = Ns(10_000_000);
 
-/// Opens the first available source and enables the events. The error says why there is none.
-pub(crate) fn open() -> Result<Box<dyn EventSource>, String> {
-    let no_instance = match TracefsInstance::open() {
+/// Opens the first available source and enables the events. The error says why there is none. If
+/// only the requests to `devices` are needed, the source may leave out the others.
+pub(crate) fn open(devices: Option<&[u32]>) -> Result<Box<dyn EventSource>, String> {
+    let no_instance = match TracefsInstance::open(devices) {
         Ok(instance) => return Ok(Box::new(instance)),
         Err(why) => why,
     };
@@ -62,10 +66,11 @@ pub(crate) struct BlockLogger {
     window: Arc<Mutex<LogWindow>>,
     /// Dropping it ends the thread.
     stop: Option<PipeWriter>,
-    thread: Option<JoinHandle<LogResult>>,
+    thread: Option<JoinHandle<Vec<LogResult>>>,
 }
 
-type LogResult = Result<(TracePart, BlockLog), TraceError>;
+/// The file of a log and its counters.
+pub(crate) type LogResult = Result<(TracePart, BlockLog), TraceError>;
 
 /// The end of the log, on which both threads agree, so that no later request is kept.
 struct LogWindow {
@@ -80,27 +85,24 @@ fn lock(window: &Mutex<LogWindow>) -> MutexGuard<'_, LogWindow> {
 }
 
 impl BlockLogger {
-    /// Starts the log with the requests issued from `start` on, a time of the monotonic clock.
+    /// Starts the logs with the requests issued from `start` on, a time of the monotonic clock.
     pub(crate) fn start(
         source: Box<dyn EventSource>,
-        writer: BlockWriter,
+        mut routes: Vec<BlockRoute>,
         start: Ns,
     ) -> io::Result<Self> {
         let window = Arc::new(Mutex::new(LogWindow { end: Ns::MAX, kept: Ns::ZERO }));
         let (stopped, stop) = io::pipe()?;
         let mut queues = Vec::new();
         queues.resize_with(source.queues(), EventQueue::default);
-        let matcher = Matcher::new(source.is_lossy());
+        routes.iter_mut().for_each(|route| route.set_lossy(source.is_lossy()));
         let log = LoggerThread {
             source,
             window: Arc::clone(&window),
             stopped,
             queues,
-            writer,
+            routes,
             start,
-            matcher,
-            tally: BlockLog::default(),
-            process: ([0xff; 16], 0),
             merged: Vec::new(),
         };
         let thread = thread::Builder::new().spawn(move || log.run())?;
@@ -120,13 +122,13 @@ impl BlockLogger {
         window.end
     }
 
-    /// Ends the thread and completes the file.
-    pub(crate) fn finish(mut self) -> LogResult {
+    /// Ends the thread and completes the files: those of each route, in order.
+    pub(crate) fn finish(mut self) -> Vec<LogResult> {
         let ended = self.stop().expect("only finishing and dropping stop it");
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
-    fn stop(&mut self) -> Option<thread::Result<LogResult>> {
+    fn stop(&mut self) -> Option<thread::Result<Vec<LogResult>>> {
         self.stop = None;
         Some(self.thread.take()?.join())
     }
@@ -144,32 +146,32 @@ struct LoggerThread {
     window: Arc<Mutex<LogWindow>>,
     stopped: PipeReader,
     queues: Vec<EventQueue>,
-    writer: BlockWriter,
+    routes: Vec<BlockRoute>,
     start: Ns,
-    matcher: Matcher,
-    tally: BlockLog,
-    /// Process of the last request: its name in the event and its number in the file.
-    process: ([u8; 16], u32),
     merged: Vec<BlockEvent>,
 }
 
 impl LoggerThread {
-    fn run(mut self) -> LogResult {
+    fn run(mut self) -> Vec<LogResult> {
         loop {
-            let drained = self.read_queues()?;
+            let drained = self.read_queues();
+            if self.routes.iter().all(BlockRoute::has_failed) {
+                return self.finish(0);
+            }
             if self.is_stopped_after(drained) {
                 break;
             }
         }
         // Lets the last events and their completions arrive.
         thread::sleep(Duration::from_nanos(2 * SETTLE_TIME.0));
-        while !self.read_queues()? {}
-        while let Some(io) = self.matcher.next(Ns::MAX) {
-            self.writer.push(io)?;
-        }
-        self.tally.lost_events = self.source.finish();
-        self.tally.without_latency = self.matcher.without_latency;
-        Ok((self.writer.finish()?, self.tally))
+        while !self.read_queues() {}
+        self.routes.iter_mut().for_each(|route| route.write(Ns::MAX));
+        let lost_events = self.source.finish();
+        self.finish(lost_events)
+    }
+
+    fn finish(self, lost_events: u64) -> Vec<LogResult> {
+        self.routes.into_iter().flat_map(|route| route.finish(lost_events)).collect()
     }
 
     /// Waits until there are enough events to read, or not at all if the last read left some.
@@ -200,7 +202,7 @@ impl LoggerThread {
 
     /// Reads the queues up to a bound, and processes the events that are in order. Returns true if
     /// the queues are empty.
-    fn read_queues(&mut self) -> Result<bool, TraceError> {
+    fn read_queues(&mut self) -> bool {
         let settled = monotonic().saturating_sub(SETTLE_TIME);
         for (number, queue) in self.queues.iter_mut().enumerate() {
             queue.drained = self.source.read(number, &mut queue.events);
@@ -221,49 +223,14 @@ impl LoggerThread {
         };
         // At the same time, an issue precedes a completion.
         self.merged.sort_by_key(|e| (e.at, e.kind));
-        let mut merged = std::mem::take(&mut self.merged);
-        for event in merged.drain(..) {
-            self.process_event(&event, end);
-        }
-        self.merged = merged;
-        while let Some(io) = self.matcher.next(settled.saturating_sub(self.start)) {
-            self.writer.push(io)?;
-        }
-        Ok(self.queues.iter().all(|queue| queue.drained))
-    }
-
-    fn process_event(&mut self, event: &BlockEvent, end: Ns) {
-        self.tally.events += 1;
-        if event.at < self.start {
-            return;
-        }
-        let Some(op) = event.op else {
-            self.tally.other_requests += u64::from(event.kind == EventKind::Issued);
-            return;
-        };
-        let in_time = event.at <= end;
-        let event = BlockEvent { at: event.at - self.start, ..*event };
-        if event.kind != EventKind::Issued {
-            self.matcher.end(&event, op);
-        } else if in_time {
-            // Consecutive requests often come from the same process.
-            if self.process.0 != event.comm {
-                let len = event.comm.iter().position(|&b| b == 0).unwrap_or(event.comm.len());
-                let name = String::from_utf8_lossy(&event.comm[..len]);
-                self.process = (event.comm, self.writer.process(&name));
+        for event in self.merged.drain(..) {
+            for route in &mut self.routes {
+                route.process_event(&event, self.start, end);
             }
-            self.matcher.issue(BlockIo {
-                at: event.at,
-                device: event.device,
-                sector: event.sector,
-                sectors: event.sectors,
-                op,
-                flags: event.flags,
-                pid: event.pid,
-                process: self.process.1,
-                latency: None,
-            });
         }
+        let now = settled.saturating_sub(self.start);
+        self.routes.iter_mut().for_each(|route| route.write(now));
+        self.queues.iter().all(|queue| queue.drained)
     }
 }
 
