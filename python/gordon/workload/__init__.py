@@ -1,0 +1,1 @@
+"""Cluster jobs on Spark and the data that they read."""
