@@ -1,0 +1,30 @@
+"""`gordon workload list`."""
+
+import click
+
+from gordon.cli import options
+
+
+@click.command(name="list")
+@options.json_out
+def list_jobs(json_path: str | None) -> None:
+    """List the jobs: those of the Gordon paper's Table 2, on Spark."""
+    from dataclasses import asdict
+
+    from gordon.cli import output
+    from gordon.cli.terminal import Column
+    from gordon.workload.jobs import JOBS
+
+    output.check(json_path)
+    found = list(JOBS.values())
+    settings = [
+        ", ".join(f"{name}={parameter.default}" for name, parameter in job.parameters.items())
+        for job in found
+    ]
+    columns = [
+        Column("job", [job.id for job in found]),
+        Column("input", [job.data for job in found]),
+        Column("summary", [job.summary for job in found], wraps=True),
+        Column("parameters", settings, wraps=True),
+    ]
+    output.table(columns, {"jobs": [asdict(job) for job in found]}, json_path)
