@@ -1,6 +1,7 @@
 """An agent that answers as an argument says: for tests of what runs do when agents fail.
 
-The clock is OFFSET nanoseconds ahead. `start` writes nothing; `stop` reports a trace of each scope.
+Its clock is FAKE_OFFSET nanoseconds ahead. `start` writes nothing; `stop` reports copies of the
+trace FAKE_TRACE.
 """
 
 import base64
@@ -8,6 +9,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from gordon import __version__
@@ -35,22 +37,25 @@ def main() -> None:
                 if how == "dies":
                     sys.stderr.write("out of memory\n")
                     sys.exit(1)
-                totals = {"cpu_s": 1.0, "read_bytes": 2, "write_bytes": 3, "rx_bytes": 0}
                 reply["traces"] = [
                     {
                         "name": scope["name"],
-                        "folder": f"/far/{scope['name']}",
-                        "files": [{"file": "manifest.json", "bytes": 3}],
+                        "folder": os.environ["FAKE_TRACE"],
+                        "files": [
+                            {"file": path.name, "bytes": path.stat().st_size}
+                            for path in Path(os.environ["FAKE_TRACE"]).iterdir()
+                        ],
                         "warnings": [],
-                        "totals": totals | {"tx_bytes": 0},
+                        "error": None,
+                        "scope": {"kind": "machine", "host": "x"},
                     }
                     for scope in scopes
                 ]
-                machine = {"cpu_s": 0.5} if how == "counts-twice" else {"cpu_s": 2.0}
-                reply["machine"] = totals | {"tx_bytes": 0} | machine
+                reply["machine"] = {"cpu_ns": 1 if how == "counts-twice" else 10**15}
             case "fetch":
-                data = b"{}\n"[request["offset"] :]
-                reply |= {"base64": base64.b64encode(data).decode(), "end": True}
+                data = Path(request["path"]).read_bytes()[request["offset"] :]
+                part = data[:1000]
+                reply |= {"base64": base64.b64encode(part).decode(), "end": len(data) <= 1000}
         sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 

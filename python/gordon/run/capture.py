@@ -1,5 +1,6 @@
 """Traces of all nodes of a run: starts agents, compares clocks, and collects what they captured."""
 
+import json
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -8,14 +9,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from gordon import _core
 from gordon._core import GordonError
 from gordon.run.agents import LOCAL, Agent, AgentLost, ClockReading, HostClock
 from gordon.run.folder import COMPLETE, LOST, MISSING, RunFolder
 
 #: Seconds within which an agent completes its traces.
 PATIENCE_S = 120.0
-#: Columns whose sums are compared, and above which relative difference they get a warning.
-TOTALS = ("cpu_s", "read_bytes", "write_bytes", "rx_bytes", "tx_bytes")
+#: Sums over a trace, by the names of its summary.
+TOTALS = {
+    "cpu_s": "cpu_s",
+    "read_bytes": "disk_read_bytes",
+    "write_bytes": "disk_write_bytes",
+    "rx_bytes": "rx_bytes",
+    "tx_bytes": "tx_bytes",
+}
+#: By how much the nodes together may exceed their machines before it is a warning.
 MUCH = 0.05
 
 
@@ -51,6 +60,9 @@ class NodeCapture:
         self.command = list(command)
         self.via = via
         self.interval_ns = interval_ns
+        #: Names of nodes whose processes were lost while the job ran; the body of the context adds
+        #: them.
+        self.lost: set[str] = set()
         self._stack = ExitStack()
 
     def __enter__(self) -> "NodeCapture":
@@ -132,28 +144,32 @@ class NodeCapture:
         }
         if trace is None:
             return made
-        for warning in trace.get("warnings", []):
+        for warning in trace["warnings"]:
             self._warn(host, f"{name}: {warning}")
-        if "error" in trace:
+        if trace["error"] is not None:
             self._warn(host, f"{name}: {trace['error']['message']}")
             return made
+        made["scope"] = trace["scope"]
         if not host.is_local:
             try:
                 host.agent.fetch(trace["folder"], trace["files"], self.folder.path / name)
             except AgentLost as error:
                 self._warn(host, error.args[0])
                 return made
-        status = LOST if trace.get("ended_early") else COMPLETE
-        return made | {"status": status, "totals": trace.get("totals")}
+        status = LOST if name in self.lost else COMPLETE
+        return made | {"status": status, "totals": _totals(self.folder.path / name)}
 
     def _totals(self, machines: list[dict[str, Any] | None]) -> dict[str, Any]:
         """Sums over the nodes and over the machines, with a warning for those that differ much."""
-        known = [node["totals"] for node in self.folder.report["nodes"] if node["totals"]]
-        nodes = {name: sum(totals[name] or 0 for totals in known) for name in TOTALS}
-        if any(machine is None for machine in machines):
+        of_nodes = [node["totals"] for node in self.folder.report["nodes"] if node["totals"]]
+        nodes = {name: sum(totals[name] for totals in of_nodes) for name in TOTALS}
+        known = [machine for machine in machines if machine is not None]
+        if len(known) < len(machines):
             return {"nodes": nodes, "machine": None}
-        machine = {name: sum((m or {}).get(name, 0) for m in machines) for name in TOTALS}
-        for name in ("cpu_s", "read_bytes", "write_bytes"):
+        sums = {name: sum(machine.get(name, 0) for machine in known) for name in TOTALS}
+        machine = sums | {"cpu_s": sum(machine["cpu_ns"] for machine in known) / 1e9}
+        # The disk of a node may be in the page cache of its machine, and its network is its own.
+        for name in ("cpu_s",):
             if nodes[name] > machine[name] * (1 + MUCH):
                 self.folder.report["warnings"].append(
                     f"{name}: the nodes have {nodes[name]:.4g}, more than the {machine[name]:.4g} "
@@ -163,6 +179,12 @@ class NodeCapture:
 
     def _warn(self, host: Host, text: str) -> None:
         self.folder.report["warnings"].append(text if host.is_local else f"{host.name}: {text}")
+
+
+def _totals(trace: Path) -> dict[str, float]:
+    """Sums over a trace."""
+    samples = json.loads(_core.trace_summary(str(trace)))["samples"]
+    return {name: sum(samples[column]) for name, column in TOTALS.items()}
 
 
 def hosts_of(path: Path) -> list[str]:
