@@ -1,0 +1,158 @@
+"""`gordon workload run`."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gordon.cli import options
+
+#: Ids of `gordon.workload.jobs`, whose import is slow; a test compares them.
+JOBS = (
+    "randomwriter",
+    "identity",
+    "sort",
+    "grep-simple",
+    "grep-complex",
+    "ngram",
+    "webindex",
+)
+
+
+@click.command()
+@click.argument("job", type=click.Choice(JOBS))
+@click.option("-o", "--out", required=True, metavar="RUN", help="New folder for the run.")
+@click.option(
+    "--size",
+    default="1GB",
+    show_default=True,
+    metavar="SIZE",
+    help="Size of the generated input; for randomwriter of the output.",
+)
+@click.option(
+    "--nodes",
+    type=click.IntRange(1, 200),
+    default=4,
+    show_default=True,
+    metavar="N",
+    help="Nodes on this machine; each has an equal share of the cores.",
+)
+@click.option(
+    "--memory",
+    default="2GiB",
+    show_default=True,
+    metavar="SIZE",
+    help="Memory of each node, page cache included.",
+)
+@click.option(
+    "--network",
+    metavar="RATE",
+    help="Limit of each node's link in both directions, as tc takes it: 1gbit.  [default: none]",
+)
+@click.option(
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Parameter of the job, as `gordon workload list` shows them; repeatable.",
+)
+@options.seed("of the generated input.")
+@click.option(
+    "--interval",
+    default="1s",
+    show_default=True,
+    metavar="TIME",
+    help="Sampling interval of the traces, at least 0.1s.",
+)
+@click.option(
+    "--master",
+    metavar="URL",
+    help="Run on this cluster instead of nodes on this machine: spark://HOST:PORT. Needs --input "
+    "(except randomwriter) and --result.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    multiple=True,
+    metavar="PATH",
+    help="With --master: input, a path of any file system of Hadoop; repeatable.",
+)
+@click.option(
+    "--result", metavar="PATH", help="With --master: output of the job, a path of the same kind."
+)
+@click.option(
+    "--hosts", metavar="FILE", help="With --master: file with the hosts to trace, one a line."
+)
+@click.option(
+    "--via",
+    metavar="COMMAND",
+    help="With --hosts: command that runs a program on a host: 'ssh {host}'.",
+)
+@options.json_out
+def run(
+    job: str,
+    out: str,
+    interval: str,
+    parameters: tuple[str, ...],
+    master: str | None,
+    inputs: tuple[str, ...],
+    result: str | None,
+    hosts: str | None,
+    via: str | None,
+    json_path: str | None,
+    **given: Any,
+) -> None:
+    """Run a job of Table 2 on Spark, with a trace of each node.
+
+    RUN is a folder with a trace for each node and run.json: nodes, clocks, settings of Spark, the
+    input, and the verification of the output. `gordon survey RUN` surveys it. Needs Java and
+    PySpark (pip install 'gordon[spark]'); nodes of their own need root.
+    """
+    from gordon import _core
+    from gordon.cli import output, say, terminal
+    from gordon.cli.progress import Moved
+    from gordon.human import counted, duration
+    from gordon.workload.run import Cluster
+    from gordon.workload.run import run as run_job
+
+    output.check(json_path)
+    cluster = None
+    if master is not None:
+        if result is None or (not inputs and job != "randomwriter"):
+            raise click.UsageError("--master needs --result, and --input for jobs that read")
+        place = None if hosts is None else Path(hosts)
+        cluster = Cluster(master, list(inputs), result, via, place)
+    elif inputs or result or hosts or via:
+        raise click.UsageError("--input, --result, --hosts and --via need --master")
+    try:
+        interval_ns = _core.parse_ns(interval)
+    except _core.GordonError as error:
+        raise click.BadParameter(error.args[0], param_hint="--interval") from None
+    with Moved("generating the input") as progress:
+        report = run_job(
+            job,
+            out,
+            parameters=dict(map(_pair, parameters)),
+            interval_ns=interval_ns,
+            cluster=cluster,
+            progress=progress.tick,
+            notify=lambda text: say(text, kind="note"),
+            **given,
+        )
+    for warning in report["warnings"]:
+        say(warning, kind="warning")
+    if json_path is not None:
+        output.write({json_path: report})
+    console = terminal.messages() if json_path == output.STDOUT else terminal.data()
+    checks = report["verification"]["checks"]
+    console.text(
+        f"{out}: {job}, {duration(report['duration_s'])}, "
+        f"{counted(len(report['nodes']), 'node')} traced, {counted(len(checks), 'check')} passed"
+    )
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="--parameter")
+    return name, value

@@ -1,0 +1,308 @@
+"""Runs a job on Spark, on local nodes or on an existing cluster, with a trace of each node.
+
+On local nodes (`gordon.run.local`) a run generates its input, spreads it over the disks of the
+nodes, starts a cluster of its own (`standalone`), drops the page cache, and traces the job and a
+sync of the disks at its end. On an existing cluster it traces the hosts that it is given, each as a
+whole, and reads and writes what it is given.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from gordon import _core
+from gordon._core import GordonError
+from gordon.options import Path as GivenPath
+from gordon.options import Progress
+from gordon.run import folder
+from gordon.run.agents import LOCAL
+from gordon.run.capture import Host, NodeCapture, hosts_of
+from gordon.run.folder import RunFolder
+from gordon.run.local import LocalNodes, Node, Sizes
+from gordon.workload import java, jobs, settings, spark, verify
+from gordon.workload.data import data as generate
+from gordon.workload.standalone import Standalone
+
+#: The paper's nodes have 2 GB.
+MEMORY = "2GiB"
+#: Most bytes of a file of the input, so that each node gets several.
+LARGEST_PART = 64 << 20
+PARTS_PER_NODE = 4
+#: Bytes of disk for each byte of input: the input, its shuffle and its output, twice for merges.
+DISK_PER_BYTE = 6
+#: Bytes of the disk of a node besides: journal of ext4, work folder of Spark.
+DISK_BASE = 512 << 20
+#: What the driver tells the reader of a run, step by step.
+Notify = Callable[[str], None]
+
+DROP_CACHES = Path("/proc/sys/vm/drop_caches")
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """An existing cluster."""
+
+    master: str
+    """Address of the master, such as `spark://host:7077`."""
+    inputs: list[str]
+    output: str
+    via: str | None = None
+    """Command template that runs a program on a host: `ssh {host}`."""
+    hosts: Path | None = None
+    """File with the hosts to trace."""
+
+
+@dataclass
+class Work:
+    """A job with what it works on."""
+
+    job: jobs.Job
+    parameters: dict[str, Any]
+    command: list[str]
+    interval_ns: int
+    notify: Notify = field(default=lambda text: None)
+
+
+def run(
+    job: str,
+    out: GivenPath,
+    *,
+    size: str = "1GB",
+    nodes: int = 4,
+    memory: str = MEMORY,
+    network: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    interval_ns: int = 1_000_000_000,
+    cluster: Cluster | None = None,
+    command: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    notify: Notify | None = None,
+) -> dict[str, Any]:
+    """Runs a job and returns the contents of `run.json` of the new folder `out`.
+
+    `job` is an id of `jobs.JOBS`. On local nodes, `size` is that of the input (randomwriter: of the
+    output), generated with `seed`; each of `nodes` has `memory`, and `network` limits their links,
+    as `1gbit`. `progress` is called with the bytes of input that are generated. With `cluster` these
+    have no effect. `parameters` are those of the job. Raises GordonError; a run whose output is
+    wrong is kept, and raises the kind `wrong-output`.
+    """
+    chosen = jobs.get(job)
+    given = dict(parameters or {})
+    if chosen.id == "randomwriter":
+        given = {"size": _core.parse_bytes(size), "seed": seed} | given
+    work = Work(
+        chosen,
+        chosen.complete(given),
+        list(command or sys.argv),
+        interval_ns,
+        notify or (lambda text: None),
+    )
+    spark.require()
+    found = java.find()
+    with folder.created(out) as made:
+        made.report["job"] = {"id": chosen.id, "parameters": work.parameters}
+        if cluster is None:
+            sizes = _sizes(_core.parse_bytes(size), nodes, memory, network)
+            _run_locally(made, work, sizes, found, _core.parse_bytes(size), seed, progress)
+        else:
+            _run_on(made, work, cluster, found)
+    wrong = [check for check in made.report["verification"]["checks"] if not check["passed"]]
+    if wrong:
+        raise GordonError(
+            f"the output of {chosen.id} is wrong: {wrong[0]['name']}: {wrong[0]['detail']}",
+            f"{fspath_of(out)}/run.json has all checks",
+            kind="wrong-output",
+        )
+    return made.report
+
+
+def fspath_of(out: GivenPath) -> str:
+    return os.fspath(out)
+
+
+def _sizes(size: int, nodes: int, memory: str, network: str | None) -> Sizes:
+    if nodes < 1:
+        raise GordonError(f"{nodes} nodes: at least one is needed", kind="out-of-range")
+    disk = DISK_BASE + DISK_PER_BYTE * size // nodes
+    return Sizes(count=nodes, memory=_core.parse_bytes(memory), disk=disk, rate=network)
+
+
+def _run_locally(
+    made: RunFolder,
+    work: Work,
+    sizes: Sizes,
+    found: java.Java,
+    size: int,
+    seed: int,
+    progress: Progress | None,
+) -> None:
+    with LocalNodes(made.target.resolve().parent, sizes) as nodes:
+        made.report["warnings"] += nodes.warnings
+        inputs = _spread(made, work, nodes, size, seed, progress)
+        output = nodes.folder / "out"
+        output.mkdir()
+        logs = made.path / "logs"
+        logs.mkdir()
+        work.notify("starting Spark")
+        with Standalone(nodes, found.home, output, logs) as cluster:
+            own = {
+                "spark.driver.host": nodes.address,
+                "spark.driver.bindAddress": nodes.address,
+                "spark.executor.memory": f"{cluster.memory_mib}m",
+                "spark.sql.shuffle.partitions": str(
+                    settings.shuffle_partitions(size, cluster.cores * sizes.count)
+                ),
+            }
+            with _session(made, work, cluster.master, found, own) as session:
+                jobs.check_input(session, work.job, inputs)
+                scopes = [_scope(node) for node in nodes.nodes]
+                _drop_caches(made)
+                capture = NodeCapture(
+                    made, [Host(LOCAL, scopes)], work.command, interval_ns=work.interval_ns
+                )
+                with capture:
+                    work.notify(f"running {work.job.id}")
+                    target = f"file://{output}/result"
+                    figures = work.job.run(session, inputs, target, work.parameters)
+                    capture.lost |= {node.name for node in nodes.nodes if _is_lost(node)}
+                    os.sync()
+                made.report["job"] |= figures
+                view = _view(nodes, output / "result")
+                _verify(made, work, session, inputs, f"file://{view}")
+
+
+def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> None:
+    hosts = [] if cluster.hosts is None else hosts_of(cluster.hosts)
+    with _session(made, work, cluster.master, found, {}) as session:
+        jobs.check_input(session, work.job, cluster.inputs)
+        scopes = [Host(host, [{"kind": "machine", "name": host}]) for host in hosts]
+        with NodeCapture(made, scopes, work.command, cluster.via, work.interval_ns):
+            work.notify(f"running {work.job.id}")
+            figures = work.job.run(session, cluster.inputs, cluster.output, work.parameters)
+        made.report["job"] |= figures
+        _verify(made, work, session, cluster.inputs, cluster.output)
+
+
+def _spread(
+    made: RunFolder,
+    work: Work,
+    nodes: LocalNodes,
+    size: int,
+    seed: int,
+    progress: Progress | None,
+) -> list[str]:
+    """Generates the input and spreads its files over the disks of the nodes."""
+    if work.job.data == "none":
+        return []
+    part = max(1 << 16, min(LARGEST_PART, size // (len(nodes.nodes) * PARTS_PER_NODE)))
+    corpus = nodes.folder / "corpus"
+    made.report["data"] = generate(
+        work.job.data,
+        corpus,
+        size=f"{size}B",
+        part_size=f"{part}B",
+        seed=seed,
+        progress=progress,
+    )
+    places = [node.disk / "input" for node in nodes.nodes]
+    for place in places:
+        place.mkdir()
+    inputs = []
+    for number, path in enumerate(sorted(corpus.glob("part-*"))):
+        target = places[number % len(places)] / path.name
+        shutil.move(path, target)
+        inputs.append(f"file://{target}")
+    shutil.rmtree(corpus)
+    return inputs
+
+
+def _scope(node: Node) -> dict[str, Any]:
+    """What an agent captures of a node."""
+    worker = node.processes[-1].pid
+    scope: dict[str, Any] = {"kind": "node", "name": node.name}
+    if node.group is None:
+        return scope | {"processes": [worker]}
+    return scope | {
+        "cgroup": node.group.path,
+        "network_process": worker,
+        "devices": [node.loop],
+        "cores": node.cores,
+    }
+
+
+def _is_lost(node: Node) -> bool:
+    return any(process.poll() is not None for process in node.processes)
+
+
+def _drop_caches(made: RunFolder) -> None:
+    """So that a job reads its input from the disk, as in the paper."""
+    os.sync()
+    try:
+        DROP_CACHES.write_text("3\n")
+    except OSError as error:
+        made.report["warnings"].append(
+            f"the page cache was not dropped: {error.strerror}; the job may find its input there"
+        )
+
+
+def _view(nodes: LocalNodes, result: Path) -> Path:
+    """A folder with links to the output files on the disks of all nodes."""
+    view = nodes.folder / "view"
+    view.mkdir()
+    for node in nodes.nodes:
+        place = node.disk / result.parent.name / result.name
+        for path in place.glob("part-*") if node.group is not None else result.glob("part-*"):
+            link = view / path.name
+            if not link.is_symlink():
+                link.symlink_to(path)
+    return view
+
+
+def _verify(made: RunFolder, work: Work, session: Any, inputs: list[str], output: str) -> None:
+    work.notify("verifying the output")
+    made.report["verification"] = verify.verify(
+        session, work.job.id, inputs, output, work.parameters
+    )
+
+
+@contextmanager
+def _session(
+    made: RunFolder, work: Work, master: str, found: java.Java, own: dict[str, str]
+) -> Iterator[Any]:
+    """A session of Spark; its settings and its event log become part of the run."""
+    log = made.path.resolve() / "eventlog"
+    log.mkdir()
+    pinned = settings.values() | own | {"spark.eventLog.dir": f"file://{log}"}
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(found.home)
+    try:
+        builder = import_module("pyspark.sql").SparkSession.builder
+        builder = builder.master(master).appName(f"gordon {work.job.id}")
+        for key, value in pinned.items():
+            builder = builder.config(key, value)
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
+    try:
+        known = dict(session.sparkContext.getConf().getAll())
+        made.report["engine"] = {
+            "name": "spark",
+            "version": session.version,
+            "java": found.version,
+            "python": sys.version.split()[0],
+            "settings": {key: known.get(key, value) for key, value in pinned.items()},
+        }
+        yield session
+    finally:
+        session.stop()
