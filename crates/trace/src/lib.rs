@@ -3,7 +3,7 @@
 //!
 //! [`TraceWriter`] writes a trace, [`Trace`] reads one; `docs/TRACE.md` specifies the files. Block
 //! traces in the formats of other programs are read and written by [`formats`], activity traces of other
-//! monitors are converted by [`activity`].
+//! monitors are converted by [`activity`], and the event logs of Spark are read by [`spark`].
 
 pub mod activity;
 mod activity_format;
@@ -16,6 +16,7 @@ mod model;
 mod profile;
 mod read;
 mod scope;
+pub mod spark;
 mod summary;
 mod write;
 
