@@ -11,17 +11,19 @@ mod assemble;
 mod detect;
 mod devices;
 mod error;
+mod facts;
 mod host;
 mod input;
+mod left_out;
 mod prometheus;
 mod rezolus;
 mod sysstat;
 mod write;
 
 pub use crate::activity_format::ActivityFormat;
-pub use assemble::LeftOut;
 pub use detect::detect;
 pub use error::ActivityError;
+pub use left_out::LeftOut;
 pub use write::{ActivityReport, HostReport, PendingActivity};
 
 use crate::error::TraceError;

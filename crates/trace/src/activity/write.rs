@@ -1,9 +1,10 @@
 //! Writes the traces of a conversion. The traces of several hosts are folders in one folder, which
 //! has a temporary name until all are complete.
 
-use super::assemble::{AssembledHost, LeftOut};
+use super::assemble::AssembledHost;
 use super::error::ActivityError;
 use super::host::Skipped;
+use super::left_out::LeftOut;
 use crate::activity_format::ActivityFormat;
 use crate::error::TraceError;
 use crate::model::Sample;
