@@ -5,7 +5,7 @@ use super::error::ActivityError;
 use super::facts::Facts;
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample};
 use super::left_out::{LeftOut, check, usual_span};
-use super::{ActivityOptions, prometheus, rezolus, sysstat};
+use super::{ActivityOptions, prometheus, rezolus, spark, sysstat};
 use crate::activity_format::ActivityFormat;
 use crate::columns::Columns;
 use crate::estimate::{CycleEstimate, ProfileRates};
@@ -68,6 +68,7 @@ pub(super) fn assemble(
                 ActivityFormat::Sysstat => sysstat::HINT,
                 ActivityFormat::Prometheus => prometheus::HINT,
                 ActivityFormat::Rezolus => rezolus::HINT,
+                ActivityFormat::SparkEventlog => spark::HINT,
             },
         });
     };

@@ -2,6 +2,7 @@
 
 use super::ActivityOptions;
 use super::left_out::LeftOut;
+use super::spark::REQUEST;
 use crate::activity_format::ActivityFormat;
 use crate::columns::{ColumnKind, Columns, PSI_CPU_SOME, PSI_IO_FULL};
 use crate::estimate::ProfileRates;
@@ -26,6 +27,9 @@ pub(super) struct Facts<'a> {
 impl Facts<'_> {
     pub(super) fn columns(&self, options: &ActivityOptions) -> Columns {
         use ColumnKind::{Estimated, Measured, Missing};
+        if self.format == ActivityFormat::SparkEventlog {
+            return self.columns_of_tasks(options);
+        }
         let from = self.format.name();
         let is_sysstat = self.format == ActivityFormat::Sysstat;
         let pick = |sysstat: &str, prometheus: &str, rezolus: &str| {
@@ -33,6 +37,7 @@ impl Facts<'_> {
                 ActivityFormat::Sysstat => sysstat,
                 ActivityFormat::Prometheus => prometheus,
                 ActivityFormat::Rezolus => rezolus,
+                ActivityFormat::SparkEventlog => "estimated from tasks",
             };
             how.to_owned()
         };
@@ -114,13 +119,80 @@ impl Facts<'_> {
         columns
     }
 
+    /// The columns of a trace that is estimated from the tasks of an application.
+    fn columns_of_tasks(&self, options: &ActivityOptions) -> Columns {
+        use ColumnKind::{Estimated, Missing};
+        let mut columns = Columns::all(Missing, "spark-eventlog has what tasks used only");
+        let cores = self.cores;
+        let cpu = format!(
+            "CPU time of each task's thread, spread evenly over its run and divided equally among \
+             {cores} cores; without Python workers, garbage collection and the system"
+        );
+        let clock = match options.clock {
+            Some(_) => "given with --clock",
+            None => "assumed: Gordon, ASPLOS 2009, Table 4, Core 2",
+        };
+        let instructions =
+            format!("CPU time x frequency x {} instructions a cycle", self.rates.ipc);
+        let misses = format!("instructions x {} / 1000", self.rates.mpki);
+        let mut known = vec![
+            ("t_ns", "the driver's clock, from the start of the application to its end"),
+            ("cpu_ns", cpu.as_str()),
+            ("mhz", clock),
+            ("instructions", instructions.as_str()),
+            ("llc_misses", misses.as_str()),
+        ];
+        if self.has_memory {
+            known.push(("memory_bytes", "the peak of each executor, from its start to its end"));
+        }
+        if self.has_network {
+            known.push((
+                "rx_bytes",
+                "remote bytes of shuffles, and the input of tasks with locality RACK_LOCAL or ANY",
+            ));
+            known.push((
+                "tx_bytes",
+                "what others received, divided by what each had written of the shuffle; of input, \
+                 equally",
+            ));
+        }
+        for (name, how) in known {
+            columns.set(&[name], Estimated, how);
+        }
+        for column in &mut columns.disks {
+            let how = match column.name.as_str() {
+                "t_ns" => "as in the activity".to_owned(),
+                "device" => "one disk stands for all".to_owned(),
+                "read_bytes" => {
+                    "bytes requested by tasks: input, shuffles (at the host that wrote them), spill"
+                        .to_owned()
+                }
+                "write_bytes" => {
+                    "bytes written by tasks: output, shuffles, spill, remote blocks kept on disk"
+                        .to_owned()
+                }
+                "reads" | "writes" => {
+                    format!("requests of {} KiB, the default read-ahead of Linux", REQUEST / 1024.0)
+                }
+                _ => continue,
+            };
+            column.kind = Estimated;
+            column.how = how;
+        }
+        columns
+    }
+
     pub(super) fn unavailable(&self, options: &ActivityOptions) -> Vec<Unavailable> {
         let from = self.format.name();
         let mut list = Vec::new();
         let mut add = |what: &str, why: String| {
             list.push(Unavailable { what: what.to_owned(), why });
         };
-        add(BLOCK_LOG, format!("{from} has totals of each disk, not requests"));
+        let is_spark = self.format == ActivityFormat::SparkEventlog;
+        match is_spark {
+            true => add(BLOCK_LOG, format!("{from} has the bytes of tasks, not requests")),
+            false => add(BLOCK_LOG, format!("{from} has totals of each disk, not requests")),
+        }
         add("counted instructions", "they are not taken from the input, but estimated".to_owned());
         match (self.has_clock, options.clock) {
             (true, _) => {}
@@ -135,7 +207,10 @@ impl Facts<'_> {
                 add("core frequency", why);
             }
         }
-        add("figures of one command", format!("{from} records the whole machine"));
+        match is_spark {
+            true => add("activity outside of tasks", format!("{from} records tasks only")),
+            false => add("figures of one command", format!("{from} records the whole machine")),
+        }
         if !self.has_memory {
             add(MEMORY, "the input has no such section".to_owned());
         }

@@ -366,7 +366,8 @@ impl Reader {
         let unfinished = self.running.len();
         let mut log = self.log;
         log.tasks.extend(std::mem::take(&mut self.running).into_values());
-        if !self.has_start && self.stages.is_empty() && log.executors.is_empty() {
+        let is_empty = self.stages.is_empty() && log.executors.is_empty();
+        if !self.has_start && is_empty && log.version.is_empty() {
             let why = "it has no application, no executor and no stage".to_owned();
             return Err(EventLogError::NotEventLog { path: path.to_owned(), why, hint: HINT });
         }
