@@ -206,8 +206,11 @@ fn is_nullable(name: &str) -> bool {
     is_time || FIGURES.iter().any(|(figure, _)| *figure == name)
 }
 
+/// One amount of what a task used.
+type Figure = fn(&TaskFigures) -> u64;
+
 /// The columns of what tasks used.
-const FIGURES: [(&str, fn(&TaskFigures) -> u64); 16] = [
+const FIGURES: [(&str, Figure); 16] = [
     ("cpu_ns", |f| f.cpu.0),
     ("run_ns", |f| f.run.0),
     ("deserialize_ns", |f| f.deserialize.0),
