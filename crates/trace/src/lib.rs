@@ -7,6 +7,7 @@
 
 pub mod activity;
 mod activity_format;
+mod anonymise;
 mod columns;
 mod error;
 mod estimate;
@@ -20,6 +21,7 @@ pub mod spark;
 mod summary;
 mod write;
 
+pub use anonymise::{AnonymiseReport, anonymise};
 pub use columns::{Column, ColumnKind, Columns};
 pub use error::TraceError;
 pub use estimate::{CycleEstimate, ProfileRates};

@@ -1,9 +1,10 @@
 //! An event log that has been read.
 
 use super::error::EventLogError;
-use super::model::{Executor, NamedStage, Stage, Task};
+use super::model::{Executor, NamedStage, Stage, Task, TaskFigures};
 use super::read;
 use gordon_units::Ns;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -47,6 +48,70 @@ pub struct EventLog {
     pub(super) names: Vec<String>,
 }
 
+/// What an event log records, without its tasks.
+#[derive(Clone, Debug, Serialize)]
+pub struct EventLogSummary<'a> {
+    /// Version of Spark; empty if the log does not have its start.
+    pub version: &'a str,
+    /// Name of the application.
+    pub name: &'a str,
+    /// Identifier of the application.
+    pub id: &'a str,
+    /// When the application started.
+    pub start_unix_ns: u64,
+    /// When it ended; `None` if the log does not have its end.
+    pub end_unix_ns: Option<u64>,
+    /// All executors, in the order in which they joined.
+    pub executors: Vec<ExecutorSummary<'a>>,
+    /// Name, start and end of the stages.
+    pub stages: Vec<NamedStage>,
+    /// Number of tasks, failed and unfinished ones included.
+    pub tasks: u64,
+    /// Sums over the tasks, by the names of columns; the memory is the largest of a task.
+    pub totals: BTreeMap<&'static str, u64>,
+    /// Number of events.
+    pub events: u64,
+    /// Number of events that were not needed, by name.
+    pub ignored: &'a BTreeMap<String, u64>,
+    /// Malformed lines that were left out.
+    pub skipped: u64,
+    /// What is missing or unusual.
+    pub warnings: &'a [String],
+}
+
+/// An executor.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExecutorSummary<'a> {
+    /// Its identifier; `driver` in local mode.
+    pub id: &'a str,
+    /// Name or address of its host.
+    pub host: &'a str,
+    /// Tasks that it runs at a time.
+    pub cores: u32,
+    /// When it joined.
+    pub added_unix_ns: u64,
+    /// When it was removed; `None` if it stayed to the end.
+    pub removed_unix_ns: Option<u64>,
+    /// The reason of its removal; empty if it stayed.
+    pub reason: &'a str,
+    /// The peak of its memory; 0 if Spark recorded none.
+    pub peak_memory_bytes: u64,
+}
+
+impl<'a> ExecutorSummary<'a> {
+    fn of(executor: &'a Executor) -> Self {
+        Self {
+            id: &executor.id,
+            host: &executor.host,
+            cores: executor.cores,
+            added_unix_ns: executor.added.0,
+            removed_unix_ns: executor.removed.map(|at| at.0),
+            reason: &executor.reason,
+            peak_memory_bytes: executor.peak_memory.0,
+        }
+    }
+}
+
 impl EventLog {
     /// Reads the log at `path`: a file, the folder of a rolled log, or a folder that holds one of
     /// either. With `skip_bad`, malformed lines are counted and left out. Setting `stop` ends the
@@ -69,6 +134,30 @@ impl EventLog {
     /// Length of the application, or of what is known of it.
     pub fn duration(&self) -> Ns {
         self.end.unwrap_or(self.last).max(self.last).saturating_sub(self.start)
+    }
+
+    /// A summary, with the stages in seconds after `start` (since 1970) or, without it, after the
+    /// start of the application.
+    pub fn summary(&self, start: Option<Ns>) -> EventLogSummary<'_> {
+        let mut totals = TaskFigures::default();
+        for figures in self.tasks.iter().filter_map(|task| task.figures.as_ref()) {
+            totals.add(figures);
+        }
+        EventLogSummary {
+            version: &self.version,
+            name: &self.name,
+            id: &self.id,
+            start_unix_ns: self.start.0,
+            end_unix_ns: self.end.map(|end| end.0),
+            executors: self.executors.iter().map(ExecutorSummary::of).collect(),
+            stages: self.named_stages(start.unwrap_or(self.start)),
+            tasks: self.tasks.len() as u64,
+            totals: totals.named(),
+            events: self.events,
+            ignored: &self.ignored,
+            skipped: self.skipped,
+            warnings: &self.warnings,
+        }
     }
 
     /// The stages in seconds after `start` (since 1970), for `gordon survey --stages`.

@@ -19,7 +19,7 @@ mod tables;
 
 pub use error::EventLogError;
 pub use files::is_event_log;
-pub use log::EventLog;
+pub use log::{EventLog, EventLogSummary, ExecutorSummary};
 pub use model::{
     Executor, NamedStage, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
 };

@@ -2,9 +2,10 @@
 
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// An executor: a process that runs tasks.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executor {
     /// Its identifier; `driver` in local mode.
     pub id: String,
@@ -23,8 +24,7 @@ pub struct Executor {
 }
 
 /// How a stage ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageStatus {
     /// All of its tasks succeeded.
     Complete,
@@ -46,7 +46,7 @@ impl StageStatus {
 }
 
 /// One attempt of a stage.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// Number of the stage.
     pub id: u32,
@@ -73,7 +73,7 @@ pub struct Stage {
 }
 
 /// Sums over the tasks of a stage.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StageTotals {
     /// Tasks that started.
     pub tasks: u32,
@@ -86,8 +86,7 @@ pub struct StageTotals {
 }
 
 /// How a task ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskStatus {
     /// It succeeded.
     Success,
@@ -133,7 +132,7 @@ pub struct Task {
 }
 
 /// What a task used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TaskFigures {
     /// CPU time of its thread, deserialisation included.
     pub cpu: Ns,
@@ -169,7 +168,35 @@ pub struct TaskFigures {
     pub peak_memory: Bytes,
 }
 
+/// One amount of what a task used.
+pub(super) type Figure = fn(&TaskFigures) -> u64;
+
+/// What tasks used, by the names of columns.
+pub(super) const FIGURES: [(&str, Figure); 16] = [
+    ("cpu_ns", |f| f.cpu.0),
+    ("run_ns", |f| f.run.0),
+    ("deserialize_ns", |f| f.deserialize.0),
+    ("gc_ns", |f| f.gc.0),
+    ("fetch_wait_ns", |f| f.fetch_wait.0),
+    ("shuffle_write_ns", |f| f.shuffle_write_time.0),
+    ("input_bytes", |f| f.input.0),
+    ("output_bytes", |f| f.output.0),
+    ("shuffle_read_local_bytes", |f| f.shuffle_local.0),
+    ("shuffle_read_remote_bytes", |f| f.shuffle_remote.0),
+    ("shuffle_read_to_disk_bytes", |f| f.shuffle_to_disk.0),
+    ("shuffle_write_bytes", |f| f.shuffle_write.0),
+    ("spill_memory_bytes", |f| f.spill_memory.0),
+    ("spill_disk_bytes", |f| f.spill_disk.0),
+    ("result_bytes", |f| f.result.0),
+    ("peak_memory_bytes", |f| f.peak_memory.0),
+];
+
 impl TaskFigures {
+    /// All amounts by the names that they have in tables and JSON.
+    pub(super) fn named(&self) -> BTreeMap<&'static str, u64> {
+        FIGURES.iter().map(|(name, of)| (*name, of(self))).collect()
+    }
+
     /// Adds the amounts of a task.
     pub(super) fn add(&mut self, more: &Self) {
         let times = [

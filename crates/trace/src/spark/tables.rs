@@ -2,7 +2,7 @@
 //! row for each attempt of a task. `docs/FORMATS.md` describes their columns.
 
 use super::log::EventLog;
-use super::model::{Stage, Task, TaskFigures, TaskStatus};
+use super::model::{FIGURES, Stage, Task, TaskFigures, TaskStatus};
 use crate::error::TraceError;
 use arrow_array::builder::{ListBuilder, UInt32Builder};
 use arrow_array::{
@@ -205,29 +205,6 @@ fn is_nullable(name: &str) -> bool {
     let is_time = ["submitted", "started", "ended"].iter().any(|start| name.starts_with(start));
     is_time || FIGURES.iter().any(|(figure, _)| *figure == name)
 }
-
-/// One amount of what a task used.
-type Figure = fn(&TaskFigures) -> u64;
-
-/// The columns of what tasks used.
-const FIGURES: [(&str, Figure); 16] = [
-    ("cpu_ns", |f| f.cpu.0),
-    ("run_ns", |f| f.run.0),
-    ("deserialize_ns", |f| f.deserialize.0),
-    ("gc_ns", |f| f.gc.0),
-    ("fetch_wait_ns", |f| f.fetch_wait.0),
-    ("shuffle_write_ns", |f| f.shuffle_write_time.0),
-    ("input_bytes", |f| f.input.0),
-    ("output_bytes", |f| f.output.0),
-    ("shuffle_read_local_bytes", |f| f.shuffle_local.0),
-    ("shuffle_read_remote_bytes", |f| f.shuffle_remote.0),
-    ("shuffle_read_to_disk_bytes", |f| f.shuffle_to_disk.0),
-    ("shuffle_write_bytes", |f| f.shuffle_write.0),
-    ("spill_memory_bytes", |f| f.spill_memory.0),
-    ("spill_disk_bytes", |f| f.spill_disk.0),
-    ("result_bytes", |f| f.result.0),
-    ("peak_memory_bytes", |f| f.peak_memory.0),
-];
 
 fn figures(rows: Vec<Option<&TaskFigures>>) -> impl Iterator<Item = Named> {
     FIGURES.into_iter().map(move |(name, of)| {
