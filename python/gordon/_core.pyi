@@ -56,7 +56,7 @@ def spark_event_log(
 ) -> str:
     """Describes an event log of Spark (JSON); writes its tables into the folder `tables`."""
 
-def trace_anonymise(input: str, output: str) -> str:
+def trace_anonymise(source: str, target: str) -> str:
     """Copies a trace or a run with pseudonyms; returns what was replaced (JSON)."""
 
 def sort_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...

@@ -186,10 +186,10 @@ pub fn spark_event_log(
     json(&log.summary(start_unix_ns.map(Ns)))
 }
 
-/// Copies the trace or run `input` to `output` with pseudonyms, and returns what was replaced (JSON).
+/// Copies the trace or run `source` to `target` with pseudonyms, and returns what was replaced (JSON).
 #[pyfunction]
-pub fn trace_anonymise(py: Python<'_>, input: PathBuf, output: PathBuf) -> PyResult<String> {
-    json(&py.detach(|| anonymise(&input, &output)).map_err(raise)?)
+pub fn trace_anonymise(py: Python<'_>, source: PathBuf, target: PathBuf) -> PyResult<String> {
+    json(&py.detach(|| anonymise(&source, &target)).map_err(raise)?)
 }
 
 /// How the trace that `load` (JSON) names will be interpreted, as JSON. `None` for a pipe, which

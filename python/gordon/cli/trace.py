@@ -136,9 +136,9 @@ def convert(
     Several IN of an activity trace (sysstat, prometheus, rezolus) are read as one. OUT is then a
     trace for `gordon survey`, or, for several hosts, a folder with a trace for each host.
 
-    IN may be an event log of Spark (a file or an eventlog_v2 folder): its activity is estimated from
-    its tasks, OUT also has the tables stages.parquet and tasks.parquet, and the JSON summary has the
-    stages for `gordon survey --stages`.
+    IN may be an event log of Spark, a file or an eventlog_v2 folder: its activity is estimated
+    from its tasks, OUT also has the tables stages.parquet and tasks.parquet, and the JSON summary
+    has the stages for `gordon survey --stages`.
     """
     from gordon import _core
     from gordon.cli import output

@@ -62,7 +62,7 @@ pub struct Stage {
     pub started: Option<Ns>,
     /// When it ended, since 1970; `None` if unknown.
     pub ended: Option<Ns>,
-    /// Number of partitions, each of which needs one successful task.
+    /// Number of partitions; each needs one successful task.
     pub partitions: u32,
     /// The stages whose output it reads.
     pub parents: Vec<u32>,

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Start of an event of which a log has several.
+/// Start of a frequent event.
 pub const LINES: &str = "{\"Event\":\"SparkListenerTaskStart\"";
 
 fn data(name: &str) -> PathBuf {
