@@ -49,7 +49,7 @@ fn machine() -> MachineInfo {
     }
 }
 
-/// A trace of node `name`, every name of which has [`SECRET`] in it.
+/// A trace of node `name`. Each name in it has [`SECRET`] in it.
 fn write(out: &Path, name: &str) -> Manifest {
     let columns = Columns::all(ColumnKind::Measured, "counted in /srv/acme/counters");
     let mut writer = TraceWriter::create(out, &columns).unwrap();

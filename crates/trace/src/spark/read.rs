@@ -79,7 +79,7 @@ impl Reader {
         let failed = |line, source| EventLogError::Read { path: path.to_owned(), line, source };
         let mut input = match open_input(path) {
             Ok(input) => input,
-            // A compressed file of which nothing was written.
+            // A compressed file to which nothing was written.
             Err(FormatError::Read { source, .. })
                 if source.kind() == ErrorKind::UnexpectedEof && self.log.events > 0 =>
             {
