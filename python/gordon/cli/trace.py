@@ -1,4 +1,4 @@
-"""`gordon trace -o DIR -- CMD`, and its commands `show`, `convert`, `anonymise`, `formats`, `agent`."""
+"""`gordon trace -o DIR -- CMD`, and `show`, `convert`, `anonymise`, `formats` and `agent` of it."""
 
 import json
 import sys

@@ -30,7 +30,7 @@ const KEPT: [&str; 14] = [
 /// Keys whose objects describe a known program or a check, and whose `name` is one of ours.
 const OURS: [&str; 2] = ["checks", "engine"];
 /// Sentences.
-const TEXTS: [&str; 6] = ["detail", "hint", "message", "warning", "warnings", "why"];
+const TEXTS: [&str; 7] = ["detail", "error", "hint", "message", "warning", "warnings", "why"];
 
 /// The run that the file describes; `None` if there is no such file.
 pub(super) fn read(path: &Path) -> Result<Option<Value>, TraceError> {
