@@ -48,6 +48,17 @@ def trace_convert_activity(
     clock: str | None = None,
     skip_bad: bool = False,
 ) -> str: ...
+def spark_event_log(
+    path: str,
+    tables: str | None = None,
+    start_unix_ns: int | None = None,
+    skip_bad: bool = False,
+) -> str:
+    """Describes an event log of Spark (JSON); writes its tables into the folder `tables`."""
+
+def trace_anonymise(source: str, target: str) -> str:
+    """Copies a trace or a run with pseudonyms; returns what was replaced (JSON)."""
+
 def sort_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def io_target(path: str) -> str:
     """What a file or a block device is."""

@@ -7,7 +7,8 @@ use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
 use gordon_trace::activity::{self, ActivityError, ActivityFormat, ActivityOptions};
 use gordon_trace::formats::{Format, Order, convert};
-use gordon_trace::{Profile, Trace};
+use gordon_trace::spark::EventLog;
+use gordon_trace::{Profile, Trace, anonymise};
 use gordon_units::{Bytes, Hertz, Ns};
 use pyo3::prelude::*;
 use std::ffi::OsString;
@@ -158,8 +159,37 @@ fn raise_activity(error: ActivityError) -> PyErr {
     match error {
         ActivityError::Format(error) => raise(error),
         ActivityError::Trace(error) => raise(error),
+        ActivityError::EventLog(error) => raise(error),
         other => raise(other),
     }
+}
+
+/// Describes the event log of Spark at `path` (JSON). The stages are in seconds after
+/// `start_unix_ns` or, without it, after the start of the application. With `tables`, writes
+/// `stages.parquet` and `tasks.parquet` into that folder.
+#[pyfunction]
+#[pyo3(signature = (path, tables=None, start_unix_ns=None, skip_bad=false))]
+pub fn spark_event_log(
+    py: Python<'_>,
+    path: PathBuf,
+    tables: Option<PathBuf>,
+    start_unix_ns: Option<u64>,
+    skip_bad: bool,
+) -> PyResult<String> {
+    let stop = AtomicBool::new(false);
+    let work = || EventLog::read(&path, skip_bad, &stop);
+    let stopping = || stop.store(true, Ordering::Relaxed);
+    let log = watched(py, work, || Ok(()), stopping)?.map_err(raise)?;
+    if let Some(folder) = tables {
+        py.detach(|| log.write_tables(&folder)).map_err(raise)?;
+    }
+    json(&log.summary(start_unix_ns.map(Ns)))
+}
+
+/// Copies the trace or run `source` to `target` with pseudonyms, and returns what was replaced (JSON).
+#[pyfunction]
+pub fn trace_anonymise(py: Python<'_>, source: PathBuf, target: PathBuf) -> PyResult<String> {
+    json(&py.detach(|| anonymise(&source, &target)).map_err(raise)?)
 }
 
 /// How the trace that `load` (JSON) names will be interpreted, as JSON. `None` for a pipe, which

@@ -13,11 +13,14 @@ pub enum ActivityFormat {
     Prometheus,
     /// Parquet files of rezolus' recorder.
     Rezolus,
+    /// Event logs of Spark: a file, or a folder of rolled files.
+    SparkEventlog,
 }
 
 impl ActivityFormat {
     /// All formats.
-    pub const ALL: [Self; 3] = [Self::Sysstat, Self::Prometheus, Self::Rezolus];
+    pub const ALL: [Self; 4] =
+        [Self::Sysstat, Self::Prometheus, Self::Rezolus, Self::SparkEventlog];
 
     /// The format of this name, in any case.
     pub fn named(name: &str) -> Option<Self> {
@@ -30,6 +33,7 @@ impl ActivityFormat {
             Self::Sysstat => "sysstat",
             Self::Prometheus => "prometheus",
             Self::Rezolus => "rezolus",
+            Self::SparkEventlog => "spark-eventlog",
         }
     }
 
@@ -42,6 +46,10 @@ impl ActivityFormat {
                  node_disk_*, node_network_*, node_memory_*"
             }
             Self::Rezolus => "Parquet file of rezolus record",
+            Self::SparkEventlog => {
+                "event log of Spark, a file or an eventlog_v2 folder; activity is estimated from \
+                 its tasks"
+            }
         }
     }
 
@@ -55,6 +63,9 @@ impl ActivityFormat {
             Self::Rezolus => {
                 "github.com/iopsystems/rezolus, docs/metrics.md and docs/parquet_metadata.md"
             }
+            Self::SparkEventlog => {
+                "Spark, JsonProtocol.scala and EventLogFileWriters.scala, 3.5, 4"
+            }
         }
     }
 
@@ -63,7 +74,7 @@ impl ActivityFormat {
         match self {
             Self::Sysstat => "its own tool",
             Self::Prometheus => "answers in the form of its documentation",
-            Self::Rezolus => "real files",
+            Self::Rezolus | Self::SparkEventlog => "real files",
         }
     }
 }

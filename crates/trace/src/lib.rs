@@ -3,10 +3,11 @@
 //!
 //! [`TraceWriter`] writes a trace, [`Trace`] reads one; `docs/TRACE.md` specifies the files. Block
 //! traces in the formats of other programs are read and written by [`formats`], activity traces of other
-//! monitors are converted by [`activity`].
+//! monitors are converted by [`activity`], and the event logs of Spark are read by [`spark`].
 
 pub mod activity;
 mod activity_format;
+mod anonymise;
 mod columns;
 mod error;
 mod estimate;
@@ -16,9 +17,11 @@ mod model;
 mod profile;
 mod read;
 mod scope;
+pub mod spark;
 mod summary;
 mod write;
 
+pub use anonymise::{AnonymiseReport, anonymise};
 pub use columns::{Column, ColumnKind, Columns};
 pub use error::TraceError;
 pub use estimate::{CycleEstimate, ProfileRates};

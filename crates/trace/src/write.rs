@@ -70,6 +70,11 @@ impl TraceFolder {
         Ok(Self { partial, out: out.to_owned() })
     }
 
+    /// The path of the folder while it is written.
+    pub(crate) fn path(&self) -> &Path {
+        &self.partial
+    }
+
     /// The path of a file in the folder while it is written.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.partial.join(name)

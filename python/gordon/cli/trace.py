@@ -1,4 +1,4 @@
-"""`gordon trace -o DIR -- CMD`, and `gordon trace show`, `convert`, `formats` and `agent`."""
+"""`gordon trace -o DIR -- CMD`, and `show`, `convert`, `anonymise`, `formats` and `agent` of it."""
 
 import json
 import sys
@@ -135,6 +135,10 @@ def convert(
 
     Several IN of an activity trace (sysstat, prometheus, rezolus) are read as one. OUT is then a
     trace for `gordon survey`, or, for several hosts, a folder with a trace for each host.
+
+    IN may be an event log of Spark, a file or an eventlog_v2 folder: its activity is estimated
+    from its tasks, OUT also has the tables stages.parquet and tasks.parquet, and the JSON summary
+    has the stages for `gordon survey --stages`.
     """
     from gordon import _core
     from gordon.cli import output
@@ -159,7 +163,8 @@ def convert(
         return
     if cores is not None or clock is not None:
         raise click.UsageError(
-            "--cores and --clock are for activity traces: sysstat, prometheus, rezolus"
+            "--cores and --clock are for activity traces: sysstat, prometheus, rezolus, "
+            "spark-eventlog"
         )
     if len(sources) > 1:
         raise click.UsageError(
@@ -177,6 +182,34 @@ def convert(
     written = done["requests"] - done["not_written"]
     requests = f"{written} request{'' if written == 1 else 's'}"
     click.echo(f"{requests} from {done['from']} to {done['to']}: {target}", err=True)
+
+
+@trace.command()
+@click.argument("source", metavar="IN")
+@click.argument("target", metavar="OUT")
+@click.option(
+    "--json", "json_path", metavar="PATH", help="Write what was replaced as JSON (-: stdout)."
+)
+def anonymise(source: str, target: str, json_path: str | None) -> None:
+    """Copy a trace, or a run, with pseudonyms in place of all names, to share it.
+
+    Commands, paths, and the names of hosts, users, processes, volumes and the like are replaced;
+    all figures, times, and models of hardware are kept. IN is not changed; OUT is a new folder.
+    """
+    from gordon import _core
+    from gordon.cli import output
+
+    output.check(json_path, used=[*output.trace_files([source]), target])
+    made = _core.trace_anonymise(source, target)
+    done: dict[str, Any] = json.loads(made)
+    if json_path is not None:
+        output.write({json_path: made + "\n"})
+    if done["left_out"]:
+        say(f"{source}: not copied: {', '.join(done['left_out'])}", kind="warning")
+    replaced = sum(done["replaced"].values())
+    traces = f"{done['traces']} trace{'' if done['traces'] == 1 else 's'}"
+    names = f"{replaced} name{'' if replaced == 1 else 's'}"
+    click.echo(f"{traces}, {names} replaced: {target}", err=True)
 
 
 @trace.command()

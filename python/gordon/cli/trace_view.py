@@ -24,6 +24,8 @@ ROWS = (
     ("rx_bytes", "network, received", BYTES, "B/s"),
     ("tx_bytes", "network, sent", BYTES, "B/s"),
 )
+# Columns of the disks, which the summary adds up over all devices.
+DISKS = {"disk_read_bytes": "read_bytes", "disk_write_bytes": "write_bytes", "disk_ios": "reads"}
 
 
 def show(summary: dict[str, Any]) -> None:
@@ -42,10 +44,11 @@ def show(summary: dict[str, Any]) -> None:
     console.text(", ".join(_facts(manifest, samples)))
     rows: list[tuple[str, ...]] = []
     rates: list[list[float]] = []
+    kinds = summary["kinds"] | _kinds_of_disks(manifest)
     for key, what, unit, per in ROWS:
         # Seconds here are nanoseconds in the trace's columns.
         column = key[:-2] + "_ns" if key.endswith("_s") else key
-        kind = summary["kinds"].get(column, "measured")
+        kind = kinds.get(column, "measured")
         row = None if kind == "missing" else _row(samples[key], samples["span_s"], unit, per)
         rows.append((what, *row[0], kind) if row else (what, "", "", "", "missing"))
         rates.append(row[1] if row else [])
@@ -68,6 +71,12 @@ def show(summary: dict[str, Any]) -> None:
         )
     for warning in summary["warnings"]:
         say(warning, kind="warning")
+
+
+def _kinds_of_disks(manifest: dict[str, Any]) -> dict[str, str]:
+    parts = [part for part in manifest["parts"] if part["file"] == "disks.parquet"]
+    kinds = {one["name"]: one["kind"] for part in parts for one in part["columns"]}
+    return {row: kinds[column] for row, column in DISKS.items() if column in kinds}
 
 
 def _facts(manifest: dict[str, Any], samples: dict[str, Any]) -> list[str]:

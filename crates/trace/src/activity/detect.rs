@@ -4,11 +4,15 @@ use super::input::{HEAD, SADC};
 use super::rezolus;
 use crate::activity_format::ActivityFormat;
 use crate::formats::open_input;
+use crate::spark::is_event_log;
 use std::path::Path;
 
 /// The format of a file that holds an activity trace, or sadc's binary form of one, which the reader
 /// refuses with what to do. `None` for other files, and for pipes, which can be read only once.
 pub fn detect(path: &Path) -> Option<ActivityFormat> {
+    if is_event_log(path) {
+        return Some(ActivityFormat::SparkEventlog);
+    }
     if !path.is_file() {
         return None;
     }

@@ -2,6 +2,7 @@
 
 use crate::error::TraceError;
 use crate::formats::FormatError;
+use crate::spark::EventLogError;
 use std::path::PathBuf;
 
 /// An error of a conversion. The hint is on a line of its own in the text.
@@ -14,6 +15,9 @@ pub enum ActivityError {
     /// The trace cannot be written.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// The input is not an event log of Spark, or is malformed.
+    #[error(transparent)]
+    EventLog(#[from] EventLogError),
     /// The input is not JSON, or not the JSON of its format.
     #[error("{path}, line {line}, column {column}: {why}\n  try: {hint}", path = .path.display())]
     Json {

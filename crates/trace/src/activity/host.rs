@@ -1,5 +1,6 @@
 //! The activity of a host as its monitor recorded it: what the readers fill.
 
+use crate::manifest::Unavailable;
 use gordon_units::Ns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Sum;
@@ -33,6 +34,10 @@ pub(super) struct Skipped {
     pub contradictions: u64,
     /// Warnings of the server that answered, each once.
     pub of_server: BTreeSet<String>,
+    /// Further warnings of the reader.
+    pub notes: Vec<String>,
+    /// What the traces of all hosts lack.
+    pub unavailable: Vec<Unavailable>,
 }
 
 #[derive(Debug, Default)]

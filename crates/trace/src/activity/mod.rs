@@ -1,4 +1,5 @@
-//! Converts activity traces of other monitors to our own format: sysstat, Prometheus and rezolus.
+//! Converts activity traces of other monitors to our own format: sysstat, Prometheus and rezolus,
+//! and estimates one from an event log of Spark.
 //!
 //! A reader fills one `HostActivity` for each host; `assemble` checks the samples and describes the
 //! columns; `write` writes a trace for each host. The samples of an input are in memory: 460 MB for
@@ -11,17 +12,20 @@ mod assemble;
 mod detect;
 mod devices;
 mod error;
+mod facts;
 mod host;
 mod input;
+mod left_out;
 mod prometheus;
 mod rezolus;
+mod spark;
 mod sysstat;
 mod write;
 
 pub use crate::activity_format::ActivityFormat;
-pub use assemble::LeftOut;
 pub use detect::detect;
 pub use error::ActivityError;
+pub use left_out::LeftOut;
 pub use write::{ActivityReport, HostReport, PendingActivity};
 
 use crate::error::TraceError;
@@ -60,12 +64,23 @@ pub fn convert(
     {
         return Err(ActivityError::Clock { mhz });
     }
+    if format == ActivityFormat::SparkEventlog
+        && let [_, second, ..] = inputs
+    {
+        let why = "it is a second event log, and event logs are converted one by one".to_owned();
+        let hint = "one log, or the folder of a rolled log";
+        return Err(ActivityError::Content { path: second.clone(), why, hint });
+    }
     let mut recorded = host::Recorded::default();
+    let mut event_log = None;
     for path in inputs {
         match format {
             ActivityFormat::Sysstat => sysstat::read(path, options, stop, &mut recorded)?,
             ActivityFormat::Prometheus => prometheus::read(path, stop, &mut recorded)?,
             ActivityFormat::Rezolus => rezolus::read(path, stop, &mut recorded)?,
+            ActivityFormat::SparkEventlog => {
+                event_log = Some(spark::read(path, options, stop, &mut recorded)?);
+            }
         }
     }
     if format == ActivityFormat::Prometheus
@@ -75,9 +90,12 @@ pub fn convert(
     }
     let skipped = std::mem::take(&mut recorded.skipped);
     let hosts = match format {
-        ActivityFormat::Sysstat => recorded.hosts,
+        ActivityFormat::Sysstat | ActivityFormat::SparkEventlog => recorded.hosts,
         ActivityFormat::Prometheus | ActivityFormat::Rezolus => prometheus::hosts(recorded.series),
     };
-    let assembled = assemble::assemble(hosts, inputs, format, options)?;
-    Ok(PendingActivity::new(assembled, skipped, inputs, output, format))
+    let mut assembled = assemble::assemble(hosts, inputs, format, options)?;
+    for host in &mut assembled {
+        host.manifest.unavailable.extend(skipped.unavailable.iter().cloned());
+    }
+    Ok(PendingActivity::new(assembled, skipped, event_log, inputs, output, format))
 }

@@ -1,12 +1,14 @@
 //! Writes the traces of a conversion. The traces of several hosts are folders in one folder, which
 //! has a temporary name until all are complete.
 
-use super::assemble::{AssembledHost, LeftOut};
+use super::assemble::AssembledHost;
 use super::error::ActivityError;
 use super::host::Skipped;
+use super::left_out::LeftOut;
 use crate::activity_format::ActivityFormat;
 use crate::error::TraceError;
 use crate::model::Sample;
+use crate::spark::{EventLog, NamedStage};
 use crate::summary::RequestTotals;
 use crate::write::{ActivityWriter, TraceFolder};
 use serde::Serialize;
@@ -21,6 +23,8 @@ use std::path::{Path, PathBuf};
 #[must_use]
 pub struct PendingActivity {
     hosts: Vec<AssembledHost>,
+    /// The log that the traces were estimated from, whose tables are written with them.
+    event_log: Option<EventLog>,
     output: PathBuf,
     report: ActivityReport,
 }
@@ -50,6 +54,9 @@ pub struct ActivityReport {
     pub other_series: u64,
     /// What was lost or changed, one sentence each.
     pub warnings: Vec<String>,
+    /// The stages of an event log, in seconds after the start of the traces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<NamedStage>,
 }
 
 /// The trace of one host. Amounts are totals of the machine, without virtual disks.
@@ -89,6 +96,7 @@ impl PendingActivity {
     pub(super) fn new(
         hosts: Vec<AssembledHost>,
         skipped: Skipped,
+        event_log: Option<EventLog>,
         inputs: &[PathBuf],
         output: &Path,
         format: ActivityFormat,
@@ -105,7 +113,8 @@ impl PendingActivity {
             skipped: skipped.lines,
             first_skipped: skipped.first,
             other_series: skipped.series,
-            warnings: Vec::new(),
+            warnings: skipped.notes,
+            stages: event_log.as_ref().map(|log| log.named_stages(log.start)).unwrap_or_default(),
         };
         if let Some(first) = &report.first_skipped {
             report.warnings.push(format!(
@@ -139,7 +148,7 @@ impl PendingActivity {
             report.warnings.extend(host.warnings.iter().map(|text| format!("{name}{text}")));
             report.hosts.push(of_host);
         }
-        Self { hosts, output: output.to_owned(), report }
+        Self { hosts, event_log, output: output.to_owned(), report }
     }
 
     /// Writes the traces: `output` is the trace of a single host, or a folder with a trace for each
@@ -148,7 +157,7 @@ impl PendingActivity {
     /// # Errors
     /// When they cannot be written, or two hosts would have the same folder. Nothing is left then.
     pub fn publish(self) -> Result<ActivityReport, ActivityError> {
-        let Self { hosts, output, report } = self;
+        let Self { hosts, event_log, output, report } = self;
         let mut folders: BTreeMap<String, &str> = BTreeMap::new();
         for host in &hosts {
             let folder = folder(&host.name);
@@ -158,6 +167,9 @@ impl PendingActivity {
             }
         }
         let parent = TraceFolder::create(&output)?;
+        if let Some(log) = event_log {
+            log.write_tables(parent.path())?;
+        }
         match hosts.as_slice() {
             [host] => write(host, parent)?,
             several => {

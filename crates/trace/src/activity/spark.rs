@@ -1,0 +1,412 @@
+//! Estimates the activity of hosts from an event log of Spark, which has what each task used from its
+//! start to its end.
+//!
+//! What a task used is spread evenly over its run. Of shuffle data that a task fetched, the log does
+//! not say from whom: they are divided among the other executors by what those wrote in the stages
+//! that the task's stage reads.
+
+use super::ActivityOptions;
+use super::error::ActivityError;
+use super::host::{CpuShares, DiskUse, HostActivity, HostSample, MemoryUse, NetworkUse, Recorded};
+use crate::manifest::Unavailable;
+use crate::spark::{EventLog, EventLogError, TaskFigures};
+use gordon_units::Ns;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// How to make an input.
+pub(super) const HINT: &str = "spark.eventLog.enabled=true, and a log of an application that ran";
+/// Name of the one disk and of the one network of a host.
+const NAME: &str = "spark";
+/// Size of requests, from which their number is estimated: the default read-ahead of Linux.
+pub(super) const REQUEST: f64 = 131_072.0;
+/// Applications that ran longer have samples of a minute.
+const LONG: Ns = Ns(7 * 86_400 * Ns::SECOND.0);
+/// Times of damaged logs are thousands of years apart.
+const LONGEST: Ns = Ns(366 * 86_400 * Ns::SECOND.0);
+/// Share of the CPU time that may exceed the cores of a second before a warning.
+const MUCH_MOVED: f64 = 0.01;
+
+/// Reads the log at `path` and adds the activity of its hosts.
+pub(super) fn read(
+    path: &Path,
+    options: &ActivityOptions,
+    stop: &AtomicBool,
+    recorded: &mut Recorded,
+) -> Result<EventLog, ActivityError> {
+    let log = EventLog::read(path, options.skip_bad, stop)?;
+    recorded.skipped.lines += log.skipped;
+    recorded.skipped.notes.clone_from(&log.warnings);
+    let content = |why: String| {
+        let path = path.to_owned();
+        EventLogError::Content { path, why, hint: HINT }
+    };
+    if !log.tasks.iter().any(|task| task.figures.is_some()) {
+        let why = "no task in it ended with figures, so nothing is known of its hosts".to_owned();
+        return Err(content(why).into());
+    }
+    if log.duration() > LONGEST {
+        let years = log.duration().as_secs() / LONGEST.as_secs();
+        return Err(content(format!("its times are {years:.0} years apart")).into());
+    }
+    if log.end.is_none() {
+        let why =
+            "the log ends before it: the application was killed, still ran, or the log was cut";
+        let what = "end of the application".to_owned();
+        recorded.skipped.unavailable.push(Unavailable { what, why: why.to_owned() });
+    }
+    for (host, mut usage) in hosts(&log) {
+        let cores = options.cores.unwrap_or(usage.cores);
+        if cores > 0 {
+            let moved = usage.level_cpu(cores);
+            let total: f64 = usage.cpu.iter().sum();
+            if moved > MUCH_MOVED * total {
+                recorded.skipped.notes.push(format!(
+                    "cores: tasks of {host} used more than {cores} cores; {moved:.1} s of CPU time \
+                     are moved to other samples"
+                ));
+            }
+        }
+        recorded.hosts.insert(host, usage.activity(log.start, cores));
+    }
+    Ok(log)
+}
+
+/// What the executors of a host used, in samples of equal length.
+struct HostUsage {
+    interval: Ns,
+    /// The most cores of its executors at a time; 0 if unknown.
+    cores: u32,
+    /// Seconds of CPU time.
+    cpu: Vec<f64>,
+    read: Vec<f64>,
+    write: Vec<f64>,
+    rx: Vec<f64>,
+    tx: Vec<f64>,
+    memory: Vec<f64>,
+    has_network: bool,
+}
+
+/// A time span in seconds after the start of the trace.
+type Span = (f64, f64);
+
+impl HostUsage {
+    fn new(samples: usize, interval: Ns) -> Self {
+        let zeros = || vec![0.0; samples];
+        Self {
+            interval,
+            cores: 0,
+            cpu: zeros(),
+            read: zeros(),
+            write: zeros(),
+            rx: zeros(),
+            tx: zeros(),
+            memory: zeros(),
+            has_network: false,
+        }
+    }
+
+    /// Moves CPU time that exceeds the cores to later samples, and what is left at the end to earlier
+    /// ones. Returns the seconds that were moved.
+    fn level_cpu(&mut self, cores: u32) -> f64 {
+        let most = f64::from(cores) * self.interval.as_secs();
+        let mut moved = 0.0;
+        let mut level = |samples: &mut dyn Iterator<Item = &mut f64>| {
+            let mut over = 0.0;
+            for cpu in samples {
+                let wanted = *cpu + over;
+                *cpu = wanted.min(most);
+                let rest = wanted - *cpu;
+                moved += (rest - over).max(0.0);
+                over = rest;
+            }
+            over
+        };
+        let over = level(&mut self.cpu.iter_mut());
+        if over > 0.0 {
+            if let Some(last) = self.cpu.last_mut() {
+                *last += over;
+            }
+            level(&mut self.cpu.iter_mut().rev());
+        }
+        moved
+    }
+
+    /// The samples of a host with `cores` cores.
+    fn activity(self, start: Ns, cores: u32) -> HostActivity {
+        let span = self.interval.as_secs();
+        // Without a core, the assembly asks for --cores.
+        let share = 1.0 / (span * f64::from(cores.max(1)));
+        let has_memory = self.memory.iter().any(|memory| *memory > 0.0);
+        let sample = |at: usize| {
+            let disk = DiskUse {
+                reads: (self.read[at] / REQUEST).ceil(),
+                read_bytes: self.read[at],
+                writes: (self.write[at] / REQUEST).ceil(),
+                write_bytes: self.write[at],
+                ..DiskUse::default()
+            };
+            let network = NetworkUse {
+                rx_bytes: self.rx[at],
+                tx_bytes: self.tx[at],
+                ..NetworkUse::default()
+            };
+            let busy = self.cpu[at] * share;
+            let memory = self.memory[at];
+            HostSample {
+                end: start + self.interval * (at as u64 + 1),
+                span: self.interval,
+                all: Some(CpuShares { busy, ..CpuShares::default() }),
+                memory: has_memory.then_some(MemoryUse { used: memory, total: 0.0 }),
+                disks: Some(BTreeMap::from([(NAME.to_owned(), disk)])),
+                network: self.has_network.then(|| BTreeMap::from([(NAME.to_owned(), network)])),
+                ..HostSample::default()
+            }
+        };
+        HostActivity {
+            cores: vec![self.cores],
+            samples: (0..self.cpu.len()).map(sample).collect(),
+            ..HostActivity::default()
+        }
+    }
+}
+
+/// Adds an amount, spread evenly over `span`, to samples of `interval` seconds.
+fn spread(samples: &mut [f64], interval: f64, (from, to): Span, amount: f64) {
+    if amount <= 0.0 || samples.is_empty() {
+        return;
+    }
+    let at = |time: f64| ((time / interval) as usize).min(samples.len() - 1);
+    let (first, last) = (at(from), at(to));
+    if first == last || to <= from {
+        samples[first] += amount;
+        return;
+    }
+    for (index, sample) in samples.iter_mut().enumerate().take(last + 1).skip(first) {
+        let start = index as f64 * interval;
+        let end = if index == last { to } else { start + interval };
+        *sample += amount * (end.min(to) - start.max(from)).max(0.0) / (to - from);
+    }
+}
+
+/// The usage of each host, by its name.
+fn hosts(log: &EventLog) -> BTreeMap<String, HostUsage> {
+    let interval = if log.duration() > LONG { Ns::SECOND * 60 } else { Ns::SECOND };
+    let count = log.duration().0.div_ceil(interval.0).max(1) as usize;
+    let mut hosts: BTreeMap<String, HostUsage> = BTreeMap::new();
+    for executor in &log.executors {
+        hosts.entry(executor.host.clone()).or_insert_with(|| HostUsage::new(count, interval));
+    }
+    cores(log, &mut hosts);
+    memory(log, &mut hosts);
+    let senders = Senders::new(log);
+    let names: Vec<String> = hosts.keys().cloned().collect();
+    let mut shares_of: BTreeMap<(u32, u32, u32), Vec<Share>> = BTreeMap::new();
+    let second = |at: Ns| at.saturating_sub(log.start).as_secs();
+    for task in &log.tasks {
+        let (Some(figures), Some(ended)) = (&task.figures, task.ended) else { continue };
+        let span = (second(task.started), second(ended));
+        let executor = senders.index(log.text(task.executor));
+        let host = &log.executors[executor].host;
+        let mut add = |host: &str, of: fn(&mut HostUsage) -> &mut Vec<f64>, amount: f64| {
+            let usage = hosts.get_mut(host).expect("each executor has a host");
+            spread(of(usage), interval.as_secs(), span, amount);
+        };
+        let (read, write) = own_bytes(figures);
+        add(host, |usage| &mut usage.cpu, figures.cpu.as_secs());
+        add(host, |usage| &mut usage.write, write);
+        add(host, |usage| &mut usage.read, read);
+        let mut fetch = |from: &str, bytes: f64| {
+            add(from, |usage| &mut usage.read, bytes);
+            if from != host {
+                add(from, |usage| &mut usage.tx, bytes);
+                add(host, |usage| &mut usage.rx, bytes);
+            }
+        };
+        let remote = figures.shuffle_remote.0 as f64;
+        if remote > 0.0 {
+            let key = (task.stage, task.stage_attempt, task.executor);
+            let shares =
+                shares_of.entry(key).or_insert_with(|| senders.shares(log, key.0, executor));
+            for share in shares.iter() {
+                fetch(&share.host, remote * share.part);
+            }
+        }
+        let input = figures.input.0 as f64;
+        let others = names.iter().filter(|name| *name != host);
+        if is_local(log.text(task.locality)) || names.len() == 1 {
+            fetch(host, input);
+        } else {
+            for other in others {
+                fetch(other, input / (names.len() - 1) as f64);
+            }
+        }
+    }
+    let is_used = |usage: &HostUsage| usage.rx.iter().chain(&usage.tx).any(|bytes| *bytes > 0.0);
+    let has_network = hosts.len() > 1 || hosts.values().any(is_used);
+    for usage in hosts.values_mut() {
+        usage.has_network = has_network;
+    }
+    hosts
+}
+
+/// Whether a task of this locality read its input from its own host. Tasks without a preferred host
+/// are `PROCESS_LOCAL`.
+fn is_local(locality: &str) -> bool {
+    !matches!(locality, "RACK_LOCAL" | "ANY")
+}
+
+/// Bytes that a task read from and wrote to the disks of its host, without its input and what it
+/// fetched.
+fn own_bytes(figures: &TaskFigures) -> (f64, f64) {
+    let sum = |parts: &[u64]| parts.iter().map(|bytes| *bytes as f64).sum::<f64>();
+    let spilled = figures.spill_disk.0;
+    let stored = figures.shuffle_to_disk.0;
+    let read = sum(&[figures.shuffle_local.0, spilled, stored]);
+    let write = sum(&[figures.output.0, figures.shuffle_write.0, spilled, stored]);
+    (read, write)
+}
+
+/// The most cores that the executors of each host had at a time.
+fn cores(log: &EventLog, hosts: &mut BTreeMap<String, HostUsage>) {
+    let mut changes: BTreeMap<&str, Vec<(Ns, i64)>> = BTreeMap::new();
+    for executor in &log.executors {
+        let changes = changes.entry(&executor.host).or_default();
+        let cores = i64::from(executor.cores);
+        changes.push((executor.added, cores));
+        changes.extend(executor.removed.map(|at| (at, -cores)));
+    }
+    for (host, mut changes) in changes {
+        // At the same time, a removal is before what replaces it.
+        changes.sort_unstable();
+        let (mut now, mut most) = (0, 0);
+        for (_, change) in changes {
+            now += change;
+            most = i64::max(most, now);
+        }
+        let usage = hosts.get_mut(host).expect("each executor has a host");
+        usage.cores = u32::try_from(most).unwrap_or(u32::MAX);
+    }
+}
+
+/// The peaks of the executors that were on each host during each sample.
+fn memory(log: &EventLog, hosts: &mut BTreeMap<String, HostUsage>) {
+    for executor in &log.executors {
+        let usage = hosts.get_mut(&executor.host).expect("each executor has a host");
+        let index = |at: Ns| at.saturating_sub(log.start).0 / usage.interval.0;
+        let first = index(executor.added) as usize;
+        let last = index(executor.removed.unwrap_or(Ns(u64::MAX))) as usize;
+        for memory in usage.memory.iter_mut().take(last.saturating_add(1)).skip(first) {
+            *memory += executor.peak_memory.0 as f64;
+        }
+    }
+}
+
+/// The part of fetched bytes that came from a host.
+struct Share {
+    host: String,
+    part: f64,
+}
+
+/// What each executor wrote for others to fetch.
+struct Senders<'a> {
+    executors: BTreeMap<&'a str, usize>,
+    /// Shuffle bytes by stage and executor.
+    written: BTreeMap<u32, BTreeMap<usize, f64>>,
+    parents: BTreeMap<u32, &'a [u32]>,
+}
+
+impl<'a> Senders<'a> {
+    fn new(log: &'a EventLog) -> Self {
+        let ids = log.executors.iter().enumerate();
+        let executors: BTreeMap<&str, usize> =
+            ids.map(|(index, executor)| (executor.id.as_str(), index)).collect();
+        let mut written: BTreeMap<u32, BTreeMap<usize, f64>> = BTreeMap::new();
+        for task in &log.tasks {
+            let Some(figures) = &task.figures else { continue };
+            let executor = executors[log.text(task.executor)];
+            *written.entry(task.stage).or_default().entry(executor).or_default() +=
+                figures.shuffle_write.0 as f64;
+        }
+        let parents = log.stages.iter().map(|stage| (stage.id, stage.parents.as_slice()));
+        Self { executors, written, parents: parents.collect() }
+    }
+
+    fn index(&self, id: &str) -> usize {
+        self.executors[id]
+    }
+
+    /// The hosts from which `executor` fetched data in `stage`. The parents' output may have been
+    /// written by an earlier stage of the same plan, under another number.
+    fn shares(&self, log: &EventLog, stage: u32, executor: usize) -> Vec<Share> {
+        let host = &log.executors[executor].host;
+        let candidates = log.executors.iter().enumerate().filter(|(index, other)| {
+            *index != executor && !(log.reads_host_local_disk && other.host == *host)
+        });
+        let candidates: Vec<usize> = candidates.map(|(index, _)| index).collect();
+        let parents = self.parents.get(&stage).copied().unwrap_or_default();
+        let of_stages = |stages: &mut dyn Iterator<Item = &u32>| {
+            let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
+            for written in stages.filter_map(|stage| self.written.get(stage)) {
+                for &index in &candidates {
+                    *weights.entry(index).or_default() += written.get(&index).unwrap_or(&0.0);
+                }
+            }
+            weights
+        };
+        let sum = |weights: &BTreeMap<usize, f64>| weights.values().sum::<f64>();
+        let mut weights = of_stages(&mut parents.iter());
+        if sum(&weights) <= 0.0 {
+            weights = of_stages(&mut self.written.keys());
+        }
+        if sum(&weights) <= 0.0 {
+            weights = candidates.iter().map(|index| (*index, 1.0)).collect();
+        }
+        let total = sum(&weights);
+        let mut parts: BTreeMap<&str, f64> = BTreeMap::new();
+        for (index, weight) in &weights {
+            *parts.entry(&log.executors[*index].host).or_default() += weight / total;
+        }
+        if parts.is_empty() {
+            // No other executor is known: the data did not leave the host.
+            parts.insert(host, 1.0);
+        }
+        parts.into_iter().map(|(host, part)| Share { host: host.to_owned(), part }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn total(samples: &[f64]) -> f64 {
+        samples.iter().sum()
+    }
+
+    #[test]
+    fn an_amount_is_spread_evenly_over_its_span() {
+        let mut samples = vec![0.0; 4];
+        spread(&mut samples, 1.0, (0.5, 2.5), 8.0);
+        assert_eq!(samples, [2.0, 4.0, 2.0, 0.0]);
+        spread(&mut samples, 1.0, (3.0, 3.0), 5.0);
+        assert_eq!(samples, [2.0, 4.0, 2.0, 5.0]);
+        // A span beyond the end keeps its amount.
+        let mut samples = vec![0.0; 2];
+        spread(&mut samples, 1.0, (1.5, 2.0), 3.0);
+        assert!((total(&samples) - 3.0).abs() < 1e-12, "{samples:?}");
+    }
+
+    #[test]
+    fn cpu_time_beyond_the_cores_is_moved_and_none_is_lost() {
+        let mut usage = HostUsage::new(4, Ns::SECOND);
+        usage.cpu = vec![0.0, 1.5, 0.25, 1.75];
+        let moved = usage.level_cpu(1);
+        assert_eq!(usage.cpu, [0.5, 1.0, 1.0, 1.0]);
+        assert!(moved > 1.0, "{moved}");
+        let mut usage = HostUsage::new(2, Ns::SECOND);
+        usage.cpu = vec![1.0, 2.0];
+        assert!(usage.level_cpu(2) <= 0.0);
+        assert_eq!(usage.cpu, [1.0, 2.0]);
+    }
+}

@@ -1,0 +1,279 @@
+//! The events of a log that are read, with the keys that Spark's `JsonProtocol` gives them.
+
+use serde::{Deserialize, Deserializer};
+use std::borrow::Cow;
+
+/// The name of an event.
+#[derive(Deserialize)]
+pub(super) struct EventName<'a> {
+    #[serde(rename = "Event", borrow)]
+    pub name: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct LogStart {
+    #[serde(rename = "Spark Version")]
+    pub version: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ApplicationStart {
+    #[serde(rename = "App Name", default)]
+    pub name: String,
+    #[serde(rename = "App ID", default)]
+    pub id: Option<String>,
+    pub timestamp: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(super) struct ApplicationEnd {
+    pub timestamp: u64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct EnvironmentUpdate {
+    #[serde(rename = "Spark Properties", default)]
+    pub properties: SparkProperties,
+}
+
+/// The settings that change how remote reads are counted.
+#[derive(Default, Deserialize)]
+pub(super) struct SparkProperties {
+    #[serde(rename = "spark.shuffle.readHostLocalDisk")]
+    pub read_host_local_disk: Option<String>,
+    #[serde(rename = "spark.shuffle.useOldFetchProtocol")]
+    pub old_fetch_protocol: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ExecutorAdded {
+    #[serde(rename = "Timestamp")]
+    pub timestamp: u64,
+    #[serde(rename = "Executor ID")]
+    pub id: String,
+    #[serde(rename = "Executor Info")]
+    pub info: ExecutorInfo,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ExecutorInfo {
+    #[serde(rename = "Host")]
+    pub host: String,
+    #[serde(rename = "Total Cores")]
+    pub cores: u32,
+}
+
+#[derive(Deserialize)]
+pub(super) struct ExecutorRemoved {
+    #[serde(rename = "Timestamp")]
+    pub timestamp: u64,
+    #[serde(rename = "Executor ID")]
+    pub id: String,
+    #[serde(rename = "Removed Reason", default)]
+    pub reason: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct JobStart {
+    #[serde(rename = "Job ID")]
+    pub id: u32,
+    #[serde(rename = "Stage IDs", default)]
+    pub stages: Vec<u32>,
+}
+
+/// `SparkListenerStageSubmitted` and `SparkListenerStageCompleted`.
+#[derive(Deserialize)]
+pub(super) struct StageEvent {
+    #[serde(rename = "Stage Info")]
+    pub info: StageInfo,
+}
+
+#[derive(Deserialize)]
+pub(super) struct StageInfo {
+    #[serde(rename = "Stage ID")]
+    pub id: u32,
+    #[serde(rename = "Stage Attempt ID")]
+    pub attempt: u32,
+    #[serde(rename = "Stage Name", default)]
+    pub name: String,
+    #[serde(rename = "Number of Tasks", default)]
+    pub tasks: u32,
+    #[serde(rename = "Parent IDs", default)]
+    pub parents: Vec<u32>,
+    #[serde(rename = "Submission Time")]
+    pub submitted: Option<u64>,
+    #[serde(rename = "Completion Time")]
+    pub ended: Option<u64>,
+    #[serde(rename = "Failure Reason")]
+    pub failure: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TaskStart {
+    #[serde(rename = "Stage ID")]
+    pub stage: u32,
+    #[serde(rename = "Stage Attempt ID")]
+    pub attempt: u32,
+    #[serde(rename = "Task Info")]
+    pub info: TaskInfo,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TaskEnd {
+    #[serde(rename = "Stage ID")]
+    pub stage: u32,
+    #[serde(rename = "Stage Attempt ID")]
+    pub attempt: u32,
+    #[serde(rename = "Task End Reason")]
+    pub reason: TaskEndReason,
+    #[serde(rename = "Task Info")]
+    pub info: TaskInfo,
+    #[serde(rename = "Task Executor Metrics", default)]
+    pub executor: Option<ExecutorMetrics>,
+    /// Absent if the task's executor was lost.
+    #[serde(rename = "Task Metrics", default)]
+    pub metrics: Option<TaskMetrics>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TaskEndReason {
+    #[serde(rename = "Reason")]
+    pub reason: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct TaskInfo {
+    #[serde(rename = "Task ID")]
+    pub id: u64,
+    #[serde(rename = "Index")]
+    pub index: u32,
+    #[serde(rename = "Attempt")]
+    pub attempt: u32,
+    #[serde(rename = "Launch Time")]
+    pub launched: u64,
+    #[serde(rename = "Executor ID")]
+    pub executor: String,
+    #[serde(rename = "Host")]
+    pub host: String,
+    #[serde(rename = "Locality")]
+    pub locality: String,
+    #[serde(rename = "Speculative", default)]
+    pub is_speculative: bool,
+    /// 0 while the task runs.
+    #[serde(rename = "Finish Time", default)]
+    pub finished: u64,
+}
+
+/// An amount. Spark's clocks may run back, and its differences of times be negative: such amounts
+/// are 0.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Count(pub u64);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        i64::deserialize(from).map(|amount| Self(amount.max(0).unsigned_abs()))
+    }
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct TaskMetrics {
+    #[serde(rename = "Executor Deserialize Time", default)]
+    pub deserialize_ms: Count,
+    #[serde(rename = "Executor Deserialize CPU Time", default)]
+    pub deserialize_cpu_ns: Count,
+    #[serde(rename = "Executor Run Time", default)]
+    pub run_ms: Count,
+    #[serde(rename = "Executor CPU Time", default)]
+    pub cpu_ns: Count,
+    #[serde(rename = "Peak Execution Memory", default)]
+    pub peak_memory: Count,
+    #[serde(rename = "Result Size", default)]
+    pub result_size: Count,
+    #[serde(rename = "JVM GC Time", default)]
+    pub gc_ms: Count,
+    #[serde(rename = "Memory Bytes Spilled", default)]
+    pub memory_spilled: Count,
+    #[serde(rename = "Disk Bytes Spilled", default)]
+    pub disk_spilled: Count,
+    #[serde(rename = "Shuffle Read Metrics", default)]
+    pub shuffle_read: ShuffleRead,
+    #[serde(rename = "Shuffle Write Metrics", default)]
+    pub shuffle_write: ShuffleWrite,
+    #[serde(rename = "Input Metrics", default)]
+    pub input: InputMetrics,
+    #[serde(rename = "Output Metrics", default)]
+    pub output: OutputMetrics,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct ShuffleRead {
+    #[serde(rename = "Fetch Wait Time", default)]
+    pub wait_ms: Count,
+    #[serde(rename = "Remote Bytes Read", default)]
+    pub remote: Count,
+    #[serde(rename = "Remote Bytes Read To Disk", default)]
+    pub remote_to_disk: Count,
+    #[serde(rename = "Local Bytes Read", default)]
+    pub local: Count,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct ShuffleWrite {
+    #[serde(rename = "Shuffle Bytes Written", default)]
+    pub bytes: Count,
+    #[serde(rename = "Shuffle Write Time", default)]
+    pub time_ns: Count,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct InputMetrics {
+    #[serde(rename = "Bytes Read", default)]
+    pub bytes: Count,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct OutputMetrics {
+    #[serde(rename = "Bytes Written", default)]
+    pub bytes: Count,
+}
+
+/// `SparkListenerStageExecutorMetrics`, written if `spark.eventLog.logStageExecutorMetrics` is set.
+#[derive(Deserialize)]
+pub(super) struct StageExecutorMetrics {
+    #[serde(rename = "Executor ID")]
+    pub id: String,
+    #[serde(rename = "Executor Metrics")]
+    pub metrics: ExecutorMetrics,
+}
+
+/// Peaks of an executor.
+#[derive(Default, Deserialize)]
+pub(super) struct ExecutorMetrics {
+    #[serde(rename = "JVMHeapMemory", default)]
+    heap: Count,
+    #[serde(rename = "JVMOffHeapMemory", default)]
+    off_heap: Count,
+    #[serde(rename = "DirectPoolMemory", default)]
+    direct: Count,
+    #[serde(rename = "ProcessTreeJVMRSSMemory", default)]
+    resident: Count,
+    #[serde(rename = "ProcessTreePythonRSSMemory", default)]
+    resident_python: Count,
+    #[serde(rename = "ProcessTreeOtherRSSMemory", default)]
+    resident_other: Count,
+}
+
+impl ExecutorMetrics {
+    /// The peak of resident memory, or, if Spark did not record it, that of the JVM's used memory.
+    pub fn peak(&self) -> u64 {
+        let sum = |parts: [Count; 3]| {
+            parts.into_iter().fold(0, |sum: u64, part| sum.saturating_add(part.0))
+        };
+        match sum([self.resident, self.resident_python, self.resident_other]) {
+            0 => sum([self.heap, self.off_heap, self.direct]),
+            resident => resident,
+        }
+    }
+}

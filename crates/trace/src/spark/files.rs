@@ -1,0 +1,224 @@
+//! The files of an event log, in the order of their events.
+//!
+//! Spark names the files of a rolled log `events_N_APP[.compact][.CODEC]` in a folder
+//! `eventlog_v2_APP` (`RollingEventLogFilesWriter`). A compacted file replaces all files up to its
+//! number, without the events of jobs that had ended.
+
+use super::error::EventLogError;
+use crate::formats::open_input;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Start of the name of a rolled log's folder.
+const FOLDER: &str = "eventlog_v2_";
+const EVENTS: &str = "events_";
+const COMPACTED: &str = ".compact";
+const HINT: &str = "a file or an eventlog_v2_APP folder of spark.eventLog.dir";
+
+/// Bytes from which a log is detected.
+const HEAD: usize = 1 << 12;
+/// Magic numbers of Spark's other codecs: LZ4BlockOutputStream of lz4-java, SnappyOutputStream of
+/// snappy-java, LZFOutputStream of compress-lzf.
+const CODECS: [(&[u8], &str, &str); 3] = [
+    (
+        b"LZ4Block",
+        "lz4",
+        "spark.eventLog.compression.codec=zstd (the default), or decompress the file with lz4-java",
+    ),
+    (
+        b"\x82SNAPPY\0",
+        "snappy",
+        "spark.eventLog.compression.codec=zstd (the default), or decompress the file with snappy-java",
+    ),
+    (
+        b"ZV\x01",
+        "lzf",
+        "spark.eventLog.compression.codec=zstd (the default), or decompress the file with compress-lzf",
+    ),
+];
+
+/// Name and hint of a compression that is not supported, from the first bytes of a file.
+pub(super) fn codec(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    let found = CODECS.iter().find(|(magic, ..)| head.starts_with(magic));
+    found.map(|(_, codec, hint)| (*codec, *hint))
+}
+
+/// Whether a file or folder is an event log, or is compressed in a way that only Spark uses and that
+/// the reader refuses.
+pub fn is_event_log(path: &Path) -> bool {
+    if path.is_dir() {
+        return rolled(path).is_ok_and(|files| !files.is_empty());
+    }
+    if !path.is_file() {
+        return false;
+    }
+    let Ok(mut input) = open_input(path) else { return false };
+    // A read error occurs again when the log is read, and is reported then.
+    let _ = input.want(HEAD);
+    let head = input.bytes();
+    codec(head).is_some_and(|(name, _)| name != "lzf") || starts_log(head)
+}
+
+/// Whether a text starts with an event of Spark.
+fn starts_log(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&head[..head.len().min(HEAD)]);
+    let line = text.trim_start().lines().next().unwrap_or_default();
+    let Some(rest) = line.strip_prefix('{') else { return false };
+    let Some(value) = rest.trim_start().strip_prefix("\"Event\"") else { return false };
+    let value = value.trim_start().trim_start_matches(':').trim_start();
+    value.starts_with("\"SparkListener") || value.starts_with("\"org.apache.spark.")
+}
+
+/// A file of a rolled log.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RolledFile {
+    number: u64,
+    /// Compacted files sort behind the others of their number.
+    is_compacted: bool,
+    path: PathBuf,
+}
+
+impl RolledFile {
+    fn new(path: PathBuf) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let (number, rest) = name.strip_prefix(EVENTS)?.split_once('_')?;
+        let number = number.parse().ok()?;
+        let is_compacted = rest.ends_with(COMPACTED)
+            || rest.rsplit_once('.').is_some_and(|(stem, _)| stem.ends_with(COMPACTED));
+        Some(Self { number, is_compacted, path })
+    }
+}
+
+/// The files of a rolled log in order; empty if the folder holds none.
+fn rolled(folder: &Path) -> Result<Vec<RolledFile>, EventLogError> {
+    let failed = |source| EventLogError::Open { path: folder.to_owned(), source };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        files.extend(RolledFile::new(entry.map_err(failed)?.path()));
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The files of a log, and what of it is missing.
+#[derive(Debug, Default)]
+pub(super) struct LogFiles {
+    pub files: Vec<PathBuf>,
+    pub warnings: Vec<String>,
+}
+
+impl LogFiles {
+    /// The files of the log at `path`: a file, a folder of rolled files, or a folder that holds one
+    /// of either.
+    pub fn of(path: &Path) -> Result<Self, EventLogError> {
+        if !path.is_dir() {
+            return Ok(Self { files: vec![path.to_owned()], warnings: Vec::new() });
+        }
+        let files = rolled(path)?;
+        if !files.is_empty() {
+            return Ok(Self::rolled(files));
+        }
+        let failed = |source| EventLogError::Open { path: path.to_owned(), source };
+        let mut logs = Vec::new();
+        for entry in fs::read_dir(path).map_err(failed)? {
+            let entry = entry.map_err(failed)?.path();
+            let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let is_log = match entry.is_dir() {
+                true => name.starts_with(FOLDER),
+                false => !name.starts_with('.') && is_event_log(&entry),
+            };
+            if is_log {
+                logs.push(entry);
+            }
+        }
+        logs.sort();
+        let refused =
+            |why| Err(EventLogError::NotEventLog { path: path.to_owned(), why, hint: HINT });
+        match logs.as_slice() {
+            [] => refused("the folder holds no event log".to_owned()),
+            [log] if log.is_dir() => match rolled(log)? {
+                files if files.is_empty() => {
+                    refused(format!("{} holds no file events_N_APP", log.display()))
+                }
+                files => Ok(Self::rolled(files)),
+            },
+            [log] => Ok(Self { files: vec![log.clone()], warnings: Vec::new() }),
+            [first, .., last] => refused(format!(
+                "the folder holds {} event logs, from {} to {}",
+                logs.len(),
+                first.display(),
+                last.display()
+            )),
+        }
+    }
+
+    fn rolled(mut files: Vec<RolledFile>) -> Self {
+        let mut warnings = Vec::new();
+        let mut expected = 1;
+        if let Some(at) = files.iter().rposition(|file| file.is_compacted) {
+            files.drain(..at);
+            let number = files[0].number;
+            expected = number + 1;
+            warnings.push(format!(
+                "compacted: Spark has removed the events of ended jobs up to events_{number}; their \
+                 stages and tasks are missing"
+            ));
+        }
+        for file in files.iter().filter(|file| !file.is_compacted) {
+            if file.number > expected {
+                let missing = match file.number - expected {
+                    1 => format!("events_{expected} is"),
+                    _ => format!("events_{expected} to events_{} are", file.number - 1),
+                };
+                warnings.push(format!(
+                    "missing: {missing} not in the folder; the events in it are missing"
+                ));
+            }
+            expected = file.number + 1;
+        }
+        Self { files: files.into_iter().map(|file| file.path).collect(), warnings }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(names: &[&str]) -> LogFiles {
+        let mut files: Vec<_> =
+            names.iter().filter_map(|name| RolledFile::new(PathBuf::from(name))).collect();
+        files.sort();
+        LogFiles::rolled(files)
+    }
+
+    #[test]
+    fn rolled_files_are_in_the_order_of_their_numbers() {
+        let found = files(&["events_10_app-1", "events_2_app-1.zstd", "appstatus_app-1", ".x"]);
+        assert_eq!(found.files, ["events_2_app-1.zstd", "events_10_app-1"].map(PathBuf::from));
+        assert_eq!(found.warnings.len(), 2, "{:?}", found.warnings);
+        assert!(found.warnings[0].contains("events_1 is"));
+        assert!(found.warnings[1].contains("events_3 to events_9 are"));
+    }
+
+    #[test]
+    fn a_compacted_file_replaces_those_before_it() {
+        let names = ["events_1_a", "events_2_a", "events_2_a.compact.zstd", "events_3_a.zstd"];
+        let found = files(&names);
+        assert_eq!(found.files, names[2..].iter().map(PathBuf::from).collect::<Vec<_>>());
+        assert_eq!(found.warnings.len(), 1);
+        assert!(found.warnings[0].starts_with("compacted"));
+    }
+
+    #[test]
+    fn the_first_event_makes_a_log() {
+        for text in [
+            r#"{"Event":"SparkListenerLogStart","Spark Version":"4.0.1"}"#,
+            "\n { \"Event\" : \"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart\"",
+        ] {
+            assert!(starts_log(text.replace(" {", "{").as_bytes()), "{text}");
+        }
+        for text in ["", "{}", r#"{"sysstat": {}}"#, r#"{"Event":"click"}"#, "Event"] {
+            assert!(!starts_log(text.as_bytes()), "{text}");
+        }
+    }
+}

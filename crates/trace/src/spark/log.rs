@@ -1,0 +1,187 @@
+//! An event log that has been read.
+
+use super::error::EventLogError;
+use super::model::{Executor, NamedStage, Stage, Task, TaskFigures};
+use super::read;
+use gordon_units::Ns;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+/// The shortest stage of a list for the survey, which needs an end after the start. Spark's times
+/// are in milliseconds.
+const SHORTEST: Ns = Ns(1_000_000);
+
+/// What an event log records of an application. The tasks are in memory, 300 bytes each.
+#[derive(Clone, Debug, Default)]
+pub struct EventLog {
+    /// Version of Spark; empty if the log does not have its start.
+    pub version: String,
+    /// Name of the application.
+    pub name: String,
+    /// Identifier of the application.
+    pub id: String,
+    /// When the application started, or the first event, since 1970.
+    pub start: Ns,
+    /// When the application ended; `None` if the log does not have its end.
+    pub end: Option<Ns>,
+    /// The latest time of an event.
+    pub last: Ns,
+    /// Whether executors read the shuffle data of others on their host from its disks, so that
+    /// remote bytes are those of other hosts.
+    pub reads_host_local_disk: bool,
+    /// All executors, in the order in which they joined.
+    pub executors: Vec<Executor>,
+    /// All attempts of stages, by submission.
+    pub stages: Vec<Stage>,
+    /// All attempts of tasks, in the order of their ends; unfinished ones last.
+    pub tasks: Vec<Task>,
+    /// Number of events.
+    pub events: u64,
+    /// Number of events that were not needed, by name.
+    pub ignored: BTreeMap<String, u64>,
+    /// Malformed lines that were left out.
+    pub skipped: u64,
+    /// What is missing or unusual, one sentence each.
+    pub warnings: Vec<String>,
+    pub(super) names: Vec<String>,
+}
+
+/// What an event log records, without its tasks.
+#[derive(Clone, Debug, Serialize)]
+pub struct EventLogSummary<'a> {
+    /// Version of Spark; empty if the log does not have its start.
+    pub version: &'a str,
+    /// Name of the application.
+    pub name: &'a str,
+    /// Identifier of the application.
+    pub id: &'a str,
+    /// When the application started.
+    pub start_unix_ns: u64,
+    /// When it ended; `None` if the log does not have its end.
+    pub end_unix_ns: Option<u64>,
+    /// All executors, in the order in which they joined.
+    pub executors: Vec<ExecutorSummary<'a>>,
+    /// Name, start and end of the stages.
+    pub stages: Vec<NamedStage>,
+    /// Number of tasks, failed and unfinished ones included.
+    pub tasks: u64,
+    /// Sums over the tasks, by the names of columns; the memory is the largest of a task.
+    pub totals: BTreeMap<&'static str, u64>,
+    /// Number of events.
+    pub events: u64,
+    /// Number of events that were not needed, by name.
+    pub ignored: &'a BTreeMap<String, u64>,
+    /// Malformed lines that were left out.
+    pub skipped: u64,
+    /// What is missing or unusual.
+    pub warnings: &'a [String],
+}
+
+/// An executor.
+#[derive(Clone, Debug, Serialize)]
+pub struct ExecutorSummary<'a> {
+    /// Its identifier; `driver` in local mode.
+    pub id: &'a str,
+    /// Name or address of its host.
+    pub host: &'a str,
+    /// Tasks that it runs at a time.
+    pub cores: u32,
+    /// When it joined.
+    pub added_unix_ns: u64,
+    /// When it was removed; `None` if it stayed to the end.
+    pub removed_unix_ns: Option<u64>,
+    /// The reason of its removal; empty if it stayed.
+    pub reason: &'a str,
+    /// The peak of its memory; 0 if Spark recorded none.
+    pub peak_memory_bytes: u64,
+}
+
+impl<'a> ExecutorSummary<'a> {
+    fn of(executor: &'a Executor) -> Self {
+        Self {
+            id: &executor.id,
+            host: &executor.host,
+            cores: executor.cores,
+            added_unix_ns: executor.added.0,
+            removed_unix_ns: executor.removed.map(|at| at.0),
+            reason: &executor.reason,
+            peak_memory_bytes: executor.peak_memory.0,
+        }
+    }
+}
+
+impl EventLog {
+    /// Reads the log at `path`: a file, the folder of a rolled log, or a folder that holds one of
+    /// either. With `skip_bad`, malformed lines are counted and left out. Setting `stop` ends the
+    /// reading early.
+    ///
+    /// A last line or compressed block that is cut short, as a killed application leaves it, is a
+    /// warning.
+    ///
+    /// # Errors
+    /// When the log cannot be read, is malformed, or is not an event log.
+    pub fn read(path: &Path, skip_bad: bool, stop: &AtomicBool) -> Result<Self, EventLogError> {
+        read::read(path, skip_bad, stop)
+    }
+
+    /// The text of an index of a [`Task`].
+    pub fn text(&self, index: u32) -> &str {
+        self.names.get(index as usize).map_or("", String::as_str)
+    }
+
+    /// Length of the application, or of what is known of it.
+    pub fn duration(&self) -> Ns {
+        self.end.unwrap_or(self.last).max(self.last).saturating_sub(self.start)
+    }
+
+    /// A summary, with the stages in seconds after `start` (since 1970) or, without it, after the
+    /// start of the application.
+    pub fn summary(&self, start: Option<Ns>) -> EventLogSummary<'_> {
+        let mut totals = TaskFigures::default();
+        for figures in self.tasks.iter().filter_map(|task| task.figures.as_ref()) {
+            totals.add(figures);
+        }
+        EventLogSummary {
+            version: &self.version,
+            name: &self.name,
+            id: &self.id,
+            start_unix_ns: self.start.0,
+            end_unix_ns: self.end.map(|end| end.0),
+            executors: self.executors.iter().map(ExecutorSummary::of).collect(),
+            stages: self.named_stages(start.unwrap_or(self.start)),
+            tasks: self.tasks.len() as u64,
+            totals: totals.named(),
+            events: self.events,
+            ignored: &self.ignored,
+            skipped: self.skipped,
+            warnings: &self.warnings,
+        }
+    }
+
+    /// The stages in seconds after `start` (since 1970), for `gordon survey --stages`.
+    ///
+    /// Stages that ended before `start` or never started are left out; one that started before is cut.
+    /// One that is unfinished ends with the log. Stages may overlap.
+    pub fn named_stages(&self, start: Ns) -> Vec<NamedStage> {
+        let named = |stage: &Stage| {
+            let from = stage.submitted.or(stage.started)?.max(start);
+            let to = stage.ended.unwrap_or(self.last);
+            if to <= start {
+                return None;
+            }
+            let to = to.max(from + SHORTEST);
+            let attempt = match stage.attempt {
+                0 => String::new(),
+                attempt => format!(", attempt {attempt}"),
+            };
+            Some(NamedStage {
+                name: format!("{}: {}{attempt}", stage.id, stage.name),
+                start_s: (from - start).as_secs(),
+                end_s: (to - start).as_secs(),
+            })
+        };
+        self.stages.iter().filter_map(named).collect()
+    }
+}

@@ -1,0 +1,26 @@
+//! Reads the event logs of Spark: what its driver recorded of an application's executors, stages and
+//! tasks.
+//!
+//! A log of Spark 3.5 is a file of JSON lines; one of Spark 4 is a folder of such files, compressed
+//! with zstd. [`EventLog::read`] reads either, line by line; events that the tables do not need are
+//! counted and skipped. [`EventLog::write_tables`] writes `stages.parquet` and `tasks.parquet`.
+//!
+//! All times are of the driver's clock, in milliseconds. Bytes are those that tasks requested, before
+//! the page cache; CPU time is that of the tasks' threads, without Python workers and garbage
+//! collection.
+
+mod error;
+mod events;
+mod files;
+mod log;
+mod model;
+mod read;
+mod tables;
+
+pub use error::EventLogError;
+pub use files::is_event_log;
+pub use log::{EventLog, EventLogSummary, ExecutorSummary};
+pub use model::{
+    Executor, NamedStage, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
+};
+pub use tables::{STAGES_FILE, TASKS_FILE};

@@ -1,0 +1,373 @@
+//! Event logs of Spark: the tables against sums over the JSON of real logs, and what is cut short,
+//! missing or refused.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod spark_logs;
+
+use arrow_array::cast::AsArray;
+use arrow_array::types::{UInt32Type, UInt64Type};
+use arrow_array::{Array, RecordBatch};
+use gordon_trace::TraceError;
+use gordon_trace::spark::{
+    EventLog, EventLogError, STAGES_FILE, StageStatus, TASKS_FILE, TaskStatus, is_event_log,
+};
+use gordon_units::{Bytes, Ns};
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use serde_json::Value;
+use spark_logs::{LINES, count, events, log_of_3_5, log_of_4_0, named, read, text_of, written};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+
+fn table(path: &Path) -> RecordBatch {
+    let file = File::open(path).unwrap();
+    let mut batches = ParquetRecordBatchReaderBuilder::try_new(file).unwrap().build().unwrap();
+    let batch = batches.next().unwrap().unwrap();
+    assert!(batches.next().is_none());
+    batch
+}
+
+fn numbers(batch: &RecordBatch, name: &str) -> Vec<u64> {
+    let column = batch.column_by_name(name).unwrap_or_else(|| panic!("a column {name}"));
+    match column.data_type() {
+        arrow_schema::DataType::UInt32 => {
+            column.as_primitive::<UInt32Type>().values().iter().map(|n| u64::from(*n)).collect()
+        }
+        _ => column.as_primitive::<UInt64Type>().values().to_vec(),
+    }
+}
+
+/// Where each figure is in the metrics of a task, and its unit in that of the column.
+const FIGURES: [(&str, &[&str], u64); 12] = [
+    ("run_ns", &["/Executor Run Time"], 1_000_000),
+    ("gc_ns", &["/JVM GC Time"], 1_000_000),
+    ("cpu_ns", &["/Executor CPU Time", "/Executor Deserialize CPU Time"], 1),
+    ("input_bytes", &["/Input Metrics/Bytes Read"], 1),
+    ("output_bytes", &["/Output Metrics/Bytes Written"], 1),
+    ("shuffle_read_local_bytes", &["/Shuffle Read Metrics/Local Bytes Read"], 1),
+    ("shuffle_read_remote_bytes", &["/Shuffle Read Metrics/Remote Bytes Read"], 1),
+    ("shuffle_read_to_disk_bytes", &["/Shuffle Read Metrics/Remote Bytes Read To Disk"], 1),
+    ("shuffle_write_bytes", &["/Shuffle Write Metrics/Shuffle Bytes Written"], 1),
+    ("spill_memory_bytes", &["/Memory Bytes Spilled"], 1),
+    ("spill_disk_bytes", &["/Disk Bytes Spilled"], 1),
+    ("result_bytes", &["/Result Size"], 1),
+];
+
+fn figure(task: &Value, paths: &[&str], unit: u64) -> u64 {
+    paths.iter().map(|path| count(&task["Task Metrics"], path)).sum::<u64>() * unit
+}
+
+#[test]
+fn the_tables_of_real_logs_have_the_sums_of_their_json() {
+    for path in [log_of_3_5(), log_of_4_0()] {
+        let log = read(&path);
+        let folder = tempfile::tempdir().unwrap();
+        log.write_tables(folder.path()).unwrap();
+        let stages = table(&folder.path().join(STAGES_FILE));
+        let tasks = table(&folder.path().join(TASKS_FILE));
+        let events = events(&path);
+        let ends = named(&events, "SparkListenerTaskEnd");
+        assert_eq!(tasks.num_rows(), ends.len());
+        assert_eq!(stages.num_rows(), named(&events, "SparkListenerStageCompleted").len());
+
+        let ids = numbers(&stages, "stage");
+        for (column, paths, unit) in FIGURES {
+            let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
+            let of_tasks = numbers(&tasks, column);
+            for (task, of_task) in ends.iter().zip(of_tasks) {
+                let amount = figure(task, paths, unit);
+                assert_eq!(of_task, amount, "{column} of a task");
+                *sums.entry(count(task, "/Stage ID")).or_default() += amount;
+            }
+            for (id, sum) in ids.iter().zip(numbers(&stages, column)) {
+                assert_eq!(sum, sums[id], "{column} of stage {id}");
+            }
+            let is_used = !column.starts_with("spill") && !column.ends_with("to_disk_bytes");
+            assert_eq!(sums.values().sum::<u64>() > 0, is_used, "{column}");
+        }
+        for task in named(&events, "SparkListenerStageCompleted") {
+            let info = &task["Stage Info"];
+            let row = ids.iter().position(|id| *id == count(info, "/Stage ID")).unwrap();
+            let at = |column| numbers(&stages, column)[row];
+            assert_eq!(at("submitted_unix_ns"), count(info, "/Submission Time") * 1_000_000);
+            assert_eq!(at("ended_unix_ns"), count(info, "/Completion Time") * 1_000_000);
+            assert_eq!(at("partitions"), count(info, "/Number of Tasks"));
+            let seconds = stages.column_by_name("ended_s").unwrap();
+            let seconds = seconds.as_primitive::<arrow_array::types::Float64Type>().value(row);
+            let after = count(info, "/Completion Time") * 1_000_000 - log.start.0;
+            assert!((seconds - Ns(after).as_secs()).abs() < 1e-6);
+            let jobs = stages.column_by_name("jobs").unwrap().as_list::<i32>().value(row);
+            assert_eq!(jobs.len(), 1);
+        }
+        assert_eq!(numbers(&stages, "tasks").iter().sum::<u64>(), ends.len() as u64);
+        assert!(matches!(log.write_tables(folder.path()), Err(TraceError::Exists(_))));
+    }
+}
+
+#[test]
+fn real_logs_have_their_application_and_executors() {
+    let old = read(&log_of_3_5());
+    assert!(old.version.starts_with("3.5"), "{}", old.version);
+    let new = read(&log_of_4_0());
+    assert!(new.version.starts_with("4.0"), "{}", new.version);
+    for log in [&old, &new] {
+        assert_eq!(log.name, "sort-and-count");
+        assert_eq!(log.executors.len(), 2);
+        assert!(log.executors.iter().all(|e| e.cores == 1 && e.removed.is_none()));
+        assert!(log.executors.iter().any(|e| e.peak_memory > Bytes(10 << 20)));
+        assert!(!log.reads_host_local_disk, "a local cluster fetches from its own host");
+        assert_eq!(log.warnings, Vec::<String>::new());
+        assert!(log.stages.iter().all(|stage| stage.status == StageStatus::Complete));
+        assert!(log.tasks.iter().all(|task| task.status == TaskStatus::Success));
+    }
+    let hosts: Vec<_> = new.executors.iter().map(|e| e.host.as_str()).collect();
+    assert_eq!(hosts, ["node-1", "node-2"]);
+    assert_eq!(new.ignored["org.apache.spark.sql.execution.ui.SparkListenerDriverAccumUpdates"], 2);
+    assert_eq!(new.events as usize, events(&log_of_4_0()).len());
+}
+
+#[test]
+fn stages_for_the_survey_are_in_seconds_after_a_start() {
+    let log = read(&log_of_4_0());
+    let all = log.named_stages(log.start);
+    assert_eq!(all.len(), log.stages.len());
+    for (named, stage) in all.iter().zip(&log.stages) {
+        assert!(named.start_s >= 0.0 && named.end_s > named.start_s);
+        let start = (stage.submitted.unwrap() - log.start).as_secs();
+        assert!((named.start_s - start).abs() < 1e-9);
+        assert!(named.name.starts_with(&format!("{}: ", stage.id)));
+    }
+    let overlap = all.windows(2).any(|pair| pair[1].start_s < pair[0].end_s);
+    assert!(overlap, "independent stages run at the same time");
+    // From within the first stage: it is cut, and none of the others is lost.
+    let later = log.stages[0].submitted.unwrap() + Ns::SECOND;
+    let cut = log.named_stages(later);
+    assert_eq!(cut.len(), all.len());
+    assert!(cut[0].start_s.abs() < 1e-9);
+    assert!((cut[0].end_s - (log.stages[0].ended.unwrap() - later).as_secs()).abs() < 1e-9);
+    assert!(log.named_stages(log.last + Ns::SECOND).is_empty());
+}
+
+#[test]
+fn compressed_and_joined_logs_are_the_same_log() {
+    let text = text_of(&log_of_4_0());
+    let expected = read(&log_of_4_0());
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(text.as_bytes()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        ("plain", text.clone().into_bytes()),
+        ("app.gz", gz.finish().unwrap()),
+        ("app.zst", zstd::encode_all(text.as_bytes(), 1).unwrap()),
+        ("windows", text.replace('\n', "\r\n").into_bytes()),
+        ("no-end", text.trim_end().as_bytes().to_vec()),
+    ];
+    for (name, bytes) in files {
+        let path = folder.path().join(name);
+        fs::write(&path, bytes).unwrap();
+        assert!(is_event_log(&path), "{name}");
+        let log = read(&path);
+        assert_eq!(log.tasks, expected.tasks, "{name}");
+        assert_eq!(log.stages, expected.stages, "{name}");
+        assert!(log.warnings.is_empty(), "{name}: {:?}", log.warnings);
+    }
+    // The folder that holds a single log, as in spark.eventLog.dir.
+    assert!(!is_event_log(folder.path()), "it holds several");
+    let parent = tempfile::tempdir().unwrap();
+    fs::write(parent.path().join("app"), &text).unwrap();
+    fs::write(parent.path().join(".app.crc"), "x").unwrap();
+    assert_eq!(read(parent.path()).tasks, expected.tasks);
+}
+
+#[test]
+fn a_log_cut_short_at_any_byte_keeps_what_is_before() {
+    let text = text_of(&log_of_3_5());
+    let whole = read(&log_of_3_5());
+    for cut in [1000, text.len() / 3, text.len() / 2, text.len() - 2] {
+        // Within a line.
+        let cut = if text.as_bytes()[cut - 1] == b'\n' { cut + 5 } else { cut };
+        let (_folder, path) = written(&text[..cut]);
+        let log = read(&path);
+        assert!(log.warnings.iter().any(|w| w.starts_with("truncated")), "{:?}", log.warnings);
+        assert_eq!(log.end, None);
+        let lines = text[..cut].lines().count() as u64 - 1;
+        assert_eq!(log.events, lines);
+        let ended: Vec<_> = log.tasks.iter().filter(|task| task.ended.is_some()).collect();
+        assert!(ended.iter().zip(&whole.tasks).all(|(task, other)| task.id == other.id));
+    }
+}
+
+#[test]
+fn a_compressed_file_that_was_not_completed_keeps_what_is_before() {
+    let text = text_of(&log_of_3_5());
+    let half = &text[..text.len() / 2];
+    let mut zstd = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
+    zstd.write_all(half.as_bytes()).unwrap();
+    zstd.flush().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("app.zstd.inprogress");
+    fs::write(&path, zstd.get_ref()).unwrap();
+    let log = read(&path);
+    assert!(log.warnings.iter().any(|w| w.starts_with("truncated")), "{:?}", log.warnings);
+    assert!(log.warnings.iter().any(|w| w.starts_with("end")), "{:?}", log.warnings);
+    let ends = half.matches(r#"{"Event":"SparkListenerTaskEnd""#).count();
+    let ended = log.tasks.iter().filter(|task| task.ended.is_some()).count();
+    assert!(ended > 5 && ends - ended <= 1, "{ended} of {ends}");
+    assert!(log.tasks.iter().any(|task| task.status == TaskStatus::Unfinished));
+}
+
+#[test]
+fn a_missing_part_of_a_rolled_log_is_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("eventlog_v2_app-4.0");
+    fs::create_dir(&log).unwrap();
+    let second = "events_2_app-4.0.zstd";
+    fs::copy(log_of_4_0().join(second), log.join(second)).unwrap();
+    let part = read(&log);
+    assert!(part.warnings.iter().any(|w| w.contains("events_1 is not")), "{:?}", part.warnings);
+    assert!(part.warnings.iter().any(|w| w.starts_with("start")), "{:?}", part.warnings);
+    let whole = read(&log_of_4_0());
+    let lines = text_of(&log);
+    let ends = lines.matches(r#"{"Event":"SparkListenerTaskEnd""#).count();
+    assert_eq!(part.tasks.len(), ends);
+    for (task, other) in part.tasks.iter().rev().zip(whole.tasks.iter().rev()) {
+        assert_eq!(task.figures, other.figures);
+    }
+
+    fs::copy(log_of_4_0().join("events_1_app-4.0.zstd"), log.join("events_1_app-4.0.zstd"))
+        .unwrap();
+    fs::rename(log.join(second), log.join("events_3_app-4.0.zstd")).unwrap();
+    let gap = read(&log);
+    assert!(gap.warnings.iter().any(|w| w.contains("events_2 is not")), "{:?}", gap.warnings);
+    assert_eq!(gap.tasks, whole.tasks);
+}
+
+/// The log of 3.5 in which executor 1 is lost during the last task that it runs.
+fn lost_executor() -> (String, u64) {
+    let text = text_of(&log_of_3_5());
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let is_end_on_1 = |line: &String| {
+        line.contains("SparkListenerTaskEnd") && line.contains(r#""Executor ID":"1""#)
+    };
+    let last = lines.iter().rposition(is_end_on_1).unwrap();
+    let mut event: Value = serde_json::from_str(&lines[last]).unwrap();
+    let id = count(&event, "/Task Info/Task ID");
+    event["Task End Reason"] = serde_json::json!({
+        "Reason": "ExecutorLostFailure", "Executor ID": "1", "Exit Caused By App": true,
+        "Loss Reason": "Command exited with code 137"
+    });
+    event["Task Info"]["Failed"] = true.into();
+    event.as_object_mut().unwrap().remove("Task Metrics");
+    let at = count(&event, "/Task Info/Finish Time");
+    // The output of an earlier task was lost, too.
+    let first = lines.iter().position(is_end_on_1).unwrap();
+    let mut again: Value = serde_json::from_str(&lines[first]).unwrap();
+    again["Task End Reason"] = serde_json::json!({ "Reason": "Resubmitted" });
+    again.as_object_mut().unwrap().remove("Task Metrics");
+    let removed = serde_json::json!({
+        "Event": "SparkListenerExecutorRemoved", "Timestamp": at, "Executor ID": "1",
+        "Removed Reason": "Command exited with code 137"
+    });
+    lines[last] = [event, again, removed].map(|event| event.to_string()).join("\n");
+    (lines.join("\n") + "\n", id)
+}
+
+#[test]
+fn tasks_of_a_lost_executor_have_no_figures() {
+    let (text, id) = lost_executor();
+    let (folder, path) = written(&text);
+    let log = read(&path);
+    let whole = read(&log_of_3_5());
+    assert_eq!(log.tasks.len(), whole.tasks.len(), "a resubmitted task does not end twice");
+    let task = log.tasks.iter().find(|task| task.id == id).unwrap();
+    assert_eq!(task.status, TaskStatus::Failed);
+    assert_eq!(log.text(task.reason), "ExecutorLostFailure");
+    assert_eq!(task.figures, None);
+    let executor = log.executors.iter().find(|executor| executor.id == "1").unwrap();
+    assert_eq!(executor.removed, task.ended);
+    assert_eq!(executor.reason, "Command exited with code 137");
+    for word in ["figures: 1", "resubmitted: the output of 1"] {
+        assert!(log.warnings.iter().any(|w| w.starts_with(word)), "{word}: {:?}", log.warnings);
+    }
+    let of = |log: &EventLog| {
+        let stage = log.stages.iter().find(|stage| stage.id == task.stage).unwrap();
+        stage.totals.clone()
+    };
+    assert_eq!((of(&log).failed, of(&whole).failed), (1, 0));
+    assert!(of(&log).figures.run < of(&whole).figures.run);
+    log.write_tables(folder.path()).unwrap();
+    let tasks = table(&folder.path().join(TASKS_FILE));
+    let row = numbers(&tasks, "task").iter().position(|task| *task == id).unwrap();
+    assert!(tasks.column_by_name("cpu_ns").unwrap().is_null(row));
+}
+
+#[test]
+fn inputs_of_other_kinds_are_refused() {
+    let not = |bytes: &[u8]| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        fs::write(&path, bytes).unwrap();
+        EventLog::read(&path, false, &false.into()).unwrap_err()
+    };
+    for bytes in [
+        &b""[..],
+        b"\n\n",
+        b"hello\n",
+        b"{\"Event\": 5}\n",
+        b"{}\n",
+        b"[1,2]\n",
+        b"{\"Event\":\"Spark",
+        b"{\"Event\":\"click\"}\n",
+        &[0, 159, 146, 150, 10],
+    ] {
+        let error = not(bytes);
+        assert!(matches!(error, EventLogError::NotEventLog { .. }), "{bytes:?}: {error}");
+    }
+    for (magic, codec) in [(&b"LZ4Block%"[..], "lz4"), (b"\x82SNAPPY\0\0\0\0\x01", "snappy")] {
+        let EventLogError::Compression { codec: found, .. } = not(magic) else { panic!() };
+        assert_eq!(found, codec);
+    }
+    assert!(matches!(not(&[0x1f, 0x8b, 8, 0]), EventLogError::Read { .. }));
+    let empty = tempfile::tempdir().unwrap();
+    let error = EventLog::read(empty.path(), false, &false.into()).unwrap_err();
+    assert!(matches!(error, EventLogError::NotEventLog { .. }), "{error}");
+    let error = EventLog::read(&empty.path().join("none"), false, &false.into()).unwrap_err();
+    assert!(matches!(error, EventLogError::Open { .. }), "{error}");
+    let error = EventLog::read(&log_of_3_5(), false, &true.into()).unwrap_err();
+    assert!(matches!(error, EventLogError::Stopped), "{error}");
+    // Two logs in one file.
+    let two = text_of(&log_of_3_5()).repeat(2);
+    assert!(matches!(not(two.as_bytes()), EventLogError::Bad { .. }));
+}
+
+#[test]
+fn a_malformed_line_is_an_error_with_its_number_or_is_counted() {
+    let text = text_of(&log_of_3_5());
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(40, r#"{"Event":"SparkListenerTaskEnd","Stage ID":"#);
+    lines.insert(41, "\u{fffd}");
+    let (_folder, path) = written(&(lines.join("\n") + "\n"));
+    let error = EventLog::read(&path, false, &false.into()).unwrap_err();
+    let EventLogError::Bad { line, .. } = error else { panic!("{error}") };
+    assert_eq!(line, 41);
+    let log = EventLog::read(&path, true, &false.into()).unwrap();
+    assert_eq!(log.skipped, 2);
+    assert_eq!(log.tasks, read(&log_of_3_5()).tasks);
+}
+
+#[test]
+fn unknown_events_are_counted_and_odd_amounts_do_no_harm() {
+    let text = text_of(&log_of_3_5())
+        .replacen(
+            LINES,
+            &format!("{{\"Event\":\"SparkListenerOfTomorrow\",\"x\":[1]}}\n{LINES}"),
+            3,
+        )
+        .replacen(r#""JVM GC Time":"#, r#""JVM GC Time":-"#, 1);
+    let (_folder, path) = written(&text);
+    let log = read(&path);
+    assert_eq!(log.ignored["SparkListenerOfTomorrow"], 3);
+    assert_eq!(log.tasks[0].figures.unwrap().gc, Ns::ZERO);
+    assert_eq!(log.tasks.len(), read(&log_of_3_5()).tasks.len());
+}
