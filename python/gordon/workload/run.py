@@ -6,6 +6,7 @@ sync of the disks at its end. On an existing cluster it traces the hosts that it
 whole, and reads and writes what it is given.
 """
 
+import json
 import os
 import shutil
 import sys
@@ -89,9 +90,9 @@ def run(
 
     `job` is an id of `jobs.JOBS`. On local nodes, `size` is that of the input (randomwriter: of the
     output), generated with `seed`; each of `nodes` has `memory`, and `network` limits their links,
-    as `1gbit`. `progress` is called with the bytes of input that are generated. With `cluster` these
-    have no effect. `parameters` are those of the job. Raises GordonError; a run whose output is
-    wrong is kept, and raises the kind `wrong-output`.
+    as `1gbit`. `progress` is called with the bytes of input that are generated. With `cluster`
+    these have no effect. `parameters` are those of the job. Raises GordonError; a run whose output
+    is wrong is kept, and raises the kind `wrong-output`.
     """
     chosen = jobs.get(job)
     given = dict(parameters or {})
@@ -117,14 +118,10 @@ def run(
     if wrong:
         raise GordonError(
             f"the output of {chosen.id} is wrong: {wrong[0]['name']}: {wrong[0]['detail']}",
-            f"{fspath_of(out)}/run.json has all checks",
+            f"{os.fspath(out)}/run.json has all checks",
             kind="wrong-output",
         )
     return made.report
-
-
-def fspath_of(out: GivenPath) -> str:
-    return os.fspath(out)
 
 
 def _sizes(size: int, nodes: int, memory: str, network: str | None) -> Sizes:
@@ -160,7 +157,7 @@ def _run_locally(
                     settings.shuffle_partitions(size, cluster.cores * sizes.count)
                 ),
             }
-            with _session(made, work, cluster.master, found, own) as session:
+            with _job_session(made, work, cluster.master, found, own) as session:
                 jobs.check_input(session, work.job, inputs)
                 scopes = [_scope(node) for node in nodes.nodes]
                 _drop_caches(made)
@@ -173,21 +170,23 @@ def _run_locally(
                     figures = work.job.run(session, inputs, target, work.parameters)
                     capture.lost |= {node.name for node in nodes.nodes if _is_lost(node)}
                     os.sync()
-                made.report["job"] |= figures
-                view = _view(nodes, output / "result")
-                _verify(made, work, session, inputs, f"file://{view}")
+        made.report["job"] |= figures
+        _read_event_log(made)
+        view = _view(nodes, output / "result")
+        _verify(made, work, f"local[{os.cpu_count() or 1}]", found, inputs, f"file://{view}")
 
 
 def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> None:
     hosts = [] if cluster.hosts is None else hosts_of(cluster.hosts)
-    with _session(made, work, cluster.master, found, {}) as session:
+    with _job_session(made, work, cluster.master, found, {}) as session:
         jobs.check_input(session, work.job, cluster.inputs)
         scopes = [Host(host, [{"kind": "machine", "name": host}]) for host in hosts]
         with NodeCapture(made, scopes, work.command, cluster.via, work.interval_ns):
             work.notify(f"running {work.job.id}")
             figures = work.job.run(session, cluster.inputs, cluster.output, work.parameters)
-        made.report["job"] |= figures
-        _verify(made, work, session, cluster.inputs, cluster.output)
+    made.report["job"] |= figures
+    _read_event_log(made)
+    _verify(made, work, cluster.master, found, cluster.inputs, cluster.output)
 
 
 def _spread(
@@ -265,27 +264,57 @@ def _view(nodes: LocalNodes, result: Path) -> Path:
     return view
 
 
-def _verify(made: RunFolder, work: Work, session: Any, inputs: list[str], output: str) -> None:
+def _verify(
+    made: RunFolder, work: Work, master: str, found: java.Java, inputs: list[str], output: str
+) -> None:
+    """Verifies the output, in an application of its own: its work is not the job's."""
     work.notify("verifying the output")
-    made.report["verification"] = verify.verify(
-        session, work.job.id, inputs, output, work.parameters
-    )
+    own = {"spark.eventLog.enabled": "false"}
+    with _session(f"gordon verify {work.job.id}", master, found, own) as session:
+        made.report["verification"] = verify.verify(
+            session, work.job.id, inputs, output, work.parameters
+        )
+
+
+def _read_event_log(made: RunFolder) -> None:
+    """Writes the tables of stages and tasks, and adds stages and totals to the report."""
+    (log,) = (made.path / "eventlog").iterdir()
+    start = made.report["start_unix_ns"]
+    found = json.loads(_core.spark_event_log(str(log), str(made.path), start))
+    ended = made.report["duration_s"]
+    made.report["event_log"] = f"eventlog/{log.name}"
+    made.report["stages"] = [stage for stage in found["stages"] if stage["start_s"] < ended]
+    made.report["totals"]["engine"] = found["totals"]
+    made.report["warnings"] += found["warnings"]
 
 
 @contextmanager
-def _session(
+def _job_session(
     made: RunFolder, work: Work, master: str, found: java.Java, own: dict[str, str]
 ) -> Iterator[Any]:
-    """A session of Spark; its settings and its event log become part of the run."""
+    """A session whose settings and event log become part of the run."""
     log = made.path.resolve() / "eventlog"
     log.mkdir()
-    pinned = settings.values() | own | {"spark.eventLog.dir": f"file://{log}"}
+    own = own | {"spark.eventLog.dir": f"file://{log}"}
+    with _session(f"gordon {work.job.id}", master, found, own) as session:
+        made.report["engine"] = {
+            "name": "spark",
+            "version": session.version,
+            "java": found.version,
+            "python": sys.version.split()[0],
+            "settings": {key: session.conf.get(key, None) for key in settings.values() | own},
+        }
+        yield session
+
+
+@contextmanager
+def _session(name: str, master: str, found: java.Java, own: dict[str, str]) -> Iterator[Any]:
+    """A session of Spark with the pinned settings, and those of the run."""
     before = os.environ.get("JAVA_HOME")
     os.environ["JAVA_HOME"] = str(found.home)
     try:
-        builder = import_module("pyspark.sql").SparkSession.builder
-        builder = builder.master(master).appName(f"gordon {work.job.id}")
-        for key, value in pinned.items():
+        builder = import_module("pyspark.sql").SparkSession.builder.master(master).appName(name)
+        for key, value in (settings.values() | own).items():
             builder = builder.config(key, value)
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
@@ -295,14 +324,8 @@ def _session(
         else:
             os.environ["JAVA_HOME"] = before
     try:
-        known = dict(session.sparkContext.getConf().getAll())
-        made.report["engine"] = {
-            "name": "spark",
-            "version": session.version,
-            "java": found.version,
-            "python": sys.version.split()[0],
-            "settings": {key: known.get(key, value) for key, value in pinned.items()},
-        }
         yield session
     finally:
         session.stop()
+        # The next session would have the settings of this one.
+        session.builder._options.clear()
