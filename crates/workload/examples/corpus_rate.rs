@@ -4,12 +4,12 @@
 #![allow(clippy::print_stdout)] // a program
 
 use gordon_units::{Bytes, Progress};
-use gordon_workload::{CorpusConfig, CorpusKind, CorpusManifest, generate_corpus};
+use gordon_workload::{CorpusConfig, CorpusKind, generate_corpus};
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// A size that takes no time but that of learning the models.
+/// A size that takes hardly any time but that of learning the models.
 const SMALL: Bytes = Bytes(4 << 20);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -17,19 +17,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     let kind = args.next().unwrap_or_else(|| "text".into());
     let size: Bytes = args.next().unwrap_or_else(|| "2GB".into()).parse()?;
     let kind: CorpusKind = serde_json::from_value(kind.into())?;
-    let (learning, _) = timed(kind, SMALL)?;
-    let (all, manifest) = timed(kind, size)?;
+    let learning = timed(kind, SMALL)?;
+    let all = timed(kind, size)?;
     #[allow(clippy::cast_precision_loss)] // a report
-    let rate = (manifest.bytes - SMALL.0) as f64 / (all - learning) / 1e6;
+    let megabytes = (all.bytes - learning.bytes) as f64 / 1e6;
     println!(
-        "{} bytes in {all:.2} s: {learning:.2} s to learn, then {rate:.0} MB/s",
-        manifest.bytes
+        "{} bytes in {:.2} s, {:.2} s of them to learn (CPU: {:.2} s and {:.2} s)",
+        all.bytes, all.wall, learning.wall, all.cpu, learning.cpu
+    );
+    println!(
+        "then {:.0} MB/s, and {:.0} MB a CPU second",
+        megabytes / (all.wall - learning.wall),
+        megabytes / (all.cpu - learning.cpu)
     );
     Ok(())
 }
 
-/// Seconds of a corpus, which is removed.
-fn timed(kind: CorpusKind, size: Bytes) -> Result<(f64, CorpusManifest), Box<dyn Error>> {
+/// Bytes of a corpus, and the seconds that it took.
+struct Cost {
+    bytes: u64,
+    wall: f64,
+    cpu: f64,
+}
+
+/// Generates a corpus, which is removed.
+fn timed(kind: CorpusKind, size: Bytes) -> Result<Cost, Box<dyn Error>> {
     let folder = tempfile::tempdir_in(Path::new("/dev/shm"))?;
     let config = CorpusConfig {
         kind,
@@ -41,7 +53,15 @@ fn timed(kind: CorpusKind, size: Bytes) -> Result<(f64, CorpusManifest), Box<dyn
         threads: None,
         root: PathBuf::from("/"),
     };
-    let start = Instant::now();
+    let (start, cpu) = (Instant::now(), cpu_seconds());
     let manifest = generate_corpus(&config, &Progress::default())?;
-    Ok((start.elapsed().as_secs_f64(), manifest))
+    let wall = start.elapsed().as_secs_f64();
+    Ok(Cost { bytes: manifest.bytes, wall, cpu: cpu_seconds() - cpu })
+}
+
+/// CPU time of this process.
+#[allow(clippy::cast_precision_loss)] // a report
+fn cpu_seconds() -> f64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }

@@ -43,7 +43,7 @@ pub enum WorkloadError {
     NoSeedText {
         /// The folder or file.
         path: PathBuf,
-        /// What it has instead.
+        /// The contents that are not usable.
         why: String,
     },
     /// The seed text has no HTML pages, which web pages are grown from.

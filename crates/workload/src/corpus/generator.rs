@@ -1,6 +1,5 @@
 //! What the generators of all kinds have in common: parts, and their random streams.
 
-use super::parts::Separation;
 use crate::WorkloadError;
 use gordon_units::{SplitMix64, splitmix64};
 
@@ -38,6 +37,15 @@ impl Part {
     pub fn random(&self, seed: u64) -> SplitMix64 {
         SplitMix64(splitmix64(splitmix64(seed) ^ self.number))
     }
+}
+
+/// How records are separated in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separation {
+    /// A record is a line; its line feed is not part of it.
+    Lines,
+    /// Records have this many bytes.
+    Fixed(usize),
 }
 
 /// Receives whole records.

@@ -6,8 +6,9 @@
 //! text is then a closed walk, and the stationary distribution of the chain is exactly the
 //! frequencies of the seed text, of words and of pairs.
 //!
-//! A walk of order 1 forgets how long a line is, so lines get their first word and their number of
-//! words from a line of the seed text.
+//! A walk of order 1 forgets how long a line is, so the numbers of words of lines are drawn from
+//! those of the seed text, and the walk continues from one line to the next: this keeps both
+//! distributions.
 //!
 //! A chain has the vocabulary of its seed text, but longer texts have more words. By Good and
 //! Turing's estimate (Good, *Biometrika* 40, 1953) a word that was seen once stands for words that
@@ -26,7 +27,7 @@ pub const BOUNDARY: u32 = 0;
 /// Longest spelling of a word in bytes: each byte may be an escape of at most 6 bytes; and a space.
 pub const LONGEST_SPELLING: usize = 2 * (6 * tokens::LONGEST_WORD + 1);
 
-/// Bytes that are copied at once; a spelling is followed by so many bytes.
+/// Bytes that are copied at once; a spelling is followed by as many bytes.
 const COPIED: usize = 16;
 
 /// Free bytes that [`Chain::put`] needs.
@@ -82,7 +83,7 @@ struct Tail {
 pub struct Chain {
     words: Vec<Word>,
     successors: Vec<u32>,
-    /// Number of words of each line, in the order of the successors of the boundary.
+    /// Number of words of each line of the seed text.
     lengths: Vec<u32>,
     spellings: Vec<u8>,
     tail: Option<Tail>,
@@ -118,11 +119,9 @@ impl Chain {
         total as f64 / self.tokens() as f64
     }
 
-    /// The first word of a line, and the number of words of the line: those of a line of the seed
-    /// text.
-    pub fn start(&self, random: &mut SplitMix64) -> (u32, u32) {
-        let line = random.below_u32(self.words[BOUNDARY as usize].count) as usize;
-        (self.successors[line], self.lengths[line])
+    /// The number of words of a line: that of a line of the seed text. It is at least 1.
+    pub fn line_length(&self, random: &mut SplitMix64) -> u32 {
+        self.lengths[random.below_u32(self.words[BOUNDARY as usize].count) as usize]
     }
 
     /// The word after `word`; after a line that is the first one of another line.

@@ -1,7 +1,6 @@
 //! Lines of decimal numbers, uniform below 2^63, so that each is a signed integer of 64 bits.
 
-use super::generator::{BLOCK, Generator, Part, Put};
-use super::parts::Separation;
+use super::generator::{BLOCK, Generator, Part, Put, Separation};
 use crate::WorkloadError;
 
 /// Digits of the largest number.

@@ -4,7 +4,7 @@
 //! A part is the unit of parallel work and has a random stream of its own, so the number of
 //! threads does not change the bytes.
 
-use super::generator::{Generator, Part};
+use super::generator::{Generator, Part, Separation};
 use crate::WorkloadError;
 use gordon_units::{Bytes, Progress};
 use serde::Serialize;
@@ -16,20 +16,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// Bytes after which a part is made durable. A stop takes effect after at most so many bytes.
+/// Bytes after which a part is made durable. A stop takes effect after at most as many.
 const SYNCED: u64 = 8 << 20;
 
 /// Threads in addition to one for each core, since some of them wait for the disk.
 const WAITING: usize = 2;
-
-/// How records are separated in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Separation {
-    /// A record is a line; its line feed is not part of it.
-    Lines,
-    /// Records have this many bytes.
-    Fixed(usize),
-}
 
 /// A part file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

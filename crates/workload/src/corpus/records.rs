@@ -4,8 +4,7 @@
 //! (s - 1) 2^64 on, so that seed 1 has those of gensort without options, and the records of
 //! different seeds differ.
 
-use super::generator::{BLOCK, Generator, Part, Put};
-use super::parts::Separation;
+use super::generator::{BLOCK, Generator, Part, Put, Separation};
 use crate::WorkloadError;
 use gordon_sort::Records;
 

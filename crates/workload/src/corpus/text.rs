@@ -3,9 +3,8 @@
 //! The text is a sequence of documents. A document has [`LINES`] lines of one language, which is
 //! drawn in proportion to the lines of the seed text. Lines have the lengths of the seed text's, so languages have the share of bytes that they have in the seed text.
 
-use super::generator::{BLOCK, Generator, Part, Put};
+use super::generator::{BLOCK, Generator, Part, Put, Separation};
 use super::model::{BOUNDARY, Chain, FREE};
-use super::parts::Separation;
 use crate::WorkloadError;
 use gordon_units::SplitMix64;
 
@@ -21,7 +20,7 @@ pub const LONGEST_LINE: usize = 16 << 10;
 
 /// A line being generated.
 struct Lane {
-    /// Its next word.
+    /// The last word, of this line or the one before it.
     word: u32,
     /// Number of words that it still gets, at least 1.
     left: u32,
@@ -31,7 +30,7 @@ struct Lane {
 
 impl Lane {
     fn start(&mut self, chain: &Chain, random: &mut SplitMix64) {
-        (self.word, self.left) = chain.start(random);
+        self.left = chain.line_length(random);
         self.at = 0;
     }
 }
@@ -111,16 +110,17 @@ fn document(
     let mut active = LANES;
     let mut started = LANES as u64;
     for lane in lanes.iter_mut() {
+        lane.word = BOUNDARY;
         lane.start(chain, random);
     }
     while active > 0 {
         let mut number = 0;
         while number < active {
             let lane = &mut lanes[number];
+            lane.word = chain.next_word(lane.word, random);
             lane.at = chain.put(lane.word, random, &mut lane.line, lane.at);
             lane.left -= 1;
             if lane.left > 0 && lane.at < LONGEST_LINE {
-                lane.word = chain.next_word(lane.word, random);
                 number += 1;
                 continue;
             }

@@ -10,10 +10,9 @@
 //! The rank of a linked page follows Zipf's law with exponent 0.91, so that the number of links to
 //! a page has a power law of exponent 2.1 (Broder et al., *Graph structure in the Web*, WWW 2000).
 
-use super::generator::{BLOCK, Generator, Part, Put};
+use super::generator::{BLOCK, Generator, Part, Put, Separation};
 use super::html::{self, HtmlPiece};
 use super::model::{BOUNDARY, Chain, FREE};
-use super::parts::Separation;
 use super::tokens;
 use crate::WorkloadError;
 use gordon_units::{SplitMix64, splitmix64};
@@ -28,9 +27,15 @@ const LINK_EXPONENT: f64 = 0.91;
 /// Mean number of pages of a site.
 const SITE_PAGES: u64 = 64;
 
-/// Bytes of a URL and of the JSON around a page.
-const URL_BYTES: u64 = 40;
+/// Bytes of a URL, and of the JSON around a page.
+const URL_BYTES: u64 = 46;
 const JSON_BYTES: u64 = 22;
+
+/// Length of the longest URL in bytes, with three numbers of 20 digits.
+const LONGEST_URL: usize = 100;
+
+/// Number of walks that the words of a page are from.
+const WALKS: usize = 4;
 
 /// Templates that are tried at the end of a part before it is closed.
 const TRIES: u32 = 8;
@@ -40,7 +45,7 @@ const TRIES: u32 = 8;
 enum Piece {
     /// Bytes that are copied, escaped for JSON.
     Markup { offset: usize, len: usize },
-    /// So many words.
+    /// This number of words.
     Words(u32),
     /// The URL of a page.
     Link,
@@ -50,6 +55,8 @@ enum Piece {
 #[derive(Clone, Debug)]
 struct Template {
     language: usize,
+    /// Number of words in all pieces.
+    words: u32,
     pieces: Vec<Piece>,
 }
 
@@ -64,6 +71,7 @@ impl Templates {
     /// Adds a page of the language with index `language`.
     pub fn add(&mut self, language: usize, page: &str) {
         let mut pieces = Vec::new();
+        let mut words = 0;
         html::scan(page, |piece| match piece {
             HtmlPiece::Raw(raw) => self.copy(raw, &mut pieces),
             HtmlPiece::Tag { name, raw } => match html::link(name, raw) {
@@ -84,10 +92,11 @@ impl Templates {
                 let end = text.trim_end().len();
                 self.copy(&text[..start], &mut pieces);
                 pieces.push(Piece::Words(count));
+                words += count;
                 self.copy(&text[end..], &mut pieces);
             }
         });
-        self.templates.push(Template { language, pieces });
+        self.templates.push(Template { language, words, pieces });
     }
 
     /// Number of templates.
@@ -172,59 +181,92 @@ impl WebGenerator {
         (page % parts, page / parts)
     }
 
-    fn url(&self, part: u64, page: u64, out: &mut Vec<u8>) {
+    fn url(&self, part: u64, page: u64, out: &mut Output) {
         let site = splitmix64((part << 32) | page) % self.sites;
-        let written = write!(out, "http://site{site:05}.example/{part:05}/{page:06}.html");
-        written.unwrap_or_else(|_| unreachable!("writing to memory"));
+        let mut url = [0; LONGEST_URL];
+        let mut left = &mut url[..];
+        let written = write!(left, "http://site{site:05}.example/{part:05}/{page:06}.html");
+        written.unwrap_or_else(|_| unreachable!("the longest URL fits"));
+        let len = LONGEST_URL - left.len();
+        out.put(&url[..len]);
     }
 
-    /// Appends a page as a line.
-    fn page(&self, part: u64, page: u64, random: &mut SplitMix64, out: &mut Vec<u8>) {
+    /// Appends a page as a line. `words` is memory for its words.
+    fn page(
+        &self,
+        (part, page): (u64, u64),
+        random: &mut SplitMix64,
+        words: &mut Vec<u32>,
+        out: &mut Output,
+    ) {
         let chosen = random.below(self.templates.len() as u64);
         #[allow(clippy::cast_possible_truncation)] // an index
         let template = &self.templates.templates[chosen as usize];
         let chain = &self.languages[template.language];
-        let mut word = BOUNDARY;
-        out.extend_from_slice(br#"{"url":""#);
+        draw(chain, template.words as usize, random, words);
+        let mut words = words.iter();
+        out.put(br#"{"url":""#);
         self.url(part, page, out);
-        out.extend_from_slice(br#"","html":""#);
+        out.put(br#"","html":""#);
         for piece in &template.pieces {
             match *piece {
                 Piece::Markup { offset, len } => {
-                    out.extend_from_slice(&self.templates.markup[offset..offset + len]);
+                    out.put(&self.templates.markup[offset..offset + len]);
                 }
-                Piece::Words(count) => word = put_words(chain, word, count, random, out),
+                Piece::Words(count) => {
+                    for &word in words.by_ref().take(count as usize) {
+                        out.free(FREE);
+                        out.at = chain.put(word, random, &mut out.bytes, out.at);
+                    }
+                    // A space at the end is part of the markup.
+                    out.at -= usize::from(out.bytes[..out.at].ends_with(b" "));
+                }
                 Piece::Link => {
                     let (part, page) = self.linked_page(random);
                     self.url(part, page, out);
                 }
             }
         }
-        out.extend_from_slice(b"\"}\n");
+        out.put(b"\"}\n");
     }
 }
 
-/// Appends words from the one after `word` on, without a space at the end; returns the last one.
-fn put_words(
-    chain: &Chain,
-    mut word: u32,
-    count: u32,
-    random: &mut SplitMix64,
-    out: &mut Vec<u8>,
-) -> u32 {
-    let mut at = out.len();
-    for _ in 0..count {
-        word = chain.next_word(word, random);
-        if out.len() < at + FREE {
-            out.resize(at + 2 * FREE, 0);
+/// Draws the words of a page. They are those of several walks, which take turns: a step waits for
+/// two memory accesses, which those of other walks overlap.
+fn draw(chain: &Chain, count: usize, random: &mut SplitMix64, words: &mut Vec<u32>) {
+    let each = count.div_ceil(WALKS);
+    words.clear();
+    words.resize(each * WALKS, BOUNDARY);
+    let mut last = [BOUNDARY; WALKS];
+    for n in 0..each {
+        for (walk, word) in last.iter_mut().enumerate() {
+            *word = chain.next_word(*word, random);
+            words[walk * each + n] = *word;
         }
-        at = chain.put(word, random, out, at);
     }
-    out.truncate(at);
-    if out.last() == Some(&b' ') {
-        out.pop();
+}
+
+/// Bytes of whole pages, and free bytes after them.
+struct Output {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Output {
+    /// Ensures that there are this many free bytes.
+    #[inline]
+    fn free(&mut self, count: usize) {
+        if self.bytes.len() - self.at < count {
+            self.bytes.resize(2 * (self.at + count), 0);
+        }
     }
-    word
+
+    #[inline]
+    fn put(&mut self, bytes: &[u8]) {
+        self.free(bytes.len());
+        self.bytes[self.at..self.at + bytes.len()].copy_from_slice(bytes);
+        self.at += bytes.len();
+    }
 }
 
 impl Generator for WebGenerator {
@@ -238,26 +280,27 @@ impl Generator for WebGenerator {
 
     fn fill(&self, part: &Part, put: &mut Put) -> Result<(), WorkloadError> {
         let mut random = part.random(self.seed);
-        let mut out = Vec::with_capacity(2 * BLOCK);
+        let mut out = Output { bytes: vec![0; 2 * BLOCK], at: 0 };
+        let mut words = Vec::new();
         let mut left = part.bytes;
         let mut tries = TRIES;
         let mut page = 0;
         while tries > 0 {
-            let start = out.len();
-            self.page(part.number, page, &mut random, &mut out);
-            let bytes = (out.len() - start) as u64;
+            let start = out.at;
+            self.page((part.number, page), &mut random, &mut words, &mut out);
+            let bytes = (out.at - start) as u64;
             if bytes > left {
-                out.truncate(start);
+                out.at = start;
                 tries -= 1;
                 continue;
             }
             left -= bytes;
             page += 1;
-            if out.len() >= BLOCK {
-                put(&out)?;
-                out.clear();
+            if out.at >= BLOCK {
+                put(&out.bytes[..out.at])?;
+                out.at = 0;
             }
         }
-        put(&out)
+        put(&out.bytes[..out.at])
     }
 }
