@@ -89,6 +89,7 @@ def cache_policies() -> list[tuple[str, str, str]]:
     """Name, what goes next, what it follows."""
 
 def web_generate(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
+def corpus_generate(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def sort_generate(
     outputs: list[str],
     records: int,

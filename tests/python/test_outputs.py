@@ -40,6 +40,7 @@ ALSO = {
     "sort extrapolate": ["in"],
     "sort rewrite": ["--export", "in"],
     "sort tune": ["--input", "in"],
+    "workload data": ["text", "--size", "1MB", "--from", "in", "-o", "corpus"],
     "block create": ["in/no.img", "--preset", "in.toml"],
     "block stat": ["--socket", "in"],
     "block serve": ["in"],

@@ -3,6 +3,7 @@
 
 mod block;
 mod cache;
+mod corpus;
 mod disk;
 mod error;
 mod flash;
@@ -120,6 +121,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(cache::tiered_run, module)?)?;
     module.add_function(wrap_pyfunction!(cache::tables_write, module)?)?;
     module.add_function(wrap_pyfunction!(web::web_generate, module)?)?;
+    module.add_function(wrap_pyfunction!(corpus::corpus_generate, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_formats, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_input, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_is_stream, module)?)?;

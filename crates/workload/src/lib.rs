@@ -1,5 +1,7 @@
-//! Generated workloads: block logs of web servers, after SURGE and SPECweb99.
+//! Generated workloads: block logs of web servers, after SURGE and SPECweb99, and the input data of
+//! cluster jobs.
 
+mod corpus;
 mod distributions;
 mod error;
 mod request;
@@ -7,5 +9,9 @@ mod specweb99;
 mod surge;
 mod web;
 
+pub use corpus::{
+    CorpusConfig, CorpusFile, CorpusKind, CorpusManifest, CorpusParameters, LanguageFacts,
+    SourceFacts, generate_corpus,
+};
 pub use error::WorkloadError;
 pub use web::{KindCount, PAGE, WebConfig, WebReport, Workload, generate};

@@ -35,6 +35,7 @@ COMMANDS = {
         "Measure the bandwidth of storage, real or simulated.",
     ),
     "sort": ("gordon.cli.sort:sort", "Sort files larger than memory; generate and check records."),
+    "workload": ("gordon.cli.workload:workload", "Make the input data of cluster jobs: data."),
     "block": ("gordon.cli.block:block", "Serve simulated flash, or a file as a disk, over NBD."),
     "sweep": (
         "gordon.cli.sweep:sweep",

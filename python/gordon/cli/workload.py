@@ -1,0 +1,88 @@
+"""`gordon workload data`."""
+
+import json
+from typing import Any
+
+import click
+
+from gordon.cli import options
+
+KINDS = ("text", "web", "numbers", "records")
+
+
+@click.group(cls=options.InOrder)
+def workload() -> None:
+    """Make the input data of cluster jobs."""
+
+
+@workload.command()
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option(
+    "--size",
+    required=True,
+    metavar="SIZE",
+    help="Size of all files together: 2GB, 500MB.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "--out",
+    required=True,
+    metavar="DIR",
+    help="Folder to write, which must not exist.",
+)
+@click.option(
+    "--part-size",
+    default="64MiB",
+    show_default=True,
+    metavar="SIZE",
+    help="Largest size of a file.",
+)
+@click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    metavar="DIR",
+    help="text, web: folder with text, HTML or manual pages of one language, also in .gz, to learn "
+    "from; repeatable.  [default: packages that are installed]",
+)
+@options.seed("The same seed and sources give the same data.")
+@options.json_out
+def data(
+    kind: str, output: str, json_path: str | None, sources: tuple[str, ...], **given: Any
+) -> None:
+    """Generate a corpus: a folder of part files and a manifest.
+
+    text: lines in several languages, with the word frequencies, word pairs and line lengths of
+    installed manual pages and documentation. web: one page of HTML a line, as JSON with url and
+    html, with the markup of real pages, text as above, and links between the pages. numbers: lines
+    of decimal numbers below 2^63. records: those of `gordon sort generate`.
+
+    The manifest has the sizes, numbers of records and checksums of the files, and the sources.
+    """
+    from gordon.cli import output as outputs
+    from gordon.cli import terminal
+    from gordon.cli.progress import Moved
+    from gordon.human import counted, duration, short
+    from gordon.workload.data import generate
+
+    outputs.check(json_path, used=[output, *sources])
+    with Moved("generating") as progress:
+        made = generate(
+            kind, output, sources=sources, progress=progress.tick, **options.given(given)
+        )
+    if json_path is not None:
+        outputs.write({json_path: json.dumps(made, indent=1) + "\n"})
+    silent = json_path == outputs.STDOUT
+    console = terminal.messages() if silent else terminal.data()
+    console.text(
+        f"{output}: {made['records']:,} {_RECORDS[kind]}, {short(made['bytes'], 'B')} in "
+        f"{counted(len(made['files']), 'file')}, {duration(made['time_s'])}"
+    )
+    if made["languages"]:
+        names = [language["language"] for language in made["languages"]]
+        console.text(f"{counted(len(names), 'language')}: {', '.join(names)}")
+    console.text(f"checksum {made['checksum']}")
+
+
+_RECORDS = {"text": "lines", "web": "pages", "numbers": "numbers", "records": "records"}
