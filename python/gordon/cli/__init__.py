@@ -35,7 +35,10 @@ COMMANDS = {
         "Measure the bandwidth of storage, real or simulated.",
     ),
     "sort": ("gordon.cli.sort:sort", "Sort files larger than memory; generate and check records."),
-    "workload": ("gordon.cli.workload:workload", "Make the input data of cluster jobs: data."),
+    "workload": (
+        "gordon.cli.workload:workload",
+        "Run the jobs of Table 2 on Spark, traced on every node: list, data, run.",
+    ),
     "block": ("gordon.cli.block:block", "Serve simulated flash, or a file as a disk, over NBD."),
     "sweep": (
         "gordon.cli.sweep:sweep",

@@ -1,18 +1,22 @@
-"""`gordon workload data`."""
+"""`gordon workload list`, `data` and `run`."""
 
-import json
 from typing import Any
 
 import click
 
 from gordon.cli import options
+from gordon.cli.workload_list import list_jobs
+from gordon.cli.workload_run import run
 
 KINDS = ("text", "web", "numbers", "records")
 
 
 @click.group(cls=options.InOrder)
 def workload() -> None:
-    """Make the input data of cluster jobs."""
+    """Run the jobs of the paper's Table 2 on Spark, traced on every node."""
+
+
+workload.add_command(list_jobs)
 
 
 @workload.command()
@@ -72,7 +76,7 @@ def data(
             kind, output, sources=sources, progress=progress.tick, **options.given(given)
         )
     if json_path is not None:
-        outputs.write({json_path: json.dumps(made, indent=1) + "\n"})
+        outputs.write({json_path: made})
     silent = json_path == outputs.STDOUT
     console = terminal.messages() if silent else terminal.data()
     console.text(
@@ -86,3 +90,6 @@ def data(
 
 
 _RECORDS = {"text": "lines", "web": "pages", "numbers": "numbers", "records": "records"}
+
+
+workload.add_command(run)

@@ -27,7 +27,7 @@ from gordon.run.capture import Host, NodeCapture, hosts_of
 from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Node, Sizes
 from gordon.workload import java, jobs, settings, spark, verify
-from gordon.workload.data import data as generate
+from gordon.workload.data import generate
 from gordon.workload.standalone import Standalone
 
 #: The paper's nodes have 2 GB.
