@@ -59,7 +59,7 @@ fn measure(dir: &Path, turns: u32) -> Result<(), CaptureError> {
 /// Number of nodes that are captured at the same time.
 const NODES: usize = 8;
 
-/// Runs the job next to a capture of eight nodes of three processes each, of which the job is one.
+/// Runs the job next to a capture of eight nodes with three processes each; one node is the job.
 fn nodes(dir: &Path, name: &str, script: &str) -> Result<(), CaptureError> {
     let idle = "sleep 600 & sleep 600 & wait";
     let mut children: Vec<Child> = Vec::new();
