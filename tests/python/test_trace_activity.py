@@ -1,6 +1,6 @@
 """Activity traces of sysstat and Prometheus: from the command line to a survey.
 
-The readers' own tests (`crates/trace/tests/activity.rs`) have the forms and what is refused.
+The readers' own tests (`crates/trace/tests/activity/`) have the forms and what is refused.
 """
 
 import csv

@@ -172,6 +172,47 @@ def test_a_real_trace_is_copied_with_its_requests(run: Run, trace: str) -> None:
     assert after["manifest"]["machine"]["cpu_model"] == before["manifest"]["machine"]["cpu_model"]
 
 
+def test_a_copy_of_a_run_has_the_same_survey(run: Run, tmp_path: Path) -> None:
+    made = run("trace", "convert", str(TWO_HOSTS), "run", "--json", "job.json")
+    assert made.status == 0, made.err
+    start = json.loads(Path("run/node-1/manifest.json").read_text())["start_unix_ns"]
+    for name in ("node-1", "node-2"):
+        Path("run", name).rename(Path("run", f"acme-{name}"))
+    nodes = [
+        {
+            "name": f"acme-{name}",
+            "host": f"{name}.acme.example",
+            "folder": f"acme-{name}",
+            "status": "complete",
+            "clock": {"offset_ns": 0},
+        }
+        for name in ("node-1", "node-2")
+    ]
+    report = {
+        "format": "gordon-run",
+        "version": 1,
+        "command": ["acme", "--all"],
+        "start_unix_ns": start,
+        "interval_ns": 10**9,
+        "nodes": nodes,
+        "stages": json.loads(Path("job.json").read_text())["stages"],
+        "warnings": ["node-2.acme.example: the clock was set"],
+    }
+    Path("run/run.json").write_text(json.dumps(report))
+    copied = run("trace", "anonymise", "run", "copy")
+    assert copied.status == 0, copied.err
+    assert names("copy") == ["node-1", "node-2", "run.json", "stages.parquet", "tasks.parquet"]
+    copy = Path("copy/run.json").read_text()
+    assert "acme" not in copy
+    assert json.loads(copy)["warnings"] == ["host-2: the clock was set"]
+    results = []
+    for name in ("run", "copy"):
+        ran = run("survey", name, *PAPER, "--model", "stages", "--json", "-")
+        assert ran.status == 0, ran.err
+        results.append(json.loads(ran.out)["designs"])
+    assert results[0] == results[1]
+
+
 def test_what_cannot_be_copied_is_refused(run: Run, tmp_path: Path) -> None:
     run("trace", "anonymise", "none", "out").refused("missing", "none")
     (tmp_path / "folder").mkdir()

@@ -193,6 +193,67 @@ fn a_task_far_from_its_input_receives_it() {
     }
 }
 
+/// A task of one second with these bytes.
+fn task_end(stage: u32, id: u32, host: &str, written: u64, remote: u64) -> String {
+    let launched = 10_000 + 2000 * u64::from(stage);
+    serde_json::json!({
+        "Event": "SparkListenerTaskEnd", "Stage ID": stage, "Stage Attempt ID": 0,
+        "Task End Reason": { "Reason": "Success" },
+        "Task Info": { "Task ID": id, "Index": id, "Attempt": 0, "Launch Time": launched,
+            "Executor ID": host, "Host": host, "Locality": "PROCESS_LOCAL",
+            "Finish Time": launched + 1000 },
+        "Task Metrics": { "Executor CPU Time": 500_000_000,
+            "Shuffle Read Metrics": { "Remote Bytes Read": remote },
+            "Shuffle Write Metrics": { "Shuffle Bytes Written": written } },
+    })
+    .to_string()
+}
+
+#[test]
+fn fetched_data_come_from_those_that_wrote_them_in_the_parent_stages() {
+    let mebi = 1 << 20;
+    let mut lines = vec![
+        r#"{"Event":"SparkListenerLogStart","Spark Version":"4.0.0"}"#.to_owned(),
+        r#"{"Event":"SparkListenerApplicationStart","App Name":"a","Timestamp":9000}"#.to_owned(),
+    ];
+    for host in ["a", "b", "c"] {
+        lines.push(
+            format!(
+                r#"{{"Event":"SparkListenerExecutorAdded","Timestamp":9500,"Executor ID":"{host}",
+            "Executor Info":{{"Host":"{host}","Total Cores":2}}}}"#
+            )
+            .replace('\n', ""),
+        );
+    }
+    for (stage, parents) in [(0, "[]"), (1, "[]"), (2, "[0]"), (3, "[9]")] {
+        lines.push(
+            format!(
+                r#"{{"Event":"SparkListenerStageSubmitted","Stage Info":{{"Stage ID":{stage},
+            "Stage Attempt ID":0,"Parent IDs":{parents}}}}}"#
+            )
+            .replace('\n', ""),
+        );
+    }
+    // Stage 2 reads stage 0, not stage 1. The parent of stage 3 is not in the log.
+    lines.push(task_end(0, 1, "a", 3 * mebi, 0));
+    lines.push(task_end(0, 2, "b", mebi, 0));
+    lines.push(task_end(1, 3, "b", 2 * mebi, 0));
+    lines.push(task_end(2, 4, "c", 0, 4 * mebi));
+    let (_folder, path) = written(&(lines.join("\n") + "\n"));
+    let made = Conversion::of(std::slice::from_ref(&path), None);
+    assert_eq!(made.total("a").tx_bytes.0, 3 * mebi);
+    assert_eq!(made.total("b").tx_bytes.0, mebi);
+    assert_eq!((made.total("c").tx_bytes.0, made.total("c").rx_bytes.0), (0, 4 * mebi));
+    assert_eq!(made.total("a").disks[0].read_bytes.0, 3 * mebi);
+
+    lines.push(task_end(3, 5, "c", 0, 6 * mebi));
+    let (_folder, path) = written(&(lines.join("\n") + "\n"));
+    let made = Conversion::of(&[path], None);
+    // Of all shuffle data, each of both wrote a half.
+    assert_eq!(made.total("a").tx_bytes.0, 6 * mebi);
+    assert_eq!(made.total("b").tx_bytes.0, 4 * mebi);
+}
+
 #[test]
 fn spilled_data_are_written_and_read() {
     let spill = 1_u64 << 30;

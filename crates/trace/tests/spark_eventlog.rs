@@ -178,6 +178,7 @@ fn compressed_and_joined_logs_are_the_same_log() {
     fs::write(parent.path().join("app"), &text).unwrap();
     fs::write(parent.path().join(".app.crc"), "x").unwrap();
     assert_eq!(read(parent.path()).tasks, expected.tasks);
+    assert!(is_event_log(parent.path()));
 }
 
 #[test]

@@ -121,6 +121,17 @@ impl Names {
         *group = levels.collect::<Vec<_>>().join("/");
     }
 
+    /// The name of a stage without its place in the program, which may be a path: `sort at place-1`
+    /// for `sort at job.py:12`.
+    pub fn stage(&mut self, name: &str) -> String {
+        match name.split_once(" at ") {
+            Some((what, place)) if what.bytes().all(|b| b.is_ascii_alphanumeric()) => {
+                format!("{what} at {}", self.of(NameKind::Place, place))
+            }
+            _ => self.of(NameKind::Place, name),
+        }
+    }
+
     /// Replaces the name at `text`.
     pub fn replace(&mut self, kind: NameKind, text: &mut String) {
         *text = self.of(kind, text);

@@ -27,10 +27,11 @@ const KEPT: [&str; 14] = [
     "unit",
     "version",
 ];
-/// Keys whose objects describe a known program or a check, and whose `name` is one of ours.
-const OURS: [&str; 2] = ["checks", "engine"];
+/// Objects and their keys whose text is one of our names: a check, an engine, a job.
+const OURS: [(&str, &str); 3] = [("checks", "name"), ("engine", "name"), ("job", "id")];
 /// Sentences.
-const TEXTS: [&str; 7] = ["detail", "error", "hint", "message", "warning", "warnings", "why"];
+const TEXTS: [&str; 8] =
+    ["detail", "error", "hint", "message", "warning", "warnings", "what", "why"];
 
 /// The run that the file describes; `None` if there is no such file.
 pub(super) fn read(path: &Path) -> Result<Option<Value>, TraceError> {
@@ -124,12 +125,22 @@ fn is_command(key: &str) -> bool {
 }
 
 fn string(text: &mut String, key: &str, parent: &str, names: &mut Names) {
-    let is_ours = OURS.contains(&parent) && key == "name";
+    let is_ours = OURS.contains(&(parent, key));
     if KEPT.contains(&key) && parent != "settings" || is_ours || is_amount(text) {
         return;
     }
     if TEXTS.contains(&key) {
         return names.text(text);
+    }
+    if (parent, key) == ("stages", "name") {
+        // The number of the stage comes first.
+        *text = match text.split_once(": ") {
+            Some((number, name)) if number.bytes().all(|b| b.is_ascii_digit()) => {
+                format!("{number}: {}", names.stage(name))
+            }
+            _ => names.stage(text),
+        };
+        return;
     }
     if key == "cgroup" {
         return names.group(text);
@@ -193,6 +204,8 @@ mod tests {
             "data": {"path": "/home/ann/corpus", "owner": "ann"},
             "verification": {"passed": true, "checks": [
                 {"name": "order", "passed": true, "detail": "of /home/ann/corpus"}]},
+            "stages": [{"name": "3: csv at /home/ann/acme.py:7", "start_s": 0.5, "end_s": 2}],
+            "job": {"id": "sort", "parameters": {"pattern": "acme"}},
             "warnings": ["db1.acme.example did not answer"],
             "unheard_of": {"acme": ["acme", {"deep": "acme"}]},
         });
@@ -218,6 +231,9 @@ mod tests {
         assert_eq!(run["verification"]["checks"][0]["name"], "order");
         assert_eq!(run["verification"]["checks"][0]["detail"], "of path-1");
         assert_eq!(run["data"]["path"], "path-1");
+        assert_eq!(run["stages"][0]["name"], "3: csv at place-1");
+        assert_eq!(run["stages"][0]["start_s"], 0.5);
+        assert_eq!(run["job"]["id"], "sort");
         assert_eq!(run["warnings"][0], "host-1 did not answer");
     }
 }

@@ -95,13 +95,7 @@ fn pseudonym(column: &str, text: &str, names: &mut Names) -> String {
         "executor" if text == "driver" || text.bytes().all(|b| b.is_ascii_digit()) => {
             text.to_owned()
         }
-        // `sort at job.py:12`: the place in the program may be a path.
-        "name" => match text.split_once(" at ") {
-            Some((what, place)) if what.bytes().all(|b| b.is_ascii_alphanumeric()) => {
-                format!("{what} at {}", names.of(NameKind::Place, place))
-            }
-            _ => names.of(NameKind::Place, text),
-        },
+        "name" => names.stage(text),
         _ => names.of(NameKind::Value, text),
     }
 }

@@ -43,11 +43,11 @@ pub(super) fn codec(head: &[u8]) -> Option<(&'static str, &'static str)> {
     found.map(|(_, codec, hint)| (*codec, *hint))
 }
 
-/// Whether a file or folder is an event log, or is compressed in a way that only Spark uses and that
+/// Whether a file or folder is an event log or holds a single one, or is compressed in a way that only Spark uses and that
 /// the reader refuses.
 pub fn is_event_log(path: &Path) -> bool {
     if path.is_dir() {
-        return rolled(path).is_ok_and(|files| !files.is_empty());
+        return LogFiles::of(path).is_ok();
     }
     if !path.is_file() {
         return false;

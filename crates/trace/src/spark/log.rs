@@ -1,13 +1,9 @@
 //! An event log that has been read.
 
-use super::error::EventLogError;
 use super::model::{Executor, NamedStage, Stage, Task, TaskFigures};
-use super::read;
 use gordon_units::Ns;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::atomic::AtomicBool;
 
 /// The shortest stage of a list for the survey, which needs an end after the start. Spark's times
 /// are in milliseconds.
@@ -113,19 +109,6 @@ impl<'a> ExecutorSummary<'a> {
 }
 
 impl EventLog {
-    /// Reads the log at `path`: a file, the folder of a rolled log, or a folder that holds one of
-    /// either. With `skip_bad`, malformed lines are counted and left out. Setting `stop` ends the
-    /// reading early.
-    ///
-    /// A last line or compressed block that is cut short, as a killed application leaves it, is a
-    /// warning.
-    ///
-    /// # Errors
-    /// When the log cannot be read, is malformed, or is not an event log.
-    pub fn read(path: &Path, skip_bad: bool, stop: &AtomicBool) -> Result<Self, EventLogError> {
-        read::read(path, skip_bad, stop)
-    }
-
     /// The text of an index of a [`Task`].
     pub fn text(&self, index: u32) -> &str {
         self.names.get(index as usize).map_or("", String::as_str)

@@ -25,24 +25,30 @@ const NAMES: usize = 256;
 const MAGIC: usize = 8;
 const HINT: &str = "a file or an eventlog_v2_APP folder of spark.eventLog.dir";
 
-/// Reads the log at `path`.
-pub(super) fn read(
-    path: &Path,
-    skip_bad: bool,
-    stop: &AtomicBool,
-) -> Result<EventLog, EventLogError> {
-    let found = LogFiles::of(path)?;
-    let mut reader = Reader::default();
-    reader.log.warnings = found.warnings;
-    reader.log.reads_host_local_disk = true;
-    for file in &found.files {
-        reader.file(file, skip_bad, stop)?;
+impl EventLog {
+    /// Reads the log at `path`: a file, the folder of a rolled log, or a folder that holds one of
+    /// either. With `skip_bad`, malformed lines are counted and left out. Setting `stop` ends the
+    /// reading early.
+    ///
+    /// A last line or compressed block that is cut short, as a killed application leaves it, is a
+    /// warning.
+    ///
+    /// # Errors
+    /// When the log cannot be read, is malformed, or is not an event log.
+    pub fn read(path: &Path, skip_bad: bool, stop: &AtomicBool) -> Result<Self, EventLogError> {
+        let found = LogFiles::of(path)?;
+        let mut reader = Reader::default();
+        reader.log.warnings = found.warnings;
+        reader.log.reads_host_local_disk = true;
+        for file in &found.files {
+            reader.file(file, skip_bad, stop)?;
+        }
+        if reader.log.events == 0 {
+            let why = "it is empty".to_owned();
+            return Err(EventLogError::NotEventLog { path: path.to_owned(), why, hint: HINT });
+        }
+        reader.finish(path)
     }
-    if reader.log.events == 0 {
-        let why = "it is empty".to_owned();
-        return Err(EventLogError::NotEventLog { path: path.to_owned(), why, hint: HINT });
-    }
-    reader.finish(path)
 }
 
 /// Events that have been read so far.

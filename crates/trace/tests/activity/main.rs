@@ -1,0 +1,66 @@
+//! Activity traces of sysstat, Prometheus and rezolus: the traces that are made of documented forms, and
+//! what is refused or counted.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod conversion;
+mod prometheus;
+mod rezolus;
+mod sadf;
+mod sysstat;
+
+use gordon_trace::TraceError;
+use gordon_trace::activity::{ActivityError, ActivityFormat, ActivityOptions, convert, detect};
+use gordon_trace::formats::FormatError;
+use prometheus::{answer, cores};
+use sadf::{DATABASE, two_samples};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+#[test]
+fn an_existing_output_is_never_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = folder.path().join("input");
+    fs::write(&input, two_samples()).unwrap();
+    let options = ActivityOptions::default();
+    let stop = AtomicBool::new(false);
+    let again = convert(
+        std::slice::from_ref(&input),
+        folder.path(),
+        ActivityFormat::Sysstat,
+        &options,
+        &stop,
+    );
+    assert!(matches!(again, Err(ActivityError::Trace(TraceError::Exists(_)))));
+    // Stopped: nothing was written.
+    let stop = AtomicBool::new(true);
+    let output = folder.path().join("out");
+    let stopped = convert(&[input], &output, ActivityFormat::Sysstat, &options, &stop);
+    assert!(matches!(stopped, Err(ActivityError::Format(FormatError::Stopped))));
+    assert!(!output.exists());
+}
+
+#[test]
+fn formats_are_detected() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("input");
+    let restart = "n1\t-1\t2026-11-26 09:59:00 UTC\tLINUX-RESTART\t(4 CPU)\n";
+    let value = "n1\t1\t2026-11-26 10:00:01 UTC\tall\t%user\t40.00\n";
+    let header = "# hostname;interval;timestamp;CPU;%user\n";
+    for (text, format) in [
+        (two_samples().as_str(), Some(ActivityFormat::Sysstat)),
+        (DATABASE, Some(ActivityFormat::Sysstat)),
+        (restart, Some(ActivityFormat::Sysstat)),
+        (value, Some(ActivityFormat::Sysstat)),
+        (header, Some(ActivityFormat::Sysstat)),
+        ("\u{feff}# hostname;interval;timestamp;CPU;%user\n", Some(ActivityFormat::Sysstat)),
+        (&answer(&cores()), Some(ActivityFormat::Prometheus)),
+        ("{\"a\": 1}", None),
+        ("0 0 64 8 1\n", None),
+        ("", None),
+    ] {
+        fs::write(&path, text).unwrap();
+        assert_eq!(detect(&path), format, "{text}");
+    }
+    assert_eq!(detect(Path::new("-")), None);
+}
