@@ -24,10 +24,11 @@ def phrases(lines: Any, n: int) -> Any:
     """Each occurrence of a phrase, as a DataFrame with the column `phrase`."""
     f = spark.functions()
     found = lines.select(text.words(f.col("value")).alias("words"))
-    found = found.filter(f.size("words") >= n)
     if n == 1:
         return found.select(f.explode("words").alias("phrase"))
-    starts = f.sequence(f.lit(1), f.size("words") - (n - 1))
+    # A filter by size would be moved below the column `words` and compute it a second time.
+    last = f.size("words") - (n - 1)
+    starts = f.when(last > 0, f.sequence(f.lit(1), last))
     at = f.transform(starts, lambda start: f.array_join(f.slice("words", start, n), " "))
     return found.select(f.explode(at).alias("phrase"))
 
