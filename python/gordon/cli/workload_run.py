@@ -58,6 +58,14 @@ JOBS = (
 )
 @options.seed("of the generated input.")
 @click.option(
+    "--from",
+    "sources",
+    multiple=True,
+    metavar="DIR",
+    help="Folder with text or HTML of one language, from which the input is grown; repeatable.  "
+    "[default: packages that are installed]",
+)
+@click.option(
     "--interval",
     default="1s",
     show_default=True,
@@ -93,6 +101,7 @@ def run(
     job: str,
     out: str,
     interval: str,
+    sources: tuple[str, ...],
     parameters: tuple[str, ...],
     master: str | None,
     inputs: tuple[str, ...],
@@ -133,6 +142,7 @@ def run(
             job,
             out,
             parameters=dict(map(_pair, parameters)),
+            sources=sources,
             interval_ns=interval_ns,
             cluster=cluster,
             progress=progress.tick,

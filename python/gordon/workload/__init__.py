@@ -1,1 +1,15 @@
-"""Jobs of data-intensive clusters, their input data, and the nodes that they run on."""
+"""Jobs of data-intensive clusters, their input data, and the nodes that they run on.
+
+    import gordon.workload
+    made = gordon.workload.generate("text", "corpus", size="2GB")
+    report = gordon.workload.run("sort", "runs/sort", size="1GB", nodes=4)
+
+`docs/design/corpora.md` describes the data, `docs/design/workload.md` the runs. A failure raises
+`gordon.GordonError`, whose args are (message, hint).
+"""
+
+from gordon.workload.data import KINDS, generate
+from gordon.workload.jobs import JOBS
+from gordon.workload.run import Cluster, run
+
+__all__ = ["JOBS", "KINDS", "Cluster", "generate", "run"]

@@ -8,10 +8,12 @@ whole, and reads and writes what it is given.
 
 import json
 import os
+import re
 import shutil
+import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +22,7 @@ from typing import Any
 from gordon import _core
 from gordon._core import GordonError
 from gordon.options import Path as GivenPath
-from gordon.options import Progress
+from gordon.options import Progress, several
 from gordon.run import folder
 from gordon.run.agents import LOCAL
 from gordon.run.capture import Host, NodeCapture, hosts_of
@@ -42,6 +44,9 @@ DISK_BASE = 512 << 20
 #: What the driver tells the reader of a run, step by step.
 Notify = Callable[[str], None]
 
+#: Seconds within which a master answers.
+PATIENCE_S = 10
+
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
@@ -57,6 +62,18 @@ class Cluster:
     """Command template that runs a program on a host: `ssh {host}`."""
     hosts: Path | None = None
     """File with the hosts to trace."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The input to generate on local nodes."""
+
+    size: int
+    """Bytes."""
+    seed: int
+    sources: list[GivenPath]
+    """Folders with text to learn from. Default: installed packages."""
+    progress: Progress | None
 
 
 @dataclass
@@ -80,6 +97,7 @@ def run(
     network: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     seed: int = 1,
+    sources: GivenPath | Sequence[GivenPath] = (),
     interval_ns: int = 1_000_000_000,
     cluster: Cluster | None = None,
     command: Sequence[str] | None = None,
@@ -89,10 +107,11 @@ def run(
     """Runs a job and returns the contents of `run.json` of the new folder `out`.
 
     `job` is an id of `jobs.JOBS`. On local nodes, `size` is that of the input (randomwriter: of the
-    output), generated with `seed`; each of `nodes` has `memory`, and `network` limits their links,
-    as `1gbit`. `progress` is called with the bytes of input that are generated. With `cluster`
-    these have no effect. `parameters` are those of the job. Raises GordonError; a run whose output
-    is wrong is kept, and raises the kind `wrong-output`.
+    output), generated with `seed`, as `gordon.workload.data` does with `sources`; each of `nodes`
+    has `memory`, and `network` limits their links, as `1gbit`. `progress` is called with the bytes
+    of input that are generated. With `cluster` these have no effect. `parameters` are those of the
+    job. Raises GordonError; a run whose output is wrong is kept, and raises the kind
+    `wrong-output`.
     """
     chosen = jobs.get(job)
     given = dict(parameters or {})
@@ -110,8 +129,8 @@ def run(
     with folder.created(out) as made:
         made.report["job"] = {"id": chosen.id, "parameters": work.parameters}
         if cluster is None:
-            sizes = _sizes(_core.parse_bytes(size), nodes, memory, network)
-            _run_locally(made, work, sizes, found, _core.parse_bytes(size), seed, progress)
+            corpus = Corpus(_core.parse_bytes(size), seed, several(sources), progress)
+            _run_locally(made, work, _sizes(corpus.size, nodes, memory, network), found, corpus)
         else:
             _run_on(made, work, cluster, found)
     wrong = [check for check in made.report["verification"]["checks"] if not check["passed"]]
@@ -136,13 +155,11 @@ def _run_locally(
     work: Work,
     sizes: Sizes,
     found: java.Java,
-    size: int,
-    seed: int,
-    progress: Progress | None,
+    corpus: Corpus,
 ) -> None:
     with LocalNodes(made.target.resolve().parent, sizes) as nodes:
         made.report["warnings"] += nodes.warnings
-        inputs = _spread(made, work, nodes, size, seed, progress)
+        inputs = _spread(made, work, nodes, corpus)
         output = nodes.folder / "out"
         output.mkdir()
         logs = made.path / "logs"
@@ -154,7 +171,7 @@ def _run_locally(
                 "spark.driver.bindAddress": nodes.address,
                 "spark.executor.memory": f"{cluster.memory_mib}m",
                 "spark.sql.shuffle.partitions": str(
-                    settings.shuffle_partitions(size, cluster.cores * sizes.count)
+                    settings.shuffle_partitions(corpus.size, cluster.cores * sizes.count)
                 ),
             }
             with _job_session(made, work, cluster.master, found, own) as session:
@@ -178,6 +195,7 @@ def _run_locally(
 
 def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> None:
     hosts = [] if cluster.hosts is None else hosts_of(cluster.hosts)
+    _knock(cluster.master)
     with _job_session(made, work, cluster.master, found, {}) as session:
         jobs.check_input(session, work.job, cluster.inputs)
         scopes = [Host(host, [{"kind": "machine", "name": host}]) for host in hosts]
@@ -193,32 +211,31 @@ def _spread(
     made: RunFolder,
     work: Work,
     nodes: LocalNodes,
-    size: int,
-    seed: int,
-    progress: Progress | None,
+    corpus: Corpus,
 ) -> list[str]:
     """Generates the input and spreads its files over the disks of the nodes."""
     if work.job.data == "none":
         return []
-    part = max(1 << 16, min(LARGEST_PART, size // (len(nodes.nodes) * PARTS_PER_NODE)))
-    corpus = nodes.folder / "corpus"
+    part = max(1 << 16, min(LARGEST_PART, corpus.size // (len(nodes.nodes) * PARTS_PER_NODE)))
+    folder = nodes.folder / "corpus"
     made.report["data"] = generate(
         work.job.data,
-        corpus,
-        size=f"{size}B",
+        folder,
+        size=f"{corpus.size}B",
         part_size=f"{part}B",
-        seed=seed,
-        progress=progress,
+        seed=corpus.seed,
+        sources=corpus.sources,
+        progress=corpus.progress,
     )
     places = [node.disk / "input" for node in nodes.nodes]
     for place in places:
         place.mkdir()
     inputs = []
-    for number, path in enumerate(sorted(corpus.glob("part-*"))):
+    for number, path in enumerate(sorted(folder.glob("part-*"))):
         target = places[number % len(places)] / path.name
         shutil.move(path, target)
         inputs.append(f"file://{target}")
-    shutil.rmtree(corpus)
+    shutil.rmtree(folder)
     return inputs
 
 
@@ -274,6 +291,22 @@ def _verify(
         made.report["verification"] = verify.verify(
             session, work.job.id, inputs, output, work.parameters
         )
+
+
+def _knock(master: str) -> None:
+    """Raises GordonError if no master answers. Spark itself would try for a minute."""
+    addresses = re.findall(r"([^/,]+):(\d+)", master.removeprefix("spark://"))
+    if not master.startswith("spark://") or not addresses:
+        return
+    for host, port in addresses:
+        with suppress(OSError):
+            socket.create_connection((host, int(port)), timeout=PATIENCE_S).close()
+            return
+    raise GordonError(
+        f"no Spark master answers at {master}",
+        "start the cluster, or leave --master out to run on nodes of this machine",
+        kind="no-cluster",
+    )
 
 
 def _read_event_log(made: RunFolder) -> None:
