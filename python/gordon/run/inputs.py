@@ -18,7 +18,7 @@ class Inputs:
 
     paths: list[str]
     lags: list[int] = field(default_factory=list)
-    """Samples by which each trace starts after the first; empty for traces that are no run's."""
+    """Samples by which each trace starts after the first; empty without a run."""
     stages: list[dict[str, Any]] = field(default_factory=list)
     """The stages that the engine of the run recorded, in seconds after the start of the first
     trace."""

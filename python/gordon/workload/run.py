@@ -41,7 +41,7 @@ PARTS_PER_NODE = 4
 DISK_PER_BYTE = 6
 #: Bytes of the disk of a node besides: journal of ext4, work folder of Spark.
 DISK_BASE = 512 << 20
-#: What the driver tells the reader of a run, step by step.
+#: Receives the steps of a run, for messages.
 Notify = Callable[[str], None]
 
 #: Seconds within which a master answers.
