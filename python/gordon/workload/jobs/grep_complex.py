@@ -6,9 +6,10 @@ word, every length of the word, every ending, and up to 80 characters of distanc
 occurrence. This is what makes the job the one with the most computation.
 
 The work for a line is nevertheless bounded by its length times a constant. No repetition contains
-another one, and each has an upper limit: from one start there are at most 9 lengths x 2 choices of
-ending x 81 distances x 2 choices of ending. A line cannot make the matcher explode, and none of the
-repeated parts is a group, for which Java would recurse and might overflow its stack.
+another one, and each has an upper limit: from one start there are at most 9 lengths of the word, 13
+endings (one is none), 82 distances (one is none) and 12 endings of the second occurrence. A line
+cannot make the matcher explode, and none of the repeated parts is a group, for which Java would
+recurse and might overflow its stack.
 
 A letter is any character except ASCII that is not a letter, Latin-1 signs and general punctuation,
 so that words of all scripts count. `[^\n]` stands for `.`, which excludes more characters in Java.

@@ -68,7 +68,7 @@ def index(corpus: Any, number: int) -> Any:
     with_words = tokenised(corpus).withColumn("length", f.size("words"))
     occurrences = with_words.select("url", "length", f.posexplode("words").alias("at", "word"))
     postings = occurrences.groupBy("word", "url", "length").agg(
-        f.array_sort(f.collect_list("at")).alias("positions")
+        f.sort_array(f.collect_list("at")).alias("positions")
     )
     tf = f.size("positions").cast("bigint")
     weight = (1 + f.log(tf)) / f.sqrt("length")
