@@ -436,6 +436,10 @@ def test_nodes_default_to_the_traces(run: Run, trace: str, tmp_path: Path) -> No
     from shutil import copytree
 
     other = copytree(trace, tmp_path / "other")
+    run("survey", trace, str(other), *PAPER).refused("overlapping-scopes", trace, str(other))
+    manifest = json.loads((other / "manifest.json").read_text())
+    manifest["scope"]["host"] = "another"
+    (other / "manifest.json").write_text(json.dumps(manifest))
     ran = run("survey", trace, str(other), *PAPER, "--json", "-")
     assert json.loads(ran.out)["nodes"] == 2
     ran = run("survey", trace, *PAPER, "--nodes", "7", "--json", "-")
