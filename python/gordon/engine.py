@@ -219,7 +219,7 @@ def _connected(engine: str) -> Iterator[dict[str, Any]]:
 
 @contextmanager
 def _spark() -> Iterator[None]:
-    from py4j.protocol import Py4JError  # type: ignore[import-not-found, unused-ignore]
+    from py4j.protocol import Py4JError  # type: ignore[import-not-found, import-untyped, unused-ignore]
     from pyspark.errors import PySparkException  # type: ignore[import-not-found, unused-ignore]
     from pyspark.sql import SparkSession  # type: ignore[import-not-found, unused-ignore]
 
