@@ -17,7 +17,7 @@ from gordon.run import agents, capture, folder
 from gordon.run.agents import Agent, ClockReading, HostClock
 from gordon.run.capture import Host, NodeCapture
 
-from conftest import raises
+from conftest import Run, raises
 
 SECOND = 1_000_000_000
 
@@ -250,3 +250,40 @@ def test_a_damaged_run_is_one_error(tmp_path: Path, text: str, kind: str) -> Non
 
 def test_the_default_agent_is_this_gordon() -> None:
     assert agents._via("local", None)[0] == sys.executable
+
+
+def test_any_command_is_traced_on_all_hosts(run: Run, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("first\nsecond\n")
+    # Both are this machine, whose own program is the agent.
+    via = f"env PATH={Path(sys.executable).parent}:/usr/bin:/bin GORDON_HOST={{host}}"
+    out = tmp_path / "run"
+    words = ["--nodes", str(hosts), "--via", via, "--interval", "100ms", "-o", str(out)]
+    ran = run("trace", *words, "--", "sh", "-c", "sleep 0.5; exit 3")
+    assert ran.status == 3
+    assert "traced 2 hosts" in ran.err
+    report = folder.read(out)
+    assert report["exit_status"] == 3
+    assert report["command"] == ["sh", "-c", "sleep 0.5; exit 3"]
+    for node in report["nodes"]:
+        assert node["status"] == "complete"
+        shown = json.loads(_core.trace_summary(str(out / node["name"])))
+        # Samples of both hosts end at the same times.
+        assert len(shown["samples"]["span_s"]) >= 5
+        offset = shown["manifest"]["start_unix_ns"] - report["start_unix_ns"]
+        ends = [start + offset / 1e9 for start in shown["samples"]["start_s"][1:]]
+        assert all(abs(end / 0.1 - round(end / 0.1)) < 0.3 for end in ends)
+    with raises("overlapping-scopes", "first", "second"):
+        gordon.survey.run(out, space="gordon-2009")
+
+
+def test_hosts_need_a_way_to_reach_them(run: Run, tmp_path: Path) -> None:
+    hosts = tmp_path / "hosts"
+    hosts.write_text("first\n")
+    out = ["-o", str(tmp_path / "run")]
+    run("trace", *out, "--nodes", str(hosts), "--", "true").refused("bad-via")
+    assert run("trace", *out, "--via", "ssh {host}", "--", "true").status == 2
+    missing = str(tmp_path / "none")
+    run("trace", *out, "--nodes", missing, "--via", "ssh {host}", "--", "true").refused(
+        "no-hosts", missing
+    )

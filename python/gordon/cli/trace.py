@@ -60,9 +60,33 @@ def trace() -> None:
     callback=_parsed_by("parse_bytes"),
     help="Memory limit of the command, page cache included.",
 )
+@click.option(
+    "--nodes",
+    metavar="FILE",
+    help="Trace the hosts of this file, one a line, instead of this machine. DIR is then a run, "
+    "with a trace of each host.",
+)
+@click.option(
+    "--via",
+    metavar="COMMAND",
+    help="With --nodes: command that runs a program on a host: 'ssh {host}'.",
+)
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- CMD...")
-def record(out: str, interval: int, memory: int | None, command: tuple[str, ...]) -> None:
-    """Run a command and trace what the machine does."""
+def record(
+    out: str,
+    interval: int,
+    memory: int | None,
+    nodes: str | None,
+    via: str | None,
+    command: tuple[str, ...],
+) -> None:
+    """Run a command and trace what the machine does, or what all hosts of a cluster do."""
+    if nodes is not None:
+        if memory is not None:
+            raise click.UsageError("--memory limits a command on this machine: not with --nodes")
+        _record_run(out, nodes, command, via, interval)
+    if via is not None:
+        raise click.UsageError("--via needs --nodes")
     if memory is not None and memory < LEAST_MEMORY:
         raise click.BadParameter("no command runs in less than 1MiB", param_hint="--memory")
     from gordon import _core
@@ -72,6 +96,18 @@ def record(out: str, interval: int, memory: int | None, command: tuple[str, ...]
         say(warning, kind="warning")
     click.echo(f"traced to {out}", err=True)
     sys.exit(made["exit_status"])
+
+
+def _record_run(
+    out: str, nodes: str, command: tuple[str, ...], via: str | None, interval: int
+) -> None:
+    from gordon.run.job import record as record_run
+
+    report = record_run(out, nodes, command, via, interval)
+    for warning in report["warnings"]:
+        say(warning, kind="warning")
+    click.echo(f"traced {len(report['nodes'])} hosts to {out}", err=True)
+    sys.exit(report["exit_status"])
 
 
 @trace.command()
