@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gordon.run import local
+from gordon.run.control_groups import hierarchies
 from limits import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -32,6 +34,21 @@ def need(*names: str) -> None:
     missing = [name for name in names if shutil.which(name, path=PATH) is None]
     if missing:
         pytest.skip(f"not on this machine: {', '.join(missing)}")
+
+
+def need_nodes() -> None:
+    """Skips a test that makes nodes where the machine does not allow it."""
+    need(*local.TOOLS)
+    if os.geteuid() != 0:
+        pytest.skip("not as root: no nodes of their own")
+    if not {"cpu", "memory"} <= set(hierarchies()):
+        pytest.skip("no control groups for CPU time and memory on this machine")
+    for what, command in {
+        "network namespaces": ("unshare", "--net", "--mount", "true"),
+        "loop devices": ("losetup", "--find"),
+    }.items():
+        if subprocess.run(command, capture_output=True, env=ENV).returncode != 0:
+            pytest.skip(f"no {what} on this machine: {' '.join(command)} fails")
 
 
 def sh(*command: object, codes: tuple[int, ...] = (0,)) -> str:

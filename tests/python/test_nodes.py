@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from gordon.run import local
-from gordon.run.control_groups import hierarchies
 from gordon.run.local import LocalNodes, Sizes
-from serving import eventually, need
+from serving import eventually, need_nodes
 
 MIB = 1 << 20
 SIZES = Sizes(count=2, memory=128 * MIB, disk=64 * MIB)
@@ -22,11 +21,7 @@ SIZES = Sizes(count=2, memory=128 * MIB, disk=64 * MIB)
 
 @pytest.fixture
 def isolated() -> None:
-    need(*local.TOOLS)
-    if os.geteuid() != 0:
-        pytest.skip("not as root: no nodes of their own")
-    if not {"cpu", "memory"} <= set(hierarchies()):
-        pytest.skip("no control groups for CPU time and memory on this machine")
+    need_nodes()
 
 
 @pytest.fixture

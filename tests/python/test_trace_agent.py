@@ -18,10 +18,9 @@ import pytest
 
 from gordon import __version__, _core
 from gordon.run import local
-from gordon.run.control_groups import hierarchies
 from gordon.run.local import LocalNodes, Sizes
 from limits import PATIENCE_S
-from serving import eventually, need
+from serving import eventually, need_nodes
 
 MIB = 1 << 20
 INTERVAL_NS = 200_000_000
@@ -259,11 +258,7 @@ def test_bad_requests_are_answered_and_the_agent_continues(agent: Agent, tmp_pat
 
 
 def test_nodes_have_what_their_jobs_used(tmp_path: Path) -> None:
-    need(*local.TOOLS)
-    if os.geteuid() != 0:
-        pytest.skip("not as root: no nodes of their own")
-    if not {"cpu", "memory"} <= set(hierarchies()):
-        pytest.skip("no control groups for CPU time and memory on this machine")
+    need_nodes()
     sizes = Sizes(count=2, memory=128 * MIB, disk=64 * MIB)
     with LocalNodes(tmp_path, sizes) as nodes, started(tmp_path) as agent:
         scopes = [

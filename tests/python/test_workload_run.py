@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -18,9 +17,8 @@ import gordon
 from gordon import GordonError
 from gordon.cli.workload_run import JOBS
 from gordon.run import folder, local
-from gordon.run.control_groups import hierarchies
 from gordon.workload import java, jobs
-from serving import need
+from serving import need_nodes
 
 from conftest import Run, raises
 
@@ -35,11 +33,7 @@ def isolated() -> None:
         java.find()
     except GordonError as error:
         pytest.skip(f"there is no Java for Spark: {error.args[0]}")
-    need(*local.TOOLS)
-    if os.geteuid() != 0:
-        pytest.skip("not as root: no nodes of their own")
-    if not {"cpu", "memory"} <= set(hierarchies()):
-        pytest.skip("no control groups for CPU time and memory on this machine")
+    need_nodes()
 
 
 def nothing_left(place: Path) -> bool:

@@ -247,7 +247,7 @@ def _scope(node: Node) -> dict[str, Any]:
         return scope | {"processes": [worker]}
     return scope | {
         "cgroup": node.group.path,
-        "network_process": worker,
+        "netns": node.namespace,
         "devices": [node.loop],
         "cores": node.cores,
     }
