@@ -137,7 +137,7 @@ fn text_has_the_statistics_of_its_seed_text() {
     for (lines, seed) in [(first, &texts[0]), (second, &texts[1])] {
         let joined = lines.join("\n");
         let found = variation(seed, &joined);
-        assert!(found < 0.02, "total variation {found}");
+        assert!(found < 0.01, "total variation {found}");
 
         // Lines have the mean length and the quartiles of the seed text.
         let lengths = |lines: &mut dyn Iterator<Item = &str>| {
@@ -293,7 +293,7 @@ fn web_pages_have_the_tags_of_their_sources_and_link_to_each_other() {
     let most = *links.values().max().unwrap();
     assert!(most > 20 * total / links.len() as u64, "{most} of {total}");
     let found = variation(&words_of(&from[0]), &strip(&text));
-    assert!(found < 0.02, "total variation {found}");
+    assert!(found < 0.01, "total variation {found}");
 }
 
 /// Words of pages whose words start with `ww`.

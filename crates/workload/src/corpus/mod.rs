@@ -10,6 +10,7 @@ mod html;
 mod learn;
 mod model;
 mod numbers;
+mod output;
 mod packages;
 mod parts;
 mod records;
@@ -187,7 +188,7 @@ pub fn generate_corpus(
                 parameters.templates = Some(seed.templates.len() as u64);
                 Box::new(WebGenerator::new(seed.chains, seed.templates, config.seed, &parts))
             } else {
-                parameters.document_lines = Some(text::LINES);
+                parameters.document_lines = Some(text::LINES as u64);
                 Box::new(TextGenerator::new(seed.chains, config.seed))
             }
         }

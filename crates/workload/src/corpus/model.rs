@@ -22,10 +22,16 @@ use gordon_units::{SplitMix64, splitmix64};
 use std::collections::HashMap;
 
 /// The word that ends a line.
-pub const BOUNDARY: u32 = 0;
+const BOUNDARY: u32 = 0;
+
+/// Number of walks that words are drawn from at the same time.
+const WALKS: usize = 8;
 
 /// Longest spelling of a word in bytes: each byte may be an escape of at most 6 bytes; and a space.
-pub const LONGEST_SPELLING: usize = 2 * (6 * tokens::LONGEST_WORD + 1);
+const LONGEST_SPELLING: usize = 2 * (6 * tokens::LONGEST_WORD + 1);
+
+/// Most words of a line; a longer one becomes several.
+pub const LONGEST_LINE: usize = 4096;
 
 /// Bytes that are copied at once; a spelling is followed by as many bytes.
 const COPIED: usize = 16;
@@ -124,13 +130,22 @@ impl Chain {
         self.lengths[random.below_u32(self.words[BOUNDARY as usize].count) as usize]
     }
 
-    /// The word after `word`; after a line that is the first one of another line.
-    #[inline]
-    pub fn next_word(&self, word: u32, random: &mut SplitMix64) -> u32 {
-        match self.next(word, random) {
-            // A line has at least one word.
-            BOUNDARY => self.next(BOUNDARY, random),
-            word => word,
+    /// Draws `count` words. They are those of several walks from the boundary, which take turns: a
+    /// step waits for two memory accesses, which those of other walks overlap.
+    pub fn draw(&self, count: usize, random: &mut SplitMix64, words: &mut Vec<u32>) {
+        let each = count.div_ceil(WALKS);
+        words.clear();
+        words.resize(each * WALKS, BOUNDARY);
+        let mut last = [BOUNDARY; WALKS];
+        for n in 0..each {
+            for (walk, word) in last.iter_mut().enumerate() {
+                *word = match self.next(*word, random) {
+                    // A line has at least one word.
+                    BOUNDARY => self.next(BOUNDARY, random),
+                    next => next,
+                };
+                words[walk * each + n] = *word;
+            }
         }
     }
 
@@ -213,9 +228,10 @@ impl Vocabulary {
         let mut numbers: HashMap<Box<[u8]>, u32> = HashMap::new();
         let mut key = Vec::new();
         for line in text.lines() {
-            let start = found.text.len();
+            let mut left = 0;
             tokens::words(line, |word, spaced| {
-                if found.text.len() == start {
+                if left == 0 {
+                    left = LONGEST_LINE;
                     found.text.push(BOUNDARY);
                     found.counts[BOUNDARY as usize] += 1;
                 }
@@ -234,6 +250,7 @@ impl Vocabulary {
                 });
                 found.counts[number as usize] += 1;
                 found.text.push(number);
+                left -= 1;
             });
         }
         found
@@ -353,32 +370,34 @@ fn spell(word: &[u8], spelling: Spelling, into: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    /// A walk over `count` words, as text without spaces at the ends of lines.
+    /// Words of a walk, as text.
     fn walk(chain: &Chain, count: usize) -> String {
         let mut random = SplitMix64(7);
+        let mut words = Vec::new();
+        chain.draw(count, &mut random, &mut words);
         let mut out = vec![0; count * LONGEST_SPELLING + FREE];
-        let (mut at, mut word) = (0, BOUNDARY);
-        for _ in 0..count {
-            word = chain.next(word, &mut random);
-            if word == BOUNDARY {
-                out[at] = b'\n';
-                at += 1;
-            } else {
-                at = chain.put(word, &mut random, &mut out, at);
-            }
-        }
-        String::from_utf8(out[..at].to_vec()).unwrap()
+        let put = |at, &word: &u32| chain.put(word, &mut random, &mut out, at);
+        let end = words[..count].iter().fold(0, put);
+        String::from_utf8(out[..end].to_vec()).unwrap()
     }
 
     #[test]
     fn pairs_of_words_are_those_of_the_text() {
         let chain = Chain::learn("a b c\n\na b d\n", Spelling::Plain).unwrap();
         assert_eq!((chain.lines(), chain.tokens(), chain.vocabulary()), (2, 6, 4));
-        let text = walk(&chain, 4_000);
-        let count = |line: &str| text.lines().filter(|found| found.trim() == line).count();
-        assert_eq!(count("a b c") + count("a b d"), 1_000);
-        // Standard deviation 16.
-        assert!(count("a b c").abs_diff(500) < 80, "{}", count("a b c"));
+        let text = walk(&chain, 24_000);
+        let count = |phrase: &str| text.matches(phrase).count();
+        assert_eq!(count("a b c ") + count("a b d "), 8_000);
+        // Standard deviation 45.
+        assert!(count("a b c ").abs_diff(4_000) < 200, "{}", count("a b c "));
+        let mut random = SplitMix64(1);
+        assert!((0..100).all(|_| chain.line_length(&mut random) == 3));
+    }
+
+    #[test]
+    fn long_lines_become_several() {
+        let chain = Chain::learn(&"a ".repeat(LONGEST_LINE + 1), Spelling::Plain).unwrap();
+        assert_eq!((chain.lines(), chain.tokens()), (2, LONGEST_LINE as u64 + 1));
     }
 
     #[test]
@@ -403,10 +422,10 @@ mod tests {
         let mut text: String = (0..300).map(|n| letters(n) + "\n").collect();
         (300..320).for_each(|n| text += &format!("{0}\n{0}\n", letters(n)));
         let chain = Chain::learn(&text, Spelling::Plain).unwrap();
-        let walked = walk(&chain, 2 * 34_000);
+        let walked = walk(&chain, 34_000);
         let known: std::collections::HashSet<&str> = text.lines().collect();
         let new: Vec<&str> =
-            walked.lines().map(str::trim).filter(|word| !known.contains(word)).collect();
+            walked.split_whitespace().filter(|word| !known.contains(word)).collect();
         let expected = 34_000.0 * 300.0 / 340.0 * (1.0 - 40.0 / 300.0);
         let share = new.len() as f64 / expected;
         assert!((0.97..1.03).contains(&share), "{share}");

@@ -12,7 +12,8 @@
 
 use super::generator::{BLOCK, Generator, Part, Put, Separation};
 use super::html::{self, HtmlPiece};
-use super::model::{BOUNDARY, Chain, FREE};
+use super::model::Chain;
+use super::output::{Output, put_words};
 use super::tokens;
 use crate::WorkloadError;
 use gordon_units::{SplitMix64, splitmix64};
@@ -33,9 +34,6 @@ const JSON_BYTES: u64 = 22;
 
 /// Length of the longest URL in bytes, with three numbers of 20 digits.
 const LONGEST_URL: usize = 100;
-
-/// Number of walks that the words of a page are from.
-const WALKS: usize = 4;
 
 /// Templates that are tried at the end of a part before it is closed.
 const TRIES: u32 = 8;
@@ -203,7 +201,7 @@ impl WebGenerator {
         #[allow(clippy::cast_possible_truncation)] // an index
         let template = &self.templates.templates[chosen as usize];
         let chain = &self.languages[template.language];
-        draw(chain, template.words as usize, random, words);
+        chain.draw(template.words as usize, random, words);
         let mut words = words.iter();
         out.put(br#"{"url":""#);
         self.url(part, page, out);
@@ -214,12 +212,8 @@ impl WebGenerator {
                     out.put(&self.templates.markup[offset..offset + len]);
                 }
                 Piece::Words(count) => {
-                    for &word in words.by_ref().take(count as usize) {
-                        out.free(FREE);
-                        out.at = chain.put(word, random, &mut out.bytes, out.at);
-                    }
                     // A space at the end is part of the markup.
-                    out.at -= usize::from(out.bytes[..out.at].ends_with(b" "));
+                    put_words(chain, words.by_ref().take(count as usize), random, out);
                 }
                 Piece::Link => {
                     let (part, page) = self.linked_page(random);
@@ -228,44 +222,6 @@ impl WebGenerator {
             }
         }
         out.put(b"\"}\n");
-    }
-}
-
-/// Draws the words of a page. They are those of several walks, which take turns: a step waits for
-/// two memory accesses, which those of other walks overlap.
-fn draw(chain: &Chain, count: usize, random: &mut SplitMix64, words: &mut Vec<u32>) {
-    let each = count.div_ceil(WALKS);
-    words.clear();
-    words.resize(each * WALKS, BOUNDARY);
-    let mut last = [BOUNDARY; WALKS];
-    for n in 0..each {
-        for (walk, word) in last.iter_mut().enumerate() {
-            *word = chain.next_word(*word, random);
-            words[walk * each + n] = *word;
-        }
-    }
-}
-
-/// Bytes of whole pages, and free bytes after them.
-struct Output {
-    bytes: Vec<u8>,
-    at: usize,
-}
-
-impl Output {
-    /// Ensures that there are this many free bytes.
-    #[inline]
-    fn free(&mut self, count: usize) {
-        if self.bytes.len() - self.at < count {
-            self.bytes.resize(2 * (self.at + count), 0);
-        }
-    }
-
-    #[inline]
-    fn put(&mut self, bytes: &[u8]) {
-        self.free(bytes.len());
-        self.bytes[self.at..self.at + bytes.len()].copy_from_slice(bytes);
-        self.at += bytes.len();
     }
 }
 
@@ -280,27 +236,27 @@ impl Generator for WebGenerator {
 
     fn fill(&self, part: &Part, put: &mut Put) -> Result<(), WorkloadError> {
         let mut random = part.random(self.seed);
-        let mut out = Output { bytes: vec![0; 2 * BLOCK], at: 0 };
+        let mut out = Output::default();
         let mut words = Vec::new();
         let mut left = part.bytes;
         let mut tries = TRIES;
         let mut page = 0;
         while tries > 0 {
-            let start = out.at;
+            let start = out.len();
             self.page((part.number, page), &mut random, &mut words, &mut out);
-            let bytes = (out.at - start) as u64;
+            let bytes = (out.len() - start) as u64;
             if bytes > left {
-                out.at = start;
+                out.truncate(start);
                 tries -= 1;
                 continue;
             }
             left -= bytes;
             page += 1;
-            if out.at >= BLOCK {
-                put(&out.bytes[..out.at])?;
-                out.at = 0;
+            if out.len() >= BLOCK {
+                put(out.bytes())?;
+                out.truncate(0);
             }
         }
-        put(&out.bytes[..out.at])
+        put(out.bytes())
     }
 }
