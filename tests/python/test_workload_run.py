@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import html
 import json
+import os
+import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from importlib.util import find_spec
 from pathlib import Path
+from pydoc_data import topics
 from typing import Any
 
 import pytest
@@ -17,7 +22,12 @@ import gordon
 from gordon import GordonError
 from gordon.cli.workload_run import JOBS
 from gordon.run import folder, local
-from gordon.workload import java, jobs
+from gordon.run.control_groups import ControlGroup
+from gordon.run.folder import RunFolder
+from gordon.run.local import LocalNodes, Sizes
+from gordon.workload import java, jobs, verify
+from gordon.workload.run import Corpus, Work, _job_session, _spread, _view
+from gordon.workload.standalone import Standalone
 from serving import need_nodes
 
 from conftest import Run, raises
@@ -77,6 +87,88 @@ def test_a_job_is_traced_on_every_node(run: Run, tmp_path: Path, job: str) -> No
     assert surveyed["designs"]
     predicted = gordon.survey.run(out)
     assert predicted["nodes"] == 2
+
+
+def seed_text(folder: Path) -> list[Path]:
+    """Folders with text of Python's documentation and with HTML pages of it."""
+    text, pages = folder / "text", folder / "pages"
+    text.mkdir()
+    pages.mkdir()
+    for number, (name, topic) in enumerate(sorted(topics.topics.items())):
+        (text / f"{number}.txt").write_text(topic)
+        body = "".join(f"<p>{html.escape(part)}</p>\n" for part in topic.split("\n\n"))
+        head = f"<html><head><title>{name}</title></head>"
+        (pages / f"{number}.html").write_text(f"{head}<body>{body}</body></html>\n")
+    return [text, pages]
+
+
+def test_all_jobs_run_on_two_nodes_and_write_to_their_disks(tmp_path: Path) -> None:
+    made = RunFolder(tmp_path / "run")
+    made.path.mkdir()
+    sources: list[Any] = [*seed_text(tmp_path)]
+    found = java.find()
+    sizes = Sizes(count=2, memory=1 << 30, disk=1 << 30)
+    with LocalNodes(tmp_path, sizes) as nodes:
+        output, logs = nodes.folder / "out", tmp_path / "logs"
+        output.mkdir()
+        logs.mkdir()
+        with Standalone(nodes, found.home, output, logs) as cluster:
+            own = {
+                "spark.driver.host": nodes.address,
+                "spark.driver.bindAddress": nodes.address,
+                "spark.executor.memory": f"{cluster.memory_mib}m",
+                "spark.sql.shuffle.partitions": "2",
+            }
+            name = Work(jobs.get("sort"), {}, [], 1)
+            with _job_session(made, name, cluster.master, found, own) as session:
+                for job in jobs.JOBS.values():
+                    given = {"size": 2 * MB, "partitions": 4} if job.id == "randomwriter" else {}
+                    work = Work(job, job.complete(given), [], 1)
+                    seeds: list[Any] = sources if job.data in ("text", "web") else []
+                    inputs = _spread(made, work, nodes, Corpus(2 * MB, 1, seeds, None))
+                    work.job.run(session, inputs, f"file://{output}/result", work.parameters)
+                    view = _view(nodes, output / "result")
+                    assert {Path(path).resolve().parts[-4] for path in view.iterdir()} == {
+                        "node-1",
+                        "node-2",
+                    }, job.id
+                    result = verify.verify(
+                        session, job.id, inputs, f"file://{view}", work.parameters
+                    )
+                    assert result["passed"], (job.id, result)
+                    for place in (view, output / "result", *nodes.folder.glob("node-*/input"),
+                                  *nodes.folder.glob("node-*/out/result")):  # fmt: skip
+                        shutil.rmtree(place, ignore_errors=True)
+
+
+def test_the_tasks_of_a_killed_worker_run_again(tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    group = ControlGroup(f"/{local.PREFIX}{os.getpid()}/node-2")
+
+    def kill() -> None:
+        # Input has been read, and nothing written yet.
+        time.sleep(1.5)
+        for pid in group.processes:
+            os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+
+    def notify(step: str) -> None:
+        if step == "running sort":
+            killer.start()
+
+    report = gordon.workload.run(
+        "sort", out, size="20MB", nodes=2, memory="1GiB", notify=notify, interval_ns=200 * 10**6
+    )
+    killer.join()
+    assert [node["status"] for node in report["nodes"]] == ["complete", "lost"]
+    assert report["verification"]["passed"]
+    for node in report["nodes"]:
+        samples = columns(out / node["name"])
+        # Both traces last to the end of the job.
+        assert sum(samples["span_s"]) == pytest.approx(report["duration_s"], abs=1.0)
+    assert columns(out / "node-2")["cpu_s"][-1] == 0
+    assert nothing_left(tmp_path)
 
 
 def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ from gordon.workload.standalone import Standalone
 
 #: The paper's nodes have 2 GB.
 MEMORY = "2GiB"
-#: Most bytes of a file of the input, so that each node gets several.
-LARGEST_PART = 64 << 20
+#: Bytes of a file of the input, at least and at most; each node should get several.
+SMALLEST_PART, LARGEST_PART = 1 << 20, 64 << 20
 PARTS_PER_NODE = 4
 #: Bytes of disk for each byte of input: the input, its shuffle and its output, twice for merges.
 DISK_PER_BYTE = 6
@@ -216,7 +216,8 @@ def _spread(
     """Generates the input and spreads its files over the disks of the nodes."""
     if work.job.data == "none":
         return []
-    part = max(1 << 16, min(LARGEST_PART, corpus.size // (len(nodes.nodes) * PARTS_PER_NODE)))
+    share = corpus.size // (len(nodes.nodes) * PARTS_PER_NODE)
+    part = max(SMALLEST_PART, min(LARGEST_PART, share))
     folder = nodes.folder / "corpus"
     made.report["data"] = generate(
         work.job.data,
