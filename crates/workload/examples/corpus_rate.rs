@@ -5,43 +5,17 @@
 
 use gordon_units::{Bytes, Progress};
 use gordon_workload::{CorpusConfig, CorpusKind, generate_corpus};
+use rustix::time::ClockId;
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
-
-/// A size that takes hardly any time but that of learning the models.
-const SMALL: Bytes = Bytes(4 << 20);
+use std::thread;
+use std::time::Duration;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let kind = args.next().unwrap_or_else(|| "text".into());
     let size: Bytes = args.next().unwrap_or_else(|| "2GB".into()).parse()?;
     let kind: CorpusKind = serde_json::from_value(kind.into())?;
-    let learning = timed(kind, SMALL)?;
-    let all = timed(kind, size)?;
-    #[allow(clippy::cast_precision_loss)] // a report
-    let megabytes = (all.bytes - learning.bytes) as f64 / 1e6;
-    println!(
-        "{} bytes in {:.2} s, {:.2} s of them to learn (CPU: {:.2} s and {:.2} s)",
-        all.bytes, all.wall, learning.wall, all.cpu, learning.cpu
-    );
-    println!(
-        "then {:.0} MB/s, and {:.0} MB a CPU second",
-        megabytes / (all.wall - learning.wall),
-        megabytes / (all.cpu - learning.cpu)
-    );
-    Ok(())
-}
-
-/// Bytes of a corpus, and the seconds that it took.
-struct Cost {
-    bytes: u64,
-    wall: f64,
-    cpu: f64,
-}
-
-/// Generates a corpus, which is removed.
-fn timed(kind: CorpusKind, size: Bytes) -> Result<Cost, Box<dyn Error>> {
     let folder = tempfile::tempdir_in(Path::new("/dev/shm"))?;
     let config = CorpusConfig {
         kind,
@@ -53,15 +27,38 @@ fn timed(kind: CorpusKind, size: Bytes) -> Result<Cost, Box<dyn Error>> {
         threads: None,
         root: PathBuf::from("/"),
     };
-    let (start, cpu) = (Instant::now(), cpu_seconds());
-    let manifest = generate_corpus(&config, &Progress::default())?;
-    let wall = start.elapsed().as_secs_f64();
-    Ok(Cost { bytes: manifest.bytes, wall, cpu: cpu_seconds() - cpu })
+    let progress = Progress::default();
+    let start = now();
+    let (learned, manifest) = thread::scope(|scope| {
+        let made = scope.spawn(|| generate_corpus(&config, &progress));
+        while progress.progress().0 == 0 && !made.is_finished() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        (now(), made.join())
+    });
+    let end = now();
+    let manifest = manifest.map_err(|_| "the generator has panicked")??;
+    #[allow(clippy::cast_precision_loss)] // a report
+    let megabytes = manifest.bytes as f64 / 1e6;
+    println!(
+        "learned in {:.2} s ({:.2} s CPU); then {megabytes:.0} MB in {:.2} s ({:.2} s CPU): \
+         {:.0} MB/s, {:.0} MB per CPU second",
+        learned.0 - start.0,
+        learned.1 - start.1,
+        end.0 - learned.0,
+        end.1 - learned.1,
+        megabytes / (end.0 - learned.0),
+        megabytes / (end.1 - learned.1)
+    );
+    Ok(())
 }
 
-/// CPU time of this process.
+/// Seconds of the clock, and of CPU time of this process.
 #[allow(clippy::cast_precision_loss)] // a report
-fn cpu_seconds() -> f64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+fn now() -> (f64, f64) {
+    let seconds = |clock| {
+        let now = rustix::time::clock_gettime(clock);
+        now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
+    };
+    (seconds(ClockId::Monotonic), seconds(ClockId::ProcessCPUTime))
 }
