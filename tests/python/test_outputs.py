@@ -17,6 +17,7 @@ ALSO = {
     "parts list": [],
     "trace show": ["in"],
     "trace convert": ["in", "out.trace"],
+    "trace anonymise": ["in", "out.trace"],
     "survey": ["in"],
     "flash replay": ["in"],
     "flash bench": ["--pattern", "mixed", "--from-checkpoint", "in"],
@@ -40,6 +41,8 @@ ALSO = {
     "sort extrapolate": ["in"],
     "sort rewrite": ["--export", "in"],
     "sort tune": ["--input", "in"],
+    "workload list": [],
+    "workload run": ["ngram", "--from", "in"],
     "workload data": ["text", "--size", "1MB", "--from", "in", "-o", "corpus"],
     "block create": ["in/no.img", "--preset", "in.toml"],
     "block stat": ["--socket", "in"],
@@ -114,6 +117,7 @@ def test_no_output_destroys_what_a_command_reads(
     others = {"trace show", "survey", "block create", "block stat", "sort rewrite", "joulesort"}
     others |= {
         "trace formats",
+        "workload list",
         "spaces list",
         "parts list",
         "meter list",
@@ -125,7 +129,7 @@ def test_no_output_destroys_what_a_command_reads(
     reports = {name for name, _, option in OUTPUTS if option.name == "json_path"}
     for name in sorted(reports - others):
         for path in ("in", "./in", "link"):
-            also = ["-o", "tuned"] if name in ("sort tune", "sweep") else []
+            also = ["-o", "tuned"] if name in ("sort tune", "sweep", "workload run") else []
             ran = run(*name.split(), *ALSO[name], *also, "--json", path)
             assert ran.status == 1, (name, ran.err)
             assert ran.kind == "path-in-use", (name, ran.err)

@@ -235,7 +235,7 @@ def anonymise(source: str, target: str, json_path: str | None) -> None:
     from gordon import _core
     from gordon.cli import output
 
-    output.check(json_path, used=[*output.trace_files([source]), target])
+    output.check(json_path, used=[source, *output.trace_files([source]), target])
     made = _core.trace_anonymise(source, target)
     done: dict[str, Any] = json.loads(made)
     if json_path is not None:

@@ -124,7 +124,7 @@ def run(
     from gordon.workload.run import Cluster
     from gordon.workload.run import run as run_job
 
-    output.check(json_path)
+    output.check(json_path, used=[out, hosts, *sources])
     cluster = None
     if master is not None:
         if result is None or (not inputs and job != "randomwriter"):

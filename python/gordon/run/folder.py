@@ -66,9 +66,15 @@ def created(out: str | PathLike[str]) -> Iterator[RunFolder]:
     made = RunFolder(target)
     try:
         made.path.mkdir()
+    except FileNotFoundError:
+        raise GordonError(
+            f"cannot write {target}: there is no folder {target.parent}",
+            f"mkdir -p {target.parent}",
+            kind="missing-folder",
+        ) from None
     except OSError as error:
         raise GordonError(
-            f"cannot create {target}: {error.strerror}",
+            f"cannot write {target}: {error.strerror}",
             "an existing folder in which you may write",
             kind="unwritable",
         ) from None

@@ -124,9 +124,9 @@ def run(
         interval_ns,
         notify or (lambda text: None),
     )
-    spark.require()
-    found = java.find()
     with folder.created(out) as made:
+        spark.require()
+        found = java.find()
         made.report["job"] = {"id": chosen.id, "parameters": work.parameters}
         if cluster is None:
             corpus = Corpus(_core.parse_bytes(size), seed, several(sources), progress)
