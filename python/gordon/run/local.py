@@ -176,7 +176,9 @@ class LocalNodes:
         group.create(cores, self.sizes.memory)
         self._undo.callback(group.remove)
         self._made(["ip", "netns", "add", namespace], ["ip", "netns", "del", namespace])
-        _run("ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", namespace)
+        # A namespace is removed some time after its deletion, and the link with it.
+        peer = ["type", "veth", "peer", "name", "eth0", "netns", namespace]
+        self._made(["ip", "link", "add", link, *peer], ["ip", "link", "del", link])
         _run("ip", "link", "set", link, "master", bridge, "up")
         within = ("ip", "-n", namespace)
         _run(*within, "addr", "add", f"{address}/24", "dev", "eth0")
@@ -230,7 +232,7 @@ def _run(*argv: str) -> str:
         why = (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[-1]
         raise GordonError(
             f"cannot create a node: {' '.join(argv)}: {why}",
-            "free space and loop devices are needed; `--plain` does without nodes of their own",
+            "nodes need free space, loop devices, and a kernel with veth and network namespaces",
             kind="no-node",
         )
     return done.stdout
