@@ -47,7 +47,7 @@ counts = [1, 2, 4, 8]
 
 
 def grid(designs: int) -> str:
-    """The space of a grid with so many designs: clocks, numbers of processors and storages."""
+    """The space of a grid with this number of designs: clocks, numbers of processors, storages."""
     clocks = designs // (len(COUNTS) * STORAGES * 2)
     text = GRID
     for part, least, most in (("core2", 0.6, 2.4), ("atom", 0.8, 1.9)):

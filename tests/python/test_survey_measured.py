@@ -36,7 +36,7 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def job(run: Run, *, reads: int = 0, writes: int = 0, kib: int) -> str:
-    """The trace of a job that does nothing but so many requests a second, each of `kib` KiB. It has
+    """The trace of a job that only issues this number of requests a second, each of `kib` KiB. It has
     no block log."""
     samples = []
     for nth in range(SECONDS):

@@ -21,7 +21,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import Empty, Queue
-from types import TracebackType
 from typing import Any
 
 from gordon import __version__
@@ -132,12 +131,7 @@ class Agent:
     def __enter__(self) -> "Agent":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def request(self, op: str, patience_s: float = PATIENCE_S, **fields: Any) -> dict[str, Any]:

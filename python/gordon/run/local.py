@@ -26,7 +26,6 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 
 from gordon._core import GordonError
 from gordon.run.control_groups import MOUNTS, ControlGroup, hierarchies
@@ -131,12 +130,7 @@ class LocalNodes:
             self._undo = self._undo.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._undo.close()
 
     def _missing(self) -> list[str]:

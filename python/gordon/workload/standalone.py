@@ -16,7 +16,6 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from types import TracebackType
 
 from gordon._core import GordonError
 from gordon.run.local import LocalNodes, Node
@@ -69,12 +68,7 @@ class Standalone:
             self._stack = self._stack.pop_all()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stack.close()
         for node in self.nodes.nodes:
             node.stop()
