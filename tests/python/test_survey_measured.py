@@ -36,8 +36,8 @@ def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def job(run: Run, *, reads: int = 0, writes: int = 0, kib: int) -> str:
-    """The trace of a job that only issues this number of requests a second, each of `kib` KiB. It has
-    no block log."""
+    """The trace of a job that only issues these requests each second, each of `kib` KiB. It has no
+    block log."""
     samples = []
     for nth in range(SECONDS):
         sample = sadf.second(
