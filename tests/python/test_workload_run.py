@@ -171,6 +171,44 @@ def test_the_tasks_of_a_killed_worker_run_again(tmp_path: Path) -> None:
     assert nothing_left(tmp_path)
 
 
+def test_without_the_tools_nodes_are_traced_by_their_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "TOOLS", ("no-such-tool",))
+    report = gordon.workload.run("sort", tmp_path / "run", size="4MB", nodes=2, memory="1GiB")
+    assert report["verification"]["passed"]
+    assert any("plain processes" in text for text in report["warnings"])
+    for node in report["nodes"]:
+        assert node["scope"]["processes"]
+        assert node["totals"]["cpu_s"] > 0.5
+    assert gordon.survey.run(tmp_path / "run")["nodes"] == 2
+
+
+def test_a_job_runs_on_an_existing_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "TOOLS", ("no-such-tool",))
+    logs, shared, hosts = tmp_path / "logs", tmp_path / "shared", tmp_path / "hosts"
+    logs.mkdir()
+    hosts.write_text("first\n")
+    text = tmp_path / "text"
+    text.write_text("".join(topics.topics.values()))
+    via = f"env PATH={Path(sys.executable).parent}:/usr/bin:/bin GORDON_HOST={{host}}"
+    sizes = Sizes(count=1, memory=4 << 30, disk=1 << 30)
+    with (
+        LocalNodes(tmp_path, sizes) as nodes,
+        Standalone(nodes, java.find().home, shared, logs) as cluster,
+    ):
+        report = gordon.workload.run(
+            "grep-simple",
+            tmp_path / "run",
+            cluster=gordon.workload.Cluster(
+                cluster.master, [f"file://{text}"], f"file://{tmp_path}/result", via, hosts
+            ),
+        )
+    assert report["verification"]["passed"]
+    assert [(node["name"], node["status"]) for node in report["nodes"]] == [("first", "complete")]
+    assert report["stages"]
+
+
 def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
     out = tmp_path / "run"
     command = [sys.executable, "-m", "gordon", "workload", "run", "sort", "--size", "20MB"]
