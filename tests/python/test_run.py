@@ -228,9 +228,9 @@ def test_stages_of_a_run_are_used(tmp_path: Path, trace: str) -> None:
     assert found["model"] == "stages"
 
 
-def test_a_run_is_surveyed_alone(tmp_path: Path, trace: str) -> None:
+def test_a_run_is_not_surveyed_with_traces(tmp_path: Path, trace: str) -> None:
     run = made_run(tmp_path / "run", trace, [0])
-    with raises("several-runs", "run"):
+    with raises("runs-and-traces", "run", "job.trace"):
         gordon.survey.run([run, trace])
 
 

@@ -8,14 +8,18 @@ from gordon.cli import options
 
 
 @click.command()
-@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.argument("traces", nargs=-1, metavar="TRACE...")
+@click.option(
+    "--bundled",
+    is_flag=True,
+    help="Survey the traces that come with gordon: the seven jobs of the Gordon paper. Implies "
+    "--space gordon-2009, and for a grid --model paper --nodes 32, unless given.",
+)
 @click.option(
     "--space",
-    default="modern",
-    show_default=True,
     metavar="NAME|FILE",
     help="Design space: a shipped one (`gordon spaces`) or a TOML file. gordon-2009 is that of the "
-    "Gordon paper, and is compared with its results.",
+    "Gordon paper, and is compared with its results.  [default: modern]",
 )
 @click.option(
     "--nodes",
@@ -107,7 +111,8 @@ from gordon.cli import options
 @click.option("-o", "--out", "--report", metavar="PATH", help="Write the report, one HTML file.")
 def survey(
     traces: tuple[str, ...],
-    space: str,
+    bundled: bool,
+    space: str | None,
     nodes: int | None,
     shift: float,
     set_values: tuple[str, ...],
@@ -129,15 +134,27 @@ def survey(
 
     Shows the fastest designs, the designs with the least energy, and what limits each; for machines
     also the price. A TRACE is a folder made by `gordon trace` or `gordon trace convert`: one per
-    node, or, for designs, fewer, which are spread over the nodes.
+    node, or, for designs, fewer, which are spread over the nodes; or the folder of a run, which has
+    a trace of each node. Of several runs, each is surveyed, and their mean is shown.
     """
     from gordon.cli import output, terminal
+    from gordon.cli.jobs_view import show_jobs
     from gordon.cli.machines_view import show_machines
     from gordon.cli.progress import Progress
     from gordon.cli.survey_view import show
     from gordon.survey import measured, run
     from gordon.survey.columns import to_csv
+    from gordon.survey.run import SPACE
 
+    if bundled == bool(traces):
+        raise click.UsageError(
+            "--bundled surveys the traces that come with gordon, without TRACE..."
+            if bundled
+            else "give a TRACE, or --bundled"
+        )
+    if bundled:
+        traces, space, model, nodes = _bundled(space, model, nodes)
+    space = space or SPACE
     used = [stages, *output.trace_files(traces), *measured.files(space, set_values)]
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
@@ -167,18 +184,41 @@ def survey(
     if csv_path is not None:
         files[csv_path] = to_csv(result)
     if out is not None:
-        from gordon.report import machines as machines_report
-        from gordon.report import survey as survey_report
-
-        report = machines_report if "verdict" in result else survey_report
-        files[out] = report.render(result)
+        files[out] = _report(result)
     output.write(files)
     silent = output.STDOUT in files
     console = terminal.messages() if silent else terminal.data()
-    if "verdict" in result:
+    if "jobs" in result:
+        show_jobs(console, result, show_all)
+    elif "verdict" in result:
         show_machines(console, result, show_all)
     else:
         show(console, result, show_all)
     for path in (*files, *([] if parquet is None else [parquet])):
         if path != output.STDOUT:
             click.echo(f"wrote {path}", err=True)
+
+
+def _bundled(
+    space: str | None, model: str | None, nodes: int | None
+) -> tuple[tuple[str, ...], str, str | None, int | None]:
+    """The bundled traces, and how they are surveyed."""
+    from gordon import bundled
+    from gordon.survey import space as spaces
+
+    space = space or bundled.SPACE
+    if not spaces.has_grid(spaces.load(space)):
+        return (str(bundled.FOLDER),), space, model, nodes
+    if model is None:
+        model = bundled.MODEL
+    if model == bundled.MODEL and nodes is None:
+        nodes = bundled.NODES
+    return (str(bundled.FOLDER),), space, model, nodes
+
+
+def _report(result: dict[str, Any]) -> str:
+    from gordon.report import jobs, machines, survey
+
+    if "jobs" in result:
+        return jobs.render(result)
+    return machines.render(result) if "verdict" in result else survey.render(result)

@@ -6,6 +6,7 @@ from typing import Any
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import figures, percent, short
+from gordon.survey.jobs import gains
 
 
 def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
@@ -46,8 +47,8 @@ def _table(result: dict[str, Any], shown: list[dict[str, Any]]) -> list[Column]:
         column("rel.", lambda r: figures(r["relative"]["energy"]), spare=3, **number),
         column("node", lambda r: f"{figures(r[by]['node_power_w'])} W", **number),
         column("perf/W", lambda r: _per_watt(r[by], disk and disk[by]), spare=1, **number),
-        column("limited by", lambda r: _limit(r["limits"], 0)),
-        column("then", lambda r: _limit(r["limits"], 1), spare=4),
+        column("limited by", lambda r: most(r["limits"])),
+        column("then", lambda r: most(r["limits"], 1), spare=4),
         column("flash life", _life, spare=5, **number),
     ]
 
@@ -56,7 +57,7 @@ def _per_watt(row: dict[str, Any], disk: dict[str, Any] | None) -> str:
     return f"{figures(disk['energy_j'] / row['energy_j'])}x" if disk else ""
 
 
-def _limit(limits: dict[str, float], place: int) -> str:
+def most(limits: dict[str, float], place: int = 0) -> str:
     """What limits most, or next, where that matters: `storage 30%`."""
     top = sorted(limits.items(), key=lambda item: -item[1])
     name, share = top[place] if place < len(top) else ("", 0)
@@ -74,9 +75,7 @@ def _life(row: dict[str, Any]) -> str:
 
 def _summary(result: dict[str, Any]) -> list[str]:
     lines = _gains(result)
-    lines.append(result["charged"])
-    if result["spread"]:
-        lines.append(result["spread"])
+    lines += [result[key] for key in ("charged", "spread") if result.get(key)]
     over = result["space"]["over_budget_total"]
     if over:
         budget = result["space"]["budget_w"]
@@ -88,9 +87,8 @@ def _summary(result: dict[str, Any]) -> list[str]:
 
 def _gains(result: dict[str, Any]) -> list[str]:
     """What flash gains over disks, next to the paper's figures in the paper's space."""
-    by = result["by"]
-    named = {name: row[by] for row in result["designs"] for name in row["names"]}
-    if "MaxE-disk" not in named:
+    gained = gains(result)
+    if not gained:
         return []
     paper = {}
     if result["table6"]:
@@ -100,11 +98,9 @@ def _gains(result: dict[str, Any]) -> list[str]:
     def theirs(name: str, key: str) -> str:
         return f" (paper: {paper[name][key]})" if paper else ""
 
-    work = named["MaxE-disk"]["energy_j"] / named["MaxE"]["energy_j"]
-    speed = named["MinT-disk"]["time_s"] / named["MinT"]["time_s"]
     return [
-        f"MaxE does {work:.2f} times the work per joule of the best disk design"
+        f"MaxE does {gained['MaxE']:.2f} times the work per joule of the best disk design"
         + theirs("MaxE", "perf_per_watt_vs_maxe_disk"),
-        f"MinT is {speed:.2f} times as fast as the fastest disk design"
+        f"MinT is {gained['MinT']:.2f} times as fast as the fastest disk design"
         + theirs("MinT", "speedup_vs_mint_disk"),
     ]

@@ -13,6 +13,7 @@ def list_jobs(json_path: str | None) -> None:
 
     from gordon.cli import output
     from gordon.cli.terminal import Column
+    from gordon.human import short
     from gordon.workload.jobs import JOBS
 
     output.check(json_path)
@@ -24,6 +25,7 @@ def list_jobs(json_path: str | None) -> None:
     columns = [
         Column("job", [job.id for job in found]),
         Column("input", [job.data for job in found]),
+        Column("paper", [short(job.paper_bytes, "B") for job in found], right=True),
         Column("summary", [job.summary for job in found], wraps=True),
         Column("parameters", settings, wraps=True),
     ]

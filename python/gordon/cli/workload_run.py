@@ -1,5 +1,6 @@
 """`gordon workload run`."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,48 @@ JOBS = (
     "ngram",
     "webindex",
 )
+#: All of them, sequentially.
+ALL = "all"
+
+
+class _Scale(click.ParamType[Fraction]):
+    """A positive fraction: 1/8, 0.125."""
+
+    name = "scale"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Fraction:
+        try:
+            scale = Fraction(value)
+        except (ValueError, ZeroDivisionError):
+            self.fail(f"{value!r} is not a fraction such as 1/8", param, ctx)
+        if scale <= 0:
+            self.fail(f"{value} is not above 0", param, ctx)
+        return scale
 
 
 @click.command()
-@click.argument("job", type=click.Choice(JOBS))
+@click.argument("job", type=click.Choice([*JOBS, ALL]))
 @click.option("-o", "--out", required=True, metavar="RUN", help="New folder for the run.")
 @click.option(
     "--size",
-    default="1GB",
-    show_default=True,
     metavar="SIZE",
-    help="Size of the generated input; for randomwriter of the output.",
+    help="Size of the generated input; for randomwriter of the output.  [default: 1GB]",
+)
+@click.option(
+    "--scale",
+    type=_Scale(),
+    metavar="FRACTION",
+    help="Size as a fraction of the job's size in Table 2 of the paper: 1/8.",
+)
+@click.option(
+    "--repeats",
+    type=options.COUNT,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Runs of the job, each with other input, in RUN/1, RUN/2, ...",
 )
 @click.option(
     "--nodes",
@@ -100,6 +132,10 @@ JOBS = (
 def run(
     job: str,
     out: str,
+    size: str | None,
+    scale: Fraction | None,
+    repeats: int,
+    seed: int,
     interval: str,
     sources: tuple[str, ...],
     parameters: tuple[str, ...],
@@ -111,20 +147,25 @@ def run(
     json_path: str | None,
     **given: Any,
 ) -> None:
-    """Run a job of Table 2 on Spark, with a trace of each node.
+    """Run a job of the paper's Table 2 on Spark, with a trace of each node; or all of them.
 
     RUN is a folder with a trace for each node and run.json: nodes, clocks, settings of Spark, the
-    input, and the verification of the output. `gordon survey RUN` surveys it. Needs Java and
-    PySpark (pip install 'gordon[spark]'); nodes of their own need root.
+    input, and the verification of the output. `gordon survey RUN` surveys it. With `all`, RUN has a
+    folder for each job. Needs Java and PySpark (pip install 'gordon[spark]'); nodes of their own
+    need root.
     """
     from gordon import _core
     from gordon.cli import output, say, terminal
     from gordon.cli.progress import Moved
     from gordon.human import counted, duration
     from gordon.workload.run import Cluster
-    from gordon.workload.run import run as run_job
+    from gordon.workload.suite import plan, run_planned
 
     output.check(json_path, used=[out, hosts, *sources])
+    if size is not None and scale is not None:
+        raise click.UsageError("--size and --scale: only one of them")
+    if master is not None and (job == ALL or repeats > 1):
+        raise click.UsageError("--master runs one job once: each run has its own --input, --result")
     cluster = None
     if master is not None:
         if result is None or (not inputs and job != "randomwriter"):
@@ -137,10 +178,12 @@ def run(
         interval_ns = _core.parse_ns(interval)
     except _core.GordonError as error:
         raise click.BadParameter(error.args[0], param_hint="--interval") from None
+    runs = plan(job, out, size=size, scale=scale, repeats=repeats, seed=seed)
+    console = terminal.messages() if json_path == output.STDOUT else terminal.data()
+    reports = []
     with Moved("generating the input") as progress:
-        report = run_job(
-            job,
-            out,
+        made = run_planned(
+            runs,
             parameters=dict(map(_pair, parameters)),
             sources=sources,
             interval_ns=interval_ns,
@@ -149,16 +192,18 @@ def run(
             notify=lambda text: say(text, kind="note"),
             **given,
         )
-    for warning in report["warnings"]:
-        say(warning, kind="warning")
+        for planned, report in made:
+            for warning in report["warnings"]:
+                say(warning, kind="warning")
+            checks = report["verification"]["checks"]
+            console.text(
+                f"{planned.out}: {planned.job}, {duration(report['duration_s'])}, "
+                f"{counted(len(report['nodes']), 'node')} traced, "
+                f"{counted(len(checks), 'check')} passed"
+            )
+            reports.append(report | {"folder": str(planned.out)})
     if json_path is not None:
-        output.write({json_path: report})
-    console = terminal.messages() if json_path == output.STDOUT else terminal.data()
-    checks = report["verification"]["checks"]
-    console.text(
-        f"{out}: {job}, {duration(report['duration_s'])}, "
-        f"{counted(len(report['nodes']), 'node')} traced, {counted(len(checks), 'check')} passed"
-    )
+        output.write({json_path: reports[0] if len(runs) == 1 else {"runs": reports}})
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ def render(result: dict[str, Any]) -> str:
     return page.render(
         "survey",
         result,
-        FILTERS | {"code": _code},
+        FILTERS | {"code": code},
         libraries=LIBRARIES,
         r=result,
         by_id=by_id,
@@ -35,7 +35,7 @@ def render(result: dict[str, Any]) -> str:
     )
 
 
-def _code(text: str) -> Markup:
+def code(text: str) -> Markup:
     """What is between backticks, as code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 escaped
 

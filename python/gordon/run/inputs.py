@@ -1,4 +1,8 @@
-"""The traces of a survey: given one by one, or as the folder of a run, whose nodes they are."""
+"""The traces of a survey: given one by one, or as folders of runs, whose nodes they are.
+
+A run folder is one job. It is what `gordon.run.folder` describes, or a folder with several runs of
+the same job, its repeats. A folder that holds run folders stands for all of them.
+"""
 
 import json
 from collections.abc import Sequence
@@ -14,41 +18,96 @@ from gordon.run import folder
 
 @dataclass
 class Inputs:
-    """The traces to survey."""
+    """The traces of one job."""
 
     paths: list[str]
     lags: list[int] = field(default_factory=list)
-    """Samples by which each trace starts after the first; empty without a run."""
+    """Samples by which each trace starts after the first of its run; empty without a run."""
     stages: list[dict[str, Any]] = field(default_factory=list)
     """The stages that the engine of the run recorded, in seconds after the start of the first
-    trace."""
+    trace. Repeats have none: their stages are at different times."""
+    name: str = ""
+    """Id of the job, or the folder of its run; empty without a run."""
+    repeats: int = 1
 
 
-def expand(given: Sequence[GivenPath]) -> Inputs:
-    """Replaces the folder of a run by the traces of its nodes. Raises GordonError for several runs,
-    or a run that lacks a trace."""
-    runs = [path for path in given if folder.is_run(path)]
+def expand(given: Sequence[GivenPath]) -> list[Inputs]:
+    """The traces by job: one job for traces of nodes, one for each run folder.
+
+    Raises GordonError for runs next to traces, and for a run that lacks a trace.
+    """
+    found = [(Path(path), _run_folders(Path(path))) for path in given]
+    runs = [run for _, runs in found for run in runs]
     if not runs:
-        return Inputs([fspath(path) for path in given])
-    if len(given) > 1:
+        return [Inputs([fspath(path) for path in given])]
+    alone = [path for path, runs in found if not runs]
+    if alone:
         raise GordonError(
-            f"{fspath(runs[0])} is a run, which is surveyed alone",
-            "one run, or the traces of nodes (RUN/NODE)",
-            kind="several-runs",
+            f"{alone[0]} is not a run, and {runs[0]} is",
+            "runs only, or the traces of nodes only (RUN/NODE)",
+            kind="runs-and-traces",
         )
-    run = folder.read(runs[0])
-    paths = folder.traces(runs[0], run)
+    jobs = [_job(run) for run in runs]
+    ids = [job.name for job in jobs]
+    if len(set(ids)) < len(ids):
+        for job, run in zip(jobs, runs, strict=True):
+            job.name = fspath(run)
+    return jobs
+
+
+def _run_folders(path: Path) -> list[Path]:
+    """The run folders that a path stands for, by name; none for a trace."""
+    if folder.is_run(path) or _repeats(path):
+        return [path]
+    if (path / "manifest.json").exists():
+        return []
+    below = sorted(child for child in path.glob("*/") if folder.is_run(child) or _repeats(child))
+    return [path / child.name for child in below]
+
+
+def _repeats(path: Path) -> list[Path]:
+    """The runs in a folder of repeats, which have numbers as names."""
+    numbered = [child for child in path.glob("*/") if child.name.isdecimal()]
+    return sorted(filter(folder.is_run, numbered), key=lambda child: int(child.name))
+
+
+def _job(path: Path) -> Inputs:
+    """The traces of a run folder."""
+    runs = [_run(run) for run in _repeats(path) or [path]]
+    one = runs[0]
+    if len(runs) == 1:
+        return one
+    names = {run.name for run in runs}
+    if len(names) > 1:
+        raise GordonError(
+            f"{path} holds runs of several jobs: {', '.join(sorted(names))}",
+            "repeats of one job, or folders with names instead of numbers",
+            kind="several-jobs",
+        )
+    return Inputs(
+        [trace for run in runs for trace in run.paths],
+        lags=[lag for run in runs for lag in run.lags],
+        name=one.name,
+        repeats=len(runs),
+    )
+
+
+def _run(path: Path) -> Inputs:
+    run = folder.read(path)
+    paths = folder.traces(path, run)
     interval = run["interval_ns"]
-    starts = [_start(path, node) for path, node in zip(paths, run["nodes"], strict=True)]
+    starts = [_start(trace, node) for trace, node in zip(paths, run["nodes"], strict=True)]
     first = min(starts)
     # Agents take samples at multiples of the interval after the start of the run.
     samples = [(start - run["start_unix_ns"]) // interval for start in starts]
     after = (first - run["start_unix_ns"]) / 1e9
     stages = [_shifted(stage, after) for stage in run.get("stages") or []]
+    job = run.get("job") or {}
     return Inputs(
-        [fspath(path) for path in paths],
+        [fspath(trace) for trace in paths],
         lags=[number - min(samples) for number in samples],
         stages=[stage for stage in stages if stage["end_s"] > 0],
+        name=job.get("id") or path.resolve().name,
     )
 
 

@@ -7,6 +7,7 @@ source. It is a dict that can be written as JSON; this module neither writes nor
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import isfinite
 from os import fspath
 from pathlib import Path as FilePath
@@ -16,8 +17,8 @@ from gordon import _core
 from gordon.options import Path, several
 from gordon.parts import Catalogue, unknown
 from gordon.quantity import number, value
-from gordon.run.inputs import expand
-from gordon.survey import machines, parameters, power, references, settings, table6
+from gordon.run.inputs import Inputs, expand
+from gordon.survey import jobs, machines, parameters, power, references, settings, table6
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
 from gordon.survey.replays import designs as simulate
@@ -56,23 +57,25 @@ def run(
     """Surveys the traced job over a space of designs.
 
     `traces` is a trace folder, or a list of them: one per node, or fewer that are spread over the
-    nodes; or the folder of a run, which has a trace of each node, joined by their clocks. `nodes`
-    is the size of the cluster; the default is the number of traces, or 32 for one trace. Nodes that
-    run copies of one trace start it at samples up to the fraction `shift` of its length apart.
-    `space` is a shipped space or a TOML file. `set_values` are values to override, each
-    `KEY=VALUE`, of the grid and its parts, or of machines (`machines.ID.KEY=VALUE`) and their
-    storage parts. `charge` is `machine`, or `command` to simulate only the CPU time and the cache
-    misses of the traced command. `reference` is the processor on which traces without hardware
-    counters were recorded: the name of a part, or its instructions per cycle; the default is the
-    part named in the manifest. `model` is `paper`, `stages` or `job`; the default is `job` for a
-    space with machines, and `stages` for a grid if `stages` is given, a JSON file with the stages
-    of the job. For machines, `reference` is the id of the machine on which the traces were
-    recorded, and `nodes` is the number of traces. At most `rows` designs are returned, the front
-    and the named ones always; `table` is a Parquet file to write with all of them. `cache` is a
-    folder in which replays are kept and found by later surveys, whatever their space. `engine`
-    computes the replays in other processes, by joblib: `loky`, `ray`, `dask` or `spark`; `workers`
-    is their number. `progress` is called with the replays of traces on storages (done, total); the
-    total is 0 until it is known. Raises `gordon.GordonError`, whose args are (message, hint).
+    nodes; or the folder of a run, which has a trace of each node, joined by their clocks. Several
+    runs are surveyed one by one: the result has `jobs`, by id, and its designs are their mean
+    (`gordon.survey.jobs`). `nodes` is the size of the cluster; the default is the number of traces,
+    or 32 for one trace. Nodes that run copies of one trace start it at samples up to the fraction
+    `shift` of its length apart. `space` is a shipped space or a TOML file. `set_values` are values
+    to override, each `KEY=VALUE`, of the grid and its parts, or of machines
+    (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is `machine`, or `command` to
+    simulate only the CPU time and the cache misses of the traced command. `reference` is the
+    processor on which traces without hardware counters were recorded: the name of a part, or its
+    instructions per cycle; the default is the part named in the manifest. `model` is `paper`,
+    `stages` or `job`; the default is `job` for a space with machines, and `stages` for a grid if
+    `stages` is given, a JSON file with the stages of the job. For machines, `reference` is the id
+    of the machine on which the traces were recorded, and `nodes` is the number of traces. At most
+    `rows` designs are returned, the front and the named ones always; `table` is a Parquet file to
+    write with all of them. `cache` is a folder in which replays are kept and found by later
+    surveys, whatever their space. `engine` computes the replays in other processes, by joblib:
+    `loky`, `ray`, `dask` or `spark`; `workers` is their number. `progress` is called with the
+    replays of traces on storages (done, total); the total is 0 until it is known. Raises
+    `gordon.GordonError`, whose args are (message, hint).
     """
     traces = several(traces)
     if not traces:
@@ -81,12 +84,53 @@ def run(
             "record one with `gordon trace -o DIR -- CMD`",
             kind="no-traces",
         )
-    inputs = expand(traces)
+    one = partial(
+        _survey,
+        space=space,
+        nodes=nodes,
+        shift=shift,
+        set_values=several(set_values),
+        charge=charge,
+        reference=reference,
+        model=model,
+        stages=stages,
+        table=table,
+        replays=Replays(cache, engine, workers),
+        progress=progress,
+    )
+    given = expand(traces)
+    if len(given) == 1:
+        return one(given[0], rows=rows)
+    if table is not None or stages is not None:
+        raise _core.GordonError(
+            f"{len(given)} jobs are surveyed: a table of designs (--parquet) and a file of stages "
+            "(--stages) are for one",
+            "survey one run, or leave these options out",
+            kind="several-jobs",
+        )
+    return jobs.run(given, one, rows)
+
+
+def _survey(
+    inputs: Inputs,
+    *,
+    space: str,
+    nodes: int | None,
+    shift: float,
+    set_values: list[str],
+    charge: str,
+    reference: str | float | None,
+    model: str | None,
+    stages: Path | None,
+    rows: int,
+    table: Path | None,
+    replays: Replays,
+    progress: Callable[[int, int], None] | None,
+) -> dict[str, Any]:
+    """Surveys one job."""
     chosen = spaces.load(space)
-    replays = Replays(cache, engine, workers)
     model, listed = _staged(model, stages, inputs.stages, bool(spaces.machines(chosen)))
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
-    set_values = several(set_values)
     if uses_machines(chosen, model):
         with spaces.blamed(space, set_values):
             return machines.run(

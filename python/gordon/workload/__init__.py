@@ -11,5 +11,6 @@
 from gordon.workload.data import KINDS, generate
 from gordon.workload.jobs import JOBS
 from gordon.workload.run import Cluster, run
+from gordon.workload.suite import plan, run_planned
 
-__all__ = ["JOBS", "KINDS", "Cluster", "generate", "run"]
+__all__ = ["JOBS", "KINDS", "Cluster", "generate", "plan", "run", "run_planned"]

@@ -16,6 +16,7 @@ from gordon.workload import spark, text
 
 Parameters = Mapping[str, Any]
 
+GB = 1_000_000_000
 #: Lines of an input that are looked at before a job is run on it.
 PEEK_LINES = 1000
 
@@ -32,12 +33,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Job:
-    """A job: `summary` is its description in Table 2, `data` the kind of corpus that it reads."""
+    """A job: `summary` and `paper_bytes` are its description and size in Table 2, `data` is the
+    kind of corpus that it reads."""
 
     id: str
     title: str
     summary: str
     data: str
+    paper_bytes: int
     parameters: dict[str, Parameter] = field(default_factory=dict)
 
     def run(
@@ -103,26 +106,29 @@ _JOBS = (
         "RandomWriter",
         "Output random data",
         "none",
+        10 * GB,
         {
             "size": Parameter(1 << 30, "Bytes to write, in records of 100 bytes.", at_least=100),
             "partitions": Parameter(16, "Number of output files.", at_least=1),
             "seed": Parameter(1, "Random seed."),
         },
     ),
-    Job("identity", "Identity", "Copy all inputs to the output", "text"),
-    Job("sort", "Sort", "Sort random numbers", "numbers"),
-    Job("grep-simple", "Grep (simple)", "Search for “the” in multi-lingual text", "text"),
+    Job("identity", "Identity", "Copy all inputs to the output", "text", 15 * GB),
+    Job("sort", "Sort", "Sort random numbers", "numbers", 1 * GB),
+    Job("grep-simple", "Grep (simple)", "Search for “the” in multi-lingual text", "text", 8 * GB),
     Job(
         "grep-complex",
         "Grep (complex)",
         "Complex regular expression search in multi-lingual text",
         "text",
+        8 * GB,
     ),
     Job(
         "ngram",
         "N-Gram",
         "Find frequently occurring N-word phrases in multi-lingual text",
         "text",
+        4 * GB,
         {
             "n": Parameter(3, "Words of a phrase.", at_least=1),
             "minimum": Parameter(10, "Least number of occurrences to keep.", at_least=1),
@@ -133,6 +139,7 @@ _JOBS = (
         "WebIndex",
         "Indexing of web pages",
         "web",
+        13 * GB,
         {"format": Parameter("json", "Format of the index.", choices=("json", "parquet"))},
     ),
 )

@@ -1,0 +1,89 @@
+"""The screen of a survey of several jobs: each job in a row, then their mean."""
+
+from collections.abc import Callable
+from typing import Any
+
+from gordon.cli import say
+from gordon.cli.survey_view import most, show
+from gordon.cli.terminal import Column, Output
+from gordon.human import counted, figures
+from gordon.survey.jobs import gains
+from gordon.survey.machines import outcome
+
+Row = dict[str, Any]
+
+
+def show_jobs(console: Output, result: Row, show_all: bool) -> None:
+    """A table of the jobs, then the mean over them, and the warnings."""
+    jobs: list[tuple[str, Row]] = list(result["jobs"].items())
+    console.text(f"{counted(len(jobs), 'job')} surveyed, each alone:")
+    if "by" in result:
+        console.table(_designs(jobs))
+        console.text("\nthe mean, in which each job weighs the same:")
+        show(console, result, show_all)
+        return
+    console.table(_machines(jobs))
+    front = [row for row in result["designs"] if row["pareto"]]
+    console.text(
+        f"\nthe mean of the jobs, {counted(result['designs_total'], 'machine')} of "
+        f"{result['space']['name']}: those on the Pareto front"
+    )
+    shown = result["designs"] if show_all else front
+    console.table(_mean(result, sorted(shown, key=lambda row: outcome(row)["time_s"])))
+    for warning in result["warnings"]:
+        say(warning, kind="warning")
+
+
+def _designs(jobs: list[tuple[str, Row]]) -> list[Column]:
+    def column(title: str, cell: Callable[[Row], str], **how: Any) -> Column:
+        return Column(title, [cell(result) for _, result in jobs], **how)
+
+    def design(name: str) -> Callable[[Row], str]:
+        return lambda result: result["named"][name] or ""
+
+    def gain(name: str) -> Callable[[Row], str]:
+        return lambda result: f"{figures(gains(result)[name])}x" if name in gains(result) else ""
+
+    def limit(name: str) -> Callable[[Row], str]:
+        return lambda result: most(_named(result, name)["limits"])
+
+    number: dict[str, Any] = {"right": True}
+    return [
+        Column("job", [name for name, _ in jobs]),
+        column("traces", lambda result: str(len(result["traces"])), spare=2, **number),
+        column("MaxE", design("MaxE")),
+        column("perf/W", gain("MaxE"), **number),
+        column("limited by", limit("MaxE"), spare=3),
+        column("MinT", design("MinT")),
+        column("speed", gain("MinT"), **number),
+        column("limited by", limit("MinT"), spare=4),
+    ]
+
+
+def _named(result: Row, name: str) -> Row:
+    found: Row = next(row for row in result["designs"] if name in row["names"])
+    return found
+
+
+def _machines(jobs: list[tuple[str, Row]]) -> list[Column]:
+    return [
+        Column("job", [name for name, _ in jobs]),
+        Column("verdict", [result["verdict"]["text"] for _, result in jobs], wraps=True),
+    ]
+
+
+def _mean(result: Row, shown: list[Row]) -> list[Column]:
+    currency = result["space"]["currency"]
+
+    def column(title: str, key: str) -> Column:
+        values = [outcome(row)[key] for row in shown]
+        return Column(title, ["" if v is None else figures(v) for v in values], right=True)
+
+    return [
+        Column("  machine", [("* " if row["pareto"] else "  ") + row["id"] for row in shown]),
+        column("time, s", "time_s"),
+        column(f"price, {currency}", "price"),
+        column("energy, J", "energy_j"),
+        Column("limited by", [most(row["limits"]) for row in shown]),
+        Column("", [", ".join(row["names"]) for row in shown], spare=1),
+    ]

@@ -1,0 +1,104 @@
+// Draws the plots of a survey of several jobs.
+"use strict";
+(() => {
+  const { result, el, colour, config, still, figures, layout, limits } = charts;
+  const LIMITS = { cpu: "processor", storage: "storage", network: "network" };
+  const PARTS = {
+    cpu: ["processors", "cpu"], memory: ["memory", "memory"], storage: ["disks or flash", "storage"],
+    flash_controller: ["flash controller", "flash-controller"],
+    flash_memory: ["flash controller's memory", "flash-memory"], overhead: ["overhead", "overhead"],
+  };
+  const COLUMNS = 4;
+  const ofGrid = "by" in result;
+  // The mean, then each job.
+  const panels = [["mean", result], ...Object.entries(result.jobs)];
+
+  // Time and the other figure of a front, of a design of a grid or of a machine.
+  function point(d) {
+    if (ofGrid) return [d.relative.time, d.relative.energy];
+    const of = d.job || d.stages || d.sync;
+    return [of.time_s, of.price ?? of.energy_j];
+  }
+
+  function drawFronts() {
+    const traces = [];
+    const kinds = [["flash", "circle", "cpu"], ["disk", "square-open", "storage"]];
+    const axes = {}, annotations = [];
+    const rows = Math.ceil(panels.length / COLUMNS);
+    panels.forEach(([name, of], i) => {
+      const suffix = i ? String(i + 1) : "";
+      const [row, column] = [Math.floor(i / COLUMNS), i % COLUMNS];
+      const [w, h] = [1 / COLUMNS, 1 / rows];
+      const domain = { x: [column * w + 0.035, (column + 1) * w - 0.012], y: [1 - (row + 1) * h + 0.09 / rows, 1 - row * h - 0.09 / rows] };
+      const axis = (anchor, range) => ({ type: "log", gridcolor: colour("line"), linecolor: colour("line"), tickformat: "~g", nticks: 5, anchor, domain: range });
+      axes["xaxis" + suffix] = axis("y" + suffix, domain.x);
+      axes["yaxis" + suffix] = axis("x" + suffix, domain.y);
+      annotations.push({ x: domain.x[0], y: domain.y[1], xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", text: i ? name : "<b>mean</b>", showarrow: false });
+      const at = { xaxis: "x" + suffix, yaxis: "y" + suffix, showlegend: i === 0 };
+      const byId = Object.fromEntries(of.designs.map((d) => [d.id, d]));
+      const front = of.front.map((id) => point(byId[id])).filter(([, y]) => y != null).sort((a, b) => a[0] - b[0]);
+      traces.push({ x: front.map((p) => p[0]), y: front.map((p) => p[1]), mode: "lines", name: "Pareto front", line: { color: colour("soft"), width: 1.5, dash: "dot" }, hoverinfo: "skip", ...at });
+      for (const [kind, symbol, tone] of ofGrid ? kinds : [[null, "circle", "cpu"]]) {
+        const group = of.designs.filter((d) => !ofGrid || d.storage_kind === kind);
+        traces.push({
+          x: group.map((d) => point(d)[0]), y: group.map((d) => point(d)[1]), mode: "markers", name: kind || "machine",
+          marker: { symbol, size: 7, color: colour(tone), line: { width: symbol === "circle" ? 0.5 : 1.4, color: symbol === "circle" ? colour("paper") : colour(tone) } },
+          customdata: group.map((d) => [d.id, d.names.join(" "), limits(d.limits)]),
+          hovertemplate: "<b>%{customdata[0]}</b> %{customdata[1]}<br>%{x:.3g}, %{y:.3g}<br>limited by %{customdata[2]}<extra>" + name + "</extra>", ...at,
+        });
+      }
+    });
+    el("plot-fronts").style.height = 60 + 250 * rows + "px";
+    Plotly.react("plot-fronts", traces, Object.assign(layout({ annotations, hovermode: "closest", margin: { l: 30, r: 8, t: 40, b: 36 } }), axes), config);
+  }
+
+  // One bar for each job and design, in groups by design.
+  function drawBars(id, bars, keys, name, tone, axis, hover) {
+    const labels = bars.map((bar) => bar.label);
+    const traces = keys.map((key) => ({
+      type: "bar", orientation: "h", name: name(key), y: [bars.map((bar) => bar.group), labels], x: bars.map((bar) => bar.values[key] || 0),
+      marker: { color: tone(key), line: { color: colour("paper"), width: 1 } }, hovertemplate: "%{y}<br>" + name(key) + " " + hover + "<extra></extra>",
+    }));
+    el(id).style.height = 110 + 24 * bars.length + "px";
+    Plotly.react(id, traces, layout({
+      barmode: "stack", bargap: 0.25, xaxis: Object.assign({ rangemode: "tozero" }, axis), yaxis: { showgrid: false, ticks: "", autorange: "reversed" },
+      margin: { l: 200, r: 30, t: 30, b: 46 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, traceorder: "normal" },
+    }), still);
+  }
+
+  const find = (of, id) => of.designs.find((d) => d.id === id);
+
+  function drawLimits() {
+    const names = ["MaxE-disk", "MaxE", "MinT"].filter((name) => result.named[name]);
+    const bars = names.flatMap((name) => panels.map(([job, of]) => ({ group: name, label: job, values: find(of, result.named[name]).limits })));
+    const keys = [...new Set(bars.flatMap((bar) => Object.keys(bar.values)))];
+    keys.sort((a, b) => a.split("+").length - b.split("+").length || Object.keys(LIMITS).indexOf(a) - Object.keys(LIMITS).indexOf(b));
+    const words = (key) => key.split("+").map((k) => LIMITS[k] || k).join(" and ");
+    const tones = ["mixed", "flash-memory", "flash-controller", "overhead"];
+    const mixed = keys.filter((k) => !(k in LIMITS));
+    const tone = (key) => colour(key in LIMITS ? key : tones[mixed.indexOf(key) % tones.length]);
+    drawBars("plot-limits", bars, keys, words, tone, { tickformat: ".0%", range: [0, 1], title: { text: "fraction of the execution time" } }, "%{x:.1%}");
+  }
+
+  function drawEnergy() {
+    const against = result.named["MaxE-disk"] || result.baseline.id;
+    const bars = panels.map(([job, of]) => {
+      const whole = find(of, against)[result.by].energy_j;
+      const parts = find(of, result.named.MaxE).energy_by_part_j;
+      return { group: "MaxE", label: job, values: Object.fromEntries(Object.entries(parts).map(([k, j]) => [k, j / whole])) };
+    });
+    const keys = Object.keys(PARTS).filter((k) => bars.some((bar) => bar.values[k] > 0));
+    drawBars("plot-energy", bars, keys, (k) => PARTS[k][0], (k) => colour(PARTS[k][1]), { title: { text: "energy, relative to " + against } }, "%{x:.3f}");
+  }
+
+  function draw() {
+    drawFronts();
+    if (ofGrid) {
+      drawLimits();
+      drawEnergy();
+    }
+  }
+
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  draw();
+})();

@@ -1,0 +1,36 @@
+"""The report of a survey of several jobs: their mean, each job next to it, the paper's figures.
+
+One HTML file that works offline, like the report of one job. The same result gives the same bytes.
+"""
+
+from typing import Any
+
+from gordon.report import page
+from gordon.report.survey import FILTERS, LIBRARIES, code
+from gordon.survey.jobs import gains
+from gordon.survey.machines import outcome
+
+Row = dict[str, Any]
+
+
+def render(result: Row) -> str:
+    """The report's HTML."""
+    by_id = {design["id"]: design for design in result["designs"]}
+    traces = [trace for job in result["jobs"].values() for trace in job["traces"]]
+    shown = [row for row in result["designs"] if row["pareto"] or row["names"]]
+    of_grid = "by" in result
+    of = result["by"] if of_grid else None
+    return page.render(
+        "jobs",
+        result,
+        FILTERS | {"code": code, "outcome": outcome},
+        libraries=LIBRARIES,
+        r=result | {"traces": traces},
+        by_id=by_id,
+        of_grid=of_grid,
+        named={name: by_id[id] for name, id in result["named"].items() if id is not None},
+        gains={name: gains(job) for name, job in result["jobs"].items()} if of_grid else {},
+        mean_gains=gains(result) if of_grid else {},
+        shown=sorted(shown, key=lambda row: (row[of] if of else outcome(row))["time_s"]),
+        parts=page.grouped(result["parameters"]),
+    )

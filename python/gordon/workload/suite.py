@@ -1,0 +1,83 @@
+"""Several runs: all jobs, at a share of the paper's sizes, and repeats with other input.
+
+RUN/             one job, once
+RUN/1, RUN/2     one job with repeats
+RUNS/JOB, RUNS/JOB/1, RUNS/JOB/2    all jobs
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from gordon._core import GordonError
+from gordon.options import Path as GivenPath
+from gordon.workload import jobs
+from gordon.workload.run import run
+
+ALL = "all"
+SIZE = "1GB"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A run that is to be made."""
+
+    job: str
+    out: Path
+    size: str
+    seed: int
+
+
+def plan(
+    job: str,
+    out: GivenPath,
+    *,
+    size: str | None = None,
+    scale: Fraction | None = None,
+    repeats: int = 1,
+    seed: int = 1,
+) -> list[Planned]:
+    """The runs of `job`, or of all jobs for `all`. The input of each has `size`, or `scale` times
+    the size in Table 2 of the paper. Repeats have the seeds after `seed`.
+
+    Raises GordonError if a folder exists, and for a scale that is not positive.
+    """
+    if scale is not None and scale <= 0:
+        raise GordonError(f"scale {scale}: it is above 0", "--scale 1/8", kind="out-of-range")
+    ids = list(jobs.JOBS) if job == ALL else [jobs.get(job).id]
+    place = Path(out)
+    runs = []
+    for id in ids:
+        of_job = place / id if job == ALL else place
+        given = size or SIZE if scale is None else f"{int(jobs.get(id).paper_bytes * scale)}B"
+        for number in range(repeats):
+            own = of_job / str(number + 1) if repeats > 1 else of_job
+            runs.append(Planned(id, own, given, seed + number))
+    if place.exists() or place.is_symlink():
+        raise GordonError(
+            f"{place} exists", "name another folder, or remove this one", kind="exists"
+        )
+    if not place.resolve().parent.is_dir():
+        raise GordonError(
+            f"cannot write {place}: there is no folder {place.parent}",
+            f"mkdir -p {place.parent}",
+            kind="missing-folder",
+        )
+    return runs
+
+
+def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, dict[str, Any]]]:
+    """Makes the runs sequentially, with what `gordon.workload.run` returns for each.
+    `options` are those of `run`. The first error ends them; complete runs are kept."""
+    for planned in runs:
+        above = [path for path in planned.out.parents if not path.exists()]
+        planned.out.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            report = run(planned.job, planned.out, size=planned.size, seed=planned.seed, **options)
+        except BaseException:
+            for path in above:
+                path.rmdir()
+            raise
+        yield planned, report

@@ -1,0 +1,180 @@
+"""Surveys of several jobs: which traces are a job, and their mean."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+import gordon
+from gordon.run.inputs import expand
+from spaces import GRID, MACHINES
+from test_run import SECOND, made_run
+
+from conftest import Run, raises
+
+
+def job(out: Path, trace: str, id: str) -> Path:
+    """A run of the job `id` on one node."""
+    made_run(out, trace, [0])
+    run = json.loads((out / "run.json").read_text())
+    run["job"] = {"id": id}
+    (out / "run.json").write_text(json.dumps(run))
+    return out
+
+
+@pytest.fixture
+def jobs(tmp_path: Path, trace: str) -> Path:
+    """A folder with runs of two jobs. One has two nodes, which are a tenth of a second apart."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    job(folder / "grep", trace, "grep-simple")
+    made_run(folder / "other", trace, [0, 7 * SECOND])
+    return folder
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> str:
+    path = tmp_path / "own.toml"
+    path.write_text(GRID)
+    return str(path)
+
+
+def test_run_folders_and_folders_of_them_are_jobs(tmp_path: Path, trace: str, jobs: Path) -> None:
+    assert [given.name for given in expand([jobs])] == ["grep-simple", "other"]
+    assert [given.name for given in expand([jobs / "other", jobs / "grep"])] == [
+        "other",
+        "grep-simple",
+    ]
+    assert [given.name for given in expand([jobs / "grep"])] == ["grep-simple"]
+    # Two runs of one job that are not repeats.
+    second = job(tmp_path / "big", trace, "grep-simple")
+    assert [given.name for given in expand([jobs / "grep", second])] == [
+        str(jobs / "grep"),
+        str(second),
+    ]
+
+
+def test_numbered_runs_are_repeats_of_a_job(tmp_path: Path, trace: str) -> None:
+    folder = tmp_path / "sort"
+    folder.mkdir()
+    for number in (1, 2, 10):
+        job(folder / str(number), trace, "sort")
+    (given,) = expand([folder])
+    assert (given.name, given.repeats, given.lags) == ("sort", 3, [0, 0, 0])
+    assert [Path(path).parent.name for path in given.paths] == ["1", "2", "10"]
+    # Of several runs, the stages of one are not those of the others.
+    assert given.stages == []
+    job(folder / "3", trace, "identity")
+    with raises("several-jobs", "identity", "sort"):
+        expand([folder])
+
+
+def test_the_mean_gives_each_job_the_same_weight(jobs: Path, space: str) -> None:
+    found = gordon.survey.run(jobs, space=space, nodes=4, model="paper")
+    alone = [
+        gordon.survey.run(jobs / name, space=space, nodes=4, model="paper")
+        for name in ("grep", "other")
+    ]
+    assert list(found["jobs"]) == ["grep-simple", "other"]
+    for of_job, plain in zip(found["jobs"].values(), alone, strict=True):
+        assert of_job["designs"] == plain["designs"]
+        assert of_job["named"] == plain["named"]
+    bases = [plain["baseline"]["sync"]["time_s"] for plain in alone]
+    assert found["baseline"]["sync"]["time_s"] == pytest.approx(fmean(bases))
+    for at, design in enumerate(found["designs"]):
+        rows = [plain["designs"][at] for plain in alone]
+        relative = fmean(row["relative"]["time"] for row in rows)
+        assert design["relative"]["time"] == pytest.approx(relative)
+        assert design["sync"]["time_s"] == pytest.approx(relative * fmean(bases))
+        powers = [row["sync"]["node_power_w"] for row in rows]
+        assert design["sync"]["node_power_w"] == pytest.approx(fmean(powers))
+        assert sum(design["limits"].values()) == pytest.approx(
+            fmean(sum(row["limits"].values()) for row in rows)
+        )
+        parts = sum(design["energy_by_part_j"].values())
+        assert parts == pytest.approx(design["sync"]["energy_j"])
+        if design["flash"]:
+            used = sum(row["flash"]["endurance_used"] for row in rows)
+            assert design["flash"]["endurance_used"] == pytest.approx(used)
+
+
+def test_the_mean_has_a_front_and_names(jobs: Path) -> None:
+    found = gordon.survey.run(jobs, space="gordon-2009", nodes=4)
+    designs = {design["id"]: design for design in found["designs"]}
+    times = [designs[id]["sync"]["time_s"] for id in found["front"]]
+    energies = [designs[id]["sync"]["energy_j"] for id in found["front"]]
+    assert times == sorted(times)
+    assert energies == sorted(energies, reverse=True)
+    for design in designs.values():
+        is_beaten = any(
+            time <= design["sync"]["time_s"] and energy < design["sync"]["energy_j"]
+            for time, energy in zip(times, energies, strict=True)
+        )
+        assert design["pareto"] != is_beaten
+    assert found["named"]["MinT"] == found["front"][0]
+    assert found["named"]["MaxE"] == found["front"][-1]
+    by_power = min(designs.values(), key=lambda design: design["sync"]["node_power_w"])
+    assert found["named"]["MinP"] == by_power["id"]
+    assert "disk" in found["named"]["MaxE-disk"]
+    assert {row["design"] for row in found["table6"]["rows"]} >= set(found["front"])
+    assert len(found["designs"]) == len(found["jobs"]["other"]["designs"]) == 84
+
+
+def test_rows_are_limited_in_the_mean_and_in_each_job(jobs: Path) -> None:
+    found = gordon.survey.run(jobs, space="gordon-2009", nodes=4, rows=0)
+    kept = {*found["front"], *found["named"].values(), found["baseline"]["id"]}
+    assert {design["id"] for design in found["designs"]} == kept
+    for of_job in found["jobs"].values():
+        own = {*of_job["front"], *of_job["named"].values()}
+        assert {design["id"] for design in of_job["designs"]} == kept | own
+
+
+def test_the_mean_over_machines_is_of_seconds_and_prices(jobs: Path, tmp_path: Path) -> None:
+    space = tmp_path / "machines.toml"
+    space.write_text(MACHINES)
+    found = gordon.survey.run([jobs / "grep", jobs / "other"], space=str(space))
+    rows = [{row["id"]: row for row in of["designs"]} for of in found["jobs"].values()]
+    assert "by" not in found
+    for design in found["designs"]:
+        of = [row[design["id"]]["job"] for row in rows]
+        for key in ("time_s", "price", "energy_j"):
+            assert design["job"][key] == pytest.approx(fmean(each[key] for each in of))
+    best = min(found["designs"], key=lambda design: design["job"]["time_s"])
+    assert found["named"]["MinT"] == best["id"]
+    assert best["pareto"]
+
+
+def test_a_table_and_a_file_of_stages_are_for_one_job(jobs: Path, tmp_path: Path) -> None:
+    stages = tmp_path / "stages.json"
+    stages.write_text('{"stages": [{"name": "map", "start_s": 0, "end_s": 2}]}')
+    for option in ({"table": tmp_path / "t.parquet"}, {"stages": stages}):
+        with raises("several-jobs", "2 jobs"):
+            gordon.survey.run(jobs, space="gordon-2009", **option)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("machines", [False, True])
+def test_the_command_shows_each_job_and_the_mean(
+    run: Run, jobs: Path, tmp_path: Path, machines: bool
+) -> None:
+    space = "gordon-2009"
+    if machines:
+        space = str(tmp_path / "machines.toml")
+        Path(space).write_text(MACHINES)
+    report = tmp_path / "jobs.html"
+    given = [str(jobs / "grep"), str(jobs / "other")]
+    ran = run("survey", *given, "--space", space, "-o", str(report))
+    assert ran.status == 0, ran.err
+    assert "2 jobs surveyed" in ran.out
+    assert "grep-simple" in ran.out
+    assert "the mean" in ran.out
+    text = report.read_text()
+    assert "grep-simple" in text
+    assert ("Table 6" in text) != machines
+
+
+def test_traces_or_bundled_is_given_but_not_both(run: Run, trace: str) -> None:
+    assert run("survey").status == 2
+    assert run("survey", trace, "--bundled").status == 2
