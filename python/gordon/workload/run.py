@@ -219,7 +219,7 @@ def _spread(
     share = corpus.size // (len(nodes.nodes) * PARTS_PER_NODE)
     part = max(SMALLEST_PART, min(LARGEST_PART, share))
     folder = nodes.folder / "corpus"
-    made.report["data"] = generate(
+    data = generate(
         work.job.data,
         folder,
         size=f"{corpus.size}B",
@@ -228,6 +228,7 @@ def _spread(
         sources=corpus.sources,
         progress=corpus.progress,
     )
+    made.report["data"] = {key: value for key, value in data.items() if key != "output"}
     places = [node.disk / "input" for node in nodes.nodes]
     for place in places:
         place.mkdir()
