@@ -1,4 +1,4 @@
-# make demo   trace a real job, find its best node
+# make demo   trace a real job, find its best node; run a job on Spark; survey the paper's jobs
 # make test   every test; as root on Debian it installs the programs that they use
 # make build  leaves .venv/bin/gordon
 # make lint   formatting and lints, all errors
@@ -39,6 +39,7 @@ MAKEFLAGS += --jobs=2
 	touch $@
 
 demo: build
+	scripts/spark.sh
 	$(VENV)/python demo/demo.py
 
 test: build

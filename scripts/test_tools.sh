@@ -19,12 +19,8 @@ python3-libnbd nbdsh
 qemu-utils qemu-img
 fio fio
 blktrace blkparse
-e2fsprogs mkfs.ext4
 fuse3 fusermount3
-mount losetup
 openssl openssl
-iproute2 ip
-openjdk-17-jre-headless java
 END
 }
 
@@ -46,10 +42,7 @@ if [ "$(id -u)" = 0 ] && have apt-get; then
             cargo install --quiet --locked --version "$fsx_version" fsx
 fi
 
-# The jobs of Table 2 run on PySpark, which has half a gigabyte.
-python=.venv/bin/python
-has_spark() { "$python" -c 'import pyspark' 2>/dev/null; }
-has_spark || "$python" -m pip install -q --disable-pip-version-check -r requirements-spark.lock
+scripts/spark.sh
 
 # Crates without the standard library are built for a target that has none.
 bare=x86_64-unknown-none
@@ -59,6 +52,5 @@ has_bare || rustup --quiet target add "$bare" 2>/dev/null
 missing=$(lacks)
 has_bare || missing="$missing rustup-target-$bare"
 have fsx || missing="$missing fsx"
-has_spark || missing="$missing pyspark"
 [ -z "$missing" ] || echo "not installed:$missing; tests that need one are skipped by name" >&2
 exit 0
