@@ -17,6 +17,7 @@ SCRIPT = ROOT / "scripts/validate_here.py"
 sys.path.insert(0, str(SCRIPT.parent))
 
 import validate_here as here  # noqa: E402
+import validation_page  # noqa: E402
 
 Json = dict[str, Any]
 
@@ -50,7 +51,9 @@ def results() -> Json:
             "here": [run_of(6.0)],
             "targets": {
                 target: target_of(*pair)
-                for target, pair in zip(here.TARGETS, zip(*times, strict=True), strict=True)
+                for target, pair in zip(
+                    validation_page.TARGETS, zip(*times, strict=True), strict=True
+                )
             },
             "half": target_of(6.0, 9.0) | {"memory_bytes": 6e8},
         }
@@ -68,16 +71,18 @@ def results() -> Json:
 
 
 def test_an_error_is_relative_to_the_median_of_the_runs() -> None:
-    one = here.case("scan", "flash", target_of(3.0, 2.0))
+    one = validation_page.case("scan", "flash", target_of(3.0, 2.0))
     assert one.median == 2.0
     assert one.error == pytest.approx(50.0)
     assert (one.low, one.high) == pytest.approx((2.85, 3.9))
 
 
 def test_bars_count_all_nine_cases(results: Json) -> None:
-    of = here.cases(results)
+    of = validation_page.cases(results)
     assert len(of) == 9
-    (_, median, median_met), (_, above, above_met), (_, wrong, order_met) = here.verdict(of)
+    (_, median, median_met), (_, above, above_met), (_, wrong, order_met) = validation_page.verdict(
+        of
+    )
     # In order: 0, 0, 0, 4.8, 10, 20, 20, 25, 50.
     assert (median, median_met) == ("10.0 %", True)
     assert (above, above_met) == ("1", True)
@@ -86,19 +91,22 @@ def test_bars_count_all_nine_cases(results: Json) -> None:
 
 def test_a_second_case_above_the_largest_error_misses_its_bar(results: Json) -> None:
     results["jobs"]["scan"]["targets"]["disk"] = target_of(6.0, 2.5)
-    _, (_, above, met), _ = here.verdict(here.cases(results))
+    _, (_, above, met), _ = validation_page.verdict(validation_page.cases(results))
     assert (above, met) == ("2", False)
 
 
 def test_targets_whose_runs_overlap_have_no_order() -> None:
-    fast, slow = here.Case("j", "a", 2.0, 2, 2, (1.0, 1.1)), here.Case("j", "b", 1.0, 1, 1, (1.2,))
-    assert here.misordered([fast, slow]) == [("a", "b")]
-    slow = here.Case("j", "b", 1.0, 1, 1, (1.05, 1.3))
-    assert here.misordered([fast, slow]) == []
+    fast, slow = (
+        validation_page.Case("j", "a", 2.0, 2, 2, (1.0, 1.1)),
+        validation_page.Case("j", "b", 1.0, 1, 1, (1.2,)),
+    )
+    assert validation_page.misordered([fast, slow]) == [("a", "b")]
+    slow = validation_page.Case("j", "b", 1.0, 1, 1, (1.05, 1.3))
+    assert validation_page.misordered([fast, slow]) == []
 
 
 def test_the_page_has_every_case_and_fits_its_columns(results: Json) -> None:
-    text = here.page(results)
+    text = validation_page.page(results)
     lines = text.splitlines()
     assert "| scan | flash | 3.0 | 2.8 to 3.9 | 2.0 | 2.0 to 2.1 | +50 | no |" in lines
     assert "| scan | disk | 6.0 | 5.7 to 7.8 | 6.3 | 6.2 to 6.6 | -5 | yes |" in lines
@@ -118,7 +126,7 @@ def test_recorded_results_are_printed_as_a_page(results: Json, tmp_path: Path) -
     recorded.write_text(json.dumps(results))
     command = [sys.executable, str(SCRIPT), "--page", str(recorded)]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (ran.returncode, ran.stdout) == (0, here.page(results)), ran.stderr
+    assert (ran.returncode, ran.stdout) == (0, validation_page.page(results)), ran.stderr
 
 
 def test_a_machine_without_the_programs_is_skipped_by_name(tmp_path: Path) -> None:
@@ -144,7 +152,7 @@ def test_a_busy_machine_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def test_every_target_is_predicted_from_one_trace(trace: str, tmp_path: Path) -> None:
     (tmp_path / "here.toml").write_text(here.SPACE)
     found = here.surveys(Path(trace), tmp_path / "here.toml", "machine")
-    assert set(found) == {"as traced", *here.TARGETS}
+    assert set(found) == {"as traced", *validation_page.TARGETS}
     traced, one = found["as traced"], found["one core"]
     for bound in ("time_s_low", "time_s_high"):
         assert traced[bound] == pytest.approx(traced["time_s"], rel=1e-12)
