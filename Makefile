@@ -66,6 +66,7 @@ bench: build
 	$(VENV)/python bench/cache.py
 	$(VENV)/python bench/storage.py
 	$(VENV)/python bench/capture.py
+	$(VENV)/python bench/workload.py
 	$(VENV)/python bench/sort.py
 	cargo build -q --release -p gordon-nbd --example memory
 	$(VENV)/python bench/nbd.py
