@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 import os
@@ -227,6 +228,32 @@ def test_an_interrupted_run_leaves_nothing(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert list(tmp_path.iterdir()) == []
     assert nothing_left(tmp_path)
+
+
+def test_a_full_disk_of_a_node_is_one_error_and_its_trace_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The input fits on the disks, the output does not."""
+    small = dataclasses.replace(jobs.get("identity"), disk_per_byte=1)
+    monkeypatch.setitem(jobs.JOBS, "identity", small)
+    monkeypatch.setattr("gordon.workload.run.DISK_BASE", 24 * MB)
+    out = tmp_path / "run"
+    sources: list[Any] = seed_text(tmp_path)
+    with raises("disk-full", "identity", "node-"):
+        gordon.workload.run(
+            "identity", out, size="60MB", nodes=2, memory="1GiB", sources=sources[:1]
+        )
+    report = folder.read(out)
+    assert "full" in report["error"]
+    for node in report["nodes"]:
+        assert node["totals"]["cpu_s"] > 0
+    assert nothing_left(tmp_path)
+
+
+def test_disks_that_do_not_fit_are_refused_before_the_input_is_generated(tmp_path: Path) -> None:
+    with raises("disk-full", str(tmp_path)):
+        gordon.workload.run("sort", tmp_path / "run", size="100TB")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_job_without_its_data_is_refused_before_spark_starts(

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gordon._core import GordonError
+from gordon.human import short
 from gordon.run.control_groups import MOUNTS, ControlGroup, hierarchies
 
 TOOLS = ("ip", "losetup", "mkfs.ext4", "mount", "umount")
@@ -115,6 +116,7 @@ class LocalNodes:
             _remove_left()
         with self._undo:
             missing = self._missing()
+            self._check_space()
             self.folder.mkdir()
             self._undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self.is_isolated = not missing
@@ -140,6 +142,19 @@ class LocalNodes:
         elif not {"cpu", "memory"} <= set(hierarchies()):
             missing.append("this machine has no control groups for CPU time and memory")
         return missing
+
+    def _check_space(self) -> None:
+        """Raises GordonError if the disks might not fit. Their images are sparse, and a write to
+        one fails when the disk of the machine is full."""
+        needed = self.sizes.count * self.sizes.disk
+        free = shutil.disk_usage(self.folder.parent).free
+        if free < needed:
+            raise GordonError(
+                f"{self.folder.parent} has {short(free, 'B')} free, and the disks of "
+                f"{self.sizes.count} nodes may take {short(needed, 'B')}",
+                "a smaller --size, or a folder on another disk",
+                kind="disk-full",
+            )
 
     def _plain(self, number: int) -> None:
         name = f"node-{number}"

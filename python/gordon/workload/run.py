@@ -37,12 +37,13 @@ MEMORY = "2GiB"
 #: Bytes of a file of the input, at least and at most; each node should get several.
 SMALLEST_PART, LARGEST_PART = 1 << 20, 64 << 20
 PARTS_PER_NODE = 4
-#: Bytes of disk for each byte of input: the input, its shuffle and its output, twice for merges.
-DISK_PER_BYTE = 6
 #: Bytes of the disk of a node besides: journal of ext4, work folder of Spark.
 DISK_BASE = 512 << 20
 #: Receives the steps of a run, for messages.
 Notify = Callable[[str], None]
+
+#: Bytes; a disk with less free space is full. Spark removes files of a task that failed.
+FULL = 64 << 20
 
 #: Seconds within which a master answers.
 PATIENCE_S = 10
@@ -114,6 +115,8 @@ def run(
     `wrong-output`.
     """
     chosen = jobs.get(job)
+    if nodes < 1:
+        raise GordonError(f"{nodes} nodes: at least one is needed", kind="out-of-range")
     given = dict(parameters or {})
     if chosen.id == "randomwriter":
         given = {"size": _core.parse_bytes(size), "seed": seed} | given
@@ -130,7 +133,9 @@ def run(
         made.report["job"] = {"id": chosen.id, "parameters": work.parameters}
         if cluster is None:
             corpus = Corpus(_core.parse_bytes(size), seed, several(sources), progress)
-            _run_locally(made, work, _sizes(corpus.size, nodes, memory, network), found, corpus)
+            disk = DISK_BASE + chosen.disk_per_byte * corpus.size // max(nodes, 1)
+            sizes = Sizes(nodes, _core.parse_bytes(memory), disk, network)
+            _run_locally(made, work, sizes, found, corpus)
         else:
             _run_on(made, work, cluster, found)
     wrong = [check for check in made.report["verification"]["checks"] if not check["passed"]]
@@ -141,13 +146,6 @@ def run(
             kind="wrong-output",
         )
     return made.report
-
-
-def _sizes(size: int, nodes: int, memory: str, network: str | None) -> Sizes:
-    if nodes < 1:
-        raise GordonError(f"{nodes} nodes: at least one is needed", kind="out-of-range")
-    disk = DISK_BASE + DISK_PER_BYTE * size // nodes
-    return Sizes(count=nodes, memory=_core.parse_bytes(memory), disk=disk, rate=network)
 
 
 def _run_locally(
@@ -184,7 +182,10 @@ def _run_locally(
                 with capture:
                     work.notify(f"running {work.job.id}")
                     target = f"file://{output}/result"
-                    figures = work.job.run(session, inputs, target, work.parameters)
+                    try:
+                        figures = work.job.run(session, inputs, target, work.parameters)
+                    except spark.errors() as error:
+                        raise _failed(work.job, error, nodes.nodes) from error
                     capture.lost |= {node.name for node in nodes.nodes if _is_lost(node)}
                     os.sync()
         made.report["job"] |= figures
@@ -201,7 +202,10 @@ def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> 
         scopes = [Host(host, [{"kind": "machine", "name": host}]) for host in hosts]
         with NodeCapture(made, scopes, work.command, cluster.via, work.interval_ns):
             work.notify(f"running {work.job.id}")
-            figures = work.job.run(session, cluster.inputs, cluster.output, work.parameters)
+            try:
+                figures = work.job.run(session, cluster.inputs, cluster.output, work.parameters)
+            except spark.errors() as error:
+                raise _failed(work.job, error, []) from error
     made.report["job"] |= figures
     _read_event_log(made)
     _verify(made, work, cluster.master, found, cluster.inputs, cluster.output)
@@ -257,6 +261,25 @@ def _scope(node: Node) -> dict[str, Any]:
 
 def _is_lost(node: Node) -> bool:
     return any(process.poll() is not None for process in node.processes)
+
+
+def _failed(job: jobs.Job, error: Exception, nodes: Sequence[Node]) -> GordonError:
+    """The error for a job that Spark gave up."""
+    full = [node.name for node in nodes if shutil.disk_usage(node.disk).free < FULL]
+    if full:
+        return GordonError(
+            f"{job.id} failed: the disk of {', '.join(full)} is full",
+            "a smaller --size",
+            kind="disk-full",
+        )
+    lines = [line.strip() for line in str(error).splitlines()]
+    causes = [line for line in lines if line.startswith("Caused by: ")]
+    what = (causes or [line for line in lines if "Exception: " in line] or lines[:1])[-1]
+    return GordonError(
+        f"{job.id} failed: {what.removeprefix('Caused by: ')}",
+        "logs and event log of the run say more",
+        kind="job-failed",
+    )
 
 
 def _drop_caches(made: RunFolder) -> None:

@@ -42,6 +42,8 @@ class Job:
     data: str
     paper_bytes: int
     parameters: dict[str, Parameter] = field(default_factory=dict)
+    disk_per_byte: int = 6
+    """Bytes of disk for each byte of input: the input, spills, shuffle files and the output."""
 
     def run(
         self, session: Any, inputs: list[str], output: str, parameters: Parameters | None = None
@@ -141,6 +143,8 @@ _JOBS = (
         "web",
         13 * GB,
         {"format": Parameter("json", "Format of the index.", choices=("json", "parquet"))},
+        # Each posting repeats the address of its page, in the shuffle and in the index.
+        disk_per_byte=14,
     ),
 )
 
