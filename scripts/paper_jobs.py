@@ -289,12 +289,13 @@ def causes(uses: Sequence[disk_use.DiskUse], results: dict[str, Any]) -> None:
             "binary format that is compressed, and adds up counts before it writes them."
         )
     cached = [use for use in uses if use.cached > TOLERANCE]
+    scale = max(use.size_bytes / JOBS[use.job].paper_bytes for use in uses)
     if cached:
         listed = ", ".join(f"{title(use.job)} {use.cached:.0%}" for use in cached)
         print(
-            f"- *Page cache.* It supplies this part of what Spark reads: {listed}. At an eighth of "
-            "the paper's sizes, temporary data of a node fit in its memory; the paper says that "
-            "accesses hidden by the cache are not in its table either."
+            f"- *Page cache.* It supplies this part of what Spark reads: {listed}. With inputs of "
+            f"{scale:.3g} of the paper's sizes, temporary data of a node fit in its memory. The "
+            "paper's table leaves out accesses hidden by a cache, too (section 5.1)."
         )
     outputs = [use.job for use in uses if 0.5 < use.output < 2]
     if outputs:
@@ -304,15 +305,15 @@ def causes(uses: Sequence[disk_use.DiskUse], results: dict[str, Any]) -> None:
             "GB, which also cross the network. Our nodes write one."
         )
     slow, fast = (pick(uses, key=lambda use: use.cpu_s_per_gb) for pick in (max, min))
-    half = design_rows.share(design_rows.named(results[MEAN], "MaxE-disk"), "storage")
+    limited = design_rows.share(design_rows.named(results[MEAN], "MaxE-disk"), "storage")
     print(
         "- *Generated code.* Spark compiles a stage to one loop of Java code, which the JVM "
-        "compiles to machine code; Hadoop passed objects from one record to the next. This "
+        "compiles to machine code; Hadoop calls a method with objects for each record. This "
         "changes instructions, not bytes, and the paper prints no CPU time. Here it is "
         f"{figures(fast.cpu_s_per_gb)} ({title(fast.job)}) to {figures(slow.cpu_s_per_gb)} s "
         f"({title(slow.job)}) for each GB. Less work for each byte makes disks the limit more "
         "often; fewer temporary data make them the limit less often. Together, disks limit "
-        f"MaxE-disk {half:.0%} of the time in the mean.\n"
+        f"MaxE-disk {limited:.0%} of the time in the mean.\n"
     )
 
 
