@@ -120,6 +120,7 @@ figures: build
 	$(VENV)/python scripts/joulesort_systems.py > docs/design/joulesort-systems.md
 	$(VENV)/python scripts/sort_tuning.py > docs/design/sort-tuning.md
 	$(VENV)/python scripts/web_server.py > docs/design/web-server.md
+	$(VENV)/python scripts/paper_jobs.py > docs/design/paper-jobs.md
 
 validate: build
 	$(VENV)/python scripts/validate_here.py

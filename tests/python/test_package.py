@@ -17,7 +17,7 @@ from conftest import Run, raises
 
 PACKAGES = [
     *("block", "bundled", "cache", "disk", "energy", "flash", "joulesort"),
-    *("run", "sort", "storage", "survey", "sweep", "workload"),
+    *("reproduce", "run", "sort", "storage", "survey", "sweep", "workload"),
 ]
 
 

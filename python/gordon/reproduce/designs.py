@@ -1,0 +1,493 @@
+"""Sections 5.4 and 5.5 of the paper: Table 6, Figures 6 to 8 and the headline claims.
+
+All figures are of one survey of all jobs by the paper's model on the paper's space: those of each
+job, and those of the mean, in which each job weighs the same.
+"""
+
+import json
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from gordon import bundled
+from gordon.parts import Catalogue, load
+from gordon.quantity import number
+from gordon.reproduce.row import MEAN, Row
+from gordon.survey import jobs as survey_jobs
+from gordon.survey import power, table6
+from gordon.survey import run as survey
+
+TABLE, FRONT, LIMITS, ENERGY = "Table 6", "Figure 6", "Figure 7", "Figure 8"
+CLAIMS = "Claims"
+COLUMNS = (
+    "power_w",
+    "power_vs_minp_disk",
+    "perf_per_watt_vs_maxe_disk",
+    "speedup_vs_mint_disk",
+)
+DISK = "sata-7200-1tb"
+#: Instructions per cycle of the traced processor for which the claims are checked: the paper's
+#: 1.5, and others, which change the processor's work and nothing else.
+WORK = (0.375, 0.5, 0.75, 1.5, 3.0)
+#: Less than the half of the time in which disks limit MaxE-disk in the paper.
+ABOUT_HALF = 0.45
+GAIN_E, GAIN_T = (2.2, 2.5), (1.5, 1.8)
+
+Result = dict[str, Any]
+
+
+def run(jobs: dict[str, list[Path]], reference: float | None = None) -> dict[str, Result]:
+    """The survey of the jobs, given by the folders of their runs: a result by job, and the mean."""
+    # The folder of a job stands for its runs, as repeats of one job.
+    found = survey(
+        [runs[0].parent if len(runs) > 1 else runs[0] for runs in jobs.values()],
+        space=bundled.SPACE,
+        nodes=bundled.NODES,
+        model=bundled.MODEL,
+        reference=reference,
+    )
+    if "jobs" not in found:
+        found = {**found, "jobs": {next(iter(jobs)): found}}
+    return {**dict(zip(jobs, found["jobs"].values(), strict=True)), MEAN: found}
+
+
+def rows(results: dict[str, Result]) -> list[Row]:
+    """Table 6, Figures 6 to 8 and the claims, of each job and of the mean."""
+    found = []
+    for job, result in results.items():
+        found += claims(job, result)
+        found += _table6(job, result)
+        found += _front(job, result)
+        found += _limits(job, result)
+        found += _energy(job, result)
+    of_jobs = {job: result for job, result in results.items() if job != MEAN}
+    found += _same_front(results[MEAN], of_jobs)
+    found += _order(of_jobs)
+    return found
+
+
+def named(result: Result, name: str) -> Result:
+    """A named design of a result."""
+    id = result["named"][name]
+    design: Result = next(row for row in result["designs"] if row["id"] == id)
+    return design
+
+
+def share(design: Result, what: str) -> float:
+    """Fraction of the time in which a component limits a design, alone or with another one."""
+    return float(sum(part for name, part in design["limits"].items() if what in name.split("+")))
+
+
+def claims(job: str, result: Result) -> list[Row]:
+    """The gains of the most efficient and of the fastest design over those with disks."""
+    found = []
+    disk = {name: named(result, f"{name}-disk") for name in ("MaxE", "MinT")}
+    flash = {name: named(result, name) for name in ("MaxE", "MinT")}
+    for model in table6.MODELS:
+        for name, key, (low, high), what in (
+            ("MaxE", "energy_j", GAIN_E, "performance per watt of MaxE over MaxE-disk"),
+            ("MinT", "time_s", GAIN_T, "speed of MinT over MinT-disk"),
+        ):
+            ours = disk[name][model][key] / flash[name][model][key]
+            row = Row(CLAIMS, job, f"{what}, {model}", ours, low, high, "x")
+            found.append(_with(row, _storage(job, disk[name], f"{name}-disk", row)))
+    return found
+
+
+def _with(row: Row, reason: str) -> Row:
+    return Row(
+        row.table, row.job, row.what, row.ours, row.low, row.high, row.unit, reason, row.is_scaled
+    )
+
+
+def _storage(job: str, disk: Result, name: str, row: Row) -> str:
+    """Why flash gains as much as it does over a disk design."""
+    part = share(disk, "storage")
+    drawn = disk["energy_by_part_j"].get("storage", 0.0) / disk["sync"]["energy_j"]
+    limited = (
+        f"Disks limit {name} ({_short(disk)}) {part:.0%} of the time and draw {drawn:.0%} of its "
+        "energy"
+    )
+    if row.agrees:
+        return f"{limited}."
+    if row.nearest is not None and row.ours < row.nearest:
+        if part < ABOUT_HALF:
+            whose = "these jobs move" if job == MEAN else "the job moves"
+            paper = " (the paper: half of the time)" if name == "MaxE-disk" else ""
+            return (
+                f"{limited}{paper}: {whose} less data for each instruction than the paper's, and "
+                "flash only shortens the time in which disks limit."
+            )
+        return f"{limited}; {_most(disk)}."
+    return (
+        f"{limited}. Its processors wait for disks meanwhile; with flash they wait less, and the "
+        "energy of disks is saved."
+    )
+
+
+def _most(design: Result) -> str:
+    what, part = max(design["limits"].items(), key=lambda item: item[1])
+    return f"its greatest limit is {words(what)}, {part:.0%} of the time"
+
+
+def words(limit: str) -> str:
+    """A limit in words."""
+    return limit.replace("cpu", "the processor").replace("+", " and ")
+
+
+def _short(design: Result) -> str:
+    """A design as the paper writes it: 4 atom, 1.9 GHz, 1 disk."""
+    storage = (
+        "flash"
+        if design["storage_kind"] == "flash"
+        else f"{design['storage_count']} disk{'s' * (design['storage_count'] != 1)}"
+    )
+    return f"{design['cpus']} {design['cpu']}, {design['ghz']:g} GHz, {storage}"
+
+
+def _table6(job: str, result: Result) -> list[Row]:
+    found = []
+    designs = {row["id"]: row for row in result["designs"]}
+    for row in result["table6"]["rows"]:
+        if row["paper"] is None or row["ours"] is None:
+            continue
+        for model in table6.MODELS:
+            for column in COLUMNS:
+                paper = row["paper"][model][column]
+                ours = row["ours"][model][column]
+                if ours is None:
+                    continue
+                what = f"{table6_name(row)}, {model}: {column}"
+                unit = "W" if column == "power_w" else "x"
+                made = Row(TABLE, job, what, ours, paper, paper, unit)
+                reason = _reason(made, column, model, row, designs[row["design"]], result)
+                found.append(_with(made, reason))
+    return found
+
+
+def table6_name(row: Result) -> str:
+    """A row of Table 6 by its name, or by its design if it has none."""
+    name: str = row["paper_name"] or row["paper_design"].removesuffix(", flash")
+    return name
+
+
+def _reason(made: Row, column: str, model: str, row: Result, design: Result, result: Result) -> str:
+    if made.agrees:
+        return ""
+    if column == "power_w":
+        return _power(row["paper"][model][column], design)
+    if column == "power_vs_minp_disk":
+        paper = row["paper"][model]
+        theirs = paper["power_w"] / paper[column]
+        disk = named(result, "MinP-disk")
+        idle = number(load("disk", DISK)["power"]["idle"], "idle power of the disk")
+        below = f", less than the {idle:g} W of its disk alone when idle," * (theirs < idle)
+        return (
+            f"MinP-disk draws {disk[model]['node_power_w']:.1f} W here; the paper's columns give "
+            f"{theirs:.0f} W{below} for it."
+        )
+    if column == "perf_per_watt_vs_maxe_disk":
+        return _efficiency(result)
+    disk = named(result, "MinT-disk")
+    part = share(disk, "storage")
+    limited = f"Storage limits MinT-disk ({_short(disk)}) {part:.0%} of the time"
+    is_less = made.ratio is not None and made.ratio < 1
+    if is_less and part < ABOUT_HALF:
+        return (
+            f"{limited}, so that flash gains less than in the paper. Designs with fewer or slower "
+            "processors are in proportion to their instructions per second."
+        )
+    if not is_less and part >= ABOUT_HALF:
+        return f"{limited}, so that flash gains more than in the paper."
+    return f"{limited}, and processors limit this design {share(design, 'cpu'):.0%} of it."
+
+
+def _power(theirs: float, design: Result) -> str:
+    plain = {key: design[key] for key in ("cpu", "cpus", "storage")}
+    plain |= {"clock": f"{design['ghz']:g}GHz", "count": design["storage_count"]}
+    idle = power.node(plain, "ddr2-2gib", Catalogue())[0]
+    if theirs < idle:
+        return (
+            f"The paper's {theirs:g} W are below the {idle:.2f} W that the parts of its Table 3 "
+            "draw when idle, with one memory and without overhead: its nodes must be off for a "
+            "part of the run. Nodes here are on."
+        )
+    return (
+        "The processors are the limit for most of the time, and draw their full power then; "
+        "memory for each processor and overhead are included."
+        if share(design, "cpu") > 0.5
+        else "Storage or network are the limit for most of the time, in which processors are "
+        "partly idle."
+    )
+
+
+def _efficiency(result: Result) -> str:
+    disk = named(result, "MaxE-disk")
+    paper = _maxe_disk()
+    same = all(disk[key] == paper[key] for key in ("cpu", "cpus", "ghz"))
+    part = share(disk, "storage")
+    reason = f"Disks limit MaxE-disk ({_short(disk)}) {part:.0%} of the time (the paper: half)"
+    if not same:
+        reason += f"; it is {paper['cpus']} {paper['cpu']}, {paper['ghz']:g} GHz in the paper"
+    return f"{reason}. The power of the design differs from the paper's as its first column says."
+
+
+def _maxe_disk() -> Result:
+    """MaxE-disk as section 5.4 of the paper describes it."""
+    text = (files("gordon.survey") / "table6.json").read_text(encoding="utf-8")
+    design: Result = json.loads(text)["maxe_disk"]
+    return design
+
+
+def _front(job: str, result: Result) -> list[Row]:
+    designs = {row["id"]: row for row in result["designs"]}
+    front = [designs[id] for id in result["front"]]
+    disks = [row["id"] for row in front if row["storage_kind"] == "disk"]
+    flash = 1 - len(disks) / len(front)
+    papers = [row for row in result["table6"]["rows"] if row["paper_front"]]
+    missing = [row for row in papers if row["design"] not in result["front"]]
+    beaten = "; ".join(
+        f"{table6_name(row)} is beaten by {_beater(designs[row['design']], front)}"
+        for row in missing
+    )
+    reason = f"{beaten}. {_shared(designs)}" if missing else "As in the paper."
+    return [
+        Row(
+            FRONT,
+            job,
+            "designs on the front that have flash",
+            flash,
+            1.0,
+            1.0,
+            "",
+            f"On the front are also {', '.join(disks)}." if disks else "As in the paper.",
+        ),
+        Row(
+            FRONT,
+            job,
+            "designs of the paper's front that are on ours",
+            (len(papers) - len(missing)) / len(papers),
+            1.0,
+            1.0,
+            "",
+            reason,
+        ),
+    ]
+
+
+def _shared(designs: dict[str, Result]) -> str:
+    """Why designs with more processors beat others: their parts are shared."""
+    one, four = (designs.get(f"atom-1.9GHz-x{cpus}-flash") for cpus in (1, 4))
+    if one is None or four is None:
+        return ""
+    watts = [design["sync"]["node_power_w"] for design in (one, four)]
+    return (
+        f"Processors of a node share its flash array, and four Atoms draw {watts[1]:.1f} W, "
+        f"{watts[1] / watts[0]:.2f} times the {watts[0]:.1f} W of one."
+    )
+
+
+def _beater(design: Result, front: Sequence[Result]) -> str:
+    """A design on the front that is as fast on less energy, or faster on as much."""
+    ours = design["sync"]
+    better = [
+        row
+        for row in front
+        if row["sync"]["time_s"] <= ours["time_s"] and row["sync"]["energy_j"] <= ours["energy_j"]
+    ]
+    best = min(better, key=lambda row: row["sync"]["energy_j"])
+    return (
+        f"{_short(best)} ({best['sync']['time_s'] / ours['time_s']:.2f} of its time, "
+        f"{best['sync']['energy_j'] / ours['energy_j']:.2f} of its energy)"
+    )
+
+
+def _same_front(mean: Result, of_jobs: dict[str, Result]) -> list[Row]:
+    wanted = set(mean["front"])
+    others = {job: set(result["front"]) for job, result in of_jobs.items()}
+    same = [job for job, front in others.items() if front == wanted]
+    different = "; ".join(
+        f"{job}: "
+        + " ".join(
+            [
+                *(f"+{id}" for id in sorted(front - wanted)),
+                *(f"-{id}" for id in sorted(wanted - front)),
+            ]
+        )
+        for job, front in others.items()
+        if front != wanted
+    )
+    return [
+        Row(
+            FRONT,
+            MEAN,
+            "jobs with the front of the mean",
+            len(same) / len(others),
+            1.0,
+            1.0,
+            "",
+            "As in the paper: the same designs for all workloads."
+            if not different
+            else "Jobs that wait for storage for a longer time gain from slower processors, and "
+            f"those that do not from faster ones: {different}.",
+        )
+    ]
+
+
+def _limits(job: str, result: Result) -> list[Row]:
+    """Figure 7: what limits MaxE, MaxE-disk and MinT."""
+    found = []
+    disk, maxe = named(result, "MaxE-disk"), named(result, "MaxE")
+    storage, cpu = share(disk, "storage"), share(disk, "cpu")
+    row = Row(
+        LIMITS,
+        job,
+        "MaxE-disk: time that is disk bound over time that is CPU bound",
+        storage / cpu,
+        1.0,
+        1.0,
+        "x",
+    )
+    which = "less" if storage < cpu else "more"
+    reason = f"{_short(disk)}, disk bound {storage:.0%} of the time"
+    if not row.agrees:
+        reason += f": {which} data for each instruction than in the paper"
+    found.append(_with(row, f"{reason}."))
+    part = share(maxe, "cpu")
+    found.append(
+        Row(
+            LIMITS,
+            job,
+            "MaxE: time that is CPU bound",
+            part,
+            0.5,
+            1.0,
+            "",
+            f"{_short(maxe)}. "
+            + ("The CPU is the bottleneck, as in the paper." if part > 0.5 else _most(maxe) + "."),
+        )
+    )
+    for name in ("MaxE", "MaxE-disk", "MinT", "MinT-disk"):
+        design = named(result, name)
+        for what, limited in design["limits"].items():
+            found.append(
+                Row(
+                    LIMITS,
+                    job,
+                    f"{name}: share of {what}",
+                    limited,
+                    reason=f"{_short(design)}. The paper's bars are a picture.",
+                )
+            )
+    return found
+
+
+def _order(of_jobs: dict[str, Result]) -> list[Row]:
+    """MinT is "strongly CPU bound" for ComplexGrep and "substantially flash bound" for Identity."""
+    found = []
+    for job, what, word in (
+        ("grep-complex", "cpu", "CPU"),
+        ("identity", "storage", "flash"),
+    ):
+        if job not in of_jobs:
+            continue
+        parts = {name: share(named(of, "MinT"), what) for name, of in of_jobs.items()}
+        place = sorted(parts.values(), reverse=True).index(parts[job]) + 1
+        first = max(parts, key=lambda name: parts[name])
+        reason = f"{word} bound for {parts[job]:.0%} of the time"
+        if place > 1:
+            reason += f"; {first} for {parts[first]:.0%}"
+        found.append(
+            Row(
+                LIMITS,
+                job,
+                f"MinT: place of the job by the time that is {word} bound",
+                place,
+                1,
+                1,
+                "",
+                reason + ".",
+            )
+        )
+    return found
+
+
+def _energy(job: str, result: Result) -> list[Row]:
+    """Figure 8: energy of MaxE relative to MaxE-disk."""
+    maxe, disk = named(result, "MaxE"), named(result, "MaxE-disk")
+    whole = disk["sync"]["energy_j"]
+    row = Row(
+        ENERGY,
+        job,
+        "energy of MaxE over that of MaxE-disk",
+        maxe["sync"]["energy_j"] / whole,
+        0.4 if job == MEAN else None,
+        0.4 if job == MEAN else None,
+        "x",
+    )
+    parts = {
+        name: (
+            disk["energy_by_part_j"].get(name, 0.0) / whole,
+            maxe["energy_by_part_j"].get(name, 0.0) / whole,
+        )
+        for name in {**disk["energy_by_part_j"], **maxe["energy_by_part_j"]}
+    }
+    most = max(parts, key=lambda name: parts[name][0] - parts[name][1])
+    rest = max(parts, key=lambda name: parts[name][1])
+    found = [
+        _with(
+            row,
+            f"Most is saved in {_part(most)}: {parts[most][0]:.0%} to {parts[most][1]:.0%} of the "
+            f"energy of MaxE-disk. The largest part of MaxE is {_part(rest)}, {parts[rest][1]:.0%}."
+            + (
+                ""
+                if row.agrees is not False
+                else f" Disks limit MaxE-disk {share(disk, 'storage'):.0%} of the time (the paper: "
+                "half), so that its processors and memory idle less."
+            ),
+        ),
+        Row(
+            ENERGY,
+            job,
+            "time of MaxE over that of MaxE-disk",
+            maxe["sync"]["time_s"] / disk["sync"]["time_s"],
+            1.0 if job == MEAN else None,
+            None,
+            "x",
+            f"MaxE is {_short(maxe)}, and MaxE-disk {_short(disk)}. In the paper MaxE has one "
+            "processor and takes longer.",
+        ),
+    ]
+    for name in parts:
+        for which, position in (("MaxE-disk", 0), ("MaxE", 1)):
+            found.append(
+                Row(
+                    ENERGY,
+                    job,
+                    f"{which}: energy of {_part(name)}",
+                    parts[name][position],
+                    reason="Of the energy of MaxE-disk. The paper's bars are a picture.",
+                )
+            )
+    return found
+
+
+def _part(name: str) -> str:
+    return name.replace("cpu", "processor").replace("_", " ")
+
+
+def by_work(
+    jobs: dict[str, list[Path]], references: Sequence[float] = WORK
+) -> list[dict[str, Any]]:
+    """The claims by work of the processor: `factor` is the work over that of the survey, `gains`
+    the gains of each job and of the mean, with `share`, the time in which disks limit MaxE-disk."""
+    found = []
+    for ipc in references:
+        results = run(jobs, reference=ipc)
+        gains = {
+            job: survey_jobs.gains(result) | {"share": share(named(result, "MaxE-disk"), "storage")}
+            for job, result in results.items()
+        }
+        found.append({"factor": ipc / 1.5, "gains": gains})
+    return found

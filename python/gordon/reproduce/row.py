@@ -1,0 +1,65 @@
+"""A figure of the paper next to ours."""
+
+from dataclasses import dataclass
+from typing import Any
+
+#: The job of a row that is about the mean of all jobs, in which each weighs the same.
+MEAN = "mean"
+#: Relative difference up to which a figure agrees: that of the paper's power model to measurements
+#: (section 5.2, "within 10% of our measurements").
+TOLERANCE = 0.1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison. The paper's figure lies between `low` and `high`, which are equal where it
+    prints one number; None is an open end. Without both the paper prints no figure."""
+
+    table: str
+    job: str
+    what: str
+    ours: float
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    reason: str = ""
+    is_scaled: bool = False
+    """Whether the figure grows with the size of the input, which differs."""
+
+    @property
+    def nearest(self) -> float | None:
+        """The paper's figure that is closest to ours."""
+        if self.low is not None and self.ours < self.low:
+            return self.low
+        if self.high is not None and self.ours > self.high:
+            return self.high
+        return None if self.low is None and self.high is None else self.ours
+
+    @property
+    def ratio(self) -> float | None:
+        """Our figure over the nearest one of the paper."""
+        nearest = self.nearest
+        if nearest is None or (nearest == 0 and self.ours != 0):
+            return None
+        return 1.0 if nearest == self.ours else self.ours / nearest
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether the ratio is within the tolerance; None if there is nothing to agree with."""
+        if self.is_scaled or self.nearest is None:
+            return None
+        return self.ratio is not None and abs(self.ratio - 1) <= TOLERANCE
+
+    def as_dict(self) -> dict[str, Any]:
+        """The row as JSON has it."""
+        return {
+            "table": self.table,
+            "job": self.job,
+            "what": self.what,
+            "unit": self.unit,
+            "paper": None if self.nearest is None else {"low": self.low, "high": self.high},
+            "ours": self.ours,
+            "ratio": self.ratio,
+            "agrees": self.agrees,
+            "reason": self.reason,
+        }

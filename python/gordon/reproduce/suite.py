@@ -1,0 +1,41 @@
+"""All comparisons with the paper, of a folder of runs."""
+
+from pathlib import Path
+
+from gordon import bundled
+from gordon._core import GordonError
+from gordon.options import Path as GivenPath
+from gordon.options import Progress
+from gordon.reproduce import designs, disk_use, flash_array
+from gordon.reproduce.row import Row
+from gordon.run import folder as run_folder
+from gordon.workload.jobs import JOBS
+
+
+def jobs(folder: GivenPath = bundled.FOLDER) -> dict[str, list[Path]]:
+    """The runs of each job in a folder of FOLDER/JOB/N, in the order of Table 2. Raises GordonError
+    with the kind `no-runs` if there is none."""
+    found = {}
+    for job in JOBS:
+        numbered = [run for run in Path(folder, job).glob("*/") if run.name.isdecimal()]
+        runs = sorted(filter(run_folder.is_run, numbered), key=lambda run: int(run.name))
+        if runs:
+            found[job] = runs
+    if not found:
+        raise GordonError(
+            f"{folder} has no runs of the jobs of the Gordon paper",
+            "a folder with runs FOLDER/JOB/1, as of `gordon workload run all --repeats 2`",
+            kind="no-runs",
+        )
+    return found
+
+
+def rows(folder: GivenPath = bundled.FOLDER, *, progress: Progress | None = None) -> list[Row]:
+    """All comparisons: Table 2, Figure 5 and section 4.2.2, Table 6, Figures 6 to 8, and the
+    claims. `progress` is called with the replays of flash arrays (done, total). Raises
+    GordonError."""
+    runs = jobs(folder)
+    found = disk_use.rows([disk_use.of(job, runs[job]) for job in runs])
+    found += flash_array.rows(flash_array.simulate(runs, progress))
+    found += designs.rows(designs.run(runs))
+    return found
