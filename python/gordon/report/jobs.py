@@ -6,7 +6,7 @@ One HTML file that works offline, like the report of one job. The same result gi
 from typing import Any
 
 from gordon.report import page
-from gordon.report.survey import FILTERS, LIBRARIES, code
+from gordon.report.survey import FILTERS, LIBRARIES
 from gordon.survey.jobs import gains
 from gordon.survey.machines import outcome
 
@@ -23,7 +23,7 @@ def render(result: Row) -> str:
     return page.render(
         "jobs",
         result,
-        FILTERS | {"code": code, "outcome": outcome},
+        FILTERS | {"outcome": outcome},
         libraries=LIBRARIES,
         r=result | {"traces": traces},
         by_id=by_id,

@@ -25,7 +25,7 @@ def render(result: dict[str, Any]) -> str:
     return page.render(
         "survey",
         result,
-        FILTERS | {"code": code},
+        FILTERS,
         libraries=LIBRARIES,
         r=result,
         by_id=by_id,
@@ -35,7 +35,7 @@ def render(result: dict[str, Any]) -> str:
     )
 
 
-def code(text: str) -> Markup:
+def _code(text: str) -> Markup:
     """What is between backticks, as code."""
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 escaped
 
@@ -54,4 +54,8 @@ def _counters(device: dict[str, int]) -> list[tuple[str, str]]:
 
 
 #: Filters that the pages of surveys share.
-FILTERS: dict[str, Callable[..., Any]] = {"counters": _counters, "tone": _tone}
+FILTERS: dict[str, Callable[..., Any]] = {
+    "code": _code,
+    "counters": _counters,
+    "tone": _tone,
+}
