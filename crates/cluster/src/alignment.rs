@@ -37,7 +37,8 @@ impl<'a> Lags<'a> {
         Self(by_trace)
     }
 
-    fn of(&self, trace: usize) -> usize {
+    /// Of a trace.
+    pub(crate) fn of(&self, trace: usize) -> usize {
         self.0.get(trace).copied().unwrap_or(0)
     }
 

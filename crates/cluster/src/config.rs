@@ -265,6 +265,10 @@ pub struct SurveyConfig {
     /// Default: none.
     #[serde(default)]
     pub stages: Option<Vec<Stage>>,
+    /// Stages whose limits are reported, with the series of the traced nodes, by any model.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub report_stages: Vec<Stage>,
     /// Number of samples by which each trace starts after the first one of its run; missing ones are
     /// 0. Samples are then simultaneous by number. Default: none.
     #[serde(default)]

@@ -110,6 +110,22 @@ impl JobSample {
         f64::from(self.cores)
     }
 
+    /// A share of the sample: all times and sizes are this share of the sample's.
+    pub fn scaled(&self, share: f64) -> Self {
+        Self {
+            span: self.span * share,
+            cpu: self.cpu * share,
+            iowait: self.iowait * share,
+            cores: self.cores,
+            busy: self.busy * share,
+            read: self.read * share,
+            write: self.write * share,
+            stalled: self.stalled.map(|secs| secs * share),
+            waiting: self.waiting.map(|secs| secs * share),
+            steady: self.steady,
+        }
+    }
+
     /// Share of reads in the bytes moved.
     pub(crate) fn read_share(&self) -> f64 {
         let total = self.read + self.write;

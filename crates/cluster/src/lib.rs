@@ -15,6 +15,7 @@ pub mod designs;
 mod error;
 mod extents;
 pub mod job;
+mod job_stream;
 pub mod machine;
 pub mod machine_survey;
 pub mod measured;
@@ -30,6 +31,7 @@ mod storage;
 mod stream;
 pub mod survey;
 mod table;
+pub mod timeline;
 
 pub use error::ClusterError;
 pub use table::TABLE_KEY;

@@ -4,13 +4,11 @@
 //! of a volume that is described by its limits, or of a measured storage, comes from the counts of
 //! each sample.
 //!
-//! This module checks the survey and runs it. `space` lists the designs, `job_stream` reads a trace,
-//! `load` computes the times of its samples on a storage and a network, `evaluate` answers the
-//! designs, `rows` tabulates them, `measured` checks measured storages, `notes` lists warnings and
-//! assumptions.
+//! This module checks the survey and runs it. `space` lists the designs, `load` computes the times
+//! of the samples of a trace on a storage and a network, `evaluate` answers the designs, `rows`
+//! tabulates them, `measured` checks measured storages, `notes` lists warnings and assumptions.
 
 mod evaluate;
-mod job_stream;
 mod load;
 mod measured;
 mod notes;
@@ -21,6 +19,7 @@ use crate::alignment::{Lags, check_apart};
 use crate::config::{Charge, Model, Parts};
 use crate::designs::{JobLoad, PaperLimits, PaperLoad};
 use crate::error::ClusterError;
+use crate::job_stream::JobStream;
 use crate::machine::{Machine, StorageTable, check};
 use crate::measured::MeasuredStorages;
 use crate::node::StoragePower;
@@ -31,10 +30,10 @@ use crate::simulate::spread;
 use crate::stages::{self, Stage, stage_of_samples};
 use crate::stream::{Replayed, Stream, storage_report};
 use crate::table::write_table;
+use crate::timeline::timeline;
 use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK};
 use gordon_replay::threads::on_all_cores;
 use gordon_units::{Progress, Sourced};
-use job_stream::JobStream;
 use load::{TraceLoad, TraceReference, same_processor};
 use notes::{assumptions, warnings};
 use rayon::prelude::*;
@@ -77,6 +76,10 @@ pub struct MachineSurvey {
     /// Stages of the job, for the `stages` model. Default: none.
     #[serde(default)]
     pub stages: Option<Vec<Stage>>,
+    /// Stages whose limits are reported, with the series of the traced nodes, by any model.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub report_stages: Vec<Stage>,
     /// Number of samples by which each trace starts after the first one of its run; missing ones are
     /// 0. Samples are then simultaneous by number. Default: none.
     #[serde(default)]
@@ -197,11 +200,24 @@ fn surveyed(
     let is_reference = |design: &MachineDesign<'_>| {
         design.is_first() && references.iter().any(|r| r.machine == Some(design.index))
     };
-    let traced = (0..).zip(&space.designs).filter(|(_, design)| is_reference(design));
-    let shown = chosen.shown().chain(traced.map(|(number, _)| number)).collect();
+    let traced = || {
+        let traced = (0..).zip(&space.designs).filter(|(_, design)| is_reference(design));
+        traced.map(|(number, _)| number)
+    };
+    let shown = chosen.shown().chain(traced()).collect();
     let numbers = reported(shown, survey.rows, 0..space.designs.len() as u64);
     let numbers: Vec<usize> =
         numbers.into_iter().filter_map(|number| usize::try_from(number).ok()).collect();
+    let mut in_stages = Vec::new();
+    for number in chosen.notable().chain(traced()).filter_map(|n| usize::try_from(n).ok()) {
+        if !in_stages.contains(&number) {
+            in_stages.push(number);
+        }
+    }
+    let lags = Lags::new(&survey.lags);
+    let timeline = timeline(&survey.report_stages, &of_streams, &lags, |window| {
+        evaluator.in_stage(&in_stages, window)
+    });
     let mut machines = evaluator.reports(&numbers);
     for (report, number) in machines.iter_mut().zip(&numbers) {
         let design = &space.designs[*number];
@@ -231,6 +247,7 @@ fn surveyed(
             .map(|(name, number)| (*name, number.map(|number| evaluator.id(number))))
             .collect(),
         verdict: chosen.verdict,
+        timeline,
     })
 }
 
@@ -332,8 +349,13 @@ impl Chosen {
 
     /// The designs that are always in the report.
     fn shown(&self) -> impl Iterator<Item = u64> {
+        self.front.iter().copied().chain(self.notable())
+    }
+
+    /// The recommended design, those with a name, and the fastest.
+    fn notable(&self) -> impl Iterator<Item = u64> {
         let named = self.named.iter().filter_map(|(_, number)| *number);
-        self.front.iter().copied().chain(named).chain(self.fastest).chain([self.recommended])
+        [self.recommended].into_iter().chain(named).chain(self.fastest)
     }
 }
 
@@ -389,6 +411,7 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
         (Model::Stages, None) => stages::check(&[])?,
         (Model::Job | Model::Paper, _) => {}
     }
+    stages::check_times(&survey.report_stages)?;
     check(&survey.machines)?;
     measured::check(survey)?;
     if let Some(name) = &survey.reference

@@ -161,6 +161,88 @@ pub struct Series {
     pub storages: BTreeMap<String, Vec<f64>>,
 }
 
+/// The traced nodes over time, and what limits each stage of the job.
+#[derive(Clone, Debug, Serialize)]
+pub struct Timeline {
+    /// Number of samples in a point of the series, the least with which each has at most
+    /// [`POINTS`](crate::timeline::POINTS) points.
+    pub samples_per_point: usize,
+    /// Start of each point in seconds after the start of the first trace.
+    pub start_s: Vec<f64>,
+    /// End of the last point.
+    pub end_s: f64,
+    /// The traced nodes, in the order of the traces.
+    pub nodes: Vec<NodeSeries>,
+    /// The stages, as given.
+    pub stages: Vec<StageReport>,
+}
+
+/// What a traced node did; a point has the mean of its samples, and `None` if the node has none.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeSeries {
+    /// Name of the node, or the folder of its trace.
+    pub name: String,
+    /// Folder of the trace.
+    pub trace: String,
+    /// Number of cores that it may use; `None` if it is unknown.
+    pub cores: Option<f64>,
+    /// Share of its cores that was busy, to 0.0001; `None` without the number of cores.
+    pub cpu_share: Option<Vec<Option<f64>>>,
+    /// Bytes a second read from and written to its disks; `None` if the trace has none.
+    pub disk_bytes_per_s: Option<Vec<Option<f64>>>,
+    /// Bytes a second received and sent; `None` if the trace has none.
+    pub network_bytes_per_s: Option<Vec<Option<f64>>>,
+}
+
+/// A stage of the job, and what limits it.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageReport {
+    /// Name of the stage.
+    pub name: String,
+    /// Start in seconds after the start of the first trace.
+    pub start_s: f64,
+    /// End in seconds after the start of the first trace.
+    pub end_s: f64,
+    /// Number of samples that it covers; below 1 if it is shorter than a sample, 0 outside of the
+    /// traces.
+    pub samples: f64,
+    /// On the traced nodes; `None` if no sample is covered.
+    pub recorded: Option<RecordedStage>,
+    /// On the designs with a name, and of machines on the recommended one and the traced one;
+    /// empty if no sample is covered.
+    pub designs: Vec<StageOnDesign>,
+}
+
+/// A stage on the traced nodes.
+#[derive(Clone, Debug, Serialize)]
+pub struct RecordedStage {
+    /// Mean share of the cores that was busy; `None` if a node has none.
+    pub cpu_share: Option<f64>,
+    /// Bytes a second of a node, from and to disks; `None` if a node has none.
+    pub disk_bytes_per_s: Option<f64>,
+    /// Bytes a second of a node, received and sent; `None` if a node has none.
+    pub network_bytes_per_s: Option<f64>,
+    /// Shares of the nodes' time by the `job` model: `cpu`, `storage`, and `idle` for the rest,
+    /// in which a node waits for the network, for other nodes or for a timer. `None` if a trace
+    /// lacks the number of cores or the busy time of disks.
+    pub limits: Option<BTreeMap<String, f64>>,
+    /// Whether the time that threads waited for storage was not counted on all nodes, so that the
+    /// busy time of disks stands for it.
+    pub is_estimated: bool,
+}
+
+/// A stage on a design.
+#[derive(Clone, Debug, Serialize)]
+pub struct StageOnDesign {
+    /// Id of the design.
+    pub id: String,
+    /// Time of the node that takes longest for its samples of the stage.
+    pub time_s: f64,
+    /// Fraction of the time by limiting part, as [`DesignReport::limits`] or
+    /// [`MachineReport::limits`].
+    pub limits: BTreeMap<String, f64>,
+}
+
 /// A choice of the model that has no published source.
 #[derive(Clone, Debug, Serialize)]
 pub struct Assumption {
@@ -203,6 +285,9 @@ pub struct SurveyReport {
     pub over_budget: OverBudget,
     /// The job over time.
     pub series: Series,
+    /// The traced nodes and the stages, if stages are reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
     /// The assumptions of the model.
@@ -359,6 +444,9 @@ pub struct MachineSurveyReport {
     pub named: Vec<(&'static str, Option<String>)>,
     /// The recommended design.
     pub verdict: Verdict,
+    /// The traced nodes and the stages, if stages are reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
     /// Warnings for the reader.
     pub warnings: Vec<String>,
     /// The assumptions of the model.

@@ -3,6 +3,9 @@
 //! Model: docs/design/cluster.md, "Time: `stages`". Samples with the same number on all nodes are of
 //! the same second, as for `sync`. A sample belongs to the stage that covers most of it; all samples
 //! outside of stages are one stage. So barriers are fewer than those of `sync` and more than none.
+//!
+//! What limits a stage is a question about each stage alone: there, a sample counts by the share of it
+//! that the stage covers, in every stage that covers it.
 
 use crate::error::ClusterError;
 use gordon_units::Ns;
@@ -21,12 +24,17 @@ pub struct Stage {
     pub end_s: f64,
 }
 
-/// Returns an error for a stage with invalid times.
+/// Returns an error for a stage with invalid times, or for an empty list.
 pub(crate) fn check(stages: &[Stage]) -> Result<(), ClusterError> {
     if stages.is_empty() {
         let why = "the list is empty: the stages model needs at least one".into();
         return Err(ClusterError::Impossible { what: "stages".into(), why });
     }
+    check_times(stages)
+}
+
+/// Returns an error for a stage with invalid times.
+pub(crate) fn check_times(stages: &[Stage]) -> Result<(), ClusterError> {
     for (index, stage) in stages.iter().enumerate() {
         let is_sane = stage.start_s.is_finite() && stage.end_s.is_finite();
         if !is_sane || stage.start_s < 0.0 || stage.end_s <= stage.start_s {
@@ -41,6 +49,47 @@ pub(crate) fn check(stages: &[Stage]) -> Result<(), ClusterError> {
         }
     }
     Ok(())
+}
+
+/// The samples that a stage covers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageWindow {
+    /// Number of the first sample that it covers.
+    pub first: usize,
+    /// Share of that sample and of each that follows which the stage covers, from 0 to 1; empty if
+    /// it covers none.
+    pub shares: Vec<f64>,
+}
+
+impl StageWindow {
+    /// The samples of `stage`; `samples` holds start and length of each sample, in their order.
+    pub fn of(stage: &Stage, samples: &[(Ns, Ns)]) -> Self {
+        let first = samples.partition_point(|(at, span)| (*at + *span).as_secs() <= stage.start_s);
+        let covered = samples[first..].iter().take_while(|(at, _)| at.as_secs() < stage.end_s);
+        let share = |&(at, span): &(Ns, Ns)| {
+            let from = stage.start_s.max(at.as_secs());
+            let to = stage.end_s.min((at + span).as_secs());
+            if span > Ns::ZERO { (to - from).max(0.0) / span.as_secs() } else { 0.0 }
+        };
+        Self { first, shares: covered.map(share).collect() }
+    }
+
+    /// Number of samples, in whole ones.
+    pub fn samples(&self) -> f64 {
+        self.shares.iter().sum()
+    }
+
+    /// The items that the stage covers, each with its share; `lag` is the number of samples before
+    /// the first item.
+    pub fn of_items<'a, T>(
+        &'a self,
+        items: &'a [T],
+        lag: usize,
+    ) -> impl Iterator<Item = (&'a T, f64)> {
+        let before = lag.saturating_sub(self.first).min(self.shares.len());
+        let own = items.get(self.first.saturating_sub(lag)..).unwrap_or_default();
+        own.iter().zip(self.shares[before..].iter().copied()).filter(|(_, share)| *share > 0.0)
+    }
 }
 
 /// The stage of each sample, as an index of `stages`; their number stands for the time outside of all
@@ -126,6 +175,34 @@ mod tests {
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].contains("stages[1] `short`"));
         assert!(notes[1].contains("stages[2] `late`, 9 s to 10 s"));
+    }
+
+    fn window(stage: &Stage, seconds: u64) -> StageWindow {
+        let samples: Vec<_> = (0..seconds).map(|s| (Ns::SECOND * s, Ns::SECOND)).collect();
+        StageWindow::of(stage, &samples)
+    }
+
+    #[test]
+    fn a_window_has_the_share_of_each_sample() {
+        let found = window(&stage("map", 1.5, 4.0), 6);
+        assert_eq!((found.first, found.shares), (1, vec![0.5, 1.0, 1.0]));
+        // Within one sample, at its end, after all of them.
+        let short = window(&stage("short", 2.25, 2.5), 6);
+        assert_eq!((short.first, short.shares), (2, vec![0.25]));
+        let last = window(&stage("last", 5.5, 100.0), 6);
+        assert_eq!((last.first, last.shares), (5, vec![0.5]));
+        assert_eq!(window(&stage("late", 6.0, 7.0), 6).samples(), 0.0);
+    }
+
+    #[test]
+    fn a_window_selects_the_samples_of_a_trace_that_starts_later() {
+        let map = window(&stage("map", 1.5, 4.0), 6);
+        let of = |items: &[char], lag: usize| -> Vec<(char, f64)> {
+            map.of_items(items, lag).map(|(item, share)| (*item, share)).collect()
+        };
+        assert_eq!(of(&['a', 'b', 'c'], 0), [('b', 0.5), ('c', 1.0)]);
+        assert_eq!(of(&['a', 'b', 'c'], 2), [('a', 1.0), ('b', 1.0)]);
+        assert_eq!(of(&['a', 'b', 'c'], 9), []);
     }
 
     #[test]

@@ -21,6 +21,7 @@ use crate::simulate::{LIMITING, Node, spread};
 use crate::stages::{self, stage_of_samples};
 use crate::stream::{Replayed, Stream, storage_report};
 use crate::table::write_table;
+use crate::timeline::timeline;
 use evaluate::{Evaluator, NAMES};
 use gordon_replay::threads::on_all_cores;
 use gordon_sim::stripe::CHUNK;
@@ -72,6 +73,7 @@ fn checked(survey: &SurveyConfig) -> Result<(Grid, f64), ClusterError> {
     if let Some(stages) = &survey.stages {
         stages::check(stages)?;
     }
+    stages::check_times(&survey.report_stages)?;
     let grid = Grid::new(survey)?;
     let ratio = overhead_ratio(part("overhead", &survey.parts.overhead, &survey.node.overhead)?)?;
     part("network", &survey.parts.network, &survey.node.network)?;
@@ -138,6 +140,15 @@ fn simulated(
         write_table(path, config, &chunks, progress, |chunk| evaluator.rows(chunk, &sorted))?;
     }
     let id = |number: u64| grid.design(grid.point(number)).id;
+    let mut in_stages: Vec<Point> = Vec::new();
+    for point in named.into_iter().flatten().map(|number| grid.point(number)) {
+        if !in_stages.contains(&point) {
+            in_stages.push(point);
+        }
+    }
+    let timeline = timeline(&survey.report_stages, &of_streams, &lags, |window| {
+        evaluator.in_stage(&in_stages, window)
+    });
 
     Ok(SurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
@@ -165,6 +176,7 @@ fn simulated(
                 })
                 .collect(),
         },
+        timeline,
         warnings: [
             warnings(&streams, &storages, &replays),
             alignment::warnings(&streams, &lags),

@@ -82,6 +82,7 @@ fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
         measured: MeasuredStorages::new(),
         rows: 1000,
         stages: None,
+        report_stages: Vec::new(),
         lags: Vec::new(),
         table: None,
     }

@@ -51,6 +51,7 @@ fn survey(traces: &[String], model: Model) -> MachineSurvey {
         measured: MeasuredStorages::new(),
         rows: 1000,
         stages: None,
+        report_stages: Vec::new(),
         lags: Vec::new(),
         table: None,
     }

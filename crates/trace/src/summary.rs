@@ -2,7 +2,7 @@
 
 use crate::columns::ColumnKind;
 use crate::error::TraceError;
-use crate::manifest::{ACTIVITY_FILE, Manifest};
+use crate::manifest::{ACTIVITY_FILE, DISKS_FILE, Manifest};
 use crate::model::Sample;
 use crate::read::Trace;
 use gordon_blockio::{IoOp, LatencyHistogram, LatencySummary};
@@ -151,8 +151,17 @@ impl Trace {
 
     /// How each column of the activity was obtained.
     pub fn kinds(&self) -> BTreeMap<String, ColumnKind> {
-        let activity = self.manifest().part(ACTIVITY_FILE);
-        activity.into_iter().flat_map(|p| &p.columns).map(|c| (c.name.clone(), c.kind)).collect()
+        self.kinds_of(ACTIVITY_FILE)
+    }
+
+    /// How each column of the block devices was obtained; empty if the trace has none.
+    pub fn disk_kinds(&self) -> BTreeMap<String, ColumnKind> {
+        self.kinds_of(DISKS_FILE)
+    }
+
+    fn kinds_of(&self, file: &str) -> BTreeMap<String, ColumnKind> {
+        let part = self.manifest().part(file);
+        part.into_iter().flat_map(|p| &p.columns).map(|c| (c.name.clone(), c.kind)).collect()
     }
 
     /// Whether a device is made of other devices or of memory.

@@ -6,6 +6,7 @@
 
 use crate::job::{JobSample, JobTarget, SampleSplit, demand_ratio};
 use crate::node::StoragePower;
+use crate::stages::StageWindow;
 use gordon_blockio::Usage;
 
 /// A sample on a storage and a network.
@@ -78,6 +79,22 @@ impl JobLoad {
         });
         Self { nodes: prepared.collect(), storage }
     }
+
+    /// What the nodes do in a stage, for times and limits: it leaves out the busy times of storage,
+    /// and so the energy. `lag` is the number of samples before the first one of a node.
+    pub fn in_stage(&self, window: &StageWindow, lag: impl Fn(usize) -> usize) -> Self {
+        let of_node = |(at, node): (usize, &PreparedNode)| {
+            let covered = window.of_items(&node.samples, lag(at));
+            let samples: Vec<_> = covered.map(|(sample, share)| sample.scaled(share)).collect();
+            PreparedNode {
+                cpu: samples.iter().map(|s| s.cost.sample.cpu).sum::<f64>() * node.reference_speed,
+                samples,
+                usage: Usage::default(),
+                reference_speed: node.reference_speed,
+            }
+        };
+        Self { nodes: self.nodes.iter().enumerate().map(of_node).collect(), storage: self.storage }
+    }
 }
 
 impl PreparedSample {
@@ -88,5 +105,14 @@ impl PreparedSample {
         let varies = splits[0].computing > 0.0 && !sample.steady;
         let ratio = if varies { demand_ratio(splits[0].width, sample.cores) } else { 0.0 };
         Self { cost: *cost, splits, ratio }
+    }
+
+    /// A share of the sample: all of its times are this share of the sample's, on any design.
+    fn scaled(&self, share: f64) -> Self {
+        Self::of(&JobCost {
+            sample: self.cost.sample.scaled(share),
+            network: self.cost.network * share,
+            ..self.cost
+        })
     }
 }

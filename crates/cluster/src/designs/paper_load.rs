@@ -5,6 +5,7 @@
 
 use super::curve::Bounds;
 use crate::simulate::Node;
+use crate::stages::StageWindow;
 use gordon_blockio::Usage;
 
 /// The needs of a sample that do not depend on the processors; times in seconds.
@@ -26,6 +27,17 @@ impl PaperSample {
     pub(super) fn bounds(&self) -> Bounds {
         Bounds { floor: self.storage.max(self.network), slope: self.instructions }
     }
+
+    /// A share of the sample: its time on any design is this share of the sample's.
+    fn scaled(&self, share: f64) -> Self {
+        Self {
+            instructions: self.instructions * share,
+            storage: self.storage * share,
+            network: self.network * share,
+            memory: self.memory * share,
+            usage: Usage::default(),
+        }
+    }
 }
 
 /// Traces on a storage and a network, and the nodes that run them.
@@ -40,6 +52,19 @@ pub struct PaperLoad {
 }
 
 impl PaperLoad {
+    /// What the nodes do in a stage, for times and limits: it leaves out the busy times of storage,
+    /// and so the energy. Copies of a trace are not shifted.
+    pub fn in_stage(&self, window: &StageWindow) -> Self {
+        let of_stream = |samples: &Vec<PaperSample>| {
+            window.of_items(samples, 0).map(|(sample, share)| sample.scaled(share)).collect()
+        };
+        Self {
+            streams: self.streams.iter().map(of_stream).collect(),
+            nodes: self.nodes.iter().map(|node| Node { shift: 0, ..*node }).collect(),
+            stages: Vec::new(),
+        }
+    }
+
     /// The streams that a node runs, with the number of such nodes.
     pub(super) fn runs(&self) -> impl Iterator<Item = (&[PaperSample], f64)> {
         let mut counts = vec![0.0; self.streams.len()];

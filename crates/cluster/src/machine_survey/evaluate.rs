@@ -5,6 +5,7 @@
 
 use super::MachineSurvey;
 use super::space::{MachineDesign, MachineSpace};
+use crate::alignment::Lags;
 use crate::config::Model;
 use crate::designs::{
     JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
@@ -12,9 +13,10 @@ use crate::designs::{
 };
 use crate::machine::Machine;
 use crate::node::{NodePower, Power, StoragePower};
-use crate::report::{JobReport, MachineOutcome, MachineReport};
+use crate::report::{JobReport, MachineOutcome, MachineReport, StageOnDesign};
 use crate::select::{Choice, Chunk, chunks, in_groups};
 use crate::simulate::ClusterOutcome;
+use crate::stages::StageWindow;
 use std::collections::BTreeMap;
 
 /// Names of designs by the `job` model, then by the paper's: least average power, most work per
@@ -261,6 +263,33 @@ impl<'a> Evaluator<'a> {
             let report = |number: &usize| self.report(&group, &self.space.designs[*number]);
             same.iter().map(report).collect()
         })
+    }
+
+    /// A stage on the designs with these numbers, in their order.
+    pub fn in_stage(&self, numbers: &[usize], window: &StageWindow) -> Vec<StageOnDesign> {
+        let lags = Lags::new(&self.survey.lags);
+        let on_design = |number: &usize| {
+            let design = &self.space.designs[*number];
+            let place = design.place;
+            let (time_s, limits) = match &self.loads {
+                Loads::Job(loads) => {
+                    let load = loads[place].in_stage(window, |trace| lags.of(trace));
+                    let group = JobGroup::new(&load, *design.machine.cores);
+                    let own = job_design(design);
+                    (group.time(&own), shares(&JOB_LIMITS, &group.limits(&own)))
+                }
+                Loads::Paper(loads, _) => {
+                    let load = loads[place].in_stage(window);
+                    let node = NodePower::of_machine(self.storages[place]);
+                    let group = PaperGroup::new(&load, &node);
+                    let own = paper_design(design);
+                    let limits = group.limits(&own, &PaperLimits::new(&load));
+                    (group.nosync(&own).time, shares(&PAPER_LIMITS, &limits))
+                }
+            };
+            StageOnDesign { id: design.id(), time_s, limits }
+        };
+        numbers.iter().map(on_design).collect()
     }
 
     fn report(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> MachineReport {

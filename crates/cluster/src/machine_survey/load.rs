@@ -4,9 +4,9 @@
 //! limits of its volume.
 //! Not modelled: the effect of less memory, bursts of a volume, clocks that fall with the load.
 
-use super::job_stream::{JobStream, SampleIo};
 use super::space::Place;
 use crate::designs::{JobCost, JobNode, PaperSample};
+use crate::job_stream::{JobStream, SampleIo};
 use crate::machine::{Machine, StorageTable};
 use crate::measured::{MeasuredStorage, MeasuredStorages};
 use crate::replay::DEFAULT_DEPTH;

@@ -2,8 +2,8 @@
 //! were not measured.
 
 use super::MachineSurvey;
-use super::job_stream::JobStream;
 use crate::error::ClusterError;
+use crate::job_stream::JobStream;
 use crate::measured::{OpPatterns, READS, WRITES};
 use std::collections::BTreeSet;
 

@@ -1,11 +1,11 @@
 //! The notes of a report: what its traces lack, and what the models assume in its place.
 
 use super::MachineSurvey;
-use super::job_stream::JobStream;
 use super::load::TraceReference;
 use super::measured::{files, substitutes};
 use crate::alignment::{self, Lags};
 use crate::config::Model;
+use crate::job_stream::JobStream;
 use crate::machine::StorageTable;
 use crate::replay::DEFAULT_DEPTH;
 use crate::report::Assumption;

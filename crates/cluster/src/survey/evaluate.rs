@@ -8,14 +8,16 @@ use crate::config::SurveyConfig;
 use crate::designs::{PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits, PaperLoad, PaperSample};
 use crate::error::ClusterError;
 use crate::node::{NodePower, part};
-use crate::report::{DesignReport, FlashReport, OutcomeReport, OverBudget};
+use crate::report::{DesignReport, FlashReport, OutcomeReport, OverBudget, StageOnDesign};
 use crate::select::{Choice, Chunk, chunks, in_groups};
 use crate::simulate::{ClusterOutcome, Node, by_part};
+use crate::stages::StageWindow;
 use crate::stream::{FlashWear, Replayed, Stream};
 use crate::table::NamedColumn;
 use arrow_array::{BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
 use gordon_units::{Ns, Watts};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The designs that the Gordon paper names (section 5.4, Table 6): least average power, most work
@@ -222,11 +224,24 @@ impl<'a> Evaluator<'a> {
         })
     }
 
+    /// A stage on designs, in their order.
+    pub fn in_stage(&self, points: &[Point], window: &StageWindow) -> Vec<StageOnDesign> {
+        let on_design = |point: &Point| {
+            let load = self.loads[point.storage].in_stage(window);
+            let group = PaperGroup::new(&load, &self.power(*point));
+            let own = &self.designs[point.processor];
+            StageOnDesign {
+                id: self.grid.design(*point).id,
+                time_s: group.nosync(own).time,
+                limits: shares(group.limits(own, &PaperLimits::new(&load))),
+            }
+        };
+        points.iter().map(on_design).collect()
+    }
+
     fn report(&self, point: Point, group: &PaperGroup) -> DesignReport {
         let own = &self.designs[point.processor];
         let (sync, nosync) = (group.sync(own), group.nosync(own));
-        let shares = group.limits(own, &self.limits[point.storage]);
-        let limits = PAPER_LIMITS.into_iter().zip(shares).filter(|(_, share)| *share > 0.0);
         let design = self.grid.design(point);
         DesignReport {
             max_node_power_w: self.power(point).max().0,
@@ -242,7 +257,7 @@ impl<'a> Evaluator<'a> {
             energy_by_part_j: by_part(&sync),
             energy_by_part_nosync_j: by_part(&nosync),
             flash: wear(self.replays[point.storage], self.nodes, sync.time),
-            limits: limits.map(|(name, share)| (name.to_owned(), share)).collect(),
+            limits: shares(group.limits(own, &self.limits[point.storage])),
         }
     }
 
@@ -348,6 +363,12 @@ fn node_powers(
         power(Point { storage, processor: 0 })?;
     }
     (0..grid.processors.len()).map(|processor| power(Point { storage: 0, processor })).collect()
+}
+
+/// The shares above zero, by name.
+fn shares(shares: [f64; PAPER_LIMITS.len()]) -> BTreeMap<String, f64> {
+    let pairs = PAPER_LIMITS.into_iter().zip(shares).filter(|(_, share)| *share > 0.0);
+    pairs.map(|(name, share)| (name.to_owned(), share)).collect()
 }
 
 fn outcome(outcome: &ClusterOutcome, nodes: u32) -> OutcomeReport {

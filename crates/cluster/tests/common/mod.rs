@@ -105,6 +105,7 @@ pub fn survey(
         rows: 1000,
         keep: Vec::new(),
         stages: None,
+        report_stages: Vec::new(),
         lags: Vec::new(),
         table: None,
     }

@@ -17,36 +17,36 @@ use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
 
 /// A trace, as the models need it.
-pub(super) struct JobStream {
-    pub(super) stream: Stream,
-    pub(super) samples: Vec<JobSample>,
-    pub(super) io: Vec<SampleIo>,
+pub(crate) struct JobStream {
+    pub(crate) stream: Stream,
+    pub(crate) samples: Vec<JobSample>,
+    pub(crate) io: Vec<SampleIo>,
     /// Bytes of the busier direction in each sample.
-    pub(super) network: Vec<f64>,
-    pub(super) has_iowait: bool,
+    pub(crate) network: Vec<f64>,
+    pub(crate) has_iowait: bool,
     /// Speed of a core relative to a whole one. A quota of `q` cores is read as the next whole
     /// number of cores, each slower in proportion; 1 without a quota.
-    pub(super) core_share: f64,
+    pub(crate) core_share: f64,
 }
 
 /// Block I/O of a sample.
 #[derive(Clone, Copy, Default)]
-pub(super) struct SampleIo {
-    pub(super) reads: f64,
-    pub(super) writes: f64,
-    pub(super) read: f64,
-    pub(super) write: f64,
+pub(crate) struct SampleIo {
+    pub(crate) reads: f64,
+    pub(crate) writes: f64,
+    pub(crate) read: f64,
+    pub(crate) write: f64,
     /// Seconds in which the device was busy.
-    pub(super) busy: f64,
+    pub(crate) busy: f64,
     /// Mean number of outstanding requests while the device was busy, from a block log.
-    pub(super) depth: Option<f64>,
+    pub(crate) depth: Option<f64>,
     /// Shares of the reads and of the writes that are sequential, from a block log; otherwise 1.
-    pub(super) sequential: [f64; 2],
+    pub(crate) sequential: [f64; 2],
 }
 
 impl SampleIo {
     /// The reads and the writes.
-    pub(super) fn loads(&self) -> [OpLoad; 2] {
+    pub(crate) fn loads(&self) -> [OpLoad; 2] {
         let [reads, writes] = self.sequential;
         [
             OpLoad { patterns: READS, requests: self.reads, bytes: self.read, sequential: reads },
@@ -61,25 +61,14 @@ impl SampleIo {
 }
 
 impl JobStream {
-    pub(super) fn open(path: &str, charge: Charge) -> Result<Self, ClusterError> {
+    pub(crate) fn open(path: &str, charge: Charge) -> Result<Self, ClusterError> {
         let stream = Stream::open(path.into(), charge, &[])?;
-        let manifest = stream.trace.manifest();
-        let seen = stream.samples.iter().map(|s| s.cpu_per_core.len()).max().unwrap_or(0);
-        let machine = manifest.machine.cores.max(u32::try_from(seen).unwrap_or(u32::MAX));
-        let quota = manifest.scope.node().and_then(|node| node.cores);
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let cores = quota.map_or(machine, |quota| quota.ceil() as u32);
-        let core_share = quota.map_or(1.0, |quota| quota / f64::from(cores));
-        if cores == 0 {
+        let Some(cores) = TracedCores::of(&stream) else {
             return Err(ClusterError::Impossible {
                 what: format!("trace {path}"),
                 why: "the number of cores of its machine is unknown".into(),
             });
-        }
-        let kinds = stream.trace.kinds();
-        let is_measured = |column| kinds.get(column) == Some(&ColumnKind::Measured);
-        let has_iowait = is_measured("iowait_ns");
-        let pressure = [is_measured("psi_io_full_ns"), is_measured("psi_cpu_some_ns")];
+        };
         let logged = logged(&stream)?;
         let io: Vec<SampleIo> = stream
             .samples
@@ -87,59 +76,109 @@ impl JobStream {
             .zip(&logged)
             .map(|(sample, logged)| sample_io(sample, &stream, logged))
             .collect();
-        let mut samples: Vec<JobSample> = stream
-            .samples
-            .iter()
-            .zip(&io)
-            .map(|(sample, io)| {
-                let cpu = stream.cpu(sample).as_secs() / core_share;
-                let [has_stalled, has_waiting] = pressure;
-                let limit = |time: Ns| time.min(sample.span).as_secs();
-                JobSample {
-                    stalled: has_stalled.then(|| limit(sample.psi_io_full)),
-                    waiting: has_waiting.then(|| limit(sample.psi_cpu_some)),
-                    ..job_sample(sample, cpu, io, cores, has_iowait)
-                }
-            })
-            .collect();
-        mark_steady(&mut samples);
+        let samples = job_samples(&stream, &io, cores, |sample| stream.cpu(sample));
         #[allow(clippy::cast_precision_loss)]
         let network =
             stream.samples.iter().map(|s| s.rx_bytes.0.max(s.tx_bytes.0) as f64).collect();
-        Ok(Self { stream, samples, io, network, has_iowait, core_share })
+        let has_iowait = is_measured(&stream, "iowait_ns");
+        Ok(Self { stream, samples, io, network, has_iowait, core_share: cores.share })
     }
 
-    pub(super) fn peak_memory(&self) -> Bytes {
+    pub(crate) fn peak_memory(&self) -> Bytes {
         self.stream.samples.iter().map(|s| s.memory).max().unwrap_or_default()
     }
 
-    pub(super) fn has_io(&self) -> bool {
+    pub(crate) fn has_io(&self) -> bool {
         self.io.iter().any(|io| io.reads + io.writes > 0.0)
     }
 
     /// Whether it has reads, and whether it has writes.
-    pub(super) fn ops(&self) -> [bool; 2] {
+    pub(crate) fn ops(&self) -> [bool; 2] {
         let has = |op: usize| self.io.iter().any(|io| io.loads()[op].is_any());
         [has(0), has(1)]
     }
 
-    pub(super) fn has_stalled(&self) -> bool {
+    pub(crate) fn has_stalled(&self) -> bool {
         self.samples.iter().all(|sample| sample.stalled.is_some())
     }
 
-    pub(super) fn cores(&self) -> u32 {
+    pub(crate) fn cores(&self) -> u32 {
         self.samples[0].cores
     }
 
     /// Share of the cores that were busy.
-    pub(super) fn busy_share(&self) -> f64 {
+    pub(crate) fn busy_share(&self) -> f64 {
         let cpu: f64 = self.samples.iter().map(|s| s.cpu).sum();
         cpu / (self.span() * f64::from(self.cores()))
     }
 
-    pub(super) fn span(&self) -> f64 {
+    pub(crate) fn span(&self) -> f64 {
         self.samples.iter().map(|s| s.span).sum()
     }
+}
+
+/// The cores of a traced machine or node, as the `job` model reads them.
+#[derive(Clone, Copy)]
+pub(crate) struct TracedCores {
+    /// At least 1.
+    pub(crate) count: u32,
+    /// Speed of each relative to a whole one; see [`JobStream::core_share`].
+    pub(crate) share: f64,
+}
+
+impl TracedCores {
+    /// `None` if the number is unknown.
+    pub(crate) fn of(stream: &Stream) -> Option<Self> {
+        let manifest = stream.trace.manifest();
+        let seen = stream.samples.iter().map(|s| s.cpu_per_core.len()).max().unwrap_or(0);
+        let machine = manifest.machine.cores.max(u32::try_from(seen).unwrap_or(u32::MAX));
+        let quota = manifest.scope.node().and_then(|node| node.cores);
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let count = quota.map_or(machine, |quota| quota.ceil() as u32);
+        let share = quota.map_or(1.0, |quota| quota / f64::from(count));
+        (count > 0).then_some(Self { count, share })
+    }
+
+    /// Their number, in whole cores.
+    pub(crate) fn whole(self) -> f64 {
+        f64::from(self.count) * self.share
+    }
+}
+
+/// The samples of a trace with all CPU time of its machine or node, whatever the survey charges.
+pub(crate) fn recorded_samples(stream: &Stream, cores: TracedCores) -> Vec<JobSample> {
+    let counts = |sample: &Sample| sample_io(sample, stream, &LoggedIo::default());
+    let io: Vec<SampleIo> = stream.samples.iter().map(counts).collect();
+    job_samples(stream, &io, cores, Sample::cpu)
+}
+
+/// The samples of a trace; `cpu` is the CPU time of a sample.
+fn job_samples(
+    stream: &Stream,
+    io: &[SampleIo],
+    cores: TracedCores,
+    cpu: impl Fn(&Sample) -> Ns,
+) -> Vec<JobSample> {
+    let has_iowait = is_measured(stream, "iowait_ns");
+    let has_stalled = is_measured(stream, "psi_io_full_ns");
+    let has_waiting = is_measured(stream, "psi_cpu_some_ns");
+    let of_sample = |(sample, io): (&Sample, &SampleIo)| {
+        let limit = |time: Ns| time.min(sample.span).as_secs();
+        let cpu = cpu(sample).as_secs() / cores.share;
+        JobSample {
+            stalled: has_stalled.then(|| limit(sample.psi_io_full)),
+            waiting: has_waiting.then(|| limit(sample.psi_cpu_some)),
+            ..job_sample(sample, cpu, io, cores.count, has_iowait)
+        }
+    };
+    let mut samples: Vec<JobSample> = stream.samples.iter().zip(io).map(of_sample).collect();
+    mark_steady(&mut samples);
+    samples
+}
+
+/// Whether a column of the activity was counted.
+pub(crate) fn is_measured(stream: &Stream, column: &str) -> bool {
+    stream.trace.kinds().get(column) == Some(&ColumnKind::Measured)
 }
 
 /// Sums over the requests of a sample in a block log; `[reads, writes]`.
