@@ -106,7 +106,8 @@ def _run(path: Path) -> Inputs:
     return Inputs(
         [fspath(trace) for trace in paths],
         lags=[number - min(samples) for number in samples],
-        stages=[stage for stage in stages if stage["end_s"] > 0],
+        # Before the traces, or shorter than the clock of the engine shows: nothing is in it.
+        stages=[stage for stage in stages if stage["end_s"] > stage["start_s"]],
         name=job.get("id") or path.resolve().name,
     )
 

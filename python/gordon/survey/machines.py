@@ -32,12 +32,14 @@ def run(
     charge: str,
     reference: str | None,
     stages: list[dict[str, Any]] | None,
+    reported: list[dict[str, Any]],
     rows: int,
     table: Path | None,
     replays: Replays,
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
-    """Surveys the machines of a space; see `gordon.survey.run`."""
+    """Surveys the machines of a space; see `gordon.survey.run`. `reported` are the stages whose
+    limits the result has; the stages model uses `stages`."""
     if nodes is None:
         nodes = len(inputs.paths)
     _check_nodes(model, len(inputs.paths), nodes)
@@ -71,6 +73,7 @@ def run(
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
         "measured": tables,
         "stages": stages,
+        "report_stages": reported,
         "rows": rows,
         "table": None if table is None else fspath(table),
     }
@@ -78,7 +81,10 @@ def run(
         raw = simulate(config, replays, progress)
     except _core.GordonError as error:
         raise _with_ids(error, ids) from None
-    return _result(raw, chosen, parts, tables)
+    result = _result(raw, chosen, parts, tables)
+    if "timeline" in raw:
+        result["timeline"] = raw["timeline"]
+    return result
 
 
 def _use(parts: Catalogue, name: str, machine: str) -> None:

@@ -130,6 +130,8 @@ def _survey(
     """Surveys one job."""
     chosen = spaces.load(space)
     model, listed = _staged(model, stages, inputs.stages, bool(spaces.machines(chosen)))
+    # The stages of a run are reported by all models; one uses them.
+    reported = listed or inputs.stages
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
     if uses_machines(chosen, model):
         with spaces.blamed(space, set_values):
@@ -143,6 +145,7 @@ def _survey(
                 charge=charge,
                 reference=None if reference is None else str(reference),
                 stages=listed,
+                reported=reported,
                 rows=rows,
                 table=table,
                 replays=replays,
@@ -183,6 +186,7 @@ def _survey(
         "node": chosen["node"],
         "parts": parts.used | {"overhead": {overhead_name: ratio}},
         "stages": listed,
+        "report_stages": reported,
         "rows": rows,
         "keep": table6.designs() if is_paper else [],
         "table": None if table is None else fspath(table),
@@ -198,7 +202,10 @@ def _survey(
     if reference is not None and not any(trace["estimated_ipc"] for trace in raw["traces"]):
         why = "all traces have counted instructions"
         raw["warnings"].append(f"--reference {reference} has no effect: {why}")
-    return _result(raw, chosen, parts, fitted)
+    result = _result(raw, chosen, parts, fitted)
+    if "timeline" in raw:
+        result["timeline"] = raw["timeline"]
+    return result
 
 
 def _staged(
