@@ -8,7 +8,7 @@ from typing import Any
 
 from gordon.human import figures, short
 from gordon.report import page
-from gordon.report.survey import FILTERS, LIBRARIES
+from gordon.report.survey import FILTERS, libraries, stage_columns
 from gordon.survey.machines import front_figures, noun, outcome
 
 Row = dict[str, Any]
@@ -38,15 +38,17 @@ def render(result: Row) -> str:
     compared = [_FIGURES[key] for key in front_figures([row for row in rows if row["pareto"]])]
     measured = max(trace["span_s"] for trace in result["traces"])
     traced = [outcome(row)["time_s"] for row in rows if row["is_reference"]]
+    remarks = {row["id"]: _remarks(row, verdict) for row in rows}
     return page.render(
         "machines",
         result,
         FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": _capacity},
-        libraries=LIBRARIES,
+        libraries=libraries(result),
         r=result,
         rows=rows,
         noun=noun(rows),
-        remarks={row["id"]: _remarks(row, verdict) for row in rows},
+        remarks=remarks,
+        stage_columns=stage_columns(result, remarks),
         cards=[row for row in notable if _remarks(row, verdict)],
         against=next((key for key in ("price", "energy_j") if key in known), None),
         known=known,

@@ -26,13 +26,28 @@ def render(result: dict[str, Any]) -> str:
         "survey",
         result,
         FILTERS,
-        libraries=LIBRARIES,
+        libraries=libraries(result),
         r=result,
         by_id=by_id,
         named=named,
         maxe_disk=named.get("MaxE-disk"),
+        stage_columns=stage_columns(result, {d["id"]: d["names"] for d in result["designs"]}),
         parts=page.grouped(result["parameters"]),
     )
+
+
+def libraries(result: dict[str, Any]) -> tuple[str, ...]:
+    """The scripts of a survey of one job."""
+    return (*LIBRARIES, "stages") if "timeline" in result else LIBRARIES
+
+
+def stage_columns(
+    result: dict[str, Any], names: dict[str, list[str]]
+) -> list[tuple[str, list[str]]]:
+    """The designs on which the result has the limits of each stage: id, and its names."""
+    stages = result["timeline"]["stages"] if "timeline" in result else []
+    covered = [stage["designs"] for stage in stages if stage["designs"]]
+    return [(design["id"], names[design["id"]]) for design in covered[0]] if covered else []
 
 
 def _code(text: str) -> Markup:
