@@ -14,7 +14,9 @@ use gordon_trace::spark::{
 use gordon_units::{Bytes, Ns};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
-use spark_logs::{LINES, count, events, log_of_3_5, log_of_4_0, named, read, text_of, written};
+use spark_logs::{
+    LINES, count, events, log_of_3_5, log_of_4_0, log_of_a_query, named, read, text_of, written,
+};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -371,4 +373,61 @@ fn unknown_events_are_counted_and_odd_amounts_do_no_harm() {
     assert_eq!(log.ignored["SparkListenerOfTomorrow"], 3);
     assert_eq!(log.tasks[0].figures.unwrap().gc, Ns::ZERO);
     assert_eq!(log.tasks.len(), read(&log_of_3_5()).tasks.len());
+}
+
+#[test]
+fn stages_of_queries_are_named_by_their_operators() {
+    let log = read(&log_of_a_query());
+    let names: Vec<(u32, &str)> = log.stages.iter().map(|s| (s.id, s.name.as_str())).collect();
+    let expected = [
+        // A check of the first lines, before the job.
+        (0, "scan text, local limit, exchange"),
+        (1, "exchange, global limit, hash aggregate"),
+        // The bounds of the partitions of a sort, its shuffle, and its output.
+        (2, "scan text, sample"),
+        (3, "scan text, exchange"),
+        (4, "exchange, sort, write"),
+    ];
+    assert_eq!(names, expected);
+    for stage in &log.stages {
+        let of_spark = ["first at job.py:12", "text at NativeMethodAccessorImpl.java:0"];
+        assert!(of_spark.contains(&stage.spark_name.as_str()), "{}", stage.spark_name);
+    }
+    assert_eq!(log.named_stages(log.start)[2].name, "2: scan text, sample");
+    let folder = tempfile::tempdir().unwrap();
+    log.write_tables(folder.path()).unwrap();
+    let stages = table(&folder.path().join(STAGES_FILE));
+    let texts = |column: &str| {
+        let column = stages.column_by_name(column).unwrap().as_string::<i32>();
+        column.iter().flatten().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(texts("name")[4], "exchange, sort, write");
+    assert_eq!(texts("spark_name")[4], "text at NativeMethodAccessorImpl.java:0");
+}
+
+#[test]
+fn stages_without_a_query_or_without_operators_have_the_name_of_spark() {
+    let text = text_of(&log_of_a_query());
+    let of_spark = |log: &EventLog| log.stages.iter().all(|stage| stage.name == stage.spark_name);
+    // A program on RDDs.
+    let (_folder, path) = written(&text.replace("spark.sql.execution.id", "spark.other"));
+    assert!(of_spark(&read(&path)));
+    // A log without its RDDs, as the others here.
+    let (_folder, path) = written(&text.replace("RDD Info", "Other Info"));
+    assert!(of_spark(&read(&path)));
+    for log in [read(&log_of_3_5()), read(&log_of_4_0())] {
+        assert!(of_spark(&log));
+    }
+    // Without its plan, compiled operators are unknown.
+    let lines = text.lines().filter(|line| !line.contains("sparkPlanInfo"));
+    let without: Vec<&str> = lines.collect();
+    let (_folder, path) = written(&without.join("\n"));
+    let names: Vec<String> = read(&path).stages.into_iter().map(|stage| stage.name).collect();
+    assert_eq!(names[3..], ["scan text, exchange", "exchange, write"]);
+    // A plan that cannot be read is an event that is not needed.
+    let (_folder, path) = written(&text.replace("nodeName", "otherName"));
+    let log = read(&path);
+    assert_eq!(log.stages[4].name, "exchange, write");
+    let start = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart";
+    assert_eq!(log.ignored[start], 2);
 }

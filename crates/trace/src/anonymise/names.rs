@@ -1,5 +1,6 @@
 //! Pseudonyms: the same name has the same one.
 
+use crate::spark::is_of_operators;
 use std::collections::BTreeMap;
 
 /// What a name is of.
@@ -65,6 +66,8 @@ const INTERFACES: [&str; 16] = [
     "lo", "eth", "eno", "ens", "enp", "wlan", "wlo", "wlp", "ib", "bond", "team", "br", "docker",
     "virbr", "tun", "tap",
 ];
+/// What follows the name of a stage that was tried again.
+const ATTEMPT: &str = ", attempt ";
 /// Start of paths of the kernel.
 const KERNEL_PATHS: [&str; 3] = ["/proc/", "/sys/", "/dev/"];
 
@@ -122,8 +125,17 @@ impl Names {
     }
 
     /// The name of a stage without its place in the program, which may be a path: `sort at place-1`
-    /// for `sort at job.py:12`.
+    /// for `sort at job.py:12`. The names of Spark's operators are kept: `scan text, filter`.
     pub fn stage(&mut self, name: &str) -> String {
+        let (operators, attempt) = match name.split_once(ATTEMPT) {
+            Some((operators, attempt)) if attempt.bytes().all(|b| b.is_ascii_digit()) => {
+                (operators, Some(attempt))
+            }
+            _ => (name, None),
+        };
+        if is_of_operators(operators) && attempt != Some("") {
+            return name.to_owned();
+        }
         match name.split_once(" at ") {
             Some((what, place)) if what.bytes().all(|b| b.is_ascii_alphanumeric()) => {
                 format!("{what} at {}", self.of(NameKind::Place, place))
@@ -211,6 +223,17 @@ mod tests {
         assert_eq!(names.of(NameKind::Host, "payroll"), "host-1");
         assert_eq!(names.of(NameKind::Process, ""), "");
         assert_eq!(names.counts(), BTreeMap::from([("host", 1), ("process", 2)]));
+    }
+
+    #[test]
+    fn names_of_stages_keep_operators_and_lose_places() {
+        let mut names = Names::default();
+        for name in ["scan text, filter, exchange", "exchange, sort, write, attempt 2"] {
+            assert_eq!(names.stage(name), name);
+        }
+        assert_eq!(names.stage("count at /home/ann/acme.py:3"), "count at place-1");
+        assert_eq!(names.stage("scan acme"), "place-2");
+        assert_eq!(names.stage("scan text, attempt acme"), "place-3");
     }
 
     #[test]

@@ -95,7 +95,7 @@ fn pseudonym(column: &str, text: &str, names: &mut Names) -> String {
         "executor" if text == "driver" || text.bytes().all(|b| b.is_ascii_digit()) => {
             text.to_owned()
         }
-        "name" => names.stage(text),
+        "name" | "spark_name" => names.stage(text),
         _ => names.of(NameKind::Value, text),
     }
 }

@@ -88,6 +88,47 @@ pub(super) struct JobStart {
 pub(super) struct StageEvent {
     #[serde(rename = "Stage Info")]
     pub info: StageInfo,
+    /// Absent when the stage has ended.
+    #[serde(rename = "Properties", default)]
+    pub properties: Option<StageProperties>,
+}
+
+/// The properties of a stage's job that say where it comes from.
+#[derive(Deserialize)]
+pub(super) struct StageProperties {
+    /// Number of the SQL query.
+    #[serde(rename = "spark.sql.execution.id")]
+    pub query: Option<String>,
+    /// The scope in which the job was started, as JSON.
+    #[serde(rename = "spark.rdd.scope")]
+    pub scope: Option<String>,
+}
+
+/// One of the RDDs that a stage computes.
+#[derive(Deserialize)]
+pub(super) struct RddInfo {
+    #[serde(rename = "RDD ID")]
+    pub id: u32,
+    /// The operation that made it, as JSON.
+    #[serde(rename = "Scope")]
+    pub scope: Option<String>,
+}
+
+/// `SparkListenerSQLExecutionStart` and `SparkListenerSQLAdaptiveExecutionUpdate`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct QueryPlanEvent {
+    pub execution_id: u64,
+    pub spark_plan_info: PlanNode,
+}
+
+/// An operator of a plan, with those that it reads.
+#[derive(Deserialize)]
+pub(super) struct PlanNode {
+    #[serde(rename = "nodeName")]
+    pub name: String,
+    #[serde(default)]
+    pub children: Vec<PlanNode>,
 }
 
 #[derive(Deserialize)]
@@ -100,6 +141,8 @@ pub(super) struct StageInfo {
     pub name: String,
     #[serde(rename = "Number of Tasks", default)]
     pub tasks: u32,
+    #[serde(rename = "RDD Info", default)]
+    pub rdds: Vec<RddInfo>,
     #[serde(rename = "Parent IDs", default)]
     pub parents: Vec<u32>,
     #[serde(rename = "Submission Time")]

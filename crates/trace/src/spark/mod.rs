@@ -15,6 +15,7 @@ mod files;
 mod log;
 mod model;
 mod read;
+mod stage_name;
 mod tables;
 
 pub use error::EventLogError;
@@ -23,4 +24,5 @@ pub use log::{EventLog, EventLogSummary, ExecutorSummary};
 pub use model::{
     Executor, NamedStage, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
 };
+pub(crate) use stage_name::is_of_operators;
 pub use tables::{STAGES_FILE, TASKS_FILE};

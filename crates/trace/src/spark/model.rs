@@ -52,8 +52,11 @@ pub struct Stage {
     pub id: u32,
     /// Number of the attempt, from 0.
     pub attempt: u32,
-    /// Name, which is the place in the program that started it.
+    /// What it does: the operators of a SQL query that it runs, as `scan text, filter, exchange`.
+    /// Spark's name, if it is not of a query or its operators are unknown.
     pub name: String,
+    /// Spark's name, which is the place in the program that started it.
+    pub spark_name: String,
     /// How it ended.
     pub status: StageStatus,
     /// When it was submitted, since 1970; `None` if unknown.

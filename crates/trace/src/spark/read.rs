@@ -3,12 +3,13 @@
 use super::error::EventLogError;
 use super::events::{
     ApplicationEnd, ApplicationStart, EnvironmentUpdate, EventName, ExecutorAdded, ExecutorRemoved,
-    JobStart, LogStart, StageEvent, StageExecutorMetrics, StageInfo, TaskEnd, TaskInfo,
-    TaskMetrics, TaskStart,
+    JobStart, LogStart, QueryPlanEvent, StageEvent, StageExecutorMetrics, StageInfo, TaskEnd,
+    TaskInfo, TaskMetrics, TaskStart,
 };
 use super::files::{LogFiles, codec};
 use super::log::EventLog;
 use super::model::{Executor, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus};
+use super::stage_name::{QueryPlan, StageOperators};
 use crate::formats::{FormatError, open_input};
 use gordon_units::{Bytes, Ns};
 use serde::Deserialize;
@@ -23,6 +24,10 @@ const LONGEST: u64 = 1 << 28;
 const NAMES: usize = 256;
 /// Bytes of the longest magic number of a compression.
 const MAGIC: usize = 8;
+/// Events with the plan of a SQL query, and with what adaptive execution makes of it.
+const QUERY_START: &str = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart";
+const QUERY_UPDATE: &str =
+    "org.apache.spark.sql.execution.ui.SparkListenerSQLAdaptiveExecutionUpdate";
 const HINT: &str = "a file or an eventlog_v2_APP folder of spark.eventLog.dir";
 
 impl EventLog {
@@ -61,6 +66,10 @@ struct Reader {
     stages: BTreeMap<(u32, u32), Stage>,
     /// Jobs of each stage.
     jobs: BTreeMap<u32, Vec<u32>>,
+    /// Operators of the stages that SQL queries need.
+    operators: BTreeMap<(u32, u32), StageOperators>,
+    /// Plans by the number of the query.
+    plans: BTreeMap<u64, QueryPlan>,
     /// Tasks that have started and not ended.
     running: BTreeMap<u64, Task>,
     has_start: bool,
@@ -207,11 +216,18 @@ impl Reader {
                 }
             }
             "SparkListenerStageSubmitted" => {
-                let StageEvent { info } = parse(text)?;
+                let StageEvent { info, properties } = parse(text)?;
+                if let Some(properties) = properties
+                    && let Some(query) = properties.query.and_then(|query| query.parse().ok())
+                {
+                    let scope = properties.scope.as_deref();
+                    let operators = StageOperators::new(query, &info.rdds, scope);
+                    self.operators.insert((info.id, info.attempt), operators);
+                }
                 self.stage_info(info);
             }
             "SparkListenerStageCompleted" => {
-                let StageEvent { info } = parse(text)?;
+                let StageEvent { info, .. } = parse(text)?;
                 let is_failed = info.failure.is_some();
                 let stage = self.stage_info(info);
                 stage.status = if is_failed { StageStatus::Failed } else { StageStatus::Complete };
@@ -222,6 +238,14 @@ impl Reader {
                 self.running.insert(task.id, task);
             }
             "SparkListenerTaskEnd" => self.task_end(parse(text)?),
+            QUERY_START | QUERY_UPDATE => match parse::<QueryPlanEvent>(text) {
+                Ok(event) => {
+                    let plan = self.plans.entry(event.execution_id).or_default();
+                    plan.add(&event.spark_plan_info);
+                }
+                // The plan is too deep, or of another version. Stages are then named without it.
+                Err(_) => return Ok(Line::Ignored(name)),
+            },
             _ => return Ok(Line::Ignored(name)),
         }
         Ok(Line::Read)
@@ -274,7 +298,7 @@ impl Reader {
         let submitted = info.submitted.map(|at| self.at(at));
         let ended = info.ended.map(|at| self.at(at));
         let stage = self.stage(info.id, info.attempt);
-        stage.name = info.name;
+        stage.spark_name = info.name;
         stage.partitions = info.tasks;
         stage.parents = info.parents;
         stage.submitted = submitted.or(stage.submitted);
@@ -287,6 +311,7 @@ impl Reader {
             id,
             attempt,
             name: String::new(),
+            spark_name: String::new(),
             status: StageStatus::Unfinished,
             submitted: None,
             started: None,
@@ -392,6 +417,15 @@ impl Reader {
         let mut stages: Vec<Stage> = self.stages.into_values().collect();
         for stage in &mut stages {
             stage.jobs = self.jobs.get(&stage.id).cloned().unwrap_or_default();
+            let figures = &stage.totals.figures;
+            let has_shuffled = figures.shuffle_write.0 > 0 || figures.shuffle_write_time.0 > 0;
+            // A stage that has not ended may write shuffle data yet.
+            let has_shuffled = has_shuffled || stage.status != StageStatus::Complete;
+            let operators = self.operators.get(&(stage.id, stage.attempt));
+            let name = operators.and_then(|operators| {
+                operators.stage_name(self.plans.get(&operators.query), has_shuffled)
+            });
+            stage.name = name.unwrap_or_else(|| stage.spark_name.clone());
         }
         stages.sort_by_key(|stage| (stage.submitted.or(stage.started), stage.id, stage.attempt));
         log.stages = stages;

@@ -135,6 +135,7 @@ impl EventLog {
             ("stage", u32s(|s| s.id)),
             ("attempt", u32s(|s| s.attempt)),
             ("name", texts(|s| &s.name)),
+            ("spark_name", texts(|s| &s.spark_name)),
             ("status", texts(|s| s.status.name())),
             ("submitted_unix_ns", times(|s| s.submitted)),
             ("started_unix_ns", times(|s| s.started)),

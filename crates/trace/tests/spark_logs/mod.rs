@@ -24,6 +24,12 @@ pub fn log_of_4_0() -> PathBuf {
     data("eventlog_v2_app-4.0")
 }
 
+/// A file of two queries of Spark 4.3, with the RDDs of their stages and their plans: the check of
+/// an input, and a sort of it.
+pub fn log_of_a_query() -> PathBuf {
+    data("app-4.3-query")
+}
+
 pub fn read(path: &Path) -> EventLog {
     EventLog::read(path, false, &false.into()).unwrap()
 }
