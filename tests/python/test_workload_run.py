@@ -80,6 +80,14 @@ def test_a_job_is_traced_on_every_node(run: Run, tmp_path: Path, job: str) -> No
     # Classes and results cross the network too.
     assert remote < received < remote + 30 * MB
     assert report["totals"]["nodes"]["cpu_s"] > engine["cpu_ns"] / 1e9
+    # Of the job alone, and not of the check of its input.
+    assert engine["input_bytes"] == 2 * report["data"]["bytes"]
+    checks = report["totals"]["checks"]
+    assert {(check["name"], check["with"]) for check in checks} == {
+        ("cpu_s", "machine"), ("cpu_s", "engine"), ("rx_bytes", "engine"), ("tx_bytes", "engine"),
+        ("write_bytes", "engine"), ("read_bytes", "engine"), ("input_bytes", "corpus"),
+    }  # fmt: skip
+    assert [check for check in checks if not check["passed"]] == []
     stages = [stage["name"].partition(": ")[2] for stage in report["stages"]]
     assert stages == ["scan text, sample", "scan text, exchange", "exchange, sort, write"]
     assert (out / "stages.parquet").exists()

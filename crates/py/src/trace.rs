@@ -165,7 +165,8 @@ fn raise_activity(error: ActivityError) -> PyErr {
 }
 
 /// Describes the event log of Spark at `path` (JSON). The stages are in seconds after
-/// `start_unix_ns` or, without it, after the start of the application. With `tables`, writes
+/// `start_unix_ns` or, without it, after the start of the application; the totals leave out tasks
+/// that ended before. With `tables`, writes
 /// `stages.parquet` and `tasks.parquet` into that folder.
 #[pyfunction]
 #[pyo3(signature = (path, tables=None, start_unix_ns=None, skip_bad=false))]

@@ -431,3 +431,24 @@ fn stages_without_a_query_or_without_operators_have_the_name_of_spark() {
     let start = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart";
     assert_eq!(log.ignored[start], 2);
 }
+
+#[test]
+fn a_summary_after_a_start_leaves_out_what_had_ended() {
+    let log = read(&log_of_a_query());
+    let whole = log.summary(None);
+    assert_eq!(whole.tasks, log.tasks.len() as u64);
+    // After the check, which reads the input of its own.
+    let start = log.stages[2].submitted.unwrap();
+    let after = log.summary(Some(start));
+    let stages: Vec<&str> = after.stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(stages.len(), 3);
+    let of_job = log.tasks.iter().filter(|task| task.stage >= 2);
+    let (mut tasks, mut input) = (0, 0);
+    for task in of_job {
+        tasks += 1;
+        input += task.figures.unwrap().input.0;
+    }
+    assert_eq!((after.tasks, after.totals["input_bytes"]), (tasks, input));
+    assert!(whole.totals["input_bytes"] > input);
+    assert!(whole.tasks > tasks);
+}

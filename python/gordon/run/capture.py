@@ -10,6 +10,7 @@ from typing import Any
 
 from gordon import _core
 from gordon._core import GordonError
+from gordon.run import checks
 from gordon.run.agents import LOCAL, Agent, AgentLost, ClockReading, HostClock
 from gordon.run.folder import COMPLETE, LOST, MISSING, RunFolder
 
@@ -23,8 +24,6 @@ TOTALS = {
     "rx_bytes": "rx_bytes",
     "tx_bytes": "tx_bytes",
 }
-#: By how much the nodes together may exceed their machines before it is a warning.
-MUCH = 0.05
 
 
 @dataclass
@@ -88,6 +87,11 @@ class NodeCapture:
             report["interval_ns"] = self.interval_ns
             report["nodes"] = [node for nodes, _ in stopped for node in nodes]
             report["totals"] = self._totals([machine for _, machine in stopped])
+            if report["totals"]["machine"] is not None:
+                # The disk of a node may be in the page cache of its machine, and its network is
+                # its own.
+                cpu_s = report["totals"]["machine"]["cpu_s"]
+                checks.compare(report, "cpu_s", "at most", ("machine", cpu_s))
 
     def _start(self, host: Host) -> None:
         """Starts the capture on a host. Samples are taken at the same times on all hosts: when our
@@ -154,22 +158,15 @@ class NodeCapture:
         return made | {"status": status, "totals": _totals(self.folder.path / name)}
 
     def _totals(self, machines: list[dict[str, Any] | None]) -> dict[str, Any]:
-        """Sums over the nodes and over the machines, with a warning for those that differ much."""
+        """Sums over the nodes and over the machines, without comparisons yet."""
         of_nodes = [node["totals"] for node in self.folder.report["nodes"] if node["totals"]]
         nodes = {name: sum(totals[name] for totals in of_nodes) for name in TOTALS}
         known = [machine for machine in machines if machine is not None]
         if len(known) < len(machines):
-            return {"nodes": nodes, "machine": None}
+            return {"nodes": nodes, "machine": None, "checks": []}
         sums = {name: sum(machine.get(name, 0) for machine in known) for name in TOTALS}
         machine = sums | {"cpu_s": sum(machine["cpu_ns"] for machine in known) / 1e9}
-        # The disk of a node may be in the page cache of its machine, and its network is its own.
-        for name in ("cpu_s",):
-            if nodes[name] > machine[name] * (1 + MUCH):
-                self.folder.report["warnings"].append(
-                    f"{name}: the nodes have {nodes[name]:.4g}, more than the {machine[name]:.4g} "
-                    "of their machines"
-                )
-        return {"nodes": nodes, "machine": machine}
+        return {"nodes": nodes, "machine": machine, "checks": []}
 
     def _warn(self, host: Host, text: str) -> None:
         self.folder.report["warnings"].append(text if host.is_local else f"{host.name}: {text}")

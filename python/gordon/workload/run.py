@@ -23,7 +23,7 @@ from gordon import _core
 from gordon._core import GordonError
 from gordon.options import Path as GivenPath
 from gordon.options import Progress, several
-from gordon.run import folder
+from gordon.run import checks, folder
 from gordon.run.agents import LOCAL
 from gordon.run.capture import Host, NodeCapture, hosts_of
 from gordon.run.folder import RunFolder
@@ -175,7 +175,7 @@ def _run_locally(
             with _job_session(made, work, cluster.master, found, own) as session:
                 jobs.check_input(session, work.job, inputs)
                 scopes = [_scope(node) for node in nodes.nodes]
-                _drop_caches(made)
+                is_cold = _drop_caches(made)
                 capture = NodeCapture(
                     made, [Host(LOCAL, scopes)], work.command, interval_ns=work.interval_ns
                 )
@@ -190,6 +190,8 @@ def _run_locally(
                     os.sync()
         made.report["job"] |= figures
         _read_event_log(made)
+        own = nodes.is_isolated
+        checks.compare_engine(made.report, has_disks=own, is_cold=is_cold, has_network=own)
         view = _view(nodes, output / "result")
         _verify(made, work, f"local[{os.cpu_count() or 1}]", found, inputs, f"file://{view}")
 
@@ -207,7 +209,10 @@ def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> 
             except spark.errors() as error:
                 raise _failed(work.job, error, []) from error
     made.report["job"] |= figures
-    _read_event_log(made)
+    executors = _read_event_log(made)
+    places = {executor["host"] for executor in executors if executor["id"] != "driver"}
+    if 0 < len(places) <= len(hosts):
+        checks.compare_engine(made.report, has_disks=False, is_cold=False, has_network=False)
     _verify(made, work, cluster.master, found, cluster.inputs, cluster.output)
 
 
@@ -282,8 +287,9 @@ def _failed(job: jobs.Job, error: Exception, nodes: Sequence[Node]) -> GordonErr
     )
 
 
-def _drop_caches(made: RunFolder) -> None:
-    """So that a job reads its input from the disk, as in the paper."""
+def _drop_caches(made: RunFolder) -> bool:
+    """Drops the page cache, so that a job reads its input from the disk, as in the paper. Returns
+    whether the kernel did."""
     os.sync()
     try:
         DROP_CACHES.write_text("3\n")
@@ -291,6 +297,8 @@ def _drop_caches(made: RunFolder) -> None:
         made.report["warnings"].append(
             f"the page cache was not dropped: {error.strerror}; the job may find its input there"
         )
+        return False
+    return True
 
 
 def _view(nodes: LocalNodes, result: Path) -> Path:
@@ -334,8 +342,9 @@ def _knock(master: str) -> None:
     )
 
 
-def _read_event_log(made: RunFolder) -> None:
-    """Writes the tables of stages and tasks, and adds stages and totals to the report."""
+def _read_event_log(made: RunFolder) -> list[dict[str, Any]]:
+    """Writes the tables of stages and tasks, and adds stages and totals to the report. Returns the
+    executors."""
     (log,) = (made.path / "eventlog").iterdir()
     start = made.report["start_unix_ns"]
     found = json.loads(_core.spark_event_log(str(log), str(made.path), start))
@@ -344,6 +353,8 @@ def _read_event_log(made: RunFolder) -> None:
     made.report["stages"] = [stage for stage in found["stages"] if stage["start_s"] < ended]
     made.report["totals"]["engine"] = found["totals"]
     made.report["warnings"] += found["warnings"]
+    executors: list[dict[str, Any]] = found["executors"]
+    return executors
 
 
 @contextmanager

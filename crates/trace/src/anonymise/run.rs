@@ -11,7 +11,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Keys whose texts say nothing of the owner.
-const KEPT: [&str; 14] = [
+const KEPT: [&str; 16] = [
+    "bound",
     "cpu_model",
     "format",
     "gordon",
@@ -26,6 +27,7 @@ const KEPT: [&str; 14] = [
     "status",
     "unit",
     "version",
+    "with",
 ];
 /// Objects and their keys whose text is one of our names: a check, an engine, a job.
 const OURS: [(&str, &str); 3] = [("checks", "name"), ("engine", "name"), ("job", "id")];
@@ -200,7 +202,8 @@ mod tests {
             "engine": {"name": "spark", "version": "4.0.1", "settings": {
                 "spark.master": "spark://db1.acme.example:7077", "spark.executor.memory": "4g",
                 "spark.version": "acme-build"}},
-            "totals": {"nodes": {"acme-a": {"cpu_s": 1.25}}},
+            "totals": {"nodes": {"acme-a": {"cpu_s": 1.25}}, "checks": [
+                {"name": "cpu_s", "with": "machine", "bound": "at most", "passed": true}]},
             "data": {"path": "/home/ann/corpus", "owner": "ann"},
             "verification": {"passed": true, "checks": [
                 {"name": "order", "passed": true, "detail": "of /home/ann/corpus"}]},
@@ -227,6 +230,9 @@ mod tests {
         assert_eq!(run["engine"]["name"], "spark");
         assert_eq!(run["engine"]["settings"]["spark.executor.memory"], "4g");
         assert_eq!(run["totals"]["nodes"]["node-1"]["cpu_s"], 1.25);
+        let checks = json!([
+            {"name": "cpu_s", "with": "machine", "bound": "at most", "passed": true}]);
+        assert_eq!(run["totals"]["checks"], checks);
         assert_eq!(run["command"], json!(["command-1"]));
         assert_eq!(run["verification"]["checks"][0]["name"], "order");
         assert_eq!(run["verification"]["checks"][0]["detail"], "of path-1");

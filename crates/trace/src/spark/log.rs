@@ -61,9 +61,9 @@ pub struct EventLogSummary<'a> {
     pub executors: Vec<ExecutorSummary<'a>>,
     /// Name, start and end of the stages.
     pub stages: Vec<NamedStage>,
-    /// Number of tasks, failed and unfinished ones included.
+    /// Number of tasks that had not ended at the start, failed and unfinished ones included.
     pub tasks: u64,
-    /// Sums over the tasks, by the names of columns; the memory is the largest of a task.
+    /// Sums over these tasks, by the names of columns; the memory is the largest of a task.
     pub totals: BTreeMap<&'static str, u64>,
     /// Number of events.
     pub events: u64,
@@ -120,11 +120,17 @@ impl EventLog {
     }
 
     /// A summary, with the stages in seconds after `start` (since 1970) or, without it, after the
-    /// start of the application.
+    /// start of the application. Stages and tasks that ended before `start` are left out.
     pub fn summary(&self, start: Option<Ns>) -> EventLogSummary<'_> {
+        let is_counted =
+            |task: &&Task| start.is_none_or(|start| task.ended.is_none_or(|ended| ended > start));
+        let mut tasks = 0;
         let mut totals = TaskFigures::default();
-        for figures in self.tasks.iter().filter_map(|task| task.figures.as_ref()) {
-            totals.add(figures);
+        for task in self.tasks.iter().filter(is_counted) {
+            tasks += 1;
+            if let Some(figures) = &task.figures {
+                totals.add(figures);
+            }
         }
         EventLogSummary {
             version: &self.version,
@@ -134,7 +140,7 @@ impl EventLog {
             end_unix_ns: self.end.map(|end| end.0),
             executors: self.executors.iter().map(ExecutorSummary::of).collect(),
             stages: self.named_stages(start.unwrap_or(self.start)),
-            tasks: self.tasks.len() as u64,
+            tasks,
             totals: totals.named(),
             events: self.events,
             ignored: &self.ignored,
