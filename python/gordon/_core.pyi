@@ -59,6 +59,10 @@ def spark_event_log(
 def trace_anonymise(source: str, target: str) -> str:
     """Copies a trace or a run with pseudonyms; returns what was replaced (JSON)."""
 
+def trace_estimate_network(log: str, nodes: list[tuple[str, list[str]]]) -> str:
+    """Adds network columns, estimated from an event log of Spark, to traces of nodes; returns what
+    each received and sent (JSON)."""
+
 def sort_run(config: str, tick: Callable[[int, int], None] | None = None) -> str: ...
 def io_target(path: str) -> str:
     """What a file or a block device is."""

@@ -187,10 +187,30 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
     monkeypatch.setattr(local, "TOOLS", ("no-such-tool",))
     report = gordon.workload.run("sort", tmp_path / "run", size="4MB", nodes=2, memory="1GiB")
     assert report["verification"]["passed"]
-    assert any("plain processes" in text for text in report["warnings"])
+    assert any("plain processes that share" in text for text in report["warnings"])
+    # The network is that of the tasks.
+    [warning] = [text for text in report["warnings"] if "network" in text]
+    assert "estimated" in warning
+    remote = report["totals"]["engine"]["shuffle_read_remote_bytes"]
+    assert remote > 0.2 * report["data"]["bytes"]
+    totals = report["totals"]["nodes"]
+    assert totals["rx_bytes"] == pytest.approx(remote, abs=2)
+    assert totals["tx_bytes"] == pytest.approx(remote, abs=2)
+    assert [check for check in report["totals"]["checks"] if not check["passed"]] == []
     for node in report["nodes"]:
         assert node["scope"]["processes"]
         assert node["totals"]["cpu_s"] > 0.5
+        assert node["totals"]["rx_bytes"] > 0
+        assert node["totals"]["tx_bytes"] > 0
+        summary = json.loads(gordon._core.trace_summary(str(tmp_path / "run" / node["name"])))
+        kinds = {
+            column["name"]: column["kind"]
+            for part in summary["manifest"]["parts"]
+            for column in part["columns"]
+        }
+        assert (kinds["rx_bytes"], kinds["tx_bytes"]) == ("estimated", "estimated")
+        lacking = [each["what"] for each in summary["manifest"]["unavailable"]]
+        assert "network" not in lacking
     assert gordon.survey.run(tmp_path / "run")["nodes"] == 2
 
 

@@ -130,6 +130,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::trace_convert_activity, module)?)?;
     module.add_function(wrap_pyfunction!(trace::spark_event_log, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_anonymise, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_estimate_network, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_create, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_serve, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_check, module)?)?;

@@ -7,7 +7,7 @@ use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
 use gordon_trace::activity::{self, ActivityError, ActivityFormat, ActivityOptions};
 use gordon_trace::formats::{Format, Order, convert};
-use gordon_trace::spark::EventLog;
+use gordon_trace::spark::{EventLog, NodeExecutors, estimate_network};
 use gordon_trace::{Profile, Trace, anonymise};
 use gordon_units::{Bytes, Hertz, Ns};
 use pyo3::prelude::*;
@@ -185,6 +185,24 @@ pub fn spark_event_log(
         py.detach(|| log.write_tables(&folder)).map_err(raise)?;
     }
     json(&log.summary(start_unix_ns.map(Ns)))
+}
+
+/// Adds network columns, estimated from the event log of Spark at `log`, to traces of nodes without a
+/// network of their own: pairs of the folder of a trace and the identifiers of its executors. Returns
+/// what each node received and sent (JSON).
+#[pyfunction]
+pub fn trace_estimate_network(
+    py: Python<'_>,
+    log: PathBuf,
+    nodes: Vec<(PathBuf, Vec<String>)>,
+) -> PyResult<String> {
+    let stop = AtomicBool::new(false);
+    let work = || EventLog::read(&log, false, &stop);
+    let stopping = || stop.store(true, Ordering::Relaxed);
+    let log = watched(py, work, || Ok(()), stopping)?.map_err(raise)?;
+    let nodes: Vec<NodeExecutors> =
+        nodes.into_iter().map(|(trace, executors)| NodeExecutors { trace, executors }).collect();
+    json(&py.detach(|| estimate_network(&log, &nodes)).map_err(raise)?)
 }
 
 /// Copies the trace or run `source` to `target` with pseudonyms, and returns what was replaced (JSON).

@@ -75,9 +75,15 @@ impl Trace {
             let (path, format) = (self.path.clone(), imported.format.clone());
             return Err(TraceError::BlockLogOnly { path, format });
         }
+        let totals = self.all_totals()?;
+        Ok(totals.windows(2).map(|pair| pair[1].since(&pair[0])).collect())
+    }
+
+    /// The rows of the activity part with those of the disks: totals since the start.
+    pub(crate) fn all_totals(&self) -> Result<Vec<Sample>, TraceError> {
         let mut totals = self.totals()?;
         self.disks(&mut totals)?;
-        Ok(totals.windows(2).map(|pair| pair[1].since(&pair[0])).collect())
+        Ok(totals)
     }
 
     /// Path of the block log, which exists only if the manifest lists it.

@@ -44,6 +44,8 @@ const NAMES: usize = 1 << 16;
 pub struct TraceFolder {
     partial: PathBuf,
     out: PathBuf,
+    /// Whether `out` is a trace that this one replaces.
+    is_replacement: bool,
 }
 
 impl TraceFolder {
@@ -55,6 +57,19 @@ impl TraceFolder {
         if out.symlink_metadata().is_ok() {
             return Err(TraceError::Exists(out.to_owned()));
         }
+        Self::partial(out, false)
+    }
+
+    /// Creates the folder next to the trace at `out`, under a temporary name. It replaces the trace
+    /// when it is complete.
+    ///
+    /// # Errors
+    /// When the parent of `out` cannot be written.
+    pub(crate) fn replace(out: &Path) -> Result<Self, TraceError> {
+        Self::partial(out, true)
+    }
+
+    fn partial(out: &Path, is_replacement: bool) -> Result<Self, TraceError> {
         let mut name = out.file_name().unwrap_or_default().to_owned();
         if name.is_empty() {
             let why = format!("`{}` names no folder to make", out.display());
@@ -67,7 +82,7 @@ impl TraceFolder {
             io::ErrorKind::AlreadyExists => TraceError::Exists(partial.clone()),
             _ => TraceError::write(out, e),
         })?;
-        Ok(Self { partial, out: out.to_owned() })
+        Ok(Self { partial, out: out.to_owned(), is_replacement })
     }
 
     /// The path of the folder while it is written.
@@ -99,7 +114,10 @@ impl TraceFolder {
     /// # Errors
     /// When its final name was taken in the meantime.
     pub(crate) fn publish(self) -> Result<(), TraceError> {
-        rename(&self.partial, &self.out)
+        match self.is_replacement {
+            true => exchange(&self.partial, &self.out),
+            false => rename(&self.partial, &self.out),
+        }
     }
 }
 
@@ -120,9 +138,28 @@ fn rename(partial: &Path, out: &Path) -> Result<(), TraceError> {
     }
 }
 
+/// Gives a complete folder the name of the one that it replaces, which gets the temporary name.
+fn exchange(partial: &Path, out: &Path) -> Result<(), TraceError> {
+    let exchanged =
+        renameat_with(CWD, partial, CWD, out, RenameFlags::EXCHANGE).or_else(|error| match error {
+            // The file system does not support the flag: for a moment there is neither.
+            rustix::io::Errno::INVAL => {
+                let mut name = partial.file_name().unwrap_or_default().to_owned();
+                name.push("-old");
+                let old = partial.with_file_name(name);
+                rustix::fs::rename(out, &old)?;
+                rustix::fs::rename(partial, out)?;
+                rustix::fs::rename(&old, partial)
+            }
+            other => Err(other),
+        });
+    exchanged.map_err(|error| TraceError::write(out, error.into()))
+}
+
 impl Drop for TraceFolder {
     fn drop(&mut self) {
-        // After the rename the temporary path does not exist, and nothing is removed.
+        // After a rename the temporary path does not exist, and after an exchange it has the trace
+        // that was replaced.
         let _ = fs::remove_dir_all(&self.partial);
     }
 }

@@ -155,12 +155,11 @@ class NodeCapture:
                 self._warn(host, error.args[0])
                 return made
         status = LOST if name in self.lost else COMPLETE
-        return made | {"status": status, "totals": _totals(self.folder.path / name)}
+        return made | {"status": status, "totals": trace_totals(self.folder.path / name)}
 
     def _totals(self, machines: list[dict[str, Any] | None]) -> dict[str, Any]:
         """Sums over the nodes and over the machines, without comparisons yet."""
-        of_nodes = [node["totals"] for node in self.folder.report["nodes"] if node["totals"]]
-        nodes = {name: sum(totals[name] for totals in of_nodes) for name in TOTALS}
+        nodes = node_sums(self.folder.report)
         known = [machine for machine in machines if machine is not None]
         if len(known) < len(machines):
             return {"nodes": nodes, "machine": None, "checks": []}
@@ -172,7 +171,13 @@ class NodeCapture:
         self.folder.report["warnings"].append(text if host.is_local else f"{host.name}: {text}")
 
 
-def _totals(trace: Path) -> dict[str, float]:
+def node_sums(report: dict[str, Any]) -> dict[str, float]:
+    """Sums over the nodes of a run."""
+    of_nodes = [node["totals"] for node in report["nodes"] if node["totals"]]
+    return {name: sum(totals[name] for totals in of_nodes) for name in TOTALS}
+
+
+def trace_totals(trace: Path) -> dict[str, float]:
     """Sums over a trace."""
     samples = json.loads(_core.trace_summary(str(trace)))["samples"]
     return {name: sum(samples[column]) for name, column in TOTALS.items()}

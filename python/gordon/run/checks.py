@@ -24,8 +24,6 @@ QUANTITIES = {
     "rx_bytes": "bytes received",
     "tx_bytes": "bytes sent",
 }
-
-
 #: Whose amount a comparison is with, for messages.
 EXPECTED = {
     "machine": "their machines",

@@ -25,12 +25,12 @@ from gordon.options import Path as GivenPath
 from gordon.options import Progress, several
 from gordon.run import checks, folder
 from gordon.run.agents import LOCAL
-from gordon.run.capture import Host, NodeCapture, hosts_of
-from gordon.run.folder import RunFolder
+from gordon.run.capture import Host, NodeCapture, hosts_of, node_sums, trace_totals
+from gordon.run.folder import MISSING, RunFolder
 from gordon.run.local import LocalNodes, Node, Sizes
 from gordon.workload import java, jobs, settings, spark, verify
 from gordon.workload.data import generate
-from gordon.workload.standalone import Standalone
+from gordon.workload.standalone import WORK, Standalone
 
 #: The paper's nodes have 2 GB.
 MEMORY = "2GiB"
@@ -172,6 +172,9 @@ def _run_locally(
                     settings.shuffle_partitions(corpus.size, cluster.cores * sizes.count)
                 ),
             }
+            if not nodes.is_isolated:
+                # Executors fetch from one another, as they would from hosts of their own.
+                own["spark.shuffle.readHostLocalDisk"] = "false"
             with _job_session(made, work, cluster.master, found, own) as session:
                 jobs.check_input(session, work.job, inputs)
                 scopes = [_scope(node) for node in nodes.nodes]
@@ -190,8 +193,11 @@ def _run_locally(
                     os.sync()
         made.report["job"] |= figures
         _read_event_log(made)
-        own = nodes.is_isolated
-        checks.compare_engine(made.report, has_disks=own, is_cold=is_cold, has_network=own)
+        if not nodes.is_isolated:
+            _estimate_network(made, nodes)
+        checks.compare_engine(
+            made.report, has_disks=nodes.is_isolated, is_cold=is_cold, has_network=True
+        )
         view = _view(nodes, output / "result")
         _verify(made, work, f"local[{os.cpu_count() or 1}]", found, inputs, f"file://{view}")
 
@@ -355,6 +361,34 @@ def _read_event_log(made: RunFolder) -> list[dict[str, Any]]:
     made.report["warnings"] += found["warnings"]
     executors: list[dict[str, Any]] = found["executors"]
     return executors
+
+
+def _estimate_network(made: RunFolder, nodes: LocalNodes) -> None:
+    """Adds to the traces of nodes that are plain processes their network, from the event log."""
+    report = made.report
+    present = {node["name"]: node for node in report["nodes"] if node["status"] != MISSING}
+    if not present:
+        return
+    of_node = []
+    replaced: set[str] = set()
+    for node in nodes.nodes:
+        if node.name in present:
+            manifest = json.loads((made.path / node.name / "manifest.json").read_text())
+            lacking = [each for each in manifest["unavailable"] if each["what"] == "network"]
+            replaced |= {f"no network: {each['why']}" for each in lacking}
+            # A worker makes a folder for each executor: work/APPLICATION/EXECUTOR.
+            places = (node.disk / WORK).glob("*/*")
+            executors = [place.name for place in places if place.is_dir()]
+            of_node.append((str(made.path / node.name), executors))
+    _core.trace_estimate_network(str(made.path / report["event_log"]), of_node)
+    for name, entry in present.items():
+        entry["totals"] = trace_totals(made.path / name)
+    report["totals"]["nodes"] = node_sums(report)
+    report["warnings"] = [text for text in report["warnings"] if not text.endswith(tuple(replaced))]
+    report["warnings"].append(
+        "network: what nodes received and sent is estimated from the shuffle bytes that tasks read"
+        " from other executors, because plain processes have no network of their own"
+    )
 
 
 @contextmanager

@@ -27,6 +27,8 @@ PATIENCE_S = 120.0
 HEAP_SHARE = 0.5
 #: Bytes of the heap of a worker, which only starts and watches executors.
 WORKER_HEAP = "128m"
+#: Folder on the disk of a node in which its worker makes a folder for each executor.
+WORK = "work"
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 
@@ -75,7 +77,7 @@ class Standalone:
 
     def _worker(self, node: Node) -> subprocess.Popen[bytes]:
         (node.disk / self.output.name).mkdir(exist_ok=True)
-        work = node.disk / "work"
+        work = node.disk / WORK
         words = ["--host", node.address, "--cores", str(self.cores)]
         words += ["--memory", f"{self.memory_mib}M", "--work-dir", str(work), self.master]
         local = node.disk / "shuffle"

@@ -9,7 +9,7 @@ use super::ActivityOptions;
 use super::error::ActivityError;
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample, MemoryUse, NetworkUse, Recorded};
 use crate::manifest::Unavailable;
-use crate::spark::{EventLog, EventLogError, TaskFigures};
+use crate::spark::{EventLog, EventLogError, SenderShare, Senders, TaskFigures};
 use gordon_units::Ns;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -202,7 +202,7 @@ fn hosts(log: &EventLog) -> BTreeMap<String, HostUsage> {
     memory(log, &mut hosts);
     let senders = Senders::new(log);
     let names: Vec<String> = hosts.keys().cloned().collect();
-    let mut shares_of: BTreeMap<(u32, u32, u32), Vec<Share>> = BTreeMap::new();
+    let mut shares_of: BTreeMap<(u32, u32, u32), BTreeMap<String, f64>> = BTreeMap::new();
     let second = |at: Ns| at.saturating_sub(log.start).as_secs();
     for task in &log.tasks {
         let (Some(figures), Some(ended)) = (&task.figures, task.ended) else { continue };
@@ -227,10 +227,11 @@ fn hosts(log: &EventLog) -> BTreeMap<String, HostUsage> {
         let remote = figures.shuffle_remote.0 as f64;
         if remote > 0.0 {
             let key = (task.stage, task.stage_attempt, task.executor);
-            let shares =
-                shares_of.entry(key).or_insert_with(|| senders.shares(log, key.0, executor));
-            for share in shares.iter() {
-                fetch(&share.host, remote * share.part);
+            let shares = shares_of
+                .entry(key)
+                .or_insert_with(|| by_host(log, executor, &senders.shares(log, key.0, executor)));
+            for (sender, part) in shares.iter() {
+                fetch(sender, remote * part);
             }
         }
         let input = figures.input.0 as f64;
@@ -249,6 +250,20 @@ fn hosts(log: &EventLog) -> BTreeMap<String, HostUsage> {
         usage.has_network = has_network;
     }
     hosts
+}
+
+/// The parts by the hosts of the executors that sent them, for bytes that `receiver` fetched.
+fn by_host(log: &EventLog, receiver: usize, shares: &[SenderShare]) -> BTreeMap<String, f64> {
+    let mut parts: BTreeMap<String, f64> = BTreeMap::new();
+    for share in shares {
+        let host = log.executors[share.executor].host.clone();
+        *parts.entry(host).or_default() += share.part;
+    }
+    if parts.is_empty() {
+        // No other executor is known: the data did not leave the host.
+        parts.insert(log.executors[receiver].host.clone(), 1.0);
+    }
+    parts
 }
 
 /// Whether a task of this locality read its input from its own host. Tasks without a preferred host
@@ -300,79 +315,6 @@ fn memory(log: &EventLog, hosts: &mut BTreeMap<String, HostUsage>) {
         for memory in usage.memory.iter_mut().take(last.saturating_add(1)).skip(first) {
             *memory += executor.peak_memory.0 as f64;
         }
-    }
-}
-
-/// The part of fetched bytes that came from a host.
-struct Share {
-    host: String,
-    part: f64,
-}
-
-/// What each executor wrote for others to fetch.
-struct Senders<'a> {
-    executors: BTreeMap<&'a str, usize>,
-    /// Shuffle bytes by stage and executor.
-    written: BTreeMap<u32, BTreeMap<usize, f64>>,
-    parents: BTreeMap<u32, &'a [u32]>,
-}
-
-impl<'a> Senders<'a> {
-    fn new(log: &'a EventLog) -> Self {
-        let ids = log.executors.iter().enumerate();
-        let executors: BTreeMap<&str, usize> =
-            ids.map(|(index, executor)| (executor.id.as_str(), index)).collect();
-        let mut written: BTreeMap<u32, BTreeMap<usize, f64>> = BTreeMap::new();
-        for task in &log.tasks {
-            let Some(figures) = &task.figures else { continue };
-            let executor = executors[log.text(task.executor)];
-            *written.entry(task.stage).or_default().entry(executor).or_default() +=
-                figures.shuffle_write.0 as f64;
-        }
-        let parents = log.stages.iter().map(|stage| (stage.id, stage.parents.as_slice()));
-        Self { executors, written, parents: parents.collect() }
-    }
-
-    fn index(&self, id: &str) -> usize {
-        self.executors[id]
-    }
-
-    /// The hosts from which `executor` fetched data in `stage`. The parents' output may have been
-    /// written by an earlier stage of the same plan, under another number.
-    fn shares(&self, log: &EventLog, stage: u32, executor: usize) -> Vec<Share> {
-        let host = &log.executors[executor].host;
-        let candidates = log.executors.iter().enumerate().filter(|(index, other)| {
-            *index != executor && !(log.reads_host_local_disk && other.host == *host)
-        });
-        let candidates: Vec<usize> = candidates.map(|(index, _)| index).collect();
-        let parents = self.parents.get(&stage).copied().unwrap_or_default();
-        let of_stages = |stages: &mut dyn Iterator<Item = &u32>| {
-            let mut weights: BTreeMap<usize, f64> = BTreeMap::new();
-            for written in stages.filter_map(|stage| self.written.get(stage)) {
-                for &index in &candidates {
-                    *weights.entry(index).or_default() += written.get(&index).unwrap_or(&0.0);
-                }
-            }
-            weights
-        };
-        let sum = |weights: &BTreeMap<usize, f64>| weights.values().sum::<f64>();
-        let mut weights = of_stages(&mut parents.iter());
-        if sum(&weights) <= 0.0 {
-            weights = of_stages(&mut self.written.keys());
-        }
-        if sum(&weights) <= 0.0 {
-            weights = candidates.iter().map(|index| (*index, 1.0)).collect();
-        }
-        let total = sum(&weights);
-        let mut parts: BTreeMap<&str, f64> = BTreeMap::new();
-        for (index, weight) in &weights {
-            *parts.entry(&log.executors[*index].host).or_default() += weight / total;
-        }
-        if parts.is_empty() {
-            // No other executor is known: the data did not leave the host.
-            parts.insert(host, 1.0);
-        }
-        parts.into_iter().map(|(host, part)| Share { host: host.to_owned(), part }).collect()
     }
 }
 

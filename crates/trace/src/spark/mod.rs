@@ -5,6 +5,8 @@
 //! with zstd. [`EventLog::read`] reads either, line by line; events that the tables do not need are
 //! counted and skipped. [`EventLog::write_tables`] writes `stages.parquet` and `tasks.parquet`.
 //!
+//! [`estimate_network`] adds the network use of the tasks to traces of nodes that lack it.
+//!
 //! All times are of the driver's clock, in milliseconds. Bytes are those that tasks requested, before
 //! the page cache; CPU time is that of the tasks' threads, without Python workers and garbage
 //! collection.
@@ -14,7 +16,9 @@ mod events;
 mod files;
 mod log;
 mod model;
+mod network;
 mod read;
+mod senders;
 mod stage_name;
 mod tables;
 
@@ -24,5 +28,7 @@ pub use log::{EventLog, EventLogSummary, ExecutorSummary};
 pub use model::{
     Executor, NamedStage, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
 };
+pub use network::{NetworkEstimate, NodeExecutors, estimate_network};
+pub(crate) use senders::{SenderShare, Senders};
 pub(crate) use stage_name::is_of_operators;
 pub use tables::{STAGES_FILE, TASKS_FILE};
