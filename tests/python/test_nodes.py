@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gordon.run import local
+from gordon.run import control_groups, local
+from gordon.run.control_groups import ControlGroup
 from gordon.run.local import LocalNodes, Sizes
 from serving import eventually, need_nodes
 
@@ -28,6 +29,37 @@ def isolated() -> None:
 def nodes(tmp_path: Path, isolated: None) -> Iterator[LocalNodes]:
     with LocalNodes(tmp_path, SIZES) as made:
         yield made
+
+
+V1 = """\
+31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw
+32 31 0:29 / {root}/cpu rw - cgroup cgroup rw,cpu,cpuacct
+35 31 0:32 / {root}/memory rw - cgroup cgroup rw,memory
+36 31 0:33 / {root}/devices rw - cgroup cgroup rw,devices
+41 31 0:38 / {root}/unified rw - cgroup2 cgroup2 rw
+"""
+PERF = "42 31 0:39 / {root}/perf_event rw - cgroup cgroup rw,perf_event\n"
+
+
+@pytest.mark.parametrize(
+    ("mounts", "names"),
+    [(V1, ["cpu", "memory"]), (V1 + PERF, ["cpu", "memory", "perf_event"])],
+)
+def test_a_group_is_in_the_hierarchy_of_hardware_counters_if_it_is_mounted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounts: str, names: list[str]
+) -> None:
+    listed = tmp_path / "mountinfo"
+    listed.write_text(mounts.format(root=tmp_path))
+    for name in (*names, "unified", "devices"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(control_groups, "MOUNTS", listed)
+    group = ControlGroup("/nodes/node-1")
+    group.create(None, None)
+    made = sorted(path.parents[1].name for path in tmp_path.glob("*/nodes/node-1"))
+    assert made == names
+    assert [path.parents[2].name for path in group.members] == names
+    group.remove()
+    assert list(tmp_path.glob("*/nodes/node-1")) == []
 
 
 def said(node: local.Node, script: str, *bound: Path) -> str:

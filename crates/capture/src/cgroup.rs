@@ -22,6 +22,8 @@ pub(crate) struct Hierarchies {
     v2: Option<Hierarchy>,
     cpuacct: Option<Hierarchy>,
     memory: Option<Hierarchy>,
+    /// The hierarchy of version 1 with the perf events, which are in version 2 without it.
+    perf_event: Option<Hierarchy>,
 }
 
 /// A hierarchy: its mount point, the group that is mounted there, and the group of this process
@@ -53,7 +55,11 @@ impl Hierarchies {
             let has = |controller| options.split(',').any(|o| o == controller);
             let wanted = match kind {
                 "cgroup2" => vec![(&mut found.v2, "")],
-                "cgroup" => vec![(&mut found.cpuacct, "cpuacct"), (&mut found.memory, "memory")],
+                "cgroup" => vec![
+                    (&mut found.cpuacct, "cpuacct"),
+                    (&mut found.memory, "memory"),
+                    (&mut found.perf_event, "perf_event"),
+                ],
                 _ => continue,
             };
             for (place, controller) in wanted {
@@ -76,6 +82,13 @@ impl Hierarchies {
             }
         }
         found
+    }
+
+    /// The mount point of the hierarchy that has the perf events.
+    #[cfg(test)]
+    pub(crate) fn perf_event_mount(&self) -> Option<PathBuf> {
+        let hierarchy = self.perf_event.as_ref().or(self.v2.as_ref());
+        hierarchy.map(|hierarchy| hierarchy.mount.clone())
     }
 }
 
@@ -157,6 +170,9 @@ pub(crate) struct ControlGroup {
     v2: Option<GroupDir>,
     cpuacct: Option<GroupDir>,
     memory: Option<GroupDir>,
+    /// In the hierarchy that has the perf events; `None` for a group that is created for a command,
+    /// whose counters are inherited.
+    perf_event: Option<PathBuf>,
 }
 
 impl ControlGroup {
@@ -164,10 +180,15 @@ impl ControlGroup {
     /// has it.
     pub(crate) fn existing(hierarchies: &Hierarchies, path: &Path) -> Option<Self> {
         let find = |hierarchy: &Option<Hierarchy>| hierarchy.as_ref()?.group(path);
+        let perf_event = match &hierarchies.perf_event {
+            None => find(&hierarchies.v2),
+            version_1 => find(version_1),
+        };
         let group = Self {
             v2: find(&hierarchies.v2),
             cpuacct: find(&hierarchies.cpuacct),
             memory: find(&hierarchies.memory),
+            perf_event: perf_event.map(|dir| dir.path.clone()),
         };
         (!group.is_empty()).then_some(group)
     }
@@ -264,6 +285,12 @@ impl ControlGroup {
     pub(crate) fn pressure(&self) -> Option<[PathBuf; 2]> {
         let dir = &self.v2.as_ref()?.path;
         Some(["io.pressure", "cpu.pressure"].map(|file| dir.join(file)))
+    }
+
+    /// The folder of the group in the hierarchy that has the perf events; `None` if the group is not
+    /// in it.
+    pub(crate) fn perf_event(&self) -> Option<&Path> {
+        self.perf_event.as_deref()
     }
 
     /// The memory limit of the group itself; `None` if it has none.
@@ -400,7 +427,7 @@ mod tests {
     fn a_group_without_controllers_says_so() {
         let dir = tree(&[("v2/cpu.stat", "usage_usec 5\n"), ("mem/memory.usage_in_bytes", "7\n")]);
         let at = |name: &str| Some(dir_at(&dir, name));
-        let group = ControlGroup { v2: at("v2"), cpuacct: None, memory: at("mem") };
+        let group = ControlGroup { v2: at("v2"), memory: at("mem"), ..ControlGroup::default() };
         assert_eq!((group.cpu(), group.memory()), (Some(Ns(5000)), Some(Bytes(7))));
         let bare = ControlGroup { v2: at("v2"), ..ControlGroup::default() };
         assert!(bare.limit(Bytes(1)).is_err());
@@ -428,12 +455,42 @@ mod tests {
             (Some(Bytes(4096)), Some(Bytes(2 << 20)))
         );
         assert!(group.pressure().is_none());
+        assert_eq!(group.perf_event(), None, "it is not in version 2, which has the perf events");
         let limit = dir.path().join(memory).join("memory.limit_in_bytes");
         fs::write(limit, "9223372036854771712\n").unwrap();
         assert_eq!(group.memory_limit(), None);
         drop(group);
         assert!(dir.path().join(node).is_dir());
         assert!(ControlGroup::existing(&found, Path::new("/jobs/n2")).is_none());
+    }
+
+    #[test]
+    fn perf_events_are_in_their_hierarchy_of_version_1_or_in_version_2() {
+        let perf = "40 29 0:40 / /sys/fs/cgroup/perf_event rw - cgroup cgroup rw,perf_event\n";
+        let both = format!("{V1}{perf}");
+        let in_unified = "sys/fs/cgroup/unified/jobs/n1";
+        let in_perf = "sys/fs/cgroup/perf_event/jobs/n1";
+        let groups = "9:memory:/jobs/7\n7:perf_event:/\n2:cpu,cpuacct:/a\n0::/\n";
+        for (mounts, expected) in [(V1, Some(in_unified)), (&both, Some(in_perf))] {
+            let dir = tree(&[
+                ("proc/self/mountinfo", mounts),
+                ("proc/self/cgroup", groups),
+                (&format!("{in_unified}/cgroup.procs"), ""),
+                (&format!("{in_perf}/cgroup.procs"), ""),
+            ]);
+            let found = Hierarchies::find(dir.path());
+            let group = ControlGroup::existing(&found, Path::new("/jobs/n1")).unwrap();
+            assert_eq!(group.perf_event(), expected.map(|path| dir.path().join(path)).as_deref());
+        }
+        // A group that is only in version 2 has no perf events if these are in version 1.
+        let dir = tree(&[
+            ("proc/self/mountinfo", &both),
+            ("proc/self/cgroup", groups),
+            (&format!("{in_unified}/cgroup.procs"), ""),
+        ]);
+        let found = Hierarchies::find(dir.path());
+        let group = ControlGroup::existing(&found, Path::new("/jobs/n1")).unwrap();
+        assert_eq!(group.perf_event(), None);
     }
 
     #[test]

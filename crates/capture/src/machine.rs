@@ -3,7 +3,7 @@
 use crate::error::CaptureError;
 use crate::machine_counters::MachineCounters;
 use crate::observer::ProblemLog;
-use crate::pmu::{CounterPair, Counters, Pmu};
+use crate::pmu::{CounterPair, Pmu};
 use crate::recording::CountedWork;
 use gordon_trace::{ColumnKind, Columns, Profile, ProfileRates, Sample};
 use gordon_units::Ns;
@@ -49,26 +49,18 @@ impl MachineSource {
 
     /// Counted work of the machine and of the command since the counters were opened.
     pub(crate) fn counted(&mut self) -> [CountedWork; 2] {
-        let count = |counters: &mut Option<Counters>| counters.as_mut().map(Counters::read);
-        [&mut self.pmu.machine, &mut self.pmu.command].map(|pair| CountedWork {
-            instructions: count(&mut pair.instructions),
-            llc_misses: count(&mut pair.misses),
-        })
+        [&mut self.pmu.machine, &mut self.pmu.command].map(CounterPair::read)
+    }
+
+    /// Whether the processors have counters that count.
+    pub(crate) fn has_hardware_counters(&self) -> bool {
+        self.pmu.is_verified
     }
 
     /// Marks the columns whose counters shared the hardware, which is known only at the end.
     pub(crate) fn describe_scaled(&self, columns: &mut Columns) {
-        for (name, counters) in [
-            ("instructions", &self.pmu.machine.instructions),
-            ("llc_misses", &self.pmu.machine.misses),
-            ("command_instructions", &self.pmu.command.instructions),
-            ("command_llc_misses", &self.pmu.command.misses),
-        ] {
-            if counters.as_ref().is_some_and(Counters::is_scaled) {
-                let how = "perf, with counters that took turns";
-                columns.set(&[name], ColumnKind::Scaled, how);
-            }
-        }
+        self.pmu.machine.describe_scaled(columns, "");
+        self.pmu.command.describe_scaled(columns, "command_");
     }
 
     /// Describes the source of each column of the machine.
@@ -111,8 +103,7 @@ impl MachineSource {
         }
         let (rates, has_clock) = (ProfileRates::of(profile), self.clock().is_some());
         for (prefix, pair) in [("", &self.pmu.machine), ("command_", &self.pmu.command)] {
-            let counted = [pair.instructions.is_some(), pair.misses.is_some()];
-            describe_work(columns, prefix, counted, has_clock, rates);
+            describe_work(columns, prefix, pair.is_counted(), has_clock, rates);
         }
     }
 }

@@ -3,12 +3,15 @@
 //!
 //! Counters are used only if they have counted a loop of known length correctly: under some
 //! hypervisors they open without error and count nothing. The counters of the machine are opened on
-//! each CPU. The counters of the command are opened, disabled, on the thread that starts the
-//! command. Its processes inherit them, and its `exec` enables them.
+//! each CPU, and so are those of a node, for its control group. The counters of the command are
+//! opened, disabled, on the thread that starts the command. Its processes inherit them, and its
+//! `exec` enables them.
 
+use crate::recording::CountedWork;
+use gordon_trace::{ColumnKind, Columns};
 use perf_event::events::{Event, Hardware};
 use perf_event::{Builder, Counter};
-use std::fs;
+use std::fs::{self, File};
 use std::hint::black_box;
 use std::io;
 use std::path::Path;
@@ -30,6 +33,8 @@ pub(crate) struct Counters {
 pub(crate) struct Pmu {
     pub(crate) machine: CounterPair,
     pub(crate) command: CounterPair,
+    /// Whether the hardware has counters that count.
+    pub(crate) is_verified: bool,
     /// Counters that are not available, and why.
     pub(crate) missing: Vec<(&'static str, String)>,
 }
@@ -49,15 +54,9 @@ impl Pmu {
             pmu.missing.push(("instructions and LLC misses", why));
             return pmu;
         }
+        pmu.is_verified = true;
         let cpus = online(root);
-        let mut open = |what, opened: io::Result<Counters>| match opened {
-            Ok(counters) => Some(counters),
-            Err(e) => {
-                let why = format!("{e}; root, or kernel.perf_event_paranoid=0, would help");
-                pmu.missing.push((what, why));
-                None
-            }
-        };
+        let mut open = |what, opened| counters_or_why(what, opened, &mut pmu.missing);
         let machine = CounterPair {
             instructions: open("instructions", Counters::machine(Hardware::INSTRUCTIONS, &cpus)),
             misses: open("LLC misses", Counters::machine(Hardware::CACHE_MISSES, &cpus)),
@@ -71,11 +70,92 @@ impl Pmu {
     }
 }
 
+/// The counters, or, in `missing`, why there are none.
+fn counters_or_why(
+    what: &'static str,
+    opened: io::Result<Counters>,
+    missing: &mut Vec<(&'static str, String)>,
+) -> Option<Counters> {
+    match opened {
+        Ok(counters) => Some(counters),
+        Err(e) => {
+            let why = format!("{e}; root, or kernel.perf_event_paranoid=0, would help");
+            missing.push((what, why));
+            None
+        }
+    }
+}
+
+impl CounterPair {
+    /// Opens the counters of the processes in a control group and in the groups below it, which is
+    /// given by its folder in the hierarchy of the perf events. Returns those that are not available,
+    /// and why.
+    pub(crate) fn of_group(root: &Path, folder: &Path) -> (Self, Vec<(&'static str, String)>) {
+        let events = [Hardware::INSTRUCTIONS, Hardware::CACHE_MISSES];
+        Self::of_group_events(events, &online(root), folder)
+    }
+
+    fn of_group_events(
+        [instructions, misses]: [impl Event + Clone; 2],
+        cpus: &[usize],
+        folder: &Path,
+    ) -> (Self, Vec<(&'static str, String)>) {
+        let mut missing = Vec::new();
+        let instructions = Counters::group(instructions, cpus, folder);
+        let misses = Counters::group(misses, cpus, folder);
+        let pair = Self {
+            instructions: counters_or_why("instructions", instructions, &mut missing),
+            misses: counters_or_why("LLC misses", misses, &mut missing),
+        };
+        (pair, missing)
+    }
+
+    /// Counted work since the counters were opened.
+    pub(crate) fn read(&mut self) -> CountedWork {
+        let count = |counters: &mut Option<Counters>| counters.as_mut().map(Counters::read);
+        CountedWork {
+            instructions: count(&mut self.instructions),
+            llc_misses: count(&mut self.misses),
+        }
+    }
+
+    /// The counters that are available: of instructions, and of cache misses.
+    pub(crate) fn is_counted(&self) -> [bool; 2] {
+        [self.instructions.is_some(), self.misses.is_some()]
+    }
+
+    /// Marks the columns whose counters shared the hardware, which is known only at the end. The
+    /// names of the columns start with `prefix`.
+    pub(crate) fn describe_scaled(&self, columns: &mut Columns, prefix: &str) {
+        for (name, counters) in [("instructions", &self.instructions), ("llc_misses", &self.misses)]
+        {
+            if counters.as_ref().is_some_and(Counters::is_scaled) {
+                let how = "perf, with counters that took turns";
+                columns.set(&[&format!("{prefix}{name}")], ColumnKind::Scaled, how);
+            }
+        }
+    }
+}
+
 impl Counters {
     fn machine(event: impl Event + Clone, cpus: &[usize]) -> io::Result<Self> {
         let open = |cpu: &usize| {
             let mut builder = Builder::new(event.clone());
             builder.any_pid().one_cpu(*cpu).include_kernel().include_hv();
+            let mut counter = builder.build()?;
+            counter.enable()?;
+            Ok(counter)
+        };
+        let counters = cpus.iter().map(open).collect::<io::Result<Vec<_>>>()?;
+        Ok(Self { counters, scaled: false })
+    }
+
+    /// Opens counters for the control group in `folder`, of a hierarchy that has the perf events.
+    fn group(event: impl Event + Clone, cpus: &[usize], folder: &Path) -> io::Result<Self> {
+        let folder = File::open(folder)?;
+        let open = |cpu: &usize| {
+            let mut builder = Builder::new(event.clone());
+            builder.observe_cgroup(&folder).one_cpu(*cpu).include_kernel().include_hv();
             let mut counter = builder.build()?;
             counter.enable()?;
             Ok(counter)
@@ -177,6 +257,7 @@ fn cpus(list: &str) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cgroup::Hierarchies;
     use gordon_testkit::skipped;
     use perf_event::events::Software;
 
@@ -226,6 +307,75 @@ mod tests {
         };
         // A loop in the grandchildren takes many times as long as their start.
         assert!(idle > 0 && busy > 3 * idle, "{idle} and {busy} ns");
+    }
+
+    /// Uses software events, which every machine has. Two groups: a loop runs in one of them, and
+    /// this thread is in neither.
+    #[test]
+    fn a_control_group_is_counted_and_nothing_else() {
+        const NAME: &str = "a_control_group_is_counted_and_nothing_else";
+        let Some(parent) = Hierarchies::find(Path::new("/")).perf_event_mount() else {
+            return skipped(&format!("{NAME}: no control groups are mounted here"));
+        };
+        let tag = std::process::id();
+        let folders = ["busy", "idle"].map(|name| parent.join(format!("gordon-pmu-{tag}-{name}")));
+        for folder in &folders {
+            if fs::create_dir(folder).is_err() {
+                return skipped(&format!("{NAME}: control groups cannot be created here"));
+            }
+        }
+        let cpus = online(Path::new("/"));
+        let open = |folder: &Path| {
+            CounterPair::of_group_events([Software::TASK_CLOCK, Software::CPU_CLOCK], &cpus, folder)
+        };
+        let (mut busy, missing) = open(&folders[0]);
+        let (mut idle, _) = open(&folders[1]);
+        if missing.is_empty() {
+            let procs = folders[0].join("cgroup.procs").display().to_string();
+            let script = "echo $$ > \"$0\" && while :; do :; done";
+            let mut child =
+                std::process::Command::new("sh").args(["-c", script, &procs]).spawn().unwrap();
+            let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+            while busy.read().instructions < Some(50_000_000) && std::time::Instant::now() < until {
+                for turn in 0..1_000_000u64 {
+                    black_box(turn);
+                }
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        let counted = busy.read();
+        for turn in 0..50_000_000u64 {
+            black_box(turn);
+        }
+        let (later, of_idle) = (busy.read(), idle.read());
+        for folder in &folders {
+            // A group is busy for a moment after the end of its last process.
+            while fs::remove_dir(folder).is_err_and(|e| e.kind() == io::ErrorKind::ResourceBusy) {
+                std::thread::yield_now();
+            }
+        }
+        if !missing.is_empty() {
+            return skipped(&format!("{NAME}: perf events of groups are not permitted here"));
+        }
+        assert!(counted.instructions >= Some(50_000_000), "{counted:?} ns");
+        assert!(counted.llc_misses >= Some(25_000_000), "{counted:?} ns");
+        let clocks = |work: CountedWork| [work.instructions, work.llc_misses];
+        assert_eq!(clocks(later), clocks(counted), "this thread is not in the group");
+        assert_eq!(clocks(of_idle), [Some(0); 2]);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_a_control_group_is_not_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let events = [Software::TASK_CLOCK, Software::CPU_CLOCK];
+        let (mut pair, missing) = CounterPair::of_group_events(events, &[0], folder.path());
+        assert_eq!(pair.is_counted(), [false; 2]);
+        assert_eq!(pair.read().instructions, None);
+        assert_eq!(
+            missing.iter().map(|(what, _)| *what).collect::<Vec<_>>(),
+            ["instructions", "LLC misses"]
+        );
     }
 
     #[test]

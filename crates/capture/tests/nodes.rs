@@ -191,8 +191,8 @@ impl TwoNodes {
 
     /// The folders of the groups of both nodes in all hierarchies.
     fn groups(&self) -> Vec<PathBuf> {
-        let version_1 =
-            ["cpuacct", "cpu,cpuacct", "memory"].map(|name| format!("/sys/fs/cgroup/{name}"));
+        let version_1 = ["cpuacct", "cpu,cpuacct", "memory", "perf_event"]
+            .map(|name| format!("/sys/fs/cgroup/{name}"));
         let mut roots: Vec<PathBuf> = version_1.into_iter().map(PathBuf::from).collect();
         roots.retain(|root| root.is_dir() && !root.is_symlink());
         if roots.is_empty() {

@@ -1,7 +1,8 @@
 """Control groups with limits of CPU time and memory, of version 2 or 1.
 
 A group has the same path in every hierarchy, from the root of the hierarchy. In version 1 the
-controllers `cpu`, `cpuacct` and `memory` have hierarchies of their own.
+controllers `cpu`, `cpuacct`, `memory` and, if it is mounted, `perf_event` have hierarchies of
+their own.
 """
 
 import time
@@ -12,6 +13,8 @@ from gordon._core import GordonError
 
 MOUNTS = Path("/proc/self/mountinfo")
 CONTROLLERS = ("cpu", "cpuacct", "memory")
+#: Counts in hardware, in a hierarchy of its own in version 1. Version 2 has it always.
+COUNTERS = "perf_event"
 #: Period of a CPU quota in microseconds, the kernel's default. Longer periods delay threads longer.
 PERIOD_US = 100_000
 #: Seconds in which the kernel lets go of a group whose last process has ended.
@@ -96,7 +99,7 @@ def hierarchies() -> dict[str, Path]:
                 return dict.fromkeys(CONTROLLERS, mount)
         elif kind == "cgroup":
             for controller in options.split(","):
-                if controller in CONTROLLERS:
+                if controller in (*CONTROLLERS, COUNTERS):
                     found.setdefault(controller, mount)
     return found
 

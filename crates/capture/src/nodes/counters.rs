@@ -8,6 +8,8 @@ use crate::error::CaptureError;
 use crate::machine::{describe_clock, describe_work};
 use crate::machine_counters::PressureFiles;
 use crate::observer::ProblemLog;
+use crate::pmu::CounterPair;
+use crate::recording::CountedWork;
 use gordon_trace::{
     ColumnKind, Columns, CommandSample, MachineInfo, NodeScope, Profile, ProfileRates, Sample,
     Shared,
@@ -25,6 +27,11 @@ pub(super) struct NodeCounters {
     processes: NodeProcesses,
     network: Option<NodeNetwork>,
     pressure: Result<PressureFiles, String>,
+    pmu: CounterPair,
+    /// Hardware counters of the node that are not available, and why. Empty if the machine has none.
+    without: Vec<(&'static str, String)>,
+    /// Counted work at the start.
+    counted_before: CountedWork,
     /// Numbers of the devices of the node; empty if it has none of its own.
     pub(super) devices: Vec<u32>,
     pub(super) memory_limit: Option<Bytes>,
@@ -37,11 +44,13 @@ pub(super) struct NodeCounters {
 }
 
 impl NodeCounters {
-    /// Finds what the node consists of.
+    /// Finds what the node consists of. `has_hardware_counters` says whether the machine has some,
+    /// which are then opened for the control group of the node.
     pub(super) fn open(
         root: &Path,
         options: &NodeOptions,
         machine: &MachineInfo,
+        has_hardware_counters: bool,
     ) -> Result<Self, CaptureError> {
         let group = match &options.cgroup {
             None => None,
@@ -62,6 +71,10 @@ impl NodeCounters {
                 (path, name)
             }))
         });
+        let (pmu, without) = match &group {
+            Some(group) if has_hardware_counters => group_counters(root, group),
+            _ => (CounterPair::default(), Vec::new()),
+        };
         let mut devices = Vec::new();
         let mut names = Vec::new();
         for name in &options.devices {
@@ -89,6 +102,9 @@ impl NodeCounters {
             processes: NodeProcesses::new(options.processes.clone()),
             network,
             pressure,
+            pmu,
+            without,
+            counted_before: CountedWork::default(),
             devices,
             memory_limit,
             scope,
@@ -149,9 +165,12 @@ impl NodeCounters {
         if clock.is_some() {
             share("mhz", "the clock of the machine's cores");
         }
+        for (what, why) in &self.without {
+            problems.unavailable(&format!("counted {what}"), why);
+        }
         for prefix in ["", "command_"] {
             let rates = ProfileRates::of(profile);
-            describe_work(columns, prefix, [false; 2], clock.is_some(), rates);
+            describe_work(columns, prefix, self.pmu.is_counted(), clock.is_some(), rates);
         }
         if self.group.is_none() {
             let why = "resident pages, and those of several processes count for each of them";
@@ -206,7 +225,29 @@ impl NodeCounters {
         (self.last.memory, self.last.command.memory) = (now.memory, now.memory);
         self.last.command.processes = now.command.processes;
         self.base = now;
+        self.counted_before = self.pmu.read();
         self.last.clone()
+    }
+
+    /// Counted work since the start, of the node and of its command, which are the same.
+    pub(super) fn counted(&mut self) -> [CountedWork; 2] {
+        let now = self.pmu.read();
+        let before = self.counted_before;
+        let since = |now: Option<u64>, before: Option<u64>| {
+            now.map(|now| now.saturating_sub(before.unwrap_or(0)))
+        };
+        let work = CountedWork {
+            instructions: since(now.instructions, before.instructions),
+            llc_misses: since(now.llc_misses, before.llc_misses),
+        };
+        [work; 2]
+    }
+
+    /// Marks the columns whose counters shared the hardware.
+    pub(super) fn describe_scaled(&self, columns: &mut Columns) {
+        for prefix in ["", "command_"] {
+            self.pmu.describe_scaled(columns, prefix);
+        }
     }
 
     /// Totals since the start, at the time of the totals of the machine. The disks are those of the
@@ -283,6 +324,17 @@ impl NodeCounters {
             tx_packets,
             command,
             ..Sample::default()
+        }
+    }
+}
+
+/// The hardware counters of a control group, and why those that are missing are.
+fn group_counters(root: &Path, group: &ControlGroup) -> (CounterPair, Vec<(&'static str, String)>) {
+    match group.perf_event() {
+        Some(folder) => CounterPair::of_group(root, folder),
+        None => {
+            let why = "its control group is not in the hierarchy of perf_event".to_owned();
+            (CounterPair::default(), vec![("instructions and LLC misses", why)])
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::error::CaptureError;
 use crate::machine::MachineSource;
 use crate::machine_info;
 use crate::observer::{NoObserver, ProblemLog};
-use crate::recording::{CountedWork, Recording};
+use crate::recording::Recording;
 use counters::NodeCounters;
 use deadline::Deadlines;
 use gordon_trace::{
@@ -251,9 +251,9 @@ impl Sampler {
         self.share_disks(&machine, &mut totals);
         let counted = self.machine.counted();
         for (scope, totals) in self.scopes.iter_mut().zip(totals) {
-            let counted = match &scope.source {
+            let counted = match &mut scope.source {
                 ScopeSource::Machine => counted,
-                ScopeSource::Node(_) => [CountedWork::default(); 2],
+                ScopeSource::Node(node) => node.counted(),
             };
             let Ok(recording) = &mut scope.recording else { continue };
             if let Err(error) = recording.push(totals, counted) {
@@ -342,7 +342,8 @@ impl ScopeCapture {
                 ScopeSource::Machine
             }
             ScopeOptions::Node(node) => {
-                let mut counters = NodeCounters::open(root, node, info)?;
+                let has_counters = machine.has_hardware_counters();
+                let mut counters = NodeCounters::open(root, node, info, has_counters)?;
                 let clock = machine.clock();
                 counters.describe(&mut columns, clock, &options.profile, &mut problems);
                 ScopeSource::Node(Box::new(counters))
@@ -392,6 +393,7 @@ impl ScopeCapture {
                     manifest(info.clone())
                 }
                 ScopeSource::Node(node) => {
+                    node.describe_scaled(&mut recording.columns);
                     let mut manifest = manifest(node.machine_info(info));
                     manifest.memory_limit = node.memory_limit;
                     manifest.scope.part = ScopePart::Node(node.scope.clone());
