@@ -5,8 +5,8 @@
     python scripts/bundle.py RUNS python/gordon/bundled
 
 The runs need root, 10 GB of disk and, on two quiet cores, 40 minutes. Names of the machine and its
-paths are replaced; event logs and logs of Spark are left out. The stages are read again from the
-event log.
+paths are replaced; event logs and logs of Spark are left out. The stages and the totals of the
+engine are read again from the event log.
 """
 
 import json
@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from gordon import _core
-from gordon.run import folder
+from gordon.run import checks, folder
 from gordon.workload.jobs import JOBS
 
 #: Settings that are addresses and paths of the machine.
@@ -64,6 +64,10 @@ def bundle(run: Path, out: Path) -> None:
                 for node in report["nodes"]
             ],
         }
+        report["totals"] |= {"engine": read["totals"], "checks": []}
+        cpu_s = report["totals"]["machine"]["cpu_s"]
+        checks.compare(report, "cpu_s", "at most", ("machine", cpu_s))
+        checks.compare_engine(report, has_disks=True, is_cold=True, has_network=True)
         settings: dict[str, Any] = report["engine"]["settings"]
         report["engine"]["settings"] = {
             key: value for key, value in settings.items() if key not in OF_MACHINE

@@ -5,13 +5,10 @@ mod common;
 
 use common::MadeTrace;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::{Charge, Model};
-use gordon_cluster::machine::Machine;
+use gordon_cluster::config::Model;
 use gordon_cluster::machine_survey::{MachineSurvey, run};
-use gordon_cluster::measured::MeasuredStorages;
 use gordon_trace::{ColumnKind, Columns, MachineInfo, NodeScope, Sample, Scope, ScopePart};
 use gordon_units::{Ns, Progress};
-use serde::Deserialize;
 use std::path::Path;
 
 const SPACE: &str = r#"
@@ -32,29 +29,9 @@ storage = { bandwidth = "100MB" }
 network = "10Gb"
 "#;
 
-#[derive(Deserialize)]
-struct Space {
-    machines: Vec<Machine>,
-}
-
 fn survey(traces: &[String], model: Model) -> MachineSurvey {
-    MachineSurvey {
-        nodes: u32::try_from(traces.len()).unwrap(),
-        traces: traces.to_vec(),
-        shift: 0.0.into(),
-        charge: Charge::Machine,
-        model,
-        machines: toml::from_str::<Space>(SPACE).unwrap().machines,
-        reference: Some("four".into()),
-        unit: None,
-        parts: common::parts(1.0),
-        measured: MeasuredStorages::new(),
-        rows: 1000,
-        stages: None,
-        report_stages: Vec::new(),
-        lags: Vec::new(),
-        table: None,
-    }
+    let reference = Some("four".into());
+    MachineSurvey { model, reference, ..common::machines::survey(traces.to_vec(), SPACE) }
 }
 
 /// Ten seconds of a machine with four cores, in which one busy thread had half of a core.

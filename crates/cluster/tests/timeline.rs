@@ -6,10 +6,8 @@ mod common;
 use common::{MadeTrace, io, sample, survey, write};
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::{Charge, Model, SurveyConfig};
-use gordon_cluster::machine::Machine;
+use gordon_cluster::config::{Model, SurveyConfig};
 use gordon_cluster::machine_survey::{self, MachineSurvey};
-use gordon_cluster::measured::MeasuredStorages;
 use gordon_cluster::report::{
     DesignReport, MachineReport, NodeSeries, StageOnDesign, StageReport, SurveyReport, Timeline,
 };
@@ -18,7 +16,6 @@ use gordon_cluster::survey::run;
 use gordon_cluster::timeline::POINTS;
 use gordon_trace::{BlockIo, ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -167,11 +164,6 @@ fn impossible_stages_are_refused() {
     }
 }
 
-#[derive(Deserialize)]
-struct Space {
-    machines: Vec<Machine>,
-}
-
 fn machines(traces: Vec<String>, report_stages: Vec<Stage>) -> MachineSurvey {
     let machine = |id: &str, cores: u32, bandwidth: &str| {
         format!(
@@ -180,23 +172,7 @@ fn machines(traces: Vec<String>, report_stages: Vec<Stage>) -> MachineSurvey {
         )
     };
     let text = [machine("traced", 4, "100MB"), machine("wide", 8, "100MB")].concat();
-    MachineSurvey {
-        nodes: u32::try_from(traces.len()).unwrap(),
-        traces,
-        shift: 0.0.into(),
-        charge: Charge::Machine,
-        model: Model::Job,
-        machines: toml::from_str::<Space>(&text).unwrap().machines,
-        reference: Some("traced".into()),
-        unit: None,
-        parts: common::parts(1.0),
-        measured: MeasuredStorages::new(),
-        rows: 1000,
-        stages: None,
-        report_stages,
-        lags: Vec::new(),
-        table: None,
-    }
+    MachineSurvey { report_stages, ..common::machines::survey(traces, &text) }
 }
 
 /// A second of a machine with four cores, with reads and waits for them.

@@ -1,6 +1,8 @@
 //! The catalogue of parts, and small traces.
 #![allow(dead_code, clippy::unwrap_used)]
 
+pub mod machines;
+
 use gordon_blockio::IoOp;
 use gordon_cluster::config::{
     Baseline, Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, SpaceProcessors,

@@ -85,7 +85,7 @@ pub fn estimate_network(
         for share in shares.iter() {
             let (receiver, sender) = (node_of[executor], node_of[share.executor]);
             if receiver == sender {
-                // Between executors of one node, one of which replaced the other.
+                // From an executor to one that replaced it on the same node.
                 continue;
             }
             let bytes = bytes * share.part;

@@ -1,0 +1,150 @@
+//! Machines of a space, their survey, and samples of a machine with four cores.
+
+use super::MadeTrace;
+use gordon_cluster::ClusterError;
+use gordon_cluster::config::{Charge, Model};
+use gordon_cluster::machine::Machine;
+use gordon_cluster::machine_survey::{MachineSurvey, run};
+use gordon_cluster::measured::MeasuredStorages;
+use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport};
+use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
+use gordon_units::{Bytes, Ns, Progress};
+use serde::Deserialize;
+use std::path::Path;
+use std::sync::LazyLock;
+use tempfile::TempDir;
+
+/// The traced machine, and three others: one with twice the cores, one twice as fast, one with ten
+/// times the storage.
+pub static SPACE: LazyLock<String> = LazyLock::new(|| {
+    let slow = ("100MB", "1ms");
+    let priced = "price_per_hour = 0.36\nidle = \"10W\"\nactive = \"50W\"\n";
+    [
+        machine("traced", 4, 2.0, "16GiB", slow, "10Gb") + priced,
+        machine("wide", 8, 2.0, "16GiB", slow, "10Gb"),
+        machine("fast", 4, 4.0, "1GiB", slow, "10Gb"),
+        machine("storage", 4, 2.0, "16GiB", ("1GB", "0.1ms"), "1Gb"),
+    ]
+    .concat()
+});
+
+/// A machine of a space. `storage` is its bandwidth and latency.
+pub fn machine(
+    id: &str,
+    cores: u32,
+    core_speed: f64,
+    memory: &str,
+    (bandwidth, latency): (&str, &str),
+    network: &str,
+) -> String {
+    format!(
+        r#"
+[[machines]]
+id = "{id}"
+cores = {cores}
+core_speed = {core_speed:.1}
+memory = "{memory}"
+storage = {{ bandwidth = "{bandwidth}", latency = "{latency}" }}
+network = "{network}"
+"#
+    )
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machines {
+    pub machines: Vec<Machine>,
+}
+
+pub fn machines(text: &str) -> Vec<Machine> {
+    toml::from_str::<Machines>(text).unwrap_or_else(|e| panic!("{e}")).machines
+}
+
+pub fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
+    MachineSurvey {
+        nodes: u32::try_from(traces.len()).unwrap(),
+        traces,
+        shift: 0.0.into(),
+        charge: Charge::Machine,
+        model: Model::Job,
+        machines: machines(text),
+        reference: Some("traced".into()),
+        unit: None,
+        parts: super::parts(1.0),
+        measured: MeasuredStorages::new(),
+        rows: 1000,
+        stages: None,
+        report_stages: Vec::new(),
+        lags: Vec::new(),
+        table: None,
+    }
+}
+
+pub fn answer(survey: &MachineSurvey) -> MachineSurveyReport {
+    run(survey, &Progress::default()).unwrap()
+}
+
+pub fn refusal(survey: &MachineSurvey) -> String {
+    match run(survey, &Progress::default()) {
+        Err(error @ ClusterError::Impossible { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+pub fn named<'a>(report: &'a MachineSurveyReport, id: &str) -> &'a MachineReport {
+    report.machines.iter().find(|m| m.id == id).unwrap()
+}
+
+pub fn job(report: &MachineSurveyReport, id: &str) -> JobReport {
+    named(report, id).job.unwrap()
+}
+
+pub fn near(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+}
+
+/// A second on four cores.
+pub fn second(nth: u64, busy_cores: f64) -> Sample {
+    Sample {
+        cpu_per_core: vec![Ns::from_secs(busy_cores / 4.0); 4],
+        mhz_per_core: vec![2400; 4],
+        memory: Bytes(2 << 30),
+        ..super::sample(nth, 0, 0)
+    }
+}
+
+/// Writes a trace of a machine with four cores, without a block log.
+pub fn write(folder: &Path, name: &str, samples: &[Sample], has_iowait: bool) -> String {
+    let mut missing = vec!["psi_io_full_ns", "psi_cpu_some_ns"];
+    if !has_iowait {
+        missing.push("iowait_ns");
+    }
+    made(samples, &missing).write(&folder.join(name))
+}
+
+/// A trace of a machine with four cores, without a block log and without the columns `missing`.
+pub fn made<'a>(samples: &'a [Sample], missing: &[&str]) -> MadeTrace<'a> {
+    let mut columns = Columns::all(ColumnKind::Measured, "made up");
+    columns.set(missing, ColumnKind::Missing, "an old trace");
+    let machine = MachineInfo { cores: 4, cpu_model: "Test CPU".into(), ..MachineInfo::default() };
+    MadeTrace { columns, machine, samples, ..MadeTrace::default() }
+}
+
+/// A second in which one thread reads 50 MB and computes in turn.
+pub fn reading(nth: u64) -> Sample {
+    let disk = DiskSample {
+        device: 8 << 20,
+        reads: 50,
+        read_bytes: Bytes(50_000_000),
+        busy: Ns::SECOND / 2,
+        ..DiskSample::default()
+    };
+    Sample { iowait: Ns::SECOND / 2, disks: vec![disk], ..second(nth, 0.5) }
+}
+
+/// A trace of a machine with four cores. The folder is removed when it is dropped.
+pub fn traced(samples: &[Sample]) -> (TempDir, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = write(folder.path(), "a", samples, true);
+    (folder, trace)
+}
