@@ -30,5 +30,27 @@ const charts = (() => {
     return largest.map(([name, share]) => name + " " + percent(share)).join(", ");
   }
 
-  return { result, el, colour, config, still, figures, percent, layout, limits };
+  // Parts of a node that draw power: name and colour.
+  const PARTS = {
+    cpu: ["processors", "cpu"], memory: ["memory", "memory"], storage: ["disks or flash", "storage"],
+    flash_controller: ["flash controller", "flash-controller"],
+    flash_memory: ["flash controller's memory", "flash-memory"], overhead: ["overhead", "overhead"],
+  };
+  const LIMITS = { cpu: "processor", storage: "storage", network: "network" };
+
+  // The limits of designs: keys in the order of the bars, single ones first; names and colours by key.
+  function limitStyle(designs) {
+    const keys = [...new Set(designs.flatMap((limits) => Object.keys(limits)))];
+    keys.sort((a, b) => a.split("+").length - b.split("+").length || Object.keys(LIMITS).indexOf(a) - Object.keys(LIMITS).indexOf(b));
+    const tones = ["mixed", "flash-memory", "flash-controller", "overhead"];
+    const mixed = keys.filter((k) => !(k in LIMITS));
+    return {
+      keys,
+      name: (key) => key.split("+").map((k) => LIMITS[k] || k).join(" and "),
+      tone: (key) => colour(key in LIMITS ? key : tones[mixed.indexOf(key) % tones.length]),
+      axis: { tickformat: ".0%", range: [0, 1], title: { text: "fraction of the execution time" } },
+    };
+  }
+
+  return { result, el, colour, config, still, figures, percent, layout, limits, limitStyle, PARTS };
 })();

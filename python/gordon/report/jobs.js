@@ -1,13 +1,7 @@
 // Draws the plots of a survey of several jobs.
 "use strict";
 (() => {
-  const { result, el, colour, config, still, figures, layout, limits } = charts;
-  const LIMITS = { cpu: "processor", storage: "storage", network: "network" };
-  const PARTS = {
-    cpu: ["processors", "cpu"], memory: ["memory", "memory"], storage: ["disks or flash", "storage"],
-    flash_controller: ["flash controller", "flash-controller"],
-    flash_memory: ["flash controller's memory", "flash-memory"], overhead: ["overhead", "overhead"],
-  };
+  const { result, el, colour, config, still, figures, layout, limits, limitStyle, PARTS } = charts;
   const COLUMNS = 4;
   const ofGrid = "by" in result;
   // The mean, then each job.
@@ -71,13 +65,8 @@
   function drawLimits() {
     const names = ["MaxE-disk", "MaxE", "MinT"].filter((name) => result.named[name]);
     const bars = names.flatMap((name) => panels.map(([job, of]) => ({ group: name, label: job, values: find(of, result.named[name]).limits })));
-    const keys = [...new Set(bars.flatMap((bar) => Object.keys(bar.values)))];
-    keys.sort((a, b) => a.split("+").length - b.split("+").length || Object.keys(LIMITS).indexOf(a) - Object.keys(LIMITS).indexOf(b));
-    const words = (key) => key.split("+").map((k) => LIMITS[k] || k).join(" and ");
-    const tones = ["mixed", "flash-memory", "flash-controller", "overhead"];
-    const mixed = keys.filter((k) => !(k in LIMITS));
-    const tone = (key) => colour(key in LIMITS ? key : tones[mixed.indexOf(key) % tones.length]);
-    drawBars("plot-limits", bars, keys, words, tone, { tickformat: ".0%", range: [0, 1], title: { text: "fraction of the execution time" } }, "%{x:.1%}");
+    const style = limitStyle(bars.map((bar) => bar.values));
+    drawBars("plot-limits", bars, style.keys, style.name, style.tone, style.axis, "%{x:.1%}");
   }
 
   function drawEnergy() {

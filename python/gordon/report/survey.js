@@ -1,13 +1,7 @@
 // Draws the plots of a survey of designs.
 "use strict";
 (() => {
-  const { result, el, colour, config, still, figures, layout, limits } = charts;
-  const LIMITS = { cpu: "processor", storage: "storage", network: "network" };
-  const PARTS = {
-    cpu: ["processors", "cpu"], memory: ["memory", "memory"], storage: ["disks or flash", "storage"],
-    flash_controller: ["flash controller", "flash-controller"],
-    flash_memory: ["flash controller's memory", "flash-memory"], overhead: ["overhead", "overhead"],
-  };
+  const { result, el, colour, config, still, figures, layout, limits, limitStyle, PARTS } = charts;
 
   function drawFront() {
     const log = el("log").checked;
@@ -89,13 +83,8 @@
   }
 
   function drawLimits() {
-    const keys = [...new Set(named().flatMap((r) => Object.keys(r.d.limits)))];
-    keys.sort((a, b) => a.split("+").length - b.split("+").length || Object.keys(LIMITS).indexOf(a) - Object.keys(LIMITS).indexOf(b));
-    const words = (key) => key.split("+").map((k) => LIMITS[k] || k).join(" and ");
-    const tones = ["mixed", "flash-memory", "flash-controller", "overhead"];
-    const mixed = keys.filter((k) => !(k in LIMITS));
-    const tone = (key) => colour(key in LIMITS ? key : tones[mixed.indexOf(key) % tones.length]);
-    drawBars("plot-limits", keys, (d, k) => d.limits[k] || 0, words, tone, { tickformat: ".0%", range: [0, 1], title: { text: "fraction of the execution time" } }, "%{x:.1%}");
+    const style = limitStyle(named().map((r) => r.d.limits));
+    drawBars("plot-limits", style.keys, (d, k) => d.limits[k] || 0, style.name, style.tone, style.axis, "%{x:.1%}");
   }
 
   function drawEnergy() {
