@@ -123,6 +123,13 @@ def test_the_mean_has_a_front_and_names(jobs: Path) -> None:
     assert len(found["designs"]) == len(found["jobs"]["other"]["designs"]) == 84
 
 
+def test_a_warning_about_traces_is_given_once_for_all_jobs(jobs: Path) -> None:
+    found = gordon.survey.run(jobs, space="gordon-2009", nodes=4)
+    estimated = [text for text in found["warnings"] if "instructions are not counted" in text]
+    (text,) = estimated
+    assert ", and traces of 1 other job: " in text
+
+
 def test_rows_are_limited_in_the_mean_and_in_each_job(jobs: Path) -> None:
     found = gordon.survey.run(jobs, space="gordon-2009", nodes=4, rows=0)
     kept = {*found["front"], *found["named"].values(), found["baseline"]["id"]}

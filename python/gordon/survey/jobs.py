@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from gordon._core import GordonError
+from gordon.human import counted
 from gordon.run.inputs import Inputs
 from gordon.survey import table6
 from gordon.survey.machines import outcome
@@ -62,7 +63,7 @@ def run(jobs: Sequence[Inputs], survey: Callable[..., Row], rows: int) -> Row:
         "differences": [],
         "parameters": first["parameters"],
         "assumptions": _distinct(several, "assumptions"),
-        "warnings": _distinct(several, "warnings"),
+        "warnings": _warnings(several),
     }
     base = mean.baseline()
     if base is not None:
@@ -112,6 +113,19 @@ def _distinct(results: list[Row], key: str) -> list[Any]:
     found: list[Any] = []
     for result in results:
         found += [entry for entry in result[key] if entry not in found]
+    return found
+
+
+def _warnings(results: list[Row]) -> list[str]:
+    """The warnings of all jobs; one that begins with a trace is given once for all jobs."""
+    traces: dict[str, list[str]] = {}
+    for warning in _distinct(results, "warnings"):
+        trace, colon, what = warning.partition(": ")
+        traces.setdefault(what if colon else warning, []).append(trace if colon else "")
+    found = []
+    for what, of in traces.items():
+        more = f", and traces of {counted(len(of) - 1, 'other job')}" if len(of) > 1 else ""
+        found.append(f"{of[0]}{more}: {what}" if of[0] else what)
     return found
 
 
