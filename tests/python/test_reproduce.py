@@ -185,6 +185,10 @@ def use(job: str, **figures: float) -> DiskUse:
         (use("grep-simple", write=0.3, output=0.3), "writes each match with its count"),
         (use("grep-complex", write=0.12, output=0.12), "Its size depends on text and expression"),
         (use("ngram", write=4, output=0.035, shuffled=2, spilled=2), "2000 MB of spilled data"),
+        (
+            use("webindex", write=9, output=5, shuffled=3, spilled=2),
+            "5000 MB of output for each GB",
+        ),
     ],
 )
 def test_reasons_of_writes_depend_on_what_was_written(made_use: DiskUse, reason: str) -> None:
@@ -201,6 +205,7 @@ def test_reasons_of_writes_depend_on_what_was_written(made_use: DiskUse, reason:
         (use("sort", read=1, scanned=2, shuffled=1, fetched=1), "Spark reads the input 2.0 times"),
         (use("ngram", read=1, scanned=1, shuffled=2, fetched=3), "supplies 75% of what"),
         (use("grep-complex", read=2, scanned=2), "The page cache is dropped before the job"),
+        (use("webindex", read=4, scanned=2, shuffled=3, fetched=3), "supplies 20% of these reads"),
     ],
 )
 def test_reasons_of_reads_depend_on_what_was_read(made_use: DiskUse, reason: str) -> None:

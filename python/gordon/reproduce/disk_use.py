@@ -149,6 +149,14 @@ def _read(use: DiskUse, theirs: float) -> str:
         )
     if abs(more) <= TOLERANCE * theirs:
         return "Both read the input once, from disks." + _again(use)
+    if more < 0 and use.temporary >= SMALL:
+        return (
+            f"Spark reads the input {use.scanned:.1f} times, and "
+            f"{_mb(use.fetched + use.spilled):.0f} MB of temporary data for each GB of input. The "
+            f"page cache supplies {use.cached:.0%} of these reads, and disks the rest: the memory "
+            "of the nodes does not hold the temporary data of this job. The paper's nodes have as "
+            "much memory; what their jobs read from it is not in the table."
+        )
     if more < 0:
         return (
             "The page cache is dropped before the job here, so that all input comes from disks. "
@@ -185,6 +193,14 @@ def _again(use: DiskUse) -> str:
 
 def _write(use: DiskUse, theirs: float) -> str:
     """Why a job writes as much as it does, for each byte of input."""
+    is_grep = use.job.startswith("grep")
+    if use.write > theirs and not is_grep:
+        return (
+            f"Nodes here write {_mb(use.output):.0f} MB of output for each GB of input, once, "
+            f"{_mb(use.shuffled):.0f} MB of shuffled and {_mb(use.spilled):.0f} MB of spilled "
+            "data. The paper prints neither the size nor the format of its output. Ours is text, "
+            "which repeats the address of a page with each of its words."
+        )
     if use.write > theirs and use.output > theirs / 2:
         is_far = use.write > theirs * (1 + TOLERANCE)
         return (
