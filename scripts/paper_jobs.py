@@ -123,7 +123,7 @@ def by_job(rows: Sequence[Row]) -> dict[str, dict[str, Row]]:
 
 
 def title(job: str) -> str:
-    return "the mean" if job == MEAN else JOBS[job].title
+    return {MEAN: "the mean", design_rows.GAINS: "mean of the gains"}.get(job) or JOBS[job].title
 
 
 def main() -> None:
@@ -162,8 +162,8 @@ def intro(runs: dict[str, list[Path]], rows: Sequence[Row]) -> None:
     print(
         "`1.2, 0.80x [3]` is our figure, its ratio to the paper's, and the number of its reason "
         "below the table. Where the paper has a range, the ratio is to its nearest end, and 1.00 "
-        f"inside of it. A figure agrees if the ratio is within {TOLERANCE:.0%}, which is what the "
-        "paper says about its power model (section 5.2). The *mean* gives each job the same "
+        f"inside the range. A figure agrees if the ratio is within {TOLERANCE:.0%}, which is what "
+        "the paper says about its power model (section 5.2). The *mean* gives each job the same "
         "weight.\n"
     )
     found = []

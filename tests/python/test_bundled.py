@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,9 @@ def test_the_papers_claims_are_of_the_same_sign_for_the_bundled_jobs(
     """All designs on the front have flash, and flash gains time and energy over disks."""
     designs = {design["id"]: design for design in bundled["designs"]}
     assert all(designs[id]["storage_kind"] == "flash" for id in bundled["front"])
-    assert gains(bundled)["MaxE"] > 1.5
-    assert gains(bundled)["MinT"] > 1.2
+    # The paper: 2.15 and 1.49. docs/design/paper-jobs.md says why.
+    assert gains(bundled)["MaxE"] == pytest.approx(1.78, rel=0.02)
+    assert gains(bundled)["MinT"] == pytest.approx(1.24, rel=0.02)
     for name, result in bundled["jobs"].items():
         assert gains(result)["MaxE"] > 1, name
 
@@ -57,9 +59,9 @@ def test_the_bundle_is_small_and_names_no_machine() -> None:
             assert run["data"]["checksum"]
         assert all(check["passed"] for check in run["totals"]["checks"])
     for path in files:
-        if path.suffix == ".json":
-            assert "/home" not in path.read_text()
-            assert "/work" not in path.read_text()
+        if path.is_file():
+            found = re.findall(rb"/(?:home|root|work|tmp|mnt)/", path.read_bytes())
+            assert not found, path
 
 
 def test_bundled_implies_how_the_paper_surveys(

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import sadf
-from gordon import GordonError, bundled, reproduce, survey
+from gordon import bundled, reproduce, survey
 from gordon.reproduce import designs, disk_use, flash_array
 from gordon.reproduce.disk_use import DiskUse
 from gordon.reproduce.flash_array import Load, Variant
@@ -406,11 +406,35 @@ def test_the_page_of_other_runs_has_all_sections(
 def test_table_2_of_the_page_is_that_of_the_bundled_traces(
     page: ModuleType, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    try:
-        runs = reproduce.jobs(bundled.FOLDER)
-    except GordonError:
-        pytest.skip("there are no bundled traces")
+    runs = reproduce.jobs(bundled.FOLDER)
     uses = [disk_use.of(job, runs[job]) for job in runs]
     page.disk(uses, disk_use.rows(uses))
     printed = capsys.readouterr().out
     assert printed in (ROOT / "docs/design/paper-jobs.md").read_text(), "run `make figures`"
+
+
+@pytest.mark.parametrize("section", ["front", "limits", "energy", "six"])
+def test_the_surveys_of_the_page_are_of_the_bundled_traces(
+    page: ModuleType,
+    bundled_surveys: dict[str, Any],
+    capsys: pytest.CaptureFixture[str],
+    section: str,
+) -> None:
+    rows = designs.rows(bundled_surveys)
+    mean = [bundled_surveys[MEAN]] if section == "six" else []
+    getattr(page, section)(rows, *mean)
+    printed = capsys.readouterr().out
+    assert printed in (ROOT / "docs/design/paper-jobs.md").read_text(), "run `make figures`"
+
+
+def test_the_mean_of_the_gains_is_that_of_the_jobs(bundled_surveys: dict[str, Any]) -> None:
+    claims = [row for row in designs.rows(bundled_surveys) if row.table == designs.CLAIMS]
+    for row in [row for row in claims if row.job == designs.GAINS]:
+        of_jobs = [other.ours for other in claims if other.what == row.what and other.job in JOBS]
+        assert len(of_jobs) == 7
+        assert row.ours == pytest.approx(sum(of_jobs) / 7)
+
+
+@pytest.fixture(scope="module")
+def bundled_surveys() -> dict[str, Any]:
+    return designs.run(reproduce.jobs(bundled.FOLDER))

@@ -9,6 +9,7 @@ from statistics import fmean
 import pytest
 
 import gordon
+from gordon.report import jobs as report
 from gordon.run.inputs import expand
 from spaces import GRID, MACHINES
 from test_run import SECOND, made_run
@@ -83,7 +84,14 @@ def test_the_mean_gives_each_job_the_same_weight(jobs: Path, space: str) -> None
         assert of_job["designs"] == plain["designs"]
         assert of_job["named"] == plain["named"]
     bases = [plain["baseline"]["sync"]["time_s"] for plain in alone]
-    assert found["baseline"]["sync"]["time_s"] == pytest.approx(fmean(bases))
+    for model in ("sync", "nosync"):
+        of = [plain["baseline"][model] for plain in alone]
+        assert found["baseline"][model] == {
+            key: pytest.approx(fmean(each[key] for each in of)) for key in of[0]
+        }
+        (base,) = [row for row in found["designs"] if row["id"] == found["baseline"]["id"]]
+        for key in ("time_s", "energy_j"):
+            assert base[model][key] == pytest.approx(found["baseline"][model][key])
     for at, design in enumerate(found["designs"]):
         rows = [plain["designs"][at] for plain in alone]
         relative = fmean(row["relative"]["time"] for row in rows)
@@ -99,6 +107,14 @@ def test_the_mean_gives_each_job_the_same_weight(jobs: Path, space: str) -> None
         if design["flash"]:
             used = sum(row["flash"]["endurance_used"] for row in rows)
             assert design["flash"]["endurance_used"] == pytest.approx(used)
+            seconds = sum(row["sync"]["time_s"] for row in rows)
+            years = seconds / used / (365.25 * 86400)
+            assert design["flash"]["lifetime_years"] == pytest.approx(years)
+    for other in found["sensitivity"]["alternatives"]:
+        for name, figures in other["named"].items():
+            (row,) = [row for row in found["designs"] if row["id"] == found["named"][name]]
+            scaled = row["sync"]["energy_j"] * other["energy_factor"]
+            assert figures["energy_j"] == pytest.approx(scaled)
 
 
 def test_the_mean_has_a_front_and_names(jobs: Path) -> None:
@@ -127,12 +143,15 @@ def test_a_warning_about_traces_is_given_once_for_all_jobs(jobs: Path) -> None:
     found = gordon.survey.run(jobs, space="gordon-2009", nodes=4)
     estimated = [text for text in found["warnings"] if "instructions are not counted" in text]
     (text,) = estimated
+    # The other job has two traces, each with a warning.
     assert ", and traces of 1 other job: " in text
 
 
 def test_rows_are_limited_in_the_mean_and_in_each_job(jobs: Path) -> None:
     found = gordon.survey.run(jobs, space="gordon-2009", nodes=4, rows=0)
     kept = {*found["front"], *found["named"].values(), found["baseline"]["id"]}
+    kept |= {row["design"] for row in found["table6"]["rows"]}
+    assert "Table 6" in report.render(found)
     assert {design["id"] for design in found["designs"]} == kept
     for of_job in found["jobs"].values():
         own = {*of_job["front"], *of_job["named"].values()}
@@ -154,6 +173,57 @@ def test_the_mean_over_machines_is_of_seconds_and_prices(jobs: Path, tmp_path: P
     assert best["pareto"]
 
 
+def test_a_space_without_disks_within_the_budget_has_a_report(jobs: Path) -> None:
+    found = gordon.survey.run(jobs, space="gordon-2009", set_values="budget=15W")
+    assert found["named"]["MaxE-disk"] is None
+    assert found["named"]["MaxE"] in report.render(found)
+
+
+def test_all_jobs_have_a_cluster_of_the_same_size(jobs: Path) -> None:
+    found = gordon.survey.run(jobs, space="gordon-2009")
+    # One job has a trace, the other two: 32 is the number for one trace.
+    assert found["nodes"] == 32
+    assert {result["nodes"] for result in found["jobs"].values()} == {32}
+
+
+def test_a_run_that_is_given_twice_is_refused(jobs: Path) -> None:
+    for given in ([jobs / "grep", jobs / "grep"], [jobs, jobs / "other"]):
+        with raises("same-run", "runs/"):
+            expand(given)
+
+
+def test_what_is_wrong_with_a_run_is_a_warning(jobs: Path, trace: str) -> None:
+    run = json.loads((jobs / "other/run.json").read_text())
+    run["error"] = "out of luck"
+    run["nodes"][1]["status"] = "lost"
+    (jobs / "other/run.json").write_text(json.dumps(run))
+    made_run(jobs / "half", trace, [0])
+    (jobs / "half/run.json").unlink()
+    found = gordon.survey.run(jobs, space="gordon-2009", nodes=4)
+    for words in (("failed", "out of luck"), ("lost node-2",), ("half", "no run.json")):
+        assert any(all(word in text for word in words) for text in found["warnings"]), words
+    run["nodes"] = []
+    (jobs / "other/run.json").write_text(json.dumps(run))
+    with raises("missing-trace", "other"):
+        gordon.survey.run(jobs, space="gordon-2009")
+
+
+def test_repeats_have_no_stages(tmp_path: Path, trace: str) -> None:
+    (tmp_path / "sort").mkdir()
+    for number in (1, 2):
+        job(tmp_path / "sort" / str(number), trace, "sort")
+    with raises("no-stages", "repeats"):
+        gordon.survey.run(tmp_path / "sort", space="gordon-2009", model="stages")
+
+
+def test_a_space_that_is_too_large_for_a_mean_is_refused_after_one_job(
+    jobs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gordon.survey.jobs.MOST", 80)
+    with raises("too-many-designs", "84"):
+        gordon.survey.run(jobs, space="gordon-2009")
+
+
 def test_a_table_and_a_file_of_stages_are_for_one_job(jobs: Path, tmp_path: Path) -> None:
     stages = tmp_path / "stages.json"
     stages.write_text('{"stages": [{"name": "map", "start_s": 0, "end_s": 2}]}')
@@ -170,14 +240,14 @@ def test_the_command_shows_each_job_and_the_mean(
     if machines:
         space = str(tmp_path / "machines.toml")
         Path(space).write_text(MACHINES)
-    report = tmp_path / "jobs.html"
+    page = tmp_path / "jobs.html"
     given = [str(jobs / "grep"), str(jobs / "other")]
-    ran = run("survey", *given, "--space", space, "-o", str(report))
+    ran = run("survey", *given, "--space", space, "-o", str(page))
     assert ran.status == 0, ran.err
     assert "2 jobs surveyed" in ran.out
     assert "grep-simple" in ran.out
     assert "the mean" in ran.out
-    text = report.read_text()
+    text = page.read_text()
     assert "grep-simple" in text
     assert ("Table 6" in text) != machines
 

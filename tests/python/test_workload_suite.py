@@ -51,6 +51,8 @@ def fake(job: str, out: Path, *, size: str, seed: int, **options: Any) -> dict[s
     if job == "ngram":
         raise GordonError("no", kind="fake")
     out.mkdir()
+    if options["memory"] == "1GiB":
+        raise GordonError("its traces are kept", kind="kept")
     return {
         "job": {"id": job},
         "duration_s": 1.0,
@@ -87,10 +89,40 @@ def test_the_command_makes_the_runs_until_one_fails(
     assert not (tmp_path / "ngram").exists()
 
 
+def test_the_error_of_a_run_that_is_kept_is_that_of_the_run(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suite, "run", fake)
+    ran = run("workload", "run", "sort", "--repeats", "2", "--memory", "1GiB", "--size", "1MB",
+              "-o", str(tmp_path / "sort"))  # fmt: skip
+    assert (ran.status, ran.kind) == (1, "kept")
+    assert (tmp_path / "sort/1").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        (("all", "--parameter", "n=2"), "unknown-name"),
+        (("all", "--scale", "1000"), "disk-full"),
+        (("sort", "--interval", "1ms"), "out-of-range"),
+        (("randomwriter", "--parameter", "seed=2"), "bad-parameter"),
+        (("randomwriter", "--parameter", "size=2"), "bad-parameter"),
+    ],
+)
+def test_options_are_checked_before_the_first_run(
+    run: Run, tmp_path: Path, words: tuple[str, ...], kind: str
+) -> None:
+    ran = run("workload", "run", *words, "-o", str(tmp_path / "runs"))
+    assert (ran.status, ran.kind) == (1, kind), ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "words",
     [
         ("all", "--scale", "1/0"),
+        ("sort", "--memory", "much"),
+        ("sort", "--size", "much"),
         ("all", "--scale", "0"),
         ("all", "--scale", "much"),
         ("sort", "--scale", "1/8", "--size", "1GB"),

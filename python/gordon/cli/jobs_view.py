@@ -19,6 +19,12 @@ def show_jobs(console: Output, result: Row, show_all: bool) -> None:
     console.text(f"{counted(len(jobs), 'job')} surveyed, each alone:")
     if "by" in result:
         console.table(_designs(jobs))
+        console.text(
+            "perf/W: of MaxE, relative to the job's best disk design; speed: of MinT, relative to "
+            "its fastest disk design"
+        )
+        if result["charge"] == "command":
+            console.text("the CPU time of the traced commands is simulated, not of the machines")
         console.text("\nthe mean, in which each job weighs the same:")
         show(console, result, show_all)
         return
@@ -30,6 +36,8 @@ def show_jobs(console: Output, result: Row, show_all: bool) -> None:
     )
     shown = result["designs"] if show_all else front
     console.table(_mean(result, sorted(shown, key=lambda row: outcome(row)["time_s"])))
+    if not show_all:
+        console.text(f"--all also prints {len(result['designs']) - len(front)} others")
     for warning in result["warnings"]:
         say(warning, kind="warning")
 

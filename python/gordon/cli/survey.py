@@ -107,7 +107,12 @@ from gordon.cli import options
 )
 @click.option("--all", "show_all", is_flag=True, help="Print every design, not only the best ones.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the result as JSON (-: stdout).")
-@click.option("--csv", "csv_path", metavar="PATH", help="Write the designs as CSV (-: stdout).")
+@click.option(
+    "--csv",
+    "csv_path",
+    metavar="PATH",
+    help="Write the designs as CSV (-: stdout); of several jobs, their mean.",
+)
 @click.option("-o", "--out", "--report", metavar="PATH", help="Write the report, one HTML file.")
 def survey(
     traces: tuple[str, ...],

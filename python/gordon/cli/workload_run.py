@@ -163,7 +163,7 @@ def run(
 
     output.check(json_path, used=[out, hosts, *sources])
     if size is not None and scale is not None:
-        raise click.UsageError("--size and --scale: only one of them")
+        raise click.UsageError("--size cannot be combined with --scale")
     if master is not None and (job == ALL or repeats > 1):
         raise click.UsageError("--master runs one job once: each run has its own --input, --result")
     cluster = None
@@ -174,6 +174,11 @@ def run(
         cluster = Cluster(master, list(inputs), result, via, place)
     elif inputs or result or hosts or via:
         raise click.UsageError("--input, --result, --hosts and --via need --master")
+    for option, text in (("--size", size), ("--memory", given["memory"])):
+        try:
+            _core.parse_bytes(text or "1GB")
+        except _core.GordonError as error:
+            raise click.BadParameter(error.args[0], param_hint=option) from None
     try:
         interval_ns = _core.parse_ns(interval)
     except _core.GordonError as error:

@@ -256,7 +256,7 @@ def _slow(ours: float) -> str:
     ) + (
         "Dies are also waited for at 133 MHz."
         if ours > 1.05 * bound
-        else "They are; a ratio of 0.4 needs a job that waits for dies at 133 MHz."
+        else "Buses are; a ratio of 0.4 needs a job that waits for dies at 133 MHz."
     )
 
 

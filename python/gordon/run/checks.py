@@ -55,7 +55,7 @@ def compare(
 
     The nodes must have `bound` the amount of the `reference`, within 5 %; its first part names it:
     `machine`, `engine`, or `corpus`. `of_nodes` is `totals.nodes[name]` unless it is given. `slack`
-    is allowed besides."""
+    is added to the bound."""
     label, expected = reference
     totals = report["totals"]
     nodes = totals["nodes"][name] if of_nodes is None else of_nodes

@@ -119,7 +119,14 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def traces(path: str | PathLike[str], run: dict[str, Any]) -> list[Path]:
-    """The traces of a run, in the order of its nodes. Raises GordonError if a node has none."""
+    """The traces of a run, in the order of its nodes. Raises GordonError if a node has none, or if
+    no node was traced."""
+    if not run["nodes"]:
+        raise GordonError(
+            f"the run {path} has no traces: no node of its cluster was captured",
+            "--hosts FILE names the hosts to trace",
+            kind="missing-trace",
+        )
     missing = [node["name"] for node in run["nodes"] if node["status"] == MISSING]
     if missing:
         raise GordonError(

@@ -29,12 +29,15 @@ class Inputs:
     name: str = ""
     """Id of the job, or the folder of its run; empty without a run."""
     repeats: int = 1
+    warnings: list[str] = field(default_factory=list)
+    """What is wrong with the run, or was left out."""
 
 
 def expand(given: Sequence[GivenPath]) -> list[Inputs]:
     """The traces by job: one job for traces of nodes, one for each run folder.
 
-    Raises GordonError for runs next to traces, and for a run that lacks a trace.
+    Raises GordonError for runs next to traces, for a run that is given twice, and for a run that
+    lacks a trace.
     """
     found = [(Path(path), _run_folders(Path(path))) for path in given]
     runs = [run for _, runs in found for run in runs]
@@ -43,11 +46,18 @@ def expand(given: Sequence[GivenPath]) -> list[Inputs]:
     alone = [path for path, runs in found if not runs]
     if alone:
         raise GordonError(
-            f"{alone[0]} is not a run, and {runs[0]} is",
+            f"{alone[0]} is not a run, and {runs[0]} is one: they cannot be surveyed together",
             "runs only, or the traces of nodes only (RUN/NODE)",
             kind="runs-and-traces",
         )
+    seen: set[Path] = set()
+    for run in (run for of_job in runs for run in _repeats(of_job) or [of_job]):
+        if run.resolve() in seen:
+            raise GordonError(f"the run {run} is given twice", "each run once", kind="same-run")
+        seen.add(run.resolve())
     jobs = [_job(run) for run in runs]
+    for path, of_path in found:
+        jobs[0].warnings += _left_out(path, of_path)
     ids = [job.name for job in jobs]
     if len(set(ids)) < len(ids):
         for job, run in zip(jobs, runs, strict=True):
@@ -63,6 +73,18 @@ def _run_folders(path: Path) -> list[Path]:
         return []
     below = sorted(child for child in path.glob("*/") if folder.is_run(child) or _repeats(child))
     return [path / child.name for child in below]
+
+
+def _left_out(path: Path, runs: list[Path]) -> list[str]:
+    """A warning for each folder of traces below `path` that is not in one of its runs."""
+    if runs == [path]:
+        return []
+    others = [child for child in sorted(path.glob("*/")) if path / child.name not in runs]
+    return [
+        f"{child} has traces and no run.json, and is left out"
+        for child in others
+        if any(child.glob("*/manifest.json"))
+    ]
 
 
 def _repeats(path: Path) -> list[Path]:
@@ -89,6 +111,7 @@ def _job(path: Path) -> Inputs:
         lags=[lag for run in runs for lag in run.lags],
         name=one.name,
         repeats=len(runs),
+        warnings=[warning for run in runs for warning in run.warnings],
     )
 
 
@@ -109,7 +132,22 @@ def _run(path: Path) -> Inputs:
         # Before the traces, or shorter than the clock of the engine shows: nothing is in it.
         stages=[stage for stage in stages if stage["end_s"] > stage["start_s"]],
         name=job.get("id") or path.resolve().name,
+        warnings=_wrong(path, run),
     )
+
+
+def _wrong(path: Path, run: dict[str, Any]) -> list[str]:
+    """Warnings about a run that failed, or that lost a node."""
+    found = []
+    verification = run.get("verification")
+    if run.get("error"):
+        found.append(f"the run {path} failed: {run['error']}")
+    elif verification is not None and not verification["passed"]:
+        found.append(f"the output of the run {path} is wrong")
+    lost = [node["name"] for node in run["nodes"] if node["status"] == folder.LOST]
+    if lost:
+        found.append(f"the run {path} lost {', '.join(lost)} before its end")
+    return found
 
 
 def _start(path: Path, node: dict[str, Any]) -> int:

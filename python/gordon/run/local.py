@@ -116,7 +116,7 @@ class LocalNodes:
             _remove_left()
         with self._undo:
             missing = self._missing()
-            self._check_space()
+            check_space(self.folder.parent, self.sizes)
             self.folder.mkdir()
             self._undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self.is_isolated = not missing
@@ -142,19 +142,6 @@ class LocalNodes:
         elif not {"cpu", "memory"} <= set(hierarchies()):
             missing.append("this machine has no control groups for CPU time and memory")
         return missing
-
-    def _check_space(self) -> None:
-        """Raises GordonError if the disks might not fit. Their images are sparse, and a write to
-        one fails when the disk of the machine is full."""
-        needed = self.sizes.count * self.sizes.disk
-        free = shutil.disk_usage(self.folder.parent).free
-        if free < needed:
-            raise GordonError(
-                f"{self.folder.parent} has {short(free, 'B')} free, and the disks of "
-                f"{self.sizes.count} nodes may take {short(needed, 'B')}",
-                "a smaller --size, or a folder on another disk",
-                kind="disk-full",
-            )
 
     def _plain(self, number: int) -> None:
         name = f"node-{number}"
@@ -233,6 +220,20 @@ class LocalNodes:
     def _made(self, make: list[str], undo: list[str]) -> None:
         _run(*make)
         self._undo.callback(_quietly, *undo)
+
+
+def check_space(place: Path, sizes: Sizes) -> None:
+    """Raises GordonError if the disks of nodes might not fit. Their images are sparse, and a write
+    to one fails when the disk of the machine is full."""
+    needed = sizes.count * sizes.disk
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise GordonError(
+            f"{place} has {short(free, 'B')} free, and the disks of {sizes.count} nodes may take "
+            f"{short(needed, 'B')}",
+            "a smaller --size, or a folder on another disk",
+            kind="disk-full",
+        )
 
 
 def _run(*argv: str) -> str:

@@ -27,7 +27,7 @@ _FIXED = (
     "machine", "cores", "core_speed", "memory", "network", "storage_part", "price_per_hour",
 )  # fmt: skip
 #: Keys of a result that are the same for all jobs.
-_SHARED = ("version", "nodes", "space", "charge", "model", "by", "designs_total", "sensitivity")
+_SHARED = ("version", "space", "charge", "model", "by", "designs_total")
 _SECONDS_PER_YEAR = 365.25 * 86400
 
 
@@ -36,16 +36,18 @@ def run(jobs: Sequence[Inputs], survey: Callable[..., Row], rows: int) -> Row:
     returns the results of all jobs and their mean, with at most `rows` designs each; the front and
     the named designs are always among them. Raises GordonError for a space of more than `MOST`
     designs."""
-    results = {job.name: survey(job, rows=MOST) for job in jobs}
+    results: dict[str, Row] = {}
+    for job in jobs:
+        result = results[job.name] = survey(job, rows=MOST)
+        if result["designs_total"] > MOST:
+            raise GordonError(
+                f"the space has {result['designs_total']:,} designs, and the mean of several jobs "
+                f"is taken over at most {MOST:,}",
+                "survey one job at a time, or a smaller space",
+                kind="too-many-designs",
+            )
     several = list(results.values())
     first = several[0]
-    if first["designs_total"] > MOST:
-        raise GordonError(
-            f"the space has {first['designs_total']:,} designs, and the mean of several jobs is "
-            f"taken over at most {MOST:,}",
-            "survey one job at a time, or a smaller space",
-            kind="too-many-designs",
-        )
     mean = _Mean(several)
     designs, named, front = mean.designs(), mean.named(), mean.front()
     for design in designs:
@@ -53,21 +55,28 @@ def run(jobs: Sequence[Inputs], survey: Callable[..., Row], rows: int) -> Row:
         design["names"] = [name for name, id in named.items() if id == design["id"]]
     shown = {id for id in (*front, *named.values(), *_baselines(several)) if id is not None}
     is_paper = first["space"]["name"] == table6.SPACE
+    compared = table6.compare(designs, named) if is_paper else None
+    if compared is not None:
+        shown |= {row["design"] for row in compared["rows"] if row["design"] is not None}
+    nodes = {result["nodes"] for result in several}
     found = {key: first[key] for key in _SHARED if key in first}
     found |= {
+        # The jobs of a space with machines may have clusters of different sizes.
+        "nodes": nodes.pop() if len(nodes) == 1 else None,
         "jobs": {name: _trimmed(result, rows, shown) for name, result in results.items()},
         "designs": _kept(designs, rows, shown),
         "front": front,
         "named": named,
-        "table6": table6.compare(designs, named) if is_paper else None,
+        "table6": compared,
         "differences": [],
         "parameters": first["parameters"],
         "assumptions": _distinct(several, "assumptions"),
-        "warnings": _warnings(several),
+        "warnings": _warnings(results),
     }
     base = mean.baseline()
     if base is not None:
         found["baseline"] = base
+        found["sensitivity"] = _sensitivity(first, designs, named)
     if is_paper:
         traces = [trace for result in several for trace in result["traces"]]
         node = first["space"]["node"]
@@ -116,17 +125,43 @@ def _distinct(results: list[Row], key: str) -> list[Any]:
     return found
 
 
-def _warnings(results: list[Row]) -> list[str]:
-    """The warnings of all jobs; one that begins with a trace is given once for all jobs."""
-    traces: dict[str, list[str]] = {}
-    for warning in _distinct(results, "warnings"):
-        trace, colon, what = warning.partition(": ")
-        traces.setdefault(what if colon else warning, []).append(trace if colon else "")
-    found = []
-    for what, of in traces.items():
-        more = f", and traces of {counted(len(of) - 1, 'other job')}" if len(of) > 1 else ""
-        found.append(f"{of[0]}{more}: {what}" if of[0] else what)
-    return found
+def _sensitivity(first: Row, designs: list[Row], named: dict[str, str | None]) -> Row:
+    """What other overhead ratios would change: the factors are those of each job, the powers and
+    energies those of the mean."""
+    by = first["by"]
+    by_id = {design["id"]: design[by] for design in designs}
+    found: Row = first["sensitivity"]
+    others = [
+        other
+        | {
+            "named": {
+                name: {
+                    key: by_id[id][key] * other["energy_factor"]
+                    for key in ("node_power_w", "energy_j")
+                }
+                for name, id in named.items()
+                if id is not None
+            }
+        }
+        for other in found["alternatives"]
+    ]
+    return found | {"alternatives": others}
+
+
+def _warnings(results: dict[str, Row]) -> list[str]:
+    """The warnings of all jobs; one about traces is given once for all jobs."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    for name, result in results.items():
+        traces = tuple(f"{trace['path']}" for trace in result["traces"])
+        for warning in result["warnings"]:
+            what = warning.partition(": ")[2] if warning.startswith(traces) else warning
+            found.setdefault(what, (warning.removesuffix(what), set()))[1].add(name)
+    return [
+        (f"{trace.removesuffix(': ')}, and traces of {counted(len(jobs) - 1, 'other job')}: {what}")
+        if trace and len(jobs) > 1
+        else f"{trace}{what}"
+        for what, (trace, jobs) in found.items()
+    ]
 
 
 class _Mean:
@@ -211,10 +246,10 @@ class _Mean:
         design["relative"] = {
             what: fmean(row["relative"][what] for row in rows) for what in ("time", "energy")
         }
-        for key in ("energy_by_part_j", "energy_by_part_nosync_j"):
+        for key, model in (("energy_by_part_j", "sync"), ("energy_by_part_nosync_j", "nosync")):
             parts = {part: None for row in rows for part in row[key]}
             design[key] = {
-                part: self._scaled([row[key].get(part, 0.0) for row in rows], "energy_j")
+                part: self._scaled([row[key].get(part, 0.0) for row in rows], model, "energy_j")
                 for part in parts
             }
         design["flash"] = self._flash(rows)
@@ -225,14 +260,14 @@ class _Mean:
         baseline; powers are means."""
         of = [row[model] for row in rows]
         return {
-            "time_s": self._scaled([each["time_s"] for each in of], "time_s"),
-            "energy_j": self._scaled([each["energy_j"] for each in of], "energy_j"),
+            "time_s": self._scaled([each["time_s"] for each in of], model, "time_s"),
+            "energy_j": self._scaled([each["energy_j"] for each in of], model, "energy_j"),
             "power_w": fmean(each["power_w"] for each in of),
             "node_power_w": fmean(each["node_power_w"] for each in of),
         }
 
-    def _scaled(self, values: list[float], key: str) -> float:
-        bases = [result["baseline"][self.by][key] for result in self.results]
+    def _scaled(self, values: list[float], model: str, key: str) -> float:
+        bases = [result["baseline"][model][key] for result in self.results]
         relative = [value / base for value, base in zip(values, bases, strict=True)]
         return fmean(relative) * fmean(bases)
 

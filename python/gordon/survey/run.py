@@ -87,7 +87,6 @@ def run(
     one = partial(
         _survey,
         space=space,
-        nodes=nodes,
         shift=shift,
         set_values=several(set_values),
         charge=charge,
@@ -100,7 +99,7 @@ def run(
     )
     given = expand(traces)
     if len(given) == 1:
-        return one(given[0], rows=rows)
+        return one(given[0], nodes=nodes, rows=rows)
     if table is not None or stages is not None:
         raise _core.GordonError(
             f"{len(given)} jobs are surveyed: a table of designs (--parquet) and a file of stages "
@@ -108,10 +107,25 @@ def run(
             "survey one run, or leave these options out",
             kind="several-jobs",
         )
-    return jobs.run(given, one, rows)
+    if nodes is None and not uses_machines(spaces.load(space), model):
+        # The mean is over clusters of the same size.
+        nodes = max(_nodes(inputs) for inputs in given)
+    return jobs.run(given, partial(one, nodes=nodes), rows)
 
 
-def _survey(
+def _nodes(inputs: Inputs) -> int:
+    """Nodes of a cluster of designs, unless they are given."""
+    return NODES if len(inputs.paths) == 1 else len(inputs.paths)
+
+
+def _survey(inputs: Inputs, **options: Any) -> dict[str, Any]:
+    """Surveys one job."""
+    result = _simulated(inputs, **options)
+    result["warnings"] = inputs.warnings + result["warnings"]
+    return result
+
+
+def _simulated(
     inputs: Inputs,
     *,
     space: str,
@@ -127,9 +141,8 @@ def _survey(
     replays: Replays,
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
-    """Surveys one job."""
     chosen = spaces.load(space)
-    model, listed = _staged(model, stages, inputs.stages, bool(spaces.machines(chosen)))
+    model, listed = _staged(model, stages, inputs, bool(spaces.machines(chosen)))
     # The stages of a run are reported by all models; one uses them.
     reported = listed or inputs.stages
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
@@ -152,7 +165,7 @@ def _survey(
                 progress=progress,
             )
     if nodes is None:
-        nodes = NODES if len(inputs.paths) == 1 else len(inputs.paths)
+        nodes = _nodes(inputs)
     if len(inputs.paths) > nodes:
         raise _core.GordonError(
             f"there are {len(inputs.paths)} traces for {nodes} nodes: each trace needs a node",
@@ -209,14 +222,20 @@ def _survey(
 
 
 def _staged(
-    model: str | None, stages: Path | None, recorded: list[dict[str, Any]], has_machines: bool
+    model: str | None, stages: Path | None, inputs: Inputs, has_machines: bool
 ) -> tuple[str | None, list[dict[str, Any]] | None]:
     """The model and the stages, of a file or as a run recorded them; a grid with a file of stages
     is surveyed by the stages model."""
     if stages is None:
         if model == "stages":
-            if recorded:
-                return model, recorded
+            if inputs.stages:
+                return model, inputs.stages
+            if inputs.repeats > 1:
+                raise _core.GordonError(
+                    f"the {inputs.repeats} repeats of {inputs.name} have no common stages",
+                    "survey one of them: RUN/1",
+                    kind="no-stages",
+                )
             raise _core.GordonError(
                 "the stages model needs the stages of the job", "--stages FILE", kind="no-stages"
             )

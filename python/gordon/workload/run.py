@@ -32,6 +32,7 @@ from gordon.workload import java, jobs, settings, spark, verify
 from gordon.workload.data import generate
 from gordon.workload.standalone import WORK, Standalone
 
+NODES = 4
 #: The paper's nodes have 2 GB.
 MEMORY = "2GiB"
 #: Bytes of a file of the input, at least and at most; each node should get several.
@@ -44,6 +45,9 @@ Notify = Callable[[str], None]
 
 #: Bytes; a disk with less free space is full. Spark removes files of a task that failed.
 FULL = 64 << 20
+
+#: The shortest interval of samples, which agents accept.
+SHORTEST_NS = 100_000_000
 
 #: Seconds within which a master answers.
 PATIENCE_S = 10
@@ -93,7 +97,7 @@ def run(
     out: GivenPath,
     *,
     size: str = "1GB",
-    nodes: int = 4,
+    nodes: int = NODES,
     memory: str = MEMORY,
     network: str | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -115,10 +119,15 @@ def run(
     `wrong-output`.
     """
     chosen = jobs.get(job)
-    if nodes < 1:
-        raise GordonError(f"{nodes} nodes: at least one is needed", kind="out-of-range")
     given = dict(parameters or {})
     if chosen.id == "randomwriter":
+        for name in ("size", "seed"):
+            if name in given:
+                raise GordonError(
+                    f"the parameter {name} of randomwriter is that of the run",
+                    f"--{name} {given[name]}",
+                    kind="bad-parameter",
+                )
         given = {"size": _core.parse_bytes(size), "seed": seed} | given
     work = Work(
         chosen,
@@ -127,14 +136,19 @@ def run(
         interval_ns,
         notify or (lambda text: None),
     )
+    if interval_ns < SHORTEST_NS:
+        raise GordonError(
+            f"an interval of {interval_ns / 1e6:g} ms is too short for traces of nodes",
+            "0.1s or more",
+            kind="out-of-range",
+        )
+    sizes = sizes_of(chosen, size, nodes, memory, network)
     with folder.created(out) as made:
         spark.require()
         found = java.find()
         made.report["job"] = {"id": chosen.id, "parameters": work.parameters}
         if cluster is None:
             corpus = Corpus(_core.parse_bytes(size), seed, several(sources), progress)
-            disk = DISK_BASE + chosen.disk_per_byte * corpus.size // max(nodes, 1)
-            sizes = Sizes(nodes, _core.parse_bytes(memory), disk, network)
             _run_locally(made, work, sizes, found, corpus)
         else:
             _run_on(made, work, cluster, found)
@@ -146,6 +160,16 @@ def run(
             kind="wrong-output",
         )
     return made.report
+
+
+def sizes_of(
+    job: jobs.Job, size: str, nodes: int, memory: str = MEMORY, network: str | None = None
+) -> Sizes:
+    """What each local node gets for an input of `size`. Raises GordonError."""
+    if nodes < 1:
+        raise GordonError(f"{nodes} nodes: at least one is needed", kind="out-of-range")
+    disk = DISK_BASE + job.disk_per_byte * _core.parse_bytes(size) // nodes
+    return Sizes(nodes, _core.parse_bytes(memory), disk, network)
 
 
 def _run_locally(
@@ -189,7 +213,8 @@ def _run_locally(
                         figures = work.job.run(session, inputs, target, work.parameters)
                     except spark.errors() as error:
                         raise _failed(work.job, error, nodes.nodes) from error
-                    capture.lost |= {node.name for node in nodes.nodes if _is_lost(node)}
+                    finally:
+                        capture.lost |= {node.name for node in nodes.nodes if _is_lost(node)}
                     os.sync()
         made.report["job"] |= figures
         _read_event_log(made)
@@ -203,6 +228,13 @@ def _run_locally(
 
 
 def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> None:
+    if cluster.master.startswith("sc://"):
+        raise GordonError(
+            f"{cluster.master} is a server of Spark Connect, which keeps the event log to itself",
+            "spark://HOST:PORT; the jobs alone run in a session of Spark Connect: "
+            "gordon.workload.JOBS[ID].run(session, inputs, output)",
+            kind="no-cluster",
+        )
     hosts = [] if cluster.hosts is None else hosts_of(cluster.hosts)
     _knock(cluster.master)
     with _job_session(made, work, cluster.master, found, {}) as session:

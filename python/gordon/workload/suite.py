@@ -6,6 +6,7 @@ RUNS/JOB, RUNS/JOB/1, RUNS/JOB/2    all jobs
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -13,8 +14,9 @@ from typing import Any
 
 from gordon._core import GordonError
 from gordon.options import Path as GivenPath
+from gordon.run.local import check_space
 from gordon.workload import jobs
-from gordon.workload.run import run
+from gordon.workload.run import NODES, run, sizes_of
 
 ALL = "all"
 SIZE = "1GB"
@@ -45,7 +47,7 @@ def plan(
     Raises GordonError if a folder exists, and for a scale that is not positive.
     """
     if scale is not None and scale <= 0:
-        raise GordonError(f"scale {scale}: it is above 0", "--scale 1/8", kind="out-of-range")
+        raise GordonError(f"scale {scale} is not above 0", "--scale 1/8", kind="out-of-range")
     ids = list(jobs.JOBS) if job == ALL else [jobs.get(job).id]
     place = Path(out)
     runs = []
@@ -70,7 +72,16 @@ def plan(
 
 def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, dict[str, Any]]]:
     """Makes the runs sequentially, with what `gordon.workload.run` returns for each.
-    `options` are those of `run`. The first error ends them; complete runs are kept."""
+    `options` are those of `run`. The first error ends them; complete runs are kept. Parameters and
+    the space on the disk are checked for all runs before the first."""
+    for planned in runs:
+        job = jobs.get(planned.job)
+        job.complete(options.get("parameters") or {})
+        if options.get("cluster") is None:
+            sizes = sizes_of(job, planned.size, options.get("nodes", NODES))
+            check_space(
+                next(path for path in planned.out.resolve().parents if path.exists()), sizes
+            )
     for planned in runs:
         above = [path for path in planned.out.parents if not path.exists()]
         planned.out.parent.mkdir(parents=True, exist_ok=True)
@@ -78,6 +89,8 @@ def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, 
             report = run(planned.job, planned.out, size=planned.size, seed=planned.seed, **options)
         except BaseException:
             for path in above:
-                path.rmdir()
+                # A failed run with traces is kept.
+                with suppress(OSError):
+                    path.rmdir()
             raise
         yield planned, report
