@@ -178,7 +178,7 @@ def test_the_commands_own_options_are_left_to_it(run: Run, monkeypatch: pytest.M
         (["trace", "-o", "d"], 2, "try: gordon trace --help"),
         (["trace", "--", "true"], 2, "Missing option '-o'"),
         (["trace", "show", "missing"], 1, "no trace at missing"),
-        (["survey"], 2, "Missing argument 'TRACE...'"),
+        (["survey"], 2, "give a TRACE, or --bundled"),
         (["survey", "missing"], 1, "no trace at missing"),
         (["survey", "."], 1, ". is not a gordon trace"),
         (["survey", "x", "--nodes", "0"], 2, "--nodes"),

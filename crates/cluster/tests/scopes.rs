@@ -70,6 +70,8 @@ fn half_a_core_that_is_always_busy_is_a_saturated_slow_core() {
         let machine = report.machines.iter().find(|machine| machine.id == id).unwrap();
         machine.job.unwrap()
     };
+    let busy = report.warnings.iter().find(|warning| warning.contains("were busy")).unwrap();
+    assert!(busy.contains("100 % of 0.5 cores"), "{busy}");
     // A machine of the quota's size takes as long.
     assert!((job("half").time_s - 10.0).abs() < 1e-9, "{:?}", job("half"));
     // A busy core does not show how many threads there were: four or more are eight times as fast

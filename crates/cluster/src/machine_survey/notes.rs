@@ -108,7 +108,7 @@ fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
             "{:.0} % of {} cores were busy: the trace says little about machines with more cores, \
              which may be slower than predicted",
             stream.busy_share() * 100.0,
-            stream.cores()
+            f64::from(stream.cores()) * stream.core_share,
         ));
     }
     notes
