@@ -23,11 +23,10 @@ from gordon.run.capture import Host, NodeCapture
 from gordon.run.local import LocalNodes, Node, Sizes
 
 NODES = 8
-#: Each node compresses this many MB of text, and writes four times as many.
-MEGABYTES = 40
+#: Compresses 320 MB of text and writes 256 MiB.
 WORK = (
-    f"yes 'a line of text that compresses' | head -c {MEGABYTES}000000 | gzip -9 > z; "
-    f"dd if=/dev/zero of=f bs=64k count={MEGABYTES * 64} conv=fsync status=none"
+    "yes 'a line of text that compresses' | head -c 320000000 | gzip -9 > z; "
+    "dd if=/dev/zero of=f bs=64k count=4096 conv=fsync status=none"
 )
 
 

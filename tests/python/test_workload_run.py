@@ -265,7 +265,7 @@ def test_a_full_disk_of_a_node_is_one_error_and_its_trace_is_kept(
     """The input fits on the disks, the output does not."""
     small = dataclasses.replace(jobs.get("identity"), disk_per_byte=1)
     monkeypatch.setitem(jobs.JOBS, "identity", small)
-    monkeypatch.setattr("gordon.workload.run.DISK_BASE", 24 * MB)
+    monkeypatch.setattr(sys.modules["gordon.workload.run"], "DISK_BASE", 24 * MB)
     out = tmp_path / "run"
     sources: list[Any] = seed_text(tmp_path)
     with raises("disk-full", "identity", "node-"):
