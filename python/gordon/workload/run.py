@@ -52,6 +52,7 @@ SHORTEST_NS = 100_000_000
 #: Seconds within which a master answers.
 PATIENCE_S = 10
 
+LOOPBACK = "127.0.0.1"
 DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
@@ -358,6 +359,10 @@ def _verify(
     """Verifies the output, in an application of its own: its work is not the job's."""
     work.notify("verifying the output")
     own = {"spark.eventLog.enabled": "false"}
+    if master.startswith("local"):
+        # By default Spark takes the address of an interface, and keeps it for as long as its JVM
+        # lives: that of nodes of another run may be gone.
+        own |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     with _session(f"gordon verify {work.job.id}", master, found, own) as session:
         made.report["verification"] = verify.verify(
             session, work.job.id, inputs, output, work.parameters
