@@ -18,7 +18,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo test build lint bench torture fuzz miri golden figures validate clean
+.PHONY: demo spark test build lint bench torture fuzz miri golden figures validate clean
 build: .venv/installed .venv/built
 
 .venv/maturin: pyproject.toml requirements.lock
@@ -38,11 +38,14 @@ MAKEFLAGS += --jobs=2
 	$(VENV)/python -m compileall -q python/gordon
 	touch $@
 
-demo: build
+# Beside the build of the core: it waits for downloads.
+spark: .venv/installed
 	scripts/spark.sh
+
+demo: build spark
 	$(VENV)/python demo/demo.py
 
-test: build
+test: build spark
 	scripts/test_tools.sh
 	cargo test --workspace --locked
 	$(VENV)/python -m pytest tests/python

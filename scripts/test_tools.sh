@@ -42,8 +42,6 @@ if [ "$(id -u)" = 0 ] && have apt-get; then
             cargo install --quiet --locked --version "$fsx_version" fsx
 fi
 
-scripts/spark.sh
-
 # Crates without the standard library are built for a target that has none.
 bare=x86_64-unknown-none
 has_bare() { rustup target list --installed 2>/dev/null | grep -qx "$bare"; }
