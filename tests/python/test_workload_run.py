@@ -27,7 +27,7 @@ from gordon.run.control_groups import ControlGroup
 from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Sizes
 from gordon.workload import java, jobs, verify
-from gordon.workload.run import Corpus, Work, _job_session, _spread, _view
+from gordon.workload.run import Corpus, Work, _failed, _job_session, _spread, _view
 from gordon.workload.standalone import Standalone
 from serving import need_nodes
 
@@ -308,6 +308,22 @@ def test_a_master_that_does_not_answer_is_one_error(tmp_path: Path) -> None:
     with raises("no-cluster", "spark://127.0.0.1:1"):
         gordon.workload.run("grep-simple", tmp_path / "run", cluster=cluster)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_server_of_spark_connect_is_refused(tmp_path: Path) -> None:
+    cluster: Any = gordon.workload.Cluster("sc://host:15002", ["file:///etc/hosts"], "file:///x")
+    with raises("no-cluster", "sc://host:15002"):
+        gordon.workload.run("grep-simple", tmp_path / "run", cluster=cluster)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_error_of_a_job_that_spark_gave_up_is_its_last_cause() -> None:
+    text = (
+        "An error occurred.\n: X: aborted\n\tat a\nCaused by: java.io.IOException: no luck\n\tat b"
+    )
+    error = _failed(jobs.get("sort"), RuntimeError(text), [])
+    assert error.kind == "job-failed"
+    assert "sort failed: java.io.IOException: no luck" in str(error.args[0])
 
 
 def test_the_command_knows_all_jobs() -> None:

@@ -71,7 +71,7 @@ def test_the_command_makes_the_runs_until_one_fails(
     out = tmp_path / "runs"
     ran = run("workload", "run", "all", "--scale", "1/1000", "-o", str(out))
     assert (ran.status, ran.kind) == (1, "fake")
-    # Complete runs are kept; there is no folder for the one that failed.
+    # Complete runs are kept; the run that failed leaves no folder.
     assert sorted(path.name for path in out.iterdir()) == [
         "grep-complex", "grep-simple", "identity", "randomwriter", "sort",
     ]  # fmt: skip

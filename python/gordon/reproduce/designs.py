@@ -6,6 +6,7 @@ job, and those of the mean, in which each job weighs the same.
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from statistics import fmean
@@ -79,10 +80,10 @@ def _mean_gains(found: Sequence[Row], jobs: Sequence[str]) -> list[Row]:
         gains = [other.ours for other in found if other.job in jobs and other.what == row.what]
         mean = Row(CLAIMS, GAINS, row.what, fmean(gains), row.low, row.high, row.unit)
         means.append(
-            _with(
+            replace(
                 mean,
-                "Each job has its own MaxE and MinT here. Table 6 has one design for all jobs, as "
-                "the rows of the mean have.",
+                reason="Each job has its own MaxE and MinT here. Table 6 has one design for all "
+                "jobs, as the rows of the mean have.",
             )
         )
     return means
@@ -112,14 +113,8 @@ def claims(job: str, result: Result) -> list[Row]:
         ):
             ours = disk[name][model][key] / flash[name][model][key]
             row = Row(CLAIMS, job, f"{what}, {model}", ours, low, high, "x")
-            found.append(_with(row, _storage(job, disk[name], f"{name}-disk", row)))
+            found.append(replace(row, reason=_storage(job, disk[name], f"{name}-disk", row)))
     return found
-
-
-def _with(row: Row, reason: str) -> Row:
-    return Row(
-        row.table, row.job, row.what, row.ours, row.low, row.high, row.unit, reason, row.is_scaled
-    )
 
 
 def _storage(job: str, disk: Result, name: str, row: Row) -> str:
@@ -183,7 +178,7 @@ def _table6(job: str, result: Result) -> list[Row]:
                 unit = "W" if column == "power_w" else "x"
                 made = Row(TABLE, job, what, ours, paper, paper, unit)
                 reason = _reason(made, column, model, row, designs[row["design"]], result)
-                found.append(_with(made, reason))
+                found.append(replace(made, reason=reason))
     return found
 
 
@@ -376,7 +371,7 @@ def _limits(job: str, result: Result) -> list[Row]:
     reason = f"{_short(disk)}, disk bound {storage:.0%} of the time"
     if not row.agrees:
         reason += f": {which} data for each instruction than in the paper"
-    found.append(_with(row, f"{reason}."))
+    found.append(replace(row, reason=f"{reason}."))
     part = share(maxe, "cpu")
     found.append(
         Row(
@@ -459,9 +454,9 @@ def _energy(job: str, result: Result) -> list[Row]:
     most = max(parts, key=lambda name: parts[name][0] - parts[name][1])
     rest = max(parts, key=lambda name: parts[name][1])
     found = [
-        _with(
+        replace(
             row,
-            f"The energy of {_part(most)} falls most, from {parts[most][0]:.0%} to "
+            reason=f"The energy of {_part(most)} falls most, from {parts[most][0]:.0%} to "
             f"{parts[most][1]:.0%} of the energy of MaxE-disk. The largest part of MaxE is "
             f"{_part(rest)}, {parts[rest][1]:.0%}."
             + (

@@ -54,24 +54,29 @@ class RunFolder:
         self.path.rename(self.target)
 
 
+def check_new(target: Path) -> None:
+    """Raises GordonError if a folder exists, or if the folder that it is to be in does not."""
+    if target.exists() or target.is_symlink():
+        raise GordonError(
+            f"{target} exists", "name another folder, or remove this one", kind="exists"
+        )
+    if not target.resolve().parent.is_dir():
+        raise GordonError(
+            f"cannot write {target}: the folder {target.parent} does not exist",
+            f"mkdir -p {target.parent}",
+            kind="missing-folder",
+        )
+
+
 @contextmanager
 def created(out: str | PathLike[str]) -> Iterator[RunFolder]:
     """A new folder. After an error it is kept if it has a trace, so that what was captured can be
     read; `run.json` has the error. Raises GordonError if the folder exists or cannot be created."""
     target = Path(out)
-    if target.exists() or target.is_symlink():
-        raise GordonError(
-            f"{target} exists", "name another folder, or remove this one", kind="exists"
-        )
+    check_new(target)
     made = RunFolder(target)
     try:
         made.path.mkdir()
-    except FileNotFoundError:
-        raise GordonError(
-            f"cannot write {target}: there is no folder {target.parent}",
-            f"mkdir -p {target.parent}",
-            kind="missing-folder",
-        ) from None
     except OSError as error:
         raise GordonError(
             f"cannot write {target}: {error.strerror}",

@@ -14,6 +14,7 @@ from typing import Any
 
 from gordon._core import GordonError
 from gordon.options import Path as GivenPath
+from gordon.run import folder
 from gordon.run.local import check_space
 from gordon.workload import jobs
 from gordon.workload.run import NODES, run, sizes_of
@@ -57,16 +58,7 @@ def plan(
         for number in range(repeats):
             own = of_job / str(number + 1) if repeats > 1 else of_job
             runs.append(Planned(id, own, given, seed + number))
-    if place.exists() or place.is_symlink():
-        raise GordonError(
-            f"{place} exists", "name another folder, or remove this one", kind="exists"
-        )
-    if not place.resolve().parent.is_dir():
-        raise GordonError(
-            f"cannot write {place}: there is no folder {place.parent}",
-            f"mkdir -p {place.parent}",
-            kind="missing-folder",
-        )
+    folder.check_new(place)
     return runs
 
 
