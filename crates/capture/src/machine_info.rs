@@ -25,6 +25,7 @@ pub(crate) fn machine_info(root: &Path) -> MachineInfo {
         kernel: read("proc/sys/kernel/osrelease").trim().to_owned(),
         disks: disks(root),
         interfaces: interfaces(root),
+        accelerators: Vec::new(),
     }
 }
 

@@ -66,8 +66,14 @@ use ColumnType::{MaybeU32, MaybeU64, Name, PerCore32, PerCore64, U8, U32, U64};
 pub(crate) const IOWAIT: &str = "iowait_ns";
 pub(crate) const PSI_IO_FULL: &str = "psi_io_full_ns";
 pub(crate) const PSI_CPU_SOME: &str = "psi_cpu_some_ns";
+pub(crate) const STEAL: &str = "steal_ns";
+pub(crate) const THROTTLED: &str = "throttled_ns";
+pub(crate) const ANONYMOUS: &str = "anonymous_bytes";
+pub(crate) const CACHE: &str = "cache_bytes";
+pub(crate) const COMMAND_ANONYMOUS: &str = "command_anonymous_bytes";
 /// Columns that traces of earlier versions lack; they are read as if they were missing.
-pub(crate) const LATER: [&str; 3] = [IOWAIT, PSI_IO_FULL, PSI_CPU_SOME];
+pub(crate) const LATER: [&str; 8] =
+    [IOWAIT, PSI_IO_FULL, PSI_CPU_SOME, STEAL, THROTTLED, ANONYMOUS, CACHE, COMMAND_ANONYMOUS];
 
 pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     ("t_ns", "ns", U64),
@@ -90,6 +96,11 @@ pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     (IOWAIT, "ns", MaybeU64),
     (PSI_IO_FULL, "ns", MaybeU64),
     (PSI_CPU_SOME, "ns", MaybeU64),
+    (STEAL, "ns", MaybeU64),
+    (THROTTLED, "ns", MaybeU64),
+    (ANONYMOUS, "bytes", MaybeU64),
+    (CACHE, "bytes", MaybeU64),
+    (COMMAND_ANONYMOUS, "bytes", MaybeU64),
 ];
 
 pub(crate) const DISKS: &[ColumnSpec] = &[

@@ -157,6 +157,9 @@ pub struct MachineInfo {
     pub disks: Vec<DiskInfo>,
     /// Network interfaces except the loopback.
     pub interfaces: Vec<InterfaceInfo>,
+    /// Names of the graphics processors and other accelerators that compute; empty if none was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accelerators: Vec<String>,
 }
 
 /// A block device.

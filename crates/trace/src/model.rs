@@ -5,8 +5,8 @@ use gordon_units::{Bytes, Ns};
 
 /// The activity in one interval.
 ///
-/// Counters hold the difference over the interval. `mhz_per_core`, `memory`, and the command's
-/// `memory` and `processes` are gauges, read at its end. A value that was not measured is zero here
+/// Counters hold the difference over the interval. `mhz_per_core`, `memory`, `anonymous`, `cache`,
+/// and the command's `memory`, `anonymous` and `processes` are gauges, read at its end. A value that was not measured is zero here
 /// and [`Missing`](crate::ColumnKind::Missing) in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
@@ -22,6 +22,10 @@ pub struct Sample {
     pub psi_io_full: Ns,
     /// Time in which a runnable task waited for a core: `some` of PSI `cpu`.
     pub psi_cpu_some: Ns,
+    /// Time in which a core was runnable and the hypervisor ran others, summed over the cores.
+    pub steal: Ns,
+    /// Time in which the node or command was throttled because its CPU quota was used up.
+    pub throttled: Ns,
     /// Clock frequency of each core.
     pub mhz_per_core: Vec<u32>,
     /// Instructions of all cores.
@@ -30,6 +34,10 @@ pub struct Sample {
     pub llc_misses: u64,
     /// Memory in use: total memory minus what the kernel reports as available.
     pub memory: Bytes,
+    /// Memory that the kernel cannot drop: anonymous pages and shared memory.
+    pub anonymous: Bytes,
+    /// Page cache of files, without shared memory.
+    pub cache: Bytes,
     /// Network bytes received.
     pub rx_bytes: Bytes,
     /// Network packets received.
@@ -78,6 +86,8 @@ pub struct CommandSample {
     pub llc_misses: u64,
     /// Memory charged to the command (gauge).
     pub memory: Bytes,
+    /// Memory of the command that the kernel cannot drop (gauge).
+    pub anonymous: Bytes,
     /// Bytes read from storage.
     pub read_bytes: Bytes,
     /// Bytes that the command dirtied and that will be written to storage.
@@ -110,10 +120,14 @@ impl Sample {
             iowait: self.iowait.saturating_sub(earlier.iowait),
             psi_io_full: self.psi_io_full.saturating_sub(earlier.psi_io_full),
             psi_cpu_some: self.psi_cpu_some.saturating_sub(earlier.psi_cpu_some),
+            steal: self.steal.saturating_sub(earlier.steal),
+            throttled: self.throttled.saturating_sub(earlier.throttled),
             mhz_per_core: self.mhz_per_core.clone(),
             instructions: self.instructions.saturating_sub(earlier.instructions),
             llc_misses: self.llc_misses.saturating_sub(earlier.llc_misses),
             memory: self.memory,
+            anonymous: self.anonymous,
+            cache: self.cache,
             rx_bytes: self.rx_bytes.saturating_sub(earlier.rx_bytes),
             rx_packets: self.rx_packets.saturating_sub(earlier.rx_packets),
             tx_bytes: self.tx_bytes.saturating_sub(earlier.tx_bytes),
@@ -138,6 +152,7 @@ impl Sample {
                     .saturating_sub(earlier.command.instructions),
                 llc_misses: self.command.llc_misses.saturating_sub(earlier.command.llc_misses),
                 memory: self.command.memory,
+                anonymous: self.command.anonymous,
                 read_bytes: self.command.read_bytes.saturating_sub(earlier.command.read_bytes),
                 write_bytes: self.command.write_bytes.saturating_sub(earlier.command.write_bytes),
                 processes: self.command.processes,
@@ -156,10 +171,14 @@ impl Sample {
         self.iowait += interval.iowait;
         self.psi_io_full += interval.psi_io_full;
         self.psi_cpu_some += interval.psi_cpu_some;
+        self.steal += interval.steal;
+        self.throttled += interval.throttled;
         self.mhz_per_core.clone_from(&interval.mhz_per_core);
         self.instructions += interval.instructions;
         self.llc_misses += interval.llc_misses;
         self.memory = interval.memory;
+        self.anonymous = interval.anonymous;
+        self.cache = interval.cache;
         self.rx_bytes += interval.rx_bytes;
         self.rx_packets += interval.rx_packets;
         self.tx_bytes += interval.tx_bytes;
@@ -175,6 +194,7 @@ impl Sample {
         total.instructions += more.instructions;
         total.llc_misses += more.llc_misses;
         total.memory = more.memory;
+        total.anonymous = more.anonymous;
         total.read_bytes += more.read_bytes;
         total.write_bytes += more.write_bytes;
         total.processes = more.processes;

@@ -2,7 +2,8 @@
 //! rows.
 
 use crate::columns::{
-    ACTIVITY, BLOCK, ColumnSpec, DISKS, IOWAIT, LATER, PSI_CPU_SOME, PSI_IO_FULL, schema,
+    ACTIVITY, ANONYMOUS, BLOCK, CACHE, COMMAND_ANONYMOUS, ColumnSpec, DISKS, IOWAIT, LATER,
+    PSI_CPU_SOME, PSI_IO_FULL, STEAL, THROTTLED, schema,
 };
 use crate::error::TraceError;
 use crate::manifest::{
@@ -125,10 +126,12 @@ impl Trace {
             .map(u64s);
             let processes = NumberColumn::<UInt32Type>::of(&batch, "command_processes");
             let later = |name| batch.column_by_name(name).map(|_| u64s(name));
-            let (iowait, io_full, cpu_some) =
-                (later(IOWAIT), later(PSI_IO_FULL), later(PSI_CPU_SOME));
+            let [iowait, io_full, cpu_some, steal, throttled] =
+                [IOWAIT, PSI_IO_FULL, PSI_CPU_SOME, STEAL, THROTTLED].map(later);
+            let [anonymous, cache, command_anonymous] =
+                [ANONYMOUS, CACHE, COMMAND_ANONYMOUS].map(later);
             let at_or_zero = |column: &Option<NumberColumn<'_, UInt64Type>>, row| {
-                Ns(column.as_ref().map_or(0, |column| column.at(row)))
+                column.as_ref().map_or(0, |column| column.at(row))
             };
             for row in 0..batch.num_rows() {
                 let at = Ns(t.at(row));
@@ -142,13 +145,17 @@ impl Trace {
                     start: Ns::ZERO,
                     span: at,
                     cpu_per_core: list::<UInt64Type>(&batch, "cpu_ns", row).map(Ns).collect(),
-                    iowait: at_or_zero(&iowait, row),
-                    psi_io_full: at_or_zero(&io_full, row),
-                    psi_cpu_some: at_or_zero(&cpu_some, row),
+                    iowait: Ns(at_or_zero(&iowait, row)),
+                    psi_io_full: Ns(at_or_zero(&io_full, row)),
+                    psi_cpu_some: Ns(at_or_zero(&cpu_some, row)),
+                    steal: Ns(at_or_zero(&steal, row)),
+                    throttled: Ns(at_or_zero(&throttled, row)),
                     mhz_per_core: list::<UInt32Type>(&batch, "mhz", row).collect(),
                     instructions: instructions.at(row),
                     llc_misses: llc_misses.at(row),
                     memory: Bytes(memory.at(row)),
+                    anonymous: Bytes(at_or_zero(&anonymous, row)),
+                    cache: Bytes(at_or_zero(&cache, row)),
                     rx_bytes: Bytes(net[0].at(row)),
                     rx_packets: net[1].at(row),
                     tx_bytes: Bytes(net[2].at(row)),
@@ -159,6 +166,7 @@ impl Trace {
                         instructions: command[1].at(row),
                         llc_misses: command[2].at(row),
                         memory: Bytes(command[3].at(row)),
+                        anonymous: Bytes(at_or_zero(&command_anonymous, row)),
                         read_bytes: Bytes(command[4].at(row)),
                         write_bytes: Bytes(command[5].at(row)),
                         processes: processes.at(row),

@@ -318,6 +318,11 @@ impl ActivityWriter {
             per_row(|s| s.iowait.0),
             per_row(|s| s.psi_io_full.0),
             per_row(|s| s.psi_cpu_some.0),
+            per_row(|s| s.steal.0),
+            per_row(|s| s.throttled.0),
+            per_row(|s| s.anonymous.0),
+            per_row(|s| s.cache.0),
+            per_row(|s| s.command.anonymous.0),
         ])?;
         let disks: Vec<(Ns, DiskSample)> =
             rows.iter().flat_map(|s| s.disks.iter().map(|d| (s.end(), *d))).collect();

@@ -115,7 +115,17 @@ fn a_trace_without_later_columns_is_read_and_one_without_another_column_is_damag
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("a.trace");
     common::write(&out, 3, 3);
-    for column in ["iowait_ns", "psi_io_full_ns", "psi_cpu_some_ns"] {
+    let later = [
+        "iowait_ns",
+        "psi_io_full_ns",
+        "psi_cpu_some_ns",
+        "steal_ns",
+        "throttled_ns",
+        "anonymous_bytes",
+        "cache_bytes",
+        "command_anonymous_bytes",
+    ];
+    for column in later {
         without_column(&out, column);
         let trace = Trace::open(&out).unwrap();
         assert!(trace.manifest().column(column).is_none());
@@ -124,8 +134,11 @@ fn a_trace_without_later_columns_is_read_and_one_without_another_column_is_damag
     let samples = Trace::open(&out).unwrap().activity().unwrap();
     assert_eq!(samples.len(), 3);
     for sample in samples {
-        let later = [sample.iowait, sample.psi_io_full, sample.psi_cpu_some];
-        assert_eq!((later, sample.llc_misses), ([Ns::ZERO; 3], 3000));
+        let times = [sample.iowait, sample.psi_io_full, sample.psi_cpu_some];
+        let more_times = [sample.steal, sample.throttled];
+        let sizes = [sample.anonymous, sample.cache, sample.command.anonymous];
+        assert_eq!((times, more_times), ([Ns::ZERO; 3], [Ns::ZERO; 2]));
+        assert_eq!((sizes, sample.llc_misses), ([Bytes(0); 3], 3000));
     }
     without_column(&out, "rx_bytes");
     assert!(matches!(Trace::open(&out), Err(TraceError::Damaged { .. })));

@@ -180,6 +180,7 @@ fn host(
                 counted: counted.contains(name),
             })
             .collect(),
+        accelerators: Vec::new(),
     };
     let start = samples[0].end.saturating_sub(samples[0].span);
     manifest.start_unix_ns = start.0;
