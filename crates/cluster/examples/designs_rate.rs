@@ -13,10 +13,10 @@ mod common;
 use common::{design, node, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::designs::{
-    JobColumns, JobCost, JobDesign, JobGroup, JobLoad, JobNode, PaperColumns, PaperDesign,
-    PaperGroup, PaperLimits, PaperLoad, PaperSample, RunningFront, front, in_batches,
+    JobColumns, JobDesign, JobGroup, JobLoad, JobNode, PaperColumns, PaperDesign, PaperGroup,
+    PaperLimits, PaperLoad, PaperSample, RunningFront, front, in_batches,
 };
-use gordon_cluster::job::{JobSample, mark_steady};
+use gordon_cluster::job::{Cores, JobCost, JobSample, StorageRatio, mark_steady};
 use gordon_cluster::node::{NodePower, Power};
 use gordon_cluster::simulate::spread;
 use gordon_units::{Ns, SplitMix64, Watts, splitmix64};
@@ -121,10 +121,16 @@ fn job_nodes(place: Place) -> Vec<JobNode> {
         mark_steady(&mut samples);
         let costs = samples.into_iter().map(|sample| JobCost {
             sample,
-            storage_ratio: place.storage_factor() / 3.0,
+            storage: StorageRatio::known(place.storage_factor() / 3.0),
             network: share(random) * place.network_factor(),
+            network_ratio: 1.0,
         });
-        JobNode { costs: costs.collect(), usage: Usage::default(), reference_speed: 1.0 }
+        JobNode {
+            costs: costs.collect(),
+            usage: Usage::default(),
+            cores: Cores::uniform(TRACED_CORES),
+            reference_speed: 1.0,
+        }
     };
     (0..TRACES).map(|_| trace(random)).collect()
 }
@@ -133,7 +139,7 @@ fn job_design(id: u64, place: Place, cores: u32) -> JobDesign {
     let (speed, power) = processor(id);
     let cost = 0.01 + 0.02 * speed * f64::from(cores) + 0.2 / place.storage_factor();
     let price_per_hour = Some(cost * (0.8 + 0.4 * share(&mut SplitMix64(id))));
-    JobDesign { speed, power: Some(power), price_per_hour }
+    JobDesign { speed, speed_error: 0.1, reread: 0.0, power: Some(power), price_per_hour }
 }
 
 /// Nodes of the groups, by number of processors.
@@ -173,7 +179,7 @@ fn stored_job(count: usize) -> usize {
         let load = JobLoad::new(&job_nodes(place), None);
         let mut columns = JobColumns::default();
         for (cores, ids) in groups_of(number, count) {
-            let group = JobGroup::new(&load, cores);
+            let group = JobGroup::new(&load, Cores::uniform(cores));
             let designs: Vec<_> = ids.map(|id| job_design(id, place, cores)).collect();
             columns.append(&group.columns(&designs));
         }
@@ -212,10 +218,10 @@ fn streamed_job(count: usize) -> usize {
         let load = JobLoad::new(&job_nodes(place), None);
         let mut front = RunningFront::new(3);
         for (cores, ids) in groups_of(number, count) {
-            let group = JobGroup::new(&load, cores);
+            let group = JobGroup::new(&load, Cores::uniform(cores));
             for id in ids {
                 let design = job_design(id, place, cores);
-                let secs = group.time(&design);
+                let secs = group.upper_end(&design);
                 let energy = group.energy(&design, secs).unwrap();
                 front.add(id, &[secs, energy, group.price(&design, secs).unwrap()]);
             }

@@ -188,11 +188,22 @@ pub struct NodeAlone {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Charge {
-    /// Those of the whole machine.
+    /// Those of the command if the trace has them, otherwise those of the machine.
     #[default]
+    Auto,
+    /// Those of the whole machine.
     Machine,
     /// Those of the traced command and all of its descendants.
     Command,
+}
+
+impl Charge {
+    /// What several traces have in common: `Auto` if they differ.
+    pub(crate) fn common(of_traces: impl IntoIterator<Item = Self>) -> Self {
+        let mut all = of_traces.into_iter();
+        let first = all.next().unwrap_or_default();
+        if all.all(|other| other == first) { first } else { Self::Auto }
+    }
 }
 
 /// How the time of a job is computed.

@@ -22,7 +22,7 @@ impl Demand {
     #[allow(clippy::cast_precision_loss)]
     pub fn of(sample: &Sample, charge: Charge) -> Self {
         let (instructions, llc_misses) = match charge {
-            Charge::Machine => (sample.instructions, sample.llc_misses),
+            Charge::Auto | Charge::Machine => (sample.instructions, sample.llc_misses),
             Charge::Command => (sample.command.instructions, sample.command.llc_misses),
         };
         Self {

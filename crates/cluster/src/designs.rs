@@ -4,9 +4,8 @@
 //! a group, the time of a sample is the longest of a constant and of multiples of one variable: the
 //! reciprocal of the speed. So a group sums its samples once, between sorted breakpoints
 //! (`curve`), and answers each design with binary searches. [`simulate`](crate::simulate::simulate)
-//! and [`JobSample::time_on`](crate::job::JobSample::time_on) are the plain loops, with which the
-//! results agree within 1e-12. docs/design/cluster.md
-//! has the formulation.
+//! and [`plain_range`] are the plain loops, with which the results agree within 1e-12.
+//! docs/design/cluster.md has the formulation.
 //!
 //! | model | what the groups of a storage and a network share | group | design |
 //! |---|---|---|---|
@@ -23,13 +22,15 @@ mod curve;
 mod front;
 mod job;
 mod job_load;
+mod job_plain;
 mod paper;
 mod paper_limits;
 mod paper_load;
 
 pub use front::{RunningFront, front};
-pub use job::{JOB_LIMITS, JobColumns, JobDesign, JobGroup};
-pub use job_load::{JobCost, JobLoad, JobNode};
+pub use job::{JOB_IDLE, JOB_LIMITS, JobColumns, JobDesign, JobGroup};
+pub use job_load::{JobLoad, JobNode};
+pub use job_plain::plain_range;
 pub use paper::{PaperColumns, PaperDesign, PaperGroup};
 pub use paper_limits::{PAPER_LIMITS, PaperLimits};
 pub use paper_load::{PaperLoad, PaperSample};

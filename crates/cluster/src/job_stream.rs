@@ -2,7 +2,8 @@
 //!
 //! The mean number of outstanding requests and the share of sequential ones come from a block log,
 //! if the trace has one. I/O and pressure of all programs count as the job's; CPU time does too,
-//! unless the command is charged.
+//! unless the command is charged. Time in which the job wanted a core and others had it is kept as
+//! unserved demand.
 
 use crate::config::Charge;
 use crate::demand::sample_at;
@@ -24,6 +25,9 @@ pub(crate) struct JobStream {
     /// Bytes of the busier direction in each sample.
     pub(crate) network: Vec<f64>,
     pub(crate) has_iowait: bool,
+    /// Bytes a second of its network link; `None` if it is unknown.
+    pub(crate) link: Option<f64>,
+    pub(crate) memory: TracedMemory,
     /// Speed of a core relative to a whole one. A quota of `q` cores is read as the next whole
     /// number of cores, each slower in proportion; 1 without a quota.
     pub(crate) core_share: f64,
@@ -81,11 +85,16 @@ impl JobStream {
         let network =
             stream.samples.iter().map(|s| s.rx_bytes.0.max(s.tx_bytes.0) as f64).collect();
         let has_iowait = is_measured(&stream, "iowait_ns");
-        Ok(Self { stream, samples, io, network, has_iowait, core_share: cores.share })
+        let link = link(&stream);
+        let memory = TracedMemory::of(&stream);
+        Ok(Self { stream, samples, io, network, has_iowait, link, memory, core_share: cores.share })
     }
 
-    pub(crate) fn peak_memory(&self) -> Bytes {
-        self.stream.samples.iter().map(|s| s.memory).max().unwrap_or_default()
+    /// Share of the demand for cores that was not served.
+    pub(crate) fn unserved_share(&self) -> f64 {
+        let unserved: f64 = self.samples.iter().map(|s| s.unserved).sum();
+        let cpu: f64 = self.samples.iter().map(|s| s.cpu).sum();
+        if unserved > 0.0 { unserved / (unserved + cpu) } else { 0.0 }
     }
 
     pub(crate) fn has_io(&self) -> bool {
@@ -106,10 +115,17 @@ impl JobStream {
         self.samples[0].cores
     }
 
-    /// Share of the cores that were busy.
-    pub(crate) fn busy_share(&self) -> f64 {
-        let cpu: f64 = self.samples.iter().map(|s| s.cpu).sum();
-        cpu / (self.span() * f64::from(self.cores()))
+    /// Share of the computing time in which all cores were busy.
+    pub(crate) fn saturated_share(&self) -> f64 {
+        let (mut saturated, mut computing) = (0.0, 0.0);
+        for sample in &self.samples {
+            let split = sample.split(sample.blocked_time());
+            computing += split.computing;
+            if split.width >= FULL * sample.cores_f() {
+                saturated += split.computing;
+            }
+        }
+        if computing > 0.0 { saturated / computing } else { 0.0 }
     }
 
     pub(crate) fn span(&self) -> f64 {
@@ -165,15 +181,139 @@ fn job_samples(
     let of_sample = |(sample, io): (&Sample, &SampleIo)| {
         let limit = |time: Ns| time.min(sample.span).as_secs();
         let cpu = cpu(sample).as_secs() / cores.share;
-        JobSample {
+        let read = JobSample {
             stalled: has_stalled.then(|| limit(sample.psi_io_full)),
             waiting: has_waiting.then(|| limit(sample.psi_cpu_some)),
             ..job_sample(sample, cpu, io, cores.count, has_iowait)
-        }
+        };
+        JobSample { unserved: unserved(sample, &read, cores), ..read }
     };
     let mut samples: Vec<JobSample> = stream.samples.iter().zip(io).map(of_sample).collect();
     mark_steady(&mut samples);
     samples
+}
+
+/// Share of busy cores from which programs wait for each other.
+const FULL: f64 = 0.9;
+
+/// Core-seconds that the job wanted in a sample and did not get: those that the hypervisor gave to
+/// others, those in which its quota was used up, and, while other programs had all cores, what the
+/// job lacks to one busy core.
+fn unserved(sample: &Sample, read: &JobSample, cores: TracedCores) -> f64 {
+    let free = (read.span * read.cores_f() - read.cpu).max(0.0);
+    let taken = (sample.steal.as_secs() + sample.throttled.as_secs()) / cores.share;
+    let all = sample.cpu().as_secs() / cores.share;
+    let others = (all - read.cpu).max(0.0);
+    let mut waited = 0.0;
+    if all >= FULL * read.span * read.cores_f() {
+        waited = others.min((read.span - read.cpu - read.blocked_time()).max(0.0));
+    }
+    (taken + waited).min(free)
+}
+
+/// Bytes a second of the links whose traffic is counted; `None` if the speed of one is unknown.
+fn link(stream: &Stream) -> Option<f64> {
+    let interfaces = &stream.trace.manifest().machine.interfaces;
+    let mut counted = interfaces.iter().filter(|interface| interface.counted).peekable();
+    counted.peek()?;
+    let megabits: Option<Vec<u32>> = counted.map(|interface| interface.megabits).collect();
+    let total: f64 = megabits?.into_iter().map(f64::from).sum();
+    (total > 0.0).then_some(total * 1e6 / 8.0)
+}
+
+/// Share of the memory outside of the page cache that may be the kernel's, and that another machine
+/// may not need. Assumed.
+const KERNEL_SHARE: f64 = 0.2;
+
+/// The memory that a job used at most.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct TracedMemory {
+    /// What the kernel could not drop, at least; `None` if it is unknown.
+    pub(crate) least: Option<Bytes>,
+    /// All memory that was in use and not page cache; `None` if it is unknown. The memory of nodes
+    /// includes the page cache if the trace does not have both apart.
+    pub(crate) used: Option<Bytes>,
+    /// Page cache of files, next to the rest; 0 if it is unknown.
+    pub(crate) cache: Bytes,
+    /// Bytes that reads returned and that storage did not fetch; `None` if they are unknown.
+    pub(crate) cache_hits: Option<Bytes>,
+}
+
+impl TracedMemory {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss, clippy::cast_sign_loss)]
+    fn of(stream: &Stream) -> Self {
+        let peak = |of: fn(&Sample) -> Bytes| {
+            stream.samples.iter().map(of).max().filter(|peak| *peak > Bytes(0))
+        };
+        let manifest = stream.trace.manifest();
+        let is_command = stream.charge == Charge::Command;
+        let anonymous = if is_command && is_measured(stream, "command_anonymous_bytes") {
+            peak(|sample| sample.command.anonymous)
+        } else if is_measured(stream, "anonymous_bytes") {
+            peak(|sample| sample.anonymous)
+        } else {
+            None
+        };
+        let memory = peak(|sample| sample.memory);
+        let is_machine = manifest.scope.node().is_none();
+        let outside_of_cache = memory.filter(|_| is_machine && is_measured(stream, "memory_bytes"));
+        let without_kernel =
+            |used: Bytes| Bytes((used.0 as f64 * (1.0 - KERNEL_SHARE)).round() as u64);
+        let reads = manifest.reads.filter(|reads| !reads.is_partial && !reads.is_asynchronous);
+        Self {
+            least: anonymous.or_else(|| outside_of_cache.map(without_kernel)),
+            used: anonymous.or(memory),
+            cache: peak(|sample| sample.cache).unwrap_or_default(),
+            cache_hits: reads.map(|reads| reads.returned.saturating_sub(reads.fetched)),
+        }
+    }
+
+    /// Whether a machine with this memory can hold the job.
+    pub(crate) fn fit(&self, memory: Bytes) -> MemoryFit {
+        match (self.least, self.used) {
+            (Some(least), _) if memory < least => MemoryFit::TooSmall,
+            (_, Some(used)) if memory >= used => MemoryFit::Fits,
+            (_, Some(_)) => MemoryFit::MaybeTooSmall,
+            (_, None) => MemoryFit::Unknown,
+        }
+    }
+
+    /// Bytes that are read again on a machine with this memory, at most: the hits of the page cache
+    /// if they are known, otherwise the page cache once. A cache that is a little too small for a
+    /// scan may lose all of it.
+    pub(crate) fn read_again(&self, memory: Bytes) -> Bytes {
+        let needed = self.used.unwrap_or_default() + self.cache;
+        if memory >= needed { Bytes(0) } else { self.cache_hits.unwrap_or(self.cache) }
+    }
+}
+
+/// Whether the memory of a machine holds a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum MemoryFit {
+    /// It does.
+    Fits,
+    /// The trace has no memory.
+    Unknown,
+    /// It is less than was used, and what could be dropped is unknown.
+    MaybeTooSmall,
+    /// It is less than what the kernel could not drop.
+    TooSmall,
+}
+
+impl MemoryFit {
+    /// Whether the machine may be named or recommended.
+    pub(crate) fn is_candidate(self) -> bool {
+        matches!(self, Self::Fits | Self::Unknown)
+    }
+
+    /// `None` if it is unknown.
+    pub(crate) fn known(self) -> Option<bool> {
+        match self {
+            Self::Fits => Some(true),
+            Self::TooSmall => Some(false),
+            Self::Unknown | Self::MaybeTooSmall => None,
+        }
+    }
 }
 
 /// Whether a column of the activity was counted.

@@ -16,6 +16,7 @@ mod error;
 mod extents;
 pub mod job;
 mod job_stream;
+mod line;
 pub mod machine;
 pub mod machine_survey;
 pub mod measured;

@@ -12,6 +12,7 @@ mod evaluate;
 mod load;
 mod measured;
 mod notes;
+mod part_times;
 mod rows;
 mod space;
 
@@ -21,21 +22,23 @@ use crate::designs::{JobLoad, PaperLimits, PaperLoad};
 use crate::error::ClusterError;
 use crate::job_stream::JobStream;
 use crate::machine::{Machine, StorageTable, check};
-use crate::measured::MeasuredStorages;
+use crate::measured::{MeasuredStorage, MeasuredStorages};
 use crate::node::StoragePower;
 use crate::replays::{MissingReplays, ReplayStore, missing, replay_all};
 use crate::report::{MachineSurveyReport, ReferenceReport, Verdict, VerdictBy};
 use crate::select::{Chunk, choose, reported};
 use crate::simulate::spread;
 use crate::stages::{self, Stage, stage_of_samples};
+use crate::storage::Storage;
 use crate::stream::{Replayed, Stream, storage_report};
 use crate::table::write_table;
 use crate::timeline::timeline;
-use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK};
+use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK, Traced};
 use gordon_replay::threads::on_all_cores;
-use gordon_units::{Progress, Sourced};
-use load::{TraceLoad, TraceReference, same_processor};
+use gordon_units::{Bytes, Progress, Sourced};
+use load::{TraceLoad, TraceReference, TraceStorage, same_processor};
 use notes::{assumptions, warnings};
+use part_times::part_times;
 use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +55,7 @@ pub struct MachineSurvey {
     pub nodes: u32,
     /// For the `paper` model, as in a survey of designs.
     pub shift: Sourced<f64>,
-    /// Processor time that is simulated. Default: `machine`.
+    /// Processor time that is simulated. Default: that of the command if the trace has it.
     #[serde(default)]
     pub charge: Charge,
     /// The model that predicts times.
@@ -177,6 +180,7 @@ fn surveyed(
     let storages = powers(&space, survey)?;
     let streams = open(survey)?;
     let of_streams: Vec<&Stream> = streams.iter().map(|s| &s.stream).collect();
+    let part_times = times_of_parts(survey, &streams, &parts)?;
     let replayed = replay_all(&of_streams, &parts, &survey.parts, store, progress)?;
     let references: Vec<TraceReference<'_>> =
         streams.iter().map(|stream| reference_of(survey, stream)).collect();
@@ -186,9 +190,13 @@ fn surveyed(
         references: &references,
         parts: &parts,
         replays: &replayed.by_storage(),
+        part_times: &part_times,
     };
     let loads = traces.loads(&space, &storages);
-    let evaluator = Evaluator::new(survey, &space, loads, storages);
+    let traced = Traced { streams: &streams, references: &references };
+    let evaluator = Evaluator::new(survey, &space, loads, traced, storages, |place| {
+        traces.part_times_of(space.places[place].storage)
+    });
     let chosen = Chosen::new(&evaluator, progress)?;
     if let Some(path) = &survey.table {
         let config = serde_json::to_string(survey).expect("a survey was read from JSON");
@@ -196,20 +204,19 @@ fn surveyed(
         front.sort_unstable();
         write_table(path, config, &chosen.chunks, progress, |chunk| evaluator.rows(chunk, &front))?;
     }
-    let peak = streams.iter().map(JobStream::peak_memory).max().unwrap_or_default();
     let is_reference = |design: &MachineDesign<'_>| {
         design.is_first() && references.iter().any(|r| r.machine == Some(design.index))
     };
-    let traced = || {
+    let traced_on = || {
         let traced = (0..).zip(&space.designs).filter(|(_, design)| is_reference(design));
         traced.map(|(number, _)| number)
     };
-    let shown = chosen.shown().chain(traced()).collect();
+    let shown = chosen.shown().chain(traced_on()).collect();
     let numbers = reported(shown, survey.rows, 0..space.designs.len() as u64);
     let numbers: Vec<usize> =
         numbers.into_iter().filter_map(|number| usize::try_from(number).ok()).collect();
     let mut in_stages = Vec::new();
-    for number in chosen.notable().chain(traced()).filter_map(|n| usize::try_from(n).ok()) {
+    for number in chosen.notable().chain(traced_on()).filter_map(|n| usize::try_from(n).ok()) {
         if !in_stages.contains(&number) {
             in_stages.push(number);
         }
@@ -222,7 +229,6 @@ fn surveyed(
     for (report, number) in machines.iter_mut().zip(&numbers) {
         let design = &space.designs[*number];
         report.is_reference = is_reference(design);
-        report.memory_below_peak = *design.machine.memory < peak;
     }
     let storages =
         parts.iter().zip(traces.replays).map(|(part, replays)| storage_report(*part, replays));
@@ -230,13 +236,13 @@ fn surveyed(
         version: env!("CARGO_PKG_VERSION").into(),
         model: survey.model,
         nodes: survey.nodes,
-        charge: survey.charge,
+        charge: Charge::common(streams.iter().map(|s| s.stream.charge)),
         reference: reference_report(survey, &references),
-        peak_memory_bytes: peak.0,
+        peak_memory_bytes: streams.iter().filter_map(|s| s.memory.used).max().map(|peak| peak.0),
+        peak_cache_bytes: streams.iter().map(|s| s.memory.cache).max().unwrap_or_default().0,
         traces: streams.iter().map(|s| s.stream.report()).collect(),
         storages: storages.collect(),
-        warnings: [warnings(survey, &streams, &references, peak), replayed.warnings.clone()]
-            .concat(),
+        warnings: [warnings(survey, &traced), replayed.warnings.clone()].concat(),
         assumptions: assumptions(survey, &streams),
         designs_total: space.designs.len() as u64,
         machines,
@@ -247,6 +253,7 @@ fn surveyed(
             .map(|(name, number)| (*name, number.map(|number| evaluator.id(number))))
             .collect(),
         verdict: chosen.verdict,
+        floor_s: chosen.floor_s,
         timeline,
     })
 }
@@ -260,6 +267,27 @@ struct Traces<'a> {
     parts: &'a [(&'a str, u32)],
     /// By part, then by stream.
     replays: &'a [&'a [Replayed]],
+    /// By part; empty if no trace needs them.
+    part_times: &'a [MeasuredStorage],
+}
+
+/// Times of requests to each part, if a trace needs them: it has no block log, or its page cache
+/// may not fit.
+fn times_of_parts(
+    survey: &MachineSurvey,
+    streams: &[JobStream],
+    parts: &[(&str, u32)],
+) -> Result<Vec<MeasuredStorage>, ClusterError> {
+    let lacks_cache = |stream: &JobStream| {
+        let mut machines = survey.machines.iter();
+        machines.any(|machine| stream.memory.read_again(*machine.memory) > Bytes(0))
+    };
+    let is_needed =
+        |stream: &JobStream| (stream.has_io() && !stream.stream.logged) || lacks_cache(stream);
+    if !streams.iter().any(is_needed) {
+        return Ok(Vec::new());
+    }
+    parts.par_iter().map(|part| part_times(&Storage::of(*part, &survey.parts)?)).collect()
 }
 
 impl<'a> Traces<'a> {
@@ -268,17 +296,26 @@ impl<'a> Traces<'a> {
         Some(&self.replays[at][stream])
     }
 
+    fn part_times_of(&self, storage: &StorageTable) -> Option<&'a MeasuredStorage> {
+        self.part_times.get(self.parts.binary_search(&part_of(storage)?).ok()?)
+    }
+
+    fn storage(&self, table: &'a StorageTable, at: usize) -> TraceStorage<'a> {
+        let (replayed, part_times) = (self.replay_of(table, at), self.part_times_of(table));
+        TraceStorage { table, replayed, part_times }
+    }
+
     fn load(&self, place: Place<'a>, at: usize) -> TraceLoad<'a> {
         let reference = self.references[at];
         TraceLoad {
             stream: &self.streams[at],
             measured: &self.survey.measured,
             place,
-            replayed: self.replay_of(place.storage, at),
+            storage: self.storage(place.storage, at),
             reference,
             traced: reference.machine.map(|traced| {
-                let storage = &self.survey.machines[traced].storage[0].0;
-                (storage, self.replay_of(storage, at))
+                let machine = &self.survey.machines[traced];
+                (self.storage(&machine.storage[0].0, at), machine.network[0].0)
             }),
         }
     }
@@ -330,9 +367,14 @@ struct Chosen {
     front: Vec<u64>,
     named: Vec<(&'static str, Option<u64>)>,
     fastest: Option<u64>,
-    verdict: Verdict,
-    recommended: u64,
+    /// The recommended design, if there is one.
+    recommended: Option<u64>,
+    verdict: Option<Verdict>,
+    floor_s: f64,
 }
+
+/// Share of the time of the fastest design from which its floor is the answer.
+const MOSTLY_FLOOR: f64 = 0.5;
 
 impl Chosen {
     fn new(evaluator: &Evaluator<'_>, progress: &Progress) -> Result<Self, ClusterError> {
@@ -342,9 +384,19 @@ impl Chosen {
             choose(&chunks, objectives, progress, |chunk, all| evaluator.compare(chunk, all))?;
         let (front, best) = choice.finish();
         let fastest = best[FASTEST];
-        let (verdict, recommended) = recommend(evaluator, &chunks, fastest, progress)?;
         let named = evaluator.named(best);
-        Ok(Self { chunks, front, named, fastest, verdict, recommended })
+        let mut chosen =
+            Self { chunks, front, named, fastest, recommended: None, verdict: None, floor_s: 0.0 };
+        if let Some(fastest) = fastest {
+            let floor = evaluator.floor(fastest);
+            chosen.floor_s = floor.secs;
+            if floor.share < MOSTLY_FLOOR {
+                let (verdict, number) = recommend(evaluator, &chosen.chunks, fastest, progress)?;
+                chosen.verdict = Some(verdict);
+                chosen.recommended = Some(number);
+            }
+        }
+        Ok(chosen)
     }
 
     /// The designs that are always in the report.
@@ -355,7 +407,7 @@ impl Chosen {
     /// The recommended design, those with a name, and the fastest.
     fn notable(&self) -> impl Iterator<Item = u64> {
         let named = self.named.iter().filter_map(|(_, number)| *number);
-        [self.recommended].into_iter().chain(named).chain(self.fastest)
+        self.recommended.into_iter().chain(named).chain(self.fastest)
     }
 }
 
@@ -364,10 +416,9 @@ impl Chosen {
 fn recommend(
     evaluator: &Evaluator<'_>,
     chunks: &[Chunk],
-    fastest: Option<u64>,
+    fastest: u64,
     progress: &Progress,
 ) -> Result<(Verdict, u64), ClusterError> {
-    let fastest = fastest.expect("a survey has a machine");
     let time = evaluator.time(fastest as usize);
     let near = choose(chunks, 1, progress, |chunk, near| {
         evaluator.compare_near(chunk, time, near);
@@ -427,17 +478,17 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
 /// unknown machine of speed 1.
 fn reference_of<'a>(survey: &'a MachineSurvey, stream: &JobStream) -> TraceReference<'a> {
     if let Some(name) = &survey.reference {
-        let machine = survey.machines.iter().position(|m| m.id == *name);
-        let speed = machine.map_or(1.0, |at| *survey.machines[at].core_speed);
-        return TraceReference { name: Some(name), speed, machine };
+        return match survey.machines.iter().position(|m| m.id == *name) {
+            Some(at) => {
+                let machine = Some(at);
+                TraceReference { machine, ..TraceReference::of(&survey.machines[at]) }
+            }
+            None => TraceReference { name: Some(name), ..TraceReference::UNKNOWN },
+        };
     }
     let traced = &stream.stream.trace.manifest().machine;
-    match same_processor(&survey.machines, traced, stream.cores()) {
-        Some(machine) => {
-            TraceReference { name: Some(&machine.id), speed: *machine.core_speed, machine: None }
-        }
-        None => TraceReference { name: None, speed: 1.0, machine: None },
-    }
+    let machine = same_processor(&survey.machines, traced, stream.cores());
+    machine.map_or(TraceReference::UNKNOWN, TraceReference::of)
 }
 
 fn reference_report(survey: &MachineSurvey, references: &[TraceReference<'_>]) -> ReferenceReport {

@@ -182,6 +182,11 @@ impl MeasuredStorage {
 }
 
 impl OpLoad {
+    /// No requests.
+    pub(crate) fn none() -> Self {
+        Self { patterns: WRITES, requests: 0.0, bytes: 0.0, sequential: 1.0 }
+    }
+
     /// Whether the sample has such requests.
     pub(crate) fn is_any(&self) -> bool {
         self.requests > 0.0 || self.bytes > 0.0

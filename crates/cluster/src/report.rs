@@ -1,6 +1,7 @@
 //! The report of a survey. Keys are snake_case and end in their unit.
 
 use crate::config::{Charge, Model};
+use crate::job::RangeSource;
 use gordon_trace::{ColumnKind, DeviceSummary};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -28,6 +29,11 @@ pub struct StreamReport {
     pub command_cpu_s: Option<f64>,
     /// The fraction of the processor seconds used by others than the command; `None` if unknown.
     pub other_cpu_share: Option<f64>,
+    /// Processor seconds that the hypervisor gave to others; `None` if they were not measured.
+    pub steal_s: Option<f64>,
+    /// Seconds in which the node or the command was throttled by its quota; `None` if they were not
+    /// measured.
+    pub throttled_s: Option<f64>,
     /// Number of requests in the block log.
     pub block_ios: u64,
     /// Bytes read according to the block log.
@@ -295,18 +301,23 @@ pub struct SurveyReport {
 }
 
 /// Time of one job on a machine.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct JobReport {
     /// Best estimate in seconds.
     pub time_s: f64,
-    /// Lower bound of what the trace leaves open.
+    /// Lower end of the 80 % range.
     pub time_s_low: f64,
-    /// Upper bound of what the trace leaves open.
+    /// Upper end of the 80 % range.
     pub time_s_high: f64,
+    /// By source of doubt: the time if this source alone is at the lower and at the upper end of
+    /// its range. Sources without doubt are left out.
+    pub range_by_s: BTreeMap<RangeSource, [f64; 2]>,
     /// Energy of all nodes; `None` if the power of the machine is unknown.
     pub energy_j: Option<f64>,
     /// Price of all nodes; `None` if the price of the machine is unknown.
     pub price: Option<f64>,
+    /// Price at the upper end of the range.
+    pub price_high: Option<f64>,
 }
 
 /// Time, energy and price of a machine by the paper's model.
@@ -349,8 +360,8 @@ pub struct MachineReport {
     pub price_per_hour: Option<f64>,
     /// Whether the trace was recorded on this machine.
     pub is_reference: bool,
-    /// Whether its memory is smaller than the trace's peak use.
-    pub memory_below_peak: bool,
+    /// Whether its memory holds the job; `None` if that is unknown.
+    pub memory_fits: Option<bool>,
     /// Results of the `job` model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<JobReport>,
@@ -407,7 +418,8 @@ pub struct Verdict {
     pub machine: String,
     /// Id of the fastest design.
     pub fastest: String,
-    /// How much longer than the fastest the recommended one may take, as a fraction.
+    /// How much longer than the fastest the recommended one may take, as a fraction, by the upper
+    /// ends of their ranges.
     pub slack: f64,
     /// What was compared.
     pub by: VerdictBy,
@@ -426,8 +438,11 @@ pub struct MachineSurveyReport {
     pub charge: Charge,
     /// The traced machine.
     pub reference: ReferenceReport,
-    /// Largest memory in use of any trace.
-    pub peak_memory_bytes: u64,
+    /// Largest memory in use of any trace, without the page cache where it is apart; `None` if it
+    /// is unknown.
+    pub peak_memory_bytes: Option<u64>,
+    /// Largest page cache of any trace; 0 if it is unknown.
+    pub peak_cache_bytes: u64,
     /// The streams.
     pub traces: Vec<StreamReport>,
     /// The distinct storage parts.
@@ -442,8 +457,12 @@ pub struct MachineSurveyReport {
     /// By name: id of the design; `None` without such a design.
     #[serde(serialize_with = "as_map")]
     pub named: Vec<(&'static str, Option<String>)>,
-    /// The recommended design.
-    pub verdict: Verdict,
+    /// The recommended design; `None` if most of the time of the fastest one is `floor_s`, or if no
+    /// machine is known to hold the job.
+    pub verdict: Option<Verdict>,
+    /// Time of the job in which it waits for what no machine shortens: its idle time on the fastest
+    /// design.
+    pub floor_s: f64,
     /// The traced nodes and the stages, if stages are reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,

@@ -31,10 +31,18 @@ pub(crate) struct Stream {
     pub demands: Vec<Demand>,
     pub logged: bool,
     pub footprint: StorageFootprint,
-    charge: Charge,
+    /// What is charged: the machine or the command.
+    pub charge: Charge,
     /// The processor whose instructions a cycle were used to estimate instructions; `None` if they
     /// were counted, or if the traced processor is unknown.
     pub reference: Option<Reference>,
+}
+
+/// Whether a trace has the figures of the command that a survey charges.
+fn has_command(kinds: &BTreeMap<String, ColumnKind>) -> bool {
+    let is_there = |column: &str| kinds.get(column).is_some_and(|k| *k != ColumnKind::Missing);
+    let is_counted = kinds.get("command_cpu_ns") == Some(&ColumnKind::Measured);
+    is_counted && is_there("command_instructions") && is_there("command_llc_misses")
 }
 
 /// The replay of a stream on a storage, and what the devices counted.
@@ -88,8 +96,13 @@ impl Stream {
             });
         }
         let kinds = trace.kinds();
+        let charge = match charge {
+            Charge::Auto if has_command(&kinds) => Charge::Command,
+            Charge::Auto => Charge::Machine,
+            given => given,
+        };
         let of_charge = match charge {
-            Charge::Machine => ["instructions", "llc_misses"],
+            Charge::Auto | Charge::Machine => ["instructions", "llc_misses"],
             Charge::Command => ["command_instructions", "command_llc_misses"],
         };
         let missing =
@@ -202,16 +215,8 @@ impl Stream {
                     .into(),
             );
         }
-        if self.other_cpu_share().is_some_and(|share| share > MUCH)
-            && self.charge == Charge::Machine
-        {
-            notes.push(
-                "the survey includes the CPU time of other programs than the command. --charge \
-                 command leaves it out, and the kernel's work for the command (write-back, \
-                 interrupts) with it"
-                    .into(),
-            );
-        }
+        notes.extend(self.others_note());
+        notes.extend(self.accelerators_note());
         if let Some(ipc) = self.estimated_ipc()
             && self.reference.is_none()
         {
@@ -232,6 +237,37 @@ impl Stream {
         notes
     }
 
+    /// A warning if a part of the CPU time was not the command's.
+    pub fn others_note(&self) -> Option<String> {
+        let share = self.other_cpu_share().filter(|share| *share > MUCH)?;
+        let percent = share * 100.0;
+        Some(match self.charge {
+            Charge::Command => format!(
+                "{percent:.0} % of the CPU time is of other programs than the command, and is left \
+                 out; with it the kernel's work for the command (write-back, interrupts). --charge \
+                 machine includes it"
+            ),
+            Charge::Auto | Charge::Machine => format!(
+                "{percent:.0} % of the CPU time is of other programs than the command, and is \
+                 included. --charge command leaves it out"
+            ),
+        })
+    }
+
+    /// A warning if the machine has processors that compute and that no model covers.
+    pub fn accelerators_note(&self) -> Option<String> {
+        let names = &self.trace.manifest().machine.accelerators;
+        let first = names.first()?;
+        let more = match names.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        Some(format!(
+            "the machine has {first}{more}: its time reads as idle or as busy cores, its watts are \
+             left out, and no machine is compared by it"
+        ))
+    }
+
     fn devices(&self) -> Vec<DeviceSummary> {
         self.trace.devices(&self.samples)
     }
@@ -244,9 +280,15 @@ impl Stream {
     /// CPU time that is simulated, of the machine or of the command.
     pub fn cpu(&self, sample: &Sample) -> Ns {
         match self.charge {
-            Charge::Machine => sample.cpu(),
+            Charge::Auto | Charge::Machine => sample.cpu(),
             Charge::Command => sample.command.cpu,
         }
+    }
+
+    /// Seconds of a column, if it was measured.
+    fn measured_sum(&self, column: &str, of: fn(&Sample) -> Ns) -> Option<f64> {
+        let is_measured = self.trace.kinds().get(column) == Some(&ColumnKind::Measured);
+        is_measured.then(|| self.samples.iter().map(of).sum::<Ns>().as_secs())
     }
 
     /// CPU time of the command, if it was measured.
@@ -266,7 +308,7 @@ impl Stream {
     /// The instructions a cycle with which instructions were estimated, if they were.
     fn estimated_ipc(&self) -> Option<f64> {
         let column = match self.charge {
-            Charge::Machine => "instructions",
+            Charge::Auto | Charge::Machine => "instructions",
             Charge::Command => "command_instructions",
         };
         let estimated = self.trace.kinds().get(column) == Some(&ColumnKind::Estimated);
@@ -288,6 +330,8 @@ impl Stream {
             cpu_s: self.samples.iter().map(Sample::cpu).sum::<Ns>().as_secs(),
             command_cpu_s: self.command_cpu().map(Ns::as_secs),
             other_cpu_share: self.other_cpu_share(),
+            steal_s: self.measured_sum("steal_ns", |s| s.steal),
+            throttled_s: self.measured_sum("throttled_ns", |s| s.throttled),
             block_ios: self.footprint.requests,
             read_bytes: self.footprint.read_bytes.0,
             write_bytes: self.footprint.write_bytes.0,

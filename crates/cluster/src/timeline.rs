@@ -7,7 +7,7 @@
 //! Left out: the network on the traced nodes, because a trace does not have the speed of its link.
 
 use crate::alignment::Lags;
-use crate::job::{JobTarget, TimeParts};
+use crate::job::SampleSplit;
 use crate::job_stream::{TracedCores, is_measured, recorded_samples};
 use crate::report::{NodeSeries, RecordedStage, StageOnDesign, StageReport, Timeline};
 use crate::stages::{Stage, StageWindow};
@@ -120,7 +120,7 @@ struct TracedNode<'a> {
     has_waits: bool,
     works: Vec<Work>,
     /// Where the time of each sample went; `None` if that is unknown.
-    parts: Option<Vec<TimeParts>>,
+    parts: Option<Vec<SampleSplit>>,
 }
 
 impl<'a> TracedNode<'a> {
@@ -167,10 +167,10 @@ impl<'a> TracedNode<'a> {
     }
 }
 
-/// The samples on the machine that they were traced on.
-fn traced_parts(stream: &Stream, cores: TracedCores) -> Vec<TimeParts> {
-    let target = JobTarget { cores: cores.count, speed: 1.0, storage_ratio: 1.0, network: 0.0 };
-    recorded_samples(stream, cores).iter().map(|sample| sample.parts_on(&target)).collect()
+/// Where the time of the samples went.
+fn traced_parts(stream: &Stream, cores: TracedCores) -> Vec<SampleSplit> {
+    let samples = recorded_samples(stream, cores);
+    samples.iter().map(|sample| sample.split(sample.blocked_time())).collect()
 }
 
 /// What the nodes did in a stage.

@@ -7,10 +7,10 @@ use common::{design, node, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::config::{MemoryPer, NodeCommon, Parts};
 use gordon_cluster::designs::{
-    JOB_LIMITS, JobCost, JobDesign, JobGroup, JobLoad, JobNode, PAPER_LIMITS, PaperDesign,
-    PaperGroup, PaperLimits, PaperLoad, PaperSample, in_batches,
+    JobDesign, JobGroup, JobLoad, JobNode, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
+    PaperLoad, PaperSample, in_batches, plain_range,
 };
-use gordon_cluster::job::{JobSample, job_time, limits, mark_steady, node_time};
+use gordon_cluster::job::{Cores, JobCost, JobSample, StorageRatio, mark_steady};
 use gordon_cluster::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
 use gordon_cluster::simulate::{SampleCost, simulate, simulate_stages, spread};
 use gordon_units::{Hertz, Ns, SplitMix64, Watts};
@@ -216,7 +216,15 @@ fn job_sample(draw: &mut Draw, cores: u32) -> JobSample {
         stalled: draw.chance(0.1).then(|| span * draw.share()),
         waiting: draw.chance(0.1).then(|| span * draw.share()),
         steady: false,
+        unserved: if draw.chance(0.2) { (all - cpu) * draw.share() } else { 0.0 },
+        is_link_full: draw.chance(0.1),
+        link_doubt: if draw.chance(0.2) { span * draw.share() } else { 0.0 },
     }
+}
+
+fn cores(draw: &mut Draw, count: u32) -> Cores {
+    let threads = draw.count(2).min(count);
+    Cores { count, threads, single: draw.chance(0.7).then(|| draw.scaled(1.0, 2.0)) }
 }
 
 fn job_nodes(draw: &mut Draw) -> Vec<JobNode> {
@@ -229,14 +237,24 @@ fn job_nodes(draw: &mut Draw) -> Vec<JobNode> {
                 samples.iter_mut().for_each(|s| s.cpu = 2.0 * s.span);
             }
             mark_steady(&mut samples);
+            let ratio = |draw: &mut Draw| {
+                if draw.chance(0.2) {
+                    return StorageRatio::known(1.0);
+                }
+                let best = draw.scaled(0.01, 20.0);
+                let (low, high) = (best * draw.share(), best / draw.share().max(0.1));
+                StorageRatio { best, low, high }
+            };
             let cost = |sample: &JobSample| JobCost {
                 sample: *sample,
-                storage_ratio: if draw.chance(0.2) { 1.0 } else { draw.scaled(0.01, 20.0) },
+                storage: ratio(draw),
                 network: draw.secs(),
+                network_ratio: draw.scaled(0.1, 10.0),
             };
             let costs = samples.iter().map(cost).collect();
             let usage = Usage { read: draw.time(), write: draw.time(), controller: draw.time() };
-            JobNode { costs, usage, reference_speed: draw.scaled(0.5, 2.0) }
+            let cores = cores(draw, traced);
+            JobNode { costs, usage, cores, reference_speed: draw.scaled(0.5, 2.0) }
         })
         .collect()
 }
@@ -247,7 +265,8 @@ fn the_job_model_equals_its_plain_loop() {
     for seed in 0..GROUPS {
         let draw = &mut Draw(SplitMix64(seed));
         let nodes = job_nodes(draw);
-        let cores = if draw.chance(0.2) { 256 } else { draw.count(32) };
+        let count = if draw.chance(0.2) { 256 } else { draw.count(32) };
+        let cores = cores(draw, count);
         let storage = draw
             .chance(0.5)
             .then(|| StoragePower::new("gordon-slc-256g", draw.count(3), &parts).unwrap());
@@ -256,35 +275,31 @@ fn the_job_model_equals_its_plain_loop() {
         let designs: Vec<JobDesign> = (0..DESIGNS)
             .map(|_| JobDesign {
                 speed: draw.scaled(0.05, 20.0),
+                speed_error: if draw.chance(0.5) { 0.0 } else { 0.3 * draw.share() },
+                reread: if draw.chance(0.7) { 0.0 } else { draw.secs() },
                 power: draw.chance(0.9).then(|| draw.power()),
                 price_per_hour: draw.chance(0.9).then(|| draw.scaled(0.01, 10.0)),
             })
             .collect();
         let fast = group.columns(&designs);
         for (at, design) in designs.iter().enumerate() {
-            let times: Vec<_> = nodes
-                .iter()
-                .map(|node| {
-                    let on = |c: &JobCost| {
-                        c.sample.time_on(&c.target(cores, design.speed / node.reference_speed))
-                    };
-                    node_time(node.costs.iter().map(on))
-                })
-                .collect();
-            let plain = job_time(times.iter().copied());
+            let plain = plain_range(&load, cores, design);
+            let found = group.range(design);
+            for (one, other) in found.by.iter().flatten().zip(plain.by.iter().flatten()) {
+                same(seed, "source", *one, *other);
+            }
+            let plain = plain.job;
             same(seed, "time", fast.time[at], plain.time);
             same(seed, "low", fast.low[at], plain.low);
             same(seed, "high", fast.high[at], plain.high);
-            let longest = (0..nodes.len()).max_by(|a, b| times[*a].time.total_cmp(&times[*b].time));
-            let longest = &nodes[longest.unwrap()];
-            let speed = design.speed / longest.reference_speed;
-            let parts_on = |c: &JobCost| c.sample.parts_on(&c.target(cores, speed));
-            let shares = limits(longest.costs.iter().map(parts_on));
-            same_shares(seed, &JOB_LIMITS, &fast.limits.each_ref().map(|c| c[at]), &shares);
+            same(seed, "upper end", group.upper_end(design), plain.high);
+            assert!(plain.low <= plain.time && plain.time <= plain.high, "seed {seed}: {plain:?}");
+            let shares: f64 = fast.limits.iter().map(|column| column[at]).sum();
+            assert!(plain.time == 0.0 || (shares - 1.0).abs() < 1e-9, "seed {seed}: {shares}");
             match design.power {
                 Some(power) => {
                     let energy =
-                        |node: &JobNode| joules(node, storage, design, power, cores, plain.time);
+                        |node: &JobNode| joules(node, storage, design, power, count, plain.time);
                     let plain: f64 = nodes.iter().map(energy).sum();
                     same(seed, "energy", fast.energy[at], plain);
                 }

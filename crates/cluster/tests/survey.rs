@@ -249,8 +249,10 @@ fn only_the_time_of_the_command_is_charged_on_request() {
         assert!(close(trace.other_cpu_share.unwrap(), 0.25));
         assert_eq!(trace.estimated_ipc, None);
     }
-    let warns = |report: &SurveyReport| report.warnings.iter().any(|w| w.contains("--charge"));
-    assert!(warns(&all) && !warns(&own));
+    let warns = |report: &SurveyReport, advice: &str| {
+        report.warnings.iter().any(|w| w.contains("25 % of the CPU time") && w.contains(advice))
+    };
+    assert!(warns(&all, "--charge command") && warns(&own, "--charge machine"));
 }
 
 #[test]

@@ -8,36 +8,7 @@
 //! nothing behind. x is above zero and finite. At the end of a range either side may answer; where
 //! the function is continuous, both give the same value up to rounding.
 
-use std::ops::Mul;
-
-/// A linear function.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Line {
-    pub intercept: f64,
-    pub slope: f64,
-}
-
-impl Line {
-    pub fn constant(intercept: f64) -> Self {
-        Self { intercept, slope: 0.0 }
-    }
-
-    pub fn at(self, x: f64) -> f64 {
-        self.intercept + self.slope * x
-    }
-
-    /// Where the line meets `other`; infinite or NaN if they are parallel.
-    pub fn crossing(self, other: Self) -> f64 {
-        (other.intercept - self.intercept) / (self.slope - other.slope)
-    }
-}
-
-impl Mul<f64> for Line {
-    type Output = Self;
-    fn mul(self, weight: f64) -> Self {
-        Self { intercept: self.intercept * weight, slope: self.slope * weight }
-    }
-}
+use crate::line::Line;
 
 /// N piecewise linear functions of one variable.
 #[derive(Clone, Debug)]

@@ -1,15 +1,20 @@
-//! Groups of designs by the `job` model: time with its interval, energy, price and limits.
+//! Groups of designs by the `job` model: time with its range, energy, price and limits.
 //!
-//! Model: the variable is `y`, the reciprocal of the core speed relative to the traced machine's. The stretch of a sample
-//! depends on its width and on the target's cores, so a group has one number of cores. The best
-//! estimate of a sample is `max(F, idle + blocked q + h e y)`, where F is the time of device and
-//! network. The bounds of the interval are envelopes of such lines, and never below F.
+//! Model: the variable is `y`, the reciprocal of the core speed relative to the traced machine's.
+//! The stretch of a sample depends on its width and on the target's cores, so a group has one number
+//! of cores, with one gain of a lone thread. The best estimate of a sample is the larger of the time
+//! of device and network and of a line in y. The ends of the range are envelopes of such lines, for
+//! each source of doubt that differs by sample; the other sources are multiples of y or of the time.
 //!
-//! Left out: what `job` does not model, and machines that differ in memory, which has no effect.
+//! Left out: what `job` does not model.
 
-use super::curve::{Curve, CurveBuilder, Line, envelope, rise};
-use super::job_load::{JobCost, JobLoad, PreparedNode, PreparedSample};
-use crate::job::{JobTime, stretch, stretch_bounds, stretch_of_demand};
+use super::curve::{Curve, CurveBuilder, envelope, rise};
+use super::job_load::{JobLoad, PreparedNode};
+use crate::job::{
+    Cores, JobRange, SAMPLE_SOURCES, SampleTimes, StretchTable, TimeOfSpeed, VariedTime,
+    computing_error, range, upper_end,
+};
+use crate::line::Line;
 use crate::node::{Power, machine_energy};
 use std::cell::OnceCell;
 
@@ -19,24 +24,30 @@ pub const JOB_LIMITS: [&str; 4] = ["cpu", "storage", "network", "idle"];
 const CPU: usize = 0;
 const STORAGE: usize = 1;
 const NETWORK: usize = 2;
-const IDLE: usize = 3;
+/// Place of the idle time in [`JOB_LIMITS`].
+pub const JOB_IDLE: usize = 3;
 
 /// A design of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobDesign {
-    /// Speed of a core, in the unit of [`JobNode::reference_speed`](super::JobNode).
+    /// Speed of a core while all are busy, in the unit of
+    /// [`JobNode::reference_speed`](super::JobNode).
     pub speed: f64,
+    /// Error of the speed relative to the traced machine's, as a logarithm.
+    pub speed_error: f64,
+    /// Seconds for what may be read again, because the page cache is smaller than in the trace.
+    pub reread: f64,
     /// Power of the machine without simulated storage; `None` if it is unknown.
     pub power: Option<Power>,
     /// Price of an hour; `None` if it is unknown.
     pub price_per_hour: Option<f64>,
 }
 
-/// Designs with the same load and number of cores.
+/// Designs with the same load and the same cores but for their speed.
 #[derive(Clone, Debug)]
 pub struct JobGroup<'a> {
     load: &'a JobLoad,
-    cores: u32,
+    cores: Cores,
     nodes: Vec<NodeCurves>,
 }
 
@@ -44,56 +55,77 @@ pub struct JobGroup<'a> {
 struct NodeCurves {
     reference_speed: f64,
     time: Curve<1>,
-    /// Built at the first use: to choose designs, their times are enough.
-    details: OnceCell<DetailCurves>,
+    /// Mean stretch of the computing time.
+    stretch: f64,
+    table: StretchTable,
+    /// By end and source; `None` where the source leaves no doubt. Built at the first use: the lower
+    /// ends are needed for reports only.
+    ends: [OnceCell<[Option<Curve<1>>; SAMPLE_SOURCES]>; 2],
+    /// The best estimate by [`JOB_LIMITS`]; the sum is the time.
+    parts: OnceCell<Curve<{ JOB_LIMITS.len() }>>,
 }
 
-#[derive(Clone, Debug)]
-struct DetailCurves {
-    /// The best estimate by [`JOB_LIMITS`]; the sum is the time.
-    parts: Curve<{ JOB_LIMITS.len() }>,
-    low: Curve<1>,
-    high: Curve<1>,
+/// A design of a group, as the range needs it.
+struct OfDesign<'a> {
+    group: &'a JobGroup<'a>,
+    design: &'a JobDesign,
+}
+
+impl TimeOfSpeed for OfDesign<'_> {
+    fn best(&self, error: f64) -> f64 {
+        self.longest(|node, _| {
+            let away = error * computing_error(self.design.speed_error, node.stretch);
+            node.time.at(node.y(self.design) * away.exp())[0]
+        })
+    }
+
+    fn varied(&self, source: usize, end: usize) -> f64 {
+        self.longest(|node, load| {
+            let curve = node.end(load, end)[source].as_ref().unwrap_or(&node.time);
+            curve.at(node.y(self.design))[0]
+        })
+    }
+}
+
+impl OfDesign<'_> {
+    /// Time of the job: its longest node, because there are no barriers.
+    fn longest(&self, time: impl Fn(&NodeCurves, &PreparedNode) -> f64) -> f64 {
+        let nodes = self.group.nodes.iter().zip(&self.group.load.nodes);
+        nodes.map(|(node, load)| time(node, load)).fold(0.0, f64::max)
+    }
 }
 
 impl<'a> JobGroup<'a> {
-    /// Prepares the designs with `cores` cores.
-    pub fn new(load: &'a JobLoad, cores: u32) -> Self {
-        let nodes = load.nodes.iter().map(|node| NodeCurves::new(node, cores)).collect();
+    /// Prepares the designs with these cores, whatever their speed.
+    pub fn new(load: &'a JobLoad, cores: Cores) -> Self {
+        let nodes = load.nodes.iter().map(|node| NodeCurves::new(node, &cores)).collect();
         Self { load, cores, nodes }
     }
 
-    /// Time of the job: its longest node, because there are no barriers.
+    fn of_design(&'a self, design: &'a JobDesign) -> OfDesign<'a> {
+        OfDesign { group: self, design }
+    }
+
+    /// Time of the job, best estimate.
     pub fn time(&self, design: &JobDesign) -> f64 {
-        self.nodes.iter().map(|node| node.time(design)).fold(0.0, f64::max)
+        self.of_design(design).best(0.0)
     }
 
-    /// Time of the job, with its interval.
-    pub fn interval(&self, design: &JobDesign) -> JobTime {
-        let longest = |bound: fn(&DetailCurves) -> &Curve<1>| {
-            let of_node = |(node, details): (&NodeCurves, &DetailCurves)| {
-                bound(details).at(node.y(design))[0]
-            };
-            self.details().map(of_node).fold(0.0, f64::max)
-        };
-        JobTime {
-            time: self.time(design),
-            low: longest(|details| &details.low),
-            high: longest(|details| &details.high),
-        }
+    /// The upper end of the range of the time.
+    pub fn upper_end(&self, design: &JobDesign) -> f64 {
+        upper_end(&self.of_design(design), design.reread)
     }
 
-    fn details(&self) -> impl Iterator<Item = (&NodeCurves, &DetailCurves)> {
-        self.nodes.iter().zip(&self.load.nodes).map(|(curves, node)| {
-            (curves, curves.details.get_or_init(|| DetailCurves::new(node, self.cores)))
-        })
+    /// Time of the job with its range.
+    pub fn range(&self, design: &JobDesign) -> JobRange {
+        range(&self.of_design(design), design.reread)
     }
 
     /// Joules of all nodes, which are on for `secs` seconds; `None` if the power is unknown.
     pub fn energy(&self, design: &JobDesign, secs: f64) -> Option<f64> {
         let power = design.power?;
         let of_node = |node: &PreparedNode| {
-            let busy = node.cpu / design.speed / f64::from(self.cores);
+            let busy = node.cpu / design.speed / f64::from(self.cores.count);
             let storage = self.load.storage.as_ref().map(|storage| (storage, &node.usage));
             machine_energy(power, storage, secs, busy).0
         };
@@ -109,10 +141,11 @@ impl<'a> JobGroup<'a> {
 
     /// Shares of the longest node's time by [`JOB_LIMITS`].
     pub fn limits(&self, design: &JobDesign) -> [f64; JOB_LIMITS.len()] {
-        let times = self.details().map(|(node, details)| (node.time(design), node, details));
+        let nodes = self.nodes.iter().zip(&self.load.nodes);
+        let times = nodes.map(|(node, load)| (node.time.at(node.y(design))[0], node, load));
         let longest = times.max_by(|a, b| a.0.total_cmp(&b.0));
         let none = [0.0; JOB_LIMITS.len()];
-        let secs = longest.map_or(none, |(_, node, details)| details.parts.at(node.y(design)));
+        let secs = longest.map_or(none, |(_, node, load)| node.parts(load).at(node.y(design)));
         let total: f64 = secs.iter().sum();
         if total > 0.0 { secs.map(|secs| secs / total) } else { secs }
     }
@@ -121,7 +154,7 @@ impl<'a> JobGroup<'a> {
     pub fn columns(&self, designs: &[JobDesign]) -> JobColumns {
         let mut columns = JobColumns::default();
         for design in designs {
-            let job = self.interval(design);
+            let job = self.range(design).job;
             columns.time.push(job.time);
             columns.low.push(job.low);
             columns.high.push(job.high);
@@ -136,126 +169,91 @@ impl<'a> JobGroup<'a> {
 }
 
 impl NodeCurves {
-    fn new(node: &PreparedNode, cores: u32) -> Self {
+    fn new(node: &PreparedNode, cores: &Cores) -> Self {
+        let table = StretchTable::new(&node.cores, cores);
         let mut time = CurveBuilder::new(2 * node.samples.len());
+        let (mut computing, mut work) = (0.0, 0.0);
         for sample in &node.samples {
-            time.larger(0, 1.0, sample.cost.floor(), sample.own_line(cores));
+            let times = sample.times(&table);
+            time.larger(0, 1.0, times.floor, times.own);
+            computing += times.computing;
+            work += times.work;
         }
-        let reference_speed = node.reference_speed;
-        Self { reference_speed, time: time.build(), details: OnceCell::new() }
+        Self {
+            reference_speed: node.reference_speed,
+            time: time.build(),
+            stretch: if work > 0.0 { computing / work } else { 0.0 },
+            table,
+            ends: Default::default(),
+            parts: OnceCell::new(),
+        }
     }
 
     fn y(&self, design: &JobDesign) -> f64 {
         self.reference_speed / design.speed
     }
 
-    fn time(&self, design: &JobDesign) -> f64 {
-        self.time.at(self.y(design))[0]
-    }
-}
-
-impl DetailCurves {
-    fn new(node: &PreparedNode, cores: u32) -> Self {
-        let samples = node.samples.len();
-        let mut parts = CurveBuilder::new(4 * samples);
-        let mut low = CurveBuilder::new(3 * samples);
-        let mut high = CurveBuilder::new(3 * samples);
-        for sample in &node.samples {
-            let floor = sample.cost.floor();
-            add_parts(&mut parts, sample, floor, sample.own_line(cores));
-            let bounds = sample.bounds(cores);
-            // No slope is below zero, so the lower envelope rises above the floor once.
-            envelope(&bounds.low, false, |from, to, line| {
-                let above = rise(floor, line).clamp(from, to);
-                low.piece(0, from, above, Line::constant(floor));
-                low.piece(0, above, to, line);
-            });
-            let [first, second, third, fourth, fifth] = bounds.high;
-            let all = [first, second, third, fourth, fifth, Line::constant(floor)];
-            envelope(&all, true, |from, to, line| high.piece(0, from, to, line));
-        }
-        Self { parts: parts.build(), low: low.build(), high: high.build() }
-    }
-}
-
-/// Adds what takes the time of a sample: the job itself, or the device or network that is slower.
-fn add_parts(
-    parts: &mut CurveBuilder<{ JOB_LIMITS.len() }>,
-    sample: &PreparedSample,
-    floor: f64,
-    own: Line,
-) {
-    let from = rise(floor, own);
-    let cost = &sample.cost;
-    let storage = cost.sample.busy * cost.storage_ratio;
-    let slower = if storage >= cost.network { STORAGE } else { NETWORK };
-    parts.piece(slower, 0.0, from, Line::constant(floor));
-    let split = &sample.splits[0];
-    let blocked = split.blocked * cost.storage_ratio;
-    parts.piece(CPU, from, f64::INFINITY, Line { intercept: 0.0, slope: own.slope });
-    parts.piece(STORAGE, from, f64::INFINITY, Line::constant(blocked));
-    parts.piece(IDLE, from, f64::INFINITY, Line::constant(split.idle));
-}
-
-/// Bounds of the job's own time of a sample over `y`.
-struct SampleBounds {
-    /// The least of these is the lower bound.
-    low: [Line; 5],
-    /// The greatest of these is the upper bound.
-    high: [Line; 5],
-}
-
-/// The lines of [`JobSample::time_on`](crate::job::JobSample::time_on).
-impl PreparedSample {
-    /// The best estimate of the job's own time.
-    fn own_line(&self, cores: u32) -> Line {
-        let JobCost { sample, storage_ratio: ratio, .. } = self.cost;
-        let best = &self.splits[0];
-        let mut slope = 0.0;
-        if best.computing > 0.0 {
-            let over = sample.over(best.computing);
-            let stretch = if sample.steady {
-                stretch(best.width, sample.cores, cores, true, over)
-            } else {
-                stretch_of_demand(self.ratio, sample.cores, cores, over)
-            };
-            slope = best.computing * stretch;
-        }
-        Line { intercept: best.idle + best.blocked * ratio, slope }
+    fn end(&self, load: &PreparedNode, end: usize) -> &[Option<Curve<1>>; SAMPLE_SOURCES] {
+        self.ends[end].get_or_init(|| {
+            let times: Vec<_> = load.samples.iter().map(|s| s.times(&self.table)).collect();
+            std::array::from_fn(|source| end_curve(&times, source, end))
+        })
     }
 
-    fn bounds(&self, cores: u32) -> SampleBounds {
-        let JobCost { sample, storage_ratio: ratio, .. } = self.cost;
-        let own = self.own_line(cores);
-        let mut lines = SampleBounds { low: [own; 5], high: [own; 5] };
-        let extra = (ratio - 1.0) * sample.busy * sample.read_share();
-        for (at, split) in self.splits.iter().enumerate() {
-            let blocked = split.blocked;
-            let (wait_low, wait_high) = if ratio >= 1.0 {
-                (blocked, (blocked + extra).max(blocked * ratio))
-            } else {
-                ((blocked + (ratio - 1.0) * sample.busy).max(0.0), blocked)
-            };
-            let mut over = None;
-            let mut bounds = (0.0, 0.0);
-            if split.computing > 0.0 {
-                over = sample.over(split.computing);
-                bounds = stretch_bounds(split.width, sample.cores, cores, sample.steady, over);
+    fn parts(&self, load: &PreparedNode) -> &Curve<{ JOB_LIMITS.len() }> {
+        self.parts.get_or_init(|| {
+            let mut parts = CurveBuilder::new(4 * load.samples.len());
+            for sample in &load.samples {
+                let cost = &sample.cost;
+                let storage = cost.sample.busy * cost.storage.best;
+                let slower = if storage >= cost.network { STORAGE } else { NETWORK };
+                add_parts(&mut parts, &sample.times(&self.table), slower);
             }
-            let (near, far) = (bounds.0 * split.computing, bounds.1 * split.computing);
-            lines.low[2 * at] = Line { intercept: split.idle + wait_low, slope: near };
-            lines.high[2 * at] = Line { intercept: split.idle + wait_high, slope: far };
-            lines.low[2 * at + 1] = lines.low[2 * at];
-            lines.high[2 * at + 1] = lines.high[2 * at];
-            if !sample.steady && over.is_none() {
-                let idle = (sample.span - blocked) - sample.cpu / sample.cores_f();
-                let slope = sample.cpu / f64::from(cores);
-                lines.low[2 * at + 1] = Line { intercept: idle + wait_low, slope };
-                lines.high[2 * at + 1] = Line { intercept: idle + wait_high, slope };
-            }
-        }
-        lines
+            parts.build()
+        })
     }
+}
+
+/// The curve of an end of a source; `None` if the source leaves no doubt in any sample.
+fn end_curve(times: &[SampleTimes], source: usize, end: usize) -> Option<Curve<1>> {
+    if times.iter().all(|times| times.varied[source].is_none()) {
+        return None;
+    }
+    let mut curve = CurveBuilder::new(3 * times.len());
+    for times in times {
+        match &times.varied[source] {
+            None => curve.larger(0, 1.0, times.floor, times.own),
+            Some(varied) if end == 0 => add_least(&mut curve, varied),
+            Some(varied) => add_greatest(&mut curve, varied),
+        }
+    }
+    Some(curve.build())
+}
+
+fn add_least(curve: &mut CurveBuilder<1>, varied: &VariedTime) {
+    let floor = varied.floors[0];
+    envelope(&varied.lines, false, |from, to, line| {
+        // No slope is below zero, so the lower envelope rises above the floor once.
+        let above = rise(floor, line).clamp(from, to);
+        curve.piece(0, from, above, Line::constant(floor));
+        curve.piece(0, above, to, line);
+    });
+}
+
+fn add_greatest(curve: &mut CurveBuilder<1>, varied: &VariedTime) {
+    let floor = Line::constant(varied.floors[1]);
+    let lines: Vec<Line> = varied.lines.iter().copied().chain([floor]).collect();
+    envelope(&lines, true, |from, to, line| curve.piece(0, from, to, line));
+}
+
+/// Adds what takes the time of a sample: the job itself, or `slower` of the device and the network.
+fn add_parts(parts: &mut CurveBuilder<{ JOB_LIMITS.len() }>, times: &SampleTimes, slower: usize) {
+    let from = rise(times.floor, times.own);
+    parts.piece(slower, 0.0, from, Line::constant(times.floor));
+    let mut own = |part, line| parts.piece(part, from, f64::INFINITY, line);
+    own(CPU, Line { intercept: 0.0, slope: times.computing });
+    own(JOB_IDLE, times.idle);
+    own(STORAGE, Line::constant(times.own.intercept - times.idle.intercept));
 }
 
 /// Results of designs, in their order. NaN is unknown.
@@ -263,9 +261,9 @@ impl PreparedSample {
 pub struct JobColumns {
     /// Seconds, best estimate.
     pub time: Vec<f64>,
-    /// Seconds, lower bound.
+    /// Seconds, lower end of the range.
     pub low: Vec<f64>,
-    /// Seconds, upper bound.
+    /// Seconds, upper end of the range.
     pub high: Vec<f64>,
     /// Joules of all nodes.
     pub energy: Vec<f64>,

@@ -4,33 +4,10 @@
 //! machine, and the demand ratio of its width, depend neither on the speed nor on the number of
 //! cores of a target. They are computed once for all groups of the load.
 
-use crate::job::{JobSample, JobTarget, SampleSplit, demand_ratio};
+use crate::job::{Cores, JobCost, PreparedSample};
 use crate::node::StoragePower;
 use crate::stages::StageWindow;
 use gordon_blockio::Usage;
-
-/// A sample on a storage and a network.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JobCost {
-    /// What the traced machine did.
-    pub sample: JobSample,
-    /// Device time of the sample's I/O relative to the traced device's; 1 for the same device.
-    pub storage_ratio: f64,
-    /// Seconds that the network needs for the sample's bytes.
-    pub network: f64,
-}
-
-impl JobCost {
-    /// The sample's target, for the plain loop.
-    pub fn target(&self, cores: u32, speed: f64) -> JobTarget {
-        JobTarget { cores, speed, storage_ratio: self.storage_ratio, network: self.network }
-    }
-
-    /// Seconds that the device and the network need at least.
-    pub(super) fn floor(&self) -> f64 {
-        (self.sample.busy * self.storage_ratio).max(self.network)
-    }
-}
 
 /// A traced machine of the job on a storage and a network.
 #[derive(Clone, Debug)]
@@ -39,7 +16,9 @@ pub struct JobNode {
     pub costs: Vec<JobCost>,
     /// Busy times of its simulated storage; zero if there is none.
     pub usage: Usage,
-    /// Speed of a core of the traced machine, in the unit of the designs' speeds.
+    /// The cores of the traced machine.
+    pub cores: Cores,
+    /// Speed of a core of the traced machine while all are busy, in the unit of the designs' speeds.
     pub reference_speed: f64,
 }
 
@@ -56,25 +35,18 @@ pub(super) struct PreparedNode {
     /// Core-seconds at a speed of 1.
     pub cpu: f64,
     pub usage: Usage,
+    pub cores: Cores,
     pub reference_speed: f64,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct PreparedSample {
-    pub cost: JobCost,
-    /// With the best estimate of the blocked time, and with the largest.
-    pub splits: [SampleSplit; 2],
-    /// Demand ratio of the best estimate.
-    pub ratio: f64,
 }
 
 impl JobLoad {
     /// Prepares `nodes`; `storage` is the power of the simulated storage of each, if any.
     pub fn new(nodes: &[JobNode], storage: Option<StoragePower>) -> Self {
         let prepared = nodes.iter().map(|node| PreparedNode {
-            samples: node.costs.iter().map(PreparedSample::of).collect(),
+            samples: node.costs.iter().map(|c| PreparedSample::new(c, nodes.len() > 1)).collect(),
             cpu: node.costs.iter().map(|c| c.sample.cpu).sum::<f64>() * node.reference_speed,
             usage: node.usage,
+            cores: node.cores,
             reference_speed: node.reference_speed,
         });
         Self { nodes: prepared.collect(), storage }
@@ -90,29 +62,10 @@ impl JobLoad {
                 cpu: samples.iter().map(|s| s.cost.sample.cpu).sum::<f64>() * node.reference_speed,
                 samples,
                 usage: Usage::default(),
+                cores: node.cores,
                 reference_speed: node.reference_speed,
             }
         };
         Self { nodes: self.nodes.iter().enumerate().map(of_node).collect(), storage: self.storage }
-    }
-}
-
-impl PreparedSample {
-    fn of(cost: &JobCost) -> Self {
-        let sample = &cost.sample;
-        let splits = [sample.blocked_time(), sample.blocked_time_high()]
-            .map(|blocked| sample.split(blocked));
-        let varies = splits[0].computing > 0.0 && !sample.steady;
-        let ratio = if varies { demand_ratio(splits[0].width, sample.cores) } else { 0.0 };
-        Self { cost: *cost, splits, ratio }
-    }
-
-    /// A share of the sample: all of its times are this share of the sample's, on any design.
-    fn scaled(&self, share: f64) -> Self {
-        Self::of(&JobCost {
-            sample: self.cost.sample.scaled(share),
-            network: self.cost.network * share,
-            ..self.cost
-        })
     }
 }

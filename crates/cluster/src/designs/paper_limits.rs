@@ -7,8 +7,9 @@
 //!
 //! A part within rounding of the threshold may count or not, as in the plain loop.
 
-use super::curve::{Curve, CurveBuilder, Line};
+use super::curve::{Curve, CurveBuilder};
 use super::paper_load::{PaperLoad, PaperSample};
+use crate::line::Line;
 use crate::simulate::LIMITING;
 
 /// The combinations of parts, as [`simulate`](crate::simulate::simulate) names them.

@@ -1,17 +1,22 @@
 //! Time, energy, price and limits of machines, by the `job` model and by the paper's.
 //!
-//! Designs at the same place are prepared together; for the `job` model, those with the same number
-//! of cores.
+//! Designs at the same place are prepared together; for the `job` model, those with the same cores
+//! but for their speed. Choices compare the upper ends of ranges: where ranges do not overlap, the
+//! estimates have the same order. A machine whose memory may be too small is no candidate.
 
 use super::MachineSurvey;
-use super::space::{MachineDesign, MachineSpace};
+use super::load::{TraceReference, lone_gain, read_bandwidth};
+use super::space::{MachineDesign, MachineSpace, Place};
 use crate::alignment::Lags;
 use crate::config::Model;
 use crate::designs::{
-    JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
-    PaperLoad,
+    JOB_IDLE, JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup,
+    PaperLimits, PaperLoad,
 };
+use crate::job::{Cores, RANGE_SOURCES, UNKNOWN_SPEED, speed_error};
+use crate::job_stream::{JobStream, MemoryFit};
 use crate::machine::Machine;
+use crate::measured::MeasuredStorage;
 use crate::node::{NodePower, Power, StoragePower};
 use crate::report::{JobReport, MachineOutcome, MachineReport, StageOnDesign};
 use crate::select::{Choice, Chunk, chunks, in_groups};
@@ -53,11 +58,46 @@ pub(super) enum Loads {
     Paper(Vec<PaperLoad>, Vec<PaperLimits>),
 }
 
+/// The traces, and what is known of the machines that they were recorded on.
+#[derive(Clone, Copy)]
+pub(super) struct Traced<'a> {
+    pub streams: &'a [JobStream],
+    /// By stream.
+    pub references: &'a [TraceReference<'a>],
+}
+
+impl Traced<'_> {
+    /// Whether a machine with this memory holds the node that needs most.
+    pub fn fit(&self, machine: &Machine) -> MemoryFit {
+        let fits = self.streams.iter().map(|stream| stream.memory.fit(*machine.memory));
+        fits.max().unwrap_or(MemoryFit::Unknown)
+    }
+
+    /// Error of the speed of a machine relative to the traced ones, as a logarithm.
+    fn speed_error(&self, machine: &Machine) -> f64 {
+        let of = |reference: &TraceReference<'_>| match reference.name {
+            Some(_) => speed_error(*machine.core_speed / reference.speed),
+            None => UNKNOWN_SPEED,
+        };
+        self.references.iter().map(of).fold(0.0, f64::max)
+    }
+
+    /// Bytes that a node reads again, at most, because a machine has less memory.
+    #[allow(clippy::cast_precision_loss)]
+    fn read_again(&self, machine: &Machine) -> f64 {
+        let bytes = self.streams.iter().map(|s| s.memory.read_again(*machine.memory));
+        bytes.max().unwrap_or_default().0 as f64
+    }
+}
+
 /// Machines at the places that their traces were replayed at.
 pub(super) struct Evaluator<'a> {
     pub survey: &'a MachineSurvey,
     pub space: &'a MachineSpace<'a>,
     pub loads: Loads,
+    pub traced: Traced<'a>,
+    /// By place: bytes a second of sequential reads; `None` if they are unknown.
+    read_bandwidths: Vec<Option<f64>>,
     /// By place: simulated storage.
     storages: Vec<Option<StoragePower>>,
     /// Numbers of the designs of each group.
@@ -83,12 +123,21 @@ pub(super) enum Group<'a> {
     Paper(Box<PaperGroup>, &'a PaperLimits),
 }
 
-/// What choices compare.
+/// Idle time, which no machine shortens.
+pub(super) struct Floor {
+    pub secs: f64,
+    pub share: f64,
+}
+
+/// What choices compare: the upper end of the time, and energy and price of that time.
 struct Figures {
     time: f64,
     energy: Option<f64>,
     price: Option<f64>,
 }
+
+/// What distinguishes the groups of the `job` model at a place.
+type CoresKey = (u32, u32, Option<u64>);
 
 impl<'a> Evaluator<'a> {
     /// Prepares the designs; `storages` holds the power of the simulated storage of each place.
@@ -96,7 +145,9 @@ impl<'a> Evaluator<'a> {
         survey: &'a MachineSurvey,
         space: &'a MachineSpace<'a>,
         loads: Loads,
+        traced: Traced<'a>,
         storages: Vec<Option<StoragePower>>,
+        part_times: impl Fn(usize) -> Option<&'a MeasuredStorage>,
     ) -> Self {
         let machines = || survey.machines.iter();
         let priced_only = machines().any(|machine| machine.price_per_hour.is_some());
@@ -106,7 +157,22 @@ impl<'a> Evaluator<'a> {
             price: priced_only,
             energy: machines().filter(is_compared).all(|machine| power(machine).is_some()),
         };
-        let mut made = Self { survey, space, loads, storages, groups: Vec::new(), compared };
+        let bandwidth = |(at, place): (usize, &Place<'a>)| {
+            let measured = place.storage.measured.as_ref();
+            let measured = measured.and_then(|file| survey.measured.get(file));
+            read_bandwidth(place.storage, part_times(at), measured)
+        };
+        let read_bandwidths = space.places.iter().enumerate().map(bandwidth).collect();
+        let mut made = Self {
+            survey,
+            space,
+            loads,
+            traced,
+            read_bandwidths,
+            storages,
+            groups: Vec::new(),
+            compared,
+        };
         let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (number, design) in space.designs.iter().enumerate() {
             groups.entry(made.group_key(design)).or_default().push(number);
@@ -115,14 +181,28 @@ impl<'a> Evaluator<'a> {
         made
     }
 
-    /// The place and the number of cores; with the paper's model 0, because the number of cores
-    /// only multiplies the speed.
-    fn group_key(&self, design: &MachineDesign<'_>) -> (usize, u32) {
-        let cores = match self.loads {
-            Loads::Job(_) => *design.machine.cores,
-            Loads::Paper(..) => 0,
+    /// The place and the cores; with the paper's model none, because the number of cores only
+    /// multiplies the speed.
+    fn group_key(&self, design: &MachineDesign<'_>) -> (usize, CoresKey) {
+        let Cores { count, threads, single } = match self.loads {
+            Loads::Job(_) => cores(design.machine),
+            Loads::Paper(..) => Cores::uniform(0),
         };
-        (design.place, cores)
+        (design.place, (count, threads, single.map(f64::to_bits)))
+    }
+
+    /// The design, for the `job` model.
+    pub(super) fn job_design(&self, design: &MachineDesign<'_>) -> JobDesign {
+        let machine = design.machine;
+        let bandwidth = self.read_bandwidths[design.place];
+        let reread = bandwidth.map_or(0.0, |rate| self.traced.read_again(machine) / rate);
+        JobDesign {
+            speed: *machine.core_speed,
+            speed_error: self.traced.speed_error(machine),
+            reread,
+            power: power(machine),
+            price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
+        }
     }
 
     /// All designs, in groups.
@@ -142,7 +222,7 @@ impl<'a> Evaluator<'a> {
     pub(super) fn group(&self, design: &MachineDesign<'_>) -> Group<'_> {
         let place = design.place;
         match &self.loads {
-            Loads::Job(loads) => Group::Job(JobGroup::new(&loads[place], *design.machine.cores)),
+            Loads::Job(loads) => Group::Job(JobGroup::new(&loads[place], cores(design.machine))),
             Loads::Paper(loads, limits) => {
                 let node = NodePower::of_machine(self.storages[place]);
                 Group::Paper(Box::new(PaperGroup::new(&loads[place], &node)), &limits[place])
@@ -158,8 +238,8 @@ impl<'a> Evaluator<'a> {
     fn figures(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> Figures {
         let (time, energy) = match group {
             Group::Job(group) => {
-                let own = job_design(design);
-                let time = group.time(&own);
+                let own = self.job_design(design);
+                let time = group.upper_end(&own);
                 (time, group.energy(&own, time))
             }
             Group::Paper(group, _) => {
@@ -175,7 +255,7 @@ impl<'a> Evaluator<'a> {
         Figures { time, energy, price: self.price(design, time) }
     }
 
-    /// Calls `take` with the number, the design and the figures of each design of a chunk.
+    /// Calls `take` with the number, the design and the figures of each candidate of a chunk.
     fn each(&self, chunk: &Chunk, mut take: impl FnMut(u64, &MachineDesign<'_>, Figures)) {
         let members = self.members(chunk);
         let Some(first) = members.first() else {
@@ -184,6 +264,9 @@ impl<'a> Evaluator<'a> {
         let group = self.group(&self.space.designs[*first]);
         for &number in members {
             let design = &self.space.designs[number];
+            if !self.traced.fit(design.machine).is_candidate() {
+                continue;
+            }
             take(number as u64, design, self.figures(&group, design));
         }
     }
@@ -234,10 +317,24 @@ impl<'a> Evaluator<'a> {
         });
     }
 
-    /// The time of a design in seconds, which choices compare.
+    /// The upper end of the time of a design in seconds, which choices compare.
     pub fn time(&self, number: usize) -> f64 {
         let design = &self.space.designs[number];
         self.figures(&self.group(design), design).time
+    }
+
+    /// The idle time of a design, and its share of the time.
+    pub fn floor(&self, number: u64) -> Floor {
+        #[allow(clippy::cast_possible_truncation)]
+        let design = &self.space.designs[number as usize];
+        match self.group(design) {
+            Group::Job(group) => {
+                let own = self.job_design(design);
+                let share = group.limits(&own)[JOB_IDLE];
+                Floor { secs: share * group.time(&own), share }
+            }
+            Group::Paper(..) => Floor { secs: 0.0, share: 0.0 },
+        }
     }
 
     /// The names that the model gives, each with the number of its design.
@@ -274,8 +371,8 @@ impl<'a> Evaluator<'a> {
             let (time_s, limits) = match &self.loads {
                 Loads::Job(loads) => {
                     let load = loads[place].in_stage(window, |trace| lags.of(trace));
-                    let group = JobGroup::new(&load, *design.machine.cores);
-                    let own = job_design(design);
+                    let group = JobGroup::new(&load, cores(design.machine));
+                    let own = self.job_design(design);
                     (group.time(&own), shares(&JOB_LIMITS, &group.limits(&own)))
                 }
                 Loads::Paper(loads, _) => {
@@ -294,16 +391,23 @@ impl<'a> Evaluator<'a> {
 
     fn report(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> MachineReport {
         let mut report = machine_report(design, self.space);
+        report.memory_fits = self.traced.fit(design.machine).known();
         match group {
             Group::Job(group) => {
-                let own = job_design(design);
-                let time = group.interval(&own);
+                let own = self.job_design(design);
+                let found = group.range(&own);
+                let time = found.job;
+                let pairs = RANGE_SOURCES.iter().copied().zip(found.by);
+                let is_doubt =
+                    |(_, [low, high]): &(_, [f64; 2])| *low != time.time || *high != time.time;
                 report.job = Some(JobReport {
                     time_s: time.time,
                     time_s_low: time.low,
                     time_s_high: time.high,
+                    range_by_s: pairs.filter(is_doubt).collect(),
                     energy_j: group.energy(&own, time.time),
                     price: self.price(design, time.time),
+                    price_high: self.price(design, time.high),
                 });
                 report.limits = shares(&JOB_LIMITS, &group.limits(&own));
             }
@@ -332,11 +436,12 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-pub(super) fn job_design(design: &MachineDesign<'_>) -> JobDesign {
-    JobDesign {
-        speed: *design.machine.core_speed,
-        power: power(design.machine),
-        price_per_hour: design.machine.price_per_hour.as_ref().map(|price| **price),
+/// The cores of a machine.
+pub(super) fn cores(machine: &Machine) -> Cores {
+    Cores {
+        count: *machine.cores,
+        threads: machine.threads_per_core.as_ref().map_or(1, |threads| **threads),
+        single: lone_gain(machine),
     }
 }
 
@@ -376,7 +481,7 @@ fn machine_report(design: &MachineDesign<'_>, space: &MachineSpace<'_>) -> Machi
         network_bytes_per_s: place.network,
         price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
         is_reference: false,
-        memory_below_peak: false,
+        memory_fits: None,
         job: None,
         sync: None,
         nosync: None,

@@ -1,27 +1,65 @@
 //! A trace at a place: the time that storage and network need for each sample.
 //!
 //! Storage takes the longest of the replay on its simulated devices, or its measured time, and the
-//! limits of its volume.
-//! Not modelled: the effect of less memory, bursts of a volume, clocks that fall with the load.
+//! limits of its volume. A volume has its burst bandwidth until it has been busy for [`BURST`].
+//! Not modelled: clocks that fall with the load, credits for requests a second.
 
 use super::space::Place;
-use crate::designs::{JobCost, JobNode, PaperSample};
+use crate::designs::{JobNode, PaperSample};
+use crate::job::{Cores, JobCost, JobSample, StorageRatio};
 use crate::job_stream::{JobStream, SampleIo};
 use crate::machine::{Machine, StorageTable};
-use crate::measured::{MeasuredStorage, MeasuredStorages};
+use crate::measured::{MeasuredStorage, MeasuredStorages, OpLoad, READS};
 use crate::replay::DEFAULT_DEPTH;
 use crate::stream::Replayed;
 use gordon_blockio::Usage;
 use gordon_trace::MachineInfo;
 use gordon_units::Bytes;
 
+/// Seconds for which a volume has its burst bandwidth: Amazon and Microsoft promise half an hour a
+/// day (the sources of `storage` in the spaces ec2 and azure).
+const BURST: f64 = 1800.0;
+/// Shares of the speed of a link between which its traffic is at the limit. More than the link is
+/// said to carry means that its speed is not the one described, such as that of a burst.
+const LINK_FULL: std::ops::RangeInclusive<f64> = 0.85..=1.15;
+/// Bytes a second of the slowest link that a machine is expected to have: 100 Mb/s. Assumed.
+const SLOWEST_LINK: f64 = 12.5e6;
+/// Mean size of requests from which a trace without a block log counts as sequential.
+const SEQUENTIAL_SIZE: f64 = 65536.0;
+
 /// What a trace says about the machine on which it was recorded.
 #[derive(Clone, Copy)]
 pub(super) struct TraceReference<'a> {
     pub(super) name: Option<&'a str>,
     pub(super) speed: f64,
+    /// Logical processors that share a physical core, and the speed of a lone thread relative to
+    /// that of a busy processor; `None` if they are unknown.
+    pub(super) threads: Option<u32>,
+    pub(super) single: Option<f64>,
     /// Index of the machine, if it is in the space; its storage and network are known then.
     pub(super) machine: Option<usize>,
+}
+
+impl<'a> TraceReference<'a> {
+    /// A machine of which nothing is known; its speed is assumed.
+    pub(super) const UNKNOWN: Self =
+        Self { name: None, speed: 1.0, threads: None, single: None, machine: None };
+
+    /// A machine with the processor of `machine`.
+    pub(super) fn of(machine: &'a Machine) -> Self {
+        Self {
+            name: Some(&machine.id),
+            speed: *machine.core_speed,
+            threads: machine.threads_per_core.as_ref().map(|threads| **threads),
+            single: lone_gain(machine),
+            machine: None,
+        }
+    }
+}
+
+/// Speed of a lone thread relative to that of a processor while all are busy; `None` if unknown.
+pub(super) fn lone_gain(machine: &Machine) -> Option<f64> {
+    machine.core_speed_single.as_ref().map(|single| **single / *machine.core_speed)
 }
 
 /// The machine whose processor was traced. Sizes of a family share a processor and its speed, so one
@@ -52,50 +90,133 @@ pub(super) fn same_processor<'a>(
         })
 }
 
+/// A storage, with what was simulated or measured of it for a trace.
+#[derive(Clone, Copy)]
+pub(super) struct TraceStorage<'a> {
+    pub(super) table: &'a StorageTable,
+    pub(super) replayed: Option<&'a Replayed>,
+    /// Times of random requests to a part, if the trace has no block log.
+    pub(super) part_times: Option<&'a MeasuredStorage>,
+}
+
 /// A trace at a place.
 pub(super) struct TraceLoad<'a> {
     pub(super) stream: &'a JobStream,
     pub(super) measured: &'a MeasuredStorages,
     pub(super) place: Place<'a>,
-    pub(super) replayed: Option<&'a Replayed>,
+    pub(super) storage: TraceStorage<'a>,
     pub(super) reference: TraceReference<'a>,
-    /// Storage of the traced machine, and its replay if it is simulated; `None` if it is unknown.
-    pub(super) traced: Option<(&'a StorageTable, Option<&'a Replayed>)>,
+    /// Storage and network of the traced machine; `None` if it is unknown.
+    pub(super) traced: Option<(TraceStorage<'a>, f64)>,
+}
+
+/// How the requests of a sample reach a storage.
+#[derive(Clone, Copy, PartialEq)]
+struct IoState {
+    /// Whether a volume has its burst bandwidth.
+    has_burst: bool,
+    /// Whether all requests are random.
+    is_random: bool,
+}
+
+/// Seconds for which the volumes have been busy.
+#[derive(Default)]
+struct BurstUse {
+    here: f64,
+    there: f64,
 }
 
 impl TraceLoad<'_> {
     /// The samples, for the `job` model.
     pub(super) fn job(&self) -> JobNode {
+        let mut used = BurstUse::default();
         JobNode {
-            costs: (0..self.stream.samples.len()).map(|index| self.cost(index)).collect(),
-            usage: self.replayed.map_or_else(Usage::default, |replayed| {
+            costs: (0..self.stream.samples.len())
+                .map(|index| self.cost(index, &mut used))
+                .collect(),
+            usage: self.storage.replayed.map_or_else(Usage::default, |replayed| {
                 let mut usage = Usage::default();
                 replayed.replay.costs.iter().for_each(|cost| usage += cost.usage);
                 usage
             }),
+            cores: Cores {
+                count: self.stream.cores(),
+                threads: self.reference.threads.unwrap_or(1),
+                single: self.reference.single,
+            },
             reference_speed: self.reference.speed * self.stream.core_share,
         }
     }
 
-    fn cost(&self, index: usize) -> JobCost {
+    fn cost(&self, index: usize, used: &mut BurstUse) -> JobCost {
         let mut sample = self.stream.samples[index];
         let io = &self.stream.io[index];
         let depth = self.depth(io);
-        let there = self.device_time(self.place.storage, self.replayed, index, depth);
-        let traced = self
-            .traced
-            .map(|(storage, replayed)| self.device_time(storage, replayed, index, depth));
+        let there = |state| self.device_time(&self.storage, index, depth, state);
+        let traced = |state| {
+            let (storage, _) = self.traced.as_ref()?;
+            Some(self.device_time(storage, index, depth, state))
+        };
+        let likely = |secs: f64| IoState { has_burst: secs < BURST, is_random: false };
+        let here = traced(likely(used.here));
+        let best = there(likely(used.there));
         // Without a description of the traced device, its busy time is compared with the target's
         // device time; without a busy time, the modelled time stands for it.
         if sample.busy <= 0.0 {
-            sample.busy = traced.unwrap_or(there).min(sample.span);
+            sample.busy = here.unwrap_or(best).min(sample.span);
         }
-        let here = traced.unwrap_or(sample.busy);
-        JobCost {
-            sample,
-            storage_ratio: if here > 0.0 { there / here } else { 1.0 },
-            network: self.network(index),
+        used.here += here.unwrap_or(sample.busy);
+        used.there += best;
+        let ratio = |there: f64, here: Option<f64>| {
+            let here = here.unwrap_or(sample.busy);
+            if here > 0.0 { there / here } else { 1.0 }
+        };
+        let mut storage = StorageRatio::known(ratio(best, here));
+        for has_burst in [true, false] {
+            let state = IoState { has_burst, is_random: false };
+            let other = ratio(there(state), traced(state));
+            storage.low = storage.low.min(other);
+            storage.high = storage.high.max(other);
         }
+        if self.may_be_random(io) {
+            let state = IoState { is_random: true, ..likely(used.there) };
+            let random = ratio(there(state), traced(state));
+            storage.low = storage.low.min(random);
+            storage.high = storage.high.max(random);
+            // Nothing says which: the middle of the range of the logarithm.
+            storage.best = (storage.best * random).sqrt();
+        }
+        let (network, network_ratio) = self.network(index, &mut sample);
+        JobCost { sample, storage, network, network_ratio }
+    }
+
+    /// Whether the requests of a sample may be random although nothing says so: the trace has no
+    /// block log, and they are small.
+    fn may_be_random(&self, io: &SampleIo) -> bool {
+        let requests = io.reads + io.writes;
+        !self.stream.stream.logged
+            && requests > 0.0
+            && io.read + io.write < SEQUENTIAL_SIZE * requests
+    }
+
+    /// Seconds that the target's link needs, and its time relative to the traced link's. Marks the
+    /// sample if its link was at the limit, or if its speed is unknown.
+    fn network(&self, index: usize, sample: &mut JobSample) -> (f64, f64) {
+        let bytes = self.stream.network[index];
+        let secs = bytes / self.place.network;
+        let of_reference = self.traced.as_ref().map(|(_, network)| *network);
+        let Some(link) = self.stream.link.or(of_reference) else {
+            sample.link_doubt = bytes / SLOWEST_LINK;
+            return (secs, 1.0);
+        };
+        let ratio = link / self.place.network;
+        let used = bytes / sample.span / link;
+        sample.is_link_full = LINK_FULL.contains(&used);
+        if used > *LINK_FULL.end() {
+            sample.link_doubt = bytes / SLOWEST_LINK;
+        }
+        // A full link carries what it carried, whatever its speed is said to be.
+        (if sample.is_link_full { sample.span * ratio } else { secs }, ratio)
     }
 
     /// The samples, for the `paper` model. An instruction is a second of a core of speed 1.
@@ -106,17 +227,16 @@ impl TraceLoad<'_> {
                 instructions: self.stream.samples[index].cpu
                     * self.reference.speed
                     * self.stream.core_share,
-                storage: self.device_time(self.place.storage, self.replayed, index, self.depth(io)),
-                network: self.network(index),
+                storage: self.device_time(&self.storage, index, self.depth(io), IoState::SUSTAINED),
+                network: self.stream.network[index] / self.place.network,
                 memory: 0.0,
-                usage: self.replayed.map_or_else(Usage::default, |r| r.replay.costs[index].usage),
+                usage: self
+                    .storage
+                    .replayed
+                    .map_or_else(Usage::default, |r| r.replay.costs[index].usage),
             }
         };
         (0..self.stream.samples.len()).map(sample).collect()
-    }
-
-    fn network(&self, index: usize) -> f64 {
-        self.stream.network[index] / self.place.network
     }
 
     /// The mean number of outstanding requests in a sample: from the log; from the latency of the
@@ -125,7 +245,7 @@ impl TraceLoad<'_> {
         if let Some(depth) = io.depth {
             return depth;
         }
-        match self.traced.and_then(|(storage, _)| self.latencies(storage, io)) {
+        match self.traced.and_then(|(storage, _)| self.latencies(storage.table, io)) {
             Some(latencies) if io.busy > 0.0 => (latencies / io.busy).max(1.0),
             #[allow(clippy::cast_precision_loss)]
             _ => DEFAULT_DEPTH as f64,
@@ -150,27 +270,60 @@ impl TraceLoad<'_> {
     /// devices of the catalogue, its measured time, and the limits of the volume.
     fn device_time(
         &self,
-        storage: &StorageTable,
-        replayed: Option<&Replayed>,
+        storage: &TraceStorage<'_>,
         index: usize,
         depth: f64,
+        state: IoState,
     ) -> f64 {
         let io = &self.stream.io[index];
-        let mut time = replayed.map_or(0.0, |r| r.replay.costs[index].time.as_secs());
-        if let Some(measured) = self.measured_of(storage) {
-            time = time.max(measured.device_time(io.loads(), depth));
+        let table = storage.table;
+        let random = io.loads().map(|load| OpLoad { sequential: 0.0, ..load });
+        let loads = if state.is_random { random } else { io.loads() };
+        let mut time = storage.replayed.map_or(0.0, |r| r.replay.costs[index].time.as_secs());
+        if let Some(times) = storage.part_times.filter(|_| state.is_random) {
+            time = time.max(times.device_time(random, depth));
         }
-        if let Some(bandwidth) = &storage.bandwidth {
-            let write = storage.write_bandwidth.as_ref().unwrap_or(bandwidth);
-            time = time.max(io.read / bandwidth.0 + io.write / write.0);
+        if let Some(measured) = self.measured_of(table) {
+            time = time.max(measured.device_time(loads, depth));
         }
-        if let Some(iops) = &storage.iops {
-            let write = storage.write_iops.as_ref().unwrap_or(iops);
+        if let Some(bandwidth) = &table.bandwidth {
+            let burst = table.burst.as_ref().filter(|_| state.has_burst).map_or(0.0, |rate| rate.0);
+            let write = table.write_bandwidth.as_ref().unwrap_or(bandwidth);
+            time = time.max(io.read / bandwidth.0.max(burst) + io.write / write.0.max(burst));
+        }
+        if let Some(iops) = &table.iops {
+            let write = table.write_iops.as_ref().unwrap_or(iops);
             time = time.max(io.reads / **iops + io.writes / **write);
         }
-        if let Some(latency) = &storage.latency {
+        if let Some(latency) = &table.latency {
             time = time.max((io.reads + io.writes) * latency.as_secs() / depth);
         }
         time
     }
+}
+
+impl IoState {
+    const SUSTAINED: Self = Self { has_burst: false, is_random: false };
+}
+
+/// Bytes a second at which a storage reads sequentially, in bursts or not; `None` if it has no
+/// bandwidth and no simulated part.
+pub(super) fn read_bandwidth(
+    table: &StorageTable,
+    part_times: Option<&MeasuredStorage>,
+    measured: Option<&MeasuredStorage>,
+) -> Option<f64> {
+    let of_times = |times: &MeasuredStorage| {
+        let bytes = 1e9;
+        let load = OpLoad { patterns: READS, requests: bytes / 1e6, bytes, sequential: 1.0 };
+        #[allow(clippy::cast_precision_loss)]
+        let secs = times.device_time([load, OpLoad::none()], DEFAULT_DEPTH as f64);
+        (secs > 0.0).then_some(bytes / secs)
+    };
+    let limits = [
+        table.bandwidth.as_ref().map(|rate| rate.0),
+        part_times.and_then(of_times),
+        measured.and_then(of_times),
+    ];
+    limits.into_iter().flatten().min_by(f64::total_cmp)
 }

@@ -1,12 +1,13 @@
 //! The notes of a report: what its traces lack, and what the models assume in its place.
 
 use super::MachineSurvey;
-use super::load::TraceReference;
+use super::evaluate::Traced;
 use super::measured::{files, substitutes};
 use crate::alignment::{self, Lags};
 use crate::config::Model;
-use crate::job_stream::JobStream;
-use crate::machine::StorageTable;
+use crate::job::TAIL;
+use crate::job_stream::{JobStream, MemoryFit, TracedMemory};
+use crate::machine::{Machine, StorageTable};
 use crate::replay::DEFAULT_DEPTH;
 use crate::report::Assumption;
 use crate::stages::{stage_of_samples, unused};
@@ -14,20 +15,18 @@ use gordon_units::Bytes;
 
 /// Length of samples above which phases of a job are averaged, so that a survey gives a warning.
 const LONG_SAMPLE_S: f64 = 5.0;
-/// Share of busy cores above which a machine of one or two cores says little about more cores.
-const MOSTLY_BUSY: f64 = 0.8;
+/// Share of the time with all cores busy from which a survey gives a warning.
+const MUCH_SATURATED: f64 = 0.1;
+/// Share of the demand for cores that was not served from which a survey gives a warning.
+const MUCH_UNSERVED: f64 = 0.05;
 
-pub(super) fn warnings(
-    survey: &MachineSurvey,
-    streams: &[JobStream],
-    references: &[TraceReference<'_>],
-    peak: Bytes,
-) -> Vec<String> {
+pub(super) fn warnings(survey: &MachineSurvey, traced: &Traced<'_>) -> Vec<String> {
+    let Traced { streams, references } = *traced;
     let mut list = Vec::new();
     if references.iter().any(|reference| reference.name.is_none()) {
         list.push(
-            "the speed of the traced machine is unknown: core_speed 1.0 is assumed, and CPU times \
-             are in proportion to it. Give the traced machine with --reference"
+            "the speed of the traced machine is unknown: core_speed 1.0 is assumed, and the ranges \
+             go from half to twice as fast. Give the traced machine with --reference"
                 .into(),
         );
     }
@@ -55,20 +54,59 @@ pub(super) fn warnings(
             list.extend(unused(stages, &stage_of_samples(stages, &lags.longest(streams()))));
         }
     }
-    let machines = survey.machines.iter();
-    let small: Vec<&str> = machines.filter(|m| *m.memory < peak).map(|m| m.id.as_str()).collect();
-    if let Some(first) = small.first() {
-        let others = match small.len() {
-            1 => String::new(),
-            more => format!(" and {} more", more - 1),
-        };
-        list.push(format!(
-            "{first}{others}: less memory than the {} that the trace used at most; the effect on \
-             time is not modelled",
-            peak.human()
+    list.extend(memory_notes(survey, traced));
+    list
+}
+
+/// Warnings about machines with less memory than the job used.
+fn memory_notes(survey: &MachineSurvey, traced: &Traced<'_>) -> Vec<String> {
+    let of = |fits: &[MemoryFit]| -> Vec<&str> {
+        let machines = survey.machines.iter().filter(|m| fits.contains(&traced.fit(m)));
+        machines.map(|m| m.id.as_str()).collect()
+    };
+    let named = |ids: &[&str]| match ids {
+        [only] => (*only).to_owned(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [] => String::new(),
+    };
+    let peak = |of: fn(&TracedMemory) -> Option<Bytes>| {
+        let sizes = traced.streams.iter().filter_map(|stream| of(&stream.memory));
+        sizes.max().unwrap_or_default().human().to_string()
+    };
+    let mut notes = Vec::new();
+    let too_small = of(&[MemoryFit::TooSmall]);
+    if !too_small.is_empty() {
+        notes.push(format!(
+            "{}: less memory than the {} that the job could not give back; no candidates",
+            named(&too_small),
+            peak(|memory| memory.least)
         ));
     }
-    list
+    let maybe = of(&[MemoryFit::MaybeTooSmall]);
+    if !maybe.is_empty() {
+        notes.push(format!(
+            "{}: less memory than the {} that the trace used; no candidates, because the trace does \
+             not show what the kernel could drop",
+            named(&maybe),
+            peak(|memory| memory.used)
+        ));
+    }
+    let is_short = |machine: &Machine| {
+        let mut streams = traced.streams.iter();
+        traced.fit(machine).is_candidate()
+            && streams.any(|stream| stream.memory.read_again(*machine.memory) > Bytes(0))
+    };
+    let short: Vec<&str> =
+        survey.machines.iter().filter(|m| is_short(m)).map(|m| m.id.as_str()).collect();
+    if !short.is_empty() {
+        notes.push(format!(
+            "{}: less memory than the job and its page cache of {} used; the ranges include that the \
+             cached data are read again",
+            named(&short),
+            peak(|memory| Some(memory.cache))
+        ));
+    }
+    notes
 }
 
 fn storages(survey: &MachineSurvey) -> impl Iterator<Item = &StorageTable> {
@@ -83,10 +121,13 @@ fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
     } else if !stream.stream.logged && has_parts {
         notes.push(
             "no block log; storage times of simulated devices come from each sample's counts, as \
-             if its requests were of equal size and sequential: a lower bound for disks"
+             if its requests were of equal size and sequential. Requests below 64 KiB may be random: \
+             the estimate lies between, and the range has both"
                 .into(),
         );
     }
+    notes.extend(stream.stream.others_note());
+    notes.extend(stream.stream.accelerators_note());
     notes.extend(stream.stream.read_amplification_note());
     let lost = stream.stream.trace.manifest().lost();
     notes.extend(lost.map(|lost| format!("no {}: {}", lost.what, lost.why)));
@@ -103,15 +144,33 @@ fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
             "samples of {interval:.1} s hide phases of the job; record one a second"
         ));
     }
-    if stream.cores() <= 2 && stream.busy_share() >= MOSTLY_BUSY {
+    notes.extend(more_cores_note(survey, stream));
+    let unserved = stream.unserved_share();
+    if unserved >= MUCH_UNSERVED {
         notes.push(format!(
-            "{:.0} % of {} cores were busy: the trace says little about machines with more cores, \
-             which may be slower than predicted",
-            stream.busy_share() * 100.0,
-            f64::from(stream.cores()) * stream.core_share,
+            "the machine was saturated by others: {:.0} % of what the job wanted of the cores was not \
+             served (steal, quota, other programs). The estimate counts it as demand that another \
+             machine serves; the range reaches to the same waits",
+            unserved * 100.0
         ));
     }
     notes
+}
+
+/// A warning if all traced cores were busy, and a machine has more.
+fn more_cores_note(survey: &MachineSurvey, stream: &JobStream) -> Option<String> {
+    let most = survey.machines.iter().map(|machine| *machine.cores).max()?;
+    let share = stream.saturated_share();
+    if most <= stream.cores() || share < MUCH_SATURATED {
+        return None;
+    }
+    let cores = f64::from(stream.cores()) * stream.core_share;
+    let plural = if cores == 1.0 { "core" } else { "cores" };
+    Some(format!(
+        "all of the {cores} {plural} were busy in {:.0} % of the time: the trace does not show how \
+         many more the job could use, so that the ranges of machines with more are wide",
+        share * 100.0
+    ))
 }
 
 pub(super) fn assumptions(survey: &MachineSurvey, streams: &[JobStream]) -> Vec<Assumption> {
@@ -125,6 +184,12 @@ pub(super) fn assumptions(survey: &MachineSurvey, streams: &[JobStream]) -> Vec<
             "geometric".into(),
             "cores that the job could use at any moment; of the distributions with the measured \
              mean, the one of greatest entropy",
+        );
+        add(
+            "width.tail",
+            format!("(n / k)^{TAIL}"),
+            "probability that the job could use k cores while all n traced cores were busy, which \
+             the trace cannot show",
         );
     }
     let has_measured = !files(survey).is_empty();

@@ -1,6 +1,6 @@
 //! Rows of the table of machines.
 
-use super::evaluate::{Evaluator, Group, job_design, paper_design, power};
+use super::evaluate::{Evaluator, Group, paper_design, power};
 use super::space::MachineDesign;
 use crate::config::Model;
 use crate::designs::{JOB_LIMITS, JobColumns, JobGroup, PAPER_LIMITS, PaperGroup, PaperLimits};
@@ -39,12 +39,36 @@ impl Evaluator<'_> {
             ("pareto".into(), Arc::new(BooleanArray::from(on_front))),
         ];
         match self.group(designs[0]) {
-            Group::Job(group) => table.extend(job_columns(&group, &designs)),
+            Group::Job(group) => table.extend(self.job_columns(&group, &designs)),
             Group::Paper(group, limits) => {
                 table.extend(self.paper_columns(&group, limits, &designs));
             }
         }
         table
+    }
+
+    fn job_columns(
+        &self,
+        group: &JobGroup<'_>,
+        designs: &[&MachineDesign<'_>],
+    ) -> Vec<NamedColumn> {
+        let own: Vec<_> = designs.iter().map(|design| self.job_design(design)).collect();
+        let JobColumns { time, low, high, energy, price, limits } = group.columns(&own);
+        let results = [
+            ("time_s", time),
+            ("time_s_low", low),
+            ("time_s_high", high),
+            ("energy_j", energy),
+            ("price", price),
+        ];
+        let column = |(name, values): (&str, Vec<f64>)| {
+            let known = values.into_iter().map(|value| (!value.is_nan()).then_some(value));
+            (name.into(), float(known))
+        };
+        let fits = designs.iter().map(|design| self.traced.fit(design.machine).known());
+        let fits: ArrayRef = Arc::new(BooleanArray::from_iter(fits));
+        let results = results.into_iter().map(column).chain([("memory_fits".into(), fits)]);
+        results.chain(limit_columns(&JOB_LIMITS, limits)).collect()
     }
 
     fn paper_columns(
@@ -77,23 +101,6 @@ impl Evaluator<'_> {
         table.extend(limit_columns(&PAPER_LIMITS, columns.limits));
         table
     }
-}
-
-fn job_columns(group: &JobGroup<'_>, designs: &[&MachineDesign<'_>]) -> Vec<NamedColumn> {
-    let own: Vec<_> = designs.iter().map(|design| job_design(design)).collect();
-    let JobColumns { time, low, high, energy, price, limits } = group.columns(&own);
-    let results = [
-        ("time_s", time),
-        ("time_s_low", low),
-        ("time_s_high", high),
-        ("energy_j", energy),
-        ("price", price),
-    ];
-    let column = |(name, values): (&str, Vec<f64>)| {
-        let known = values.into_iter().map(|value| (!value.is_nan()).then_some(value));
-        (name.into(), float(known))
-    };
-    results.into_iter().map(column).chain(limit_columns(&JOB_LIMITS, limits)).collect()
 }
 
 fn limit_columns(

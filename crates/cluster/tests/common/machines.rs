@@ -6,7 +6,7 @@ use gordon_cluster::config::{Charge, Model};
 use gordon_cluster::machine::Machine;
 use gordon_cluster::machine_survey::{MachineSurvey, run};
 use gordon_cluster::measured::MeasuredStorages;
-use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport};
+use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport, Verdict};
 use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
@@ -96,7 +96,12 @@ pub fn named<'a>(report: &'a MachineSurveyReport, id: &str) -> &'a MachineReport
 }
 
 pub fn job(report: &MachineSurveyReport, id: &str) -> JobReport {
-    named(report, id).job.unwrap()
+    named(report, id).job.clone().unwrap()
+}
+
+/// The verdict of a survey that has one.
+pub fn verdict(report: &MachineSurveyReport) -> &Verdict {
+    report.verdict.as_ref().unwrap()
 }
 
 pub fn near(a: f64, b: f64) {
@@ -122,9 +127,13 @@ pub fn write(folder: &Path, name: &str, samples: &[Sample], has_iowait: bool) ->
     made(samples, &missing).write(&folder.join(name))
 }
 
+/// Columns of the memory that the kernel can drop, and of what it cannot.
+pub const APART: [&str; 3] = ["anonymous_bytes", "cache_bytes", "command_anonymous_bytes"];
+
 /// A trace of a machine with four cores, without a block log and without the columns `missing`.
 pub fn made<'a>(samples: &'a [Sample], missing: &[&str]) -> MadeTrace<'a> {
     let mut columns = Columns::all(ColumnKind::Measured, "made up");
+    columns.set(&APART, ColumnKind::Missing, "memory is not apart");
     columns.set(missing, ColumnKind::Missing, "an old trace");
     let machine = MachineInfo { cores: 4, cpu_model: "Test CPU".into(), ..MachineInfo::default() };
     MadeTrace { columns, machine, samples, ..MadeTrace::default() }
