@@ -12,10 +12,14 @@ import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
+from http.client import HTTPException
 from math import isfinite
+from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 from gordon.errors import GordonError
+from gordon.human import counted
 
 #: Prices by region and machine.
 Prices = dict[str, dict[str, float]]
@@ -40,6 +44,10 @@ _KEYS = {"on_demand": "price_per_hour", "spot": "price_spot_per_hour"}
 _HINT = "a price file of one of the three karpenter providers: " + ", ".join(
     url.rpartition("/")[2] for url in URLS.values()
 )
+_WEB = ("https://", "http://")
+_TIMEOUT_S = 30
+#: Largest price file that is fetched, in bytes; the largest of the three has 1 MB.
+_MOST_BYTES = 64 << 20
 _GENERATED = re.compile(r"^// generated at (\d{4}-\d{2}-\d{2})T", re.M)
 _PAIR = re.compile(r'"([^"]*)"\s*:\s*(?:map\[[^]]*\]\w+)?(\{|[^\s,{}]+)')
 _AZURE_REGION = re.compile(r'initialOnDemandPrices\["([^"]*)"\] = map\[string\]float64\{')
@@ -54,6 +62,27 @@ class PriceFile:
     date: str | None
     on_demand: Prices
     spot: Prices
+
+
+def read(source: str) -> PriceFile:
+    """Reads the price file at a path or a URL. Raises GordonError."""
+    try:
+        if source.startswith(_WEB):
+            with urlopen(source, timeout=_TIMEOUT_S) as page:  # noqa: S310 - http or https
+                content = page.read(_MOST_BYTES + 1)
+            if len(content) > _MOST_BYTES:
+                raise _bad(source, "the file is larger than 64 MiB")
+        else:
+            content = Path(source).read_bytes()
+        return parse(content.decode("utf-8"), source)
+    except UnicodeDecodeError:
+        raise _bad(source, "not a text file") from None
+    except (OSError, HTTPException, ValueError) as error:
+        why = getattr(error, "strerror", None) or getattr(error, "reason", None) or error
+        hint = "--from FILE, with a copy of the file" if source.startswith(_WEB) else _HINT
+        raise GordonError(
+            f"cannot read the prices {source}: {why}", hint, kind="unreadable-file"
+        ) from None
 
 
 def parse(text: str, origin: str) -> PriceFile:
@@ -138,8 +167,9 @@ def _bad(origin: str, why: str) -> GordonError:
 
 @dataclass(frozen=True)
 class Updated:
-    """A space with the prices of a price file. `kept` are machines that the file lacks: they keep
-    their price with its old source. `unpriced` are those of `kept` that had none."""
+    """A space with the prices of a price file, and the ids of its machines: those whose price
+    changed, those whose price is the same, those that the file lacks and that keep their price with
+    its old source, and those without a price. `spot` is the number of interruptible prices."""
 
     text: str
     date: str
@@ -149,6 +179,35 @@ class Updated:
     kept: list[str]
     unpriced: list[str]
     spot: int
+
+    def report(self) -> dict[str, Any]:
+        """All but the text, as JSON."""
+        return {
+            "prices_date": self.date,
+            "region": self.region,
+            "changed": self.changed,
+            "same": self.same,
+            "kept": self.kept,
+            "unpriced": self.unpriced,
+            "spot_prices": self.spot,
+        }
+
+    def summary(self, name: str) -> str:
+        """One line about the space of this name."""
+        return (
+            f"{name}: prices of {self.date} in {self.region}: {len(self.changed)} changed, "
+            f"{len(self.same)} the same, {len(self.kept)} kept, {len(self.unpriced)} unknown; "
+            f"{self.spot} spot prices"
+        )
+
+    def warnings(self, source: str) -> list[str]:
+        """The machines that the file lacks."""
+        missing = ((self.kept, "keep their price"), (self.unpriced, "have no price"))
+        return [
+            f"{source} lacks {counted(len(ids), 'machine')}, which {what}: {', '.join(ids)}"
+            for ids, what in missing
+            if ids
+        ]
 
 
 def update(space: str, prices: PriceFile, day: str | None, origin: str, source: str) -> Updated:
@@ -189,7 +248,7 @@ def update(space: str, prices: PriceFile, day: str | None, origin: str, source: 
         region,
         changed=[id for id in ids if id in found and found[id] != old[id]],
         same=[id for id in ids if id in found and found[id] == old[id]],
-        kept=[id for id in ids if id not in found],
+        kept=[id for id in ids if id not in found and old[id] is not None],
         unpriced=[id for id in ids if id not in found and old[id] is None],
         spot=sum(id in tables["spot"] for id in ids),
     )
@@ -204,10 +263,11 @@ def _region(space: dict[str, Any], prices: PriceFile, origin: str) -> str:
             kind="no-region",
         )
     if region not in prices.on_demand:
-        known = ", ".join(sorted(prices.on_demand)[:5])
+        regions = sorted(prices.on_demand)
+        known = ", ".join(regions[:5]) + (", ..." if len(regions) > 5 else "")
         raise GordonError(
             f"{origin}: the price file has no region `{region}`",
-            f"its {len(prices.on_demand)} regions begin with {known}",
+            f"a file with it; this one has {known}",
             kind="no-region",
         )
     return str(region)

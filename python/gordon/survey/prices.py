@@ -80,6 +80,8 @@ def age_warnings(name: str, day: str | None, today: date | None = None) -> list[
         age = ((today or date.today()) - date.fromisoformat(day)).days
     except ValueError:
         return [f"prices of the space `{name}` have a date that no calendar has: {day}"]
+    if age < -1:  # A day ahead is another time zone's.
+        return [f"prices of the space `{name}` are of {day}, which is after today"]
     if age <= OLD_DAYS:
         return []
     how = "give newer ones in a space file, or with --set machines.ID.KEY=PRICE"
