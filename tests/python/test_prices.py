@@ -219,6 +219,16 @@ def test_a_shipped_space_is_updated_by_the_file_of_its_provider(
     assert len(updated["machines"]) == len(space["machines"])
 
 
+def test_a_copy_of_a_shipped_space_has_the_price_file_of_its_provider(
+    files: Path, run: Run, web: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(price_files.URLS, "ec2", f"{web}/prices.go")
+    (files / "copy.toml").write_text(SPACE.replace('"own"', '"ec2"'))
+    ran = run("spaces", "update", "copy.toml", "-o", "new.toml")
+    assert ran.status == 0, ran.err
+    assert spaces.load("new.toml")["machines"][0]["price_per_hour"] == 0.2
+
+
 @pytest.mark.parametrize(
     ("args", "status", "kind"),
     [

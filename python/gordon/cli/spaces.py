@@ -97,14 +97,14 @@ def update(
     from gordon.cli.terminal import data
     from gordon.survey import price_files, prices, space
 
-    if name is None and source is None:
-        raise click.UsageError("give a space, or a price file with --from")
     output.check(json_path, out, used=[name, source])
-    if name is not None:
-        space.load(name)
-        if source is None and name not in price_files.URLS:
+    provider = None if name is None else space.load(name)["name"]
+    if source is None:
+        if provider is None:
+            raise click.UsageError("give a space, or a price file with --from")
+        if provider not in price_files.URLS:
             raise click.UsageError(f"`{name}` has no price file of its own: give one with --from")
-    source = source or price_files.URLS[str(name)]
+        source = price_files.URLS[provider]
     found = price_files.read(source)
     name = name or found.provider
     date = None if day is None else day.date().isoformat()
