@@ -388,3 +388,13 @@ def test_the_list_of_spaces_names_what_is_not_modelled(run: Run) -> None:
     screen = run("spaces").out
     assert "not modelled in ec2" in screen
     assert found["gcp"]["prices_date"] in screen
+
+
+def test_the_screen_and_the_report_of_a_survey_have_the_day_of_the_prices(
+    files: Path, trace: str, run: Run
+) -> None:
+    for shown in (False, True):
+        (files / "own.toml").write_text(SPACE.replace("[[", DATED + "[[", 1) if shown else SPACE)
+        ran = run("survey", trace, "--space", "own.toml", "--reference", "small", "-o", "own.html")
+        assert ("prices of 2020-01-02" in ran.out) == shown
+        assert ("prices of 2020-01-02" in (files / "own.html").read_text()) == shown

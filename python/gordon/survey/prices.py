@@ -88,3 +88,9 @@ def age_warnings(name: str, day: str | None, today: date | None = None) -> list[
     if name in URLS:
         how = f"`gordon spaces update {name} -o FILE` writes the space with newer ones"
     return [f"prices of the space `{name}` are of {day}, {age} days ago: {how}"]
+
+
+def dated(result: dict[str, Any]) -> str:
+    """The day of the prices of a survey of machines, to follow a sentence about it."""
+    found = result["space"].get("prices_date")
+    return "" if found is None else f"; prices of {found}"
