@@ -1,10 +1,12 @@
-"""Writes the spaces of cloud machines: python/gordon/survey/spaces/{ec2,gcp,azure}.toml.
+"""Writes the spaces of machines: python/gordon/survey/spaces/{ec2,gcp,azure,modern}.toml.
 
-python scripts/machines.py           write them
-python scripts/machines.py --check   fail if they are not up to date
+python scripts/machines.py                      write them
+python scripts/machines.py --check              fail if they are not up to date
+python scripts/machines.py --prices SPACE FILE  put the prices of a price file in a table first
 
-A table in scripts/machines/ has a row per machine; families.toml has what a family shares, and
-sources.toml where the values come from.
+A table in scripts/machines/ has a row per machine of a cloud; families.toml has what a family
+shares, and sources.toml where the values come from. Of `modern` only speeds and prices are
+computed (scripts/modern.py). Price files are those of `gordon spaces update`.
 """
 
 from __future__ import annotations
@@ -17,6 +19,10 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+import modern
+
+from gordon.survey import price_files
 
 HERE = Path(__file__).resolve().parent / "machines"
 SPACES = HERE.parent.parent / "python/gordon/survey/spaces"
@@ -37,7 +43,9 @@ HEADER = """\
 #                       enough itself: bytes a second (bandwidth, write_bandwidth if writes are
 #                       slower, burst for some minutes), iops, write_iops, latency of a read
 #   network             bits a second, each way
-#   price_per_hour      on demand, Linux, without block storage
+#   price_per_hour      on demand, Linux, without block storage; price_spot_per_hour interruptible
+#   minimum_billing     the shortest time that is billed
+#   volume_price_per_gib_month  of block storage, for machines whose storage is not local
 #   idle, active        share of a server's power, without block storage and cooling
 
 """
@@ -160,23 +168,29 @@ STORAGE: dict[str, Callable[[Row], str]] = {
 
 
 def watts(space: str, family: dict[str, Any], vcpus: int, rates: dict[str, Any]) -> Iterator[str]:
-    """The lines of idle and active watts, if the processor's are known."""
-    if "watts" not in family:
-        return
+    """The lines of idle and active watts."""
+    name = family["watts"]
+    made = rates["made"].get(name)
     # A coefficient is of a thread; a vCPU that has a core to itself has two of an EPYC's.
-    whole = family["threads"] == 1 and family["watts"].startswith("EPYC")
-    reason = None
+    whole = family["threads"] == 1 and family["cpu"].startswith("AMD EPYC")
+    reasons = [made["assumed"]] if made else []
     if whole:
-        reason = "two threads' share: a vCPU is a whole core"
-    elif family["watts"] == "Graviton2":
-        reason = "Cloud Carbon Footprint takes an EPYC of the 2nd generation for it"
-    for key, rate in zip(("idle", "active"), rates[space][family["watts"]], strict=True):
+        reasons.append("two threads' share: a vCPU is a whole core")
+    elif name == "Graviton2":
+        reasons.append("Cloud Carbon Footprint takes an EPYC of the 2nd generation for Graviton2")
+    reasons = [family["watts_of"], *reasons] if "watts_of" in family else reasons
+    for key, rate in zip(
+        ("idle", "active"), made["rates"] if made else rates[space][name], strict=True
+    ):
         value = quoted(f"{number(round(rate * vcpus * (2 if whole else 1), 2))}W")
-        yield f"{key} = {assumed(value, reason)}"
+        yield f"{key} = {assumed(value, '; '.join(reasons))}"
 
 
-def machine(space: str, row: Row, families: dict[str, Any], unit: float) -> str:
+def machine(
+    space: str, row: Row, families: dict[str, Any], unit: float, billing: dict[str, Any]
+) -> str:
     """The TOML of a machine."""
+    storage = STORAGE[space](row)
     family = families[space][FAMILY[space](row["id"])]
     vcpus = int(row["vcpus"])
     gib = float(row["memory_mib"]) / 1024 if "memory_mib" in row else float(row["memory_gib"])
@@ -195,11 +209,16 @@ def machine(space: str, row: Row, families: dict[str, Any], unit: float) -> str:
         f"core_speed = {family['busy'] / unit:.3f}",
         f"core_speed_single = {family['single'] / unit:.3f}",
         f"memory = {quoted(number(gib) + 'GiB')}",
-        f"storage = {STORAGE[space](row)}",
+        f"storage = {storage}",
         f"network = {quoted(network)}",
     ]
     if row["usd_per_hour"]:
         lines.append(f"price_per_hour = {row['usd_per_hour']}")
+    if row.get("usd_spot_per_hour"):
+        lines.append(f"price_spot_per_hour = {row['usd_spot_per_hour']}")
+    lines.append(f"minimum_billing = {quoted(billing['minimum'])}")
+    if "local = true" not in storage:
+        lines.append(f"volume_price_per_gib_month = {billing['volume_usd']}")
     lines.extend(watts(space, family, vcpus, families["watts"]))
     return "\n".join(lines) + "\n"
 
@@ -212,9 +231,8 @@ def sources(space: str, about: dict[str, Any], families: dict[str, Any], unit: f
     for key, score in (("core_speed", "busy"), ("core_speed_single", "single")):
         rows[key] = {"source": scores[score].replace("UNIT", str(unit)), "date": date}
     rows["threads_per_core"] = families["threads"]
-    if any("watts" in family for family in families[space].values()):
-        for key in ("idle", "active"):
-            rows[key] = {"source": rates["source"], "date": rates["date"]}
+    for key in ("idle", "active"):
+        rows[key] = {"source": rates["source"], "date": rates["date"]}
     lines = ["[sources]"]
     for key, row in rows.items():
         entries = {
@@ -231,13 +249,21 @@ def text(space: str) -> str:
     reference, name = families["scores"]["reference"].split(".")
     unit = families[reference][name]["busy"]
     with (HERE / f"{space}.csv").open(encoding="utf-8", newline="") as file:
-        machines = [machine(space, row, families, unit) for row in csv.DictReader(file)]
+        machines = [
+            machine(space, row, families, unit, about["billing"]) for row in csv.DictReader(file)
+        ]
     head = (
         f"name = {quoted(space)}\nsummary = {quoted(about['summary'])}\n"
         f'region = {quoted(about["region"])}\ncurrency = "USD"\n'
     )
+    left_out = [
+        f"[[not_modelled]]\nfamilies = {json.dumps(entry['families'])}\n"
+        f"reason = {quoted(entry['reason'])}\n"
+        for entry in about["not_modelled"]
+    ]
     parts = [
         HEADER + head,
+        *left_out,
         SPEEDS.format(score=unit),
         sources(space, about, families, unit),
         *machines,
@@ -245,13 +271,45 @@ def text(space: str) -> str:
     return "\n".join(parts)
 
 
+def read_prices(space: str, path: str) -> None:
+    """Puts the prices of a price file in the table of a space. A machine that the file lacks has no
+    price afterwards, and is named."""
+    found = price_files.parse(Path(path).read_text(encoding="utf-8"), path)
+    about = tomllib.loads((HERE / "sources.toml").read_text(encoding="utf-8"))[space]
+    table = HERE / f"{space}.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    columns = {"usd_per_hour": found.on_demand, "usd_spot_per_hour": found.spot}
+    for column, prices in columns.items():
+        if prices:
+            of_region = prices[about["region"]]
+            for row in rows:
+                row[column] = repr(of_region[row["id"]]) if row["id"] in of_region else ""
+                if not row[column]:
+                    print(f"{space}: {row['id']} has no {column}", file=sys.stderr)
+    with table.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    print(f"prices of {found.date or 'the day of the commit of the file'}: give it in sources.toml")
+
+
 def main() -> None:
-    check = "--check" in sys.argv[1:]
-    for space in FAMILY:
-        file = SPACES / f"{space}.toml"
+    match sys.argv[1:]:
+        case ["--prices", space, path]:
+            read_prices(space, path)
+        case [] | ["--check"]:
+            pass
+        case _:
+            sys.exit(__doc__)
+    check = sys.argv[1:] == ["--check"]
+    own = SPACES / "modern.toml"
+    texts = {SPACES / f"{space}.toml": text(space) for space in FAMILY}
+    texts[own] = modern.text(own.read_text(encoding="utf-8"))
+    for file, content in texts.items():
         if not check:
-            file.write_text(text(space), encoding="utf-8")
-        elif not file.exists() or file.read_text(encoding="utf-8") != text(space):
+            file.write_text(content, encoding="utf-8")
+        elif not file.exists() or file.read_text(encoding="utf-8") != content:
             sys.exit(f"{file} is not up to date: run python scripts/machines.py")
 
 

@@ -18,9 +18,10 @@ SPACES = ROOT / "python/gordon/survey/spaces"
 NAMES = ("ec2", "gcp", "azure", "modern")
 
 REQUIRED = {"id", "summary", "cores", "threads_per_core", "core_speed", "core_speed_single"}
-REQUIRED |= {"memory", "storage", "network"}
-OPTIONAL = {"price_per_hour", "idle", "active", "source", "date", "models"}
-NUMBERS = ("cores", "threads_per_core", "core_speed", "core_speed_single", "price_per_hour")
+REQUIRED |= {"memory", "storage", "network", "idle", "active"}
+PRICES = {"price_per_hour", "price_spot_per_hour", "purchase_price", "volume_price_per_gib_month"}
+OPTIONAL = {*PRICES, "minimum_billing", "source", "date", "models"}
+NUMBERS = ("cores", "threads_per_core", "core_speed", "core_speed_single", *sorted(PRICES))
 BITS = {"Mb": 1e6, "Gb": 1e9}
 
 Table = dict[str, Any]
@@ -85,7 +86,7 @@ def test_machines_have_unique_ids_and_known_keys(space: Table) -> None:
     for machine in machines:
         assert machine.keys() >= REQUIRED, machine["id"]
         assert machine.keys() <= REQUIRED | OPTIONAL, machine["id"]
-        assert ("idle" in machine) == ("active" in machine), machine["id"]
+        assert ("price_per_hour" in machine) != ("purchase_price" in machine), machine["id"]
 
 
 def test_numbers_are_positive_and_units_parse(space: Table) -> None:
@@ -96,9 +97,27 @@ def test_numbers_are_positive_and_units_parse(space: Table) -> None:
         assert value(machine["core_speed"]) <= value(machine["core_speed_single"]), machine["id"]
         assert _core.parse_bytes(value(machine["memory"])) >= 1 << 30, machine["id"]
         assert rate(value(machine["network"])) >= 100e6, machine["id"]
-        if "idle" in machine:
-            idle, active = watts(value(machine["idle"])), watts(value(machine["active"]))
-            assert 0 < idle < active, machine["id"]
+        idle, active = watts(value(machine["idle"])), watts(value(machine["active"]))
+        assert 0 < idle < active, machine["id"]
+
+
+def test_rented_machines_say_how_they_are_billed() -> None:
+    for name in ("ec2", "gcp", "azure"):
+        for machine in load(name)["machines"]:
+            assert _core.parse_ns(machine["minimum_billing"]) > 0, machine["id"]
+            is_local = any(storage.get("local", False) for storage in storages(machine))
+            assert ("volume_price_per_gib_month" in machine) != is_local, machine["id"]
+            spot = machine.get("price_spot_per_hour", 0)
+            assert spot < machine["price_per_hour"], machine["id"]
+
+
+def test_families_with_gpus_are_listed_as_not_modelled(space: Table) -> None:
+    listed = [entry for entry in space["not_modelled"] if "GPU" in entry["reason"]]
+    assert listed or space["name"] == "modern"
+    assert all(entry["families"] and entry["reason"] for entry in space["not_modelled"])
+    families = {name for entry in space["not_modelled"] for name in entry["families"]}
+    ids = [machine["id"] for machine in space["machines"]]
+    assert not [id for id in ids if re.split(r"[.-]", id)[0] in families]
 
 
 def test_storage_is_a_part_or_has_bandwidth_and_latency(space: Table) -> None:

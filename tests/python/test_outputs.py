@@ -14,6 +14,7 @@ from conftest import Run
 ALSO = {
     "trace formats": [],
     "spaces list": [],
+    "spaces update": ["--from", "in"],
     "parts list": [],
     "trace show": ["in"],
     "trace convert": ["in", "out.trace"],
@@ -129,7 +130,11 @@ def test_no_output_destroys_what_a_command_reads(
     reports = {name for name, _, option in OUTPUTS if option.name == "json_path"}
     for name in sorted(reports - others):
         for path in ("in", "./in", "link"):
-            also = ["-o", "tuned"] if name in ("sort tune", "sweep", "workload run") else []
+            also = (
+                ["-o", "tuned"]
+                if name in ("sort tune", "sweep", "workload run", "spaces update")
+                else []
+            )
             ran = run(*name.split(), *ALSO[name], *also, "--json", path)
             assert ran.status == 1, (name, ran.err)
             assert ran.kind == "path-in-use", (name, ran.err)

@@ -1,7 +1,7 @@
 //! Configuration of parts, designs and surveys. Each number is [`Sourced`]: it can carry its
 //! source.
 
-use crate::machine::{KeySource, Machine, SpeedReference};
+use crate::machine::{KeySource, Machine, NotModelled, Ownership, SpeedReference};
 use crate::stages::Stage;
 use gordon_hdd as disk;
 use gordon_ssd as ssd;
@@ -370,6 +370,12 @@ pub struct Space {
     /// Currency of the prices. Default: USD.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
+    /// Use of machines that are bought, which turns `purchase_price` into `price_per_hour`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ownership: Option<Ownership>,
+    /// Families of machines that the space leaves out, with the reason. Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_modelled: Vec<NotModelled>,
     /// Parts that extend the catalogue, or replace its parts of the same name. Default: none.
     #[serde(default)]
     pub parts: Parts,

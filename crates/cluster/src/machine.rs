@@ -50,9 +50,25 @@ pub struct Machine {
     /// Bandwidth of each direction of the network link: bits a second with a small b (`10Gb`),
     /// bytes a second with a capital B (`125MB`). Of a list, each is a design of its own.
     pub network: Choices<Sourced<DataRate>>,
-    /// Price of an hour, in the currency of the space.
+    /// Price of an hour on demand, in the currency of the space. Default: that of
+    /// `purchase_price` over the hours of `ownership` of the space, if both are given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_per_hour: Option<Sourced<f64>>,
+    /// Price of an hour of interruptible (spot) capacity. No model uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_spot_per_hour: Option<Sourced<f64>>,
+    /// Price of an hour with a commitment, whose terms the source states. No model uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_reserved_per_hour: Option<Sourced<f64>>,
+    /// Price of the whole machine, in the currency of the space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purchase_price: Option<Sourced<f64>>,
+    /// Shortest time for which the machine is billed, such as `60s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum_billing: Option<Sourced<Ns>>,
+    /// Price of 1 GiB of its block storage for a month of 730 hours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volume_price_per_gib_month: Option<Sourced<f64>>,
     /// Power of the whole machine when idle; needs `active`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<Sourced<Watts>>,
@@ -155,6 +171,27 @@ pub struct KeySource {
     pub date: Option<Date>,
 }
 
+/// Use of machines that are bought: their price of an hour is `purchase_price` / (`years` x
+/// `hours_per_year`). Electricity, space and staff are not in it.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ownership {
+    /// Years until a machine is replaced.
+    pub years: Sourced<f64>,
+    /// Hours of a year in which a machine runs jobs; at most 8784.
+    pub hours_per_year: Sourced<f64>,
+}
+
+/// Machines of the provider that a space leaves out because no model covers them.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotModelled {
+    /// Names of machines or of families of machines.
+    pub families: Vec<String>,
+    /// What no model covers.
+    pub reason: String,
+}
+
 /// Unit of `core_speed` of the machines of a space.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -232,10 +269,18 @@ impl Machine {
         self.check_distinct("storage", storages)?;
         self.check_distinct("network", self.network.iter().map(|rate| network_label(rate.0)))?;
         let number = |n: &Option<Sourced<f64>>| n.as_ref().map(|n| **n);
-        if let Some(price) = number(&self.price_per_hour)
-            && !(price.is_finite() && price >= 0.0)
-        {
-            return Err(self.impossible("price_per_hour", format!("{price} is below zero")));
+        for (key, price) in [
+            ("price_per_hour", &self.price_per_hour),
+            ("price_spot_per_hour", &self.price_spot_per_hour),
+            ("price_reserved_per_hour", &self.price_reserved_per_hour),
+            ("purchase_price", &self.purchase_price),
+            ("volume_price_per_gib_month", &self.volume_price_per_gib_month),
+        ] {
+            if let Some(price) = number(price)
+                && !(price.is_finite() && price >= 0.0)
+            {
+                return Err(self.impossible(key, format!("{price} is below zero")));
+            }
         }
         match (&self.idle, &self.active) {
             (Some(idle), Some(active)) if idle.0 > active.0 => {

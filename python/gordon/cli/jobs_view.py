@@ -9,6 +9,7 @@ from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
 from gordon.survey.jobs import gains
 from gordon.survey.machines import outcome
+from gordon.survey.prices import dated
 
 Row = dict[str, Any]
 
@@ -32,7 +33,7 @@ def show_jobs(console: Output, result: Row, show_all: bool) -> None:
     front = [row for row in result["designs"] if row["pareto"]]
     console.text(
         f"\nthe mean of the jobs, {counted(result['designs_total'], 'machine')} of "
-        f"{result['space']['name']}: those on the Pareto front"
+        f"{result['space']['name']}: those on the Pareto front{dated(result)}"
     )
     shown = result["designs"] if show_all else front
     console.table(_mean(result, sorted(shown, key=lambda row: outcome(row)["time_s"])))

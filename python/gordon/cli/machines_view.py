@@ -7,6 +7,7 @@ from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures, short
 from gordon.survey.machines import front_figures, noun, outcome
+from gordon.survey.prices import dated
 
 Row = dict[str, Any]
 
@@ -19,7 +20,7 @@ def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> No
     shown.sort(key=lambda r: outcome(r)["time_s"])
     console.text(
         f"{counted(result['designs_total'], noun(rows))} of {result['space']['name']}, "
-        f"{counted(result['nodes'], 'node')}; times by the {result['model']} model"
+        f"{counted(result['nodes'], 'node')}; times by the {result['model']} model{dated(result)}"
     )
     console.table(_table(result, shown))
     console.text(_legend(result, len(rows) - len(shown)))

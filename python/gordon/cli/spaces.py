@@ -1,4 +1,7 @@
-"""`gordon spaces`, `gordon spaces show NAME`."""
+"""`gordon spaces`, `gordon spaces show NAME`, `gordon spaces update [NAME] -o FILE`."""
+
+from datetime import datetime
+from typing import Any
 
 import click
 
@@ -11,29 +14,42 @@ class Spaces(WithDefault):
 
 @click.group(cls=Spaces)
 def spaces() -> None:
-    """List the shipped design spaces, or show one space."""
+    """List the shipped design spaces, show one, or update its prices."""
 
 
 @spaces.command(name="list")
 @options.json_out
 def list_(json_path: str | None) -> None:
-    """List the spaces."""
+    """List the spaces, the day of their prices, and the families that no model covers."""
     from gordon.cli import output
-    from gordon.cli.terminal import Column
-    from gordon.survey import space
+    from gordon.cli.terminal import Column, data
+    from gordon.survey import prices, space
 
     output.check(json_path)
     loaded = {name: space.load(name) for name in space.names()}
     rows = [
-        {"id": name, "designs": space.count(found), "summary": found["summary"]}
+        {
+            "id": name,
+            "designs": space.count(found),
+            "prices_date": prices.day(found),
+            "summary": found["summary"],
+            "not_modelled": found.get("not_modelled", []),
+        }
         for name, found in loaded.items()
     ]
     columns = [
         Column("name", [row["id"] for row in rows]),
         Column("designs", [str(row["designs"]) for row in rows], right=True),
+        Column("prices of", [row["prices_date"] or "" for row in rows]),
         Column("summary", [row["summary"] for row in rows], wraps=True),
     ]
     output.table(columns, {"spaces": rows}, json_path)
+    if json_path == output.STDOUT:
+        return
+    for row in rows:
+        for entry in row["not_modelled"]:
+            families = ", ".join(entry["families"])
+            data().text(f"not modelled in {row['id']}: {families} ({entry['reason']})")
 
 
 @spaces.command()
@@ -46,3 +62,58 @@ def show(name: str) -> None:
     if name not in space.names():
         raise unknown("space", name, space.names())
     click.echo(space.text(name), nl=False)
+
+
+@spaces.command()
+@click.argument("name", required=False, metavar="[NAME|FILE]")
+@click.option(
+    "--from",
+    "source",
+    metavar="FILE|URL",
+    help="Price file of the provider [default: that of NAME, from GitHub].",
+)
+@click.option(
+    "--date",
+    "day",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Day of the prices, such as 2026-08-03, for a price file that does not state it.",
+)
+@click.option(
+    "-o", "--output", "out", required=True, metavar="FILE", help="Space file to write; `-`: stdout."
+)
+@options.json_out
+def update(
+    name: str | None, source: str | None, day: datetime | None, out: str, json_path: str | None
+) -> None:
+    """Write a space with the prices of a public price file.
+
+    Price files are the generated tables of karpenter-provider-aws (zz_generated.pricing_aws.go),
+    karpenter-provider-azure (zz_generated.pricing.go) and karpenter-provider-gcp
+    (initial-prices.json, which has no date). NAME is a shipped space, or the file of one with the
+    provider's ids and a `region`; by default the space of the file's provider.
+    """
+    from gordon.cli import output, say
+    from gordon.cli.terminal import data
+    from gordon.survey import price_files, prices, space
+
+    output.check(json_path, out, used=[name, source])
+    provider = None if name is None else space.load(name)["name"]
+    if source is None:
+        if provider is None:
+            raise click.UsageError("give a space, or a price file with --from")
+        if provider not in price_files.URLS:
+            raise click.UsageError(f"`{name}` has no price file of its own: give one with --from")
+        source = price_files.URLS[provider]
+    found = price_files.read(source)
+    name = name or found.provider
+    date = None if day is None else day.date().isoformat()
+    done = price_files.update(space.read(name), found, date, space.origin(name), source)
+    written: dict[str, Any] = {out: done.text}
+    if json_path is not None:
+        written[json_path] = done.report()
+    output.write(written)
+    if output.STDOUT not in (out, json_path):
+        data().text(done.summary(name))
+    for warning in done.warnings(source) + prices.age_warnings(name, done.date):
+        say(warning, kind="warning")

@@ -76,13 +76,15 @@ class Catalogue:
 
 
 def unknown(what: str, name: str, known: list[str]) -> _core.GordonError:
-    """The error for an unknown name; the hint is the nearest known name, or all of them."""
+    """The error for an unknown name; the hint is the known names that begin with it, if they are
+    few, else the nearest one, or all of them."""
     from difflib import get_close_matches
 
     longer = [known_name for known_name in known if known_name.startswith(name)]
-    near = longer if len(longer) == 1 else get_close_matches(name, known, 1, cutoff=0.5)
+    few = 1 <= len(longer) <= 3
+    near = longer if few else get_close_matches(name, known, 1, cutoff=0.5)
     if near:
-        hint = f"`{near[0]}`"
+        hint = " or ".join(f"`{known_name}`" for known_name in near)
     elif known:
         hint = "one of " + ", ".join(f"`{k}`" for k in known)
     else:

@@ -13,7 +13,7 @@ from gordon.human import duration, figures, short
 from gordon.options import Path
 from gordon.parts import Catalogue, unknown
 from gordon.run.inputs import Inputs
-from gordon.survey import measured, parameters, settings
+from gordon.survey import measured, parameters, prices, settings
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
 from gordon.survey.replays import machines as simulate
@@ -45,6 +45,8 @@ def run(
     _check_nodes(model, len(inputs.paths), nodes)
     parts = Catalogue(chosen.get("parts"))
     settings.apply_to_machines(set_values, chosen, parts)
+    prices_date = prices.day(chosen)
+    prices.per_hour(chosen)
     machines = spaces.machines(chosen)
     unit = chosen.get("reference", {}).get("machine")
     ids = [machine["id"] for machine in machines]
@@ -82,6 +84,8 @@ def run(
     except _core.GordonError as error:
         raise _with_ids(error, ids) from None
     result = _result(raw, chosen, parts, tables)
+    result["space"]["prices_date"] = prices_date
+    result["warnings"] += prices.age_warnings(chosen["name"], prices_date)
     if "timeline" in raw:
         result["timeline"] = raw["timeline"]
     return result
@@ -156,6 +160,7 @@ def _result(
             "currency": chosen.get("currency", "USD"),
             "unit": chosen.get("reference"),
             "sources": chosen.get("sources", {}),
+            "not_modelled": chosen.get("not_modelled", []),
         },
         "charge": raw["charge"],
         "reference": raw["reference"],
@@ -169,10 +174,18 @@ def _result(
         "storages": raw["storages"],
         "parameters": parameters.of_machines(listed, chosen.get("sources", {}))
         + parameters.rows(parts.used)
+        + parameters.rows(_ownership(chosen))
         + parameters.of_measured(tables),
         "assumptions": raw["assumptions"],
         "warnings": warnings,
     }
+
+
+def _ownership(space: spaces.Space) -> dict[str, dict[str, Any]]:
+    """The values that made prices of an hour of purchase prices, if any, as `parameters.rows`
+    takes them."""
+    ownership = space.get("ownership")
+    return {} if ownership is None else {"space": {space["name"]: {"ownership": ownership}}}
 
 
 def noun(rows: list[Row]) -> str:

@@ -2,7 +2,8 @@
 
 Keys: `budget`, `node.memory`, `baseline.cpus`, ... of a grid of designs; `machines.ID.KEY...` of a
 machine, as in `machines.m5.xlarge.price_per_hour=0.2`; `KIND.PART.KEY...` of a part, as in
-`cpu.atom.ipc=0.6` or `disk.sata-7200-1tb.power.idle=5W`.
+`cpu.atom.ipc=0.6` or `disk.sata-7200-1tb.power.idle=5W`; `ownership.years` and
+`ownership.hours_per_year` of machines that are bought.
 """
 
 from typing import Any
@@ -13,6 +14,7 @@ from gordon.settings import change, not_a_value, paths, split
 
 _GRID_KEYS = ("budget", "node", "baseline")
 _MACHINES = "machines"
+_OWNERSHIP = "ownership"
 
 
 def apply(settings: list[str], space: dict[str, Any], parts: Catalogue) -> None:
@@ -43,6 +45,8 @@ def apply_to_machines(settings: list[str], space: dict[str, Any], parts: Catalog
         if head == _MACHINES:
             id = _name(key, rest, "machine", list(machines), paths("space", _MACHINES))
             change("space", machines[id], rest[len(id) + 1 :], text, key, _MACHINES)
+        elif head == _OWNERSHIP:
+            change("space", space, key, text)
         elif head in STORAGE:
             _change_part(key, text, parts)
         elif head in (*_GRID_KEYS, *KINDS):
@@ -52,7 +56,7 @@ def apply_to_machines(settings: list[str], space: dict[str, Any], parts: Catalog
                 kind="no-grid",
             )
         else:
-            raise _in(key, unknown("setting", head, [_MACHINES, *STORAGE]))
+            raise _in(key, unknown("setting", head, [_MACHINES, _OWNERSHIP, *STORAGE]))
 
 
 def _change_part(key: str, text: str, parts: Catalogue) -> None:

@@ -44,24 +44,27 @@ def origin(space: str) -> str:
     return path(space) or f"{space}.toml"
 
 
+def read(space: str) -> str:
+    """The TOML text of a shipped space or a file. Raises GordonError."""
+    if space in names():
+        return text(space)
+    if path(space) is None:
+        raise unknown("space", space, names())
+    try:
+        return Path(space).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "not a text file"
+        raise _core.GordonError(
+            f"cannot read the space {space}: {why}",
+            "`gordon spaces` lists the shipped spaces",
+            kind="unreadable-file",
+        ) from None
+
+
 def load(space: str) -> Space:
     """A shipped space or a file, checked by the core. Files of measured storage, which are relative
     to the space, become relative to the working directory. Raises GordonError."""
-    if space in names():
-        content = text(space)
-    elif path(space) is not None:
-        try:
-            content = Path(space).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "not a text file"
-            raise _core.GordonError(
-                f"cannot read the space {space}: {why}",
-                "`gordon spaces` lists the shipped spaces",
-                kind="unreadable-file",
-            ) from None
-    else:
-        raise unknown("space", space, names())
-    loaded: Space = json.loads(_core.load_toml("space", content, origin(space)))
+    loaded: Space = json.loads(_core.load_toml("space", read(space), origin(space)))
     _check(loaded, origin(space))
     folder = Path(path(space) or "").parent
     for machine in machines(loaded):
