@@ -14,7 +14,7 @@ use common::{design, node, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::designs::{
     JobColumns, JobDesign, JobGroup, JobLoad, JobNode, PaperColumns, PaperDesign, PaperGroup,
-    PaperLimits, PaperLoad, PaperSample, RunningFront, front, in_batches,
+    PaperLimits, PaperLoad, PaperSample, Rate, RunningFront, front, in_batches,
 };
 use gordon_cluster::job::{Cores, JobCost, JobSample, StorageRatio, mark_steady};
 use gordon_cluster::node::{NodePower, Power};
@@ -138,8 +138,9 @@ fn job_nodes(place: Place) -> Vec<JobNode> {
 fn job_design(id: u64, place: Place, cores: u32) -> JobDesign {
     let (speed, power) = processor(id);
     let cost = 0.01 + 0.02 * speed * f64::from(cores) + 0.2 / place.storage_factor();
-    let price_per_hour = Some(cost * (0.8 + 0.4 * share(&mut SplitMix64(id))));
-    JobDesign { speed, speed_error: 0.1, reread: 0.0, power: Some(power), price_per_hour }
+    let per_hour = cost * (0.8 + 0.4 * share(&mut SplitMix64(id)));
+    let rate = Some(Rate { per_hour, minimum: 0.0 });
+    JobDesign { speed, speed_error: 0.1, reread: 0.0, power: Some(power), rate }
 }
 
 /// Nodes of the groups, by number of processors.

@@ -36,7 +36,7 @@ pub struct Machine {
     /// share. Only ratios matter.
     pub core_speed: Sourced<f64>,
     /// Speed of one thread while the other logical processors are idle, in the unit of
-    /// `core_speed`. No model uses it.
+    /// `core_speed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub core_speed_single: Option<Sourced<f64>>,
     /// Names of its processor, or parts of the names, as in the `model name` lines of
@@ -113,7 +113,7 @@ pub struct StorageTable {
     /// Sustained bandwidth of writes a second. Default: `bandwidth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_bandwidth: Option<Sourced<DataRate>>,
-    /// Bandwidth a second for a limited time. No model uses it.
+    /// Bandwidth a second until the volume has been busy for half an hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Sourced<DataRate>>,
     /// Requests a second. Default: no limit.

@@ -85,6 +85,11 @@ impl StorageFootprint {
         Ok(footprint)
     }
 
+    /// Bytes of the extents that are read or written.
+    pub fn touched(&self) -> Bytes {
+        Bytes(self.read.union(&self.written).len() * EXTENT)
+    }
+
     fn add(&mut self, io: &BlockIo) {
         self.requests += 1;
         if io.sectors == 0 || !matches!(io.op, IoOp::Read | IoOp::Write) {

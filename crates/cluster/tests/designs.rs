@@ -8,7 +8,7 @@ use gordon_blockio::Usage;
 use gordon_cluster::config::{MemoryPer, NodeCommon, Parts};
 use gordon_cluster::designs::{
     JobDesign, JobGroup, JobLoad, JobNode, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
-    PaperLoad, PaperSample, in_batches, plain_range,
+    PaperLoad, PaperSample, Rate, in_batches, plain_range,
 };
 use gordon_cluster::job::{Cores, JobCost, JobSample, StorageRatio, mark_steady};
 use gordon_cluster::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
@@ -278,7 +278,10 @@ fn the_job_model_equals_its_plain_loop() {
                 speed_error: if draw.chance(0.5) { 0.0 } else { 0.3 * draw.share() },
                 reread: if draw.chance(0.7) { 0.0 } else { draw.secs() },
                 power: draw.chance(0.9).then(|| draw.power()),
-                price_per_hour: draw.chance(0.9).then(|| draw.scaled(0.01, 10.0)),
+                rate: draw.chance(0.9).then(|| Rate {
+                    per_hour: draw.scaled(0.01, 10.0),
+                    minimum: if draw.chance(0.5) { 0.0 } else { draw.secs() },
+                }),
             })
             .collect();
         let fast = group.columns(&designs);
@@ -305,10 +308,11 @@ fn the_job_model_equals_its_plain_loop() {
                 }
                 None => assert!(fast.energy[at].is_nan()),
             }
-            match design.price_per_hour {
-                Some(price) => {
-                    let hours = plain.time / 3600.0;
-                    same(seed, "price", fast.price[at], price * hours * nodes.len() as f64);
+            match design.rate {
+                Some(rate) => {
+                    let hours = plain.time.max(rate.minimum) / 3600.0;
+                    let price = rate.per_hour * hours * nodes.len() as f64;
+                    same(seed, "price", fast.price[at], price);
                 }
                 None => assert!(fast.price[at].is_nan()),
             }

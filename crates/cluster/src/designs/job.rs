@@ -39,8 +39,24 @@ pub struct JobDesign {
     pub reread: f64,
     /// Power of the machine without simulated storage; `None` if it is unknown.
     pub power: Option<Power>,
-    /// Price of an hour; `None` if it is unknown.
-    pub price_per_hour: Option<f64>,
+    /// What the machine costs; `None` if it is unknown.
+    pub rate: Option<Rate>,
+}
+
+/// What a machine costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Price of an hour.
+    pub per_hour: f64,
+    /// Seconds for which the machine is billed at least.
+    pub minimum: f64,
+}
+
+impl Rate {
+    /// Price of `nodes` machines for `secs` seconds.
+    pub fn price(&self, nodes: u32, secs: f64) -> f64 {
+        self.per_hour * f64::from(nodes) * secs.max(self.minimum) / 3600.0
+    }
 }
 
 /// Designs with the same load and the same cores but for their speed.
@@ -133,10 +149,9 @@ impl<'a> JobGroup<'a> {
     }
 
     /// Price of all nodes for `secs` seconds; `None` if it is unknown.
-    #[allow(clippy::cast_precision_loss)]
     pub fn price(&self, design: &JobDesign, secs: f64) -> Option<f64> {
-        let nodes = self.nodes.len() as f64;
-        design.price_per_hour.map(|price| price * nodes * secs / 3600.0)
+        let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        design.rate.map(|rate| rate.price(nodes, secs))
     }
 
     /// Shares of the longest node's time by [`JOB_LIMITS`].

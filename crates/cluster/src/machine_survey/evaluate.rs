@@ -11,7 +11,7 @@ use crate::alignment::Lags;
 use crate::config::Model;
 use crate::designs::{
     JOB_IDLE, JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup,
-    PaperLimits, PaperLoad,
+    PaperLimits, PaperLoad, Rate,
 };
 use crate::job::{Cores, RANGE_SOURCES, UNKNOWN_SPEED, speed_error};
 use crate::job_stream::{JobStream, MemoryFit};
@@ -48,6 +48,10 @@ const PAPER_DISK_NAMES: usize = 6;
 /// How much longer than the fastest design the recommended one may take.
 pub(super) const SLACK: f64 = 0.1;
 
+/// Hours of a month for which the price of a volume is.
+const HOURS_OF_MONTH: f64 = 730.0;
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
 /// Choices of a recommendation.
 pub(super) const CHEAPEST_NEAR: usize = 0;
 pub(super) const LEAST_ENERGY_NEAR: usize = 1;
@@ -82,6 +86,13 @@ impl Traced<'_> {
         self.references.iter().map(of).fold(0.0, f64::max)
     }
 
+    /// Size of a node's volume in whole GiB: that of the data that the trace touched.
+    #[allow(clippy::cast_precision_loss)]
+    fn volume_gib(&self) -> f64 {
+        let bytes = self.streams.iter().map(|stream| stream.stream.footprint.touched());
+        (bytes.max().unwrap_or_default().0 as f64 / GIB).ceil()
+    }
+
     /// Bytes that a node reads again, at most, because a machine has less memory.
     #[allow(clippy::cast_precision_loss)]
     fn read_again(&self, machine: &Machine) -> f64 {
@@ -98,6 +109,8 @@ pub(super) struct Evaluator<'a> {
     pub traced: Traced<'a>,
     /// By place: bytes a second of sequential reads; `None` if they are unknown.
     read_bandwidths: Vec<Option<f64>>,
+    /// Size of a node's volume.
+    volume_gib: f64,
     /// By place: simulated storage.
     storages: Vec<Option<StoragePower>>,
     /// Numbers of the designs of each group.
@@ -169,6 +182,7 @@ impl<'a> Evaluator<'a> {
             loads,
             traced,
             read_bandwidths,
+            volume_gib: traced.volume_gib(),
             storages,
             groups: Vec::new(),
             compared,
@@ -201,8 +215,19 @@ impl<'a> Evaluator<'a> {
             speed_error: self.traced.speed_error(machine),
             reread,
             power: power(machine),
-            price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
+            rate: self.rate(machine),
         }
+    }
+
+    /// What a machine costs, with a volume that holds the data of the trace.
+    fn rate(&self, machine: &Machine) -> Option<Rate> {
+        let per_hour = **machine.price_per_hour.as_ref()?;
+        let volume = machine
+            .volume_price_per_gib_month
+            .as_ref()
+            .map_or(0.0, |price| **price * self.volume_gib / HOURS_OF_MONTH);
+        let minimum = machine.minimum_billing.as_ref().map_or(0.0, |time| time.as_secs());
+        Some(Rate { per_hour: per_hour + volume, minimum })
     }
 
     /// All designs, in groups.
@@ -231,8 +256,7 @@ impl<'a> Evaluator<'a> {
     }
 
     pub(super) fn price(&self, design: &MachineDesign<'_>, secs: f64) -> Option<f64> {
-        let price = design.machine.price_per_hour.as_ref();
-        price.map(|price| **price * f64::from(self.survey.nodes) * secs / 3600.0)
+        self.rate(design.machine).map(|rate| rate.price(self.survey.nodes, secs))
     }
 
     fn figures(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> Figures {
