@@ -24,7 +24,9 @@ pub(super) fn warnings(
     peak: Bytes,
 ) -> Vec<String> {
     let mut list = Vec::new();
-    if references.iter().any(|reference| reference.name.is_none()) {
+    if survey.reference_speed.is_none()
+        && references.iter().any(|reference| reference.name.is_none())
+    {
         list.push(
             "the speed of the traced machine is unknown: core_speed 1.0 is assumed, and CPU times \
              are in proportion to it. Give the traced machine with --reference"
