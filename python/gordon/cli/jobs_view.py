@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from gordon.cli import say
+from gordon.cli import warn
 from gordon.cli.survey_view import most, show
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
-from gordon.survey.jobs import gains
+from gordon.survey.jobs import gains, traces
 from gordon.survey.machines import outcome
 
 Row = dict[str, Any]
@@ -38,8 +38,7 @@ def show_jobs(console: Output, result: Row, show_all: bool) -> None:
     console.table(_mean(result, sorted(shown, key=lambda row: outcome(row)["time_s"])))
     if not show_all:
         console.text(f"--all also prints {len(result['designs']) - len(front)} others")
-    for warning in result["warnings"]:
-        say(warning, kind="warning")
+    warn(result["warnings"], traces(result))
 
 
 def _designs(jobs: list[tuple[str, Row]]) -> list[Column]:

@@ -4,7 +4,7 @@
   const { result, el, colour, config, still, figures, layout, limits } = charts;
   const SHARES = { cpu: ["processor", "cpu"], storage: ["storage", "storage"], network: ["network", "network"], idle: ["idle", "overhead"], mixed: ["more than one", "mixed"] };
   const share = (d, key) => key in d.limits || key !== "mixed" ? d.limits[key] || 0 : Object.entries(d.limits).reduce((sum, [name, part]) => sum + (name.includes("+") ? part : 0), 0);
-  const outcome = (d) => d.job || d.stages || d.sync;
+  const outcome = (d) => d.job;
   const time = (d) => outcome(d).time_s;
   const byTime = (a, b) => time(a) - time(b);
   const remarks = (d) => [...(d.id === result.verdict.machine ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];

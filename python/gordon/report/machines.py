@@ -6,9 +6,11 @@ One HTML file that works offline, like the report of designs. The same result gi
 import re
 from typing import Any
 
+from gordon import notices
 from gordon.human import figures, short
 from gordon.report import page
 from gordon.report.survey import FILTERS, libraries, stage_columns
+from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import front_figures, noun, outcome
 
 Row = dict[str, Any]
@@ -19,7 +21,6 @@ SHARES = {
     "storage": "storage",
     "network": "network",
     "idle": "idle",
-    "mixed": "more than one",
 }
 #: Relative difference below which a time is shown as the measured one.
 _SAME = 0.005
@@ -44,6 +45,7 @@ def render(result: Row) -> str:
         result,
         FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": _capacity},
         libraries=libraries(result),
+        notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
         rows=rows,
         noun=noun(rows),
@@ -60,14 +62,8 @@ def render(result: Row) -> str:
         small=[row["id"] for row in rows if row["memory_below_peak"]],
         measured_s=measured,
         parts=page.grouped(_used(result["parameters"], notable)),
-        names=_legend(result),
+        names=SHARES,
     )
-
-
-def _legend(result: Row) -> dict[str, str]:
-    """The shares that the model gives: key and name."""
-    left_out = "mixed" if result["model"] == "job" else "idle"
-    return {key: name for key, name in SHARES.items() if key != left_out}
 
 
 def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
@@ -80,12 +76,9 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
         ("id", "machine", ""),
         ("names", "remark", ""),
         ("time", "time, s", "of one run of the job on all nodes"),
+        ("low", "low, s", "with as much overlap as the trace allows"),
+        ("high", "high, s", "with as little overlap as the trace allows"),
     ]
-    if result["model"] == "job":
-        columns.append(("low", "low, s", "with as much overlap as the trace allows"))
-        columns.append(("high", "high, s", "with as little overlap as the trace allows"))
-    else:
-        columns.append(("nosync", "nosync, s", "time without barriers between the nodes"))
     if "price" in known:
         columns.append(("price", f"price, {currency}", "of one run on all nodes"))
     if "energy_j" in known:
@@ -123,12 +116,9 @@ def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:
 
 
 def _shares(row: Row) -> dict[str, float]:
-    """What limits a machine, in the order of the bars. `mixed` is the share of the time in which
-    several parts were fully used at once."""
+    """What limits a machine, in the order of the bars."""
     limits = row["limits"]
-    mixed = sum(share for name, share in limits.items() if "+" in name)
-    every = limits | ({"mixed": mixed} if mixed else {})
-    return {key: every[key] for key in SHARES if key in every}
+    return {key: limits[key] for key in SHARES if key in limits}
 
 
 def money(price: float | None) -> str:

@@ -9,7 +9,7 @@ from os import fspath
 from typing import Any
 
 from gordon import _core
-from gordon.human import duration, figures, short
+from gordon.human import counted, duration, figures, short
 from gordon.options import Path
 from gordon.parts import Catalogue, unknown
 from gordon.run.inputs import Inputs
@@ -20,18 +20,19 @@ from gordon.survey.replays import machines as simulate
 
 Row = dict[str, Any]
 
+#: The model of machines.
+MODEL = "job"
+
 
 def run(
     inputs: Inputs,
     chosen: spaces.Space,
     *,
-    model: str,
     nodes: int | None,
     shift: dict[str, Any],
     set_values: list[str],
     charge: str,
     reference: str | None,
-    stages: list[dict[str, Any]] | None,
     reported: list[dict[str, Any]],
     rows: int,
     table: Path | None,
@@ -39,10 +40,16 @@ def run(
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
     """Surveys the machines of a space; see `gordon.survey.run`. `reported` are the stages whose
-    limits the result has; the stages model uses `stages`."""
-    if nodes is None:
-        nodes = len(inputs.paths)
-    _check_nodes(model, len(inputs.paths), nodes)
+    limits the result has."""
+    traced = len(inputs.paths)
+    if nodes not in (None, traced):
+        raise _core.GordonError(
+            f"the job model needs a trace of each node: {counted(traced, 'trace')} given, "
+            f"--nodes {nodes}",
+            "leave out --nodes: the cluster is as large as the traced one. --space gordon-2009 "
+            "surveys clusters of any size",
+            kind="bad-nodes",
+        )
     parts = Catalogue(chosen.get("parts"))
     settings.apply_to_machines(set_values, chosen, parts)
     machines = spaces.machines(chosen)
@@ -63,16 +70,15 @@ def run(
     config = {
         "traces": inputs.paths,
         "lags": inputs.lags,
-        "nodes": nodes,
+        "nodes": traced,
         "shift": shift,
         "charge": charge,
-        "model": model,
+        "model": MODEL,
         "machines": machines,
         "reference": reference,
         "unit": unit,
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
         "measured": tables,
-        "stages": stages,
         "report_stages": reported,
         "rows": rows,
         "table": None if table is None else fspath(table),
@@ -100,21 +106,6 @@ def _with_ids(error: _core.GordonError, ids: list[str]) -> _core.GordonError:
     """The error with ids instead of places in the list of machines, which --set does not show."""
     message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{ids[int(m[1])]}", error.args[0])
     return _core.GordonError(message, error.args[1], kind=error.kind)
-
-
-def _check_nodes(model: str, traces: int, nodes: int) -> None:
-    if model == "job" and nodes != traces:
-        raise _core.GordonError(
-            f"the job model needs a trace of each node: {traces} given, --nodes {nodes}",
-            f"--nodes {traces}, or --model paper",
-            kind="bad-nodes",
-        )
-    if traces > nodes:
-        raise _core.GordonError(
-            f"there are {traces} traces for {nodes} nodes: each trace needs a node",
-            f"--nodes {traces}",
-            kind="too-few-nodes",
-        )
 
 
 def _result(
@@ -181,9 +172,8 @@ def noun(rows: list[Row]) -> str:
 
 
 def outcome(row: Row) -> Row:
-    """Time, energy and price of a machine by the model that ran: `job`, `stages`, or the `sync`
-    bound of the paper's model."""
-    found: Row = next(row[model] for model in ("job", "stages", "sync") if model in row)
+    """Time, energy and price of a machine by the model that ran."""
+    found: Row = row[MODEL]
     return found
 
 
