@@ -61,8 +61,7 @@ def main() -> None:
         trace, out = folder / "job.trace", folder / "survey.json"
         words: list[str | Path] = ["--space", "ec2", "--reference", "m5.xlarge", "--json", out]
         costs = {"convert": run("trace", "convert", folder / "day.json", trace)}
-        for model in ("job", "paper"):
-            costs[model] = run("survey", trace, "--nodes", "1", "--model", model, *words)
+        costs["survey"] = run("survey", trace, *words)
         machines = json.loads(out.read_text())["designs_total"]
     print(f"survey of a job: {SAMPLES:,} samples of {CORES} cores, {machines} machines")
     for step, (wall, cpu, memory) in costs.items():

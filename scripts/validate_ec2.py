@@ -146,31 +146,29 @@ def gordon(*words: str | Path) -> None:
         raise SystemExit(f"{' '.join(command)}: {done.stderr}")
 
 
-def survey(trace: Path, folder: Path, model: str) -> list[dict[str, Any]]:
+def survey(trace: Path, folder: Path) -> list[dict[str, Any]]:
     """The machines of the space, as the program predicts them."""
-    out = folder / f"{model}.json"
-    options = ("--space", SPACE, "--reference", REFERENCE, "--nodes", "1", "--model", model)
+    out = folder / "survey.json"
+    options = ("--space", SPACE, "--reference", REFERENCE)
     gordon("survey", trace, *options, "--json", out)
     designs: list[dict[str, Any]] = json.loads(out.read_text())["designs"]
     return designs
 
 
 def predicted(data: Path, jobs: list[str]) -> dict[str, Times]:
-    """Times of the `job` model with its bounds, and of the paper's, through the program."""
-    times: dict[str, Times] = {"job": {}, "low": {}, "high": {}, "paper": {}}
+    """Times of the `job` model with its bounds, through the program."""
+    times: dict[str, Times] = {"job": {}, "low": {}, "high": {}}
     for job in jobs:
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             trace = folder / "job.trace"
             source = data / f"{job}.sadf.json.gz"
             gordon("trace", "convert", source, trace, "--format", "sysstat")
-            for row in survey(trace, folder, "job"):
+            for row in survey(trace, folder):
                 pair = (job, row["id"])
                 times["job"][pair] = row["job"]["time_s"]
                 times["low"][pair] = row["job"]["time_s_low"]
                 times["high"][pair] = row["job"]["time_s_high"]
-            for row in survey(trace, folder, "paper"):
-                times["paper"][job, row["id"]] = row["sync"]["time_s"]
     return times
 
 
@@ -296,7 +294,7 @@ def page(data: Path) -> str:
         "linear": lambda m: 1 / (measured.cores(m) * measured.speed(m)),
         "same time": lambda m: 1.0,
     }
-    models = {"job": raw["job"], "paper": raw["paper"]} | {
+    models = {"job": raw["job"]} | {
         name: {(job, m): of(m) for job in measured.jobs for m in measured.on(job)}
         for name, of in plain.items()
     }

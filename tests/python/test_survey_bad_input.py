@@ -223,10 +223,7 @@ def test_warnings_about_several_files_name_how_many_they_are(run: Run) -> None:
     assert "warning: day.json and 1 more: gaps: 1 stretch, 14 s" in made.err
 
 
-@pytest.mark.parametrize("space", [["modern"], ["gordon-2009"]])
-def test_barriers_of_traces_with_other_intervals_or_starts_get_a_warning(
-    run: Run, space: list[str]
-) -> None:
+def test_barriers_of_traces_with_other_intervals_or_starts_get_a_warning(run: Run) -> None:
     entries = {
         "one": seconds(1, 30),
         "ten": [at(second, 10) for second in (10, 20, 30)],
@@ -239,20 +236,21 @@ def test_barriers_of_traces_with_other_intervals_or_starts_get_a_warning(
     made = convert(run, json.dumps({"sysstat": {"hosts": hosts}}))
     assert made.status == 0, made.err
 
-    def barriers(other: str, model: str = "paper") -> list[str]:
+    def barriers(other: str, *space: str) -> list[str]:
         traces = ("day.trace/one", f"day.trace/{other}")
-        result = survey(run, *traces, "--space", *space, "--model", model)
+        result = survey(run, *traces, *space)
         return [warning for warning in result["warnings"] if "barriers" in warning]
 
-    assert barriers("one") == []
-    [intervals] = barriers("ten")
+    grid = ("--space", "gordon-2009")
+    assert barriers("one", *grid) == []
+    [intervals] = barriers("ten", *grid)
     assert intervals.startswith(
         "day.trace/one and day.trace/ten: intervals differ: sample 2 starts at 1.0 s and at 10.0 s"
     )
-    [starts] = barriers("late")
+    [starts] = barriers("late", *grid)
     assert "the traces start 10.0 s apart" in starts
-    if space == ["modern"]:
-        assert barriers("ten", "job") == []
+    # Machines are surveyed without barriers.
+    assert barriers("ten") == []
 
 
 # Prometheus.
@@ -485,9 +483,12 @@ def test_an_error_that_may_be_due_to_a_setting_does_not_name_the_space(
     ("text", "words", "kind", "what", "hint"),
     [
         (MACHINES, ("--reference", "smal"), "unknown-name", "`smal`", "`small`"),
-        (MACHINES, ("--model", "stages"), "no-stages", "stages", "--stages FILE"),
+        (MACHINES, ("--model", "stages"), "wrong-model", "stages", "leave out --model"),
+        (MACHINES, ("--model", "paper"), "wrong-model", "paper", "leave out --model"),
+        (MACHINES, ("--nodes", "2"), "bad-nodes", "--nodes 2", "leave out --nodes"),
+        (GRID, ("--model", "stages"), "no-stages", "stages", "--stages FILE"),
         (MACHINES, ("--set", "budget=3W"), "no-grid", "budget", "machines.ID.KEY"),
-        (GRID, ("--model", "job"), "no-machines", "`own`", "--model paper"),
+        (GRID, ("--model", "job"), "wrong-model", "`own`", "--model paper"),
         (GRID, ("--set", "machines.small.cores=3"), "no-machines", "machines.small.cores", "job"),
         (GRID, ("--reference", "atm"), "unknown-name", "`atm`", "`atom`"),
         (GRID, ("--reference", "-1"), "bad-number", "-1", "--reference 3"),
@@ -501,7 +502,8 @@ def test_options_that_contradict_the_space_are_one_error(
 ) -> None:
     Path("own.toml").write_text(text)
     ran = run("survey", trace, "--space", "own.toml", *words, "--json", "out.json")
-    ran.refused(kind, what)
+    wrong_use = {"wrong-model", "bad-nodes"}
+    ran.refused(kind, what, status=REFUSED if kind in wrong_use else 1)
     assert hint in ran.err.partition("try: ")[2]
     assert not Path("out.json").exists()
 
@@ -552,7 +554,7 @@ def test_no_output_replaces_the_space_the_trace_or_the_stages(
     Path("own.toml").write_text(MACHINES)
     Path("link.toml").symlink_to("own.toml")
     Path("stages.json").write_text(STAGES)
-    staged = ("--model", "stages", "--stages", "stages.json")
+    staged = ("--stages", "stages.json")
     before = Path(path).read_bytes()
     ran = run("survey", trace, "--space", "own.toml", *staged, option, path)
     ran.refused("path-in-use", path)
@@ -621,17 +623,16 @@ def test_bad_stages_are_one_error_that_names_the_entry(
 ) -> None:
     text, what = BAD_STAGES[name]
     Path("bad.json").write_text(text)
-    words = ("--space", space, "--model", "stages", "--stages", "bad.json")
+    words = ("--space", space, "--stages", "bad.json")
     ran = run("survey", trace, *words, "--json", "out.json")
     ran.refused("bad-stages", what)
     assert '{"stages": [' in ran.err.partition("try: ")[2]
     assert not Path("out.json").exists()
 
 
-@pytest.mark.parametrize("space", ["modern", "gordon-2009"])
-def test_a_stage_outside_of_the_trace_is_a_warning(run: Run, trace: str, space: str) -> None:
+def test_a_stage_outside_of_the_trace_is_a_warning(run: Run, trace: str) -> None:
     """As of a file in milliseconds."""
     Path("ms.json").write_text(STAGES.replace("0,", "5000,").replace("5}", "9000}"))
-    words = ("--space", space, "--model", "stages", "--stages", "ms.json")
+    words = ("--space", "gordon-2009", "--stages", "ms.json")
     warnings = survey(run, trace, *words)["warnings"]
     assert any(w.startswith("stages[0] `map`, 5000 s to 9000 s: ") for w in warnings), warnings

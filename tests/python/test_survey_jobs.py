@@ -139,12 +139,12 @@ def test_the_mean_has_a_front_and_names(jobs: Path) -> None:
     assert len(found["designs"]) == len(found["jobs"]["other"]["designs"]) == 84
 
 
-def test_a_warning_about_traces_is_given_once_for_all_jobs(jobs: Path) -> None:
-    found = gordon.survey.run(jobs, space="gordon-2009", nodes=4)
-    estimated = [text for text in found["warnings"] if "instructions are not counted" in text]
-    (text,) = estimated
-    # The other job has two traces, each with a warning.
-    assert ", and traces of 1 other job: " in text
+def test_a_warning_about_traces_is_given_once_for_all_jobs(run: Run, jobs: Path) -> None:
+    ran = run("survey", str(jobs), "--space", "gordon-2009", "--nodes", "4")
+    estimated = [line for line in ran.err.splitlines() if "instructions are not counted" in line]
+    # The other job has two traces.
+    (line,) = estimated
+    assert line.startswith("warning: all 3 traces: "), line
 
 
 def test_rows_are_limited_in_the_mean_and_in_each_job(jobs: Path) -> None:

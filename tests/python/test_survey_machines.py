@@ -117,18 +117,6 @@ def test_without_a_reference_the_speed_is_assumed_with_a_warning(
     assert any("--reference" in warning for warning in result["warnings"])
 
 
-def test_the_paper_model_of_machines_has_both_bounds_and_the_six_names(
-    run: Run, trace: str, own: str
-) -> None:
-    words = ("--space", own, "--reference", "small", "--model", "paper", "--nodes", "3")
-    result = answer(run, trace, *words)
-    for design in result["designs"]:
-        assert design["sync"]["time_s"] >= design["nosync"]["time_s"] > 0
-        assert "job" not in design
-    assert result["named"]["MinT"] == "large"
-    assert result["named"]["MinT-disk"] == "worse"
-
-
 def test_a_name_without_a_candidate_is_null(run: Run, trace: str, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(without(MACHINES, "idle", "active", "price"))
     result = answer(run, trace, "--space", "own.toml", "--reference", "small")
@@ -368,17 +356,6 @@ def test_the_report_draws_the_figures_that_are_known(
     assert ('data-key="energy"' in page) == ("idle" not in left_out)
 
 
-def test_the_report_of_the_paper_model_has_both_bounds(run: Run, trace: str, own: str) -> None:
-    words = ("--space", own, "--reference", "small", "--model", "paper", "--nodes", "3")
-    page, result = report(run, trace, *words)
-    by_id = {design["id"]: design for design in result["designs"]}
-    for row in Document(page).rows():
-        design = by_id[row["data-id"] or ""]
-        assert float(row["data-time"] or 0) == design["sync"]["time_s"]
-        assert float(row["data-nosync"] or 0) == design["nosync"]["time_s"]
-    assert "MinP, MaxE, MinT" in section(page, "machines")
-
-
 def test_text_of_a_space_cannot_become_markup(run: Run, trace: str, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(MACHINES.replace('"large"', '"</script><img src=x>"'))
     page, _ = report(run, trace, "--space", "own.toml", "--reference", "small")
@@ -416,13 +393,15 @@ def test_the_browser_draws_and_sorts_machines(
         (("--reference", "smal"), "unknown-name", "no machine `smal`"),
         (("--nodes", "2"), "bad-nodes", "--nodes 2"),
         (("--set", "budget=3W"), "no-grid", "--set"),
-        (("--space", "gordon-2009", "--model", "job"), "no-machines", "gordon-2009"),
+        (("--space", "gordon-2009", "--model", "job"), "wrong-model", "gordon-2009"),
     ],
 )
 def test_options_that_machines_do_not_have_are_refused(
     run: Run, trace: str, own: str, words: tuple[str, ...], kind: str, named: str
 ) -> None:
-    run("survey", trace, "--space", own, *words).refused(kind, named)
+    wrong_use = {"wrong-model", "bad-nodes"}
+    ran = run("survey", trace, "--space", own, *words)
+    ran.refused(kind, named, status=2 if kind in wrong_use else 1)
 
 
 @pytest.mark.parametrize(
@@ -490,10 +469,9 @@ def test_the_page_of_the_validation_is_up_to_date() -> None:
 STAGES = '{"stages": [{"name": "map", "start_s": 0, "end_s": 1.5, "tasks": 8}]}'
 
 
-@pytest.mark.parametrize("space", ["gordon-2009", "own.toml"])
-def test_stages_lie_between_sync_and_nosync(run: Run, trace: str, own: str, space: str) -> None:
+def test_stages_lie_between_sync_and_nosync(run: Run, trace: str) -> None:
     Path("stages.json").write_text(STAGES)
-    words = ("--model", "stages", "--stages", "stages.json", "--space", space)
+    words = ("--model", "stages", "--stages", "stages.json", "--space", "gordon-2009")
     result = answer(run, trace, *words)
     assert result["model"] == "stages"
     for design in result["designs"]:
@@ -504,13 +482,11 @@ def test_stages_lie_between_sync_and_nosync(run: Run, trace: str, own: str, spac
 @pytest.mark.parametrize(
     ("words", "kind"),
     [
-        (("--model", "stages"), "no-stages"),
-        (("--stages", "stages.json", "--model", "job"), "no-stages"),
-        (("--stages", "missing.json", "--model", "stages"), "unreadable-file"),
-        (("--stages", "text.json", "--model", "stages"), "bad-stages"),
-        (("--stages", "list.json", "--model", "stages"), "bad-stages"),
-        (("--stages", "key.json", "--model", "stages"), "bad-stages"),
-        (("--stages", "order.json", "--model", "stages"), "bad-stages"),
+        (("--stages", "missing.json"), "unreadable-file"),
+        (("--stages", "text.json"), "bad-stages"),
+        (("--stages", "list.json"), "bad-stages"),
+        (("--stages", "key.json"), "bad-stages"),
+        (("--stages", "order.json"), "bad-stages"),
     ],
 )
 def test_bad_stages_are_one_clear_error(
@@ -527,6 +503,14 @@ def test_bad_stages_are_one_clear_error(
     ran = run("survey", trace, "--space", own, *words, "--json", "out.json")
     assert (ran.status, ran.kind) == (1, kind), ran.err
     assert not Path("out.json").exists()
+
+
+def test_a_file_of_stages_of_machines_has_their_limits(run: Run, trace: str, own: str) -> None:
+    Path("stages.json").write_text(STAGES)
+    plain = answer(run, trace, "--space", own)
+    result = answer(run, trace, "--space", own, "--stages", "stages.json")
+    assert [stage["name"] for stage in result["timeline"]["stages"]] == ["map"]
+    assert result["designs"] == plain["designs"]
 
 
 def time_of(design: dict[str, Any]) -> float:
@@ -586,13 +570,3 @@ def test_a_setting_of_a_list_names_one_of_it(run: Run, trace: str) -> None:
         ran = run("survey", *words, "--set", f"machines.box.{key}=2")
         assert (ran.status, ran.kind) == (1, "no-choice"), ran.err
         assert "1 to 3" in ran.err
-
-
-def test_bars_by_the_paper_model_fill_the_whole_time(run: Run, trace: str) -> None:
-    from gordon.report.machines import _shares
-
-    row = {"limits": {"cpu": 0.5, "cpu+storage": 0.2, "storage+network": 0.1, "network": 0.2}}
-    assert _shares(row) == {"cpu": 0.5, "network": 0.2, "mixed": pytest.approx(0.3)}
-    Path("lists.toml").write_text(LISTS)
-    page, _ = report(run, trace, "--space", "lists.toml", "--model", "paper")
-    assert "more than one" in section(page, "machines")

@@ -51,7 +51,7 @@ def page(result: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize(
     ("space", "model"),
-    [(GRID, None), (GRID, "stages"), ("modern", None), ("modern", "paper"), ("modern", "stages")],
+    [(GRID, None), (GRID, "stages"), ("modern", None)],
 )
 def test_every_model_has_the_limits_of_the_stages_of_a_run(
     staged: Path, space: str, model: str | None

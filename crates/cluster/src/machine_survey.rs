@@ -65,6 +65,14 @@ pub struct MachineSurvey {
     /// Name of the machine on which the traces were recorded: one of `machines`, or `unit`.
     #[serde(default)]
     pub reference: Option<String>,
+    /// The traced machine, if it is not one of `machines` and has the same unit of `core_speed`.
+    /// Only its processor is used. Not together with `reference`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_machine: Option<Box<Machine>>,
+    /// The `core_speed` of the traced machine, if nothing else is known of it. Not together with
+    /// `reference` or `reference_machine`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_speed: Option<f64>,
     /// Name of the machine whose `core_speed` is 1.
     #[serde(default)]
     pub unit: Option<String>,
@@ -237,7 +245,7 @@ fn surveyed(
         model: survey.model,
         nodes: survey.nodes,
         charge: Charge::common(streams.iter().map(|s| s.stream.charge)),
-        reference: reference_report(survey, &references),
+        reference: reference_report(&references),
         peak_memory_bytes: streams.iter().filter_map(|s| s.memory.used).max().map(|peak| peak.0),
         peak_cache_bytes: streams.iter().map(|s| s.memory.cache).max().unwrap_or_default().0,
         traces: streams.iter().map(|s| s.stream.report()).collect(),
@@ -471,7 +479,30 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
     {
         return impossible("reference", format!("no machine of the space is `{name}`"));
     }
-    Ok(())
+    check_reference(survey)
+}
+
+/// Checks a traced machine that is given by its description or by its speed.
+fn check_reference(survey: &MachineSurvey) -> Result<(), ClusterError> {
+    let impossible =
+        |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
+    let given = [
+        survey.reference.is_some(),
+        survey.reference_machine.is_some(),
+        survey.reference_speed.is_some(),
+    ];
+    if given.into_iter().filter(|is_given| *is_given).count() > 1 {
+        return impossible("reference", "the traced machine is given twice".into());
+    }
+    if let Some(machine) = &survey.reference_machine {
+        check(std::slice::from_ref(machine))?;
+    }
+    match survey.reference_speed {
+        Some(speed) if !(speed.is_finite() && speed > 0.0) => {
+            impossible("reference_speed", format!("{speed} is not above zero"))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The machine that was given; otherwise one whose processor the manifest names; otherwise an
@@ -483,19 +514,27 @@ fn reference_of<'a>(survey: &'a MachineSurvey, stream: &JobStream) -> TraceRefer
                 let machine = Some(at);
                 TraceReference { machine, ..TraceReference::of(&survey.machines[at]) }
             }
-            None => TraceReference { name: Some(name), ..TraceReference::UNKNOWN },
+            None => {
+                TraceReference { name: Some(name), is_assumed: false, ..TraceReference::UNKNOWN }
+            }
         };
+    }
+    if let Some(machine) = &survey.reference_machine {
+        return TraceReference::of(machine);
+    }
+    if let Some(speed) = survey.reference_speed {
+        return TraceReference { speed, is_assumed: false, ..TraceReference::UNKNOWN };
     }
     let traced = &stream.stream.trace.manifest().machine;
     let machine = same_processor(&survey.machines, traced, stream.cores());
     machine.map_or(TraceReference::UNKNOWN, TraceReference::of)
 }
 
-fn reference_report(survey: &MachineSurvey, references: &[TraceReference<'_>]) -> ReferenceReport {
+fn reference_report(references: &[TraceReference<'_>]) -> ReferenceReport {
     let first = references[0];
     ReferenceReport {
         machine: first.name.map(str::to_owned),
         core_speed: first.speed,
-        is_assumed: survey.reference.is_none() && references.iter().any(|r| r.name.is_none()),
+        is_assumed: references.iter().any(|reference| reference.is_assumed),
     }
 }

@@ -10,7 +10,7 @@ mod grid;
 
 use crate::alignment::{self, Lags};
 use crate::check::{check, overhead_ratio};
-use crate::config::{Reference, SurveyConfig};
+use crate::config::{Charge, Reference, SurveyConfig};
 use crate::error::ClusterError;
 use crate::machine::storage_id;
 use crate::node::part;
@@ -153,7 +153,7 @@ fn simulated(
     Ok(SurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
         nodes: survey.nodes,
-        charge: survey.charge,
+        charge: Charge::common(streams.iter().map(|stream| stream.charge)),
         traces: streams.iter().map(Stream::report).collect(),
         spread: spread_note(&streams, &nodes, survey),
         storages: storages.iter().zip(&replays).map(|(s, r)| storage_report(*s, r)).collect(),

@@ -453,6 +453,31 @@ fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
 }
 
 #[test]
+fn the_traced_machine_may_be_of_another_space_or_be_known_by_its_speed_alone() {
+    let (_folder, trace) = traced(&[second(0, 4.0)]);
+    let config = || MachineSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
+    let other = common::machines::machine("other", 4, 1.0, "16GiB", ("100MB", "1ms"), "10Gb");
+    let other = machines(&other).pop().map(Box::new);
+    let by_machine = answer(&MachineSurvey { reference_machine: other.clone(), ..config() });
+    let by_speed = answer(&MachineSurvey { reference_speed: Some(1.0), ..config() });
+    assert_eq!(by_machine.reference.machine.as_deref(), Some("other"));
+    assert_eq!(by_speed.reference.machine, None);
+    for report in [by_machine, by_speed] {
+        near(report.reference.core_speed, 1.0);
+        near(job(&report, "traced").time_s, 0.5);
+        assert!(!report.reference.is_assumed);
+        assert!(report.machines.iter().all(|machine| !machine.is_reference));
+        assert!(report.warnings.iter().all(|w| !w.contains("--reference")));
+    }
+    for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        let refused = refusal(&MachineSurvey { reference_speed: Some(speed), ..config() });
+        assert!(refused.contains("reference_speed"), "{refused}");
+    }
+    let twice = MachineSurvey { reference_machine: other, ..survey(vec![trace], &SPACE) };
+    assert!(refusal(&twice).contains("given twice"));
+}
+
+#[test]
 fn the_job_model_needs_a_trace_of_each_node() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
     let more = MachineSurvey { nodes: 2, ..survey(vec![trace], &SPACE) };

@@ -55,6 +55,10 @@ COMMANDS = {
 }
 
 
+#: Kinds of errors that are wrong usage, although they show only with the files that are named.
+_OF_USAGE = ("wrong-model", "bad-nodes")
+
+
 def _imported(place: str) -> click.Command:
     """A command by its place, `module:name`."""
     module, _, name = place.partition(":")
@@ -207,13 +211,21 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
         if os.environ.get("GORDON_DEBUG"):
             raise
         say(*_message_and_hint(error))
-        status, failure = 1, error
+        status, failure = 2 if getattr(error, "kind", "") in _OF_USAGE else 1, error
     raise SystemExit(status if isinstance(status, int) else 0) from failure
 
 
 def say(what: str, hint: str = "", kind: str = "error") -> None:
     """Prints one message, and its hint if any, on stderr."""
     click.echo(f"{kind}: {what}" + (f"\n  try: {hint}" if hint else ""), err=True)
+
+
+def warn(warnings: Sequence[str], traces: Sequence[str] = ()) -> None:
+    """Prints a line for each cause of warnings (`gordon.notices`)."""
+    from gordon import notices
+
+    for line in notices.grouped(warnings, traces).printed():
+        say(line, kind="warning")
 
 
 def _help_of(context: click.Context | None) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from gordon.cli import say
+from gordon.cli import warn
 from gordon.cli.survey_view import most, show
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
-from gordon.survey.jobs import gains
+from gordon.survey.jobs import gains, traces
 from gordon.survey.machines import outcome
 from gordon.survey.prices import dated
 
@@ -39,8 +39,7 @@ def show_jobs(console: Output, result: Row, show_all: bool) -> None:
     console.table(_mean(result, sorted(shown, key=lambda row: outcome(row)["time_s"])))
     if not show_all:
         console.text(f"--all also prints {len(result['designs']) - len(front)} others")
-    for warning in result["warnings"]:
-        say(warning, kind="warning")
+    warn(result["warnings"], traces(result))
 
 
 def _designs(jobs: list[tuple[str, Row]]) -> list[Column]:
@@ -77,7 +76,7 @@ def _named(result: Row, name: str) -> Row:
 def _machines(jobs: list[tuple[str, Row]]) -> list[Column]:
     return [
         Column("job", [name for name, _ in jobs]),
-        Column("verdict", [result["verdict"]["text"] for _, result in jobs], wraps=True),
+        Column("verdict", [result["sentence"] for _, result in jobs], wraps=True),
     ]
 
 

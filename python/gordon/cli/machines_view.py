@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from gordon.cli import say
+from gordon.cli import warn
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures, short
 from gordon.survey.machines import front_figures, noun, outcome
@@ -11,11 +11,14 @@ from gordon.survey.prices import dated
 
 Row = dict[str, Any]
 
+#: Cells of two remarks.
+_TWO_REMARKS = len("cheapest, little memory,")
+
 
 def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> None:
     """The table, the verdict, and the warnings."""
     rows = result["designs"]
-    chosen = result["verdict"]["machine"]
+    chosen = result["verdict"] and result["verdict"]["machine"]
     shown = [r for r in rows if show_all or _is_notable(r, chosen)]
     shown.sort(key=lambda r: outcome(r)["time_s"])
     console.text(
@@ -24,12 +27,11 @@ def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> No
     )
     console.table(_table(result, shown))
     console.text(_legend(result, len(rows) - len(shown)))
-    console.text(result["verdict"]["text"])
-    for warning in result["warnings"]:
-        say(warning, kind="warning")
+    console.text(result["sentence"])
+    warn(result["warnings"], [trace["path"] for trace in result["traces"]])
 
 
-def _is_notable(row: Row, chosen: str) -> bool:
+def _is_notable(row: Row, chosen: str | None) -> bool:
     return bool(row["pareto"] or row["names"] or row["is_reference"] or row["id"] == chosen)
 
 
@@ -41,24 +43,25 @@ def _table(result: dict[str, Any], shown: list[Row]) -> list[Column]:
     number: dict[str, Any] = {"right": True}
     columns = [
         column("  machine", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
-        column("cores", lambda r: str(r["cores"]), spare=3, **number),
-        column("speed", lambda r: figures(r["core_speed"]), spare=4, **number),
+        column("cores", lambda r: str(r["cores"]), spare=4, **number),
+        column("speed", lambda r: figures(r["core_speed"]), spare=5, **number),
         column("time", lambda r: f"{figures(outcome(r)['time_s'])} s", **number),
+        column("low - high", _interval, spare=1, **number),
     ]
-    if result["model"] == "job":
-        columns.append(column("low - high", _interval, spare=1, **number))
     if any(outcome(row)["price"] is not None for row in shown):
         columns.append(column(currency, lambda r: _known(outcome(r)["price"], figures), **number))
     if any(outcome(row)["energy_j"] is not None for row in shown):
-        energy = column("energy", lambda r: _known(outcome(r)["energy_j"], _joules), **number)
-        columns.append(energy)
-    columns.append(column("limited by", _limit))
-    columns.append(column("", _remark, spare=2))
+        energy = {"spare": 2, **number}
+        columns.append(
+            column("energy", lambda r: _known(outcome(r)["energy_j"], _joules), **energy)
+        )
+    columns.append(column("limited by", _limit, spare=3))
+    columns.append(column("", _remark, wraps=True, enough=_TWO_REMARKS))
     return columns
 
 
 def _interval(row: Row) -> str:
-    job = row["job"]
+    job = outcome(row)
     return f"{figures(job['time_s_low'])} - {figures(job['time_s_high'])} s"
 
 
@@ -81,7 +84,9 @@ def _remark(row: Row) -> str:
     remarks = list(row["names"])
     if row["is_reference"]:
         remarks.append("traced here")
-    if row["memory_below_peak"]:
+    if row["memory_fits"] is False:
+        remarks.append("too little memory")
+    elif "memory" in row["job"]["range_by_s"]:
         remarks.append("little memory")
     return ", ".join(remarks)
 
@@ -93,6 +98,4 @@ def _legend(result: dict[str, Any], left_out: int) -> str:
     text = f"* on the Pareto front of {compared}"
     if left_out:
         text += f"; --all also prints {left_out} more"
-    if result["model"] == "job":
-        text += "; low - high: what the trace leaves open, without errors of speed and memory"
-    return text
+    return text + "; low - high: the 80% range. Names, front and verdict go by its upper end"

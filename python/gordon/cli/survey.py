@@ -25,7 +25,8 @@ from gordon.cli import options
     "--nodes",
     type=click.IntRange(1),
     metavar="N",
-    help="Nodes of the cluster.  [default: as many as traces; 32 for one trace of a grid]",
+    help="Nodes of a cluster of designs; machines have as many as there are traces.  [default: as "
+    "many as traces; 32 for one trace of a grid]",
 )
 @click.option(
     "--shift",
@@ -46,11 +47,12 @@ from gordon.cli import options
 )
 @click.option(
     "--charge",
-    type=click.Choice(["machine", "command"]),
-    default="machine",
+    type=click.Choice(["auto", "machine", "command"]),
+    default="auto",
     show_default=True,
-    help="Simulate the CPU time and cache misses of the whole machine or of the traced command "
-    "only. Network and block I/O are always those of the machine.",
+    help="Simulate the CPU time and cache misses of the traced command only, or of the whole "
+    "machine; auto: of the command where the trace has them. Network and block I/O are always "
+    "those of the machine.",
 )
 @click.option(
     "--reference",
@@ -63,16 +65,17 @@ from gordon.cli import options
 @click.option(
     "--model",
     type=click.Choice(["job", "paper", "stages"]),
-    help="job: time of one job of fixed work, for a space with machines. paper: throughput, each "
-    "second takes the longest of processor, storage and network. stages: as paper, and nodes wait "
-    "for each other only at the ends of stages.  [default: job for a space with machines, else "
-    "paper]",
+    help="job: time of one job of fixed work, for machines. The others are for grids of designs, "
+    "such as gordon-2009. paper: throughput, each second takes the longest of processor, storage "
+    "and network. stages: as paper, and nodes wait for each other only at the ends of stages.  "
+    "[default: job for a space with machines, else paper]",
 )
 @click.option(
     "--stages",
     metavar="FILE",
-    help='Stages of the job, as JSON, for the stages model: {"stages": [{"name": "map", '
-    '"start_s": 0, "end_s": 12.5}]}, in seconds after the start of the traces.',
+    help='Stages of the job, as JSON: {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}, '
+    "in seconds after the start of the traces. The stages model uses them; of machines, the limits "
+    "of each stage are reported.",
 )
 @click.option(
     "--rows",

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from gordon.cli import say
+from gordon.cli import warn
 from gordon.cli.terminal import Column, Output
 from gordon.human import figures, percent, short
-from gordon.survey.jobs import gains
+from gordon.survey.jobs import gains, traces
 
 
 def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
@@ -27,8 +27,7 @@ def show(console: Output, result: dict[str, Any], show_all: bool) -> None:
         console.text(f"{left_out} more designs are not in the result; --rows sets the number")
     for line in _summary(result):
         console.text(line)
-    for warning in result["warnings"]:
-        say(warning, kind="warning")
+    warn(result["warnings"], traces(result))
 
 
 def _table(result: dict[str, Any], shown: list[dict[str, Any]]) -> list[Column]:

@@ -27,6 +27,7 @@ class Column:
     right: bool = False
     wraps: bool = False
     spare: int = 0  # left out of a narrow terminal, the highest first; 0: never
+    enough: int | None = None  # cells for which others are left out, if it wraps; None: its width
 
     @property
     def texts(self) -> list[str]:
@@ -36,6 +37,20 @@ class Column:
     def is_plain(self) -> bool:
         """Whether each character takes one cell, and none is a control character."""
         return all(t.isascii() and t.isprintable() and t[-1:] != " " for t in self.texts)
+
+    @property
+    def needed(self) -> int:
+        """Cells for which spare columns are left out."""
+        if not self.wraps or self.enough is None:
+            return self.width
+        return max(self.longest_word, min(self.enough, self.width))
+
+    @property
+    def longest_word(self) -> int:
+        """Cells of the longest word, which a column that wraps keeps on one line."""
+        from rich.cells import cell_len
+
+        return max(cell_len(word) for text in self.texts for word in (*text.split(), ""))
 
     @property
     def width(self) -> int:
@@ -90,7 +105,7 @@ class Output:
         from rich.text import Text
 
         for column in sorted((c for c in columns if c.spare), key=lambda c: -c.spare):
-            if self.room is None or width(columns) <= self.room:
+            if self.room is None or _needed(columns) <= self.room:
                 break
             columns = [c for c in columns if c is not column]
         table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
@@ -100,14 +115,17 @@ class Output:
                 c.title,
                 justify="right" if c.right else "left",
                 no_wrap=fixed,
-                min_width=c.width if fixed else None,
+                min_width=c.width if fixed else c.longest_word,
                 overflow="fold",
             )
         for row in zip(*(c.cells for c in columns), strict=True):
             table.add_row(*map(Text, row))
         wraps = self.is_terminal and any(c.wraps for c in columns)
         console = self.console
-        before, console.width = console.width, console.width if wraps else width(columns)
+        least = _joined(c.longest_word if c.wraps else c.width for c in columns)
+        # A terminal that is narrower wraps the lines; rich would cut them.
+        room = max(console.width, least) if wraps else width(columns)
+        before, console.width = console.width, room
         console.print(table)
         console.width = before
 
@@ -128,8 +146,17 @@ def _rows(columns: list[Column]) -> Iterable[str]:
 
 def width(columns: Iterable[Column]) -> int:
     """Of the table they make."""
-    widths = [c.width for c in columns]
-    return sum(widths) + GAP * (len(widths) - 1)
+    return _joined(c.width for c in columns)
+
+
+def _needed(columns: Iterable[Column]) -> int:
+    """Of the table they make, if columns that wrap are wide enough."""
+    return _joined(c.needed for c in columns)
+
+
+def _joined(widths: Iterable[int]) -> int:
+    listed = list(widths)
+    return sum(listed) + GAP * (len(listed) - 1)
 
 
 def data() -> Output:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from gordon.cli import say
+from gordon.cli import warn
 from gordon.cli.terminal import GAP, Column, data, width
 from gordon.human import duration, short
 
@@ -69,8 +69,7 @@ def show(summary: dict[str, Any]) -> None:
         console.text(
             f"read amplification of the command: at least {summary['read_amplification']:.2f}"
         )
-    for warning in summary["warnings"]:
-        say(warning, kind="warning")
+    warn(summary["warnings"])
 
 
 def _kinds_of_disks(manifest: dict[str, Any]) -> dict[str, str]:

@@ -5,9 +5,11 @@ One HTML file that works offline, like the report of one job. The same result gi
 
 from typing import Any
 
+from gordon import notices
 from gordon.report import page
 from gordon.report.survey import FILTERS, LIBRARIES
 from gordon.survey.jobs import gains
+from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import outcome
 
 Row = dict[str, Any]
@@ -25,6 +27,7 @@ def render(result: Row) -> str:
         result,
         FILTERS | {"outcome": outcome},
         libraries=LIBRARIES,
+        notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result | {"traces": traces},
         by_id=by_id,
         of_grid=of_grid,

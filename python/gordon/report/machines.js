@@ -4,16 +4,17 @@
   const { result, el, colour, config, still, figures, layout, limits } = charts;
   const SHARES = { cpu: ["processor", "cpu"], storage: ["storage", "storage"], network: ["network", "network"], idle: ["idle", "overhead"], mixed: ["more than one", "mixed"] };
   const share = (d, key) => key in d.limits || key !== "mixed" ? d.limits[key] || 0 : Object.entries(d.limits).reduce((sum, [name, part]) => sum + (name.includes("+") ? part : 0), 0);
-  const outcome = (d) => d.job || d.stages || d.sync;
+  const outcome = (d) => d.job;
   const time = (d) => outcome(d).time_s;
   const byTime = (a, b) => time(a) - time(b);
-  const remarks = (d) => [...(d.id === result.verdict.machine ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];
+  const remarks = (d) => [...(result.verdict && d.id === result.verdict.machine ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];
   const isNotable = (d) => d.pareto || remarks(d).length > 0;
 
-  // The machines that no other beats in time and in `of`, the fastest first.
+  // The machines that no other beats in `of` and in the upper end of the time, the fastest first.
   function lowest(designs, of) {
     let best = Infinity;
-    const sorted = [...designs].sort((a, b) => byTime(a, b) || of(a) - of(b));
+    const upper = (d) => outcome(d).time_s_high;
+    const sorted = designs.filter((d) => d.pareto).sort((a, b) => upper(a) - upper(b) || of(a) - of(b));
     return sorted.filter((d) => of(d) < best && ((best = of(d)), true));
   }
 

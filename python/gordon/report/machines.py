@@ -6,9 +6,11 @@ One HTML file that works offline, like the report of designs. The same result gi
 import re
 from typing import Any
 
+from gordon import notices
 from gordon.human import figures, short
 from gordon.report import page
 from gordon.report.survey import FILTERS, libraries, stage_columns
+from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import front_figures, noun, outcome
 
 Row = dict[str, Any]
@@ -19,7 +21,6 @@ SHARES = {
     "storage": "storage",
     "network": "network",
     "idle": "idle",
-    "mixed": "more than one",
 }
 #: Relative difference below which a time is shown as the measured one.
 _SAME = 0.005
@@ -32,7 +33,7 @@ _MEASURED = re.compile(r"storage(\.\d+)?\.measured")
 def render(result: Row) -> str:
     """The report's HTML."""
     rows = sorted(result["designs"], key=lambda row: outcome(row)["time_s"])
-    verdict = result["verdict"]["machine"]
+    verdict = result["verdict"] and result["verdict"]["machine"]
     notable = [row for row in rows if _remarks(row, verdict) or row["pareto"]]
     known = {key for row in rows for key, figure in outcome(row).items() if figure is not None}
     compared = [_FIGURES[key] for key in front_figures([row for row in rows if row["pareto"]])]
@@ -44,6 +45,7 @@ def render(result: Row) -> str:
         result,
         FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": _capacity},
         libraries=libraries(result),
+        notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
         rows=rows,
         noun=noun(rows),
@@ -57,17 +59,11 @@ def render(result: Row) -> str:
         columns=_columns(result, known),
         has_reference=bool(traced),
         measured_apart=not any(abs(time / measured - 1) < _SAME for time in traced),
-        small=[row["id"] for row in rows if row["memory_below_peak"]],
+        small=[row["id"] for row in rows if row["memory_fits"] is False],
         measured_s=measured,
         parts=page.grouped(_used(result["parameters"], notable)),
-        names=_legend(result),
+        names=SHARES,
     )
-
-
-def _legend(result: Row) -> dict[str, str]:
-    """The shares that the model gives: key and name."""
-    left_out = "mixed" if result["model"] == "job" else "idle"
-    return {key: name for key, name in SHARES.items() if key != left_out}
 
 
 def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
@@ -80,12 +76,9 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
         ("id", "machine", ""),
         ("names", "remark", ""),
         ("time", "time, s", "of one run of the job on all nodes"),
+        ("low", "low, s", "lower end of the 80 % range"),
+        ("high", "high, s", "upper end of the 80 % range"),
     ]
-    if result["model"] == "job":
-        columns.append(("low", "low, s", "with as much overlap as the trace allows"))
-        columns.append(("high", "high, s", "with as little overlap as the trace allows"))
-    else:
-        columns.append(("nosync", "nosync, s", "time without barriers between the nodes"))
     if "price" in known:
         columns.append(("price", f"price, {currency}", "of one run on all nodes"))
     if "energy_j" in known:
@@ -103,7 +96,7 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
     return columns
 
 
-def _remarks(row: Row, verdict: str) -> list[str]:
+def _remarks(row: Row, verdict: str | None) -> list[str]:
     """Why a machine is notable, apart from the front."""
     remarks = ["verdict"] if row["id"] == verdict else []
     remarks += row["names"]
@@ -123,12 +116,9 @@ def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:
 
 
 def _shares(row: Row) -> dict[str, float]:
-    """What limits a machine, in the order of the bars. `mixed` is the share of the time in which
-    several parts were fully used at once."""
+    """What limits a machine, in the order of the bars."""
     limits = row["limits"]
-    mixed = sum(share for name, share in limits.items() if "+" in name)
-    every = limits | ({"mixed": mixed} if mixed else {})
-    return {key: every[key] for key in SHARES if key in every}
+    return {key: limits[key] for key in SHARES if key in limits}
 
 
 def money(price: float | None) -> str:

@@ -10,7 +10,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from gordon import notices
 from gordon.report import page
+from gordon.survey.jobs import traces as trace_paths
 
 #: Scripts that the pages of surveys share.
 LIBRARIES = ("charts", "tables")
@@ -27,6 +29,7 @@ def render(result: dict[str, Any]) -> str:
         result,
         FILTERS,
         libraries=libraries(result),
+        notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
         by_id=by_id,
         named=named,

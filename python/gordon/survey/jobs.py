@@ -12,10 +12,9 @@ from statistics import fmean
 from typing import Any
 
 from gordon._core import GordonError
-from gordon.human import counted
 from gordon.run.inputs import Inputs
 from gordon.survey import table6
-from gordon.survey.machines import outcome
+from gordon.survey.machines import MODEL, outcome
 
 Row = dict[str, Any]
 
@@ -71,7 +70,7 @@ def run(jobs: Sequence[Inputs], survey: Callable[..., Row], rows: int) -> Row:
         "differences": [],
         "parameters": first["parameters"],
         "assumptions": _distinct(several, "assumptions"),
-        "warnings": _warnings(results),
+        "warnings": _distinct(several, "warnings"),
     }
     base = mean.baseline()
     if base is not None:
@@ -96,6 +95,12 @@ def gains(result: Row) -> dict[str, float]:
         "MaxE": named["MaxE-disk"]["energy_j"] / named["MaxE"]["energy_j"],
         "MinT": named["MinT-disk"]["time_s"] / named["MinT"]["time_s"],
     }
+
+
+def traces(result: Row) -> list[str]:
+    """The paths of the traces of a result, of one job or several."""
+    jobs = result["jobs"].values() if "jobs" in result else [result]
+    return [trace["path"] for job in jobs for trace in job["traces"]]
 
 
 def _baselines(results: list[Row]) -> list[str]:
@@ -146,22 +151,6 @@ def _sensitivity(first: Row, designs: list[Row], named: dict[str, str | None]) -
         for other in found["alternatives"]
     ]
     return found | {"alternatives": others}
-
-
-def _warnings(results: dict[str, Row]) -> list[str]:
-    """The warnings of all jobs; one about traces is given once for all jobs."""
-    found: dict[str, tuple[str, set[str]]] = {}
-    for name, result in results.items():
-        traces = tuple(f"{trace['path']}" for trace in result["traces"])
-        for warning in result["warnings"]:
-            what = warning.partition(": ")[2] if warning.startswith(traces) else warning
-            found.setdefault(what, (warning.removesuffix(what), set()))[1].add(name)
-    return [
-        (f"{trace.removesuffix(': ')}, and traces of {counted(len(jobs) - 1, 'other job')}: {what}")
-        if trace and len(jobs) > 1
-        else f"{trace}{what}"
-        for what, (trace, jobs) in found.items()
-    ]
 
 
 class _Mean:
@@ -237,8 +226,7 @@ class _Mean:
         design: Row = {"id": id} | {key: rows[0][key] for key in _FIXED if key in rows[0]}
         design["limits"] = _shares([row["limits"] for row in rows])
         if self.by is None:
-            model = next(key for key in ("job", "stages", "sync") if key in rows[0])
-            design[model] = _mean_of([row[model] for row in rows])
+            design[MODEL] = _mean_of([row[MODEL] for row in rows])
             return design
         for model in ("sync", "nosync", "stages"):
             if self._has(model):

@@ -9,7 +9,7 @@ from os import fspath
 from typing import Any
 
 from gordon import _core
-from gordon.human import duration, figures, short
+from gordon.human import counted, duration, figures, short
 from gordon.options import Path
 from gordon.parts import Catalogue, unknown
 from gordon.run.inputs import Inputs
@@ -20,18 +20,19 @@ from gordon.survey.replays import machines as simulate
 
 Row = dict[str, Any]
 
+#: The model of machines.
+MODEL = "job"
+
 
 def run(
     inputs: Inputs,
     chosen: spaces.Space,
     *,
-    model: str,
     nodes: int | None,
     shift: dict[str, Any],
     set_values: list[str],
     charge: str,
     reference: str | None,
-    stages: list[dict[str, Any]] | None,
     reported: list[dict[str, Any]],
     rows: int,
     table: Path | None,
@@ -39,10 +40,16 @@ def run(
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
     """Surveys the machines of a space; see `gordon.survey.run`. `reported` are the stages whose
-    limits the result has; the stages model uses `stages`."""
-    if nodes is None:
-        nodes = len(inputs.paths)
-    _check_nodes(model, len(inputs.paths), nodes)
+    limits the result has."""
+    traced = len(inputs.paths)
+    if nodes not in (None, traced):
+        raise _core.GordonError(
+            f"the job model needs a trace of each node: {counted(traced, 'trace')} given, "
+            f"--nodes {nodes}",
+            "leave out --nodes: the cluster is as large as the traced one. --space gordon-2009 "
+            "surveys clusters of any size",
+            kind="bad-nodes",
+        )
     parts = Catalogue(chosen.get("parts"))
     settings.apply_to_machines(set_values, chosen, parts)
     prices_date = prices.day(chosen)
@@ -65,16 +72,15 @@ def run(
     config = {
         "traces": inputs.paths,
         "lags": inputs.lags,
-        "nodes": nodes,
+        "nodes": traced,
         "shift": shift,
         "charge": charge,
-        "model": model,
+        "model": MODEL,
         "machines": machines,
         "reference": reference,
         "unit": unit,
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
         "measured": tables,
-        "stages": stages,
         "report_stages": reported,
         "rows": rows,
         "table": None if table is None else fspath(table),
@@ -106,21 +112,6 @@ def _with_ids(error: _core.GordonError, ids: list[str]) -> _core.GordonError:
     return _core.GordonError(message, error.args[1], kind=error.kind)
 
 
-def _check_nodes(model: str, traces: int, nodes: int) -> None:
-    if model == "job" and nodes != traces:
-        raise _core.GordonError(
-            f"the job model needs a trace of each node: {traces} given, --nodes {nodes}",
-            f"--nodes {traces}, or --model paper",
-            kind="bad-nodes",
-        )
-    if traces > nodes:
-        raise _core.GordonError(
-            f"there are {traces} traces for {nodes} nodes: each trace needs a node",
-            f"--nodes {traces}",
-            kind="too-few-nodes",
-        )
-
-
 def _result(
     raw: dict[str, Any],
     chosen: spaces.Space,
@@ -129,7 +120,7 @@ def _result(
 ) -> dict[str, Any]:
     rows: list[Row] = raw["machines"]
     by_id = {row["id"]: row for row in rows}
-    if outcome(by_id[raw["verdict"]["fastest"]])["time_s"] <= 0:
+    if all(outcome(row)["time_s"] <= 0 for row in rows):
         raise _core.GordonError(
             "the traces have no work to simulate: no CPU time, network or block I/O",
             "trace a longer job; many machines count CPU time in ticks of 10 ms",
@@ -166,11 +157,14 @@ def _result(
         "reference": raw["reference"],
         "traces": raw["traces"],
         "peak_memory_bytes": raw["peak_memory_bytes"],
+        "peak_cache_bytes": raw["peak_cache_bytes"],
         "designs_total": raw["designs_total"],
         "designs": rows,
         "front": raw["front"],
         "named": raw["named"],
-        "verdict": _verdict(raw["verdict"], by_id, chosen.get("currency", "USD")),
+        "verdict": raw["verdict"],
+        "floor_s": raw["floor_s"],
+        "sentence": _sentence(raw, by_id, chosen.get("currency", "USD")),
         "storages": raw["storages"],
         "parameters": parameters.of_machines(listed, chosen.get("sources", {}))
         + parameters.rows(parts.used)
@@ -194,9 +188,8 @@ def noun(rows: list[Row]) -> str:
 
 
 def outcome(row: Row) -> Row:
-    """Time, energy and price of a machine by the model that ran: `job`, `stages`, or the `sync`
-    bound of the paper's model."""
-    found: Row = next(row[model] for model in ("job", "stages", "sync") if model in row)
+    """Time, energy and price of a machine by the model that ran."""
+    found: Row = row[MODEL]
     return found
 
 
@@ -206,8 +199,24 @@ def front_figures(rows: list[Row]) -> list[str]:
     return [key for key in keys if all(outcome(row)[key] is not None for row in rows)]
 
 
-def _verdict(verdict: dict[str, Any], by_id: dict[str, Row], currency: str) -> dict[str, Any]:
-    """The recommended machine, with a sentence about it."""
+def _sentence(raw: dict[str, Any], by_id: dict[str, Row], currency: str) -> str:
+    """What the survey says in a sentence: the recommended machine, or why there is none."""
+    verdict = raw["verdict"]
+    if verdict is not None:
+        return _recommended(verdict, by_id, currency)
+    fastest = raw["named"]["fastest"]
+    if fastest is None:
+        used = short(raw["peak_memory_bytes"], "B")
+        return f"No machine of the space is known to have the memory that the job used ({used})."
+    return (
+        f"No machine makes this job faster than {duration(raw['floor_s'])}: it waits for what no "
+        f"machine shortens, such as timers, other machines or a service. The fastest is "
+        f"{_described(by_id[fastest])}."
+    )
+
+
+def _recommended(verdict: dict[str, Any], by_id: dict[str, Row], currency: str) -> str:
+    """A sentence about the recommended machine."""
     best, fastest = by_id[verdict["machine"]], by_id[verdict["fastest"]]
     within = f"within {verdict['slack']:.0%} of the fastest"
     match verdict["by"]:
@@ -220,13 +229,11 @@ def _verdict(verdict: dict[str, Any], by_id: dict[str, Row], currency: str) -> d
         case _:
             text = f"Fastest: {_described(best)}; neither prices nor powers are known"
     if best is not fastest:
-        text += f"; the fastest is {fastest['id']}, {duration(outcome(fastest)['time_s'])}"
-    return verdict | {"text": text + "."}
+        text += f"; the fastest is {_described(fastest)}"
+    return text + "."
 
 
 def _described(row: Row) -> str:
     of = outcome(row)
-    text = f"{row['id']}, {duration(of['time_s'])}"
-    if "time_s_low" in of:
-        text += f" ({duration(of['time_s_low'])} to {duration(of['time_s_high'])})"
-    return text
+    ends = f"{duration(of['time_s_low'])} to {duration(of['time_s_high'])}"
+    return f"{row['id']}, {duration(of['time_s'])} ({ends})"

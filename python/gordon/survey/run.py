@@ -27,6 +27,8 @@ NODES = 32  # of the paper's cluster, for a single trace
 SHIFT = 0.05
 ROWS = 1000
 MODELS = ("job", "paper", "stages")
+#: Models of a cluster of designs, each with as many nodes as one likes.
+OF_GRIDS = ("paper", "stages")
 SPACE = "modern"
 _STAGE_KEYS = ("name", "start_s", "end_s")
 _STAGES_HINT = 'write {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}'
@@ -43,7 +45,7 @@ def run(
     nodes: int | None = None,
     shift: float = SHIFT,
     set_values: str | Sequence[str] = (),
-    charge: str = "machine",
+    charge: str = "auto",
     reference: str | float | None = None,
     model: str | None = None,
     stages: Path | None = None,
@@ -63,13 +65,15 @@ def run(
     or 32 for one trace. Nodes that run copies of one trace start it at samples up to the fraction
     `shift` of its length apart. `space` is a shipped space or a TOML file. `set_values` are values
     to override, each `KEY=VALUE`, of the grid and its parts, or of machines
-    (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is `machine`, or `command` to
-    simulate only the CPU time and the cache misses of the traced command. `reference` is the
+    (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is `command` to simulate only the CPU
+    time and the cache misses of the traced command, `machine` for those of the whole machine, or
+    `auto`: those of the command where the trace has them. `reference` is the
     processor on which traces without hardware counters were recorded: the name of a part, or its
     instructions per cycle; the default is the part named in the manifest. `model` is `paper`,
-    `stages` or `job`; the default is `job` for a space with machines, and `stages` for a grid if
-    `stages` is given, a JSON file with the stages of the job. For machines, `reference` is the id
-    of the machine on which the traces were recorded, and `nodes` is the number of traces. At most
+    `stages` or `job`: `job` is for machines and their default; the others are for grids of
+    designs, `stages` if `stages` is given, a JSON file with the stages of the job. For machines,
+    `reference` is the machine on which the traces were recorded
+    (`gordon.survey.references.of_machines`), and `nodes` is the number of traces. At most
     `rows` designs are returned, the front and the named ones always; `table` is a Parquet file to
     write with all of them. `cache` is a folder in which replays are kept and found by later
     surveys, whatever their space. `engine` computes the replays in other processes, by joblib:
@@ -142,22 +146,21 @@ def _simulated(
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
     chosen = spaces.load(space)
-    model, listed = _staged(model, stages, inputs, bool(spaces.machines(chosen)))
+    is_of_machines = uses_machines(chosen, model)
+    model, listed = _staged(model, stages, inputs, is_of_machines)
     # The stages of a run are reported by all models; one uses them.
     reported = listed or inputs.stages
     shift_field = {"value": shift, "assumed": _WHY_SHIFT}
-    if uses_machines(chosen, model):
+    if is_of_machines:
         with spaces.blamed(space, set_values):
             return machines.run(
                 inputs,
                 chosen,
-                model=model or "job",
                 nodes=nodes,
                 shift=shift_field,
                 set_values=set_values,
                 charge=charge,
                 reference=None if reference is None else str(reference),
-                stages=listed,
                 reported=reported,
                 rows=rows,
                 table=table,
@@ -222,10 +225,10 @@ def _simulated(
 
 
 def _staged(
-    model: str | None, stages: Path | None, inputs: Inputs, has_machines: bool
+    model: str | None, stages: Path | None, inputs: Inputs, is_of_machines: bool
 ) -> tuple[str | None, list[dict[str, Any]] | None]:
-    """The model and the stages, of a file or as a run recorded them; a grid with a file of stages
-    is surveyed by the stages model."""
+    """The model and the stages, of a file or as a run recorded them. A grid with a file of stages
+    is surveyed by the stages model; of machines, the limits of the stages are reported."""
     if stages is None:
         if model == "stages":
             if inputs.stages:
@@ -240,15 +243,15 @@ def _staged(
                 "the stages model needs the stages of the job", "--stages FILE", kind="no-stages"
             )
         return model, None
-    if model is None and not has_machines:
-        model = "stages"
-    if model != "stages":
+    if is_of_machines:
+        return model, read_stages(stages)
+    if model not in (None, "stages"):
         raise _core.GordonError(
-            f"--stages {fspath(stages)}: only the stages model uses the stages of a job",
+            f"--stages {fspath(stages)}: of a grid, only the stages model uses the stages of a job",
             "--model stages",
             kind="no-stages",
         )
-    return model, read_stages(stages)
+    return "stages", read_stages(stages)
 
 
 def read_stages(path: Path) -> list[dict[str, Any]]:
@@ -309,18 +312,24 @@ def _wrong_stage(stage: Any) -> str | None:
 
 
 def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
-    """Whether the machines of a space are surveyed, and not its grid of designs."""
+    """Whether the machines of a space are surveyed, and not its grid of designs. Raises GordonError
+    for a model that the space has nothing for."""
     if model not in (None, *MODELS):
         raise unknown("model", str(model), list(MODELS))
     if model == "job" and not spaces.machines(chosen):
         raise _core.GordonError(
             f"the space `{chosen['name']}` lists no machines, which the job model needs",
             "--model paper, or a space with machines (`gordon spaces`)",
-            kind="no-machines",
+            kind="wrong-model",
         )
-    return bool(spaces.machines(chosen)) and not (
-        model in ("paper", "stages") and spaces.has_grid(chosen)
-    )
+    if model in OF_GRIDS and not spaces.has_grid(chosen):
+        raise _core.GordonError(
+            f"the {model} model is of clusters of designs, and the space `{chosen['name']}` lists "
+            "machines",
+            "leave out --model, or survey a grid of designs: --space gordon-2009",
+            kind="wrong-model",
+        )
+    return bool(spaces.machines(chosen)) and model not in OF_GRIDS
 
 
 def _result(
@@ -396,6 +405,11 @@ def _charged(raw: dict[str, Any]) -> str:
         return "the CPU time of the traced machine is simulated; that of the command is unknown"
     least, most = f"{min(shares):.1%}", f"{max(shares):.1%}"
     share = least if least == most else f"{least} to {most}"
+    if raw["charge"] == "auto":
+        return (
+            "the CPU time of the command is simulated where the trace has it, otherwise that of the "
+            f"machine; {share} of it is of other programs"
+        )
     if raw["charge"] == "command":
         return (
             f"the CPU time of the command is simulated; the other {share} of the machine's CPU "

@@ -79,9 +79,9 @@ impl Traced<'_> {
 
     /// Error of the speed of a machine relative to the traced ones, as a logarithm.
     fn speed_error(&self, machine: &Machine) -> f64 {
-        let of = |reference: &TraceReference<'_>| match reference.name {
-            Some(_) => speed_error(*machine.core_speed / reference.speed),
-            None => UNKNOWN_SPEED,
+        let of = |reference: &TraceReference<'_>| match reference.is_assumed {
+            false => speed_error(*machine.core_speed / reference.speed),
+            true => UNKNOWN_SPEED,
         };
         self.references.iter().map(of).fold(0.0, f64::max)
     }

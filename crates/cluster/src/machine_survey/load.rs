@@ -32,6 +32,8 @@ const SEQUENTIAL_SIZE: f64 = 65536.0;
 pub(super) struct TraceReference<'a> {
     pub(super) name: Option<&'a str>,
     pub(super) speed: f64,
+    /// Whether nothing says what the speed is.
+    pub(super) is_assumed: bool,
     /// Logical processors that share a physical core, and the speed of a lone thread relative to
     /// that of a busy processor; `None` if they are unknown.
     pub(super) threads: Option<u32>,
@@ -42,14 +44,21 @@ pub(super) struct TraceReference<'a> {
 
 impl<'a> TraceReference<'a> {
     /// A machine of which nothing is known; its speed is assumed.
-    pub(super) const UNKNOWN: Self =
-        Self { name: None, speed: 1.0, threads: None, single: None, machine: None };
+    pub(super) const UNKNOWN: Self = Self {
+        name: None,
+        speed: 1.0,
+        is_assumed: true,
+        threads: None,
+        single: None,
+        machine: None,
+    };
 
     /// A machine with the processor of `machine`.
     pub(super) fn of(machine: &'a Machine) -> Self {
         Self {
             name: Some(&machine.id),
             speed: *machine.core_speed,
+            is_assumed: false,
             threads: machine.threads_per_core.as_ref().map(|threads| **threads),
             single: lone_gain(machine),
             machine: None,
@@ -172,12 +181,13 @@ impl TraceLoad<'_> {
             if here > 0.0 { there / here } else { 1.0 }
         };
         let mut storage = StorageRatio::known(ratio(best, here));
-        for has_burst in [true, false] {
+        // Both volumes have their burst bandwidth, or neither has.
+        let [burst, sustained] = [true, false].map(|has_burst| {
             let state = IoState { has_burst, is_random: false };
-            let other = ratio(there(state), traced(state));
-            storage.low = storage.low.min(other);
-            storage.high = storage.high.max(other);
-        }
+            ratio(there(state), traced(state))
+        });
+        storage.low = storage.low.min(burst);
+        storage.high = storage.high.max(sustained);
         if self.may_be_random(io) {
             let state = IoState { is_random: true, ..likely(used.there) };
             let random = ratio(there(state), traced(state));

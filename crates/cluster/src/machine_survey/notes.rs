@@ -23,7 +23,7 @@ const MUCH_UNSERVED: f64 = 0.05;
 pub(super) fn warnings(survey: &MachineSurvey, traced: &Traced<'_>) -> Vec<String> {
     let Traced { streams, references } = *traced;
     let mut list = Vec::new();
-    if references.iter().any(|reference| reference.name.is_none()) {
+    if references.iter().any(|reference| reference.is_assumed) {
         list.push(
             "the speed of the traced machine is unknown: core_speed 1.0 is assumed, and the ranges \
              go from half to twice as fast. Give the traced machine with --reference"

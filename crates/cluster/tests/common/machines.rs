@@ -69,6 +69,8 @@ pub fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
         model: Model::Job,
         machines: machines(text),
         reference: Some("traced".into()),
+        reference_machine: None,
+        reference_speed: None,
         unit: None,
         parts: super::parts(1.0),
         measured: MeasuredStorages::new(),
