@@ -28,7 +28,7 @@ mod paper_limits;
 mod paper_load;
 
 pub use front::{RunningFront, front};
-pub use job::{JOB_IDLE, JOB_LIMITS, JobColumns, JobDesign, JobGroup, Rate};
+pub use job::{JOB_LIMITS, JobColumns, JobDesign, JobGroup, Rate};
 pub use job_load::{JobLoad, JobNode};
 pub use job_plain::plain_range;
 pub use paper::{PaperColumns, PaperDesign, PaperGroup};

@@ -179,12 +179,13 @@ class _Mean:
         }
 
     def front(self) -> list[str]:
-        """Ids of the Pareto front of time and energy (machines: and of price), the fastest first.
-        Objectives that are not known of all designs do not count."""
+        """Ids of the Pareto front of time and energy, the fastest first. Of machines it is that of
+        the upper ends of time and price, and of energy. Objectives that are not known of all
+        designs do not count."""
         keys: tuple[str, ...] = (
-            ("time_s", "energy_j") if self.by else ("time_s", "price", "energy_j")
+            ("time_s", "energy_j") if self.by else ("time_s_high", "price_high", "energy_j")
         )
-        of = {design["id"]: self._outcome(design) for design in self._designs}
+        of = {design["id"]: self._outcome(design) for design in self._candidates()}
         keys = tuple(key for key in keys if all(o.get(key) is not None for o in of.values()))
         points = {id: tuple(outcome[key] for key in keys) for id, outcome in of.items()}
         front: list[str] = []
@@ -206,13 +207,21 @@ class _Mean:
             for name, key in keys.items():
                 among = [
                     (tuple(outcome[part] for part in key), design["id"])
-                    for design in self._designs
+                    for design in self._candidates()
                     if not suffix or design["storage_kind"] == "disk"
                     for outcome in [self._outcome(design)]
                     if all(outcome.get(part) is not None for part in key)
                 ]
                 found[name + suffix] = min(among, key=lambda each: each[0])[1] if among else None
         return found
+
+    def _candidates(self) -> list[Row]:
+        """The designs that can be named: machines that are known to hold every job, or, if none
+        is, those that are not known to be too small."""
+        if self.by is not None:
+            return self._designs
+        fit = [design for design in self._designs if design["memory_fits"]]
+        return fit or [d for d in self._designs if d["memory_fits"] is not False]
 
     def _has(self, model: str) -> bool:
         return all(model in result["baseline"] for result in self.results)
@@ -226,7 +235,9 @@ class _Mean:
         design: Row = {"id": id} | {key: rows[0][key] for key in _FIXED if key in rows[0]}
         design["limits"] = _shares([row["limits"] for row in rows])
         if self.by is None:
-            design[MODEL] = _mean_of([row[MODEL] for row in rows])
+            design[MODEL] = _mean_of([_without_sources(row[MODEL]) for row in rows])
+            fits = [row["memory_fits"] for row in rows]
+            design["memory_fits"] = False if False in fits else None if None in fits else True
             return design
         for model in ("sync", "nosync", "stages"):
             if self._has(model):
@@ -282,6 +293,11 @@ class _Mean:
 
 def _beats(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
     return one != other and all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def _without_sources(outcome: Row) -> Row:
+    """A time without what its range is made of, which differs by job."""
+    return {key: value for key, value in outcome.items() if key != "range_by_s"}
 
 
 def _mean_of(outcomes: list[Row]) -> Row:

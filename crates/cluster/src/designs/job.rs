@@ -24,8 +24,7 @@ pub const JOB_LIMITS: [&str; 4] = ["cpu", "storage", "network", "idle"];
 const CPU: usize = 0;
 const STORAGE: usize = 1;
 const NETWORK: usize = 2;
-/// Place of the idle time in [`JOB_LIMITS`].
-pub const JOB_IDLE: usize = 3;
+const JOB_IDLE: usize = 3;
 
 /// A design of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -163,6 +162,12 @@ impl<'a> JobGroup<'a> {
         let secs = longest.map_or(none, |(_, node, load)| node.parts(load).at(node.y(design)));
         let total: f64 = secs.iter().sum();
         if total > 0.0 { secs.map(|secs| secs / total) } else { secs }
+    }
+
+    /// Idle seconds that remain however fast the cores are.
+    pub fn floor(&self) -> f64 {
+        let nodes = self.nodes.iter().zip(&self.load.nodes);
+        nodes.map(|(node, load)| node.parts(load).at(0.0)[JOB_IDLE]).fold(0.0, f64::max)
     }
 
     /// The results of `designs`.

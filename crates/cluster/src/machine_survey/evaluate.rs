@@ -10,8 +10,8 @@ use super::space::{MachineDesign, MachineSpace, Place};
 use crate::alignment::Lags;
 use crate::config::Model;
 use crate::designs::{
-    JOB_IDLE, JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup,
-    PaperLimits, PaperLoad, Rate,
+    JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
+    PaperLoad, Rate,
 };
 use crate::job::{Cores, RANGE_SOURCES, UNKNOWN_SPEED, speed_error};
 use crate::job_stream::{JobStream, MemoryFit};
@@ -347,15 +347,15 @@ impl<'a> Evaluator<'a> {
         self.figures(&self.group(design), design).time
     }
 
-    /// The idle time of a design, and its share of the time.
+    /// The idle time that no machine shortens, and its share of the time of a design.
     pub fn floor(&self, number: u64) -> Floor {
         #[allow(clippy::cast_possible_truncation)]
         let design = &self.space.designs[number as usize];
         match self.group(design) {
             Group::Job(group) => {
-                let own = self.job_design(design);
-                let share = group.limits(&own)[JOB_IDLE];
-                Floor { secs: share * group.time(&own), share }
+                let secs = group.floor();
+                let time = group.time(&self.job_design(design));
+                Floor { secs, share: if time > 0.0 { secs / time } else { 0.0 } }
             }
             Group::Paper(..) => Floor { secs: 0.0, share: 0.0 },
         }
