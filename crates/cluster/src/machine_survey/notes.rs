@@ -167,8 +167,8 @@ fn more_cores_note(survey: &MachineSurvey, stream: &JobStream) -> Option<String>
     let cores = f64::from(stream.cores()) * stream.core_share;
     let plural = if cores == 1.0 { "core" } else { "cores" };
     Some(format!(
-        "all of the {cores} {plural} were busy in {:.0} % of the time: the trace does not show how \
-         many more the job could use, so that the ranges of machines with more are wide",
+        "all of the {cores} {plural} were busy in {:.0} % of the computing time: the trace does not \
+         show how many more the job could use, so that the ranges of machines with more are wide",
         share * 100.0
     ))
 }
