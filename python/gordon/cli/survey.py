@@ -55,11 +55,12 @@ from gordon.cli import options
 )
 @click.option(
     "--reference",
-    metavar="PART|IPC|ID",
-    help="Processor on which traces without hardware counters were recorded: a part such as core2, "
-    "or its instructions per cycle.  [default: the part named in the manifest, else 1.5]  For a "
-    "space with machines: the machine on which the trace was recorded.  [default: the processor "
-    "named in the manifest, else core_speed 1.0]",
+    metavar="NAME|NUMBER",
+    help="Machine on which the traces were recorded: a machine of any shipped space, its processor "
+    "as /proc/cpuinfo names it, or the speed of a core as the space counts it.  [default: the "
+    "processor that the manifest names, else 1.0]  For a grid of designs: the processor, as a part "
+    "such as core2, or its instructions per cycle.  [default: the part that the manifest names, "
+    "else 1.5]",
 )
 @click.option(
     "--model",

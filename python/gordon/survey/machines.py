@@ -11,9 +11,9 @@ from typing import Any
 from gordon import _core
 from gordon.human import counted, duration, figures, short
 from gordon.options import Path
-from gordon.parts import Catalogue, unknown
+from gordon.parts import Catalogue
 from gordon.run.inputs import Inputs
-from gordon.survey import measured, parameters, settings
+from gordon.survey import measured, parameters, references, settings
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
 from gordon.survey.replays import machines as simulate
@@ -32,7 +32,7 @@ def run(
     shift: dict[str, Any],
     set_values: list[str],
     charge: str,
-    reference: str | None,
+    reference: str | float | None,
     reported: list[dict[str, Any]],
     rows: int,
     table: Path | None,
@@ -41,10 +41,10 @@ def run(
 ) -> dict[str, Any]:
     """Surveys the machines of a space; see `gordon.survey.run`. `reported` are the stages whose
     limits the result has."""
-    traced = len(inputs.paths)
-    if nodes not in (None, traced):
+    of_traces = len(inputs.paths)
+    if nodes not in (None, of_traces):
         raise _core.GordonError(
-            f"the job model needs a trace of each node: {counted(traced, 'trace')} given, "
+            f"the job model needs a trace of each node: {counted(of_traces, 'trace')} given, "
             f"--nodes {nodes}",
             "leave out --nodes: the cluster is as large as the traced one. --space gordon-2009 "
             "surveys clusters of any size",
@@ -53,10 +53,8 @@ def run(
     parts = Catalogue(chosen.get("parts"))
     settings.apply_to_machines(set_values, chosen, parts)
     machines = spaces.machines(chosen)
-    unit = chosen.get("reference", {}).get("machine")
+    traced = references.of_machines(reference, chosen, inputs.paths)
     ids = [machine["id"] for machine in machines]
-    if reference is not None and reference not in (*ids, unit):
-        raise unknown("machine", reference, ids)
     tables: dict[str, measured.Measured] = {}
     for machine in machines:
         for storage in spaces.storages(machine):
@@ -70,24 +68,25 @@ def run(
     config = {
         "traces": inputs.paths,
         "lags": inputs.lags,
-        "nodes": traced,
+        "nodes": of_traces,
         "shift": shift,
         "charge": charge,
         "model": MODEL,
         "machines": machines,
-        "reference": reference,
-        "unit": unit,
+        "unit": chosen.get("reference", {}).get("machine"),
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
         "measured": tables,
         "report_stages": reported,
         "rows": rows,
         "table": None if table is None else fspath(table),
+        **traced.config,
     }
     try:
         raw = simulate(config, replays, progress)
     except _core.GordonError as error:
         raise _with_ids(error, ids) from None
     result = _result(raw, chosen, parts, tables)
+    result["warnings"] = traced.warnings + result["warnings"]
     if "timeline" in raw:
         result["timeline"] = raw["timeline"]
     return result

@@ -159,7 +159,7 @@ def _simulated(
                 shift=shift_field,
                 set_values=set_values,
                 charge=charge,
-                reference=None if reference is None else str(reference),
+                reference=reference,
                 reported=reported,
                 rows=rows,
                 table=table,
