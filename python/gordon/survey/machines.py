@@ -13,7 +13,7 @@ from gordon.human import counted, duration, figures, short
 from gordon.options import Path
 from gordon.parts import Catalogue
 from gordon.run.inputs import Inputs
-from gordon.survey import measured, parameters, references, settings
+from gordon.survey import measured, parameters, quotas, references, settings
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
 from gordon.survey.replays import machines as simulate
@@ -53,6 +53,7 @@ def run(
     parts = Catalogue(chosen.get("parts"))
     settings.apply_to_machines(set_values, chosen, parts)
     machines = spaces.machines(chosen)
+    quotas.resolve(machines)
     traced = references.of_machines(reference, chosen, inputs.paths)
     ids = [machine["id"] for machine in machines]
     tables: dict[str, measured.Measured] = {}

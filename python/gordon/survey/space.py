@@ -10,6 +10,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.parts import Catalogue, unknown
+from gordon.survey import quotas
 
 Space = dict[str, Any]
 
@@ -46,7 +47,8 @@ def origin(space: str) -> str:
 
 def load(space: str) -> Space:
     """A shipped space or a file, checked by the core. Files of measured storage, which are relative
-    to the space, become relative to the working directory. Raises GordonError."""
+    to the space, become relative to the working directory. Cores may be fractions
+    (`gordon.survey.quotas`). Raises GordonError."""
     if space in names():
         content = text(space)
     elif path(space) is not None:
@@ -61,10 +63,12 @@ def load(space: str) -> Space:
             ) from None
     else:
         raise unknown("space", space, names())
+    content, fractions = quotas.without(content, origin(space))
     loaded: Space = json.loads(_core.load_toml("space", content, origin(space)))
     _check(loaded, origin(space))
     folder = Path(path(space) or "").parent
     for machine in machines(loaded):
+        machine["cores"] = fractions.get(machine["id"], machine["cores"])
         for storage in storages(machine):
             if "measured" in storage:
                 storage["measured"] = str(folder / storage["measured"])
