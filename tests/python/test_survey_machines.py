@@ -217,8 +217,13 @@ def test_an_id_with_dots_can_be_set(run: Run, trace: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "kind", "what", "hint"),
     [
-        ("machines.smal.cores=4", "unknown-name", "no machine `smal`", "`small`"),
-        ("machines.smal.storage.iops=4", "unknown-name", "no machine `smal`", "`small`"),
+        ("machines.smal.cores=4", "unknown-name", "no machine or processor `smal`", "`small`"),
+        (
+            "machines.smal.storage.iops=4",
+            "unknown-name",
+            "no machine or processor `smal`",
+            "`small`",
+        ),
         ("machines.small.price=4", "unknown-name", "no key `price`", "`price_per_hour`"),
         ("machines.small.bandwidth=4MB", "unknown-name", "`bandwidth`", "`storage.bandwidth`"),
         ("machines.small.storage.iop=4", "unknown-name", "no key `iop`", "`iops`"),
@@ -390,7 +395,7 @@ def test_the_browser_draws_and_sorts_machines(
 @pytest.mark.parametrize(
     ("words", "kind", "named"),
     [
-        (("--reference", "smal"), "unknown-name", "no machine `smal`"),
+        (("--reference", "smal"), "unknown-name", "no machine or processor `smal`"),
         (("--nodes", "2"), "bad-nodes", "--nodes 2"),
         (("--set", "budget=3W"), "no-grid", "--set"),
         (("--space", "gordon-2009", "--model", "job"), "wrong-model", "gordon-2009"),

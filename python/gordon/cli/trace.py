@@ -115,10 +115,14 @@ def _record_run(
 @click.option("--json", "json_path", metavar="PATH", help="Write the summary as JSON (-: stdout).")
 def show(folder: str, json_path: str | None) -> None:
     """Show a summary of a trace."""
+    from pathlib import Path
+
     from gordon import _core
     from gordon.cli import output
+    from gordon.run import not_traces
 
     output.check(json_path, used=output.trace_files([folder]))
+    not_traces.check(Path(folder))
     text = _core.trace_summary(folder)
     if json_path is not None:
         output.write({json_path: text if text.endswith("\n") else text + "\n"})
