@@ -138,12 +138,17 @@ def survey(
     csv_path: str | None,
     out: str | None,
 ) -> None:
-    """Simulate a traced job on each machine, or a cluster of each node design, of a space.
+    """Predict a traced job on each machine, or a cluster of each node design, of a space.
 
     Shows the fastest designs, the designs with the least energy, and what limits each; for machines
-    also the price. A TRACE is a folder made by `gordon trace` or `gordon trace convert`: one per
-    node, or, for designs, fewer, which are spread over the nodes; or the folder of a run, which has
-    a trace of each node. Of several runs, each is surveyed, and their mean is shown.
+    also the price. A TRACE is a folder made by `gordon trace` or `gordon trace convert`, or a
+    folder of such traces: one per node, or, for designs, fewer, which are spread over the nodes; or
+    the folder of a run, which has a trace of each node. Of several runs, each is surveyed, and
+    their mean is shown.
+
+    \b
+    gordon survey sort.trace --space ec2 --reference m5.xlarge
+    gordon survey sort.trace --space gordon-2009 --nodes 32 -o cluster.html
     """
     from gordon.cli import output, terminal
     from gordon.cli.jobs_view import show_jobs
