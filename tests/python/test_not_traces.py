@@ -97,7 +97,7 @@ OTHERS = {
     "folder of files": (a_folder_of_days, "1 file to convert (sysstat)", "days/monday.json"),
     "blocks": (a_file("m.csv", MSR), "format msr", "gordon flash replay m.csv"),
     "objects": (a_file("access.log", CLF), "format clf", "gordon cache replay access.log"),
-    "text": (a_file("notes.txt", "dear diary\n"), "no format", "gordon trace formats"),
+    "text": (a_file("notes.txt", "dear diary\n"), "not detected", "gordon trace formats"),
     "empty file": (a_file("zero", ""), "empty file", "a trace"),
 }
 

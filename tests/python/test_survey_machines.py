@@ -217,11 +217,11 @@ def test_an_id_with_dots_can_be_set(run: Run, trace: str) -> None:
 @pytest.mark.parametrize(
     ("setting", "kind", "what", "hint"),
     [
-        ("machines.smal.cores=4", "unknown-name", "no machine or processor `smal`", "`small`"),
+        ("machines.smal.cores=4", "unknown-name", "no machine `smal`", "`small`"),
         (
             "machines.smal.storage.iops=4",
             "unknown-name",
-            "no machine or processor `smal`",
+            "no machine `smal`",
             "`small`",
         ),
         ("machines.small.price=4", "unknown-name", "no key `price`", "`price_per_hour`"),

@@ -123,8 +123,9 @@ class Output:
         wraps = self.is_terminal and any(c.wraps for c in columns)
         console = self.console
         least = _joined(c.longest_word if c.wraps else c.width for c in columns)
-        # A terminal that is narrower wraps the lines; rich would cut them.
-        room = max(console.width, least) if wraps else width(columns)
+        # A terminal that is narrower wraps the lines; rich would cut them. It counts a gap after
+        # the last column.
+        room = max(console.width, least + GAP) if wraps else width(columns)
         before, console.width = console.width, room
         console.print(table)
         console.width = before

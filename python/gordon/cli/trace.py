@@ -271,9 +271,9 @@ def formats(json_path: str | None) -> None:
             Column("format", [one["name"] for one in known]),
             Column("of", [one["of"] for one in known]),
             Column("written", ["yes" if one["written"] else "" for one in known]),
-            Column("supported", [one["supported"] for one in known]),
+            Column("supported", [one["supported"] for one in known], spare=3),
             Column("tested on", [one["tested_on"] for one in known], spare=2),
-            Column("source", [one["source"] for one in known], spare=1, wraps=True),
-            Column("what it is", [one["about"] for one in known], wraps=True),
+            Column("source", [one["source"] for one in known], spare=1, wraps=True, enough=30),
+            Column("what it is", [one["about"] for one in known], wraps=True, enough=40),
         ]
     )

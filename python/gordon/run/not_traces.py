@@ -88,7 +88,7 @@ def _check_file(path: Path) -> None:
         )
     raise _error(
         path,
-        "it is a file of no format that is known by its content",
+        "it is a file, and its format is not detected",
         "`gordon trace formats` lists the files that `gordon trace convert FILE OUT` reads, some "
         "with --format",
     )
