@@ -28,7 +28,7 @@ def pages() -> dict[str, str]:
     """The text of each help page, by its command."""
 
     def of(command: click.Command, parent: click.Context | None, name: str) -> None:
-        settings = command.context_settings | {
+        settings = dict(command.context_settings) | {
             "terminal_width": _WIDTH,
             "max_content_width": _WIDTH,
         }
@@ -140,7 +140,8 @@ def test_a_command_that_a_page_names_exists_with_its_options() -> None:
     ]
     assert len(named) > 30
     for page, words in named:
-        command, path = gordon, ["gordon"]
+        command: click.Command = gordon
+        path = ["gordon"]
         context = click.Context(gordon, info_name="gordon")
         options = []
         for word in shlex.split(words):
