@@ -169,7 +169,11 @@ def test_the_mean_over_machines_is_of_seconds_and_prices(jobs: Path, tmp_path: P
         for key in ("time_s", "price", "energy_j"):
             assert design["job"][key] == pytest.approx(fmean(each[key] for each in of))
     best = min(found["designs"], key=lambda design: design["job"]["time_s"])
-    assert found["named"]["MinT"] == best["id"]
+    assert found["named"]["fastest"] == best["id"]
+    assert list(found["named"]) == list(found["jobs"]["other"]["named"])
+    for name, key in (("cheapest", "price"), ("least-energy", "energy_j")):
+        best_of = min(found["designs"], key=lambda design: design["job"][key])
+        assert found["named"][name] == best_of["id"]
     assert best["pareto"]
 
 

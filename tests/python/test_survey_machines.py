@@ -310,6 +310,20 @@ def test_the_report_is_one_file_with_the_verdict_and_all_machines(
     assert json.loads(embedded[1]) == result
 
 
+def test_the_report_has_a_line_for_each_cause_of_warnings_after_the_answer(
+    run: Run, trace: str, own: str
+) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(trace, f"hosts/{name}.trace")
+    page, result = report(run, "hosts", "--space", own, "--reference", "small")
+    texts = [w for w in result["warnings"] if "says little" in w]
+    assert len(texts) == 2
+    found = page.partition('id="warnings">')[2]
+    assert found.partition("</section>")[0].count("says little") == 1
+    assert "hosts/a.trace and hosts/b.trace: " in found
+    assert page.index('id="table"') < page.index('id="warnings"') < page.index('id="inputs"')
+
+
 def test_the_report_has_the_sources_of_the_front_and_the_terms_of_the_page(
     run: Run, trace: str, own: str
 ) -> None:

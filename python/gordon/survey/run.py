@@ -265,8 +265,11 @@ def read_stages(path: Path) -> list[dict[str, Any]]:
             kind="unreadable-file",
         ) from None
     except ValueError as error:
+        hint = _STAGES_HINT
+        if FilePath(path).suffix == ".parquet":
+            hint = "the JSON with stages that `gordon trace convert LOG OUT --json FILE` writes"
         raise _core.GordonError(
-            f"{fspath(path)}: not JSON: {error}", _STAGES_HINT, kind="bad-stages"
+            f"{fspath(path)}: not JSON: {error}", hint, kind="bad-stages"
         ) from None
     listed = found.get("stages") if isinstance(found, dict) else None
     if not isinstance(listed, list):
