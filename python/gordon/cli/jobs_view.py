@@ -8,7 +8,7 @@ from gordon.cli.survey_view import most, show
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
 from gordon.survey.jobs import gains, traces
-from gordon.survey.machines import outcome
+from gordon.survey.machines import answer, outcome
 
 Row = dict[str, Any]
 
@@ -75,7 +75,7 @@ def _named(result: Row, name: str) -> Row:
 def _machines(jobs: list[tuple[str, Row]]) -> list[Column]:
     return [
         Column("job", [name for name, _ in jobs]),
-        Column("verdict", [result["verdict"]["text"] for _, result in jobs], wraps=True),
+        Column("verdict", [answer(result) for _, result in jobs], wraps=True),
     ]
 
 

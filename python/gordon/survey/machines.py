@@ -177,6 +177,38 @@ def outcome(row: Row) -> Row:
     return found
 
 
+def recommended(result: Row) -> str | None:
+    """The id of the recommended machine."""
+    id: str | None = result["verdict"]["machine"]
+    return id
+
+
+def answer(result: Row) -> str:
+    """The sentence that a survey of machines ends with."""
+    text: str = result["verdict"]["text"]
+    return text
+
+
+def has_little_memory(row: Row) -> bool:
+    """Whether the machine has less memory than the trace used."""
+    return bool(row["memory_below_peak"])
+
+
+def is_notable(row: Row, verdict: str | None) -> bool:
+    """Whether a machine has a name, is the traced one, or is the recommended one, `verdict`."""
+    return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
+
+
+def remarks(row: Row) -> list[str]:
+    """What a reader is to know of a machine, apart from its figures."""
+    found = list(row["names"])
+    if row["is_reference"]:
+        found.append("traced here")
+    if has_little_memory(row):
+        found.append("little memory")
+    return found
+
+
 def front_figures(rows: list[Row]) -> list[str]:
     """The figures of the front: the time, and the others that are known of all of `rows`."""
     keys = ("time_s", "price", "energy_j")
