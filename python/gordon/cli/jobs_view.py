@@ -86,11 +86,15 @@ def _mean(result: Row, shown: list[Row]) -> list[Column]:
         values = [outcome(row)[key] for row in shown]
         return Column(title, ["" if v is None else figures(v) for v in values], right=True)
 
+    figured = [("time, s", "time_s"), (f"price, {currency}", "price"), ("energy, J", "energy_j")]
+    known = [
+        column(title, key)
+        for title, key in figured
+        if any(outcome(row)[key] is not None for row in shown)
+    ]
     return [
         Column("  machine", [("* " if row["pareto"] else "  ") + row["id"] for row in shown]),
-        column("time, s", "time_s"),
-        column(f"price, {currency}", "price"),
-        column("energy, J", "energy_j"),
-        Column("limited by", [most(row["limits"]) for row in shown]),
-        Column("", [", ".join(row["names"]) for row in shown], spare=1),
+        *known,
+        Column("limited by", [most(row["limits"]) for row in shown], spare=1),
+        Column("", [", ".join(row["names"]) for row in shown], wraps=True),
     ]
