@@ -1,7 +1,7 @@
 """Gordon: trace a real job, simulate it on every node design, see the best node.
 
     import gordon
-    result = gordon.survey.run("sort.trace", nodes=32)
+    result = gordon.survey.run("sort.trace", space="gordon-2009", nodes=32)
     result["named"]["MaxE"], result["front"]
 
 The Rust core, `gordon._core`, simulates, sorts and serves; this package checks options, calls the

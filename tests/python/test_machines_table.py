@@ -115,3 +115,16 @@ def test_no_remark_is_lost_in_any_width(
     for word, count in {"fastest": 1, "cheapest": 1, "least-energy": 1, "traced": 1}.items():
         assert text.count(word) == count, text
     assert len(re.findall(r"little.*?memory", text)) == 2
+
+
+@pytest.mark.parametrize("width", range(30, 120))
+def test_no_character_of_columns_that_wrap_is_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    texts = ["a longest-of-all-words, and others: more", "bbb cc dddddddddddddddddd ee"]
+    for name, text in {"FORCE_COLOR": "1", "COLUMNS": str(width), "LINES": "50"}.items():
+        monkeypatch.setenv(name, text)
+    columns = [terminal.Column("x", ["id"]), *(terminal.Column("", [t], wraps=True) for t in texts)]
+    terminal.data().table(columns)
+    words = _STYLE.sub("", capsys.readouterr().out).split()
+    assert sorted(words) == sorted(["x", "id", *" ".join(texts).split()])

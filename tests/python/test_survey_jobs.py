@@ -11,7 +11,7 @@ import pytest
 import gordon
 from gordon.report import jobs as report
 from gordon.run.inputs import expand
-from spaces import GRID, MACHINES
+from spaces import GRID, MACHINES, without
 from test_run import SECOND, made_run
 
 from conftest import Run, raises
@@ -169,8 +169,24 @@ def test_the_mean_over_machines_is_of_seconds_and_prices(jobs: Path, tmp_path: P
         for key in ("time_s", "price", "energy_j"):
             assert design["job"][key] == pytest.approx(fmean(each[key] for each in of))
     best = min(found["designs"], key=lambda design: design["job"]["time_s"])
-    assert found["named"]["MinT"] == best["id"]
+    assert found["named"]["fastest"] == best["id"]
+    assert list(found["named"]) == list(found["jobs"]["other"]["named"])
+    for name, key in (("cheapest", "price"), ("least-energy", "energy_j")):
+        best_of = min(found["designs"], key=lambda design: design["job"][key])
+        assert found["named"][name] == best_of["id"]
     assert best["pareto"]
+
+
+def test_the_mean_over_machines_has_only_columns_that_are_known(
+    run: Run, jobs: Path, tmp_path: Path
+) -> None:
+    space = tmp_path / "machines.toml"
+    for left_out, shown in ((("price",), "energy, J"), (("idle", "active"), "price, USD")):
+        space.write_text(without(MACHINES, *left_out))
+        ran = run("survey", str(jobs), "--space", str(space))
+        (title,) = [line for line in ran.out.splitlines() if line.startswith("  machine")]
+        both = {"energy, J", "price, USD"}
+        assert {name for name in both if name in title} == {shown}
 
 
 def test_a_space_without_disks_within_the_budget_has_a_report(jobs: Path) -> None:

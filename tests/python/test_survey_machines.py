@@ -218,7 +218,12 @@ def test_an_id_with_dots_can_be_set(run: Run, trace: str) -> None:
     ("setting", "kind", "what", "hint"),
     [
         ("machines.smal.cores=4", "unknown-name", "no machine `smal`", "`small`"),
-        ("machines.smal.storage.iops=4", "unknown-name", "no machine `smal`", "`small`"),
+        (
+            "machines.smal.storage.iops=4",
+            "unknown-name",
+            "no machine `smal`",
+            "`small`",
+        ),
         ("machines.small.price=4", "unknown-name", "no key `price`", "`price_per_hour`"),
         ("machines.small.bandwidth=4MB", "unknown-name", "`bandwidth`", "`storage.bandwidth`"),
         ("machines.small.storage.iop=4", "unknown-name", "no key `iop`", "`iops`"),
@@ -303,6 +308,20 @@ def test_the_report_is_one_file_with_the_verdict_and_all_machines(
     embedded = re.search(r'id="result">(.*?)</script>', page, re.DOTALL)
     assert embedded
     assert json.loads(embedded[1]) == result
+
+
+def test_the_report_has_a_line_for_each_cause_of_warnings_after_the_answer(
+    run: Run, trace: str, own: str
+) -> None:
+    for name in ("a", "b"):
+        shutil.copytree(trace, f"hosts/{name}.trace")
+    page, result = report(run, "hosts", "--space", own, "--reference", "small")
+    texts = [w for w in result["warnings"] if "says little" in w]
+    assert len(texts) == 2
+    found = page.partition('id="warnings">')[2]
+    assert found.partition("</section>")[0].count("says little") == 1
+    assert "hosts/a.trace and hosts/b.trace: " in found
+    assert page.index('id="table"') < page.index('id="warnings"') < page.index('id="inputs"')
 
 
 def test_the_report_has_the_sources_of_the_front_and_the_terms_of_the_page(
@@ -390,7 +409,7 @@ def test_the_browser_draws_and_sorts_machines(
 @pytest.mark.parametrize(
     ("words", "kind", "named"),
     [
-        (("--reference", "smal"), "unknown-name", "no machine `smal`"),
+        (("--reference", "smal"), "unknown-name", "no machine or processor `smal`"),
         (("--nodes", "2"), "bad-nodes", "--nodes 2"),
         (("--set", "budget=3W"), "no-grid", "--set"),
         (("--space", "gordon-2009", "--model", "job"), "wrong-model", "gordon-2009"),

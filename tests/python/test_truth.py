@@ -174,6 +174,8 @@ network = "10Gb"
 BASELINE = megabytes(EC2["m5.large"]["storage"]["bandwidth"])
 RANDOM = Minute(user=5, iowait=45, reads=8000, disk_busy=100)
 LINK = Minute(user=5, receive_mb=152)
+#: Of a saturated minute on as many cores of another processor.
+FASTER = 60 / busy("c5.xlarge")
 
 CASES = {
     # How many cores the job could use.
@@ -207,7 +209,7 @@ CASES = {
         (35, 38),
     ),
     "a thread, the same machine": Case(THREAD, REFERENCE, (60, 60), (59.9, 60.1), 63),
-    "a thread, fewer cores": Case(THREAD, "m5.large", (60, 60), (59, 61), 66),
+    "a thread, fewer cores": Case(THREAD, "m5.large", (60, 60), (59, 61), 70),
     "two steady threads on four cores": Case(
         Minute(user=50),
         "m8g.8xlarge",
@@ -240,23 +242,27 @@ CASES = {
     "large reads without a log": Case(
         Minute(user=5, iowait=45, reads=100, read_kib=1024, disk_busy=100),
         "disks",
-        (30, 62),
+        (45, 58),
         most=75,
         lines=DISKS,
     ),
     "writes at a burst": Case(
         Minute(user=5, write_mb=120, disk_busy=90, iowait=20),
         "m5.large",
-        (54, 60),
-        (50, 66),
+        (60, 60),
+        (59, 62),
     ),
     # Memory.
     "more memory than the machine": Case(
-        Minute(user=100, used=14), "c5.xlarge", (55, 60), check=is_no_candidate("c5.xlarge", False)
+        Minute(user=100, used=14),
+        "c5.xlarge",
+        (FASTER, FASTER),
+        check=is_no_candidate("c5.xlarge", False),
     ),
     "anonymous memory that fits": Case(
-        Minute(user=100, used=14, anonymous=5), "c5.xlarge", (53, 60), warns="no steal"
-        if False else None
+        Minute(user=100, used=14, anonymous=5),
+        "c5.xlarge",
+        (FASTER, FASTER),
     ),
     "a page cache that does not fit": Case(
         Minute(user=50, used=2, cached=10),
@@ -266,7 +272,7 @@ CASES = {
     ),
     # What no machine shortens.
     "a remote service": Case(
-        Minute(user=2), "m8g.8xlarge", (55, 60), check=has_no_winner(SECONDS * 0.92)
+        Minute(user=2), "m8g.8xlarge", (57, 59.5), check=has_no_winner(SECONDS * 0.92)
     ),
     "nothing but waiting for a timer": Case(
         Minute(user=0.5), "m5.8xlarge", (58.8, 60), check=has_no_winner(SECONDS * 0.98)
@@ -297,7 +303,8 @@ def test_the_range_contains_what_is_possible(name: str, run: Run, tmp_path: Path
     low, best, high = job["time_s_low"], job["time_s"], job["time_s_high"]
     least, greatest = case.right
     assert low < best < high
-    assert low <= least and greatest <= high, f"{low} to {high}, right: {least} to {greatest}"
+    assert low <= least, f"{low} to {high}, right: {least} to {greatest}"
+    assert greatest <= high, f"{low} to {high}, right: {least} to {greatest}"
     if case.about is not None:
         assert case.about[0] <= best <= case.about[1], best
     if case.most is not None:
@@ -320,7 +327,10 @@ def test_names_and_the_verdict_go_by_the_upper_end(run: Run, tmp_path: Path) -> 
     assert row(result, result["verdict"]["machine"])["cores"] == 2
 
 
-@pytest.mark.parametrize("job", bundled.JOBS)
+JOBS = sorted(path.parent.parent.name for path in bundled.FOLDER.glob("*/1/run.json"))
+
+
+@pytest.mark.parametrize("job", JOBS)
 def test_no_range_ends_below_the_longest_tasks_of_each_stage(job: str, run: Run) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     folder = bundled.FOLDER / job / "1"

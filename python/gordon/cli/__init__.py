@@ -26,7 +26,7 @@ atexit.register(gc.freeze)
 # Command: where it is, and what it does.
 COMMANDS = {
     "trace": ("gordon.cli.trace:trace", "Trace a command while it runs, or show a trace."),
-    "survey": ("gordon.cli.survey:survey", "Simulate a traced job on every design of a space."),
+    "survey": ("gordon.cli.survey:survey", "Predict a traced job on every machine of a space."),
     "flash": ("gordon.cli.flash:flash", "Simulate a flash device: replay, bench, wa, compare."),
     "disk": ("gordon.cli.disk:disk", "Simulate a hard disk: replay, bench, compare, fit."),
     "cache": ("gordon.cli.cache:cache", "Replay a trace through a cache: policies, miss ratios."),
@@ -143,11 +143,11 @@ def _version(ctx: click.Context, _: click.Parameter, requested: bool) -> None:
     help="Print the version.",
 )
 def gordon() -> None:
-    """Trace a real job, simulate it on every node design, see the best node.
+    """Trace a real job, predict it on other machines, see which one should run it.
 
     \b
     gordon trace -o sort.trace -- sort records.txt -o sorted.txt
-    gordon survey sort.trace --nodes 32 -o report.html
+    gordon survey sort.trace -o report.html
     """
 
 

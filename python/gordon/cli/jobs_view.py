@@ -8,7 +8,7 @@ from gordon.cli.survey_view import most, show
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures
 from gordon.survey.jobs import gains, traces
-from gordon.survey.machines import outcome
+from gordon.survey.machines import answer, outcome
 from gordon.survey.prices import dated
 
 Row = dict[str, Any]
@@ -76,7 +76,7 @@ def _named(result: Row, name: str) -> Row:
 def _machines(jobs: list[tuple[str, Row]]) -> list[Column]:
     return [
         Column("job", [name for name, _ in jobs]),
-        Column("verdict", [result["sentence"] for _, result in jobs], wraps=True),
+        Column("verdict", [answer(result) for _, result in jobs], wraps=True),
     ]
 
 
@@ -87,11 +87,15 @@ def _mean(result: Row, shown: list[Row]) -> list[Column]:
         values = [outcome(row)[key] for row in shown]
         return Column(title, ["" if v is None else figures(v) for v in values], right=True)
 
+    figured = [("time, s", "time_s"), (f"price, {currency}", "price"), ("energy, J", "energy_j")]
+    known = [
+        column(title, key)
+        for title, key in figured
+        if any(outcome(row)[key] is not None for row in shown)
+    ]
     return [
         Column("  machine", [("* " if row["pareto"] else "  ") + row["id"] for row in shown]),
-        column("time, s", "time_s"),
-        column(f"price, {currency}", "price"),
-        column("energy, J", "energy_j"),
-        Column("limited by", [most(row["limits"]) for row in shown]),
-        Column("", [", ".join(row["names"]) for row in shown], spare=1),
+        *known,
+        Column("limited by", [most(row["limits"]) for row in shown], spare=1),
+        Column("", [", ".join(row["names"]) for row in shown], wraps=True),
     ]

@@ -6,7 +6,15 @@ from typing import Any
 from gordon.cli import warn
 from gordon.cli.terminal import Column, Output
 from gordon.human import counted, figures, short
-from gordon.survey.machines import front_figures, noun, outcome
+from gordon.survey.machines import (
+    answer,
+    front_figures,
+    is_notable,
+    noun,
+    outcome,
+    recommended,
+    remarks,
+)
 from gordon.survey.prices import dated
 
 Row = dict[str, Any]
@@ -18,8 +26,8 @@ _TWO_REMARKS = len("cheapest, little memory,")
 def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> None:
     """The table, the verdict, and the warnings."""
     rows = result["designs"]
-    chosen = result["verdict"] and result["verdict"]["machine"]
-    shown = [r for r in rows if show_all or _is_notable(r, chosen)]
+    chosen = recommended(result)
+    shown = [r for r in rows if show_all or r["pareto"] or is_notable(r, chosen)]
     shown.sort(key=lambda r: outcome(r)["time_s"])
     console.text(
         f"{counted(result['designs_total'], noun(rows))} of {result['space']['name']}, "
@@ -27,12 +35,8 @@ def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> No
     )
     console.table(_table(result, shown))
     console.text(_legend(result, len(rows) - len(shown)))
-    console.text(result["sentence"])
+    console.text(answer(result))
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])
-
-
-def _is_notable(row: Row, chosen: str | None) -> bool:
-    return bool(row["pareto"] or row["names"] or row["is_reference"] or row["id"] == chosen)
 
 
 def _table(result: dict[str, Any], shown: list[Row]) -> list[Column]:
@@ -56,7 +60,7 @@ def _table(result: dict[str, Any], shown: list[Row]) -> list[Column]:
             column("energy", lambda r: _known(outcome(r)["energy_j"], _joules), **energy)
         )
     columns.append(column("limited by", _limit, spare=3))
-    columns.append(column("", _remark, wraps=True, enough=_TWO_REMARKS))
+    columns.append(column("", lambda r: ", ".join(remarks(r)), wraps=True, enough=_TWO_REMARKS))
     return columns
 
 
@@ -78,17 +82,6 @@ def _limit(row: Row) -> str:
     limits = row["limits"]
     most = max(limits, key=lambda name: limits[name], default=None)
     return "" if most is None else f"{most} {limits[most]:.0%}"
-
-
-def _remark(row: Row) -> str:
-    remarks = list(row["names"])
-    if row["is_reference"]:
-        remarks.append("traced here")
-    if row["memory_fits"] is False:
-        remarks.append("too little memory")
-    elif "memory" in row["job"]["range_by_s"]:
-        remarks.append("little memory")
-    return ", ".join(remarks)
 
 
 def _legend(result: dict[str, Any], left_out: int) -> str:

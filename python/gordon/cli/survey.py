@@ -56,11 +56,12 @@ from gordon.cli import options
 )
 @click.option(
     "--reference",
-    metavar="PART|IPC|ID",
-    help="Processor on which traces without hardware counters were recorded: a part such as core2, "
-    "or its instructions per cycle.  [default: the part named in the manifest, else 1.5]  For a "
-    "space with machines: the machine on which the trace was recorded.  [default: the processor "
-    "named in the manifest, else core_speed 1.0]",
+    metavar="NAME|NUMBER",
+    help="Machine on which the traces were recorded: a machine of any shipped space, its processor "
+    "as /proc/cpuinfo names it, or the speed of a core as the space counts it.  [default: the "
+    "processor that the manifest names, else 1.0]  For a grid of designs: the processor, as a part "
+    "such as core2, or its instructions per cycle.  [default: the part that the manifest names, "
+    "else 1.5]",
 )
 @click.option(
     "--model",
@@ -138,12 +139,17 @@ def survey(
     csv_path: str | None,
     out: str | None,
 ) -> None:
-    """Simulate a traced job on each machine, or a cluster of each node design, of a space.
+    """Predict a traced job on each machine, or a cluster of each node design, of a space.
 
     Shows the fastest designs, the designs with the least energy, and what limits each; for machines
-    also the price. A TRACE is a folder made by `gordon trace` or `gordon trace convert`: one per
-    node, or, for designs, fewer, which are spread over the nodes; or the folder of a run, which has
-    a trace of each node. Of several runs, each is surveyed, and their mean is shown.
+    also the price. A TRACE is a folder made by `gordon trace` or `gordon trace convert`, or a
+    folder of such traces: one per node, or, for designs, fewer, which are spread over the nodes; or
+    the folder of a run, which has a trace of each node. Of several runs, each is surveyed, and
+    their mean is shown.
+
+    \b
+    gordon survey sort.trace --space ec2 --reference m5.xlarge
+    gordon survey sort.trace --space gordon-2009 --nodes 32 -o cluster.html
     """
     from gordon.cli import output, terminal
     from gordon.cli.jobs_view import show_jobs

@@ -8,7 +8,7 @@ row. Plain text in a pipe does not import rich, which takes longer than many com
 import os
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TextIO
 
@@ -108,26 +108,45 @@ class Output:
             if self.room is None or _needed(columns) <= self.room:
                 break
             columns = [c for c in columns if c is not column]
+        if self.room is not None and width(columns) > self.room:
+            columns = self._wrapped(columns, self.room)
         table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
         for c in columns:
-            fixed = not (c.wraps and self.is_terminal)
             table.add_column(
-                c.title,
-                justify="right" if c.right else "left",
-                no_wrap=fixed,
-                min_width=c.width if fixed else c.longest_word,
-                overflow="fold",
+                c.title, justify="right" if c.right else "left", no_wrap=True, min_width=c.width
             )
         for row in zip(*(c.cells for c in columns), strict=True):
             table.add_row(*map(Text, row))
-        wraps = self.is_terminal and any(c.wraps for c in columns)
-        console = self.console
-        least = _joined(c.longest_word if c.wraps else c.width for c in columns)
         # A terminal that is narrower wraps the lines; rich would cut them.
-        room = max(console.width, least) if wraps else width(columns)
-        before, console.width = console.width, room
+        console = self.console
+        before, console.width = console.width, width(columns)
         console.print(table)
         console.width = before
+
+    def _wrapped(self, columns: list[Column], room: int) -> list[Column]:
+        """The columns with the lines of each cell as cells, as narrow as they need to be."""
+        from rich.text import Text
+
+        widths = [c.width for c in columns]
+        while _joined(widths) > room:
+            wider = [i for i, c in enumerate(columns) if c.wraps and widths[i] > c.longest_word]
+            if not wider:
+                break
+            widths[max(wider, key=lambda i: widths[i])] -= 1
+        rows: list[list[str]] = []
+        for row in zip(*(c.cells for c in columns), strict=True):
+            cells = [
+                [line.plain.rstrip() for line in Text(cell).wrap(self.console, size)] or [""]
+                if column.wraps
+                else [cell]
+                for column, cell, size in zip(columns, row, widths, strict=True)
+            ]
+            for number in range(max(map(len, cells))):
+                rows.append([lines[number] if number < len(lines) else "" for lines in cells])
+        return [
+            replace(column, cells=[row[at] for row in rows], wraps=False)
+            for at, column in enumerate(columns)
+        ]
 
     def _plain(self, lines: Iterable[str]) -> None:
         if (file := self._file) is not None:

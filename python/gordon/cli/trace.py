@@ -115,10 +115,14 @@ def _record_run(
 @click.option("--json", "json_path", metavar="PATH", help="Write the summary as JSON (-: stdout).")
 def show(folder: str, json_path: str | None) -> None:
     """Show a summary of a trace."""
+    from pathlib import Path
+
     from gordon import _core
     from gordon.cli import output
+    from gordon.run import not_traces
 
     output.check(json_path, used=output.trace_files([folder]))
+    not_traces.check(Path(folder))
     text = _core.trace_summary(folder)
     if json_path is not None:
         output.write({json_path: text if text.endswith("\n") else text + "\n"})
@@ -267,9 +271,9 @@ def formats(json_path: str | None) -> None:
             Column("format", [one["name"] for one in known]),
             Column("of", [one["of"] for one in known]),
             Column("written", ["yes" if one["written"] else "" for one in known]),
-            Column("supported", [one["supported"] for one in known]),
+            Column("supported", [one["supported"] for one in known], spare=3),
             Column("tested on", [one["tested_on"] for one in known], spare=2),
-            Column("source", [one["source"] for one in known], spare=1, wraps=True),
-            Column("what it is", [one["about"] for one in known], wraps=True),
+            Column("source", [one["source"] for one in known], spare=1, wraps=True, enough=30),
+            Column("what it is", [one["about"] for one in known], wraps=True, enough=40),
         ]
     )

@@ -10,7 +10,7 @@ from gordon.report import page
 from gordon.report.survey import FILTERS, LIBRARIES
 from gordon.survey.jobs import gains
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines import outcome
+from gordon.survey.machines import answer, outcome
 
 Row = dict[str, Any]
 
@@ -25,7 +25,7 @@ def render(result: Row) -> str:
     return page.render(
         "jobs",
         result,
-        FILTERS | {"outcome": outcome},
+        FILTERS | {"answer": answer, "outcome": outcome},
         libraries=LIBRARIES,
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result | {"traces": traces},

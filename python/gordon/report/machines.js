@@ -2,12 +2,12 @@
 "use strict";
 (() => {
   const { result, el, colour, config, still, figures, layout, limits } = charts;
-  const SHARES = { cpu: ["processor", "cpu"], storage: ["storage", "storage"], network: ["network", "network"], idle: ["idle", "overhead"], mixed: ["more than one", "mixed"] };
-  const share = (d, key) => key in d.limits || key !== "mixed" ? d.limits[key] || 0 : Object.entries(d.limits).reduce((sum, [name, part]) => sum + (name.includes("+") ? part : 0), 0);
+  const SHARES = { cpu: ["processor", "cpu"], storage: ["storage", "storage"], network: ["network", "network"], idle: ["idle", "overhead"] };
+  const share = (d, key) => d.limits[key] || 0;
   const outcome = (d) => d.job;
   const time = (d) => outcome(d).time_s;
   const byTime = (a, b) => time(a) - time(b);
-  const remarks = (d) => [...(result.verdict && d.id === result.verdict.machine ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];
+  const remarks = (d) => [...(d.id === result.verdict?.machine ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];
   const isNotable = (d) => d.pareto || remarks(d).length > 0;
 
   // The machines that no other beats in `of` and in the upper end of the time, the fastest first.
@@ -59,7 +59,7 @@
     function away(d) {
       if (d.is_reference) return { ax: -36, ay: -42 };
       if (!d.pareto) return { ax: narrow ? -12 : 44, ay: 40 };
-      const isOnlyFastest = d.id === result.verdict.fastest && d.id !== result.verdict.machine;
+      const isOnlyFastest = d.id === result.verdict?.fastest && d.id !== result.verdict?.machine;
       return isOnlyFastest ? { ax: narrow ? -8 : -34, ay: -36 } : { ax: -30, ay: 38 };
     }
     const labels = designs.filter((d) => remarks(d).length).sort(byTime).map((d) => ({

@@ -11,7 +11,15 @@ from gordon.human import figures, short
 from gordon.report import page
 from gordon.report.survey import FILTERS, libraries, stage_columns
 from gordon.survey.jobs import traces as trace_paths
-from gordon.survey.machines import front_figures, noun, outcome
+from gordon.survey.machines import (
+    answer,
+    front_figures,
+    is_notable,
+    noun,
+    outcome,
+    recommended,
+    remarks,
+)
 
 Row = dict[str, Any]
 
@@ -33,13 +41,13 @@ _MEASURED = re.compile(r"storage(\.\d+)?\.measured")
 def render(result: Row) -> str:
     """The report's HTML."""
     rows = sorted(result["designs"], key=lambda row: outcome(row)["time_s"])
-    verdict = result["verdict"] and result["verdict"]["machine"]
-    notable = [row for row in rows if _remarks(row, verdict) or row["pareto"]]
+    verdict = recommended(result)
+    notable = [row for row in rows if is_notable(row, verdict) or row["pareto"]]
     known = {key for row in rows for key, figure in outcome(row).items() if figure is not None}
     compared = [_FIGURES[key] for key in front_figures([row for row in rows if row["pareto"]])]
     measured = max(trace["span_s"] for trace in result["traces"])
     traced = [outcome(row)["time_s"] for row in rows if row["is_reference"]]
-    remarks = {row["id"]: _remarks(row, verdict) for row in rows}
+    said = {row["id"]: _remarks(row, verdict) for row in rows}
     return page.render(
         "machines",
         result,
@@ -49,9 +57,10 @@ def render(result: Row) -> str:
         r=result,
         rows=rows,
         noun=noun(rows),
-        remarks=remarks,
-        stage_columns=stage_columns(result, remarks),
-        cards=[row for row in notable if _remarks(row, verdict)],
+        answer=answer(result),
+        remarks=said,
+        stage_columns=stage_columns(result, said),
+        cards=[row for row in notable if is_notable(row, verdict)],
         against=next((key for key in ("price", "energy_j") if key in known), None),
         known=known,
         compared=" and ".join([", ".join(compared[:-1]), compared[-1]][len(compared) == 1 :]),
@@ -97,12 +106,8 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
 
 
 def _remarks(row: Row, verdict: str | None) -> list[str]:
-    """Why a machine is notable, apart from the front."""
-    remarks = ["verdict"] if row["id"] == verdict else []
-    remarks += row["names"]
-    if row["is_reference"]:
-        remarks.append("traced here")
-    return remarks
+    """The remarks, and which machine the verdict names."""
+    return (["verdict"] if row["id"] == verdict else []) + remarks(row)
 
 
 def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:

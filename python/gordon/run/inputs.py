@@ -1,7 +1,8 @@
 """The traces of a survey: given one by one, or as folders of runs, whose nodes they are.
 
 A run folder is one job. It is what `gordon.run.folder` describes, or a folder with several runs of
-the same job, its repeats. A folder that holds run folders stands for all of them.
+the same job, its repeats. A folder that holds run folders stands for all of them. A folder with
+traces of hosts, as `gordon trace convert` writes it, stands for its traces.
 """
 
 import json
@@ -13,7 +14,7 @@ from typing import Any
 
 from gordon._core import GordonError
 from gordon.options import Path as GivenPath
-from gordon.run import folder
+from gordon.run import folder, not_traces
 
 
 @dataclass
@@ -42,7 +43,7 @@ def expand(given: Sequence[GivenPath]) -> list[Inputs]:
     found = [(Path(path), _run_folders(Path(path))) for path in given]
     runs = [run for _, runs in found for run in runs]
     if not runs:
-        return [Inputs([fspath(path) for path in given])]
+        return [Inputs([fspath(trace) for path, _ in found for trace in _nodes(path)])]
     alone = [path for path, runs in found if not runs]
     if alone:
         raise GordonError(
@@ -63,6 +64,15 @@ def expand(given: Sequence[GivenPath]) -> list[Inputs]:
         for job, run in zip(jobs, runs, strict=True):
             job.name = fspath(run)
     return jobs
+
+
+def _nodes(path: Path) -> list[Path]:
+    """The traces at a path: itself, or those of the hosts in a folder. Raises GordonError for a
+    path that is not a trace."""
+    found = not_traces.hosts(path)
+    if not found:
+        not_traces.check(path)
+    return found or [path]
 
 
 def _run_folders(path: Path) -> list[Path]:

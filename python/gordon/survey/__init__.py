@@ -1,13 +1,12 @@
-"""Simulates a traced job on every design of a space: the fastest node, the node with least energy.
+"""Predicts a traced job on every machine, or every design, of a space.
 
     from gordon import survey
-    result = survey.run("sort.trace", nodes=32)
-    result["named"]["MaxE"], result["front"]
+    result = survey.run("sort.trace", space="ec2", reference="m5.xlarge")
+    result["verdict"], result["front"]
 
 The core replays the storage requests of the trace on each storage and scales CPU and network time
-to each design. Time and energy of a run follow by two models, `sync` and `nosync`; the software
-does not change with the design. A failure raises `gordon.GordonError`, whose args are (message,
-hint).
+to each machine or design. The software does not change with the machine. The models are in
+docs/design/cluster.md. A failure raises `gordon.GordonError`, whose args are (message, hint).
 """
 
 from gordon.survey.run import run

@@ -196,15 +196,21 @@ class _Mean:
         return front
 
     def named(self) -> dict[str, str | None]:
-        """The named designs, by the rules of a survey of one job (Table 6 of the paper)."""
-        keys: dict[str, tuple[str, ...]] = {
+        """The named designs, by the rules of a survey of one job: of a grid those of Table 6 of the
+        paper, of machines the best in each figure at the upper end of its range."""
+        of_grid: dict[str, tuple[str, ...]] = {
             "MinP": ("node_power_w", "energy_j", "time_s"),
             "MaxE": ("energy_j", "time_s"),
             "MinT": ("time_s", "energy_j"),
         }
+        of_machines: dict[str, tuple[str, ...]] = {
+            "fastest": ("time_s_high",),
+            "cheapest": ("price_high", "time_s_high"),
+            "least-energy": ("energy_j", "time_s_high"),
+        }
         found: dict[str, str | None] = {}
-        for suffix in ("", "-disk"):
-            for name, key in keys.items():
+        for suffix in ("", "-disk") if self.by else ("",):
+            for name, key in (of_grid if self.by else of_machines).items():
                 among = [
                     (tuple(outcome[part] for part in key), design["id"])
                     for design in self._candidates()

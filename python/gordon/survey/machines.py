@@ -11,9 +11,9 @@ from typing import Any
 from gordon import _core
 from gordon.human import counted, duration, figures, short
 from gordon.options import Path
-from gordon.parts import Catalogue, unknown
+from gordon.parts import Catalogue
 from gordon.run.inputs import Inputs
-from gordon.survey import measured, parameters, prices, settings
+from gordon.survey import measured, parameters, prices, quotas, references, settings
 from gordon.survey import space as spaces
 from gordon.survey.replays import Replays
 from gordon.survey.replays import machines as simulate
@@ -32,7 +32,7 @@ def run(
     shift: dict[str, Any],
     set_values: list[str],
     charge: str,
-    reference: str | None,
+    reference: str | float | None,
     reported: list[dict[str, Any]],
     rows: int,
     table: Path | None,
@@ -41,10 +41,10 @@ def run(
 ) -> dict[str, Any]:
     """Surveys the machines of a space; see `gordon.survey.run`. `reported` are the stages whose
     limits the result has."""
-    traced = len(inputs.paths)
-    if nodes not in (None, traced):
+    of_traces = len(inputs.paths)
+    if nodes not in (None, of_traces):
         raise _core.GordonError(
-            f"the job model needs a trace of each node: {counted(traced, 'trace')} given, "
+            f"the job model needs a trace of each node: {counted(of_traces, 'trace')} given, "
             f"--nodes {nodes}",
             "leave out --nodes: the cluster is as large as the traced one. --space gordon-2009 "
             "surveys clusters of any size",
@@ -55,10 +55,9 @@ def run(
     prices_date = prices.day(chosen)
     prices.per_hour(chosen)
     machines = spaces.machines(chosen)
-    unit = chosen.get("reference", {}).get("machine")
+    quotas.resolve(machines)
+    traced = references.of_machines(reference, chosen, inputs.paths)
     ids = [machine["id"] for machine in machines]
-    if reference is not None and reference not in (*ids, unit):
-        raise unknown("machine", reference, ids)
     tables: dict[str, measured.Measured] = {}
     for machine in machines:
         for storage in spaces.storages(machine):
@@ -72,18 +71,18 @@ def run(
     config = {
         "traces": inputs.paths,
         "lags": inputs.lags,
-        "nodes": traced,
+        "nodes": of_traces,
         "shift": shift,
         "charge": charge,
         "model": MODEL,
         "machines": machines,
-        "reference": reference,
-        "unit": unit,
+        "unit": chosen.get("reference", {}).get("machine"),
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
         "measured": tables,
         "report_stages": reported,
         "rows": rows,
         "table": None if table is None else fspath(table),
+        **traced.config,
     }
     try:
         raw = simulate(config, replays, progress)
@@ -91,6 +90,7 @@ def run(
         raise _with_ids(error, ids) from None
     result = _result(raw, chosen, parts, tables)
     result["space"]["prices_date"] = prices_date
+    result["warnings"] = traced.warnings + result["warnings"]
     result["warnings"] += prices.age_warnings(chosen["name"], prices_date)
     if "timeline" in raw:
         result["timeline"] = raw["timeline"]
@@ -190,6 +190,35 @@ def noun(rows: list[Row]) -> str:
 def outcome(row: Row) -> Row:
     """Time, energy and price of a machine by the model that ran."""
     found: Row = row[MODEL]
+    return found
+
+
+def recommended(result: Row) -> str | None:
+    """The id of the recommended machine, if there is one."""
+    verdict = result["verdict"]
+    return None if verdict is None else str(verdict["machine"])
+
+
+def answer(result: Row) -> str:
+    """The sentence that a survey of machines ends with."""
+    text: str = result["sentence"]
+    return text
+
+
+def is_notable(row: Row, verdict: str | None) -> bool:
+    """Whether a machine has a name, is the traced one, or is the recommended one, `verdict`."""
+    return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
+
+
+def remarks(row: Row) -> list[str]:
+    """What a reader is to know of a machine, apart from its figures."""
+    found = list(row["names"])
+    if row["is_reference"]:
+        found.append("traced here")
+    if row["memory_fits"] is False:
+        found.append("too little memory")
+    elif "memory" in outcome(row)["range_by_s"]:
+        found.append("little memory")
     return found
 
 

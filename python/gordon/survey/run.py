@@ -65,10 +65,9 @@ def run(
     or 32 for one trace. Nodes that run copies of one trace start it at samples up to the fraction
     `shift` of its length apart. `space` is a shipped space or a TOML file. `set_values` are values
     to override, each `KEY=VALUE`, of the grid and its parts, or of machines
-    (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is `command` to simulate only the CPU
-    time and the cache misses of the traced command, `machine` for those of the whole machine, or
-    `auto`: those of the command where the trace has them. `reference` is the
-    processor on which traces without hardware counters were recorded: the name of a part, or its
+    (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is `command` to simulate only the
+    CPU time and the cache misses of the traced command, `machine` for those of the whole machine,
+    or `auto`: those of the command where the trace has them. `reference` is the processor on which traces without hardware counters were recorded: the name of a part, or its
     instructions per cycle; the default is the part named in the manifest. `model` is `paper`,
     `stages` or `job`: `job` is for machines and their default; the others are for grids of
     designs, `stages` if `stages` is given, a JSON file with the stages of the job. For machines,
@@ -160,7 +159,7 @@ def _simulated(
                 shift=shift_field,
                 set_values=set_values,
                 charge=charge,
-                reference=None if reference is None else str(reference),
+                reference=reference,
                 reported=reported,
                 rows=rows,
                 table=table,
@@ -266,8 +265,11 @@ def read_stages(path: Path) -> list[dict[str, Any]]:
             kind="unreadable-file",
         ) from None
     except ValueError as error:
+        hint = _STAGES_HINT
+        if FilePath(path).suffix == ".parquet":
+            hint = "the JSON with stages that `gordon trace convert LOG OUT --json FILE` writes"
         raise _core.GordonError(
-            f"{fspath(path)}: not JSON: {error}", _STAGES_HINT, kind="bad-stages"
+            f"{fspath(path)}: not JSON: {error}", hint, kind="bad-stages"
         ) from None
     listed = found.get("stages") if isinstance(found, dict) else None
     if not isinstance(listed, list):
@@ -407,8 +409,8 @@ def _charged(raw: dict[str, Any]) -> str:
     share = least if least == most else f"{least} to {most}"
     if raw["charge"] == "auto":
         return (
-            "the CPU time of the command is simulated where the trace has it, otherwise that of the "
-            f"machine; {share} of it is of other programs"
+            "the CPU time of the command is simulated where the trace has it, otherwise that of "
+            f"the machine; {share} of it is of other programs"
         )
     if raw["charge"] == "command":
         return (

@@ -10,6 +10,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.parts import Catalogue, unknown
+from gordon.survey import quotas
 
 Space = dict[str, Any]
 
@@ -63,11 +64,14 @@ def read(space: str) -> str:
 
 def load(space: str) -> Space:
     """A shipped space or a file, checked by the core. Files of measured storage, which are relative
-    to the space, become relative to the working directory. Raises GordonError."""
-    loaded: Space = json.loads(_core.load_toml("space", read(space), origin(space)))
+    to the space, become relative to the working directory. Cores may be fractions
+    (`gordon.survey.quotas`). Raises GordonError."""
+    content, fractions = quotas.without(read(space), origin(space))
+    loaded: Space = json.loads(_core.load_toml("space", content, origin(space)))
     _check(loaded, origin(space))
     folder = Path(path(space) or "").parent
     for machine in machines(loaded):
+        machine["cores"] = fractions.get(machine["id"], machine["cores"])
         for storage in storages(machine):
             if "measured" in storage:
                 storage["measured"] = str(folder / storage["measured"])

@@ -191,8 +191,11 @@ impl TraceLoad<'_> {
         if self.may_be_random(io) {
             let state = IoState { is_random: true, ..likely(used.there) };
             let random = ratio(there(state), traced(state));
+            // The number outstanding is an estimate, too: each device has one at least.
+            let devices = f64::from(self.storage.table.devices());
+            let alone = self.device_time(&self.storage, index, devices.min(depth), state);
             storage.low = storage.low.min(random);
-            storage.high = storage.high.max(random);
+            storage.high = storage.high.max(random).max(ratio(alone, traced(state)));
             // Nothing says which: the middle of the range of the logarithm.
             storage.best = (storage.best * random).sqrt();
         }
