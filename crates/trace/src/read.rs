@@ -2,8 +2,9 @@
 //! rows.
 
 use crate::columns::{
-    ACTIVITY, ANONYMOUS, BLOCK, CACHE, COMMAND_ANONYMOUS, ColumnSpec, DISKS, IOWAIT, LATER,
-    PSI_CPU_SOME, PSI_IO_FULL, STEAL, THROTTLED, schema,
+    ACTIVITY, ANONYMOUS, BLOCK, CACHE, COMMAND_ANONYMOUS, COMMAND_PSI_CPU_SOME,
+    COMMAND_PSI_IO_FULL, ColumnSpec, DISKS, IOWAIT, LATER, PSI_CPU_SOME, PSI_IO_FULL, STEAL,
+    THROTTLED, schema,
 };
 use crate::error::TraceError;
 use crate::manifest::{
@@ -130,6 +131,8 @@ impl Trace {
                 [IOWAIT, PSI_IO_FULL, PSI_CPU_SOME, STEAL, THROTTLED].map(later);
             let [anonymous, cache, command_anonymous] =
                 [ANONYMOUS, CACHE, COMMAND_ANONYMOUS].map(later);
+            let [command_io_full, command_cpu_some] =
+                [COMMAND_PSI_IO_FULL, COMMAND_PSI_CPU_SOME].map(later);
             let at_or_zero = |column: &Option<NumberColumn<'_, UInt64Type>>, row| {
                 column.as_ref().map_or(0, |column| column.at(row))
             };
@@ -167,6 +170,8 @@ impl Trace {
                         llc_misses: command[2].at(row),
                         memory: Bytes(command[3].at(row)),
                         anonymous: Bytes(at_or_zero(&command_anonymous, row)),
+                        psi_io_full: Ns(at_or_zero(&command_io_full, row)),
+                        psi_cpu_some: Ns(at_or_zero(&command_cpu_some, row)),
                         read_bytes: Bytes(command[4].at(row)),
                         write_bytes: Bytes(command[5].at(row)),
                         processes: processes.at(row),
