@@ -2,9 +2,9 @@
 //! open.
 
 use crate::cgroup::MemoryKinds;
-use gordon_trace::{DiskSample, Sample};
+use gordon_trace::{DiskSample, LinkFacts, Sample, counted_links};
 use gordon_units::{Bytes, Ns};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -242,30 +242,56 @@ fn cpuinfo_mhz(text: &str) -> Vec<u32> {
     whole.filter_map(|mhz| mhz.parse().ok()).collect()
 }
 
-/// Selects the network interfaces to count: those that have a device, or all but the loopback if
-/// none has one. A bridge would count the bytes of its members a second time.
+/// Selects the network interfaces to count by [`counted_links`]: a bridge would count the bytes of its
+/// members a second time. `/sys` says which have a device, and which belong to another one. An
+/// interface that appears later is decided on with all that exist then.
 pub(crate) struct CountedInterfaces {
     net: PathBuf,
-    any_device: bool,
+    devices: PathBuf,
     known: BTreeMap<String, bool>,
 }
 
 impl CountedInterfaces {
     pub(crate) fn new(root: &Path) -> Self {
-        let net = root.join("sys/class/net");
-        let names = fs::read_dir(&net).into_iter().flatten().flatten();
-        let any_device = names.into_iter().any(|e| e.path().join("device").exists());
-        Self { net, any_device, known: BTreeMap::new() }
+        let mut counted = Self {
+            net: root.join("sys/class/net"),
+            devices: root.join("proc/self/net/dev"),
+            known: BTreeMap::new(),
+        };
+        counted.look();
+        counted
     }
 
     pub(crate) fn is_counted(&mut self, name: &str) -> bool {
-        if let Some(&known) = self.known.get(name) {
-            return known;
+        if !self.known.contains_key(name) {
+            self.look();
         }
-        let device = || self.net.join(name).join("device").exists();
-        let counted = name != "lo" && (!self.any_device || device());
-        self.known.insert(name.to_owned(), counted);
-        counted
+        *self.known.entry(name.to_owned()).or_default()
+    }
+
+    /// Decides on the interfaces that are new. The others stay: a counter that came and went would
+    /// make the sum jump.
+    fn look(&mut self) {
+        let entries = fs::read_dir(&self.net).into_iter().flatten().flatten();
+        let mut names: BTreeSet<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        // A container may have no /sys.
+        let devices = fs::read_to_string(&self.devices).unwrap_or_default();
+        names.extend(interface_names(&devices).map(str::to_owned));
+        let links: Vec<LinkFacts<'_>> = names
+            .iter()
+            .map(|name| {
+                let folder = self.net.join(name);
+                let master = fs::read_link(folder.join("master")).ok();
+                let master = master.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+                let has_device = folder.exists().then(|| folder.join("device").exists());
+                LinkFacts { name, has_device, master, ..LinkFacts::default() }
+            })
+            .collect();
+        let counted = counted_links(&links);
+        for name in &names {
+            self.known.entry(name.clone()).or_insert_with(|| counted.contains(name.as_str()));
+        }
     }
 }
 
@@ -364,6 +390,11 @@ fn disks(text: &str, mut is_whole: impl FnMut(u32, &str) -> bool) -> Vec<DiskSam
     }
     disks.sort_by_key(|d| d.device);
     disks
+}
+
+/// The names in the text of `/proc/net/dev`.
+pub(crate) fn interface_names(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim()))
 }
 
 /// Received bytes, received packets, sent bytes and sent packets of the counted interfaces.
@@ -485,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn interfaces_with_a_device_are_counted_and_else_all() {
+    fn interfaces_that_carry_the_packets_of_others_are_not_counted() {
         let dir = tempfile::tempdir().unwrap();
         let net = dir.path().join("sys/class/net");
         fs::create_dir_all(net.join("br0")).unwrap();
@@ -494,9 +525,24 @@ mod tests {
             let mut counted = CountedInterfaces::new(dir);
             network(NET, |name| counted.is_counted(name))
         };
-        assert_eq!(sum(dir.path()), [502_696_571, 18_407, 1_168_332, 11_128]);
-        fs::create_dir(net.join("eth0/device")).unwrap();
-        assert_eq!(sum(dir.path()), [502_696_566, 18_401, 1_168_325, 11_120]);
+        // Without /sys, the names decide.
+        fs::create_dir_all(dir.path().join("proc/self/net")).unwrap();
+        fs::write(dir.path().join("proc/self/net/dev"), NET).unwrap();
+        fs::rename(dir.path().join("sys"), dir.path().join("away")).unwrap();
+        let eth0 = [502_696_566, 18_401, 1_168_325, 11_120];
+        assert_eq!(sum(dir.path()), eth0);
+        fs::rename(dir.path().join("away"), dir.path().join("sys")).unwrap();
+        fs::remove_file(dir.path().join("proc/self/net/dev")).unwrap();
+        // In a container nothing has a device: the bridge passes on the packets of eth0.
+        assert_eq!(sum(dir.path()), eth0);
+        fs::remove_dir(net.join("eth0")).unwrap();
+        assert_eq!(sum(dir.path()), [5, 6, 7, 8]);
+        fs::create_dir_all(net.join("eth0/device")).unwrap();
+        assert_eq!(sum(dir.path()), eth0);
+        // A virtual function that serves eth0, as on Azure.
+        fs::create_dir_all(net.join("br0/device")).unwrap();
+        std::os::unix::fs::symlink("../eth0", net.join("br0/master")).unwrap();
+        assert_eq!(sum(dir.path()), eth0);
     }
 
     #[test]

@@ -220,6 +220,16 @@ impl Trace {
     }
 }
 
+/// The names of the traces in a folder, such as a conversion of several hosts makes it.
+fn traces_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let traces = entries.filter(|entry| entry.path().join(MANIFEST_FILE).is_file());
+    let mut names: Vec<String> =
+        traces.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// Reads the manifest. Returns different errors for a missing path, a foreign path, another version
 /// and a damaged manifest.
 fn manifest(path: &Path) -> Result<Manifest, TraceError> {
@@ -231,12 +241,21 @@ fn manifest(path: &Path) -> Result<Manifest, TraceError> {
         Err(source) => return Err(TraceError::Read { path: path.to_owned(), source }),
     };
     if !kind.is_dir() {
-        return Err(TraceError::foreign(path, "it is a file, and a trace is a folder"));
+        let why = "it is a file, and a trace is a folder".to_owned();
+        let hint = format!(
+            "gordon trace convert {} OUT, if another program wrote it; then OUT",
+            path.display()
+        );
+        return Err(TraceError::Foreign { path: path.to_owned(), why, hint });
     }
     let file = path.join(MANIFEST_FILE);
     let text = match fs::read(&file) {
         Ok(text) => text,
         Err(e) if e.kind() == ErrorKind::NotFound => {
+            let traces = traces_in(path);
+            if !traces.is_empty() {
+                return Err(TraceError::Several { path: path.to_owned(), traces });
+            }
             let empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
             let partial =
                 path.file_name().is_some_and(|n| n.to_string_lossy().contains(".partial-"));

@@ -173,7 +173,8 @@ impl NodeCounters {
         let iowait = "the kernel counts it for the whole machine only";
         columns.set(&["iowait_ns"], ColumnKind::Missing, iowait);
         if self.network.is_some() {
-            let how = "/proc/PID/net/dev of its network namespace, without lo";
+            let how =
+                "/proc/PID/net/dev of its network namespace: the interfaces marked as counted";
             columns.set(&NETWORK, ColumnKind::Measured, how);
         } else {
             let why = "the node has no network namespace of its own";
