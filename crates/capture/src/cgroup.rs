@@ -20,6 +20,8 @@ use std::time::Duration;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hierarchies {
     v2: Option<Hierarchy>,
+    /// The hierarchy of version 1 with the quotas of CPU time.
+    cpu: Option<Hierarchy>,
     cpuacct: Option<Hierarchy>,
     memory: Option<Hierarchy>,
     /// The hierarchy of version 1 with the perf events, which are in version 2 without it.
@@ -56,6 +58,7 @@ impl Hierarchies {
             let wanted = match kind {
                 "cgroup2" => vec![(&mut found.v2, "")],
                 "cgroup" => vec![
+                    (&mut found.cpu, "cpu"),
                     (&mut found.cpuacct, "cpuacct"),
                     (&mut found.memory, "memory"),
                     (&mut found.perf_event, "perf_event"),
@@ -82,6 +85,27 @@ impl Hierarchies {
             }
         }
         found
+    }
+
+    /// The folders of the groups that can hold back the processes of `group`, or this process: its
+    /// own group and those around it, the innermost first, in version 2 and in version 1.
+    pub(crate) fn quota_folders(&self, group: Option<&ControlGroup>) -> [Vec<PathBuf>; 2] {
+        let around = |hierarchy: &Option<Hierarchy>, folder: Option<PathBuf>| {
+            let Some(hierarchy) = hierarchy else { return Vec::new() };
+            let folder = folder.unwrap_or_else(|| hierarchy.mount.join(&hierarchy.own_group));
+            let inside = |path: &&Path| path.starts_with(&hierarchy.mount);
+            folder.ancestors().take_while(inside).map(Path::to_owned).collect()
+        };
+        let folder = |dir: Option<&GroupDir>| dir.map(|dir| dir.path.clone());
+        let v1 = group.and_then(|group| match &group.cpu {
+            Some(dir) => Some(dir),
+            // One hierarchy may have both controllers.
+            None => group.cpuacct.as_ref().filter(|dir| {
+                self.cpu.as_ref().is_some_and(|cpu| dir.path.starts_with(&cpu.mount))
+            }),
+        });
+        let v2 = group.and_then(|group| group.v2.as_ref());
+        [around(&self.v2, folder(v2)), around(&self.cpu, folder(v1))]
     }
 
     /// The mount point of the hierarchy that has the perf events.
@@ -168,6 +192,8 @@ impl Drop for GroupDir {
 #[derive(Debug, Default)]
 pub(crate) struct ControlGroup {
     v2: Option<GroupDir>,
+    /// `None` for a group that is created for a command, which gets no quota of its own.
+    cpu: Option<GroupDir>,
     cpuacct: Option<GroupDir>,
     memory: Option<GroupDir>,
     /// In the hierarchy that has the perf events; `None` for a group that is created for a command,
@@ -186,6 +212,7 @@ impl ControlGroup {
         };
         let group = Self {
             v2: find(&hierarchies.v2),
+            cpu: find(&hierarchies.cpu),
             cpuacct: find(&hierarchies.cpuacct),
             memory: find(&hierarchies.memory),
             perf_event: perf_event.map(|dir| dir.path.clone()),
@@ -221,6 +248,7 @@ impl ControlGroup {
     }
 
     fn all(&self) -> impl Iterator<Item = &GroupDir> {
+        // The `cpu` hierarchy has quotas only, so its groups do not make a node.
         [&self.v2, &self.cpuacct, &self.memory].into_iter().flatten()
     }
 
@@ -323,6 +351,36 @@ impl ControlGroup {
         self.memory().map(|_| file)
     }
 
+    /// Memory of the group that the kernel cannot drop, and page cache of files; `None` if the
+    /// kernel does not count them.
+    pub(crate) fn memory_kinds(&self) -> Option<MemoryKinds> {
+        let kinds = |dir: &Option<GroupDir>, [anonymous, shared, cached]: [&str; 3]| {
+            let text = dir.as_ref()?.read("memory.stat")?;
+            let shared = keyed(&text, shared)?;
+            Some(MemoryKinds {
+                anonymous: Bytes(keyed(&text, anonymous)?.saturating_add(shared)),
+                cache: Bytes(keyed(&text, cached)?.saturating_sub(shared)),
+            })
+        };
+        kinds(&self.v2, ["anon ", "shmem ", "file "])
+            .or_else(|| kinds(&self.memory, ["total_rss ", "total_shmem ", "total_cache "]))
+    }
+
+    /// Sources of the kinds of memory, for the manifest: what cannot be dropped, and page cache.
+    pub(crate) fn memory_kinds_sources(&self) -> Option<[&'static str; 2]> {
+        let stat = self.v2.as_ref().and_then(|dir| dir.read("memory.stat"));
+        let sources = match stat {
+            Some(_) => {
+                ["cgroup v2 memory.stat: anon + shmem", "cgroup v2 memory.stat: file - shmem"]
+            }
+            None => [
+                "cgroup v1 memory.stat: total_rss + total_shmem",
+                "cgroup v1 memory.stat: total_cache - total_shmem",
+            ],
+        };
+        self.memory_kinds().map(|_| sources)
+    }
+
     /// Limits the memory of the group, page cache included.
     pub(crate) fn limit(&self, limit: Bytes) -> Result<(), String> {
         let v2 = self.v2.as_ref().map(|dir| dir.path.join("memory.max"));
@@ -340,8 +398,17 @@ impl ControlGroup {
     }
 }
 
+/// Memory by whether the kernel can drop it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MemoryKinds {
+    /// Anonymous pages and shared memory.
+    pub(crate) anonymous: Bytes,
+    /// Page cache of files, without shared memory.
+    pub(crate) cache: Bytes,
+}
+
 /// The number in the line `key number`.
-fn keyed(text: &str, key: &str) -> Option<u64> {
+pub(crate) fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
 }
 
@@ -389,7 +456,7 @@ mod tests {
             .map(|p| p.strip_prefix(dir.path().join("sys/fs/cgroup")).unwrap().to_str().unwrap())
             .collect();
         assert_eq!(relative, ["user.slice/user-0.slice", "user.slice", "", own_group]);
-        assert_eq!((found.cpuacct, found.memory), (None, None));
+        assert_eq!((found.cpu, found.cpuacct, found.memory), (None, None, None));
     }
 
     #[test]
@@ -421,6 +488,29 @@ mod tests {
         assert_eq!(group.limit(Bytes(1 << 30)), Ok(()));
         assert_eq!(fs::read_to_string(dir.path().join("g/memory.max")).unwrap(), "1073741824");
         assert_eq!(group.memory_source(), Some("cgroup v2 memory.current"));
+    }
+
+    #[test]
+    fn memory_by_kind_in_both_versions() {
+        let dir = tree(&[
+            ("v2/memory.stat", "anon 4096\nfile 40960\nkernel 1\nshmem 8192\nfile_mapped 7\n"),
+            (
+                "v1/memory.stat",
+                "cache 1\nrss 2\nshmem 3\ntotal_cache 90\ntotal_rss 50\ntotal_shmem 20\n",
+            ),
+            ("old/memory.stat", "cache 1\nrss 2\ntotal_cache 90\ntotal_rss 50\n"),
+        ]);
+        let at = |name: &str| Some(dir_at(&dir, name));
+        let v2 = ControlGroup { v2: at("v2"), ..ControlGroup::default() };
+        let kinds = |anonymous, cache| {
+            Some(MemoryKinds { anonymous: Bytes(anonymous), cache: Bytes(cache) })
+        };
+        assert_eq!(v2.memory_kinds(), kinds(12288, 32768));
+        let v1 = ControlGroup { v2: at("none"), memory: at("v1"), ..ControlGroup::default() };
+        assert_eq!(v1.memory_kinds(), kinds(70, 70));
+        // Without the shared memory, neither is known.
+        let old = ControlGroup { memory: at("old"), ..ControlGroup::default() };
+        assert_eq!((old.memory_kinds(), old.memory_kinds_sources()), (None, None));
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use crate::cgroup::{ControlGroup, Hierarchies};
 use crate::error::CaptureError;
+use crate::machine_counters::PressureFiles;
 use crate::observer::ProblemLog;
 use crate::process_tree::ProcessTree;
 use gordon_trace::{ColumnKind, Columns, CommandEnd, CommandReads, CommandSample};
-use gordon_units::Bytes;
+use gordon_units::{Bytes, Ns};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::process::{Pid, PidfdFlags, child_subreaper, getpid, pidfd_open, set_child_subreaper};
 use std::collections::BTreeSet;
@@ -20,6 +21,12 @@ pub(crate) struct TracedCommand {
     earlier_children: BTreeSet<u32>,
     running: Option<RunningCommand>,
     limited: bool,
+    /// Pressure of the command's control group; the reason if it has none.
+    pressure: Result<PressureFiles, String>,
+    /// Processes that were alive at the last sample.
+    living: u32,
+    /// Totals of `full` of `io` and `some` of `cpu` at the last sample.
+    last_pressure: (Ns, Ns),
     /// Whether a process with unreadable I/O counters has been reported.
     reported_hidden: bool,
     _subreaper: Subreaper,
@@ -53,6 +60,24 @@ impl Drop for Subreaper {
 }
 
 const COMMAND: &str = "control group of the command";
+/// Sources of columns, for the manifest.
+pub(crate) const ANONYMOUS_PAGES: &str =
+    "resident - shared pages in /proc/PID/statm, so without shared memory";
+pub(crate) const GROUP_IO_PRESSURE: &str = "io.pressure of the control group: full, total";
+pub(crate) const GROUP_CPU_PRESSURE: &str = "cpu.pressure of the control group: some, total";
+
+/// The pressure of a control group.
+///
+/// # Errors
+/// The reason, if it has none.
+pub(crate) fn pressure_of(group: Option<&ControlGroup>) -> Result<PressureFiles, String> {
+    let paths = group.and_then(ControlGroup::pressure);
+    let paths = paths.ok_or("only a control group of version 2 has it")?;
+    PressureFiles::at(paths.map(|path| {
+        let name = path.display().to_string();
+        (path, name)
+    }))
+}
 
 impl TracedCommand {
     /// Creates the control group of the command, and describes the command's columns.
@@ -70,10 +95,13 @@ impl TracedCommand {
             );
         }
         let command = Self {
-            group,
             earlier_children: BTreeSet::new(),
             running: None,
             limited: false,
+            pressure: pressure_of(group.as_ref()),
+            living: 0,
+            last_pressure: (Ns::ZERO, Ns::ZERO),
+            group,
             reported_hidden: false,
             _subreaper: Subreaper::new(),
         };
@@ -93,6 +121,26 @@ impl TracedCommand {
             memory.map_or(format!("resident pages in /proc/PID/statm, {walked}"), str::to_owned);
         columns.set(&["command_cpu_ns"], ColumnKind::Measured, &cpu);
         columns.set(&["command_memory_bytes"], ColumnKind::Measured, &memory);
+        let kinds = self.group.as_ref().and_then(ControlGroup::memory_kinds_sources);
+        match kinds {
+            Some([how, _]) => {
+                columns.set(&["command_anonymous_bytes"], ColumnKind::Measured, how);
+            }
+            None => {
+                let how = format!("{ANONYMOUS_PAGES}, {walked}");
+                columns.set(&["command_anonymous_bytes"], ColumnKind::Estimated, &how);
+            }
+        }
+        let pressure = ["command_psi_io_full_ns", "command_psi_cpu_some_ns"];
+        match &self.pressure {
+            Ok(_) => {
+                let files = [GROUP_IO_PRESSURE, GROUP_CPU_PRESSURE];
+                for (name, how) in pressure.into_iter().zip(files) {
+                    columns.set(&[name], ColumnKind::Measured, how);
+                }
+            }
+            Err(why) => columns.set(&pressure, ColumnKind::Missing, why),
+        }
         columns.set(
             &["command_read_bytes"],
             ColumnKind::Measured,
@@ -143,12 +191,18 @@ impl TracedCommand {
         let Some(group) = &self.group else { return };
         let Err(error) = self.running().tree.enter(group) else { return };
         self.group = None;
+        self.pressure = pressure_of(None);
         self.describe(columns);
         let why = format!("it may not be moved: {error}; its processes are read one by one");
         problems.unavailable(COMMAND, &why);
         if std::mem::take(&mut self.limited) {
             problems.unavailable("memory limit", "the command is not in its control group");
         }
+    }
+
+    /// The control group of the command; `None` if it stayed in that of this process.
+    pub(crate) fn group(&self) -> Option<&ControlGroup> {
+        self.group.as_ref()
     }
 
     /// Whether the memory limit is in force.
@@ -179,14 +233,27 @@ impl TracedCommand {
             let why = "a process of the command runs as another user; root would see it";
             problems.unavailable("I/O of all processes of the command", why);
         }
+        let kinds = group.and_then(ControlGroup::memory_kinds);
+        let pressure = self.pressure.as_mut().ok().and_then(|files| files.read().ok());
+        let (psi_io_full, psi_cpu_some) = pressure.unwrap_or(self.last_pressure);
+        self.last_pressure = (psi_io_full, psi_cpu_some);
+        self.living = reading.processes;
         CommandSample {
             cpu: group.and_then(ControlGroup::cpu).unwrap_or(reading.totals.cpu),
             memory: group.and_then(ControlGroup::memory).unwrap_or(reading.resident),
             read_bytes: reading.totals.read,
             write_bytes: reading.totals.written,
             processes: reading.processes,
+            anonymous: kinds.map_or(reading.anonymous, |kinds| kinds.anonymous),
+            psi_io_full,
+            psi_cpu_some,
             ..CommandSample::default()
         }
+    }
+
+    /// Processes of the command that were alive at the last sample. After its end, they outlive it.
+    pub(crate) fn living(&self) -> u32 {
+        self.living
     }
 
     /// What the command read until the last sample.

@@ -7,6 +7,7 @@
 //! separate thread reads the block log. If capture fails, the command still runs to its end. A
 //! trace is either complete or not there.
 
+mod accelerators;
 mod block;
 mod cgroup;
 mod clock;
@@ -23,6 +24,7 @@ mod process_tree;
 mod record;
 mod recording;
 mod signals;
+mod throttling;
 
 pub use error::CaptureError;
 pub use observer::{CaptureObserver, NoObserver};

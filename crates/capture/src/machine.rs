@@ -1,10 +1,13 @@
 //! The machine as the source of a trace's columns: its counters, and those of its processors.
 
+use crate::accelerators::accelerators;
+use crate::cgroup::{ControlGroup, Hierarchies};
 use crate::error::CaptureError;
 use crate::machine_counters::MachineCounters;
 use crate::observer::ProblemLog;
 use crate::pmu::{CounterPair, Pmu};
 use crate::recording::CountedWork;
+use crate::throttling::ThrottledTime;
 use gordon_trace::{ColumnKind, Columns, Profile, ProfileRates, Sample};
 use gordon_units::Ns;
 use std::io;
@@ -14,7 +17,14 @@ use std::path::Path;
 pub(crate) struct MachineSource {
     counters: MachineCounters,
     pmu: Pmu,
+    hierarchies: Hierarchies,
+    /// Throttling of this process, or of the command; the reason if it is not counted.
+    throttled: Result<ThrottledTime, String>,
+    accelerators: Vec<String>,
 }
+
+/// Name of the time of accelerators among what is not available.
+const ACCELERATORS: &str = "time and power of accelerators";
 
 fn refused(source: io::Error) -> CaptureError {
     CaptureError::System { what: "machine counters".to_owned(), source }
@@ -24,7 +34,24 @@ impl MachineSource {
     /// Opens the counters. Must be called on the thread that will start the command, if any.
     pub(crate) fn open(root: &Path) -> Result<Self, CaptureError> {
         let counters = MachineCounters::open(root).map_err(refused)?;
-        Ok(Self { counters, pmu: Pmu::open(root) })
+        let hierarchies = Hierarchies::find(root);
+        let throttled = ThrottledTime::open(&hierarchies, None);
+        let accelerators = accelerators(root);
+        Ok(Self { counters, pmu: Pmu::open(root), hierarchies, throttled, accelerators })
+    }
+
+    /// Counts the throttling of the command that has started in `group`; `None` if it stayed in the
+    /// group of this process.
+    pub(crate) fn throttled_as(&mut self, group: Option<&ControlGroup>, columns: &mut Columns) {
+        self.throttled = ThrottledTime::open(&self.hierarchies, group);
+        self.describe_throttled(columns);
+    }
+
+    fn describe_throttled(&self, columns: &mut Columns) {
+        match &self.throttled {
+            Ok(time) => columns.set(&["throttled_ns"], ColumnKind::Measured, time.source()),
+            Err(why) => columns.set(&["throttled_ns"], ColumnKind::Missing, why),
+        }
     }
 
     /// Leaves out the counters of a command, if none will be started.
@@ -39,7 +66,9 @@ impl MachineSource {
 
     /// Totals since the start.
     pub(crate) fn totals(&mut self, now: Ns) -> Result<Sample, CaptureError> {
-        self.counters.totals(now).map_err(refused)
+        let mut totals = self.counters.totals(now).map_err(refused)?;
+        totals.throttled = self.throttled.as_mut().map_or(Ns::ZERO, ThrottledTime::read);
+        Ok(totals)
     }
 
     /// Source of the frequencies, for the manifest; `None` if they are unknown.
@@ -65,7 +94,7 @@ impl MachineSource {
 
     /// Describes the source of each column of the machine.
     pub(crate) fn describe(
-        &self,
+        &mut self,
         columns: &mut Columns,
         profile: &Profile,
         problems: &mut ProblemLog<'_>,
@@ -77,7 +106,16 @@ impl MachineSource {
         measured("t_ns", "monotonic clock, since the start");
         measured("cpu_ns", "/proc/stat: user, nice, system, irq, softirq");
         measured("iowait_ns", "/proc/stat: iowait of all cores");
+        measured("steal_ns", "/proc/stat: steal of all cores");
         measured("memory_bytes", "/proc/meminfo: MemTotal - MemAvailable");
+        measured("anonymous_bytes", "/proc/meminfo: AnonPages + Shmem");
+        measured("cache_bytes", "/proc/meminfo: Cached + Buffers - Shmem");
+        if !self.counters.has_memory_kinds() {
+            let kinds = ["anonymous_bytes", "cache_bytes"];
+            columns.set(&kinds, ColumnKind::Missing, "not in /proc/meminfo");
+        }
+        self.describe_throttled(columns);
+        let mut measured = |name, how| columns.set(&[name], ColumnKind::Measured, how);
         let pressure = ["psi_io_full_ns", "psi_cpu_some_ns"];
         match self.counters.without_pressure() {
             None => {
@@ -98,6 +136,11 @@ impl MachineSource {
             problems.unavailable("network", "no /proc/net/dev");
         }
         describe_clock(columns, self.clock(), problems);
+        if !self.accelerators.is_empty() {
+            let names = self.accelerators.join(", ");
+            let why = format!("capture reads no counters of {names}");
+            problems.unavailable(ACCELERATORS, &why);
+        }
         for (what, why) in &self.pmu.missing {
             problems.unavailable(&format!("counted {what}"), why);
         }

@@ -1,9 +1,10 @@
 //! Counters of the whole machine, from /proc and /sys. Files that are read for every sample stay
 //! open.
 
-use gordon_trace::{DiskSample, Sample};
+use crate::cgroup::MemoryKinds;
+use gordon_trace::{DiskSample, LinkFacts, Sample, counted_links};
 use gordon_units::{Bytes, Ns};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -119,6 +120,11 @@ impl MachineCounters {
         })
     }
 
+    /// Whether the kernel counts memory that it cannot drop.
+    pub(crate) fn has_memory_kinds(&mut self) -> bool {
+        self.meminfo.read().is_ok_and(|text| memory_kinds(text).is_some())
+    }
+
     pub(crate) fn has_network(&self) -> bool {
         self.net.is_some()
     }
@@ -142,9 +148,14 @@ impl MachineCounters {
     pub(crate) fn start(&mut self, now: Ns) -> io::Result<Sample> {
         self.base = Sample::default();
         self.base = self.totals(now)?;
-        let (mhz_per_core, memory) = (self.base.mhz_per_core.clone(), self.base.memory);
-        let cpu_per_core = vec![Ns::ZERO; self.base.cpu_per_core.len()];
-        Ok(Sample { cpu_per_core, mhz_per_core, memory, ..Sample::default() })
+        Ok(Sample {
+            cpu_per_core: vec![Ns::ZERO; self.base.cpu_per_core.len()],
+            mhz_per_core: self.base.mhz_per_core.clone(),
+            memory: self.base.memory,
+            anonymous: self.base.anonymous,
+            cache: self.base.cache,
+            ..Sample::default()
+        })
     }
 
     /// Totals since the start, read at `now`, a time on the same clock as that of the start.
@@ -153,11 +164,15 @@ impl MachineCounters {
         let mut s = Sample { span: now, ..Sample::default() };
         let stat = self.stat.read()?;
         s.cpu_per_core = cpu(stat, self.tick);
-        s.iowait = iowait(stat, self.tick);
+        s.iowait = of_all_cores(stat, IOWAIT, self.tick);
+        s.steal = of_all_cores(stat, STEAL, self.tick);
         if let Ok(pressure) = &mut self.pressure {
             (s.psi_io_full, s.psi_cpu_some) = pressure.read()?;
         }
-        s.memory = memory(self.meminfo.read()?);
+        let meminfo = self.meminfo.read()?;
+        s.memory = memory(meminfo);
+        let kinds = memory_kinds(meminfo).unwrap_or_default();
+        (s.anonymous, s.cache) = (kinds.anonymous, kinds.cache);
         let (whole, root) = (&mut self.whole, &self.root);
         s.disks = disks(self.diskstats.read()?, |device, name| {
             *whole.entry(device).or_insert_with(|| {
@@ -227,30 +242,56 @@ fn cpuinfo_mhz(text: &str) -> Vec<u32> {
     whole.filter_map(|mhz| mhz.parse().ok()).collect()
 }
 
-/// Selects the network interfaces to count: those that have a device, or all but the loopback if
-/// none has one. A bridge would count the bytes of its members a second time.
+/// Selects the network interfaces to count by [`counted_links`]: a bridge would count the bytes of its
+/// members a second time. `/sys` says which have a device, and which belong to another one. An
+/// interface that appears later is decided on with all that exist then.
 pub(crate) struct CountedInterfaces {
     net: PathBuf,
-    any_device: bool,
+    devices: PathBuf,
     known: BTreeMap<String, bool>,
 }
 
 impl CountedInterfaces {
     pub(crate) fn new(root: &Path) -> Self {
-        let net = root.join("sys/class/net");
-        let names = fs::read_dir(&net).into_iter().flatten().flatten();
-        let any_device = names.into_iter().any(|e| e.path().join("device").exists());
-        Self { net, any_device, known: BTreeMap::new() }
+        let mut counted = Self {
+            net: root.join("sys/class/net"),
+            devices: root.join("proc/self/net/dev"),
+            known: BTreeMap::new(),
+        };
+        counted.look();
+        counted
     }
 
     pub(crate) fn is_counted(&mut self, name: &str) -> bool {
-        if let Some(&known) = self.known.get(name) {
-            return known;
+        if !self.known.contains_key(name) {
+            self.look();
         }
-        let device = || self.net.join(name).join("device").exists();
-        let counted = name != "lo" && (!self.any_device || device());
-        self.known.insert(name.to_owned(), counted);
-        counted
+        *self.known.entry(name.to_owned()).or_default()
+    }
+
+    /// Decides on the interfaces that are new. The others stay: a counter that came and went would
+    /// make the sum jump.
+    fn look(&mut self) {
+        let entries = fs::read_dir(&self.net).into_iter().flatten().flatten();
+        let mut names: BTreeSet<String> =
+            entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        // A container may have no /sys.
+        let devices = fs::read_to_string(&self.devices).unwrap_or_default();
+        names.extend(interface_names(&devices).map(str::to_owned));
+        let links: Vec<LinkFacts<'_>> = names
+            .iter()
+            .map(|name| {
+                let folder = self.net.join(name);
+                let master = fs::read_link(folder.join("master")).ok();
+                let master = master.and_then(|path| Some(path.file_name()?.to_str()?.to_owned()));
+                let has_device = folder.exists().then(|| folder.join("device").exists());
+                LinkFacts { name, has_device, master, ..LinkFacts::default() }
+            })
+            .collect();
+        let counted = counted_links(&links);
+        for name in &names {
+            self.known.entry(name.clone()).or_insert_with(|| counted.contains(name.as_str()));
+        }
     }
 }
 
@@ -275,9 +316,14 @@ fn cpu(text: &str, tick: u64) -> Vec<Ns> {
     cores
 }
 
-/// Time of all cores without work while a thread waited for storage: the fifth field of the sum.
-fn iowait(text: &str, tick: u64) -> Ns {
-    let ticks = text.strip_prefix("cpu ").and_then(|sum| sum.split_ascii_whitespace().nth(4));
+/// Fields of a line of `/proc/stat`: time without work while a thread waited for storage, and time
+/// in which the hypervisor ran others.
+const IOWAIT: usize = 4;
+const STEAL: usize = 7;
+
+/// A field of the sum of all cores.
+fn of_all_cores(text: &str, field: usize, tick: u64) -> Ns {
+    let ticks = text.strip_prefix("cpu ").and_then(|sum| sum.split_ascii_whitespace().nth(field));
     Ns(ticks.and_then(|f| f.parse::<u64>().ok()).unwrap_or(0) * tick)
 }
 
@@ -289,13 +335,27 @@ fn pressure(text: &str, line: &str) -> Ns {
     Ns(total.unwrap_or(0) * 1000)
 }
 
+/// A value of `/proc/meminfo`.
+fn meminfo(text: &str, key: &str) -> Option<Bytes> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(Bytes(kib << 10))
+}
+
 /// Memory in use: total minus available.
 fn memory(text: &str) -> Bytes {
-    let kib = |key| {
-        let line = text.lines().find_map(|l| l.strip_prefix(key));
-        line.and_then(|l| l.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()).unwrap_or(0)
-    };
-    Bytes(kib("MemTotal:").saturating_sub(kib("MemAvailable:")) << 10)
+    let of = |key| meminfo(text, key).unwrap_or_default();
+    Bytes(of("MemTotal").0.saturating_sub(of("MemAvailable").0))
+}
+
+/// Memory that the kernel cannot drop, and page cache, which `Cached` counts with shared memory.
+fn memory_kinds(text: &str) -> Option<MemoryKinds> {
+    let of = |key| meminfo(text, key);
+    let shared = of("Shmem")?;
+    Some(MemoryKinds {
+        anonymous: of("AnonPages")? + shared,
+        cache: Bytes((of("Cached")? + of("Buffers")?).0.saturating_sub(shared.0)),
+    })
 }
 
 /// Counters of the whole disks, sorted by device number. The kernel documents the fields in
@@ -332,6 +392,11 @@ fn disks(text: &str, mut is_whole: impl FnMut(u32, &str) -> bool) -> Vec<DiskSam
     disks
 }
 
+/// The names in the text of `/proc/net/dev`.
+pub(crate) fn interface_names(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim()))
+}
+
 /// Received bytes, received packets, sent bytes and sent packets of the counted interfaces.
 pub(crate) fn network(text: &str, mut is_counted: impl FnMut(&str) -> bool) -> [u64; 4] {
     let mut sum = [0; 4];
@@ -356,7 +421,7 @@ pub(crate) fn network(text: &str, mut is_counted: impl FnMut(&str) -> bool) -> [
 mod tests {
     use super::*;
 
-    const STAT: &str = "cpu  100 0 0 0 70 0 0 0 0 0\n\
+    const STAT: &str = "cpu  100 0 0 0 70 0 0 30 0 0\n\
         cpu0 10 20 30 1000 2000 1 2 4000 0 0\n\
         cpu2 5 0 5 1 1 0 0 0 3 0\n\
         intr 352604 0 0\nctxt 1\n";
@@ -380,9 +445,10 @@ mod tests {
     }
 
     #[test]
-    fn iowait_is_that_of_all_cores() {
-        assert_eq!(iowait(STAT, 10_000_000), Ns(700_000_000));
-        assert_eq!(iowait("intr 1", 10_000_000), Ns::ZERO);
+    fn iowait_and_steal_are_those_of_all_cores() {
+        assert_eq!(of_all_cores(STAT, IOWAIT, 10_000_000), Ns(700_000_000));
+        assert_eq!(of_all_cores(STAT, STEAL, 10_000_000), Ns(300_000_000));
+        assert_eq!(of_all_cores("intr 1", IOWAIT, 10_000_000), Ns::ZERO);
     }
 
     #[test]
@@ -418,6 +484,15 @@ mod tests {
     fn memory_in_use() {
         let text = "MemTotal:       1000 kB\nMemFree: 1 kB\nMemAvailable:    400 kB\n";
         assert_eq!(memory(text), Bytes(600 << 10));
+        assert_eq!(memory_kinds(text), None);
+    }
+
+    #[test]
+    fn shared_memory_is_not_page_cache() {
+        let text = "MemTotal: 1000 kB\nBuffers: 7 kB\nCached: 300 kB\nSwapCached: 9 kB\n\
+                    AnonPages: 200 kB\nShmem: 50 kB\nShmemHugePages: 1 kB\n";
+        let kinds = MemoryKinds { anonymous: Bytes(250 << 10), cache: Bytes(257 << 10) };
+        assert_eq!(memory_kinds(text), Some(kinds));
     }
 
     #[test]
@@ -441,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn interfaces_with_a_device_are_counted_and_else_all() {
+    fn interfaces_that_carry_the_packets_of_others_are_not_counted() {
         let dir = tempfile::tempdir().unwrap();
         let net = dir.path().join("sys/class/net");
         fs::create_dir_all(net.join("br0")).unwrap();
@@ -450,9 +525,24 @@ mod tests {
             let mut counted = CountedInterfaces::new(dir);
             network(NET, |name| counted.is_counted(name))
         };
-        assert_eq!(sum(dir.path()), [502_696_571, 18_407, 1_168_332, 11_128]);
-        fs::create_dir(net.join("eth0/device")).unwrap();
-        assert_eq!(sum(dir.path()), [502_696_566, 18_401, 1_168_325, 11_120]);
+        // Without /sys, the names decide.
+        fs::create_dir_all(dir.path().join("proc/self/net")).unwrap();
+        fs::write(dir.path().join("proc/self/net/dev"), NET).unwrap();
+        fs::rename(dir.path().join("sys"), dir.path().join("away")).unwrap();
+        let eth0 = [502_696_566, 18_401, 1_168_325, 11_120];
+        assert_eq!(sum(dir.path()), eth0);
+        fs::rename(dir.path().join("away"), dir.path().join("sys")).unwrap();
+        fs::remove_file(dir.path().join("proc/self/net/dev")).unwrap();
+        // In a container nothing has a device: the bridge passes on the packets of eth0.
+        assert_eq!(sum(dir.path()), eth0);
+        fs::remove_dir(net.join("eth0")).unwrap();
+        assert_eq!(sum(dir.path()), [5, 6, 7, 8]);
+        fs::create_dir_all(net.join("eth0/device")).unwrap();
+        assert_eq!(sum(dir.path()), eth0);
+        // A virtual function that serves eth0, as on Azure.
+        fs::create_dir_all(net.join("br0/device")).unwrap();
+        std::os::unix::fs::symlink("../eth0", net.join("br0/master")).unwrap();
+        assert_eq!(sum(dir.path()), eth0);
     }
 
     #[test]

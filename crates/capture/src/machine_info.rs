@@ -1,5 +1,6 @@
 //! Description of the machine for the manifest.
 
+use crate::accelerators::accelerators;
 use crate::machine_counters::CountedInterfaces;
 use gordon_trace::{DiskInfo, InterfaceInfo, MachineInfo};
 use gordon_units::Bytes;
@@ -25,7 +26,7 @@ pub(crate) fn machine_info(root: &Path) -> MachineInfo {
         kernel: read("proc/sys/kernel/osrelease").trim().to_owned(),
         disks: disks(root),
         interfaces: interfaces(root),
-        accelerators: Vec::new(),
+        accelerators: accelerators(root),
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct TreeTotals {
 pub(crate) struct TreeReading {
     pub(crate) totals: TreeTotals,
     pub(crate) resident: Bytes,
+    /// Resident pages that are neither of files nor shared.
+    pub(crate) anonymous: Bytes,
     pub(crate) processes: u32,
     /// Number of processes whose I/O counters may not be read.
     pub(crate) hidden: u32,
@@ -78,11 +80,11 @@ impl ProcessTree {
     }
 
     /// Reads all processes. The members of `group` are used if it has any, otherwise the tree is
-    /// walked. Resident memory is read only if no group counts memory.
+    /// walked. Resident memory is read only if no group counts memory by kind.
     pub(crate) fn read(&mut self, group: Option<&ControlGroup>) -> TreeReading {
         self.reap();
         let members = group.and_then(ControlGroup::members);
-        let wants_resident = group.is_none_or(|group| group.memory().is_none());
+        let wants_resident = wants_resident(group);
         let mut members = members.unwrap_or_else(|| self.walk());
         // A zombie is not in the group, but its counters are still part of the sum.
         if !members.contains(&self.root) {
@@ -103,7 +105,9 @@ impl ProcessTree {
                 Err(_) => {}
             }
             if wants_resident {
-                reading.resident += resident(pid, self.page);
+                let [resident, anonymous] = resident(pid, self.page);
+                reading.resident += resident;
+                reading.anonymous += anonymous;
             }
         }
         let (largest, now) = (&mut self.largest, reading.totals);
@@ -331,10 +335,21 @@ fn parse_io(text: &str) -> ProcessIo {
     }
 }
 
-pub(crate) fn resident(pid: u32, page: u64) -> Bytes {
-    let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-    let pages = text.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
-    Bytes(pages * page)
+/// Whether the resident pages of processes are needed: the group does not count them by kind.
+pub(crate) fn wants_resident(group: Option<&ControlGroup>) -> bool {
+    group.is_none_or(|group| group.memory().is_none() || group.memory_kinds().is_none())
+}
+
+/// Resident pages of a process, and those that are neither of files nor shared.
+pub(crate) fn resident(pid: u32, page: u64) -> [Bytes; 2] {
+    statm(&fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default(), page)
+}
+
+/// Format: `size resident shared ...`, in pages.
+fn statm(text: &str, page: u64) -> [Bytes; 2] {
+    let pages = |at| text.split(' ').nth(at).and_then(|n| n.parse::<u64>().ok()).unwrap_or(0);
+    let (resident, shared) = (pages(1), pages(2));
+    [resident, resident.saturating_sub(shared)].map(|pages| Bytes(pages * page))
 }
 
 #[cfg(test)]
@@ -348,6 +363,12 @@ mod tests {
         assert_eq!((stat.zombie, stat.parent, stat.cpu), (false, 7, Ns(1_100_000_000)));
         assert_eq!(stat.started, 900);
         assert!(parse_stat("42 (cut) S 7", 1).is_none());
+    }
+
+    #[test]
+    fn pages_of_files_and_shared_ones_are_not_anonymous() {
+        assert_eq!(statm("900 100 30 1 0 60 0\n", 4096), [Bytes(409_600), Bytes(286_720)]);
+        assert_eq!(statm("", 4096), [Bytes::ZERO; 2]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::recording::Recording;
 use crate::signals::Signals;
 use gordon_trace::{
     BLOCK_LOG, BlockLog, ColumnKind, Columns, Manifest, Profile, Scope, TraceError, TraceFolder,
-    TracePart,
+    TracePart, Unavailable,
 };
 use gordon_units::{Bytes, Ns};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -161,6 +161,7 @@ impl Capture {
             .map_err(|e| refused("the block log", e))?;
         command.start(&options.command)?;
         command.enter_group(problems, &mut recording.columns);
+        machine.throttled_as(command.group(), &mut recording.columns);
         let memory_limit = options.memory.filter(|_| command.is_limited());
         problems.observer.started(command.pid());
         Ok(Self {
@@ -255,6 +256,15 @@ impl Capture {
         (folder, manifest.parts, manifest.block) = recording.finish()?;
         if let Some(lost) = manifest.block.map(|b| b.lost_events).filter(|lost| *lost > 0) {
             problems.warn(format!("the kernel lost {lost} block events"));
+        }
+        if self.command.living() > 0 {
+            let what = "work of processes that outlive the command".to_owned();
+            let why = format!(
+                "{} of its processes still ran when it ended; trace a command that waits for them",
+                self.command.living()
+            );
+            problems.warn(format!("the trace lacks the {what}: {why}"));
+            problems.unavailable.push(Unavailable { what, why });
         }
         let cwd = std::env::current_dir().unwrap_or_default();
         manifest.cwd = cwd.to_string_lossy().into_owned();

@@ -235,6 +235,46 @@ fn orphans_count() {
 }
 
 #[test]
+fn processes_that_outlive_the_command_are_a_warning() {
+    let dir = folder();
+    for (script, expected) in [("sleep 30 & echo $! > pid", true), ("sleep 0.01", false)] {
+        let options = sh(dir.path(), script);
+        let (outcome, trace) = run(&options);
+        let is_about = |text: &str| text.contains("outlive the command");
+        assert_eq!(outcome.warnings.iter().any(|text| is_about(text)), expected, "{script}");
+        let unavailable = &trace.manifest().unavailable;
+        assert_eq!(unavailable.iter().any(|missing| is_about(&missing.what)), expected);
+        fs::remove_dir_all(&options.out).unwrap();
+    }
+    let pid: i32 = fs::read_to_string(dir.path().join("pid")).unwrap().trim().parse().unwrap();
+    kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+}
+
+#[test]
+fn memory_that_a_command_fills_cannot_be_dropped() {
+    let dir = folder();
+    // `tail` keeps the bytes in memory until the end of its input.
+    let script = format!(
+        "{AWAIT} await 1; {{ head -c 67108864 /dev/zero; await 3; }} | tail -c 67108864 >/dev/null"
+    );
+    let mut options = sh(dir.path(), &script);
+    options.interval = Ns(100_000_000);
+    let (outcome, trace) = run_with(&options, &mut SampleCounter::new(dir.path()));
+    let filled = Bytes(64 << 20);
+    let samples = trace.activity().unwrap();
+    let most = samples.iter().map(|s| s.command.anonymous).max().unwrap();
+    assert!(most >= filled, "{most}: {:?}", outcome.manifest.column("command_anonymous_bytes"));
+    let is_measured = |name| outcome.manifest.column(name).unwrap().kind == ColumnKind::Measured;
+    if is_measured("anonymous_bytes") {
+        assert!(samples.iter().any(|s| s.anonymous >= filled));
+    }
+    // Every column says where its values come from, or why there are none.
+    let columns = outcome.manifest.parts.iter().flat_map(|part| &part.columns);
+    let silent: Vec<_> = columns.filter(|c| c.how.is_empty()).map(|c| &c.name).collect();
+    assert!(silent.is_empty(), "{silent:?}");
+}
+
+#[test]
 fn pressure_is_recorded_or_its_absence_is_stated() {
     let dir = folder();
     let mut options = sh(dir.path(), &format!("{AWAIT} await 3"));

@@ -414,6 +414,89 @@ fn a_node_that_vanishes_keeps_its_trace() {
     assert_eq!(samples.last().unwrap().command.processes, 0);
 }
 
+/// A control group with a quota of a tenth of a core, in all hierarchies.
+struct QuotaGroup {
+    name: String,
+    folders: Vec<PathBuf>,
+}
+
+impl QuotaGroup {
+    /// The reason is of a machine on which it cannot be made.
+    fn create() -> Result<Self, String> {
+        let name = format!("gt{}-quota", std::process::id());
+        let mounts = ["cpu", "cpuacct", "cpu,cpuacct", "memory", ""]
+            .map(|hierarchy| PathBuf::from("/sys/fs/cgroup").join(hierarchy));
+        let is_mount = |mount: &PathBuf| !mount.is_symlink() && mount.join("cgroup.procs").exists();
+        let folders = mounts.into_iter().filter(is_mount).map(|mount| mount.join(&name)).collect();
+        let group = Self { name, folders };
+        for folder in &group.folders {
+            fs::create_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        }
+        let quota = |file: &str, text: &str| {
+            group.folders.iter().any(|folder| {
+                let file = folder.join(file);
+                file.exists() && fs::write(file, text).is_ok()
+            })
+        };
+        match quota("cpu.max", "10000 100000") || quota("cpu.cfs_quota_us", "10000") {
+            true => Ok(group),
+            false => Err("no CPU quota can be set".to_owned()),
+        }
+    }
+
+    /// The time that the kernel counted, in nanoseconds.
+    fn throttled(&self) -> u64 {
+        let stats = self.folders.iter().map(|folder| folder.join("cpu.stat"));
+        let text: String = stats.filter_map(|file| fs::read_to_string(file).ok()).collect();
+        let of = |key| {
+            let line = text.lines().find_map(|line| line.strip_prefix(key));
+            line.and_then(|number| number.trim().parse::<u64>().ok())
+        };
+        of("throttled_usec ").map(|us| us * 1000).or_else(|| of("throttled_time ")).unwrap()
+    }
+}
+
+impl Drop for QuotaGroup {
+    fn drop(&mut self) {
+        for folder in &self.folders {
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+#[test]
+fn a_node_records_the_time_in_which_its_quota_holds_it_back() {
+    let test = "a_node_records_the_time_in_which_its_quota_holds_it_back";
+    let group = match QuotaGroup::create() {
+        Ok(group) => group,
+        Err(why) => return skipped(&format!("{test}: {why}")),
+    };
+    let dir = folder();
+    let scope =
+        NodeOptions { cgroup: Some(format!("/{}", group.name)), ..node("quota", dir.path()) };
+    let running = start(&options([ScopeOptions::Node(scope)])).unwrap();
+    let enter: String =
+        group.folders.iter().map(|at| format!("echo 0 >{}/cgroup.procs; ", at.display())).collect();
+    let mut job =
+        Command::new("sh").args(["-c", &format!("{enter} while :; do :; done")]).spawn().unwrap();
+    while group.throttled() < 100_000_000 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    job.kill().unwrap();
+    job.wait().unwrap();
+    // The kernel adds what remains when the group runs again, which it does not any more.
+    std::thread::sleep(Duration::from_nanos(2 * INTERVAL));
+    let expected = group.throttled();
+    let outcome = running.stop();
+    let (trace, samples) = opened(&outcome, 0);
+    let kind = |name: &str| trace.manifest().column(name).unwrap().kind;
+    assert_eq!(sum(&samples, |s| s.throttled), Ns(expected));
+    assert_eq!(
+        (kind("throttled_ns"), kind("steal_ns")),
+        (ColumnKind::Measured, ColumnKind::Missing)
+    );
+}
+
 #[test]
 fn nodes_without_groups_share_the_disks_by_their_own_bytes() {
     let test = "nodes_without_groups_share_the_disks_by_their_own_bytes";

@@ -71,9 +71,21 @@ pub(crate) const THROTTLED: &str = "throttled_ns";
 pub(crate) const ANONYMOUS: &str = "anonymous_bytes";
 pub(crate) const CACHE: &str = "cache_bytes";
 pub(crate) const COMMAND_ANONYMOUS: &str = "command_anonymous_bytes";
+pub(crate) const COMMAND_PSI_IO_FULL: &str = "command_psi_io_full_ns";
+pub(crate) const COMMAND_PSI_CPU_SOME: &str = "command_psi_cpu_some_ns";
 /// Columns that traces of earlier versions lack; they are read as if they were missing.
-pub(crate) const LATER: [&str; 8] =
-    [IOWAIT, PSI_IO_FULL, PSI_CPU_SOME, STEAL, THROTTLED, ANONYMOUS, CACHE, COMMAND_ANONYMOUS];
+pub(crate) const LATER: [&str; 10] = [
+    IOWAIT,
+    PSI_IO_FULL,
+    PSI_CPU_SOME,
+    STEAL,
+    THROTTLED,
+    ANONYMOUS,
+    CACHE,
+    COMMAND_ANONYMOUS,
+    COMMAND_PSI_IO_FULL,
+    COMMAND_PSI_CPU_SOME,
+];
 
 pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     ("t_ns", "ns", U64),
@@ -101,6 +113,8 @@ pub(crate) const ACTIVITY: &[ColumnSpec] = &[
     (ANONYMOUS, "bytes", MaybeU64),
     (CACHE, "bytes", MaybeU64),
     (COMMAND_ANONYMOUS, "bytes", MaybeU64),
+    (COMMAND_PSI_IO_FULL, "ns", MaybeU64),
+    (COMMAND_PSI_CPU_SOME, "ns", MaybeU64),
 ];
 
 pub(crate) const DISKS: &[ColumnSpec] = &[

@@ -11,12 +11,25 @@ pub enum TraceError {
     #[error("no trace at {path}: it does not exist\n  try: gordon trace -o {path} -- COMMAND", path = .0.display())]
     Missing(PathBuf),
     /// The path holds something else than a trace.
-    #[error("{path} is not a gordon trace: {why}\n  try: a folder that `gordon trace -o` made", path = .path.display())]
+    #[error("{path} is not a gordon trace: {why}\n  try: {hint}", path = .path.display())]
     Foreign {
         /// The path that was opened.
         path: PathBuf,
         /// The reason why it is not a trace.
         why: String,
+        /// What to try.
+        hint: String,
+    },
+    /// The path is a folder of the traces of several hosts.
+    #[error(
+        "{path} holds the traces of several hosts: {}\n  try: one of them: {}", list(.traces),
+        .path.join(.traces.first().map_or("", String::as_str)).display(), path = .path.display()
+    )]
+    Several {
+        /// The folder that was opened.
+        path: PathBuf,
+        /// The names of the traces in it.
+        traces: Vec<String>,
     },
     /// The trace has a format version that this program does not read.
     #[error("{path} has trace format version {found}, this gordon reads up to version {known}\n  try: the gordon that wrote it ({gordon})", path = .path.display())]
@@ -115,7 +128,19 @@ impl TraceError {
     }
 
     pub(crate) fn foreign(path: &Path, why: impl Into<String>) -> Self {
-        Self::Foreign { path: path.to_owned(), why: why.into() }
+        let hint = "a folder that `gordon trace -o` or `gordon trace convert` made".to_owned();
+        Self::Foreign { path: path.to_owned(), why: why.into(), hint }
+    }
+}
+
+/// The first names of a list, and the number of the others.
+fn list(names: &[String]) -> String {
+    /// Names that are listed.
+    const LISTED: usize = 8;
+    let listed = names.iter().take(LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match names.len().saturating_sub(LISTED) {
+        0 => listed,
+        more => format!("{listed} and {more} more"),
     }
 }
 

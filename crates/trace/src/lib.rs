@@ -11,7 +11,9 @@ mod anonymise;
 mod columns;
 mod error;
 mod estimate;
+mod foreign;
 pub mod formats;
+mod interfaces;
 mod manifest;
 mod model;
 mod profile;
@@ -25,6 +27,7 @@ pub use anonymise::{AnonymiseReport, anonymise};
 pub use columns::{Column, ColumnKind, Columns};
 pub use error::TraceError;
 pub use estimate::{CycleEstimate, ProfileRates};
+pub use interfaces::{LinkFacts, counted_links};
 pub use manifest::{
     BLOCK_LOG, BlockLog, CommandEnd, CommandReads, DiskInfo, FORMAT, ImportSource, InterfaceInfo,
     MachineInfo, Manifest, TracePart, Unavailable, VERSION,

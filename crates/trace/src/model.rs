@@ -6,8 +6,8 @@ use gordon_units::{Bytes, Ns};
 /// The activity in one interval.
 ///
 /// Counters hold the difference over the interval. `mhz_per_core`, `memory`, `anonymous`, `cache`,
-/// and the command's `memory`, `anonymous` and `processes` are gauges, read at its end. A value that was not measured is zero here
-/// and [`Missing`](crate::ColumnKind::Missing) in the manifest.
+/// and the command's `memory`, `anonymous` and `processes` are gauges, read at its end. A value that
+/// was not measured is zero here and [`Missing`](crate::ColumnKind::Missing) in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Start of the interval, since the start of the trace.
@@ -24,7 +24,8 @@ pub struct Sample {
     pub psi_cpu_some: Ns,
     /// Time in which a core was runnable and the hypervisor ran others, summed over the cores.
     pub steal: Ns,
-    /// Time in which the node or command was throttled because its CPU quota was used up.
+    /// Time in which the node or command was throttled because a CPU quota was used up, summed over
+    /// the cores on which it had work.
     pub throttled: Ns,
     /// Clock frequency of each core.
     pub mhz_per_core: Vec<u32>,
@@ -88,6 +89,11 @@ pub struct CommandSample {
     pub memory: Bytes,
     /// Memory of the command that the kernel cannot drop (gauge).
     pub anonymous: Bytes,
+    /// Time in which tasks of the command were stalled on I/O and none of them ran: `full` of PSI
+    /// `io`.
+    pub psi_io_full: Ns,
+    /// Time in which a runnable task of the command waited for a core: `some` of PSI `cpu`.
+    pub psi_cpu_some: Ns,
     /// Bytes read from storage.
     pub read_bytes: Bytes,
     /// Bytes that the command dirtied and that will be written to storage.
@@ -153,6 +159,11 @@ impl Sample {
                 llc_misses: self.command.llc_misses.saturating_sub(earlier.command.llc_misses),
                 memory: self.command.memory,
                 anonymous: self.command.anonymous,
+                psi_io_full: self.command.psi_io_full.saturating_sub(earlier.command.psi_io_full),
+                psi_cpu_some: self
+                    .command
+                    .psi_cpu_some
+                    .saturating_sub(earlier.command.psi_cpu_some),
                 read_bytes: self.command.read_bytes.saturating_sub(earlier.command.read_bytes),
                 write_bytes: self.command.write_bytes.saturating_sub(earlier.command.write_bytes),
                 processes: self.command.processes,
@@ -195,6 +206,8 @@ impl Sample {
         total.llc_misses += more.llc_misses;
         total.memory = more.memory;
         total.anonymous = more.anonymous;
+        total.psi_io_full += more.psi_io_full;
+        total.psi_cpu_some += more.psi_cpu_some;
         total.read_bytes += more.read_bytes;
         total.write_bytes += more.write_bytes;
         total.processes = more.processes;

@@ -2,8 +2,9 @@
 //! rows.
 
 use crate::columns::{
-    ACTIVITY, ANONYMOUS, BLOCK, CACHE, COMMAND_ANONYMOUS, ColumnSpec, DISKS, IOWAIT, LATER,
-    PSI_CPU_SOME, PSI_IO_FULL, STEAL, THROTTLED, schema,
+    ACTIVITY, ANONYMOUS, BLOCK, CACHE, COMMAND_ANONYMOUS, COMMAND_PSI_CPU_SOME,
+    COMMAND_PSI_IO_FULL, ColumnSpec, DISKS, IOWAIT, LATER, PSI_CPU_SOME, PSI_IO_FULL, STEAL,
+    THROTTLED, schema,
 };
 use crate::error::TraceError;
 use crate::manifest::{
@@ -130,6 +131,8 @@ impl Trace {
                 [IOWAIT, PSI_IO_FULL, PSI_CPU_SOME, STEAL, THROTTLED].map(later);
             let [anonymous, cache, command_anonymous] =
                 [ANONYMOUS, CACHE, COMMAND_ANONYMOUS].map(later);
+            let [command_io_full, command_cpu_some] =
+                [COMMAND_PSI_IO_FULL, COMMAND_PSI_CPU_SOME].map(later);
             let at_or_zero = |column: &Option<NumberColumn<'_, UInt64Type>>, row| {
                 column.as_ref().map_or(0, |column| column.at(row))
             };
@@ -167,6 +170,8 @@ impl Trace {
                         llc_misses: command[2].at(row),
                         memory: Bytes(command[3].at(row)),
                         anonymous: Bytes(at_or_zero(&command_anonymous, row)),
+                        psi_io_full: Ns(at_or_zero(&command_io_full, row)),
+                        psi_cpu_some: Ns(at_or_zero(&command_cpu_some, row)),
                         read_bytes: Bytes(command[4].at(row)),
                         write_bytes: Bytes(command[5].at(row)),
                         processes: processes.at(row),
@@ -215,6 +220,16 @@ impl Trace {
     }
 }
 
+/// The names of the traces in a folder, such as a conversion of several hosts makes it.
+fn traces_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let traces = entries.filter(|entry| entry.path().join(MANIFEST_FILE).is_file());
+    let mut names: Vec<String> =
+        traces.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
 /// Reads the manifest. Returns different errors for a missing path, a foreign path, another version
 /// and a damaged manifest.
 fn manifest(path: &Path) -> Result<Manifest, TraceError> {
@@ -226,12 +241,21 @@ fn manifest(path: &Path) -> Result<Manifest, TraceError> {
         Err(source) => return Err(TraceError::Read { path: path.to_owned(), source }),
     };
     if !kind.is_dir() {
-        return Err(TraceError::foreign(path, "it is a file, and a trace is a folder"));
+        let why = "it is a file, and a trace is a folder".to_owned();
+        let hint = format!(
+            "gordon trace convert {} OUT, if another program wrote it; then OUT",
+            path.display()
+        );
+        return Err(TraceError::Foreign { path: path.to_owned(), why, hint });
     }
     let file = path.join(MANIFEST_FILE);
     let text = match fs::read(&file) {
         Ok(text) => text,
         Err(e) if e.kind() == ErrorKind::NotFound => {
+            let traces = traces_in(path);
+            if !traces.is_empty() {
+                return Err(TraceError::Several { path: path.to_owned(), traces });
+            }
             let empty = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
             let partial =
                 path.file_name().is_some_and(|n| n.to_string_lossy().contains(".partial-"));

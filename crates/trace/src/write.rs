@@ -323,6 +323,8 @@ impl ActivityWriter {
             per_row(|s| s.anonymous.0),
             per_row(|s| s.cache.0),
             per_row(|s| s.command.anonymous.0),
+            per_row(|s| s.command.psi_io_full.0),
+            per_row(|s| s.command.psi_cpu_some.0),
         ])?;
         let disks: Vec<(Ns, DiskSample)> =
             rows.iter().flat_map(|s| s.disks.iter().map(|d| (s.end(), *d))).collect();

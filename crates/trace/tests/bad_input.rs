@@ -62,6 +62,21 @@ fn foreign() {
 }
 
 #[test]
+fn a_folder_of_several_traces_names_them() {
+    let case = case();
+    let folder = case.path.parent().unwrap().join("hosts");
+    fs::create_dir(&folder).unwrap();
+    for name in ["n2", "n1"] {
+        let to = folder.join(name);
+        fs::create_dir(&to).unwrap();
+        fs::copy(case.path.join("manifest.json"), to.join("manifest.json")).unwrap();
+    }
+    let error = refused(&folder, &folder, "n1, n2");
+    assert!(error.to_string().contains(&folder.join("n1").display().to_string()), "{error}");
+    assert!(matches!(error, TraceError::Several { traces, .. } if traces == ["n1", "n2"]));
+}
+
+#[test]
 fn another_version() {
     let case = case();
     edit(&case.path.join("manifest.json"), "\"version\": 2", "\"version\": 7");

@@ -124,6 +124,8 @@ fn a_trace_without_later_columns_is_read_and_one_without_another_column_is_damag
         "anonymous_bytes",
         "cache_bytes",
         "command_anonymous_bytes",
+        "command_psi_io_full_ns",
+        "command_psi_cpu_some_ns",
     ];
     for column in later {
         without_column(&out, column);
@@ -135,9 +137,10 @@ fn a_trace_without_later_columns_is_read_and_one_without_another_column_is_damag
     assert_eq!(samples.len(), 3);
     for sample in samples {
         let times = [sample.iowait, sample.psi_io_full, sample.psi_cpu_some];
-        let more_times = [sample.steal, sample.throttled];
+        let of_command = [sample.command.psi_io_full, sample.command.psi_cpu_some];
+        let more_times = [sample.steal, sample.throttled, of_command[0], of_command[1]];
         let sizes = [sample.anonymous, sample.cache, sample.command.anonymous];
-        assert_eq!((times, more_times), ([Ns::ZERO; 3], [Ns::ZERO; 2]));
+        assert_eq!((times, more_times), ([Ns::ZERO; 3], [Ns::ZERO; 4]));
         assert_eq!((sizes, sample.llc_misses), ([Bytes(0); 3], 3000));
     }
     without_column(&out, "rx_bytes");

@@ -338,3 +338,121 @@ fn event_logs_are_detected() {
     assert_eq!(detect(Path::new(env!("CARGO_MANIFEST_DIR"))), None);
     assert_eq!(ActivityFormat::named("Spark-EventLog"), Some(ActivityFormat::SparkEventlog));
 }
+
+/// The log of an application of 12 s: an executor of 2 cores, and tasks of 10 s with these metrics.
+fn log_of_tasks(metrics: &[&str]) -> String {
+    let mut lines = vec![
+        r#"{"Event":"SparkListenerLogStart","Spark Version":"2.0.2"}"#.to_owned(),
+        r#"{"Event":"SparkListenerApplicationStart","App Name":"a","App ID":"app-1","Timestamp":1000,"User":"u"}"#.to_owned(),
+        r#"{"Event":"SparkListenerExecutorAdded","Timestamp":1000,"Executor ID":"1","Executor Info":{"Host":"n1","Total Cores":2,"Log Urls":{}}}"#.to_owned(),
+    ];
+    for (id, metrics) in metrics.iter().enumerate() {
+        lines.push(format!(
+            r#"{{"Event":"SparkListenerTaskEnd","Stage ID":0,"Stage Attempt ID":0,"Task Type":"ResultTask","Task End Reason":{{"Reason":"Success"}},"Task Info":{{"Task ID":{id},"Index":{id},"Attempt":0,"Launch Time":2000,"Executor ID":"1","Host":"n1","Locality":"PROCESS_LOCAL","Speculative":false,"Finish Time":12000}},"Task Metrics":{{"Executor Run Time":10000{metrics}}}}}"#
+        ));
+    }
+    lines.push(r#"{"Event":"SparkListenerApplicationEnd","Timestamp":13000}"#.to_owned());
+    lines.join("\n") + "\n"
+}
+
+fn converted(text: &str) -> Conversion {
+    let (_folder, path) = written(text);
+    Conversion::of(&[path], None)
+}
+
+fn warns(made: &Conversion, start: &str) -> bool {
+    made.report().warnings.iter().any(|warning| warning.starts_with(start))
+}
+
+#[test]
+fn tasks_without_a_cpu_time_have_their_run_time_and_a_warning() {
+    let zero = r#","Executor CPU Time":0"#;
+    let wait = r#","Shuffle Read Metrics":{"Fetch Wait Time":4000}"#;
+    let own = r#","Executor CPU Time":3000000000"#;
+    for (metrics, cpu_s, estimated) in [
+        (["", ""], 20.0, 2),
+        (["", wait], 16.0, 2),
+        ([zero, zero], 20.0, 2),
+        (["", own], 13.0, 1),
+        ([zero, own], 3.0, 0),
+    ] {
+        let made = converted(&log_of_tasks(&metrics));
+        assert_eq!(made.report().hosts[0].cpu_s, cpu_s, "{metrics:?}");
+        let start = format!("cpu: Spark recorded no CPU time of {estimated} tasks");
+        assert_eq!(warns(&made, &start), estimated > 0, "{:?}", made.report().warnings);
+    }
+}
+
+#[test]
+fn cpu_time_that_the_cores_cannot_use_is_left_out_and_counted() {
+    let cpu = |seconds: u64| format!(r#","Executor CPU Time":{}"#, seconds * Ns::SECOND.0);
+    let (much, some) = (cpu(30), cpu(9));
+    let made = converted(&log_of_tasks(&[&much, &some]));
+    assert_eq!(made.report().hosts[0].cpu_s, 24.0, "2 cores in 12 s");
+    assert!(warns(&made, "cores: 15.0 s of CPU time of tasks of n1 are left out"));
+    let trace = made.trace("");
+    let lacks = &trace.manifest().unavailable;
+    assert!(
+        lacks.iter().any(|missing| missing.what.starts_with("15.0 s of CPU time")),
+        "{lacks:?}"
+    );
+    let made = converted(&log_of_tasks(&[&some, &some]));
+    assert_eq!(made.report().hosts[0].cpu_s, 18.0);
+    assert!(!warns(&made, "cores"), "{:?}", made.report().warnings);
+}
+
+#[test]
+fn accelerators_of_an_application_are_named() {
+    let text = log_of_tasks(&[""]);
+    let environment = |properties: &str| {
+        let event = format!(
+            r#"{{"Event":"SparkListenerEnvironmentUpdate","Spark Properties":{{{properties}}}}}"#
+        );
+        text.replacen('\n', &format!("\n{event}\n"), 1)
+    };
+    for (properties, is_named) in [
+        (r#""spark.plugins":"a.B, com.nvidia.spark.SQLPlugin""#, true),
+        (r#""spark.executor.resource.gpu.amount":"1""#, true),
+        (r#""spark.task.resource.gpu.amount":"0.25""#, true),
+        (r#""spark.executor.resource.ssd.amount":"1""#, false),
+        (r#""spark.plugins":"a.B","spark.executor.cores":"2""#, false),
+    ] {
+        let made = converted(&environment(properties));
+        assert_eq!(warns(&made, "accelerators: "), is_named, "{properties}");
+        let named = made.trace("").manifest().machine.accelerators.len();
+        assert_eq!(named, usize::from(is_named), "{properties}");
+    }
+}
+
+#[test]
+fn logs_of_databricks_are_detected_and_the_files_of_one_are_joined() {
+    let text = log_of_tasks(&["", ""]);
+    let own = r#"{"Event":"DBCEventLoggingListenerMetadata","Spark Version":"3.5.0","Timestamp":1,"Rollover Number":0}"#;
+    let (_, rest) = text.split_once('\n').unwrap();
+    let (_folder, path) = written(&format!("{own}\n{rest}"));
+    assert_eq!(detect(&path), Some(ActivityFormat::SparkEventlog));
+    assert_eq!(Conversion::of(&[path], None).report().hosts[0].cpu_s, 20.0);
+    // Rolled: the last file has no date.
+    let folder = tempfile::tempdir().unwrap();
+    let lines: Vec<&str> = rest.lines().collect();
+    let write = |name: &str, lines: &[&str]| {
+        fs::write(folder.path().join(name), format!("{own}\n{}\n", lines.join("\n"))).unwrap();
+    };
+    write("eventlog-2026-03-02--10-00", &lines[..3]);
+    write("eventlog", &lines[3..]);
+    assert_eq!(detect(folder.path()), Some(ActivityFormat::SparkEventlog));
+    let made = Conversion::of(&[folder.path().to_owned()], None);
+    assert_eq!(made.report().hosts[0].cpu_s, 20.0);
+    assert!(!warns(&made, "end"), "{:?}", made.report().warnings);
+}
+
+#[test]
+fn a_folder_of_several_logs_lists_them() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["app-1", "app-2"] {
+        fs::write(folder.path().join(name), log_of_tasks(&[""])).unwrap();
+    }
+    let made = Conversion::of(&[folder.path().to_owned()], None);
+    let error = made.result.as_ref().unwrap_err().to_string();
+    assert!(error.contains("2 event logs: app-1, app-2"), "{error}");
+}

@@ -4,12 +4,14 @@ use super::network::NodeNetwork;
 use super::options::NodeOptions;
 use super::processes::NodeProcesses;
 use crate::cgroup::{ControlGroup, Hierarchies};
+use crate::command::{ANONYMOUS_PAGES, GROUP_CPU_PRESSURE, GROUP_IO_PRESSURE, pressure_of};
 use crate::error::CaptureError;
 use crate::machine::{describe_clock, describe_work};
 use crate::machine_counters::PressureFiles;
 use crate::observer::ProblemLog;
 use crate::pmu::CounterPair;
 use crate::recording::CountedWork;
+use crate::throttling::ThrottledTime;
 use gordon_trace::{
     ColumnKind, Columns, CommandSample, MachineInfo, NodeScope, Profile, ProfileRates, Sample,
     Shared,
@@ -18,7 +20,8 @@ use gordon_units::{Bytes, Ns};
 use std::path::Path;
 
 const NETWORK: [&str; 4] = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
-const PRESSURE: [&str; 2] = ["psi_io_full_ns", "psi_cpu_some_ns"];
+const PRESSURE: [&str; 4] =
+    ["psi_io_full_ns", "psi_cpu_some_ns", "command_psi_io_full_ns", "command_psi_cpu_some_ns"];
 
 /// Reads the counters of a node. One that can no longer be read keeps its last value: a node may
 /// end before its capture.
@@ -27,6 +30,7 @@ pub(super) struct NodeCounters {
     processes: NodeProcesses,
     network: Option<NodeNetwork>,
     pressure: Result<PressureFiles, String>,
+    throttled: Result<ThrottledTime, String>,
     pmu: CounterPair,
     /// Hardware counters of the node that are not available, and why. Empty if the machine has none.
     without: Vec<(&'static str, String)>,
@@ -63,14 +67,11 @@ impl NodeCounters {
             }
         }
         let network = NodeNetwork::open(root, options)?;
-        let pressure = group.as_ref().and_then(ControlGroup::pressure);
-        let pressure = pressure.ok_or("only a control group of version 2 has it".to_owned());
-        let pressure = pressure.and_then(|paths| {
-            PressureFiles::at(paths.map(|path| {
-                let name = path.display().to_string();
-                (path, name)
-            }))
-        });
+        let pressure = pressure_of(group.as_ref());
+        let throttled = match &group {
+            Some(group) => ThrottledTime::open(&Hierarchies::find(root), Some(group)),
+            None => Err("the node has no control group".to_owned()),
+        };
         let (pmu, without) = match &group {
             Some(group) if has_hardware_counters => group_counters(root, group),
             _ => (CounterPair::default(), Vec::new()),
@@ -102,6 +103,7 @@ impl NodeCounters {
             processes: NodeProcesses::new(options.processes.clone()),
             network,
             pressure,
+            throttled,
             pmu,
             without,
             counted_before: CountedWork::default(),
@@ -143,15 +145,36 @@ impl NodeCounters {
         measured(&["command_processes"], members);
         match &self.pressure {
             Ok(_) => {
-                measured(&PRESSURE[..1], "io.pressure of the control group: full, total");
-                measured(&PRESSURE[1..], "cpu.pressure of the control group: some, total");
+                measured(&[PRESSURE[0], PRESSURE[2]], GROUP_IO_PRESSURE);
+                measured(&[PRESSURE[1], PRESSURE[3]], GROUP_CPU_PRESSURE);
             }
             Err(why) => columns.set(&PRESSURE, ColumnKind::Missing, why),
+        }
+        match &self.throttled {
+            Ok(time) => columns.set(&["throttled_ns"], ColumnKind::Measured, time.source()),
+            Err(why) => columns.set(&["throttled_ns"], ColumnKind::Missing, why),
+        }
+        let steal = "the kernel counts it for the whole machine only";
+        columns.set(&["steal_ns"], ColumnKind::Missing, steal);
+        match group.and_then(ControlGroup::memory_kinds_sources) {
+            Some([anonymous, cache]) => {
+                let names = ["anonymous_bytes", "command_anonymous_bytes"];
+                columns.set(&names, ColumnKind::Measured, anonymous);
+                columns.set(&["cache_bytes"], ColumnKind::Measured, cache);
+            }
+            None => {
+                let names = ["anonymous_bytes", "command_anonymous_bytes"];
+                let how = format!("{ANONYMOUS_PAGES}, {walked}");
+                columns.set(&names, ColumnKind::Estimated, &how);
+                let why = "only memory.stat of a control group has it, with its shared memory";
+                columns.set(&["cache_bytes"], ColumnKind::Missing, why);
+            }
         }
         let iowait = "the kernel counts it for the whole machine only";
         columns.set(&["iowait_ns"], ColumnKind::Missing, iowait);
         if self.network.is_some() {
-            let how = "/proc/PID/net/dev of its network namespace, without lo";
+            let how =
+                "/proc/PID/net/dev of its network namespace: the interfaces marked as counted";
             columns.set(&NETWORK, ColumnKind::Measured, how);
         } else {
             let why = "the node has no network namespace of its own";
@@ -223,6 +246,9 @@ impl NodeCounters {
         self.last.cpu_per_core = vec![Ns::ZERO; now.cpu_per_core.len()];
         self.last.mhz_per_core.clone_from(&now.mhz_per_core);
         (self.last.memory, self.last.command.memory) = (now.memory, now.memory);
+        self.last.anonymous = now.anonymous;
+        self.last.command.anonymous = now.anonymous;
+        self.last.cache = now.cache;
         self.last.command.processes = now.command.processes;
         self.base = now;
         self.counted_before = self.pmu.read();
@@ -291,6 +317,9 @@ impl NodeCounters {
             last.cpu_per_core.iter().zip(base).map(|(last, base)| *last + *base).collect()
         });
         let memory = group.and_then(ControlGroup::memory).unwrap_or(reading.resident);
+        let kinds = group.and_then(ControlGroup::memory_kinds);
+        let anonymous = kinds.map_or(reading.anonymous, |kinds| kinds.anonymous);
+        let throttled = self.throttled.as_mut().map_or(Ns::ZERO, ThrottledTime::read);
         let (psi_io_full, psi_cpu_some) = self
             .pressure
             .as_mut()
@@ -307,6 +336,9 @@ impl NodeCounters {
         let command = CommandSample {
             cpu: cpu_per_core.iter().copied().sum(),
             memory,
+            anonymous,
+            psi_io_full,
+            psi_cpu_some,
             read_bytes: reading.totals.read,
             write_bytes: reading.totals.written,
             processes: reading.processes,
@@ -316,8 +348,11 @@ impl NodeCounters {
             cpu_per_core,
             psi_io_full,
             psi_cpu_some,
+            throttled,
             mhz_per_core: machine.mhz_per_core.clone(),
             memory,
+            anonymous,
+            cache: kinds.map_or(Bytes::ZERO, |kinds| kinds.cache),
             rx_bytes: Bytes(rx_bytes),
             rx_packets,
             tx_bytes: Bytes(tx_bytes),

@@ -167,7 +167,7 @@ impl Sampler {
         machine.count_no_command();
         let mut scopes = Vec::new();
         for scope in &options.scopes {
-            scopes.push(ScopeCapture::open(scope, options, &info, &machine, root)?);
+            scopes.push(ScopeCapture::open(scope, options, &info, &mut machine, root)?);
         }
         check_apart(&scopes)?;
         let sharing = scopes.iter().enumerate();
@@ -323,7 +323,7 @@ impl ScopeCapture {
         scope: &ScopeOptions,
         options: &NodesOptions,
         info: &MachineInfo,
-        machine: &MachineSource,
+        machine: &mut MachineSource,
         root: &Path,
     ) -> Result<Self, CaptureError> {
         let mut columns = Columns::all(ColumnKind::Measured, "");

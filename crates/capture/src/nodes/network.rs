@@ -2,9 +2,10 @@
 
 use super::options::NodeOptions;
 use crate::error::CaptureError;
-use crate::machine_counters::{ProcFile, network};
-use gordon_trace::InterfaceInfo;
+use crate::machine_counters::{ProcFile, interface_names as names, network};
+use gordon_trace::{InterfaceInfo, LinkFacts, counted_links};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd as _;
@@ -18,6 +19,8 @@ const NAMED: &str = "/run/netns";
 /// The counters of a network namespace. The open file keeps the namespace alive.
 pub(super) struct NodeNetwork {
     devices: ProcFile,
+    /// Whether an interface is counted, by its name.
+    counted: BTreeMap<String, bool>,
     /// Identifies the namespace.
     pub(super) inode: u64,
 }
@@ -55,21 +58,43 @@ impl NodeNetwork {
             what: format!("the network namespace of {}", options.name),
             source,
         })?;
-        Ok(Some(Self { devices, inode: own }))
+        Ok(Some(Self { devices, counted: BTreeMap::new(), inode: own }))
     }
 
-    /// Received bytes, received packets, sent bytes and sent packets without the loopback.
+    /// Received bytes, received packets, sent bytes and sent packets of the counted interfaces.
     pub(super) fn read(&mut self) -> Option<[u64; 4]> {
-        Some(network(self.devices.read().ok()?, |name| name != "lo"))
+        let text = self.devices.read().ok()?;
+        // Interfaces that come later are decided on with all that exist then; the others stay.
+        let is_new = |name: &&str| !self.counted.contains_key(*name);
+        if names(text).any(|name| is_new(&name)) {
+            let counted = counted_names(text);
+            for name in names(text) {
+                let of_name = self.counted.entry(name.to_owned());
+                of_name.or_insert_with(|| counted.contains(name));
+            }
+        }
+        Some(network(text, |name| self.counted.get(name).copied().unwrap_or(false)))
     }
 
     /// The interfaces without the loopback. Their speed is known only inside of the namespace.
     pub(super) fn interfaces(&mut self) -> Vec<InterfaceInfo> {
-        let text = self.devices.read().unwrap_or_default();
-        let names = text.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim()));
-        let names = names.filter(|name| *name != "lo").map(str::to_owned);
-        names.map(|name| InterfaceInfo { name, megabits: None, counted: true }).collect()
+        self.read();
+        let found = self.counted.iter().filter(|(name, _)| *name != "lo");
+        let info = found.map(|(name, counted)| InterfaceInfo {
+            name: name.clone(),
+            megabits: None,
+            counted: *counted,
+        });
+        info.collect()
     }
+}
+
+/// The interfaces that do not carry the packets of others, by their names: a namespace of a node has
+/// no `/sys` that can be read from outside, and its own link is the end of a pair.
+fn counted_names(text: &str) -> BTreeSet<&str> {
+    let links: Vec<LinkFacts<'_>> =
+        names(text).map(|name| LinkFacts { name, ..LinkFacts::default() }).collect();
+    counted_links(&links)
 }
 
 /// Opens the counters of a namespace without a process: in a thread that enters it and ends.
@@ -80,4 +105,21 @@ fn open_inside(namespace: PathBuf) -> io::Result<ProcFile> {
         ProcFile::open(Path::new("/proc/thread-self/net/dev"))
     })?;
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_that_runs_containers_counts_its_own_link_once() {
+        let text = |names: &[&str]| {
+            let lines: String = names.iter().map(|name| format!(" {name}: 1 2 3\n")).collect();
+            format!("Inter-|\n face |\n{lines}")
+        };
+        let own = text(&["lo", "eth0", "docker0", "veth1a2b3c"]);
+        assert_eq!(counted_names(&own).into_iter().collect::<Vec<_>>(), ["eth0"]);
+        let pair = text(&["lo", "veth-n1"]);
+        assert_eq!(counted_names(&pair).into_iter().collect::<Vec<_>>(), ["veth-n1"]);
+    }
 }

@@ -5,7 +5,9 @@
 //! values of a process that has gone are kept, unless its parent is of the node and still there.
 
 use crate::cgroup::ControlGroup;
-use crate::process_tree::{ProcessStat, TreeReading, TreeTotals, descendants, io, resident, stat};
+use crate::process_tree::{
+    ProcessStat, TreeReading, TreeTotals, descendants, io, resident, stat, wants_resident,
+};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 
@@ -47,9 +49,9 @@ impl NodeProcesses {
         }
     }
 
-    /// Reads all processes. Resident memory is read only if no group counts memory.
+    /// Reads all processes. Resident memory is read only if no group counts memory by kind.
     pub(super) fn read(&mut self, group: Option<&ControlGroup>) -> TreeReading {
-        let wants_resident = group.is_none_or(|group| group.memory().is_none());
+        let wants_resident = wants_resident(group);
         let mut reading = TreeReading::default();
         let mut now = BTreeMap::new();
         for pid in self.members(group) {
@@ -65,7 +67,9 @@ impl NodeProcesses {
                 Err(_) => {}
             }
             if wants_resident {
-                reading.resident += resident(pid, self.page);
+                let [resident, anonymous] = resident(pid, self.page);
+                reading.resident += resident;
+                reading.anonymous += anonymous;
             }
             now.insert(pid, KnownProcess { parent: stat.parent, started: stat.started, totals });
         }

@@ -1,22 +1,22 @@
 //! Makes the samples of a trace from what was recorded of a host.
 
-use super::devices::{counted_interfaces, number, virtual_disks};
+use super::cores::HostCores;
+use super::disks::{number, virtual_disks};
 use super::error::ActivityError;
-use super::facts::Facts;
+use super::facts::{Facts, Section};
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample};
 use super::left_out::{LeftOut, check, usual_span};
+use super::network::HostNetwork;
 use super::{ActivityOptions, prometheus, rezolus, spark, sysstat};
 use crate::activity_format::ActivityFormat;
 use crate::columns::Columns;
 use crate::estimate::{CycleEstimate, ProfileRates};
-use crate::manifest::{DiskInfo, ImportSource, InterfaceInfo, MachineInfo, Manifest};
+use crate::manifest::{DiskInfo, ImportSource, MachineInfo, Manifest};
 use crate::model::{DiskSample, Sample};
 use gordon_units::{Bytes, Ns};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-/// The most cores of a machine: Linux has at most 8192 (NR_CPUS on x86).
-const CORES: u32 = 1 << 13;
 /// Share of the CPU time from which stolen time is worth a warning.
 const MUCH_STEAL: f64 = 0.01;
 /// The clock that is assumed if none is recorded: that of the Core 2 in Gordon's Table 4, which
@@ -78,45 +78,6 @@ pub(super) fn assemble(
     Ok(assembled)
 }
 
-/// The number of cores of a host.
-fn cores_of(
-    name: &str,
-    activity: &HostActivity,
-    options: &ActivityOptions,
-    warnings: &mut Vec<String>,
-) -> Result<u32, ActivityError> {
-    let stated: BTreeSet<u32> = activity.cores.iter().copied().filter(|cores| *cores > 0).collect();
-    let listed = activity.samples.iter().filter_map(|s| s.cores.keys().next_back()).max();
-    let wrong = |why: String| ActivityError::Cores { host: name.to_owned(), why };
-    let list = || stated.iter().map(u32::to_string).collect::<Vec<_>>().join(" and ");
-    let cores = match (options.cores, stated.len(), listed) {
-        (Some(cores), ..) => {
-            if !stated.is_empty() && !stated.contains(&cores) {
-                warnings
-                    .push(format!("--cores {cores} replaces {}, which the input states", list()));
-            }
-            cores
-        }
-        (None, 1, _) => stated.iter().copied().next().unwrap_or_default(),
-        (None, 0, Some(last)) => last + 1,
-        (None, 0, None) => {
-            return Err(wrong("the input does not state the number of cores".to_owned()));
-        }
-        (None, ..) => {
-            return Err(wrong(format!("the input states {} cores", list())));
-        }
-    };
-    if let Some(last) = listed
-        && *last >= cores
-    {
-        return Err(wrong(format!("the input has a core {last} (from 0) of {cores} cores")));
-    }
-    if cores == 0 || cores > CORES {
-        return Err(wrong(format!("{cores} is not a number of cores between 1 and {CORES}")));
-    }
-    Ok(cores)
-}
-
 /// Makes the trace of a host from checked samples.
 fn host(
     name: String,
@@ -127,17 +88,18 @@ fn host(
     options: &ActivityOptions,
 ) -> Result<AssembledHost, ActivityError> {
     let mut warnings = left_out.warnings();
-    let cores = cores_of(&name, &activity, options, &mut warnings)?;
+    warnings.extend(activity.notes.iter().cloned());
+    let cores = HostCores::of(&name, &activity, options, &mut warnings)?;
     let samples = &activity.samples;
-    let names = |of: fn(&HostSample) -> Vec<&str>| -> BTreeSet<&str> {
-        samples.iter().flat_map(of).collect()
-    };
-    let disks = names(|s| s.disks.iter().flat_map(|d| d.keys().map(String::as_str)).collect());
-    let links = names(|s| s.network.iter().flat_map(|n| n.keys().map(String::as_str)).collect());
+    let is_per_core = cores.describe(samples, &mut warnings);
+    let mut disks: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, disk) in samples.iter().flat_map(|s| s.disks.iter().flatten()) {
+        *disks.entry(name).or_default() += disk.bytes();
+    }
     let not_counted = virtual_disks(&disks);
-    let counted = counted_interfaces(&links);
+    let network = HostNetwork::of(&activity, &mut warnings);
     let devices: Vec<(&str, DiskInfo)> = (0..)
-        .zip(&disks)
+        .zip(disks.keys())
         .map(|(index, name)| {
             let (major, minor) = number(name).unwrap_or((0, index));
             let info = DiskInfo {
@@ -158,12 +120,13 @@ fn host(
     let mut manifest = Manifest::new(Vec::new(), usual, MachineInfo::default());
     let rates = ProfileRates::of(&manifest.profile);
     let layout = Layout {
-        cores,
+        cores: cores.clone(),
         rates,
         clock_mhz: (!has_clock).then_some(assumed_mhz),
         devices: devices.iter().map(|(name, info)| ((*name).to_owned(), info.device)).collect(),
-        interfaces: counted.iter().map(|name| (*name).to_owned()).collect(),
+        interfaces: network.counted.clone(),
     };
+    let cores = cores.count;
     let memory = samples.iter().filter_map(|s| s.memory).map(|m| m.total).fold(0.0, f64::max);
     manifest.machine = MachineInfo {
         cpu_model: String::new(),
@@ -172,14 +135,7 @@ fn host(
         memory: Bytes(memory.round() as u64),
         kernel: activity.kernel,
         disks: devices.into_iter().map(|(_, info)| info).collect(),
-        interfaces: links
-            .iter()
-            .map(|name| InterfaceInfo {
-                name: (*name).to_owned(),
-                megabits: None,
-                counted: counted.contains(name),
-            })
-            .collect(),
+        interfaces: network.interfaces,
         accelerators: Vec::new(),
     };
     let start = samples[0].end.saturating_sub(samples[0].span);
@@ -201,21 +157,30 @@ fn host(
             samples.iter().all(|s| s.cpu_some.is_some()),
         ],
         has_memory: samples.iter().any(|s| s.memory.is_some()),
-        has_network: !links.is_empty(),
+        has_memory_kinds: [
+            samples.iter().all(|s| s.memory.is_some_and(|memory| memory.anonymous.is_some())),
+            samples.iter().all(|s| s.memory.is_some_and(|memory| memory.cache.is_some())),
+        ],
+        has_network: network.is_recorded,
         has_disks: !disks.is_empty(),
-        is_per_core: samples.iter().all(|s| uses_cores(s, cores)),
+        is_per_core,
         left_out: &left_out,
     };
     let columns = facts.columns(options);
     manifest.unavailable = facts.unavailable(options);
-    if facts.has_network && counted.is_empty() {
+    if facts.has_network && network.counted.is_empty() {
         warnings.push("network: the input lists the loopback alone, so there is no traffic".into());
     }
-    if !facts.has_network {
-        warnings.push("network: the input has none, so the network never limits a design".into());
-    }
-    if !facts.has_disks {
-        warnings.push("disks: the input has none, so storage never limits a design".into());
+    for (section, is_there, result) in [
+        (Section::Network, facts.has_network, "the network never limits a design"),
+        (Section::Disks, facts.has_disks, "storage never limits a design"),
+        (Section::Memory, facts.has_memory, "the memory that is needed is unknown"),
+    ] {
+        if !is_there {
+            let name = section.name();
+            let how = section.how_to_record(format);
+            warnings.push(format!("{name}: the input has none, so {result}{how}"));
+        }
     }
     let mut assembled = AssembledHost {
         samples: activity.samples,
@@ -229,8 +194,8 @@ fn host(
     let spent = assembled.cpu_seconds();
     if spent.steal > MUCH_STEAL * spent.busy {
         assembled.warnings.push(format!(
-            "steal: the hypervisor took {:.1} s of CPU time, which are not in the trace; the job \
-             would have been faster without",
+            "steal: the hypervisor ran others for {:.1} s in which a core had work; they are in the \
+             trace as steal_ns, and a survey counts them as demand",
             spent.steal
         ));
     }
@@ -239,7 +204,7 @@ fn host(
 
 /// What the samples of a host have in common.
 struct Layout {
-    cores: u32,
+    cores: HostCores,
     rates: ProfileRates,
     /// The clock of all samples; `None` if each has its own.
     clock_mhz: Option<f64>,
@@ -258,7 +223,7 @@ impl AssembledHost {
     /// Seconds of all cores, by what they were spent on.
     pub fn cpu_seconds(&self) -> CpuShares {
         let of_sample = |sample: &HostSample| {
-            let all: CpuShares = shares(sample, self.layout.cores).into_iter().sum();
+            let all: CpuShares = self.layout.cores.shares(sample).0.into_iter().sum();
             let span = sample.span.as_secs();
             CpuShares { busy: all.busy * span, iowait: all.iowait * span, steal: all.steal * span }
         };
@@ -286,7 +251,8 @@ impl Layout {
     fn interval(&self, recorded: &HostSample, before: &Sample) -> Sample {
         let span = recorded.span.as_secs();
         let mhz = self.clock_mhz.or(recorded.mhz).unwrap_or(CLOCK_MHZ);
-        let shares = shares(recorded, self.cores);
+        let (shares, _) = self.cores.shares(recorded);
+        let memory = recorded.memory.unwrap_or_default();
         let mut interval = Sample {
             start: before.end(),
             span: recorded.span,
@@ -294,8 +260,11 @@ impl Layout {
             iowait: Ns::from_secs(shares.iter().map(|share| share.iowait).sum::<f64>() * span),
             psi_io_full: Ns::from_secs(recorded.io_full.unwrap_or(0.0) * span),
             psi_cpu_some: Ns::from_secs(recorded.cpu_some.unwrap_or(0.0) * span),
-            mhz_per_core: vec![mhz.round() as u32; self.cores as usize],
-            memory: Bytes(recorded.memory.map_or(0.0, |memory| memory.used) as u64),
+            steal: Ns::from_secs(shares.iter().map(|share| share.steal).sum::<f64>() * span),
+            mhz_per_core: vec![mhz.round() as u32; self.cores.count as usize],
+            memory: Bytes(memory.used as u64),
+            anonymous: Bytes(memory.anonymous.unwrap_or(0.0) as u64),
+            cache: Bytes(memory.cache.unwrap_or(0.0) as u64),
             ..Sample::default()
         };
         for (name, link) in recorded.network.iter().flatten() {
@@ -316,22 +285,6 @@ impl Layout {
         interval.disks.sort_unstable_by_key(|disk| disk.device);
         interval
     }
-}
-
-/// Whether a sample has its cores one by one. Some inputs list only a part of them.
-fn uses_cores(sample: &HostSample, cores: u32) -> bool {
-    sample.all.is_none() || sample.cores.len() == cores as usize
-}
-
-/// The shares of each core. Without rows of the cores, each has an equal share.
-fn shares(sample: &HostSample, cores: u32) -> Vec<CpuShares> {
-    (0..cores)
-        .map(|core| match sample.all {
-            Some(all) if !uses_cores(sample, cores) => all,
-            // A core without a row was offline.
-            _ => sample.cores.get(&core).copied().unwrap_or_default(),
-        })
-        .collect()
 }
 
 /// Whole sectors, and at least one request for bytes, so that a replay moves them all.

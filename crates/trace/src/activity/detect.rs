@@ -26,12 +26,16 @@ pub fn detect(path: &Path) -> Option<ActivityFormat> {
     }
     let head = String::from_utf8_lossy(input.bytes());
     let head = head.trim_start();
-    if head.starts_with('{') {
+    if head.starts_with(['{', '[']) {
         let has = |key: &str| head.contains(key);
-        return match (has("\"sysstat\""), has("\"resultType\"")) {
-            (true, _) => Some(ActivityFormat::Sysstat),
-            (false, true) => Some(ActivityFormat::Prometheus),
-            (false, false) => None,
+        // Answers, errors, the series of promtool, and lines of VictoriaMetrics.
+        let is_series = has("\"metric\"") && has("\"__name__\"");
+        return match has("\"sysstat\"") {
+            true => Some(ActivityFormat::Sysstat),
+            false if has("\"resultType\"") || has("\"errorType\"") || is_series => {
+                Some(ActivityFormat::Prometheus)
+            }
+            false => None,
         };
     }
     let line = head.lines().next()?;

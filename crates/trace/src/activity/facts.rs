@@ -18,10 +18,49 @@ pub(super) struct Facts<'a> {
     /// Whether every sample has the pressure of I/O, and that of the cores.
     pub has_pressure: [bool; 2],
     pub has_memory: bool,
+    /// Whether every sample has the memory that cannot be dropped, and the page cache.
+    pub has_memory_kinds: [bool; 2],
     pub has_network: bool,
     pub has_disks: bool,
     pub is_per_core: bool,
     pub left_out: &'a LeftOut,
+}
+
+/// A part of an input that may be missing.
+#[derive(Clone, Copy)]
+pub(super) enum Section {
+    Network,
+    Disks,
+    Memory,
+}
+
+impl Section {
+    /// Its name in warnings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Network => "network",
+            Self::Disks => "disks",
+            Self::Memory => "memory",
+        }
+    }
+
+    /// What makes the input have it, as the end of a sentence; empty if nothing does.
+    pub fn how_to_record(self, format: ActivityFormat) -> String {
+        let how = match (format, self) {
+            (ActivityFormat::Sysstat, Self::Network) => {
+                "add -n DEV to sadf: sadf -j FILE -- -n DEV"
+            }
+            (ActivityFormat::Sysstat, Self::Disks) => "add -d to sadf: sadf -j FILE -- -d",
+            (ActivityFormat::Sysstat, Self::Memory) => "add -r ALL to sadf: sadf -j FILE -- -r ALL",
+            (ActivityFormat::Prometheus, Self::Network) => {
+                "query node_network_receive_bytes_total and node_network_transmit_bytes_total, too"
+            }
+            (ActivityFormat::Prometheus, Self::Disks) => "query node_disk_.*_total, too",
+            (ActivityFormat::Prometheus, Self::Memory) => "query node_memory_.*_bytes, too",
+            _ => return String::new(),
+        };
+        format!(" ({how})")
+    }
 }
 
 impl Facts<'_> {
@@ -94,6 +133,11 @@ impl Facts<'_> {
             true => columns.set(&["memory_bytes"], Measured, &memory),
             false => columns.set(&["memory_bytes"], Missing, &absent),
         }
+        let steal = pick("%steal", "node_cpu_seconds_total: steal", "cpu_usage: steal");
+        columns.set(&["steal_ns"], Measured, &steal);
+        let throttled = format!("{from} has no quotas of CPU time");
+        columns.set(&["throttled_ns"], Missing, &throttled);
+        self.memory_kinds(&mut columns);
         let network = ["rx_bytes", "rx_packets", "tx_bytes", "tx_packets"];
         match self.has_network {
             true => columns.set(&network, Measured, "the interfaces marked as counted"),
@@ -117,6 +161,50 @@ impl Facts<'_> {
             };
         }
         columns
+    }
+
+    /// Memory that cannot be dropped, and page cache. Only Prometheus has the shared memory, which
+    /// belongs to the first and which the kernel counts with the second.
+    fn memory_kinds(&self, columns: &mut Columns) {
+        use ColumnKind::{Estimated, Measured, Missing};
+        let [anonymous, cache] = match self.format {
+            ActivityFormat::Sysstat => [
+                (
+                    Estimated,
+                    "kbanonpg, without shared memory",
+                    "no kbanonpg in every sample (sar -r ALL)",
+                ),
+                (
+                    Estimated,
+                    "kbbuffers + kbcached, which has the shared memory, too",
+                    "no kbbuffers and kbcached in every sample (sar -r ALL)",
+                ),
+            ],
+            ActivityFormat::Prometheus => [
+                (
+                    Measured,
+                    "node_memory: AnonPages + Shmem",
+                    "AnonPages or Shmem is not in the input",
+                ),
+                (
+                    Measured,
+                    "node_memory: Cached + Buffers - Shmem",
+                    "Cached, Buffers or Shmem is not in the input",
+                ),
+            ],
+            ActivityFormat::Rezolus | ActivityFormat::SparkEventlog => {
+                [(Missing, "", "it has no shared memory"); 2]
+            }
+        };
+        let names = ["anonymous_bytes", "cache_bytes"];
+        for ((name, is_known), (kind, how, absent)) in
+            names.into_iter().zip(self.has_memory_kinds).zip([anonymous, cache])
+        {
+            match is_known && kind != Missing {
+                true => columns.set(&[name], kind, how),
+                false => columns.set(&[name], Missing, absent),
+            }
+        }
     }
 
     /// The columns of a trace that is estimated from the tasks of an application.

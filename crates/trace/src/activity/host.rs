@@ -12,6 +12,9 @@ pub(super) struct Recorded {
     pub hosts: BTreeMap<String, HostActivity>,
     /// Counters over time, from which samples are made when all inputs have been read.
     pub series: BTreeMap<String, BTreeMap<SeriesKey, BTreeMap<Ns, f64>>>,
+    /// Names of accelerators by the name of their host and of the accelerator. The host may be another
+    /// target of the same machine.
+    pub accelerators: BTreeMap<String, BTreeMap<String, String>>,
     /// Parts of the input that were left out.
     pub skipped: Skipped,
 }
@@ -42,8 +45,15 @@ pub(super) struct Skipped {
 
 #[derive(Debug, Default)]
 pub(super) struct HostActivity {
-    /// The numbers of cores that the input states.
-    pub cores: Vec<u32>,
+    /// The number of cores that the input states, from each time on, since 1970. A machine may be
+    /// resized between restarts.
+    pub cores: BTreeMap<Ns, u32>,
+    /// Interfaces that are stacked on others, by what the input says of their links.
+    pub stacked: BTreeSet<String>,
+    /// Speed of the interfaces in megabits per second.
+    pub megabits: BTreeMap<String, f64>,
+    /// What was left out or assumed, one sentence each.
+    pub notes: Vec<String>,
     /// Kernel release; empty if unknown.
     pub kernel: String,
     /// Times at which the machine or its monitor restarted, since 1970.
@@ -107,6 +117,9 @@ impl Sum for CpuShares {
 pub(super) struct MemoryUse {
     pub used: f64,
     pub total: f64,
+    /// What cannot be dropped, and page cache; `None` if not recorded.
+    pub anonymous: Option<f64>,
+    pub cache: Option<f64>,
 }
 
 /// Amounts of one disk.
@@ -123,6 +136,13 @@ pub(super) struct DiskUse {
     pub busy_s: f64,
 }
 
+impl DiskUse {
+    /// Bytes of all kinds of requests.
+    pub fn bytes(&self) -> f64 {
+        self.read_bytes + self.write_bytes + self.discard_bytes
+    }
+}
+
 /// Amounts of one interface.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct NetworkUse {
@@ -130,6 +150,8 @@ pub(super) struct NetworkUse {
     pub rx_packets: f64,
     pub tx_bytes: f64,
     pub tx_packets: f64,
+    /// Share of the link's speed that the larger direction used; 0 if unknown.
+    pub utilisation: f64,
 }
 
 impl HostSample {
@@ -149,7 +171,9 @@ impl HostSample {
         }
         amounts.extend(self.io_full.into_iter().chain(self.cpu_some));
         let memory = self.memory.iter().flat_map(|memory| [memory.used, memory.total]);
-        let gauges: Vec<f64> = memory.chain(self.mhz).collect();
+        let kinds =
+            self.memory.iter().flat_map(|memory| memory.anonymous.into_iter().chain(memory.cache));
+        let gauges: Vec<f64> = memory.chain(kinds).chain(self.mhz).collect();
         let is_valid = amounts.iter().chain(&gauges).all(|a| a.is_finite() && *a >= 0.0)
             && gauges.iter().all(|gauge| *gauge <= most);
         (amounts.iter().sum(), is_valid)

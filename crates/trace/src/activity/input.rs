@@ -1,6 +1,7 @@
 //! Opens the files of activity traces, and parses JSON.
 
 use super::error::ActivityError;
+use crate::foreign::{ForeignText, foreign_text};
 use crate::formats::{FilePosition, FormatError, open_input};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufReader, Read};
@@ -9,6 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Bytes from which a format is detected.
 pub(super) const HEAD: usize = 1 << 12;
+/// Bytes from which the output of another program is known.
+const FOREIGN_HEAD: usize = 1 << 16;
 
 /// Start of sadc's binary files: SYSSTAT_MAGIC, 0xd596, of a machine with this byte order.
 pub(super) const SADC: [u8; 2] = [0x96, 0xd5];
@@ -59,6 +62,14 @@ pub(super) fn read_error(path: &Path, line: u64, source: io::Error) -> ActivityE
     FormatError::Read { path: path.to_owned(), place, source }.into()
 }
 
+/// What a file is that cannot be read, by its first bytes. A pipe cannot be read again.
+pub(super) fn foreign_file(path: &Path) -> Option<ForeignText> {
+    let mut input = path.is_file().then(|| open_input(path).ok())??;
+    input.want(FOREIGN_HEAD).ok()?;
+    let bytes = input.bytes();
+    foreign_text(&String::from_utf8_lossy(&bytes[..bytes.len().min(FOREIGN_HEAD)]))
+}
+
 /// Parses the JSON documents of a file in sequence.
 pub(super) fn documents<T: DeserializeOwned>(
     path: &Path,
@@ -76,6 +87,9 @@ fn json_error(path: &Path, error: serde_json::Error, hint: &'static str) -> Acti
     let (line, column) = (error.line(), error.column());
     if error.is_io() {
         return read_error(path, line as u64, error.into());
+    }
+    if let Some(ForeignText { what, hint }) = foreign_file(path) {
+        return ActivityError::Content { path: path.to_owned(), why: what.to_owned(), hint };
     }
     let path = path.to_owned();
     if error.is_eof() {

@@ -8,14 +8,17 @@
 //! Not covered: requests (a survey replays such a trace from its counts), the share of the traced
 //! command, and counted instructions.
 
+mod accelerators;
 mod assemble;
+mod cores;
 mod detect;
-mod devices;
+mod disks;
 mod error;
 mod facts;
 mod host;
 mod input;
 mod left_out;
+mod network;
 mod prometheus;
 mod rezolus;
 mod spark;
@@ -88,12 +91,17 @@ pub fn convert(
     {
         prometheus::check(&recorded, first)?;
     }
-    let skipped = std::mem::take(&mut recorded.skipped);
+    if format == ActivityFormat::Rezolus {
+        rezolus::count_once(&mut recorded);
+    }
+    let accelerators = std::mem::take(&mut recorded.accelerators);
+    let mut skipped = std::mem::take(&mut recorded.skipped);
     let hosts = match format {
         ActivityFormat::Sysstat | ActivityFormat::SparkEventlog => recorded.hosts,
         ActivityFormat::Prometheus | ActivityFormat::Rezolus => prometheus::hosts(recorded.series),
     };
     let mut assembled = assemble::assemble(hosts, inputs, format, options)?;
+    accelerators::add(accelerators, &mut assembled, &mut skipped.notes);
     for host in &mut assembled {
         host.manifest.unavailable.extend(skipped.unavailable.iter().cloned());
     }

@@ -34,6 +34,20 @@ const MAGIC: &[u8] = b"PAR1";
 const TIME: &str = "timestamp";
 /// The name of all disks, and of all interfaces.
 const ALL: &str = "all";
+const TCP_RX_BYTES: &str = "tcp_bytes: receive";
+const TCP_TX_BYTES: &str = "tcp_bytes: transmit";
+const TCP_RX_PACKETS: &str = "tcp_packets: receive";
+const TCP_TX_PACKETS: &str = "tcp_packets: transmit";
+/// The TCP counters and the network counters that they replace.
+const TCP: [(&str, &str); 4] = [
+    (TCP_RX_BYTES, RX_BYTES),
+    (TCP_TX_BYTES, TX_BYTES),
+    (TCP_RX_PACKETS, RX_PACKETS),
+    (TCP_TX_PACKETS, TX_PACKETS),
+];
+/// Bytes of the network for each byte of TCP above which its packets were counted several times:
+/// headers and other protocols are far less.
+const SEVERAL_TIMES: f64 = 1.5;
 const NS: f64 = 1e-9;
 const SECTOR: f64 = 512.0;
 
@@ -92,6 +106,13 @@ fn read_file(path: &Path, stop: &AtomicBool, recorded: &mut Recorded) -> Result<
         ParquetRecordBatchReaderBuilder::try_new(file).map_err(|e| damaged(e.to_string()))?;
     let fields = builder.schema().fields().clone();
     let columns = columns(&fields);
+    for field in &fields {
+        let label = |name: &str| field.metadata().get(name).map_or("", String::as_str);
+        if label("metric").starts_with("gpu_") {
+            let of_host = recorded.accelerators.entry(host(field)).or_default();
+            of_host.entry(label("id").to_owned()).or_insert_with(|| "GPU".to_owned());
+        }
+    }
     let Some(time) = fields.iter().position(|f| f.name() == TIME && is_number(f)) else {
         return Err(content(path, format!("it has no column {TIME}")));
     };
@@ -142,6 +163,35 @@ fn read_file(path: &Path, stop: &AtomicBool, recorded: &mut Recorded) -> Result<
     Ok(())
 }
 
+/// Decides from which columns the bytes of the network are. `network_bytes` counts a packet at every
+/// interface that it passes, bridges and loopback included; `tcp_bytes` counts it once.
+pub(super) fn count_once(recorded: &mut Recorded) {
+    for (host, series) in &mut recorded.series {
+        let key = |metric| (metric, ALL.to_owned(), String::new());
+        let moved = |metric| -> f64 {
+            let points: Option<&BTreeMap<Ns, f64>> = series.get(&key(metric));
+            let ends = points.and_then(|of| Some((of.values().next()?, of.values().next_back()?)));
+            ends.map_or(0.0, |(first, last)| f64::max(last - first, 0.0))
+        };
+        let (tcp, network) =
+            (moved(TCP_RX_BYTES) + moved(TCP_TX_BYTES), moved(RX_BYTES) + moved(TX_BYTES));
+        let is_several = tcp > 0.0 && network > SEVERAL_TIMES * tcp;
+        for (of_tcp, of_network) in TCP {
+            let points = series.remove(&key(of_tcp));
+            if let Some(points) = points.filter(|_| is_several || network <= 0.0) {
+                series.insert(key(of_network), points);
+            }
+        }
+        if is_several {
+            recorded.skipped.notes.push(format!(
+                "interfaces: {host}: network_bytes has {:.1} times the bytes of tcp_bytes, as it counts \
+                 a packet at each interface that it passes; tcp_bytes is taken, without other protocols",
+                network / tcp
+            ));
+        }
+    }
+}
+
 /// The columns of a file that are read.
 fn columns(fields: &arrow_schema::Fields) -> Vec<Column> {
     fields.iter().enumerate().filter_map(|(index, field)| column(index, field)).collect()
@@ -169,11 +219,19 @@ fn column(index: usize, field: &Field) -> Option<Column> {
         ("network_bytes", _, "transmit", _) => (all(TX_BYTES), 1.0),
         ("network_packets", _, "receive", _) => (all(RX_PACKETS), 1.0),
         ("network_packets", _, "transmit", _) => (all(TX_PACKETS), 1.0),
+        ("tcp_bytes", _, "receive", _) => (all(TCP_RX_BYTES), 1.0),
+        ("tcp_bytes", _, "transmit", _) => (all(TCP_TX_BYTES), 1.0),
+        ("tcp_packets", _, "receive", _) => (all(TCP_RX_PACKETS), 1.0),
+        ("tcp_packets", _, "transmit", _) => (all(TCP_TX_PACKETS), 1.0),
         _ => return None,
     };
-    let host =
-        [label("node"), label("instance"), "host"].into_iter().find(|name| !name.is_empty())?;
-    is_number(field).then(|| Column { index, host: host.to_owned(), key, scale })
+    is_number(field).then(|| Column { index, host: host(field), key, scale })
+}
+
+/// The name of the host of a column.
+fn host(field: &Field) -> String {
+    let label = |name: &str| field.metadata().get(name).filter(|text| !text.is_empty());
+    label("node").or_else(|| label("instance")).cloned().unwrap_or_else(|| "host".to_owned())
 }
 
 fn is_number(field: &Field) -> bool {

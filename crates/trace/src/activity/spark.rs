@@ -27,6 +27,16 @@ const LONG: Ns = Ns(7 * 86_400 * Ns::SECOND.0);
 const LONGEST: Ns = Ns(366 * 86_400 * Ns::SECOND.0);
 /// Share of the CPU time that may exceed the cores of a second before a warning.
 const MUCH_MOVED: f64 = 0.01;
+/// Spark's times are in milliseconds, so that the CPU time of many tasks may exceed the cores a little.
+const ROUNDING_S: f64 = 0.05;
+
+/// CPU time that exceeded the cores of its second.
+struct LevelledCpu {
+    /// Seconds that are in other samples.
+    moved: f64,
+    /// Seconds that fit into no sample.
+    left_out: f64,
+}
 
 /// Reads the log at `path` and adds the activity of its hosts.
 pub(super) fn read(
@@ -56,19 +66,44 @@ pub(super) fn read(
         let what = "end of the application".to_owned();
         recorded.skipped.unavailable.push(Unavailable { what, why: why.to_owned() });
     }
+    if log.estimated_cpu > 0 {
+        let why = format!("{} tasks have none; their run time is taken", log.estimated_cpu);
+        let what = "CPU time of tasks".to_owned();
+        recorded.skipped.unavailable.push(Unavailable { what, why });
+    }
     for (host, mut usage) in hosts(&log) {
         let cores = options.cores.unwrap_or(usage.cores);
         if cores > 0 {
-            let moved = usage.level_cpu(cores);
             let total: f64 = usage.cpu.iter().sum();
+            let LevelledCpu { moved, left_out } = usage.level_cpu(cores);
+            let notes = &mut recorded.skipped.notes;
+            if left_out > ROUNDING_S {
+                let most = total - left_out;
+                let what = format!("{left_out:.1} s of CPU time of tasks of {host}");
+                notes.push(format!(
+                    "cores: {what} are left out: {cores} cores cannot use {total:.1} s in the time of \
+                     the application, but {most:.1} s at most"
+                ));
+                recorded.skipped.unavailable.push(Unavailable {
+                    what,
+                    why: format!("{cores} cores cannot use {total:.1} s in that time"),
+                });
+            }
             if moved > MUCH_MOVED * total {
-                recorded.skipped.notes.push(format!(
-                    "cores: tasks of {host} used more than {cores} cores; {moved:.1} s of CPU time \
-                     are moved to other samples"
+                notes.push(format!(
+                    "cores: tasks of {host} used more than {cores} cores at times; {moved:.1} s of CPU \
+                     time are in later or earlier samples"
                 ));
             }
         }
         recorded.hosts.insert(host, usage.activity(log.start, cores));
+    }
+    for host in recorded.hosts.keys() {
+        let named: BTreeMap<String, String> =
+            log.accelerators.iter().map(|name| (name.clone(), name.clone())).collect();
+        if !named.is_empty() {
+            recorded.accelerators.insert(host.clone(), named);
+        }
     }
     Ok(log)
 }
@@ -108,29 +143,28 @@ impl HostUsage {
     }
 
     /// Moves CPU time that exceeds the cores to later samples, and what is left at the end to earlier
-    /// ones. Returns the seconds that were moved.
-    fn level_cpu(&mut self, cores: u32) -> f64 {
+    /// ones. What no sample has room for is left out.
+    fn level_cpu(&mut self, cores: u32) -> LevelledCpu {
         let most = f64::from(cores) * self.interval.as_secs();
-        let mut moved = 0.0;
-        let mut level = |samples: &mut dyn Iterator<Item = &mut f64>| {
+        let before = self.cpu.clone();
+        let level = |samples: &mut dyn Iterator<Item = &mut f64>| {
             let mut over = 0.0;
             for cpu in samples {
                 let wanted = *cpu + over;
                 *cpu = wanted.min(most);
-                let rest = wanted - *cpu;
-                moved += (rest - over).max(0.0);
-                over = rest;
+                over = wanted - *cpu;
             }
             over
         };
-        let over = level(&mut self.cpu.iter_mut());
-        if over > 0.0 {
+        let mut left_out = level(&mut self.cpu.iter_mut());
+        if left_out > 0.0 {
             if let Some(last) = self.cpu.last_mut() {
-                *last += over;
+                *last += left_out;
             }
-            level(&mut self.cpu.iter_mut().rev());
+            left_out = level(&mut self.cpu.iter_mut().rev());
         }
-        moved
+        let gains = before.iter().zip(&self.cpu).map(|(before, now)| (now - before).max(0.0));
+        LevelledCpu { moved: gains.sum(), left_out }
     }
 
     /// The samples of a host with `cores` cores.
@@ -158,14 +192,14 @@ impl HostUsage {
                 end: start + self.interval * (at as u64 + 1),
                 span: self.interval,
                 all: Some(CpuShares { busy, ..CpuShares::default() }),
-                memory: has_memory.then_some(MemoryUse { used: memory, total: 0.0 }),
+                memory: has_memory.then_some(MemoryUse { used: memory, ..MemoryUse::default() }),
                 disks: Some(BTreeMap::from([(NAME.to_owned(), disk)])),
                 network: self.has_network.then(|| BTreeMap::from([(NAME.to_owned(), network)])),
                 ..HostSample::default()
             }
         };
         HostActivity {
-            cores: vec![self.cores],
+            cores: BTreeMap::from([(Ns::ZERO, self.cores)]),
             samples: (0..self.cpu.len()).map(sample).collect(),
             ..HostActivity::default()
         }
@@ -343,12 +377,15 @@ mod tests {
     fn cpu_time_beyond_the_cores_is_moved_and_none_is_lost() {
         let mut usage = HostUsage::new(4, Ns::SECOND);
         usage.cpu = vec![0.0, 1.5, 0.25, 1.75];
-        let moved = usage.level_cpu(1);
+        let levelled = usage.level_cpu(1);
         assert_eq!(usage.cpu, [0.5, 1.0, 1.0, 1.0]);
-        assert!(moved > 1.0, "{moved}");
+        assert_eq!((levelled.moved, levelled.left_out), (1.25, 0.0));
         let mut usage = HostUsage::new(2, Ns::SECOND);
         usage.cpu = vec![1.0, 2.0];
-        assert!(usage.level_cpu(2) <= 0.0);
+        assert!(usage.level_cpu(2).moved <= 0.0);
         assert_eq!(usage.cpu, [1.0, 2.0]);
+        usage.cpu = vec![5.0, 2.5];
+        let levelled = usage.level_cpu(2);
+        assert_eq!((levelled.left_out, usage.cpu), (3.5, vec![2.0, 2.0]));
     }
 }

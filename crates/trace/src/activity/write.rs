@@ -78,7 +78,7 @@ pub struct HostReport {
     pub cpu_s: f64,
     /// Time of the cores without work while a request was in flight.
     pub iowait_s: f64,
-    /// Time that the hypervisor gave to others. It is not in the trace.
+    /// Time in which a core had work and the hypervisor ran others.
     pub steal_s: f64,
     /// Number and bytes of the reads.
     pub read: RequestTotals,

@@ -14,10 +14,13 @@ use super::error::{FormatCandidate, FormatError};
 use super::format::Format;
 use super::input::{HEAD, Input};
 use super::input_note::{DetectedFormat, FormatChoice};
-use super::line_sample::{LineSample, is_comment, read_as, too_many_decimals, unusual_flags};
+use super::line_sample::{
+    LineSample, is_comment, read_as, too_early, too_many_decimals, unusual_flags,
+};
 use super::options::ReadOptions;
 use super::source::trimmed;
 use super::{blktrace, clf, fio, records};
+use crate::foreign::{ForeignText, foreign_text};
 use crate::read::BlockReader;
 use gordon_units::Ns;
 use std::path::Path;
@@ -53,16 +56,15 @@ pub(super) fn by_content(
     if let Some((what, hint)) = archive(head) {
         return Err(FormatError::Unsupported { path: path.to_owned(), what: what.into(), hint });
     }
-    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
-        let what = "it is text in UTF-16, as Windows' PowerShell redirects it".to_owned();
-        let hint = "`iconv -f UTF-16 -t UTF-8 FILE > TRACE`, then TRACE";
-        return Err(FormatError::Unsupported { path: path.to_owned(), what, hint });
-    }
     let chosen = |format| DetectedFormat::new(format, FormatChoice::Content);
     if blktrace::byte_order(head).is_some() {
         return Ok(chosen(Format::Blktrace));
     }
     if is_text(head) {
+        if let Some(ForeignText { what, hint }) = foreign_text(&String::from_utf8_lossy(head)) {
+            let what = what.to_owned();
+            return Err(FormatError::Unsupported { path: path.to_owned(), what, hint });
+        }
         let lines = lines(head, got.is_ok() && head.len() < HEAD);
         if lines.is_empty() {
             got?;
@@ -81,7 +83,7 @@ pub(super) fn by_content(
         [] => {
             got?;
             let why = if head.starts_with(b"PAR1") {
-                "it is a Parquet file, but no block log of ours"
+                "it is a Parquet file, but neither a block log of ours nor a recording of rezolus"
             } else {
                 "its first records make no sense in any binary one"
             };
@@ -189,6 +191,7 @@ impl FormatFit {
         if let Some(description) = format.delimited(options) {
             doubts.extend(unusual_flags(&description, lines));
             doubts.extend(too_many_decimals(format, &description, lines, options));
+            doubts.extend(too_early(format, &description, lines, options));
         }
         Some(Self { format, sample, doubts })
     }

@@ -44,7 +44,7 @@ pub enum FormatError {
         bad: Box<EntryError>,
     },
     /// The format of the content is unknown.
-    #[error("{path} is of no known trace format: {why}\n  try: --columns \"time=1:s,op=2,lba=3,size=4:B\" to describe its columns, or --format with one of {known}", path = .path.display())]
+    #[error("{path} is of no known trace format: {why}\n  try: --format with one of {known}; for requests in other columns --columns \"time=1:s,op=2,lba=3,size=4:B\"", path = .path.display())]
     Unknown {
         /// The file.
         path: PathBuf,

@@ -235,8 +235,11 @@ impl Format {
         }
     }
 
+    /// The names of all formats, those of activity traces at the end.
     pub(super) fn names() -> String {
-        Self::all().map(Self::name).collect::<Vec<_>>().join(", ")
+        let requests = Self::all().map(Self::name).collect::<Vec<_>>().join(", ");
+        let activity = ActivityFormat::ALL.map(ActivityFormat::name).join(", ");
+        format!("{requests}; for gordon trace convert also {activity}")
     }
 }
 
@@ -253,10 +256,6 @@ impl FromStr for Format {
             return Err(FormatError::Activity { name: activity.name() });
         }
         let found = Self::all().find(|f| f.name().eq_ignore_ascii_case(text));
-        found.ok_or_else(|| {
-            let activity = ActivityFormat::ALL.map(ActivityFormat::name).join(", ");
-            let known = format!("{}; for gordon trace convert also {activity}", Self::names());
-            FormatError::Name { name: text.to_owned(), known }
-        })
+        found.ok_or_else(|| FormatError::Name { name: text.to_owned(), known: Self::names() })
     }
 }

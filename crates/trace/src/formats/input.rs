@@ -6,6 +6,7 @@
 
 use super::entry_error::FilePosition;
 use super::error::FormatError;
+use crate::foreign::{UTF16, is_utf16};
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
 use lzma_rust2::XzReader;
@@ -17,6 +18,8 @@ use std::path::Path;
 /// Number of bytes from which a format is detected.
 pub(super) const HEAD: usize = 1 << 16;
 
+/// Bytes from which UTF-16 is known.
+const MARK_OF_UTF16: usize = 4;
 const BUFFER: usize = 1 << 18;
 /// The longest line.
 pub(super) const LONGEST: usize = 1 << 20;
@@ -144,11 +147,18 @@ impl Input {
 
 /// Opens a trace file; `-` is standard input.
 pub(crate) fn open_input(path: &Path) -> Result<Input, FormatError> {
-    Input::open(path).map_err(|source| match source.kind() {
+    let mut input = Input::open(path).map_err(|source| match source.kind() {
         // The file is open, but its compressed data are damaged.
         ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::Other => {
             FormatError::Read { path: path.to_owned(), place: FilePosition::Line(0), source }
         }
         _ => FormatError::Open { path: path.to_owned(), source },
-    })
+    })?;
+    // A read error occurs again when the trace is read, and is reported then.
+    let _ = input.want(MARK_OF_UTF16);
+    if is_utf16(input.bytes()) {
+        let (what, hint) = (UTF16.what.to_owned(), UTF16.hint);
+        return Err(FormatError::Unsupported { path: path.to_owned(), what, hint });
+    }
+    Ok(input)
 }

@@ -350,6 +350,29 @@ pub(super) fn too_many_decimals(
     odd.then(|| "times finer than a nanosecond, so they may be seconds".to_owned())
 }
 
+/// Times before this century, in a format that counts from 1970, are a reason for doubt: any small
+/// numbers have the form of such lines.
+pub(super) fn too_early(
+    format: Format,
+    description: &DelimitedFormat,
+    lines: &[&[u8]],
+    options: &ReadOptions,
+) -> Option<String> {
+    /// 2000-01-01.
+    const CENTURY: Ns = Ns(946_684_800 * Ns::SECOND.0);
+    let Format::Described(described) = format else { return None };
+    if !described.plausible().since_1970 || options.time_unit.is_some() {
+        return None;
+    }
+    let is_early = |line: &&[u8]| {
+        let word = description.word(ColumnRole::Time, line).unwrap_or_default();
+        let time = std::str::from_utf8(word).ok().and_then(|word| word.parse::<u64>().ok());
+        time.is_some_and(|time| time < CENTURY.0 / format.unit().0)
+    };
+    let is_found = lines.iter().any(is_early);
+    is_found.then(|| "times before the year 2000, and the format has them since 1970".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::span;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// The name of an event.
 #[derive(Deserialize)]
@@ -38,14 +39,46 @@ pub(super) struct EnvironmentUpdate {
     pub properties: SparkProperties,
 }
 
-/// The settings that change how remote reads are counted.
+/// The settings of the application.
 #[derive(Default, Deserialize)]
-pub(super) struct SparkProperties {
-    #[serde(rename = "spark.shuffle.readHostLocalDisk")]
-    pub read_host_local_disk: Option<String>,
-    #[serde(rename = "spark.shuffle.useOldFetchProtocol")]
-    pub old_fetch_protocol: Option<String>,
+pub(super) struct SparkProperties(BTreeMap<String, serde_json::Value>);
+
+impl SparkProperties {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// Whether executors read the shuffle data of others on their host from its disks.
+    pub fn reads_host_local_disk(&self) -> bool {
+        self.text("spark.shuffle.readHostLocalDisk") != Some("false")
+            && self.text("spark.shuffle.useOldFetchProtocol") != Some("true")
+    }
+
+    /// The accelerators that the application may use: of the RAPIDS plug-in, and resources of that kind.
+    pub fn accelerators(&self) -> Vec<String> {
+        let plugins = self.text("spark.plugins").unwrap_or_default();
+        let has_rapids = plugins.split(',').any(|name| name.trim() == RAPIDS);
+        let is_resource = |name: &String| {
+            ["executor", "task", "driver", "worker"].iter().any(|of| {
+                let start = format!("spark.{of}.resource.");
+                name.strip_prefix(&start).is_some_and(|rest| {
+                    ACCELERATORS.iter().any(|kind| rest.split('.').next() == Some(*kind))
+                })
+            })
+        };
+        let has_resource = self.0.keys().any(is_resource);
+        match (has_rapids, has_resource) {
+            (true, _) => vec!["GPU of the RAPIDS plug-in".to_owned()],
+            (false, true) => vec!["accelerator of spark.*.resource".to_owned()],
+            (false, false) => Vec::new(),
+        }
+    }
 }
+
+/// The plug-in that runs operators of SQL on GPUs.
+const RAPIDS: &str = "com.nvidia.spark.SQLPlugin";
+/// Names of resources (Spark, "Custom Resource Scheduling") that compute.
+const ACCELERATORS: [&str; 3] = ["gpu", "fpga", "npu"];
 
 #[derive(Deserialize)]
 pub(super) struct ExecutorAdded {
@@ -228,8 +261,9 @@ pub(super) struct TaskMetrics {
     pub deserialize_cpu_ns: Count,
     #[serde(rename = "Executor Run Time", default)]
     pub run_ms: Count,
-    #[serde(rename = "Executor CPU Time", default)]
-    pub cpu_ns: Count,
+    /// Absent before Spark 2.1.
+    #[serde(rename = "Executor CPU Time")]
+    pub cpu_ns: Option<Count>,
     #[serde(rename = "Peak Execution Memory", default)]
     pub peak_memory: Count,
     #[serde(rename = "Result Size", default)]

@@ -16,7 +16,7 @@ const COMPACTED: &str = ".compact";
 const HINT: &str = "a file or an eventlog_v2_APP folder of spark.eventLog.dir";
 
 /// Bytes from which a log is detected.
-const HEAD: usize = 1 << 12;
+const HEAD: usize = 1 << 16;
 /// Magic numbers of Spark's other codecs: LZ4BlockOutputStream of lz4-java, SnappyOutputStream of
 /// snappy-java, LZFOutputStream of compress-lzf.
 const CODECS: [(&[u8], &str, &str); 3] = [
@@ -59,15 +59,44 @@ pub fn is_event_log(path: &Path) -> bool {
     codec(head).is_some_and(|(name, _)| name != "lzf") || starts_log(head)
 }
 
-/// Whether a text starts with an event of Spark.
+/// Whether one of the first lines is an event of Spark. Databricks writes an event of its own first,
+/// and the key of the name need not be the first.
 fn starts_log(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[..head.len().min(HEAD)]);
-    let line = text.trim_start().lines().next().unwrap_or_default();
-    let Some(rest) = line.strip_prefix('{') else { return false };
-    let Some(value) = rest.trim_start().strip_prefix("\"Event\"") else { return false };
-    let value = value.trim_start().trim_start_matches(':').trim_start();
-    value.starts_with("\"SparkListener") || value.starts_with("\"org.apache.spark.")
+    let is_event = |line: &str| {
+        let Some(rest) = line.trim_start().strip_prefix('{') else { return false };
+        rest.match_indices("\"Event\"").any(|(at, key)| {
+            let value = rest[at + key.len()..].trim_start().trim_start_matches(':').trim_start();
+            EVENTS_OF
+                .iter()
+                .any(|start| value.strip_prefix('"').is_some_and(|v| v.starts_with(start)))
+        })
+    };
+    text.trim_start().lines().take_while(|line| line.trim_start().starts_with('{')).any(is_event)
 }
+
+/// Starts of the names of events, of Spark and of Databricks.
+const EVENTS_OF: [&str; 3] = ["SparkListener", "org.apache.spark.", "DBCEventLogging"];
+
+/// The files of one log that Databricks has rolled, in order: `eventlog-DATE--TIME`, compressed or
+/// not, and `eventlog`, which it still writes. `None` for other files.
+fn databricks(logs: &[PathBuf]) -> Option<Vec<PathBuf>> {
+    let name = |log: &PathBuf| log.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let is_rolled = |log: &PathBuf| {
+        let name = name(log);
+        let rest = name.strip_prefix("eventlog");
+        !log.is_dir() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+    };
+    if logs.len() < 2 || !logs.iter().all(is_rolled) {
+        return None;
+    }
+    let mut files = logs.to_vec();
+    files.sort_by_key(|log| (!name(log).starts_with("eventlog-"), name(log)));
+    Some(files)
+}
+
+/// Names of logs that an error lists.
+const LISTED: usize = 8;
 
 /// A file of a rolled log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -132,6 +161,9 @@ impl LogFiles {
             }
         }
         logs.sort();
+        if let Some(files) = databricks(&logs) {
+            return Ok(Self { files, warnings: Vec::new() });
+        }
         let refused =
             |why| Err(EventLogError::NotEventLog { path: path.to_owned(), why, hint: HINT });
         match logs.as_slice() {
@@ -143,12 +175,17 @@ impl LogFiles {
                 files => Ok(Self::rolled(files)),
             },
             [log] => Ok(Self { files: vec![log.clone()], warnings: Vec::new() }),
-            [first, .., last] => refused(format!(
-                "the folder holds {} event logs, from {} to {}",
-                logs.len(),
-                first.display(),
-                last.display()
-            )),
+            several => {
+                let names = several.iter().take(LISTED).filter_map(|log| log.file_name());
+                let mut names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
+                if several.len() > LISTED {
+                    names.push("...".into());
+                }
+                let why =
+                    format!("the folder holds {} event logs: {}", several.len(), names.join(", "));
+                let hint = "one of them at a time: gordon trace convert FOLDER/NAME OUT";
+                Err(EventLogError::NotEventLog { path: path.to_owned(), why, hint })
+            }
         }
     }
 
@@ -213,6 +250,9 @@ mod tests {
     fn the_first_event_makes_a_log() {
         for text in [
             r#"{"Event":"SparkListenerLogStart","Spark Version":"4.0.1"}"#,
+            r#"{"Event":"DBCEventLoggingListenerMetadata","Spark Version":"3.5.0"}"#,
+            r#"{"Timestamp":1,"Event":"SparkListenerApplicationEnd"}"#,
+            "{\"Event\":\"other\"}\n{\"Event\":\"SparkListenerLogStart\"}\n",
             "\n { \"Event\" : \"org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart\"",
         ] {
             assert!(starts_log(text.replace(" {", "{").as_bytes()), "{text}");

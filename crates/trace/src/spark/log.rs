@@ -27,6 +27,10 @@ pub struct EventLog {
     /// Whether executors read the shuffle data of others on their host from its disks, so that
     /// remote bytes are those of other hosts.
     pub reads_host_local_disk: bool,
+    /// Accelerators that the application may use, whose work the log does not have.
+    pub accelerators: Vec<String>,
+    /// Tasks whose CPU time is an estimate, because Spark recorded none: their run time.
+    pub estimated_cpu: u64,
     /// All executors, in the order in which they joined.
     pub executors: Vec<Executor>,
     /// All attempts of stages, by submission.
@@ -109,6 +113,32 @@ impl<'a> ExecutorSummary<'a> {
 }
 
 impl EventLog {
+    /// Takes the run time as the CPU time of tasks that have none: those with these indices, and all
+    /// tasks if none of them has any, as on Java machines that do not count it. What waited for
+    /// shuffle blocks is left out. A warning says so.
+    pub(super) fn estimate_cpu(&mut self, without: &[usize]) {
+        let figures = || self.tasks.iter().filter_map(|task| task.figures);
+        let has_none = figures().all(|figures| figures.cpu == Ns::ZERO)
+            && figures().map(|figures| figures.run).sum::<Ns>() >= Ns::SECOND;
+        let indices: Vec<usize> = match has_none {
+            true => (0..self.tasks.len()).collect(),
+            false => without.to_vec(),
+        };
+        for index in indices {
+            if let Some(figures) = &mut self.tasks[index].figures {
+                figures.cpu = figures.run.saturating_sub(figures.fetch_wait);
+                self.estimated_cpu += 1;
+            }
+        }
+        if self.estimated_cpu > 0 {
+            self.warnings.push(format!(
+                "cpu: Spark recorded no CPU time of {} tasks (it does since 2.1); their run time \
+                 without waiting for shuffle data is taken, an upper bound",
+                self.estimated_cpu
+            ));
+        }
+    }
+
     /// The text of an index of a [`Task`].
     pub fn text(&self, index: u32) -> &str {
         self.names.get(index as usize).map_or("", String::as_str)

@@ -73,6 +73,8 @@ struct Reader {
     /// Tasks that have started and not ended.
     running: BTreeMap<u64, Task>,
     has_start: bool,
+    /// Indices of the tasks whose figures have no CPU time.
+    without_cpu: Vec<usize>,
     /// Tasks whose output was lost with their executor, and that are repeated.
     resubmitted: u64,
 }
@@ -196,9 +198,8 @@ impl Reader {
             }
             "SparkListenerEnvironmentUpdate" => {
                 let EnvironmentUpdate { properties } = parse(text)?;
-                let is = |value: Option<String>, text| value.is_some_and(|value| value == text);
-                self.log.reads_host_local_disk = !is(properties.read_host_local_disk, "false")
-                    && !is(properties.old_fetch_protocol, "true");
+                self.log.reads_host_local_disk = properties.reads_host_local_disk();
+                self.log.accelerators = properties.accelerators();
             }
             "SparkListenerExecutorAdded" => self.executor_added(parse(text)?),
             "SparkListenerExecutorRemoved" => self.executor_removed(parse(text)?),
@@ -385,6 +386,10 @@ impl Reader {
         };
         task.reason = self.name(&reason.reason);
         task.figures = metrics.as_ref().map(figures);
+        let has_cpu = metrics.as_ref().is_some_and(|metrics| metrics.cpu_ns.is_some());
+        if metrics.is_some() && !has_cpu {
+            self.without_cpu.push(self.log.tasks.len());
+        }
         if let (Some(peaks), Some(&index)) = (executor, self.executors.get(&info.executor)) {
             let executor = &mut self.log.executors[index];
             executor.peak_memory = executor.peak_memory.max(Bytes(peaks.peak()));
@@ -396,6 +401,7 @@ impl Reader {
     fn finish(mut self, path: &Path) -> Result<EventLog, EventLogError> {
         let unfinished = self.running.len();
         let mut log = self.log;
+        log.estimate_cpu(&self.without_cpu);
         log.tasks.extend(std::mem::take(&mut self.running).into_values());
         let is_empty = self.stages.is_empty() && log.executors.is_empty();
         if !self.has_start && is_empty && log.version.is_empty() {
@@ -487,7 +493,7 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, serde_json::Error>
 fn figures(metrics: &TaskMetrics) -> TaskFigures {
     let ms = |millis: u64| Ns(millis.saturating_mul(1_000_000));
     TaskFigures {
-        cpu: Ns(metrics.cpu_ns.0.saturating_add(metrics.deserialize_cpu_ns.0)),
+        cpu: Ns(metrics.cpu_ns.unwrap_or_default().0.saturating_add(metrics.deserialize_cpu_ns.0)),
         run: ms(metrics.run_ms.0),
         deserialize: ms(metrics.deserialize_ms.0),
         gc: ms(metrics.gc_ms.0),

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod conversion;
+mod cores;
+mod devices;
 mod prometheus;
 mod rezolus;
 mod sadf;
@@ -55,6 +57,8 @@ fn formats_are_detected() {
         (header, Some(ActivityFormat::Sysstat)),
         ("\u{feff}# hostname;interval;timestamp;CPU;%user\n", Some(ActivityFormat::Sysstat)),
         (&answer(&cores()), Some(ActivityFormat::Prometheus)),
+        (&format!("[{}]", cores().join(",")), Some(ActivityFormat::Prometheus)),
+        (r#"{"status": "error", "errorType": "timeout"}"#, Some(ActivityFormat::Prometheus)),
         ("{\"a\": 1}", None),
         ("0 0 64 8 1\n", None),
         ("", None),

@@ -48,6 +48,8 @@ pub fn sample(i: u64) -> Sample {
             llc_misses: i,
             memory: Bytes(1 << 20),
             anonymous: Bytes(1 << 19),
+            psi_io_full: Ns(i * 19),
+            psi_cpu_some: Ns(i * 23),
             read_bytes: Bytes(i * 4096),
             write_bytes: Bytes(8192),
             processes: 3,

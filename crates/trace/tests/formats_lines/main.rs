@@ -7,6 +7,7 @@ mod blktrace;
 mod columns;
 #[path = "../common/mod.rs"]
 mod common;
+mod evidence;
 mod fio;
 mod ftrace;
 mod reading;

@@ -202,11 +202,15 @@ pub(super) fn read(
 }
 
 fn add(to: &mut HostActivity, host: Host) {
-    to.cores.extend(host.cores);
+    // The header of the file is before its samples and restarts.
+    let samples = host.statistics.iter().filter_map(Statistics::start);
+    let restarts = host.restarts.iter().filter_map(|restart| restart.boot.as_ref()?.at());
+    to.cores.extend(samples.chain(restarts).min().zip(host.cores));
     to.kernel = host.release;
     for boot in host.restarts.into_iter().filter_map(|restart| restart.boot) {
-        to.restarts.extend(time::parse(&format!("{} {}", boot.date, boot.time)));
-        to.cores.extend(boot.cores);
+        let at = boot.at();
+        to.restarts.extend(at);
+        to.cores.extend(at.zip(boot.cores));
     }
     for statistics in host.statistics {
         match statistics.sections() {
@@ -216,7 +220,20 @@ fn add(to: &mut HostActivity, host: Host) {
     }
 }
 
+impl Boot {
+    fn at(&self) -> Option<Ns> {
+        time::parse(&format!("{} {}", self.date, self.time))
+    }
+}
+
 impl Statistics {
+    /// The start of the sample; `None` without a time.
+    fn start(&self) -> Option<Ns> {
+        let stamp = self.timestamp.as_ref()?;
+        let end = time::parse(&format!("{} {}", stamp.date, stamp.time))?;
+        Some(end.saturating_sub(Ns::from_secs(stamp.interval)))
+    }
+
     /// `None` without a time.
     fn sections(self) -> Option<Sections> {
         let stamp = self.timestamp?;

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 /// How to make an input that has all that a trace can hold.
-pub(super) const HINT: &str = "sadf -j FILE -- -u -d -r -n DEV";
+pub(super) const HINT: &str = "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV";
 
 /// Adds the samples of the file at `path`.
 pub(super) fn read(

@@ -1,6 +1,6 @@
 //! The rows of sadf's sections, with the field names of JSON, and the amounts that they mean.
 
-use crate::activity::devices::virtual_disks;
+use crate::activity::disks::virtual_disks;
 use crate::activity::host::{CpuShares, DiskUse, HostSample, MemoryUse, NetworkUse};
 use gordon_units::Ns;
 use serde::Deserialize;
@@ -51,6 +51,8 @@ pub(super) struct CpuRow {
     pub guest: f64,
     #[serde(default)]
     pub gnice: f64,
+    /// `None` if the input leaves it out.
+    pub idle: Option<f64>,
 }
 
 /// Rates of a disk. Up to version 11.5 bytes are in sectors only.
@@ -95,6 +97,8 @@ pub(super) struct MemoryRow {
     pub percent: f64,
     pub buffers: f64,
     pub cached: f64,
+    /// Printed with `-r ALL`.
+    pub anonpg: Option<f64>,
 }
 
 /// Rates of an interface.
@@ -108,6 +112,9 @@ pub(super) struct NetworkRow {
     pub rxkb: f64,
     #[serde(rename = "txkB")]
     pub txkb: f64,
+    /// Per cent of the link's speed.
+    #[serde(default, rename = "ifutil-percent")]
+    pub ifutil: f64,
 }
 
 impl Sections {
@@ -119,7 +126,7 @@ impl Sections {
     pub fn sample(self) -> HostSample {
         let span = self.span.as_secs();
         let mut cores: BTreeMap<Option<u32>, CpuShares> =
-            self.cpu.into_iter().map(|(core, row)| (core, row.shares())).collect();
+            self.cpu.into_iter().filter_map(|(core, row)| Some((core, row.shares()?))).collect();
         let all = cores.remove(&None);
         let clocks: Vec<f64> = match self.clock.get(&None) {
             Some(all) => vec![*all],
@@ -151,14 +158,18 @@ impl Sections {
 }
 
 impl CpuRow {
-    fn shares(self) -> CpuShares {
+    /// `None` for a row of zeros, idle time included: sysstat prints them for a core that is offline.
+    fn shares(self) -> Option<CpuShares> {
         let interrupts = self.irq + self.soft;
         let guests = self.guest + self.gnice;
-        CpuShares {
-            busy: (self.user + self.nice + self.system + interrupts + guests) / 100.0,
+        let busy = self.user + self.nice + self.system + interrupts + guests;
+        let is_offline =
+            self.idle.is_some_and(|idle| busy + self.iowait + self.steal + idle == 0.0);
+        (!is_offline).then_some(CpuShares {
+            busy: busy / 100.0,
             iowait: self.iowait / 100.0,
             steal: self.steal / 100.0,
-        }
+        })
     }
 }
 
@@ -169,8 +180,8 @@ fn disks(
     io: Option<IoRow>,
     span: f64,
 ) -> BTreeMap<String, DiskUse> {
-    let names = rows.keys().map(String::as_str).collect();
-    let not_counted = virtual_disks(&names);
+    let moved = rows.iter().map(|(name, row)| (name.as_str(), row.disk(None, span).bytes()));
+    let not_counted = virtual_disks(&moved.collect());
     let mut active = rows
         .iter()
         .filter(|(name, row)| row.tps > 0.0 && !not_counted.contains(name.as_str()))
@@ -253,7 +264,12 @@ impl MemoryRow {
             None if excludes_free_only => self.memused - self.buffers - self.cached,
             None => self.memused,
         };
-        MemoryUse { used: used.max(0.0) * KB, total: total.max(0.0) * KB }
+        MemoryUse {
+            used: used.max(0.0) * KB,
+            total: total.max(0.0) * KB,
+            anonymous: self.anonpg.map(|anonymous| anonymous * KB),
+            cache: (self.buffers + self.cached > 0.0).then_some((self.buffers + self.cached) * KB),
+        }
     }
 }
 
@@ -264,6 +280,7 @@ impl NetworkRow {
             rx_packets: self.rxpck * span,
             tx_bytes: self.txkb * KB * span,
             tx_packets: self.txpck * span,
+            utilisation: self.ifutil / 100.0,
         }
     }
 }

@@ -6,7 +6,8 @@ use super::{HINT, time};
 use crate::activity::ActivityOptions;
 use crate::activity::error::ActivityError;
 use crate::activity::host::{Recorded, Skipped};
-use crate::activity::input::read_error;
+use crate::activity::input::{foreign_file, read_error};
+use crate::foreign::ForeignText;
 use crate::formats::{EntryError, FilePosition, FormatError};
 use gordon_units::Ns;
 use std::collections::btree_map::Entry;
@@ -22,7 +23,7 @@ const COMMON: usize = 3;
 /// What was read of a host.
 #[derive(Default)]
 struct Host {
-    cores: Vec<u32>,
+    cores: BTreeMap<Ns, u32>,
     restarts: Vec<Ns>,
     duplicates: u64,
     samples: Vec<Sections>,
@@ -55,8 +56,16 @@ pub(super) fn read(
         }
         number += 1;
         let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end();
+        // The last field of a line may be empty: only the end of the line is removed.
+        let text = text.trim_end_matches(['\r', '\n']);
+        let text = if text.trim().is_empty() { "" } else { text };
         let Err(bad) = reader.line(path, text)? else { continue };
+        if number == 1
+            && let Some(ForeignText { what, hint }) = foreign_file(path)
+        {
+            let why = what.to_owned();
+            return Err(ActivityError::Content { path: path.to_owned(), why, hint });
+        }
         if number == 1 && !text.contains([';', '\t']) {
             let why = "it is neither the JSON nor the text of sadf".to_owned();
             return Err(ActivityError::Content { path: path.to_owned(), why, hint: HINT });
@@ -123,9 +132,11 @@ impl TextReader {
         let text = rest.join(" ");
         if text.starts_with("LINUX-RESTART") || text.starts_with("LINUX RESTART") {
             let host = self.hosts.entry((*name).to_owned()).or_default();
-            host.restarts.extend(time::parse(stamp));
+            let at = time::parse(stamp);
+            host.restarts.extend(at);
             let cores = text.split_once('(').and_then(|(_, rest)| rest.split_once(" CPU"));
-            host.cores.extend(cores.and_then(|(cores, _)| cores.parse::<u32>().ok()));
+            let cores = cores.and_then(|(cores, _)| cores.parse::<u32>().ok());
+            host.cores.extend(at.zip(cores));
             return Ok(());
         }
         // A comment of the monitor (`sadf -C`).
@@ -242,7 +253,7 @@ fn core(item: &str) -> Option<u32> {
 fn slot<'a>(sample: &'a mut Sections, item: &str, field: &str) -> Option<&'a mut f64> {
     match field {
         "%user" | "%usr" | "%nice" | "%system" | "%sys" | "%iowait" | "%steal" | "%irq"
-        | "%soft" | "%guest" | "%gnice" => {
+        | "%soft" | "%guest" | "%gnice" | "%idle" => {
             let row = sample.cpu.entry(core(item)).or_default();
             return Some(match field {
                 "%user" | "%usr" => &mut row.user,
@@ -253,13 +264,15 @@ fn slot<'a>(sample: &'a mut Sections, item: &str, field: &str) -> Option<&'a mut
                 "%irq" => &mut row.irq,
                 "%soft" => &mut row.soft,
                 "%guest" => &mut row.guest,
+                "%idle" => row.idle.get_or_insert_default(),
                 _ => &mut row.gnice,
             });
         }
         "MHz" => return Some(sample.clock.entry(core(item)).or_default()),
         "%fio" => return Some(sample.io_full.get_or_insert_default()),
         "%scpu" => return Some(sample.cpu_some.get_or_insert_default()),
-        "kbmemfree" | "kbavail" | "kbmemused" | "%memused" | "kbbuffers" | "kbcached" => {
+        "kbmemfree" | "kbavail" | "kbmemused" | "%memused" | "kbbuffers" | "kbcached"
+        | "kbanonpg" => {
             let row = sample.memory.get_or_insert_default();
             return Some(match field {
                 "kbmemfree" => &mut row.memfree,
@@ -267,6 +280,7 @@ fn slot<'a>(sample: &'a mut Sections, item: &str, field: &str) -> Option<&'a mut
                 "kbmemused" => &mut row.memused,
                 "%memused" => &mut row.percent,
                 "kbbuffers" => &mut row.buffers,
+                "kbanonpg" => row.anonpg.get_or_insert_default(),
                 _ => &mut row.cached,
             });
         }
@@ -296,12 +310,13 @@ fn slot<'a>(sample: &'a mut Sections, item: &str, field: &str) -> Option<&'a mut
                 _ => &mut row.util,
             });
         }
-        "rxpck/s" | "txpck/s" | "rxkB/s" | "txkB/s" => {
+        "rxpck/s" | "txpck/s" | "rxkB/s" | "txkB/s" | "%ifutil" => {
             let row = named(sample.network.get_or_insert_default(), item);
             return Some(match field {
                 "rxpck/s" => &mut row.rxpck,
                 "txpck/s" => &mut row.txpck,
                 "rxkB/s" => &mut row.rxkb,
+                "%ifutil" => &mut row.ifutil,
                 _ => &mut row.txkb,
             });
         }

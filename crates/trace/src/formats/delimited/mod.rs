@@ -525,6 +525,9 @@ struct DescriptionFile {
     /// Times are those of completion: the latency is subtracted.
     #[serde(default)]
     completed: bool,
+    /// Operations may be the letters of blkparse, such as `RA` or `WFS`.
+    #[serde(default)]
+    rwbs: bool,
     /// Times have no decimals. With them a line is malformed, unless the user gives a time unit.
     #[serde(default)]
     whole_times: bool,
@@ -568,6 +571,9 @@ pub(in crate::formats) struct PlausibleLimits {
     pub devices: Option<usize>,
     /// Minimum of the mean interval between requests.
     pub least_interval: Option<Ns>,
+    /// Times are those since 1970, of this century.
+    #[serde(default)]
+    pub since_1970: bool,
 }
 
 /// How strongly the content of a file indicates the format.
@@ -613,7 +619,7 @@ impl DescriptionFile {
             numbered_devices: self.numbered_devices,
             read_flag: self.read_flag,
             words,
-            takes_rwbs: false,
+            takes_rwbs: self.rwbs,
         })
     }
 }

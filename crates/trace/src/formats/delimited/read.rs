@@ -11,6 +11,10 @@ use gordon_units::{Bytes, Ns};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+/// Requests may be issued before the time 0, at which the first one completes. Times count from the
+/// first issue, so that a constant is added to all of them: the largest latency, 2.3 years.
+const BEFORE_START: Ns = Ns(1 << 56);
+
 /// Maximum number of requests that a row may stand for, because they are in memory at the same
 /// time.
 const MOST_REPEATS: u64 = 1 << 20;
@@ -379,7 +383,7 @@ impl DelimitedLines {
         }
         if self.description.completed {
             let latency = row.latency.unwrap_or(Ns::ZERO).0;
-            row.time = row.time.saturating_sub(latency);
+            row.time = row.time.saturating_add(BEFORE_START.0).saturating_sub(latency);
         }
         Ok(ParsedLine::Row(row))
     }
