@@ -2,8 +2,8 @@
 //! log: they have no addresses, and reads that a smaller page cache repeats are in no trace.
 //!
 //! Model: a closed loop of requests on new devices, striped as in replays. Random addresses are
-//! uniform over [`DISK_RANGE`] of a disk, and over [`FLASH_RANGE`] of a flash array, whose times do
-//! not depend on distances. Random writes to a fresh array cause no garbage collection.
+//! uniform over whole disks, and over [`FLASH_RANGE`] of flash arrays, whose times do not depend on
+//! distances. Random writes to a fresh array cause no garbage collection.
 
 use crate::error::ClusterError;
 use crate::measured::{AccessPattern, MeasuredStorage, StoragePoint};
@@ -17,8 +17,6 @@ use gordon_ssd::Ssd;
 use gordon_units::{Bytes, SplitMix64};
 use std::fmt::Display;
 
-/// Range of random addresses on disks: as far as the synthetic requests of a replay reach.
-const DISK_RANGE: Bytes = Bytes(100_000_000_000);
 /// Range of addresses on flash arrays, which have to hold data there.
 const FLASH_RANGE: Bytes = Bytes(1 << 30);
 /// Sizes of random requests, up to the one from which a trace without a log counts as sequential.
@@ -45,7 +43,7 @@ pub(super) fn part_times(storage: &Storage) -> Result<MeasuredStorage, ClusterEr
             }
             DeviceConfig::Disk(config) => {
                 let drives = (0..storage.count).map(|_| Disk::new(config));
-                on_stripe(storage, drives, DISK_RANGE, (pattern, size_bytes, queue_depth))
+                on_stripe(storage, drives, Bytes::MAX, (pattern, size_bytes, queue_depth))
             }
         }?;
         let seconds_per_request = seconds / f64::from(REQUESTS);
