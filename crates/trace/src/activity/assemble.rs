@@ -176,9 +176,10 @@ fn host(
         (Section::Disks, facts.has_disks, "storage never limits a design"),
         (Section::Memory, facts.has_memory, "the memory that is needed is unknown"),
     ] {
-        if !is_there {
+        let how = section.how_to_record(format);
+        // What no input of the format has is in the manifest alone.
+        if !is_there && !(how.is_empty() && matches!(section, Section::Memory)) {
             let name = section.name();
-            let how = section.how_to_record(format);
             warnings.push(format!("{name}: the input has none, so {result}{how}"));
         }
     }

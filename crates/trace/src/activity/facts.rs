@@ -47,11 +47,9 @@ impl Section {
     /// What makes the input have it, as the end of a sentence; empty if nothing does.
     pub fn how_to_record(self, format: ActivityFormat) -> String {
         let how = match (format, self) {
-            (ActivityFormat::Sysstat, Self::Network) => {
-                "add -n DEV to sadf: sadf -j FILE -- -n DEV"
-            }
-            (ActivityFormat::Sysstat, Self::Disks) => "add -d to sadf: sadf -j FILE -- -d",
-            (ActivityFormat::Sysstat, Self::Memory) => "add -r ALL to sadf: sadf -j FILE -- -r ALL",
+            (ActivityFormat::Sysstat, Self::Network) => "add -n DEV to the options of sadf",
+            (ActivityFormat::Sysstat, Self::Disks) => "add -d to the options of sadf",
+            (ActivityFormat::Sysstat, Self::Memory) => "add -r ALL to the options of sadf",
             (ActivityFormat::Prometheus, Self::Network) => {
                 "query node_network_receive_bytes_total and node_network_transmit_bytes_total, too"
             }

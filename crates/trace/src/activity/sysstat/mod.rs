@@ -16,6 +16,9 @@ use std::sync::atomic::AtomicBool;
 /// How to make an input that has all that a trace can hold.
 pub(super) const HINT: &str = "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV";
 
+/// What to do about JSON that is not that of sadf.
+const JSON_HINT: &str = "the whole and unchanged output of sadf -j (sysstat 10.2 to 12.7)";
+
 /// Adds the samples of the file at `path`.
 pub(super) fn read(
     path: &Path,
