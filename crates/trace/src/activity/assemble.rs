@@ -165,6 +165,7 @@ fn host(
         has_disks: !disks.is_empty(),
         is_per_core,
         left_out: &left_out,
+        without: &activity.without,
     };
     let columns = facts.columns(options);
     manifest.unavailable = facts.unavailable(options);

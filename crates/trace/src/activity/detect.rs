@@ -1,7 +1,7 @@
 //! Detects the formats of activity traces.
 
 use super::input::{HEAD, SADC};
-use super::rezolus;
+use super::{rezolus, sysstat};
 use crate::activity_format::ActivityFormat;
 use crate::formats::open_input;
 use crate::manifest::MANIFEST_FILE;
@@ -60,10 +60,20 @@ pub fn detect(path: &Path) -> Option<ActivityFormat> {
             false => None,
         };
     }
-    let line = head.lines().next()?;
-    let is_text = line.starts_with("# hostname;interval;timestamp")
+    head.lines().take(LINES).any(is_line_of_sadf).then_some(ActivityFormat::Sysstat)
+}
+
+/// Lines of a text among which one of sadf is looked for: comments of the monitor may come first.
+const LINES: usize = 16;
+
+/// Whether a line is one that only sadf prints.
+fn is_line_of_sadf(line: &str) -> bool {
+    let fields: Vec<&str> = line.split('\t').collect();
+    let is_value = || match fields[..] {
+        [_, interval, time, _, _, _] => interval.parse::<i64>().is_ok() && sysstat::is_time(time),
+        _ => false,
+    };
+    line.starts_with("# hostname;interval;timestamp")
         || line.contains("LINUX-RESTART")
-        || (line.split('\t').count() == 6
-            && line.split('\t').nth(1).is_some_and(|interval| interval.parse::<i64>().is_ok()));
-    is_text.then_some(ActivityFormat::Sysstat)
+        || is_value()
 }

@@ -7,6 +7,7 @@ use crate::activity_format::ActivityFormat;
 use crate::columns::{ColumnKind, Columns, PSI_CPU_SOME, PSI_IO_FULL};
 use crate::estimate::ProfileRates;
 use crate::manifest::{BLOCK_LOG, MEMORY, NETWORK, Unavailable};
+use std::collections::BTreeSet;
 
 /// What is known of a host, from which its columns are described.
 pub(super) struct Facts<'a> {
@@ -24,6 +25,8 @@ pub(super) struct Facts<'a> {
     pub has_disks: bool,
     pub is_per_core: bool,
     pub left_out: &'a LeftOut,
+    /// Columns for which the input has no counter.
+    pub without: &'a BTreeSet<&'static str>,
 }
 
 /// A part of an input that may be missing.
@@ -133,6 +136,9 @@ impl Facts<'_> {
         }
         let steal = pick("%steal", "node_cpu_seconds_total: steal", "cpu_usage: steal");
         columns.set(&["steal_ns"], Measured, &steal);
+        for name in ["iowait_ns", "steal_ns"].iter().filter(|name| self.without.contains(*name)) {
+            columns.set(&[name], Missing, "the input has no such mode of node_cpu_seconds_total");
+        }
         let throttled = format!("{from} has no quotas of CPU time");
         columns.set(&["throttled_ns"], Missing, &throttled);
         self.memory_kinds(&mut columns);
@@ -151,6 +157,9 @@ impl Facts<'_> {
                 "flushes" if is_sysstat => (Missing, "sysstat does not count them".to_owned()),
                 "busy_ns" if self.format == ActivityFormat::Rezolus => {
                     (Missing, "rezolus does not count it".to_owned())
+                }
+                name if self.has_disks && self.without.contains(name) => {
+                    (Missing, "the input has no such counter".to_owned())
                 }
                 _ if self.has_disks => {
                     (kind, pick("section disk, or io", "node_disk_*", "blockio_*"))

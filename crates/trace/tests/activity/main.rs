@@ -55,6 +55,11 @@ fn formats_are_detected() {
         (restart, Some(ActivityFormat::Sysstat)),
         (value, Some(ActivityFormat::Sysstat)),
         (header, Some(ActivityFormat::Sysstat)),
+        (
+            &format!("n1\t-1\t2026-11-26 09:59:00 UTC\tCOM a note\n{value}"),
+            Some(ActivityFormat::Sysstat),
+        ),
+        ("1\t2\tx\t4\t5\t6\n", None),
         ("\u{feff}# hostname;interval;timestamp;CPU;%user\n", Some(ActivityFormat::Sysstat)),
         (&answer(&cores()), Some(ActivityFormat::Prometheus)),
         (&format!("[{}]", cores().join(",")), Some(ActivityFormat::Prometheus)),

@@ -72,6 +72,7 @@ impl Counters {
             }
             start = end;
         }
+        activity.without = self.without();
         let follows_clock = follows_clock(&spans);
         for (start, end, spent) in spans {
             let shares = shares(&spent, (end - start).as_secs(), follows_clock);
@@ -94,6 +95,23 @@ impl Counters {
             }
         }
         activity
+    }
+
+    /// The columns whose counters no series of the host has.
+    fn without(&self) -> BTreeSet<&'static str> {
+        let has_mode =
+            |wanted: &str| self.0.keys().any(|(metric, _, mode)| *metric == CPU && mode == wanted);
+        let modes = [("iowait", "iowait_ns"), ("steal", "steal_ns")];
+        let modes = modes.into_iter().filter(|(mode, _)| !has_mode(mode)).map(|(_, name)| name);
+        let metrics = [
+            (DISCARDS, "discards"),
+            (DISCARD_SECTORS, "discard_bytes"),
+            (FLUSHES, "flushes"),
+            (BUSY, "busy_ns"),
+        ];
+        let is_absent = |metric| self.labels(metric).next().is_none();
+        let metrics = metrics.into_iter().filter(|(metric, _)| is_absent(metric));
+        modes.chain(metrics.map(|(_, name)| name)).collect()
     }
 
     fn sample(&self, start: Ns, end: Ns, shares: Vec<CpuShares>) -> HostSample {
