@@ -178,8 +178,9 @@ fn host(
         (Section::Memory, facts.has_memory, "the memory that is needed is unknown"),
     ] {
         let how = section.how_to_record(format);
-        // What no input of the format has is in the manifest alone.
-        if !is_there && !(how.is_empty() && matches!(section, Section::Memory)) {
+        // Memory that no input of the format has is missing in the manifest alone.
+        let is_silent = how.is_empty() && matches!(section, Section::Memory);
+        if !is_there && !is_silent {
             let name = section.name();
             warnings.push(format!("{name}: the input has none, so {result}{how}"));
         }

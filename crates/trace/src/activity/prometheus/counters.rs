@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest share of the time that a counter can advance by, with the error of its scrape.
 const MOST: f64 = 1.05;
-/// Ratios of the time that all modes have counted to that between two points. A step that is no
-/// multiple of the scrape interval has points whose counters are older or newer than their times.
+/// Ratios of the time that all modes have counted to that between two points. A step that is not
+/// a multiple of the scrape interval has points whose counters are older or newer than their times.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// The samples of all hosts.
