@@ -15,6 +15,7 @@ import pytest
 
 import sadf
 from browser import Document, drawn, loads, needs_browser
+from cores import stretch
 from gordon.survey import space
 from spaces import BOTH, MACHINES, without
 
@@ -100,20 +101,10 @@ def test_a_machine_with_too_little_memory_is_no_candidate(run: Run, trace: str, 
     assert result["front"] == ["large"]
 
 
-def prior(cores: int, of: int) -> float:
-    """Mean time on `of` cores of a second in which all `cores` were busy: the job could use `k`
-    cores with a probability of `(cores / k) ** 0.5`."""
-
-    def could_use(k: int) -> float:
-        return (cores / k) ** 0.5 if k <= of else 0.0
-
-    return sum((could_use(k) - could_use(k + 1)) * cores / min(k, of) for k in range(cores, of + 1))
-
-
 def test_a_saturated_job_gains_from_cores_and_speed(run: Run, trace: str, own: str) -> None:
     result = answer(run, trace, "--space", own, "--reference", "small")
     times = {d["id"]: d["job"]["time_s"] for d in result["designs"]}
-    large = 10.0 / 2.0 * prior(2, of=4)
+    large = 10.0 / 2.0 * stretch(2, 4)
     assert times == pytest.approx({"small": 10.0, "large": large, "worse": 40.0})
     job = {d["id"]: d["job"] for d in result["designs"]}
     # Four cores of twice the speed help to the full, or only two of them do.
