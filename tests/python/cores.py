@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 
 def stretch(traced: int, target: int) -> float:
     """Mean time on `target` cores of a second in which all `traced` cores were busy.
@@ -11,7 +13,7 @@ def stretch(traced: int, target: int) -> float:
     """
 
     def at_least(k: int) -> float:
-        return min(1.0, (traced / k) ** 0.5)
+        return min(1.0, sqrt(traced / k))
 
     shares = [at_least(k) - at_least(k + 1) for k in range(1, target)]
     shares.append(at_least(target))
