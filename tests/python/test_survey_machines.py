@@ -151,6 +151,31 @@ def test_without_a_reference_the_speed_is_assumed_with_a_warning(
     result = answer(run, trace, "--space", own)
     assert result["reference"] == {"machine": None, "core_speed": 1.0, "is_assumed": True}
     assert any("--reference" in warning for warning in result["warnings"])
+    # The traced processor may be half or twice as fast. That of a known speed has no such range.
+    of_small = result["designs"][0]["job"]
+    assert of_small["range_by_s"]["speed"] == pytest.approx([5.0, 20.0])
+    assert of_small["time_s_low"] < 5.0 < 20.0 < of_small["time_s_high"]
+    known = answer(run, trace, "--space", own, "--reference", "1.0")["designs"][0]["job"]
+    assert known["time_s"] == pytest.approx(of_small["time_s"])
+    assert "speed" not in known["range_by_s"]
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_price_has_the_shortest_billed_time_and_a_volume_for_each_node(
+    run: Run, trace: str, own: str, nodes: int
+) -> None:
+    for nth in range(nodes):
+        shutil.copytree(trace, f"hosts/{nth}.trace")
+    words = ("hosts", "--space", own, "--reference", "small")
+    # The trace touches less than a GiB, and a month has 730 hours.
+    volume = ("--set", "machines.small.volume_price_per_gib_month=73")
+    for billed in (5, 10.1, 60):
+        minimum = ("--set", f"machines.small.minimum_billing={billed}s")
+        result = answer(run, *words, *volume, *minimum)
+        job = result["designs"][0]["job"]
+        per_second = nodes * (0.096 + 0.1) / 3600
+        assert job["price"] == pytest.approx(max(job["time_s"], billed) * per_second)
+        assert job["price_high"] == pytest.approx(max(job["time_s_high"], billed) * per_second)
 
 
 def test_a_name_without_a_candidate_is_null(run: Run, trace: str, tmp_path: Path) -> None:
