@@ -329,11 +329,11 @@ network = "10Gb"
 
 
 def surveys(trace: Path, space: Path, charge: str) -> dict[str, Json]:
-    """Predictions for all targets. With a reference the traced disk would be that of the reference,
-    whose bandwidth is not known; without one, its busy time stands for it. For one core the disk is
-    the same, so it is surveyed with the reference."""
+    """Predictions for all targets. With a machine as reference the traced disk would be that of the
+    reference, whose bandwidth is not known; with its speed alone, its busy time stands for it. For
+    one core the disk is the same, so it is surveyed with the machine."""
     found = {}
-    for reference, targets in (("as traced", ("as traced", "one core")), (None, ("flash", "disk"))):
+    for reference, targets in (("as traced", ("as traced", "one core")), (1.0, ("flash", "disk"))):
         result = survey.run(
             trace,
             space=str(space),

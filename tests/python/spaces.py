@@ -21,7 +21,7 @@ _MACHINES = """
 id = "small"
 cores = 2
 core_speed = 1.0
-memory = "1MiB"
+memory = "16GiB"
 storage = { bandwidth = "131MB", latency = "1ms" }
 network = "10Gb"
 price_per_hour = 0.096

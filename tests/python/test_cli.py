@@ -246,9 +246,12 @@ def test_a_survey_charges_the_machine_or_the_command(run: Run, trace: str) -> No
     for name in (*counters, "command_cpu_ns", *(f"command_{name}" for name in counters)):
         columns[name]["kind"] = "measured"
     manifest.write_text(json.dumps(text))
-    machine, errors = surveyed(run, trace)
+    machine, errors = surveyed(run, trace, "--charge", "machine")
     command, _ = surveyed(run, trace, "--charge", "command")
     assert (machine["charge"], command["charge"]) == ("machine", "command")
+    # The default is the command where the trace has it, and the result names what was taken.
+    auto, _ = surveyed(run, trace)
+    assert auto == command
     whole, own = machine["traces"][0], command["traces"][0]
     # The machine's CPU time is counted in clock ticks and the command's in ns, so that on a quiet
     # machine either can be the larger one.
@@ -260,11 +263,15 @@ def test_a_survey_charges_the_machine_or_the_command(run: Run, trace: str) -> No
     assert ("--charge command" in errors) == (share > 0.05)
     charged = run("survey", trace, *PAPER, "--charge", "command").out
     assert "the CPU time of the command is simulated" in charged
-    assert "the CPU time of the traced machine is simulated" in run("survey", trace, *PAPER).out
+    whole_text = run("survey", trace, *PAPER, "--charge", "machine").out
+    assert "the CPU time of the traced machine is simulated" in whole_text
     columns["command_instructions"]["kind"] = "missing"
     manifest.write_text(json.dumps(text))
     ran = run("survey", trace, *PAPER, "--charge", "command")
     assert (ran.status, "no command_instructions" in ran.err) == (1, True)
+    auto, _ = surveyed(run, trace)
+    assert auto["charge"] == "machine"
+    assert auto["traces"][0]["instructions"] == whole["instructions"]
 
 
 def test_estimates_take_the_speed_of_the_traced_processor(run: Run, trace: str) -> None:
@@ -272,7 +279,9 @@ def test_estimates_take_the_speed_of_the_traced_processor(run: Run, trace: str) 
     text = json.loads(manifest.read_text())
     columns = {c["name"]: c for part in text["parts"] for c in part["columns"]}
     text["machine"]["cpu_model"] = "Some CPU @ 2.60GHz"
-    columns["instructions"]["kind"] = "estimated"
+    instructions = ("instructions", "command_instructions")
+    for name in instructions:
+        columns[name]["kind"] = "estimated"
     manifest.write_text(json.dumps(text))
     plain, errors = surveyed(run, trace)
     assert "the trace is of Some CPU @ 2.60GHz" in errors
@@ -291,7 +300,8 @@ def test_estimates_take_the_speed_of_the_traced_processor(run: Run, trace: str) 
     assert "--reference" not in errors
     for bad in ("0", "-1", "nan", "inf", "core3"):
         assert run("survey", trace, *PAPER, "--reference", bad).status == 1, bad
-    columns["instructions"]["kind"] = "measured"
+    for name in instructions:
+        columns[name]["kind"] = "measured"
     manifest.write_text(json.dumps(text))
     assert "--reference 3 has no effect" in surveyed(run, trace, "--reference", "3")[1]
 

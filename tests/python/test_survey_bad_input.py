@@ -281,7 +281,9 @@ READ = ("node_disk_read_bytes_total", {"device": "sda"}, [0, 512, 1024])
         (answer(USER, (*IDLE[:2], [0, "many", 10])), "content", "`many` of node_cpu_seconds_total"),
         (answer(READ), "no-samples", "db1:9100: no sample"),
         (answer(USER, IDLE).replace("matrix", "vector"), "content", "query at one time"),
-        ('{"data": null, "error": "timed out", "resultType": ""}', "content", "timed out"),
+        ('{"status": "error", "error": "timed out"}', "content", "timed out"),
+        ('{"status": "error", "data": null, "error": "timed out"}', "content", "timed out"),
+        ('{"data": null, "error": "timed out"}', "json", "line "),
     ],
 )
 def test_answers_of_prometheus_that_do_not_give_the_load_are_one_error(
@@ -426,8 +428,8 @@ BAD_SPACES: dict[str, tuple[str, str, str]] = {
     "price is nan": (machines("0.096", "nan"), "machines[0].price_per_hour: NaN", "leave"),
     "price is inf": (machines("0.096", "inf"), "machines[0].price_per_hour: inf", "leave"),
     "price with a unit": (machines("0.096", '"0.1$"'), "line 12: ", ""),
-    "no memory": (machines('"1MiB"', '"0B"'), "machine `small`: memory", "space"),
-    "memory without a unit": (machines('"1MiB"', "1"), "line 9: ", ""),
+    "no memory": (machines('"16GiB"', '"0B"'), "machine `small`: memory", "space"),
+    "memory without a unit": (machines('"16GiB"', "1"), "line 9: ", ""),
     "unknown part": (machines(LARGE, 'storage = "nvme-tlc-1t"'), "`large`: ", "`nvme-tlc-1tb`"),
     "unknown part in a list": (
         machines(LARGE, 'storage = ["nvme-tlc-1tb", "sata-7200-1t"]'),

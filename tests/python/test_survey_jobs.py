@@ -166,15 +166,28 @@ def test_the_mean_over_machines_is_of_seconds_and_prices(jobs: Path, tmp_path: P
     assert "by" not in found
     for design in found["designs"]:
         of = [row[design["id"]]["job"] for row in rows]
-        for key in ("time_s", "price", "energy_j"):
+        for key in ("time_s", "time_s_low", "time_s_high", "price", "price_high", "energy_j"):
             assert design["job"][key] == pytest.approx(fmean(each[key] for each in of))
-    best = min(found["designs"], key=lambda design: design["job"]["time_s"])
+    # Names go by the upper ends of the ranges.
+    best = min(found["designs"], key=lambda design: design["job"]["time_s_high"])
     assert found["named"]["fastest"] == best["id"]
     assert list(found["named"]) == list(found["jobs"]["other"]["named"])
-    for name, key in (("cheapest", "price"), ("least-energy", "energy_j")):
+    for name, key in (("cheapest", "price_high"), ("least-energy", "energy_j")):
         best_of = min(found["designs"], key=lambda design: design["job"][key])
         assert found["named"][name] == best_of["id"]
     assert best["pareto"]
+
+
+def test_a_machine_too_small_for_the_jobs_has_no_name_in_the_mean(
+    jobs: Path, tmp_path: Path
+) -> None:
+    space = tmp_path / "machines.toml"
+    space.write_text(MACHINES.replace('memory = "16GiB"', 'memory = "1MiB"'))
+    found = gordon.survey.run([jobs / "grep", jobs / "other"], space=str(space))
+    fits = {design["id"]: design["memory_fits"] for design in found["designs"]}
+    assert fits == {"small": False, "large": True, "worse": True}
+    assert set(found["named"].values()) <= {"large", "worse"}
+    assert "small" not in found["front"]
 
 
 def test_the_mean_over_machines_has_only_columns_that_are_known(

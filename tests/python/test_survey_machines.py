@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ import pytest
 
 import sadf
 from browser import Document, drawn, loads, needs_browser
+from cores import stretch
 from gordon.survey import space
 from spaces import BOTH, MACHINES, without
 
@@ -59,26 +61,60 @@ def test_a_space_with_machines_has_times_prices_energies_and_a_front(
     assert [d["id"] for d in result["designs"]] == ["small", "large", "worse"]
     for design in result["designs"]:
         job = design["job"]
-        assert 0 < job["time_s_low"] <= job["time_s"] <= job["time_s_high"]
-        hours = job["time_s"] / 3600
-        assert job["price"] == pytest.approx(design["price_per_hour"] * hours)
+        assert 0 < job["time_s_low"] < job["time_s"] < job["time_s_high"]
+        for price, time in (("price", "time_s"), ("price_high", "time_s_high")):
+            assert job[price] == pytest.approx(design["price_per_hour"] * job[time] / 3600)
         assert job["energy_j"] > 0
+        assert design["memory_fits"] is True
         assert sum(design["limits"].values()) == pytest.approx(1)
     assert [d["pareto"] for d in result["designs"]] == [True, True, False]
     assert result["named"] == {"fastest": "large", "cheapest": "small", "least-energy": "small"}
     assert result["front"] == ["large", "small"]
     assert result["designs"][0]["is_reference"]
-    assert result["verdict"]["text"].startswith("Cheapest within 10% of the fastest: ")
-    assert any(w.startswith("small: less memory") for w in result["warnings"])
+    assert result["verdict"] == {
+        "machine": "large",
+        "fastest": "large",
+        "slack": 0.1,
+        "by": "price",
+    }
+    assert result["sentence"].startswith("Cheapest within 10% of the fastest: large, ")
+    assert not any("less memory" in warning for warning in result["warnings"])
+
+
+def test_a_machine_with_too_little_memory_is_no_candidate(run: Run, trace: str, own: str) -> None:
+    words = (trace, "--space", own, "--reference", "small")
+    result = answer(run, *words, "--set", "machines.small.memory=1MiB")
+    plain = answer(run, *words)
+    small = result["designs"][0]
+    assert small["memory_fits"] is False
+    assert small["names"] == []
+    assert not small["pareto"]
+    assert small["job"] == plain["designs"][0]["job"]
+    assert set(result["named"].values()) == {"large"}
+    assert result["front"] == ["large"]
+    (warning,) = [w for w in result["warnings"] if w.startswith("small: less memory than the ")]
+    assert warning.endswith("that the job could not give back; no candidates")
+    # Between what the job held for certain and what the trace has, nothing is known.
+    result = answer(run, *words, "--set", "machines.small.memory=270MiB")
+    assert 270 * 2**20 < result["peak_memory_bytes"] < 270 * 2**20 / 0.8
+    assert result["designs"][0]["memory_fits"] is None
+    assert result["front"] == ["large"]
 
 
 def test_a_saturated_job_gains_from_cores_and_speed(run: Run, trace: str, own: str) -> None:
     result = answer(run, trace, "--space", own, "--reference", "small")
     times = {d["id"]: d["job"]["time_s"] for d in result["designs"]}
-    assert times == pytest.approx({"small": 10.0, "large": 2.5, "worse": 40.0})
-    here = result["designs"][0]["job"]
-    assert here["time_s_low"] == here["time_s_high"] == pytest.approx(10.0)
-    assert any("says little about machines with more cores" in w for w in result["warnings"])
+    large = 10.0 / 2.0 * stretch(2, 4)
+    assert times == pytest.approx({"small": 10.0, "large": large, "worse": 40.0})
+    job = {d["id"]: d["job"] for d in result["designs"]}
+    # Four cores of twice the speed help to the full, or only two of them do.
+    assert job["large"]["range_by_s"]["cores"] == pytest.approx([2.5, 5.0])
+    assert "cores" not in job["worse"]["range_by_s"]
+    # Runs on the traced machine differ, too.
+    assert set(job["small"]["range_by_s"]) == {"runs"}
+    for end in ("time_s_low", "time_s_high"):
+        assert abs(math.log(job["small"][end] / 10.0)) == pytest.approx(0.025, rel=0.01)
+    assert any("all of the 2 cores were busy in 100 %" in w for w in result["warnings"])
 
 
 def test_a_recorded_trace_is_surveyed_with_its_own_machine(
@@ -115,6 +151,31 @@ def test_without_a_reference_the_speed_is_assumed_with_a_warning(
     result = answer(run, trace, "--space", own)
     assert result["reference"] == {"machine": None, "core_speed": 1.0, "is_assumed": True}
     assert any("--reference" in warning for warning in result["warnings"])
+    # The traced processor may be half or twice as fast. That of a known speed has no such range.
+    of_small = result["designs"][0]["job"]
+    assert of_small["range_by_s"]["speed"] == pytest.approx([5.0, 20.0])
+    assert of_small["time_s_low"] < 5.0 < 20.0 < of_small["time_s_high"]
+    known = answer(run, trace, "--space", own, "--reference", "1.0")["designs"][0]["job"]
+    assert known["time_s"] == pytest.approx(of_small["time_s"])
+    assert "speed" not in known["range_by_s"]
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_a_price_has_the_shortest_billed_time_and_a_volume_for_each_node(
+    run: Run, trace: str, own: str, nodes: int
+) -> None:
+    for nth in range(nodes):
+        shutil.copytree(trace, f"hosts/{nth}.trace")
+    words = ("hosts", "--space", own, "--reference", "small")
+    # The trace touches less than a GiB, and a month has 730 hours.
+    volume = ("--set", "machines.small.volume_price_per_gib_month=73")
+    for billed in (5, 10.1, 60):
+        minimum = ("--set", f"machines.small.minimum_billing={billed}s")
+        result = answer(run, *words, *volume, *minimum)
+        job = result["designs"][0]["job"]
+        per_second = nodes * (0.096 + 0.1) / 3600
+        assert job["price"] == pytest.approx(max(job["time_s"], billed) * per_second)
+        assert job["price_high"] == pytest.approx(max(job["time_s_high"], billed) * per_second)
 
 
 def test_a_name_without_a_candidate_is_null(run: Run, trace: str, tmp_path: Path) -> None:
@@ -122,7 +183,8 @@ def test_a_name_without_a_candidate_is_null(run: Run, trace: str, tmp_path: Path
     result = answer(run, trace, "--space", "own.toml", "--reference", "small")
     assert result["named"] == {"fastest": "large", "cheapest": None, "least-energy": None}
     assert result["designs"][0]["job"]["price"] is None
-    assert result["verdict"]["text"].startswith("Fastest: large")
+    assert result["verdict"]["by"] == "time"
+    assert result["sentence"].startswith("Fastest: large, ")
 
 
 def test_csv_has_the_figures_of_the_job(run: Run, trace: str, own: str) -> None:
@@ -286,11 +348,12 @@ def section(page: str, name: str) -> str:
 def test_the_report_is_one_file_with_the_verdict_and_all_machines(
     run: Run, trace: str, own: str
 ) -> None:
-    page, result = report(run, trace, "--space", own, "--reference", "small")
+    words = (trace, "--space", own, "--reference", "small")
+    page, result = report(run, *words, "--set", "machines.small.memory=1MiB")
     document = Document(page)
     assert loads(document) == []
     assert "default-src 'none'" in page
-    assert f'<h1 class="verdict">{result["verdict"]["text"]}</h1>' in page
+    assert f'<h1 class="verdict">{result["sentence"]}</h1>' in page
     assert "it took 10.0 s (<em>measured</em>)" in page
     by_id = {design["id"]: design for design in result["designs"]}
     rows = document.rows()
@@ -303,7 +366,7 @@ def test_the_report_is_one_file_with_the_verdict_and_all_machines(
         assert float(row["data-energy"] or 0) == design["job"]["energy_j"]
         assert ("pareto" in (row["class"] or "")) == design["pareto"]
         assert ("reference" in (row["class"] or "")) == design["is_reference"]
-    assert "little memory" in (rows[1]["data-names"] or "")
+    assert "too little memory" in (rows[1]["data-names"] or "")
     assert page.count("less memory than the") == 2  # as a warning, and in the result
     embedded = re.search(r'id="result">(.*?)</script>', page, re.DOTALL)
     assert embedded
@@ -316,10 +379,10 @@ def test_the_report_has_a_line_for_each_cause_of_warnings_after_the_answer(
     for name in ("a", "b"):
         shutil.copytree(trace, f"hosts/{name}.trace")
     page, result = report(run, "hosts", "--space", own, "--reference", "small")
-    texts = [w for w in result["warnings"] if "says little" in w]
+    texts = [w for w in result["warnings"] if "cores were busy" in w]
     assert len(texts) == 2
     found = page.partition('id="warnings">')[2]
-    assert found.partition("</section>")[0].count("says little") == 1
+    assert found.partition("</section>")[0].count("cores were busy") == 1
     assert "hosts/a.trace and hosts/b.trace: " in found
     assert page.index('id="table"') < page.index('id="warnings"') < page.index('id="inputs"')
 

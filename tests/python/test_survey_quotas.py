@@ -9,6 +9,7 @@ import pytest
 
 import gordon
 import sadf
+from cores import stretch
 from gordon.survey import space
 
 from conftest import Run, raises
@@ -82,8 +83,8 @@ def test_a_quota_is_whole_cores_of_less_speed(
 ) -> None:
     found = surveyed(trace, cores)
     assert (found["cores"], found["core_speed"]) == (count, pytest.approx(2.0 * speed))
-    # 20 seconds of computing on a core of the same speed.
-    assert found["job"]["time_s"] == pytest.approx(20 / (count * speed))
+    # Ten seconds in which two cores of the same speed computed.
+    assert found["job"]["time_s"] == pytest.approx(10 * stretch(2, count) / speed)
     assert found["summary"].startswith("a container; ")
     assert "are taken as" in found["summary"]
     for key, value in (("cores", count), ("core_speed_single", 3.0 * single)):

@@ -69,10 +69,10 @@ def run(
     CPU time and the cache misses of the traced command, `machine` for those of the whole machine,
     or `auto`: those of the command where the trace has them. `reference` is the processor on which
     traces without hardware counters were recorded: the name of a part, or its instructions per
-    cycle; the default is the part named in the manifest. `model` is `paper`,
-    `stages` or `job`: `job` is for machines and their default; the others are for grids of
-    designs, `stages` if `stages` is given, a JSON file with the stages of the job. For machines,
-    `reference` is the machine on which the traces were recorded
+    cycle; the default is the part named in the manifest. `model` is `paper`, `stages` or `job`:
+    `job` is for machines and their default; the others are for grids of designs, `stages` if
+    `stages` is given, a JSON file with the stages of the job. For machines, `reference` is the
+    machine on which the traces were recorded
     (`gordon.survey.references.of_machines`), and `nodes` is the number of traces. At most
     `rows` designs are returned, the front and the named ones always; `table` is a Parquet file to
     write with all of them. `cache` is a folder in which replays are kept and found by later
