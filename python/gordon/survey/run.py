@@ -67,8 +67,9 @@ def run(
     to override, each `KEY=VALUE`, of the grid and its parts, or of machines
     (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is `command` to simulate only the
     CPU time and the cache misses of the traced command, `machine` for those of the whole machine,
-    or `auto`: those of the command where the trace has them. `reference` is the processor on which traces without hardware counters were recorded: the name of a part, or its
-    instructions per cycle; the default is the part named in the manifest. `model` is `paper`,
+    or `auto`: those of the command where the trace has them. `reference` is the processor on which
+    traces without hardware counters were recorded: the name of a part, or its instructions per
+    cycle; the default is the part named in the manifest. `model` is `paper`,
     `stages` or `job`: `job` is for machines and their default; the others are for grids of
     designs, `stages` if `stages` is given, a JSON file with the stages of the job. For machines,
     `reference` is the machine on which the traces were recorded
