@@ -42,8 +42,8 @@ impl ActivityFormat {
         match self {
             Self::Sysstat => "output of sadf: JSON (-j) or text (-d, -p)",
             Self::Prometheus => {
-                "JSON of Prometheus: range queries of node_exporter's node_cpu_seconds_total, \
-                 node_disk_*, node_network_*, node_memory_*"
+                "JSON of Prometheus, promtool or VictoriaMetrics: range queries of node_exporter's \
+                 node_cpu_seconds_total, node_disk_*, node_network_*, node_memory_*"
             }
             Self::Rezolus => "Parquet file of rezolus record",
             Self::SparkEventlog => {
@@ -58,7 +58,7 @@ impl ActivityFormat {
         match self {
             Self::Sysstat => "sysstat's sadf(1), json_stats.c and rndr_stats.c, 10.2 to 12.7",
             Self::Prometheus => {
-                "Prometheus, HTTP API, \"Range queries\"; node_exporter 0.16 and later"
+                "Prometheus, HTTP API, \"Range queries\"; node_exporter, its CHANGELOG for 0.16"
             }
             Self::Rezolus => {
                 "github.com/iopsystems/rezolus, docs/metrics.md and docs/parquet_metadata.md"

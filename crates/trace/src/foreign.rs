@@ -1,5 +1,5 @@
-//! Output of other programs that is no trace: which program printed it, and the command that prints
-//! what can be read.
+//! Output of other programs that cannot be read as a trace: which program printed it, and the command
+//! that prints what can be read.
 
 /// What a text is, and what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,7 +49,8 @@ fn foreign() {
     refused(dir.path(), dir.path(), "the folder is empty");
     let file = dir.path().join("photo.jpg");
     fs::write(&file, "x").unwrap();
-    refused(&file, &file, "it is a file");
+    let error = refused(&file, &file, "it is a file");
+    assert!(error.to_string().contains("gordon trace convert"), "{error}");
     refused(dir.path(), dir.path(), "no manifest.json");
     let partial = dir.path().join("a.partial-17");
     fs::create_dir(&partial).unwrap();

@@ -392,10 +392,7 @@ fn cpu_time_that_the_cores_cannot_use_is_left_out_and_counted() {
     assert!(warns(&made, "cores: 15.0 s of CPU time of tasks of n1 are left out"));
     let trace = made.trace("");
     let lacks = &trace.manifest().unavailable;
-    assert!(
-        lacks.iter().any(|missing| missing.what.starts_with("15.0 s of CPU time")),
-        "{lacks:?}"
-    );
+    assert!(lacks.iter().any(|missing| missing.why.starts_with("15.0 s of 39.0 s")), "{lacks:?}");
     let made = converted(&log_of_tasks(&[&some, &some]));
     assert_eq!(made.report().hosts[0].cpu_s, 18.0);
     assert!(!warns(&made, "cores"), "{:?}", made.report().warnings);
@@ -452,6 +449,7 @@ fn a_folder_of_several_logs_lists_them() {
     for name in ["app-1", "app-2"] {
         fs::write(folder.path().join(name), log_of_tasks(&[""])).unwrap();
     }
+    assert_eq!(detect(folder.path()), Some(ActivityFormat::SparkEventlog));
     let made = Conversion::of(&[folder.path().to_owned()], None);
     let error = made.result.as_ref().unwrap_err().to_string();
     assert!(error.contains("2 event logs: app-1, app-2"), "{error}");

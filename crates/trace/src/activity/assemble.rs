@@ -165,6 +165,7 @@ fn host(
         has_disks: !disks.is_empty(),
         is_per_core,
         left_out: &left_out,
+        without: &activity.without,
     };
     let columns = facts.columns(options);
     manifest.unavailable = facts.unavailable(options);
@@ -176,9 +177,11 @@ fn host(
         (Section::Disks, facts.has_disks, "storage never limits a design"),
         (Section::Memory, facts.has_memory, "the memory that is needed is unknown"),
     ] {
-        if !is_there {
+        let how = section.how_to_record(format);
+        // Memory that no input of the format has is missing in the manifest alone.
+        let is_silent = how.is_empty() && matches!(section, Section::Memory);
+        if !is_there && !is_silent {
             let name = section.name();
-            let how = section.how_to_record(format);
             warnings.push(format!("{name}: the input has none, so {result}{how}"));
         }
     }

@@ -7,6 +7,7 @@ use crate::activity_format::ActivityFormat;
 use crate::columns::{ColumnKind, Columns, PSI_CPU_SOME, PSI_IO_FULL};
 use crate::estimate::ProfileRates;
 use crate::manifest::{BLOCK_LOG, MEMORY, NETWORK, Unavailable};
+use std::collections::BTreeSet;
 
 /// What is known of a host, from which its columns are described.
 pub(super) struct Facts<'a> {
@@ -24,6 +25,8 @@ pub(super) struct Facts<'a> {
     pub has_disks: bool,
     pub is_per_core: bool,
     pub left_out: &'a LeftOut,
+    /// Columns for which the input has no counter.
+    pub without: &'a BTreeSet<&'static str>,
 }
 
 /// A part of an input that may be missing.
@@ -47,11 +50,9 @@ impl Section {
     /// What makes the input have it, as the end of a sentence; empty if nothing does.
     pub fn how_to_record(self, format: ActivityFormat) -> String {
         let how = match (format, self) {
-            (ActivityFormat::Sysstat, Self::Network) => {
-                "add -n DEV to sadf: sadf -j FILE -- -n DEV"
-            }
-            (ActivityFormat::Sysstat, Self::Disks) => "add -d to sadf: sadf -j FILE -- -d",
-            (ActivityFormat::Sysstat, Self::Memory) => "add -r ALL to sadf: sadf -j FILE -- -r ALL",
+            (ActivityFormat::Sysstat, Self::Network) => "add -n DEV to the options of sadf",
+            (ActivityFormat::Sysstat, Self::Disks) => "add -d to the options of sadf",
+            (ActivityFormat::Sysstat, Self::Memory) => "add -r ALL to the options of sadf",
             (ActivityFormat::Prometheus, Self::Network) => {
                 "query node_network_receive_bytes_total and node_network_transmit_bytes_total, too"
             }
@@ -135,6 +136,9 @@ impl Facts<'_> {
         }
         let steal = pick("%steal", "node_cpu_seconds_total: steal", "cpu_usage: steal");
         columns.set(&["steal_ns"], Measured, &steal);
+        for name in ["iowait_ns", "steal_ns"].iter().filter(|name| self.without.contains(*name)) {
+            columns.set(&[name], Missing, "the input has no such mode of node_cpu_seconds_total");
+        }
         let throttled = format!("{from} has no quotas of CPU time");
         columns.set(&["throttled_ns"], Missing, &throttled);
         self.memory_kinds(&mut columns);
@@ -153,6 +157,9 @@ impl Facts<'_> {
                 "flushes" if is_sysstat => (Missing, "sysstat does not count them".to_owned()),
                 "busy_ns" if self.format == ActivityFormat::Rezolus => {
                     (Missing, "rezolus does not count it".to_owned())
+                }
+                name if self.has_disks && self.without.contains(name) => {
+                    (Missing, "the input has no such counter".to_owned())
                 }
                 _ if self.has_disks => {
                     (kind, pick("section disk, or io", "node_disk_*", "blockio_*"))

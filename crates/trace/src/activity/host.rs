@@ -52,6 +52,8 @@ pub(super) struct HostActivity {
     pub stacked: BTreeSet<String>,
     /// Speed of the interfaces in megabits per second.
     pub megabits: BTreeMap<String, f64>,
+    /// Columns for which the input has no counter, which is not the same as a counter of 0.
+    pub without: BTreeSet<&'static str>,
     /// What was left out or assumed, one sentence each.
     pub notes: Vec<String>,
     /// Kernel release; empty if unknown.

@@ -47,7 +47,41 @@ pub struct ActivityOptions {
     pub skip_bad: bool,
 }
 
-/// Reads `inputs` as one and checks them, to be [published](PendingActivity::publish) as `output`,
+/// The files to read: those of the format in each folder, and the other inputs as they are. Files of
+/// another format are left out, with a note.
+fn files_of(
+    inputs: &[PathBuf],
+    format: ActivityFormat,
+    notes: &mut Vec<String>,
+) -> Result<Vec<PathBuf>, ActivityError> {
+    let mut files = Vec::new();
+    for input in inputs {
+        // The reader of event logs knows the folders of a rolled log.
+        if !input.is_dir() || format == ActivityFormat::SparkEventlog {
+            files.push(input.clone());
+            continue;
+        }
+        let (same, others): (Vec<_>, Vec<_>) =
+            detect::records_in(input).into_iter().partition(|(found, _)| *found == format);
+        if same.is_empty() {
+            let why = format!("the folder holds no file of {format}");
+            let hint = "the files themselves, or the folder that has them";
+            return Err(ActivityError::Content { path: input.clone(), why, hint });
+        }
+        if let [(other, first), ..] = &others[..] {
+            notes.push(format!(
+                "files: {} of other formats in {}, left out, such as {} of {other}",
+                others.len(),
+                input.display(),
+                first.display()
+            ));
+        }
+        files.extend(same.into_iter().map(|(_, file)| file));
+    }
+    Ok(files)
+}
+
+/// Reads `inputs`, files or folders of files, as one and checks them, to be [published](PendingActivity::publish) as `output`,
 /// which must not exist. Setting `stop` ends the reading early.
 ///
 /// # Errors
@@ -75,6 +109,8 @@ pub fn convert(
         return Err(ActivityError::Content { path: second.clone(), why, hint });
     }
     let mut recorded = host::Recorded::default();
+    let files = files_of(inputs, format, &mut recorded.skipped.notes)?;
+    let inputs = &files[..];
     let mut event_log = None;
     for path in inputs {
         match format {

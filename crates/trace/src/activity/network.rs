@@ -13,7 +13,7 @@ const SPEEDS: [f64; 13] = [
 ];
 /// Half of the last digit of a share of the link's speed, which sysstat prints as a per cent.
 const ROUNDING: f64 = 0.005 / 100.0;
-/// The largest relative error of a speed that is no speed of Ethernet.
+/// The largest relative error of a speed that Ethernet does not have.
 const MOST_ERROR: f64 = 0.02;
 /// A rate may exceed the speed by the error of the sample's time.
 const BEYOND: f64 = 1.05;
@@ -105,9 +105,9 @@ impl NetworkUse {
     }
 }
 
-/// The speed of a link of which the input has the share that the larger direction used, as of a link
-/// of full duplex (`compute_ifutil` of sysstat's common.c). `None` if the share is unknown, or too
-/// small to be divided by.
+/// The speed of a link: the rate of the larger direction, divided by the share of the speed that it
+/// used, as of a link of full duplex (`compute_ifutil` of sysstat's common.c). `None` if the share is
+/// unknown, or too small to be divided by.
 fn computed_speed(name: &str, samples: &[HostSample]) -> Option<f64> {
     let uses = samples.iter().filter_map(|sample| {
         let link = sample.network.as_ref()?.get(name)?;

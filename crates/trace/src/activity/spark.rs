@@ -79,14 +79,13 @@ pub(super) fn read(
             let notes = &mut recorded.skipped.notes;
             if left_out > ROUNDING_S {
                 let most = total - left_out;
-                let what = format!("{left_out:.1} s of CPU time of tasks of {host}");
                 notes.push(format!(
-                    "cores: {what} are left out: {cores} cores cannot use {total:.1} s in the time of \
+                    "cores: {left_out:.1} s of CPU time of tasks of {host} are left out: {cores} cores cannot use {total:.1} s in the time of \
                      the application, but {most:.1} s at most"
                 ));
                 recorded.skipped.unavailable.push(Unavailable {
-                    what,
-                    why: format!("{cores} cores cannot use {total:.1} s in that time"),
+                    what: "CPU time of tasks beyond what their cores can use".to_owned(),
+                    why: format!("{left_out:.1} s of {total:.1} s on {cores} cores"),
                 });
             }
             if moved > MUCH_MOVED * total {

@@ -59,6 +59,30 @@ pub fn is_event_log(path: &Path) -> bool {
     codec(head).is_some_and(|(name, _)| name != "lzf") || starts_log(head)
 }
 
+/// Whether a folder holds event logs, one or several.
+pub(crate) fn holds_event_logs(folder: &Path) -> bool {
+    folder.is_dir() && logs_in(folder).is_ok_and(|logs| !logs.is_empty())
+}
+
+/// The event logs in a folder: files, and folders of rolled files.
+fn logs_in(folder: &Path) -> Result<Vec<PathBuf>, EventLogError> {
+    let failed = |source| EventLogError::Open { path: folder.to_owned(), source };
+    let mut logs = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?.path();
+        let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_log = match entry.is_dir() {
+            true => name.starts_with(FOLDER),
+            false => !name.starts_with('.') && is_event_log(&entry),
+        };
+        if is_log {
+            logs.push(entry);
+        }
+    }
+    logs.sort();
+    Ok(logs)
+}
+
 /// Whether one of the first lines is an event of Spark. Databricks writes an event of its own first,
 /// and the key of the name need not be the first.
 fn starts_log(head: &[u8]) -> bool {
@@ -147,20 +171,7 @@ impl LogFiles {
         if !files.is_empty() {
             return Ok(Self::rolled(files));
         }
-        let failed = |source| EventLogError::Open { path: path.to_owned(), source };
-        let mut logs = Vec::new();
-        for entry in fs::read_dir(path).map_err(failed)? {
-            let entry = entry.map_err(failed)?.path();
-            let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let is_log = match entry.is_dir() {
-                true => name.starts_with(FOLDER),
-                false => !name.starts_with('.') && is_event_log(&entry),
-            };
-            if is_log {
-                logs.push(entry);
-            }
-        }
-        logs.sort();
+        let logs = logs_in(path)?;
         if let Some(files) = databricks(&logs) {
             return Ok(Self { files, warnings: Vec::new() });
         }

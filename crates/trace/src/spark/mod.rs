@@ -23,6 +23,7 @@ mod stage_name;
 mod tables;
 
 pub use error::EventLogError;
+pub(crate) use files::holds_event_logs;
 pub use files::is_event_log;
 pub use log::{EventLog, EventLogSummary, ExecutorSummary};
 pub use model::{

@@ -48,7 +48,7 @@ fn cores_without_a_row_are_offline_if_the_row_of_all_is_the_mean_of_the_others()
 
 #[test]
 fn cores_that_were_not_listed_have_what_the_row_of_all_leaves() {
-    // 8 cores at 25 % are 20 s, of which the listed ones have 15 s.
+    // 8 cores at 25 % are 20 s, and the listed ones have 15 s of them.
     let rows = [("all", 25.0, 75.0), ("0", 100.0, 0.0), ("1", 50.0, 50.0)];
     let made = Conversion::sysstat(&machine(8, &[sample("10:00:10", &rows)], ""));
     assert_eq!(seconds(&made), [20]);

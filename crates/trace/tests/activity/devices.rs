@@ -60,7 +60,7 @@ fn an_interface_that_is_stacked_on_another_is_known_by_its_link() {
         all.push(series("node_network_iface_id", &labels, &[id; 3]));
         all.push(series("node_network_iface_link", &labels, &[below; 3]));
     }
-    // Other counters than those of eno1, so that these alone would not tell.
+    // Its counters differ from those of eno1, so that only the link decides.
     let text = answer(&all).replacen(r#""3000000""#, r#""4000000""#, 1);
     assert_eq!(Conversion::prometheus(&text).report().hosts[0].rx_bytes, 4_000_000);
 }

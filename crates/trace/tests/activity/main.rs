@@ -55,6 +55,11 @@ fn formats_are_detected() {
         (restart, Some(ActivityFormat::Sysstat)),
         (value, Some(ActivityFormat::Sysstat)),
         (header, Some(ActivityFormat::Sysstat)),
+        (
+            &format!("n1\t-1\t2026-11-26 09:59:00 UTC\tCOM a note\n{value}"),
+            Some(ActivityFormat::Sysstat),
+        ),
+        ("1\t2\tx\t4\t5\t6\n", None),
         ("\u{feff}# hostname;interval;timestamp;CPU;%user\n", Some(ActivityFormat::Sysstat)),
         (&answer(&cores()), Some(ActivityFormat::Prometheus)),
         (&format!("[{}]", cores().join(",")), Some(ActivityFormat::Prometheus)),
@@ -67,4 +72,30 @@ fn formats_are_detected() {
         assert_eq!(detect(&path), format, "{text}");
     }
     assert_eq!(detect(Path::new("-")), None);
+}
+
+#[test]
+fn the_records_in_a_folder_are_one_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let days = folder.path().join("days");
+    fs::create_dir(&days).unwrap();
+    fs::write(days.join("sa01.json"), two_samples()).unwrap();
+    let later = two_samples().replace("2026-11-26", "2026-11-27");
+    fs::write(days.join("sa02.json"), later).unwrap();
+    fs::write(days.join("notes.txt"), "a note\n").unwrap();
+    fs::write(days.join("up.json"), answer(&cores())).unwrap();
+    assert_eq!(detect(&days), Some(ActivityFormat::Sysstat));
+    let stop = AtomicBool::new(false);
+    let options = ActivityOptions::default();
+    let output = folder.path().join("out");
+    let inputs = [days];
+    let pending = convert(&inputs, &output, ActivityFormat::Sysstat, &options, &stop).unwrap();
+    let report = pending.publish().unwrap();
+    assert_eq!((report.samples, report.input.len()), (4, 2));
+    let left_out = |w: &String| w.starts_with("files: 1 of other formats") && w.contains("up.json");
+    assert!(report.warnings.iter().any(left_out), "{:?}", report.warnings);
+    let none = convert(&inputs, &folder.path().join("b"), ActivityFormat::Rezolus, &options, &stop);
+    assert!(matches!(none, Err(ActivityError::Content { .. })));
+    assert_eq!(detect(folder.path()), None);
+    assert_eq!(detect(&output), None, "it is a trace of ours");
 }

@@ -279,3 +279,26 @@ fn accelerators_are_named_once_and_their_work_is_not_taken() {
     let without = Conversion::prometheus(&answer(&cores()));
     assert!(!without.warns("accelerators"));
 }
+
+#[test]
+fn a_counter_that_the_input_lacks_is_missing_and_not_zero() {
+    let mut all = cores();
+    let sda = r#", "device": "sda""#;
+    all.push(series("node_disk_read_bytes_total", sda, &[0.0, 512.0, 1024.0]));
+    all.push(series("node_disk_io_time_seconds_total", sda, &[0.0, 1.0, 1.0]));
+    let columns = |made: &Conversion| {
+        made.report();
+        let trace = gordon_trace::Trace::open(&made.output()).unwrap();
+        let manifest = trace.manifest();
+        let all = manifest.parts.iter().flat_map(|part| part.columns.clone());
+        let names = ["iowait_ns", "steal_ns", "busy_ns", "flushes"];
+        let all: Vec<_> = all.collect();
+        names.map(|name| all.iter().find(|column| column.name == name).unwrap().kind)
+    };
+    let (measured, missing) = (ColumnKind::Measured, ColumnKind::Missing);
+    let made = Conversion::prometheus(&answer(&all));
+    assert_eq!(columns(&made), [measured, measured, measured, missing]);
+    all.retain(|series| !["steal", "iowait", "io_time"].iter().any(|name| series.contains(name)));
+    let made = Conversion::prometheus(&answer(&all));
+    assert_eq!(columns(&made), [missing; 4]);
+}

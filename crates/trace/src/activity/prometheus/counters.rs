@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The largest share of the time that a counter can advance by, with the error of its scrape.
 const MOST: f64 = 1.05;
-/// Ratios of the time that all modes have counted to that between two points. A step that is no
-/// multiple of the scrape interval has points whose counters are older or newer than their times.
+/// Ratios of the time that all modes have counted to that between two points. A step that is not
+/// a multiple of the scrape interval has points whose counters are older or newer than their times.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.5..=2.0;
 
 /// The samples of all hosts.
@@ -72,6 +72,7 @@ impl Counters {
             }
             start = end;
         }
+        activity.without = self.without();
         let follows_clock = follows_clock(&spans);
         for (start, end, spent) in spans {
             let shares = shares(&spent, (end - start).as_secs(), follows_clock);
@@ -94,6 +95,23 @@ impl Counters {
             }
         }
         activity
+    }
+
+    /// The columns whose counters no series of the host has.
+    fn without(&self) -> BTreeSet<&'static str> {
+        let has_mode =
+            |wanted: &str| self.0.keys().any(|(metric, _, mode)| *metric == CPU && mode == wanted);
+        let modes = [("iowait", "iowait_ns"), ("steal", "steal_ns")];
+        let modes = modes.into_iter().filter(|(mode, _)| !has_mode(mode)).map(|(_, name)| name);
+        let metrics = [
+            (DISCARDS, "discards"),
+            (DISCARD_SECTORS, "discard_bytes"),
+            (FLUSHES, "flushes"),
+            (BUSY, "busy_ns"),
+        ];
+        let is_absent = |metric| self.labels(metric).next().is_none();
+        let metrics = metrics.into_iter().filter(|(metric, _)| is_absent(metric));
+        modes.chain(metrics.map(|(_, name)| name)).collect()
     }
 
     fn sample(&self, start: Ns, end: Ns, shares: Vec<CpuShares>) -> HostSample {

@@ -1,7 +1,7 @@
 //! The JSON of `sadf -j`.
 
 use super::rows::{CpuRow, DiskRow, IoRow, MemoryRow, NetworkRow, Sections};
-use super::{HINT, time};
+use super::{JSON_HINT, time};
 use crate::activity::error::ActivityError;
 use crate::activity::host::{HostActivity, Recorded};
 use crate::activity::input::documents;
@@ -197,7 +197,7 @@ pub(super) fn read(
             }
             Ok(())
         },
-        HINT,
+        JSON_HINT,
     )
 }
 

@@ -16,6 +16,14 @@ use std::sync::atomic::AtomicBool;
 /// How to make an input that has all that a trace can hold.
 pub(super) const HINT: &str = "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV";
 
+/// What to do about JSON that is not that of sadf.
+const JSON_HINT: &str = "the whole and unchanged output of sadf -j (sysstat 10.2 to 12.7)";
+
+/// Whether a text is a time as sadf prints it.
+pub(super) fn is_time(text: &str) -> bool {
+    time::parse(text).is_some()
+}
+
 /// Adds the samples of the file at `path`.
 pub(super) fn read(
     path: &Path,
