@@ -1,4 +1,4 @@
-//! What a trace cannot decide: the ranges of predicted times, and machines that are no candidates.
+//! What a trace cannot decide: the ranges of predicted times, and machines that are not candidates.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, missing_docs)]
 
 mod common;

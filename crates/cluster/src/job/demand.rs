@@ -50,9 +50,9 @@ struct KnownCores {
 }
 
 impl KnownCores {
-    /// Work of `busy` threads per second, in logical processors of which all are busy. While each
-    /// thread has a physical core of its own, all have the speed of a lone thread; from there on
-    /// the throughput is linear to that of all processors. Without shared cores the speed falls
+    /// Work of `busy` threads per second, in units of a logical processor while all are busy. While
+    /// each thread has a physical core of its own, all have the speed of a lone thread; from there
+    /// on the throughput is linear to that of all processors. Without shared cores the speed falls
     /// linearly, as clocks do.
     fn throughput(&self, busy: u32) -> f64 {
         let (count, busy) = (f64::from(self.count), f64::from(busy.min(self.count)));
@@ -207,7 +207,7 @@ impl StretchTable {
             }
         };
         let (from, top) = (self.from as usize, self.weights.len());
-        // P(D >= k), of which the last factor is kept apart beyond the traced cores.
+        // P(D >= k); beyond the traced cores its last factor is kept apart.
         let mut left = 1.0;
         let mut k = 1;
         while k < from && left > 0.0 {

@@ -2,7 +2,7 @@
 //!
 //! Designs at the same place are prepared together; for the `job` model, those with the same cores
 //! but for their speed. Choices compare the upper ends of ranges: where ranges do not overlap, the
-//! estimates have the same order. A machine whose memory may be too small is no candidate.
+//! estimates have the same order. A machine whose memory may be too small is not a candidate.
 
 use super::MachineSurvey;
 use super::load::{TraceReference, lone_gain, read_bandwidth};

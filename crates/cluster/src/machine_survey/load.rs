@@ -43,7 +43,7 @@ pub(super) struct TraceReference<'a> {
 }
 
 impl<'a> TraceReference<'a> {
-    /// A machine of which nothing is known; its speed is assumed.
+    /// An unknown machine; its speed is assumed.
     pub(super) const UNKNOWN: Self = Self {
         name: None,
         speed: 1.0,
