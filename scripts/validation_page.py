@@ -68,6 +68,11 @@ class Case:
         """In per cent of the measured time; positive: the prediction is too long."""
         return 100 * (self.predicted / self.median - 1)
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether the measured time is in the range."""
+        return self.low <= self.median <= self.high
+
 
 def case(job: str, target: str, of: Json) -> Case:
     times = tuple(run["time_s"] for run in of["runs"])
@@ -82,6 +87,16 @@ def cases(results: Json) -> list[Case]:
         for name, job in results["jobs"].items()
         for target in TARGETS
     ]
+
+
+def baseline(results: Json, of: Case) -> float:
+    """Error of Amdahl's line in per cent, from the traced time and CPU time on two cores."""
+    trace = results["jobs"][of.job]["trace"]
+    time = float(trace["time_s"])
+    if of.target == "one core":
+        parallel = max(trace["cpu_s"] / time - 1, 0.0)
+        time *= parallel * 2 + 1 - parallel
+    return 100 * abs(time / of.median - 1)
 
 
 def misordered(of: list[Case]) -> list[tuple[str, str]]:
@@ -152,13 +167,12 @@ def case_rows(of: list[Case]) -> list[str]:
     rows = []
     for one in of:
         low, high = min(one.measured), max(one.measured)
-        inside = one.low <= one.median <= one.high
         rows.append(
             row(
                 *(one.job, one.target, seconds(one.predicted)),
                 f"{seconds(one.low)} to {seconds(one.high)}",
                 *(seconds(one.median), f"{seconds(low)} to {seconds(high)}"),
-                *(f"{one.error:+.0f}", "yes" if inside else "no"),
+                *(f"{one.error:+.0f}", "yes" if one.is_inside else "no"),
             )
         )
     return rows
@@ -227,8 +241,13 @@ def page(results: Json) -> str:
             f"- {bar}: {value}; {'met' if met else 'missed'}" for bar, value, met in verdict(of)
         ),
         traces=table("job | command | s | CPU s | read GB | written GB | memory GB", traces),
+        inside=sum(one.is_inside for one in of),
+        all=len(of),
+        width=f"{statistics.median(100 * (one.high - one.low) / one.predicted for one in of):.0f}",
+        amdahl=f"{statistics.median(baseline(results, one) for one in of):.1f}",
+        job=f"{statistics.median(abs(one.error) for one in of):.1f}",
         cases=table(
-            "job | target | predicted | interval | measured | runs | error % | inside",
+            "job | target | predicted | range | measured | runs | error % | inside",
             case_rows(of),
         ),
         order=table("job | predicted order | measured order | right", order),
@@ -260,10 +279,14 @@ A measured time is the median of the runs ({runs}), each with a cold page cache.
 
 ## Cases
 
-Times in seconds. An error is in per cent of the measured time; positive: the prediction is too
-long. Inside: the measured time is in the predicted interval.
+Times in seconds, none scaled by a measured time. An error is in per cent of the measured time;
+positive: the prediction is too long. Inside: the measured time is in the 80 % range.
 
 {cases}
+
+{inside} of {all} measured times are in the range, whose width is {width} % of the prediction in the
+median. Amdahl's line is a baseline of two numbers of the trace, its length and CPU time; it knows
+no storage, so that flash and disk have the traced time: median error {amdahl} % (`job`: {job} %).
 
 ## Ranking
 
@@ -282,7 +305,7 @@ disk, without the capture.
 
 ## Half the memory
 
-Outside the bars: the model has no effect of memory, and predicts the time with all of it. The limit
+Outside the bars: the estimate has no effect of memory, and is the time with all of it. The limit
 is half of what the job used at most in its trace, page cache included, on two cores and this
 machine's disk.
 

@@ -430,6 +430,21 @@ fn a_processor_of_several_machines_is_that_with_the_cores_and_memory_of_the_trac
     assert_eq!(found("not stated", &whole, 4, gib(15), Some(1)), is("fast"));
 }
 
+#[test]
+fn the_name_of_an_arm_core_names_no_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = [second(0, 4.0)];
+    let space = SPACE.replace("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Neoverse-V1\"]");
+    for name in ["Neoverse-V1", "ARM Neoverse-V1", "Cortex-A76"] {
+        let mut trace = made(&samples, &[]);
+        trace.machine.cpu_model = name.into();
+        let trace = trace.write(&folder.path().join(name));
+        let report = answer(&MachineSurvey { reference: None, ..survey(vec![trace], &space) });
+        assert!(report.reference.is_assumed);
+        assert!(report.warnings.iter().any(|w| w.contains(name) && w.contains("--reference")));
+    }
+}
+
 /// The traced machine is as measured only if it has the cores of the trace.
 #[test]
 fn a_reference_with_other_cores_than_the_trace_gets_a_warning() {

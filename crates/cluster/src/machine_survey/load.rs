@@ -73,12 +73,16 @@ pub(super) fn lone_gain(machine: &Machine) -> Option<f64> {
 
 /// The machine whose processor was traced. Sizes of a family share a processor and its speed, so one
 /// with as many cores is preferred, and then the one with the nearest memory. With another number
-/// of threads a core, the same processor has another speed for each of them.
+/// of threads a core, the same processor has another speed for each of them. The name of an Arm core
+/// is no processor: machines of different clocks have the same cores.
 pub(super) fn same_processor<'a>(
     machines: &'a [Machine],
     traced: &MachineInfo,
     cores: u32,
 ) -> Option<&'a Machine> {
+    if is_arm_core(&traced.cpu_model) {
+        return None;
+    }
     let has_threads = |machine: &Machine| match (&machine.threads_per_core, traced.threads_per_core)
     {
         (Some(known), Some(found)) => **known == found,
@@ -97,6 +101,13 @@ pub(super) fn same_processor<'a>(
             let cores_differ = (*a.cores != cores).cmp(&(*b.cores != cores));
             cores_differ.then(distance(a).total_cmp(&distance(b)))
         })
+}
+
+/// Whether a name is that of an Arm core, such as `Neoverse-N1`, and not of a processor.
+pub(super) fn is_arm_core(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let core = name.strip_prefix("arm ").unwrap_or(&name);
+    ["cortex-", "neoverse-"].iter().any(|family| core.starts_with(family))
 }
 
 /// A storage, with what was simulated or measured of it for a trace.

@@ -2,6 +2,7 @@
 
 use super::MachineSurvey;
 use super::evaluate::Traced;
+use super::load::is_arm_core;
 use super::measured::{files, substitutes};
 use crate::alignment::{self, Lags};
 use crate::config::Model;
@@ -23,12 +24,17 @@ const MUCH_UNSERVED: f64 = 0.05;
 pub(super) fn warnings(survey: &MachineSurvey, traced: &Traced<'_>) -> Vec<String> {
     let Traced { streams, references } = *traced;
     let mut list = Vec::new();
-    if references.iter().any(|reference| reference.is_assumed) {
-        list.push(
-            "the speed of the traced machine is unknown: core_speed 1.0 is assumed, and the ranges \
-             go from half to twice as fast. Give the traced machine with --reference"
-                .into(),
-        );
+    let mut assumed = streams.iter().zip(references).filter(|(_, of)| of.is_assumed);
+    if let Some((stream, _)) = assumed.next() {
+        let model = &stream.stream.trace.manifest().machine.cpu_model;
+        let why = match is_arm_core(model) {
+            true => format!(" (machines of different clocks have its cores, {model})"),
+            false => String::new(),
+        };
+        list.push(format!(
+            "the speed of the traced machine is unknown{why}: core_speed 1.0 is assumed, and the \
+             ranges go from half to twice as fast. Give the traced machine with --reference"
+        ));
     }
     for (stream, reference) in streams.iter().zip(references) {
         let path = stream.stream.path.display();
