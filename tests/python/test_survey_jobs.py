@@ -9,6 +9,7 @@ from statistics import fmean
 import pytest
 
 import gordon
+import sadf
 from gordon.report import jobs as report
 from gordon.run.inputs import expand
 from spaces import GRID, MACHINES, without
@@ -188,6 +189,38 @@ def test_a_machine_too_small_for_the_jobs_has_no_name_in_the_mean(
     assert fits == {"small": False, "large": True, "worse": True}
     assert set(found["named"].values()) <= {"large", "worse"}
     assert "small" not in found["front"]
+
+
+def test_a_machine_that_may_be_too_small_for_a_job_has_no_name_in_the_mean(
+    run: Run, jobs: Path, tmp_path: Path
+) -> None:
+    samples = [sadf.second(n) for n in range(10)]
+    unknown = [{k: v for k, v in sample.items() if k != "memory"} for sample in samples]
+    for name, seconds in (("known", samples), ("unknown", unknown)):
+        (tmp_path / f"{name}.json").write_text(sadf.day(seconds, "db1"))
+        converted = str(tmp_path / f"{name}.trace")
+        words = ("trace", "convert", str(tmp_path / f"{name}.json"), converted)
+        assert run(*words, "--format", "sysstat").status == 0
+        job(jobs / name, converted, name)
+    space = tmp_path / "machines.toml"
+    space.write_text(MACHINES.replace('memory = "16GiB"', 'memory = "270MiB"'))
+    found = gordon.survey.run([jobs / "known", jobs / "unknown"], space=str(space))
+    fits = {
+        name: [design["memory_fits"] for design in of["designs"]]
+        for name, of in found["jobs"].items()
+    }
+    assert fits == {"known": [None, True, True], "unknown": [None, None, None]}
+    # Nothing is known of the second job, so that the first one decides.
+    assert [design["memory_fits"] for design in found["designs"]] == [None, None, None]
+    assert set(found["named"].values()) == {"large"}
+    assert found["front"] == ["large"]
+    sizes = [(d["memory_bytes"], d["network_bytes_per_s"]) for d in found["designs"]]
+    assert sizes[0] == (270 << 20, 1.25e9)
+    # These traces have no CPU time of a command, unlike that of `gordon trace`.
+    assert found["charge"] == "machine"
+    mixed = gordon.survey.run([jobs / "known", jobs / "grep"], space=str(space))
+    assert [of["charge"] for of in mixed["jobs"].values()] == ["machine", "command"]
+    assert mixed["charge"] == "auto"
 
 
 def test_the_mean_over_machines_has_only_columns_that_are_known(

@@ -438,6 +438,34 @@ def test_the_report_draws_the_figures_that_are_known(
     assert ('data-key="energy"' in page) == ("idle" not in left_out)
 
 
+def test_a_survey_without_a_verdict_says_why(run: Run, trace: str, tmp_path: Path) -> None:
+    (tmp_path / "tiny.toml").write_text(re.sub('memory = ".*"', 'memory = "1MiB"', MACHINES))
+    samples = [sadf.second(n, user=5.0) for n in range(10)]
+    (tmp_path / "idle.json").write_text(sadf.day(samples, "db1"))
+    assert run("trace", "convert", "idle.json", "idle.trace", "--format", "sysstat").status == 0
+    (tmp_path / "own.toml").write_text(MACHINES)
+    reference = ("--reference", "small")
+    words = (trace, "--space", "tiny.toml", *reference)
+    page, result = report(run, *words)
+    assert result["verdict"] is None
+    assert set(result["named"].values()) == {None}
+    assert result["front"] == []
+    assert result["sentence"].startswith("No machine of the space is known to have the memory")
+    assert f'<h1 class="verdict">{result["sentence"]}</h1>' in page
+    assert len(Document(page).rows()) == 3
+    assert run("survey", *words).out.splitlines()[-1] == result["sentence"]
+
+    words = ("idle.trace", "--space", "own.toml", *reference)
+    page, result = report(run, *words)
+    assert result["verdict"] is None
+    # A tenth of a core is busy, and no machine shortens the rest.
+    assert result["floor_s"] == pytest.approx(9.0)
+    assert result["named"]["fastest"] == "large"
+    assert result["sentence"].startswith("No machine makes this job faster than 9.00 s")
+    assert f'<h1 class="verdict">{result["sentence"]}</h1>' in page
+    assert run("survey", *words).out.splitlines()[-1] == result["sentence"]
+
+
 def test_text_of_a_space_cannot_become_markup(run: Run, trace: str, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(MACHINES.replace('"large"', '"</script><img src=x>"'))
     page, _ = report(run, trace, "--space", "own.toml", "--reference", "small")

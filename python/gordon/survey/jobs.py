@@ -23,10 +23,11 @@ MOST = 100_000
 #: Keys of a design that do not depend on the job.
 _FIXED = (
     "cpu", "cpus", "ghz", "storage", "storage_count", "storage_kind", "max_node_power_w",
-    "machine", "cores", "core_speed", "memory", "network", "storage_part", "price_per_hour",
+    "machine", "cores", "core_speed", "memory_bytes", "network_bytes_per_s", "storage_part",
+    "price_per_hour",
 )  # fmt: skip
 #: Keys of a result that are the same for all jobs.
-_SHARED = ("version", "space", "charge", "model", "by", "designs_total")
+_SHARED = ("version", "space", "model", "by", "designs_total")
 _SECONDS_PER_YEAR = 365.25 * 86400
 
 
@@ -58,8 +59,11 @@ def run(jobs: Sequence[Inputs], survey: Callable[..., Row], rows: int) -> Row:
     if compared is not None:
         shown |= {row["design"] for row in compared["rows"] if row["design"] is not None}
     nodes = {result["nodes"] for result in several}
+    charges = {result["charge"] for result in several}
     found = {key: first[key] for key in _SHARED if key in first}
     found |= {
+        # Some jobs may have CPU time of the command, and others of the machine alone.
+        "charge": charges.pop() if len(charges) == 1 else "auto",
         # The jobs of a space with machines may have clusters of different sizes.
         "nodes": nodes.pop() if len(nodes) == 1 else None,
         "jobs": {name: _trimmed(result, rows, shown) for name, result in results.items()},
@@ -153,6 +157,14 @@ def _sensitivity(first: Row, designs: list[Row], named: dict[str, str | None]) -
     return found | {"alternatives": others}
 
 
+def _may_hold(row: Row, peak: int | None) -> bool:
+    """Whether a machine is a candidate for a job that used `peak` bytes of memory; None: a trace
+    does not have it."""
+    if row["memory_fits"] is not None:
+        return bool(row["memory_fits"])
+    return peak is None or row["memory_bytes"] >= peak
+
+
 class _Mean:
     """The mean of the results of several jobs over the designs of one space."""
 
@@ -222,12 +234,17 @@ class _Mean:
         return found
 
     def _candidates(self) -> list[Row]:
-        """The designs that can be named: machines that are known to hold every job, or, if none
-        is, those that are not known to be too small."""
+        """The designs that can be named: of machines, the candidates of every job."""
         if self.by is not None:
             return self._designs
-        fit = [design for design in self._designs if design["memory_fits"]]
-        return fit or [d for d in self._designs if d["memory_fits"] is not False]
+        peaks = [result["peak_memory_bytes"] for result in self.results]
+        return [
+            design
+            for design in self._designs
+            if all(
+                _may_hold(*of_job) for of_job in zip(self.rows[design["id"]], peaks, strict=True)
+            )
+        ]
 
     def _has(self, model: str) -> bool:
         return all(model in result["baseline"] for result in self.results)
