@@ -212,7 +212,8 @@ pub(super) fn assumptions(survey: &MachineSurvey, streams: &[JobStream]) -> Vec<
         add(
             "storage.measured",
             "sequential".into(),
-            "order of requests on measured storage: the trace has no block log",
+            "order of requests of 64 KiB or more on measured storage: the trace has no block log; \
+             smaller ones may be random",
         );
     }
     for (file, missing, used) in substitutes(survey, streams) {
