@@ -94,7 +94,11 @@ OTHERS = {
     "sysstat": (a_file("my day.json", day("a")), "format sysstat", "trace convert 'my day.json'"),
     "event log": (a_file("app-1", EVENT_LOG), "spark-eventlog", "trace convert app-1 app-1.trace"),
     "log folder": (a_log_folder, "spark-eventlog", "trace convert eventlog_v2_app-1"),
-    "folder of files": (a_folder_of_days, "1 file to convert (sysstat)", "days/monday.json"),
+    "folder of files": (
+        a_folder_of_days,
+        "folder of the format sysstat",
+        "convert days days.trace",
+    ),
     "blocks": (a_file("m.csv", MSR), "format msr", "gordon flash replay m.csv"),
     "objects": (a_file("access.log", CLF), "format clf", "gordon cache replay access.log"),
     "text": (a_file("notes.txt", "dear diary\n"), "not detected", "gordon trace formats"),
@@ -115,7 +119,7 @@ def test_other_files_and_folders_are_one_error_with_the_command_that_reads_them(
     assert not Path("out.json").exists()
 
 
-@pytest.mark.parametrize("name", ["sysstat", "blocks", "objects"])
+@pytest.mark.parametrize("name", ["sysstat", "folder of files", "blocks", "objects"])
 def test_the_command_of_the_hint_works(run: Run, name: str) -> None:
     path = OTHERS[name][0]()
     hint = run("survey", path).err.partition("try: `")[2].partition("`")[0]
@@ -124,7 +128,7 @@ def test_the_command_of_the_hint_works(run: Run, name: str) -> None:
     more = {"objects": ("--policy", "lru", "--dram", "1MiB")}.get(name, ())
     ran = run(*words, *more)
     assert ran.status == 0, ran.err
-    if name == "sysstat":
+    if name in {"sysstat", "folder of files"}:
         assert run("survey", words[-1]).status == 0
 
 

@@ -5,15 +5,12 @@ A trace is a folder with a manifest. Errors about other paths name the command t
 
 import json
 import shlex
-from itertools import islice
 from pathlib import Path
 
 from gordon import _core
 from gordon.human import counted
 from gordon.run import folder
 
-#: Files of a folder that are looked into.
-_MOST_FILES = 50
 #: Files of a trace.
 _OF_TRACES = ("manifest.json", "activity.parquet", "disks.parquet", "block.parquet")
 
@@ -104,20 +101,10 @@ def _requests(path: Path) -> str | None:
 
 
 def _check_folder(path: Path) -> None:
-    """A folder without traces: a log in files, or files to convert."""
+    """A folder without traces that has files to convert, or is a log in files."""
     activity = _core.trace_activity_format(str(path))
     if activity is not None:
         raise _error(path, f"it is a folder of the format {activity}", _conversion(path))
-    files = islice((child for child in sorted(path.iterdir()) if child.is_file()), _MOST_FILES)
-    formats = {file: _core.trace_activity_format(str(file)) for file in files}
-    known = [file for file, name in formats.items() if name is not None]
-    if known:
-        names = ", ".join(dict.fromkeys(str(formats[file]) for file in known))
-        raise _error(
-            path,
-            f"it is a folder with {counted(len(known), 'file')} to convert ({names})",
-            _conversion(known[0]),
-        )
 
 
 def _conversion(path: Path) -> str:
