@@ -50,7 +50,13 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
     if first.starts_with("avg-cpu") || (first.starts_with("Device") && first.contains("kB_read")) {
         return Some(IOSTAT);
     }
-    if has("runq-sz") || (has("%user") && has("%iowait") && has("%idle") && !has(";")) {
+    let is_header = |line: &str| {
+        let has = |word: &str| line.contains(word);
+        !has(";")
+            && !has("\t")
+            && (has("%user") && has("%idle") || has("runq-sz") && has("plist-sz"))
+    };
+    if head.lines().take(HEADER_LINES).any(is_header) {
         return Some(SAR);
     }
     if head.starts_with("<?xml") || head.starts_with("<sysstat") || head.starts_with("<!DOCTYPE") {
@@ -121,6 +127,8 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
     None
 }
 
+/// Lines among which the line of column names of sar is looked for.
+const HEADER_LINES: usize = 4;
 const VMSTAT: [&str; 17] = [
     "r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy",
     "id", "wa", "st",
