@@ -30,7 +30,7 @@ pub use estimate::{CycleEstimate, ProfileRates};
 pub use interfaces::{LinkFacts, counted_links};
 pub use manifest::{
     BLOCK_LOG, BlockLog, CommandEnd, CommandReads, DiskInfo, FORMAT, ImportSource, InterfaceInfo,
-    MachineInfo, Manifest, TracePart, Unavailable, VERSION,
+    MachineInfo, Manifest, OUTLIVING_WORK, TracePart, Unavailable, VERSION,
 };
 pub use model::{BlockFlags, BlockIo, CommandSample, DiskSample, Sample};
 pub use profile::Profile;

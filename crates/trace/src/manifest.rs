@@ -21,8 +21,13 @@ pub(crate) const TIME_OF_RESTARTS: &str = "time of restarts";
 pub(crate) const SOME_IO: &str = "I/O in some samples";
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const NETWORK: &str = "network";
+/// CPU time that a conversion left out because it cannot be.
+pub(crate) const IMPOSSIBLE_CPU: &str = "CPU time beyond what the cores can use";
+/// Name in [`Manifest::unavailable`] of the work of processes that still ran when the command ended.
+pub const OUTLIVING_WORK: &str = "work of processes that outlive the command";
 /// Names in [`Manifest::unavailable`] of the machine's time and activity.
-const LOST: [&str; 5] = [STEADY_CLOCK, TIME_OF_RESTARTS, SOME_IO, MEMORY, NETWORK];
+const LOST: [&str; 7] =
+    [STEADY_CLOCK, TIME_OF_RESTARTS, SOME_IO, MEMORY, NETWORK, IMPOSSIBLE_CPU, OUTLIVING_WORK];
 
 /// The value of `format` in every manifest.
 pub const FORMAT: &str = "gordon-trace";

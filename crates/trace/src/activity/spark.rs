@@ -8,7 +8,7 @@
 use super::ActivityOptions;
 use super::error::ActivityError;
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample, MemoryUse, NetworkUse, Recorded};
-use crate::manifest::Unavailable;
+use crate::manifest::{IMPOSSIBLE_CPU, Unavailable};
 use crate::spark::{EventLog, EventLogError, SenderShare, Senders, TaskFigures};
 use gordon_units::Ns;
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ pub(super) fn read(
                      the application, but {most:.1} s at most"
                 ));
                 recorded.skipped.unavailable.push(Unavailable {
-                    what: "CPU time of tasks beyond what their cores can use".to_owned(),
+                    what: IMPOSSIBLE_CPU.to_owned(),
                     why: format!("{left_out:.1} s of {total:.1} s on {cores} cores"),
                 });
             }
