@@ -2,8 +2,8 @@
 //! to the block devices.
 //!
 //! [`TraceWriter`] writes a trace, [`Trace`] reads one; `docs/TRACE.md` specifies the files. Block
-//! traces in the formats of other programs are read and written by [`formats`], activity traces of other
-//! monitors are converted by [`activity`], and the event logs of Spark are read by [`spark`].
+//! traces in the formats of other programs are read and written by [`formats`], activity traces of
+//! other monitors are converted by [`activity`], and the event logs of Spark are read by [`spark`].
 
 pub mod activity;
 mod activity_format;

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Starts of the names of disks that are made of other disks: device mapper, RAID, caches, replicas,
-/// volumes of ZFS, multipath.
+/// Starts of the names of disks that are made of other disks: device mapper, RAID, caches,
+/// replicas, volumes of ZFS, multipath.
 const STACKED: [&str; 14] = [
     "dm-", "md", "drbd", "bcache", "zd", "mpath", "emcpower", "vpath", "luks-", "lvm-", "VxVM",
     "vxdmp", "dmcrypt", "asm",
@@ -48,7 +48,8 @@ const MINORS: [(&[u32], u32); 4] = [
     (&[94], 4),
 ];
 
-/// The disks whose I/O is that of other disks in `moved`, or of memory. `moved` has the bytes of each.
+/// The disks whose I/O is that of other disks in `moved`, or of memory. `moved` has the bytes of
+/// each.
 pub(super) fn virtual_disks<'a>(moved: &BTreeMap<&'a str, f64>) -> BTreeSet<&'a str> {
     let partitions = partitions(moved);
     let whole = || moved.keys().copied().filter(|name| !partitions.contains(name));
