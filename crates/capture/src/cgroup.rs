@@ -315,8 +315,8 @@ impl ControlGroup {
         Some(["io.pressure", "cpu.pressure"].map(|file| dir.join(file)))
     }
 
-    /// The folder of the group in the hierarchy that has the perf events; `None` if the group is not
-    /// in it.
+    /// The folder of the group in the hierarchy that has the perf events; `None` if the group is
+    /// not in it.
     pub(crate) fn perf_event(&self) -> Option<&Path> {
         self.perf_event.as_deref()
     }

@@ -242,8 +242,8 @@ fn cpuinfo_mhz(text: &str) -> Vec<u32> {
     whole.filter_map(|mhz| mhz.parse().ok()).collect()
 }
 
-/// Selects the network interfaces to count by [`counted_links`]: a bridge would count the bytes of its
-/// members a second time. `/sys` says which have a device, and which belong to another one. An
+/// Selects the network interfaces to count by [`counted_links`]: a bridge would count the bytes of
+/// its members a second time. `/sys` says which have a device, and which belong to another one. An
 /// interface that appears later is decided on with all that exist then.
 pub(crate) struct CountedInterfaces {
     net: PathBuf,

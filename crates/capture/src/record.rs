@@ -10,8 +10,8 @@ use crate::observer::{CaptureObserver, ProblemLog};
 use crate::recording::Recording;
 use crate::signals::Signals;
 use gordon_trace::{
-    BLOCK_LOG, BlockLog, ColumnKind, Columns, Manifest, Profile, Scope, TraceError, TraceFolder,
-    TracePart, Unavailable,
+    BLOCK_LOG, BlockLog, ColumnKind, Columns, Manifest, OUTLIVING_WORK, Profile, Scope, TraceError,
+    TraceFolder, TracePart, Unavailable,
 };
 use gordon_units::{Bytes, Ns};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -258,7 +258,7 @@ impl Capture {
             problems.warn(format!("the kernel lost {lost} block events"));
         }
         if self.command.living() > 0 {
-            let what = "work of processes that outlive the command".to_owned();
+            let what = OUTLIVING_WORK.to_owned();
             let why = format!(
                 "{} of its processes still ran when it ended; trace a command that waits for them",
                 self.command.living()

@@ -1,7 +1,8 @@
 //! Time in which a quota of CPU time held back a group of processes.
 //!
 //! A group is held back by its own quota and by those of the groups around it, which the kernel
-//! counts one by one and at the same time. The largest of the counters is a lower bound of the whole.
+//! counts one by one and at the same time. The largest of the counters is a lower bound of the
+//! whole.
 
 use crate::cgroup::{ControlGroup, Hierarchies, keyed};
 use gordon_units::Ns;

@@ -1,5 +1,5 @@
-//! Output of other programs that cannot be read as a trace: which program printed it, and the command
-//! that prints what can be read.
+//! Output of other programs that cannot be read as a trace: which program printed it, and the
+//! command that prints what can be read.
 
 /// What a text is, and what to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,20 +10,23 @@ pub(crate) struct ForeignText {
 
 const SAR: ForeignText = ForeignText {
     what: "it is the text of sar, which is for people",
-    hint: "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV, where FILE is the data file that sar read, \
-           such as /var/log/sysstat/sa02",
+    hint: "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV, where FILE is the data file that sar \
+           read, such as /var/log/sysstat/sa02",
 };
 const IOSTAT: ForeignText = ForeignText {
     what: "it is the output of iostat, which has means without the machine's network and memory",
-    hint: "record with `sar -o FILE 1 -S DISK`, then sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV",
+    hint: "record with `sar -o FILE 1 -S DISK`, then sadf -j FILE -- -u ALL -P ALL -r ALL -d \
+           -n DEV",
 };
 const MPSTAT: ForeignText = ForeignText {
     what: "it is the output of mpstat, which has the processors only",
-    hint: "record with `sar -o FILE 1 -S DISK`, then sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV",
+    hint: "record with `sar -o FILE 1 -S DISK`, then sadf -j FILE -- -u ALL -P ALL -r ALL -d \
+           -n DEV",
 };
 const PIDSTAT: ForeignText = ForeignText {
     what: "it is the output of pidstat, which has processes and not the machine",
-    hint: "record with `sar -o FILE 1 -S DISK`, then sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV",
+    hint: "record with `sar -o FILE 1 -S DISK`, then sadf -j FILE -- -u ALL -P ALL -r ALL -d \
+           -n DEV",
 };
 
 /// What a text is, by its first bytes; `None` for a text of no program that is known here.
@@ -50,14 +53,21 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
     if first.starts_with("avg-cpu") || (first.starts_with("Device") && first.contains("kB_read")) {
         return Some(IOSTAT);
     }
-    if has("runq-sz") || (has("%user") && has("%iowait") && has("%idle") && !has(";")) {
+    let is_header = |line: &str| {
+        let has = |word: &str| line.contains(word);
+        !has(";")
+            && !has("\t")
+            && (has("%user") && has("%idle") || has("runq-sz") && has("plist-sz"))
+    };
+    if head.lines().take(HEADER_LINES).any(is_header) {
         return Some(SAR);
     }
     if head.starts_with("<?xml") || head.starts_with("<sysstat") || head.starts_with("<!DOCTYPE") {
         return match has("sysstat") {
             true => text(
                 "it is the XML of sadf -x",
-                "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV, which prints JSON of the same file",
+                "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV, which prints JSON of the same \
+                 file",
             ),
             false => text("it is XML", "the trace in one of the formats of `gordon trace formats`"),
         };
@@ -107,8 +117,8 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
     if first.starts_with("[{") && first.contains("\"attempts\"") {
         return text(
             "it is the list of applications of Spark's history server",
-            "the event log of one: `curl -o LOGS.zip SERVER/api/v1/applications/APP/logs`, then the file \
-             in it",
+            "the event log of one: `curl -o LOGS.zip SERVER/api/v1/applications/APP/logs`, then the \
+             file in it",
         );
     }
     let words = first.split_whitespace();
@@ -121,12 +131,14 @@ pub(crate) fn foreign_text(head: &str) -> Option<ForeignText> {
     None
 }
 
+/// Lines among which the line of column names of sar is looked for.
+const HEADER_LINES: usize = 4;
 const VMSTAT: [&str; 17] = [
     "r", "b", "swpd", "free", "buff", "cache", "si", "so", "bi", "bo", "in", "cs", "us", "sy",
     "id", "wa", "st",
 ];
-const RECORD: &str = "record with `sar -o FILE 1 -S DISK`, then sadf -j FILE -- -u ALL -P ALL -r ALL \
-                      -d -n DEV; or trace the job itself: gordon trace -o OUT -- COMMAND";
+const RECORD: &str = "record with `sar -o FILE 1 -S DISK`, then sadf -j FILE -- -u ALL -P ALL -r \
+                      ALL -d -n DEV; or trace the job itself: gordon trace -o OUT -- COMMAND";
 
 /// JSON that starts as that of sadf, and is of another program of sysstat or of another locale.
 fn sysstat_json(head: &str) -> Option<ForeignText> {

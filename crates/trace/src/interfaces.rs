@@ -1,5 +1,5 @@
-//! Which network interfaces are counted: hosts list bridges, taps, tunnels and virtual functions next
-//! to the hardware that carries their packets, whose bytes would count twice.
+//! Which network interfaces are counted: hosts list bridges, taps, tunnels and virtual functions
+//! next to the hardware that carries their packets, whose bytes would count twice.
 //!
 //! Structure decides where it is known: a device of its own, an interface that it belongs to or is
 //! stacked on, counters that repeat those of another one. Otherwise the name decides.
@@ -13,7 +13,8 @@ pub struct LinkFacts<'a> {
     pub name: &'a str,
     /// Whether it has a device of its own; `None` if unknown.
     pub has_device: Option<bool>,
-    /// The interface that it is a part of: a bridge, a bond, or the one that a virtual function serves.
+    /// The interface that it is a part of: a bridge, a bond, or the one that a virtual function
+    /// serves.
     pub master: Option<String>,
     /// Whether it is known to be stacked on another interface, such as a VLAN.
     pub is_stacked: bool,
@@ -39,8 +40,8 @@ enum LinkLayer {
 
 /// Starts of names, by kind. Sources: systemd's naming schemes and the defaults of libvirt, Docker,
 /// Podman, LXD and Incus, Proxmox, Xen, Open vSwitch, CNI plug-ins (Calico, Cilium, Flannel, Weave,
-/// Antrea, AWS, Azure), systemd-nspawn, VMware, VirtualBox, WireGuard, Tailscale, ZeroTier and of the
-/// kernel's tunnels.
+/// Antrea, AWS, Azure), systemd-nspawn, VMware, VirtualBox, WireGuard, Tailscale, ZeroTier and of
+/// the kernel's tunnels.
 const BONDS: &[&str] = &["bond", "team", "lag"];
 const BRIDGES: &[&str] = &[
     "br-",
@@ -187,9 +188,9 @@ fn is_azure_function(name: &str) -> bool {
     name.strip_prefix("enP").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The interfaces that are counted, by name: hardware whose packets no other one of the list carries.
-/// Without hardware, the first of bonds, bridges, ends of guests, and tunnels that there is. Never the
-/// loopback.
+/// The interfaces that are counted, by name: hardware whose packets no other one of the list
+/// carries. Without hardware, the first of bonds, bridges, ends of guests, and tunnels that there
+/// is. Never the loopback.
 pub fn counted_links<'a>(links: &[LinkFacts<'a>]) -> BTreeSet<&'a str> {
     let is_device =
         |name: &str| links.iter().any(|link| link.name == name && link.has_device == Some(true));

@@ -2,8 +2,8 @@
 //! to the block devices.
 //!
 //! [`TraceWriter`] writes a trace, [`Trace`] reads one; `docs/TRACE.md` specifies the files. Block
-//! traces in the formats of other programs are read and written by [`formats`], activity traces of other
-//! monitors are converted by [`activity`], and the event logs of Spark are read by [`spark`].
+//! traces in the formats of other programs are read and written by [`formats`], activity traces of
+//! other monitors are converted by [`activity`], and the event logs of Spark are read by [`spark`].
 
 pub mod activity;
 mod activity_format;
@@ -30,7 +30,7 @@ pub use estimate::{CycleEstimate, ProfileRates};
 pub use interfaces::{LinkFacts, counted_links};
 pub use manifest::{
     BLOCK_LOG, BlockLog, CommandEnd, CommandReads, DiskInfo, FORMAT, ImportSource, InterfaceInfo,
-    MachineInfo, Manifest, TracePart, Unavailable, VERSION,
+    MachineInfo, Manifest, OUTLIVING_WORK, TracePart, Unavailable, VERSION,
 };
 pub use model::{BlockFlags, BlockIo, CommandSample, DiskSample, Sample};
 pub use profile::Profile;

@@ -21,8 +21,14 @@ pub(crate) const TIME_OF_RESTARTS: &str = "time of restarts";
 pub(crate) const SOME_IO: &str = "I/O in some samples";
 pub(crate) const MEMORY: &str = "memory";
 pub(crate) const NETWORK: &str = "network";
+/// CPU time that a conversion left out because it cannot be.
+pub(crate) const IMPOSSIBLE_CPU: &str = "CPU time beyond what the cores can use";
+/// Name in [`Manifest::unavailable`] of the work of processes that still ran when the command
+/// ended.
+pub const OUTLIVING_WORK: &str = "work of processes that outlive the command";
 /// Names in [`Manifest::unavailable`] of the machine's time and activity.
-const LOST: [&str; 5] = [STEADY_CLOCK, TIME_OF_RESTARTS, SOME_IO, MEMORY, NETWORK];
+const LOST: [&str; 7] =
+    [STEADY_CLOCK, TIME_OF_RESTARTS, SOME_IO, MEMORY, NETWORK, IMPOSSIBLE_CPU, OUTLIVING_WORK];
 
 /// The value of `format` in every manifest.
 pub const FORMAT: &str = "gordon-trace";
@@ -157,7 +163,8 @@ pub struct MachineInfo {
     pub disks: Vec<DiskInfo>,
     /// Network interfaces except the loopback.
     pub interfaces: Vec<InterfaceInfo>,
-    /// Names of the graphics processors and other accelerators that compute; empty if none was seen.
+    /// Names of the graphics processors and other accelerators that compute; empty if none was
+    /// seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub accelerators: Vec<String>,
 }

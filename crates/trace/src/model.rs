@@ -6,8 +6,8 @@ use gordon_units::{Bytes, Ns};
 /// The activity in one interval.
 ///
 /// Counters hold the difference over the interval. `mhz_per_core`, `memory`, `anonymous`, `cache`,
-/// and the command's `memory`, `anonymous` and `processes` are gauges, read at its end. A value that
-/// was not measured is zero here and [`Missing`](crate::ColumnKind::Missing) in the manifest.
+/// and the command's `memory`, `anonymous` and `processes` are gauges, read at its end. A value
+/// that was not measured is zero here and [`Missing`](crate::ColumnKind::Missing) in the manifest.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Start of the interval, since the start of the trace.

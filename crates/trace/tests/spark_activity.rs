@@ -1,5 +1,5 @@
-//! Activity traces that are estimated from event logs of Spark: sums against those of the tasks, and
-//! what is refused.
+//! Activity traces that are estimated from event logs of Spark: sums against those of the tasks,
+//! and what is refused.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod spark_logs;
@@ -277,7 +277,8 @@ fn cores_of_the_machine_replace_those_of_the_executors() {
     let cpu = |made: &Conversion| made.report().hosts[0].cpu_s;
     let plain = Conversion::of(&[log_of_3_5()], None);
     assert!((cpu(&made) - cpu(&plain)).abs() < 1e-6);
-    // Fewer cores than tasks at a time: nothing is lost, and no core is busy for more than a second.
+    // Fewer cores than tasks at a time: nothing is lost, and no core is busy for more than a
+    // second.
     let few = Conversion::of(&[log_of_3_5()], Some(1));
     assert!((cpu(&few) - cpu(&plain)).abs() < 1e-6);
     let samples = few.trace("").activity().unwrap();

@@ -32,7 +32,8 @@ pub(super) struct NodeCounters {
     pressure: Result<PressureFiles, String>,
     throttled: Result<ThrottledTime, String>,
     pmu: CounterPair,
-    /// Hardware counters of the node that are not available, and why. Empty if the machine has none.
+    /// Hardware counters of the node that are not available, and why. Empty if the machine has
+    /// none.
     without: Vec<(&'static str, String)>,
     /// Counted work at the start.
     counted_before: CountedWork,

@@ -3,8 +3,8 @@
 //!
 //! One thread samples all of them, so that their samples have the same times, and one block log
 //! serves all their traces. The machine's own counters are read with each sample: a node takes its
-//! devices and the clock of the cores from them, and their totals are the sum that the totals of the
-//! nodes are compared with. A trace of the machine can be captured at the same time.
+//! devices and the clock of the cores from them, and their totals are the sum that the totals of
+//! the nodes are compared with. A trace of the machine can be captured at the same time.
 
 mod counters;
 mod deadline;
@@ -85,7 +85,8 @@ pub struct MachineTotals {
 /// Starts a capture.
 ///
 /// # Errors
-/// When a scope does not exist, overlaps with another or cannot be captured. There is no trace then.
+/// When a scope does not exist, overlaps with another or cannot be captured. There is no trace
+/// then.
 pub fn start(options: &NodesOptions) -> Result<Running, CaptureError> {
     options.check()?;
     let root = Path::new("/");
@@ -460,7 +461,8 @@ fn check_apart(scopes: &[ScopeCapture]) -> Result<(), CaptureError> {
 type OpenLog = (Box<dyn block::EventSource>, Vec<BlockRoute>);
 
 /// Opens the block log and a file for each scope. Returns the number of the scope that each file is
-/// of, in the order in which the log completes them; without a log `None`, and each scope states it.
+/// of, in the order in which the log completes them; without a log `None`, and each scope states
+/// it.
 fn open_log(
     scopes: &mut [ScopeCapture],
     sharing: &[usize],

@@ -26,8 +26,8 @@ pub(super) struct NodeNetwork {
 }
 
 impl NodeNetwork {
-    /// Opens the counters of the node's namespace; `None` if it has none of its own, or if it is that
-    /// of the first process, which is of the machine and not of a node.
+    /// Opens the counters of the node's namespace; `None` if it has none of its own, or if it is
+    /// that of the first process, which is of the machine and not of a node.
     pub(super) fn open(root: &Path, options: &NodeOptions) -> Result<Option<Self>, CaptureError> {
         let inode = |path: &Path| fs::metadata(path).map(|found| found.ino());
         let (namespace, unknown) = match (&options.netns, options.network_process) {
@@ -89,8 +89,8 @@ impl NodeNetwork {
     }
 }
 
-/// The interfaces that do not carry the packets of others, by their names: a namespace of a node has
-/// no `/sys` that can be read from outside, and its own link is the end of a pair.
+/// The interfaces that do not carry the packets of others, by their names: a namespace of a node
+/// has no `/sys` that can be read from outside, and its own link is the end of a pair.
 fn counted_names(text: &str) -> BTreeSet<&str> {
     let links: Vec<LinkFacts<'_>> =
         names(text).map(|name| LinkFacts { name, ..LinkFacts::default() }).collect();

@@ -10,9 +10,9 @@ const WHAT: &str = "time and power of accelerators";
 /// Names of accelerators by their host and identifier.
 type OfHosts = BTreeMap<String, BTreeMap<String, String>>;
 
-/// Adds the accelerators to the manifests of their hosts, and one warning for all. The exporter of an
-/// accelerator is another target than that of its host: `n1:9400` and `n1:9100` are the same machine.
-/// If no host has the name, they are those of the only host.
+/// Adds the accelerators to the manifests of their hosts, and one warning for all. The exporter of
+/// an accelerator is another target than that of its host: `n1:9400` and `n1:9100` are the same
+/// machine. If no host has the name, they are those of the only host.
 pub(super) fn add(found: OfHosts, hosts: &mut [AssembledHost], warnings: &mut Vec<String>) {
     let machine = |name: &str| name.rsplit_once(':').map_or(name, |(host, _)| host).to_owned();
     let mut names: BTreeSet<String> = BTreeSet::new();

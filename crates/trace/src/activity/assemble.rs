@@ -197,8 +197,8 @@ fn host(
     let spent = assembled.cpu_seconds();
     if spent.steal > MUCH_STEAL * spent.busy {
         assembled.warnings.push(format!(
-            "steal: the hypervisor ran others for {:.1} s in which a core had work; they are in the \
-             trace as steal_ns, and a survey counts them as demand",
+            "steal: the hypervisor ran others for {:.1} s in which a core had work; they are in \
+             the trace as steal_ns, and a survey counts them as demand",
             spent.steal
         ));
     }

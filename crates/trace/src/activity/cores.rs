@@ -92,8 +92,8 @@ impl HostCores {
             _ => {
                 let list = list(&numbers);
                 warnings.push(format!(
-                    "cores: the machine had {list} at different times; each sample has those of its \
-                     time, and the trace has {count}"
+                    "cores: the machine had {list} at different times; each sample has those of \
+                     its time, and the trace has {count}"
                 ));
             }
         }
@@ -107,7 +107,8 @@ impl HostCores {
         found.map_or(self.count, |(_, cores)| *cores).min(self.count)
     }
 
-    /// The shares of each core, with zeros for those that the machine did not have, and their source.
+    /// The shares of each core, with zeros for those that the machine did not have, and their
+    /// source.
     pub fn shares(&self, sample: &HostSample) -> (Vec<CpuShares>, ShareSource) {
         let online = self.at(sample.end);
         let rows = &sample.cores;
@@ -146,8 +147,8 @@ impl HostCores {
         (shares.collect(), ShareSource::DividedRest(missing))
     }
 
-    /// What the samples of a host lack of its cores, one sentence each, and whether every sample has
-    /// its cores one by one.
+    /// What the samples of a host lack of its cores, one sentence each, and whether every sample
+    /// has its cores one by one.
     pub fn describe(&self, samples: &[HostSample], warnings: &mut Vec<String>) -> bool {
         let mut offline: BTreeMap<u32, u64> = BTreeMap::new();
         let mut divided = offline.clone();
@@ -176,20 +177,20 @@ impl HostCores {
         let count = self.count;
         if let Some((missing, samples)) = of(&offline) {
             warnings.push(format!(
-                "cores: {missing} of {count} have no row in {samples} samples and were offline, as the \
-                 row of all cores is the mean of the others"
+                "cores: {missing} of {count} have no row in {samples} samples and were offline, as \
+                 the row of all cores is the mean of the others"
             ));
         }
         if let Some((missing, samples)) = of(&divided) {
             warnings.push(format!(
-                "cores: {missing} of {count} have no row in {samples} samples; the row of all cores \
-                 gives what they did together, which is divided among them"
+                "cores: {missing} of {count} have no row in {samples} samples; the row of all \
+                 cores gives what they did together, which is divided among them"
             ));
         }
         if let Some((missing, samples)) = of(&unknown) {
             warnings.push(format!(
-                "cores: {missing} of {count} have no row in {samples} samples, nor is there a row of \
-                 all cores; they count as offline, and what they did is unknown (list all cores: \
+                "cores: {missing} of {count} have no row in {samples} samples, nor is there a row \
+                 of all cores; they count as offline, and what they did is unknown (list all cores: \
                  sadf -j FILE -- -P ALL)"
             ));
         }

@@ -21,8 +21,9 @@ pub(super) fn records_in(folder: &Path) -> Vec<(ActivityFormat, PathBuf)> {
     files.into_iter().filter_map(|file| Some((detect(&file)?, file))).collect()
 }
 
-/// The format of a file that holds an activity trace, or sadc's binary form of one, which the reader
-/// refuses with what to do; of a folder, that of its first such file. `None` for other files, and for pipes, which can be read only once.
+/// The format of a file that holds an activity trace, or sadc's binary form of one, which the
+/// reader refuses with what to do; of a folder, that of its first such file. `None` for other
+/// files, and for pipes, which can be read only once.
 pub fn detect(path: &Path) -> Option<ActivityFormat> {
     // The reader lists the logs of a folder that holds several.
     if is_event_log(path) || holds_event_logs(path) {

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Starts of the names of disks that are made of other disks: device mapper, RAID, caches, replicas,
-/// volumes of ZFS, multipath.
+/// Starts of the names of disks that are made of other disks: device mapper, RAID, caches,
+/// replicas, volumes of ZFS, multipath.
 const STACKED: [&str; 14] = [
     "dm-", "md", "drbd", "bcache", "zd", "mpath", "emcpower", "vpath", "luks-", "lvm-", "VxVM",
     "vxdmp", "dmcrypt", "asm",
@@ -48,7 +48,8 @@ const MINORS: [(&[u32], u32); 4] = [
     (&[94], 4),
 ];
 
-/// The disks whose I/O is that of other disks in `moved`, or of memory. `moved` has the bytes of each.
+/// The disks whose I/O is that of other disks in `moved`, or of memory. `moved` has the bytes of
+/// each.
 pub(super) fn virtual_disks<'a>(moved: &BTreeMap<&'a str, f64>) -> BTreeSet<&'a str> {
     let partitions = partitions(moved);
     let whole = || moved.keys().copied().filter(|name| !partitions.contains(name));
@@ -130,6 +131,9 @@ fn partitions<'a>(moved: &BTreeMap<&'a str, f64>) -> BTreeSet<&'a str> {
         if stem == name || number(name).is_some() {
             return None;
         }
+        if let Some(head) = nvme_head(name) {
+            return Some(head);
+        }
         // A disk whose name ends with a number has `p` before the number of a partition.
         Some(match stem.strip_suffix('p') {
             Some(disk) if disk.ends_with(|c: char| c.is_ascii_digit()) => disk.to_owned(),
@@ -143,6 +147,14 @@ fn partitions<'a>(moved: &BTreeMap<&'a str, f64>) -> BTreeSet<&'a str> {
         .collect();
     found.extend(extended_partitions(moved));
     found
+}
+
+/// The disk of a path of NVMe multipath: `nvme0n1` of `nvme0c1n1`.
+fn nvme_head(name: &str) -> Option<String> {
+    let (subsystem, rest) = name.strip_prefix("nvme")?.split_once('c')?;
+    let (controller, namespace) = rest.split_once('n')?;
+    let is_path = is_digits(subsystem) && is_digits(controller) && is_digits(namespace);
+    is_path.then(|| format!("nvme{subsystem}n{namespace}"))
 }
 
 fn disk_name(major: u32, minor: u32) -> String {
@@ -235,6 +247,7 @@ mod tests {
             "scinia",
             "mtdblock0",
         ];
+        assert_eq!(of_names(&["nvme0n1", "nvme0c0n1", "nvme0c1n1"]), ["nvme0c0n1", "nvme0c1n1"]);
         assert!(of_names(&disks).is_empty(), "{:?}", of_names(&disks));
         assert_eq!(
             of_names(&["cciss/c0d0", "cciss/c0d0p1", "mmcblk0", "mmcblk0p1"]),

@@ -12,8 +12,8 @@ pub(super) struct Recorded {
     pub hosts: BTreeMap<String, HostActivity>,
     /// Counters over time, from which samples are made when all inputs have been read.
     pub series: BTreeMap<String, BTreeMap<SeriesKey, BTreeMap<Ns, f64>>>,
-    /// Names of accelerators by the name of their host and of the accelerator. The host may be another
-    /// target of the same machine.
+    /// Names of accelerators by the name of their host and of the accelerator. The host may be
+    /// another target of the same machine.
     pub accelerators: BTreeMap<String, BTreeMap<String, String>>,
     /// Parts of the input that were left out.
     pub skipped: Skipped,

@@ -47,8 +47,8 @@ pub struct ActivityOptions {
     pub skip_bad: bool,
 }
 
-/// The files to read: those of the format in each folder, and the other inputs as they are. Files of
-/// another format are left out, with a note.
+/// The files to read: those of the format in each folder, and the other inputs as they are. Files
+/// of another format are left out, with a note.
 fn files_of(
     inputs: &[PathBuf],
     format: ActivityFormat,
@@ -81,8 +81,9 @@ fn files_of(
     Ok(files)
 }
 
-/// Reads `inputs`, files or folders of files, as one and checks them, to be [published](PendingActivity::publish) as `output`,
-/// which must not exist. Setting `stop` ends the reading early.
+/// Reads `inputs`, files or folders of files, as one and checks them, to be
+/// [published](PendingActivity::publish) as `output`, which must not exist. Setting `stop` ends the
+/// reading early.
 ///
 /// # Errors
 /// When an input cannot be read, or holds nothing that a trace can be made of.

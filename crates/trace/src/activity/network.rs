@@ -5,8 +5,8 @@ use crate::interfaces::{LinkFacts, counted_links};
 use crate::manifest::InterfaceInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Speeds of links in megabits per second, to which a speed that is computed from rounded figures is
-/// compared: those of Ethernet (IEEE 802.3).
+/// Speeds of links in megabits per second, to which a speed that is computed from rounded figures
+/// is compared: those of Ethernet (IEEE 802.3).
 const SPEEDS: [f64; 13] = [
     10.0, 100.0, 1000.0, 2500.0, 5000.0, 10_000.0, 20_000.0, 25_000.0, 40_000.0, 50_000.0,
     100_000.0, 200_000.0, 400_000.0,
@@ -31,7 +31,8 @@ pub(super) struct HostNetwork {
 }
 
 impl HostNetwork {
-    /// Decides which interfaces are counted, and warns of those that are not and of impossible rates.
+    /// Decides which interfaces are counted, and warns of those that are not and of impossible
+    /// rates.
     pub fn of(activity: &HostActivity, warnings: &mut Vec<String>) -> Self {
         let samples = &activity.samples;
         let mut moved: BTreeMap<&str, Vec<[f64; 2]>> = BTreeMap::new();
@@ -65,7 +66,8 @@ impl HostNetwork {
             }
             let kept = counted.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             warnings.push(format!(
-                "interfaces: {} carry packets of others and are not counted: {names}; counted: {kept}",
+                "interfaces: {} carry packets of others and are not counted: {names}; counted: \
+                 {kept}",
                 left_out.len()
             ));
         }
@@ -106,8 +108,8 @@ impl NetworkUse {
 }
 
 /// The speed of a link: the rate of the larger direction, divided by the share of the speed that it
-/// used, as of a link of full duplex (`compute_ifutil` of sysstat's common.c). `None` if the share is
-/// unknown, or too small to be divided by.
+/// used, as of a link of full duplex (`compute_ifutil` of sysstat's common.c). `None` if the share
+/// is unknown, or too small to be divided by.
 fn computed_speed(name: &str, samples: &[HostSample]) -> Option<f64> {
     let uses = samples.iter().filter_map(|sample| {
         let link = sample.network.as_ref()?.get(name)?;

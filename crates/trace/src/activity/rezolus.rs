@@ -163,8 +163,8 @@ fn read_file(path: &Path, stop: &AtomicBool, recorded: &mut Recorded) -> Result<
     Ok(())
 }
 
-/// Decides from which columns the bytes of the network are. `network_bytes` counts a packet at every
-/// interface that it passes, bridges and loopback included; `tcp_bytes` counts it once.
+/// Decides from which columns the bytes of the network are. `network_bytes` counts a packet at
+/// every interface that it passes, bridges and loopback included; `tcp_bytes` counts it once.
 pub(super) fn count_once(recorded: &mut Recorded) {
     for (host, series) in &mut recorded.series {
         let key = |metric| (metric, ALL.to_owned(), String::new());
@@ -184,8 +184,9 @@ pub(super) fn count_once(recorded: &mut Recorded) {
         }
         if is_several {
             recorded.skipped.notes.push(format!(
-                "interfaces: {host}: network_bytes has {:.1} times the bytes of tcp_bytes, as it counts \
-                 a packet at each interface that it passes; tcp_bytes is taken, without other protocols",
+                "interfaces: {host}: network_bytes has {:.1} times the bytes of tcp_bytes, as it \
+                 counts a packet at each interface that it passes; tcp_bytes is taken, without \
+                 other protocols",
                 network / tcp
             ));
         }

@@ -1,14 +1,14 @@
-//! Estimates the activity of hosts from an event log of Spark, which has what each task used from its
-//! start to its end.
+//! Estimates the activity of hosts from an event log of Spark, which has what each task used from
+//! its start to its end.
 //!
-//! What a task used is spread evenly over its run. Of shuffle data that a task fetched, the log does
-//! not say from whom: they are divided among the other executors by what those wrote in the stages
-//! that the task's stage reads.
+//! What a task used is spread evenly over its run. Of shuffle data that a task fetched, the log
+//! does not say from whom: they are divided among the other executors by what those wrote in the
+//! stages that the task's stage reads.
 
 use super::ActivityOptions;
 use super::error::ActivityError;
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample, MemoryUse, NetworkUse, Recorded};
-use crate::manifest::Unavailable;
+use crate::manifest::{IMPOSSIBLE_CPU, Unavailable};
 use crate::spark::{EventLog, EventLogError, SenderShare, Senders, TaskFigures};
 use gordon_units::Ns;
 use std::collections::BTreeMap;
@@ -27,7 +27,8 @@ const LONG: Ns = Ns(7 * 86_400 * Ns::SECOND.0);
 const LONGEST: Ns = Ns(366 * 86_400 * Ns::SECOND.0);
 /// Share of the CPU time that may exceed the cores of a second before a warning.
 const MUCH_MOVED: f64 = 0.01;
-/// Spark's times are in milliseconds, so that the CPU time of many tasks may exceed the cores a little.
+/// Spark's times are in milliseconds, so that the CPU time of many tasks may exceed the cores a
+/// little.
 const ROUNDING_S: f64 = 0.05;
 
 /// CPU time that exceeded the cores of its second.
@@ -80,18 +81,19 @@ pub(super) fn read(
             if left_out > ROUNDING_S {
                 let most = total - left_out;
                 notes.push(format!(
-                    "cores: {left_out:.1} s of CPU time of tasks of {host} are left out: {cores} cores cannot use {total:.1} s in the time of \
+                    "cores: {left_out:.1} s of CPU time of tasks of {host} are left out: {cores} \
+                     cores cannot use {total:.1} s in the time of \
                      the application, but {most:.1} s at most"
                 ));
                 recorded.skipped.unavailable.push(Unavailable {
-                    what: "CPU time of tasks beyond what their cores can use".to_owned(),
+                    what: IMPOSSIBLE_CPU.to_owned(),
                     why: format!("{left_out:.1} s of {total:.1} s on {cores} cores"),
                 });
             }
             if moved > MUCH_MOVED * total {
                 notes.push(format!(
-                    "cores: tasks of {host} used more than {cores} cores at times; {moved:.1} s of CPU \
-                     time are in later or earlier samples"
+                    "cores: tasks of {host} used more than {cores} cores at times; {moved:.1} s of \
+                     CPU time are in later or earlier samples"
                 ));
             }
         }
@@ -141,8 +143,8 @@ impl HostUsage {
         }
     }
 
-    /// Moves CPU time that exceeds the cores to later samples, and what is left at the end to earlier
-    /// ones. What no sample has room for is left out.
+    /// Moves CPU time that exceeds the cores to later samples, and what is left at the end to
+    /// earlier ones. What no sample has room for is left out.
     fn level_cpu(&mut self, cores: u32) -> LevelledCpu {
         let most = f64::from(cores) * self.interval.as_secs();
         let before = self.cpu.clone();

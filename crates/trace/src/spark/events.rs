@@ -54,7 +54,8 @@ impl SparkProperties {
             && self.text("spark.shuffle.useOldFetchProtocol") != Some("true")
     }
 
-    /// The accelerators that the application may use: of the RAPIDS plug-in, and resources of that kind.
+    /// The accelerators that the application may use: of the RAPIDS plug-in, and resources of that
+    /// kind.
     pub fn accelerators(&self) -> Vec<String> {
         let plugins = self.text("spark.plugins").unwrap_or_default();
         let has_rapids = plugins.split(',').any(|name| name.trim() == RAPIDS);

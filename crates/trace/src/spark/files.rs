@@ -43,8 +43,8 @@ pub(super) fn codec(head: &[u8]) -> Option<(&'static str, &'static str)> {
     found.map(|(_, codec, hint)| (*codec, *hint))
 }
 
-/// Whether a file or folder is an event log or holds a single one, or is compressed in a way that only Spark uses and that
-/// the reader refuses.
+/// Whether a file or folder is an event log or holds a single one, or is compressed in a way that
+/// only Spark uses and that the reader refuses.
 pub fn is_event_log(path: &Path) -> bool {
     if path.is_dir() {
         return LogFiles::of(path).is_ok();
@@ -83,8 +83,8 @@ fn logs_in(folder: &Path) -> Result<Vec<PathBuf>, EventLogError> {
     Ok(logs)
 }
 
-/// Whether one of the first lines is an event of Spark. Databricks writes an event of its own first,
-/// and the key of the name need not be the first.
+/// Whether one of the first lines is an event of Spark. Databricks writes an event of its own
+/// first, and the key of the name need not be the first.
 fn starts_log(head: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&head[..head.len().min(HEAD)]);
     let is_event = |line: &str| {

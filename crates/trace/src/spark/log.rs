@@ -113,8 +113,8 @@ impl<'a> ExecutorSummary<'a> {
 }
 
 impl EventLog {
-    /// Takes the run time as the CPU time of tasks that have none: those with these indices, and all
-    /// tasks if none of them has any, as on Java machines that do not count it. What waited for
+    /// Takes the run time as the CPU time of tasks that have none: those with these indices, and
+    /// all tasks if none of them has any, as on Java machines that do not count it. What waited for
     /// shuffle blocks is left out. A warning says so.
     pub(super) fn estimate_cpu(&mut self, without: &[usize]) {
         let figures = || self.tasks.iter().filter_map(|task| task.figures);
@@ -181,8 +181,8 @@ impl EventLog {
 
     /// The stages in seconds after `start` (since 1970), for `gordon survey --stages`.
     ///
-    /// Stages that ended before `start` or never started are left out; one that started before is cut.
-    /// One that is unfinished ends with the log. Stages may overlap.
+    /// Stages that ended before `start` or never started are left out; one that started before is
+    /// cut. One that is unfinished ends with the log. Stages may overlap.
     pub fn named_stages(&self, start: Ns) -> Vec<NamedStage> {
         let named = |stage: &Stage| {
             let from = stage.submitted.or(stage.started)?.max(start);

@@ -1,5 +1,5 @@
-//! Reads the event logs of Spark: what its driver recorded of an application's executors, stages and
-//! tasks.
+//! Reads the event logs of Spark: what its driver recorded of an application's executors, stages
+//! and tasks.
 //!
 //! A log of Spark 3.5 is a file of JSON lines; one of Spark 4 is a folder of such files, compressed
 //! with zstd. [`EventLog::read`] reads either, line by line; events that the tables do not need are
@@ -7,9 +7,9 @@
 //!
 //! [`estimate_network`] adds the network use of the tasks to traces of nodes that lack it.
 //!
-//! All times are of the driver's clock, in milliseconds. Bytes are those that tasks requested, before
-//! the page cache; CPU time is that of the tasks' threads, without Python workers and garbage
-//! collection.
+//! All times are of the driver's clock, in milliseconds. Bytes are those that tasks requested,
+//! before the page cache; CPU time is that of the tasks' threads, without Python workers and
+//! garbage collection.
 
 mod error;
 mod events;

@@ -1,5 +1,5 @@
-//! Activity traces of sysstat, Prometheus and rezolus: the traces that are made of documented forms, and
-//! what is refused or counted.
+//! Activity traces of sysstat, Prometheus and rezolus: the traces that are made of documented
+//! forms, and what is refused or counted.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod conversion;

@@ -192,7 +192,8 @@ fn a_jump_of_busy_time_leaves_its_sample_out_and_counts_it() {
     assert_eq!(made.report().hosts[0].left_out.implausible, 1);
 }
 
-/// Counters that are scraped every 10 s and have points every 15 s, which are older than their times.
+/// Counters that are scraped every 10 s and have points every 15 s, which are older than their
+/// times.
 #[test]
 fn counters_that_do_not_follow_the_clock_are_shares_of_their_own_time() {
     let user = [0.0, 5.0, 15.0, 20.0].map(|by| 100.0 + by);

@@ -361,6 +361,16 @@ fn binary_files_and_horizontal_text_are_refused_with_what_to_do() {
     let stop = AtomicBool::new(false);
     let refused = convert(&[path], &output, ActivityFormat::Sysstat, &options, &stop);
     assert!(matches!(refused, Err(ActivityError::Content { .. })));
+    // iostat -o JSON, without its times.
+    let iostat = r#"{"sysstat": {"hosts": [{"nodename": "n1", "number-of-cpus": 2, "statistics": [
+        {"avg-cpu": {"user": 1.0}, "disk": []}]}]}}"#;
+    let made = Conversion::sysstat(iostat);
+    let ActivityError::Content { why, .. } = made.error() else { panic!("{:?}", made.error()) };
+    assert!(why.contains("iostat"), "{why}");
+    let commas = two_samples().replace("40.0", "40,0");
+    let made = Conversion::sysstat(&commas);
+    let ActivityError::Content { why, hint, .. } = made.error() else { panic!("it was read") };
+    assert!(why.contains("decimal commas") && hint.contains("LC_ALL=C"), "{why}");
     let horizontal = "# hostname;interval;timestamp;CPU;%user[...];DEV;tps\n";
     assert!(matches!(Conversion::sysstat(horizontal).error(), ActivityError::Content { .. }));
 }

@@ -83,6 +83,18 @@ fn biosnoop_of_libbpf_has_the_letters_of_blkparse() {
 }
 
 #[test]
+fn a_process_without_a_name_does_not_move_the_columns() {
+    let text = format!(
+        "{HEADER}0.000000          5 sda R 8 4096 0.000\n0.001000 Web Content 5 sda W 16 4096 0.000\n"
+    );
+    let expected = [(0, Read, 0, 4096, 4096), (1000 * US, Write, 0, 8192, 4096)];
+    reads("biosnoop".parse().unwrap(), text, &expected);
+    // A line that lacks more is malformed.
+    let cut = format!("{HEADER}0.000000 fio 5 sda R 8 4096 0.000\n0.001000 5 sda R 8\n");
+    refused(None, cut, &["line 3"]);
+}
+
+#[test]
 fn requests_that_were_issued_before_the_first_completion_keep_their_times() {
     let text = format!(
         "{HEADER}0.000000 fio 5 sda R 8 4096 50.000\n0.001000 fio 5 sda R 16 4096 41.000\n\

@@ -80,8 +80,8 @@ impl Counters {
         }
         for (mode, count) in corrected {
             activity.notes.push(format!(
-                "counters: {mode} of a core fell, or rose by more than the time that passed, {count} \
-                 times; it counts as 0 then"
+                "counters: {mode} of a core fell, or rose by more than the time that passed, \
+                 {count} times; it counts as 0 then"
             ));
         }
         for device in self.labels(SPEED) {
@@ -169,9 +169,9 @@ impl Counters {
         })
     }
 
-    /// What each mode of a core counted between two points. A mode that fell counts as 0; so does an
-    /// I/O wait or idle time that rises by more than the time that passed, as after a fall. The kernel
-    /// may correct both downwards. `fallen` counts them by mode.
+    /// What each mode of a core counted between two points. A mode that fell counts as 0; so does
+    /// an I/O wait or idle time that rises by more than the time that passed, as after a fall. The
+    /// kernel may correct both downwards. `fallen` counts them by mode.
     fn cpu<'a>(
         &'a self,
         core: &str,
@@ -256,10 +256,10 @@ fn follows_clock(spans: &[(Ns, Ns, Vec<CoreTime>)]) -> bool {
     2 * spans.iter().filter(is_equal).count() >= spans.len()
 }
 
-/// The shares of the cores. Busy time is what the counters of a core counted, by the time that passed:
-/// a gap or a jump of another mode does not change it. Where the counters do not follow the clock, or
-/// exceed the time that passed, they were read earlier or later than the point says, and the time is
-/// that of the counters.
+/// The shares of the cores. Busy time is what the counters of a core counted, by the time that
+/// passed: a gap or a jump of another mode does not change it. Where the counters do not follow the
+/// clock, or exceed the time that passed, they were read earlier or later than the point says, and
+/// the time is that of the counters.
 fn shares(spent: &[CoreTime], passed: f64, follows_clock: bool) -> Vec<CpuShares> {
     let is_beyond = spent.iter().any(|core| core.busy + core.steal > passed * MOST);
     let counted = counted_time(spent).filter(|time| PLAUSIBLE.contains(&(time / passed)));

@@ -1,6 +1,6 @@
 //! Reads the answers of Prometheus to range queries of node_exporter's counters: the JSON of
-//! `/api/v1/query_range`, one metric or more in a file, the array of series that promtool prints, and
-//! the lines that VictoriaMetrics exports. Names of node_exporter before 0.16 are read as well.
+//! `/api/v1/query_range`, one metric or more in a file, the array of series that promtool prints,
+//! and the lines that VictoriaMetrics exports. Names of node_exporter before 0.16 are read as well.
 //!
 //! The points of the CPU time are the ends of the intervals; a counter of another metric counts
 //! with its last point until then. Points at which the CPU time did not advance are those of a step

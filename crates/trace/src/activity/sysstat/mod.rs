@@ -9,7 +9,8 @@ mod time;
 use super::ActivityOptions;
 use super::error::ActivityError;
 use super::host::Recorded;
-use super::input::{SADC, open};
+use super::input::{SADC, foreign_file, open};
+use crate::foreign::ForeignText;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
@@ -36,6 +37,11 @@ pub(super) fn read(
     if SADC.contains(&first) {
         let why = "it is a binary file of sadc".to_owned();
         return Err(ActivityError::Content { path: path.to_owned(), why, hint: HINT });
+    }
+    // The JSON of iostat may have the form of that of sadf, without what is read of it.
+    if let Some(ForeignText { what, hint }) = foreign_file(path) {
+        let why = what.to_owned();
+        return Err(ActivityError::Content { path: path.to_owned(), why, hint });
     }
     match first {
         b'{' => json::read(path, input, recorded),

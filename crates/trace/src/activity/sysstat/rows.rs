@@ -158,7 +158,8 @@ impl Sections {
 }
 
 impl CpuRow {
-    /// `None` for a row of zeros, idle time included: sysstat prints them for a core that is offline.
+    /// `None` for a row of zeros, idle time included: sysstat prints them for a core that is
+    /// offline.
     fn shares(self) -> Option<CpuShares> {
         let interrupts = self.irq + self.soft;
         let guests = self.guest + self.gnice;

@@ -6,8 +6,7 @@ use super::{HINT, time};
 use crate::activity::ActivityOptions;
 use crate::activity::error::ActivityError;
 use crate::activity::host::{Recorded, Skipped};
-use crate::activity::input::{foreign_file, read_error};
-use crate::foreign::ForeignText;
+use crate::activity::input::read_error;
 use crate::formats::{EntryError, FilePosition, FormatError};
 use gordon_units::Ns;
 use std::collections::btree_map::Entry;
@@ -60,12 +59,6 @@ pub(super) fn read(
         let text = text.trim_end_matches(['\r', '\n']);
         let text = if text.trim().is_empty() { "" } else { text };
         let Err(bad) = reader.line(path, text)? else { continue };
-        if number == 1
-            && let Some(ForeignText { what, hint }) = foreign_file(path)
-        {
-            let why = what.to_owned();
-            return Err(ActivityError::Content { path: path.to_owned(), why, hint });
-        }
         if number == 1 && !text.contains([';', '\t']) {
             let why = "it is neither the JSON nor the text of sadf".to_owned();
             return Err(ActivityError::Content { path: path.to_owned(), why, hint: HINT });

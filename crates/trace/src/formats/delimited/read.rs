@@ -359,10 +359,14 @@ impl DelimitedLines {
 
     #[inline]
     fn columns<const SEP: u8>(&mut self, line: &[u8]) -> Result<ParsedLine, EntryError> {
-        // Columns beyond those of the header come from blanks within one value.
+        // Columns beyond those of the header come from blanks within one value, which may also be
+        // empty: then a column is missing.
         let shift = match self.header {
             0 => 0,
-            header => self.separator.split(line).len().saturating_sub(header),
+            header => {
+                let found = self.separator.split(line).len();
+                found.cast_signed() - header.cast_signed()
+            }
         };
         let mut fields = Fields::<SEP>::new(line);
         let mut row = Row::default();
@@ -394,13 +398,14 @@ impl DelimitedLines {
     fn values<const SEP: u8>(
         &mut self,
         fields: &mut Fields<'_, SEP>,
-        shift: usize,
+        shift: isize,
         next: &mut usize,
         row: &mut Row,
     ) -> Result<bool, EntryError> {
         let mut size = None;
         for step in &self.steps {
-            let at = step.at + if step.shifted { shift } else { 0 };
+            let shift = if step.shifted { shift.max(-1) } else { 0 };
+            let at = step.at.saturating_add_signed(shift);
             while *next < at {
                 fields.skip();
                 *next += 1;
