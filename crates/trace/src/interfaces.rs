@@ -22,6 +22,13 @@ pub struct LinkFacts<'a> {
     pub moved: Vec<[f64; 2]>,
 }
 
+impl LinkFacts<'_> {
+    /// Bytes of all samples.
+    fn bytes(&self) -> f64 {
+        self.moved.iter().flatten().sum()
+    }
+}
+
 /// What an interface is, by its name. Without hardware, the first kind that a host has is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum LinkLayer {
@@ -188,9 +195,9 @@ fn is_azure_function(name: &str) -> bool {
     name.strip_prefix("enP").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// The interfaces that are counted, by name: hardware whose packets no other one of the list
-/// carries. Without hardware, the first of bonds, bridges, ends of guests, and tunnels that there
-/// is. Never the loopback.
+/// The interfaces that are counted, by name: hardware that moved bytes and whose packets no other
+/// one of the list carries. Without hardware, the first of bonds, bridges, ends of guests, and
+/// tunnels that there is. Never the loopback.
 pub fn counted_links<'a>(links: &[LinkFacts<'a>]) -> BTreeSet<&'a str> {
     let is_device =
         |name: &str| links.iter().any(|link| link.name == name && link.has_device == Some(true));
@@ -210,7 +217,13 @@ pub fn counted_links<'a>(links: &[LinkFacts<'a>]) -> BTreeSet<&'a str> {
     };
     let layers: Vec<(&LinkFacts<'a>, LinkLayer)> =
         links.iter().map(|link| (link, layer_of(link))).collect();
-    let first = layers.iter().map(|(_, layer)| *layer).filter(|l| *l != LinkLayer::Loopback).min();
+    // A card without a cable carries nothing for the bond or tunnel that has the bytes.
+    let may_carry = |(link, layer): &&(&LinkFacts<'a>, LinkLayer)| {
+        *layer != LinkLayer::Loopback && (link.moved.is_empty() || link.bytes() > 0.0)
+    };
+    let kinds = || layers.iter().filter(|(_, layer)| *layer != LinkLayer::Loopback);
+    let first = layers.iter().filter(may_carry).map(|(_, layer)| *layer).min();
+    let first = first.or_else(|| kinds().map(|(_, layer)| *layer).min());
     let candidates: Vec<&LinkFacts<'a>> =
         layers.iter().filter(|(_, layer)| Some(*layer) == first).map(|(link, _)| *link).collect();
     let repeats = |link: &LinkFacts<'_>| {
@@ -224,8 +237,7 @@ fn is_repeated(link: &LinkFacts<'_>, other: &LinkFacts<'_>) -> bool {
     if link.name == other.name || scheme(link.name) == scheme(other.name) {
         return false;
     }
-    let sum = |link: &LinkFacts<'_>| link.moved.iter().flatten().sum::<f64>();
-    let (moved, of_other) = (sum(link), sum(other));
+    let (moved, of_other) = (link.bytes(), other.bytes());
     if moved <= 0.0 {
         return false;
     }
@@ -356,6 +368,8 @@ mod tests {
         // Two parts of a bond may share its bytes equally.
         assert_eq!(counted(moving("eno2", &moved), "eno1"), 2);
         let idle = [[0.0, 0.0]; 2];
+        let links = [moving("eno1", &idle), moving("bond0", &moved), moving("vnet0", &moved)];
+        assert_eq!(counted_links(&links), names(&["bond0"]), "eno1 has no cable");
         assert_eq!(counted_links(&[moving("eth0", &idle), moving("ens4", &idle)]).len(), 2);
     }
 

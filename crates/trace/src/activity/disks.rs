@@ -59,7 +59,8 @@ pub(super) fn virtual_disks<'a>(moved: &BTreeMap<&'a str, f64>) -> BTreeSet<&'a 
         .filter(|name| match layer(name) {
             DiskLayer::Hardware => false,
             DiskLayer::Memory => true,
-            DiskLayer::Stacked => !known.is_empty(),
+            // Of disks that moved nothing, it is not made.
+            DiskLayer::Stacked => !known.is_empty() && (of_known > 0.0 || moved[name] <= 0.0),
             // What is made of the known disks moves no more bytes than they do.
             DiskLayer::Unknown => !known.is_empty() && moved[name] <= of_known,
         })
@@ -259,6 +260,7 @@ mod tests {
     fn a_stacked_disk_or_a_partition_counts_if_nothing_below_it_is_listed() {
         assert_eq!(of_names(&["dm-0", "loop0"]), ["loop0"]);
         assert!(of_names(&["xvda1"]).is_empty());
+        assert!(left_out(&[("sr0", 0.0), ("dm-0", 9.0)]).is_empty());
         assert!(of_names(&["dev253-0"]).is_empty());
         assert!(of_names(&["dev8-1", "dev8-2"]).is_empty());
     }
