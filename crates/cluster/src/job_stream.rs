@@ -247,12 +247,10 @@ impl TracedMemory {
         };
         let manifest = stream.trace.manifest();
         let is_command = stream.charge == Charge::Command;
-        let anonymous = if is_command && is_measured(stream, "command_anonymous_bytes") {
-            peak(|sample| sample.command.anonymous)
-        } else if is_measured(stream, "anonymous_bytes") {
-            peak(|sample| sample.anonymous)
-        } else {
-            None
+        let of_command = peak(|sample| sample.command.anonymous).filter(|_| is_command);
+        let (column, anonymous) = match of_command {
+            Some(peak) => ("command_anonymous_bytes", Some(peak)),
+            None => ("anonymous_bytes", peak(|sample| sample.anonymous)),
         };
         let memory = peak(|sample| sample.memory);
         let is_machine = manifest.scope.node().is_none();
@@ -261,8 +259,9 @@ impl TracedMemory {
             |used: Bytes| Bytes((used.0 as f64 * (1.0 - KERNEL_SHARE)).round() as u64);
         let reads = manifest.reads.filter(|reads| !reads.is_partial && !reads.is_asynchronous);
         Self {
+            // Where it is estimated it lacks shared memory, and is a lower bound.
             least: anonymous.or_else(|| outside_of_cache.map(without_kernel)),
-            used: anonymous.or(memory),
+            used: anonymous.filter(|_| is_measured(stream, column)).or(memory).or(anonymous),
             cache: peak(|sample| sample.cache).unwrap_or_default(),
             cache_hits: reads.map(|reads| reads.returned.saturating_sub(reads.fetched)),
         }
