@@ -171,7 +171,7 @@ memory = "64GiB"
 storage = { part = "sata-7200-1tb", count = 2 }
 network = "10Gb"
 """
-BASELINE = megabytes(EC2["m5.large"]["storage"]["bandwidth"])
+BURST = megabytes(EC2["c5.large"]["storage"]["burst"])
 RANDOM = Minute(user=5, iowait=45, reads=8000, disk_busy=100)
 LINK = Minute(user=5, receive_mb=152)
 #: Of a saturated minute on as many cores of another processor.
@@ -267,7 +267,7 @@ CASES = {
     "a page cache that does not fit": Case(
         Minute(user=50, used=2, cached=10),
         "c5.large",
-        (60, 60 + 10 * GB / BASELINE),
+        (60, 60 + 10 * GB / BURST),
         warns="read again",
     ),
     # What no machine shortens.

@@ -13,7 +13,7 @@ pub const TAIL: f64 = 0.5;
 /// Share of the distance from the estimate to the least or greatest stretch of any demand with the
 /// measured mean that the 80 % range covers. Chosen so that the range holds about 80 % of the
 /// times on EC2 (docs/validation/ec2.md).
-const WIDTH_COVER: f64 = 0.4;
+const WIDTH_COVER: f64 = 0.35;
 /// Share of busy cores from which a sample counts as saturated, in proportion up to 1. What a
 /// saturated machine could use is unknown, and the range covers all of the distance.
 const SATURATED: f64 = 0.9;

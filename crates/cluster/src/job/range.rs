@@ -47,7 +47,7 @@ const RUNS: usize = 6;
 
 /// Half of the 80 % range of runs on the same machine, as a logarithm. On EC2, four of five times on
 /// r5 and m5, which have the same processor, are within it.
-const RUN_NOISE: f64 = 0.025;
+const RUN_NOISE: f64 = 0.02;
 /// Error of the stretch, as a share of its logarithm. Assumed; see `WIDTH_COVER`.
 const STRETCH_ERROR: f64 = 0.15;
 /// Errors of the speed of another processor, as logarithms: of each, and as a share of the

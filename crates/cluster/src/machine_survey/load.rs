@@ -330,7 +330,7 @@ impl IoState {
     const SUSTAINED: Self = Self { has_burst: false, is_random: false };
 }
 
-/// Bytes a second at which a storage reads sequentially, in bursts or not; `None` if it has no
+/// Bytes a second at which a storage reads sequentially, of a volume in a burst; `None` if it has no
 /// bandwidth and no simulated part.
 pub(super) fn read_bandwidth(
     table: &StorageTable,
@@ -344,8 +344,9 @@ pub(super) fn read_bandwidth(
         let secs = times.device_time([load, OpLoad::none()], DEFAULT_DEPTH as f64);
         (secs > 0.0).then_some(bytes / secs)
     };
+    let burst = table.burst.as_ref().map_or(0.0, |rate| rate.0);
     let limits = [
-        table.bandwidth.as_ref().map(|rate| rate.0),
+        table.bandwidth.as_ref().map(|rate| rate.0.max(burst)),
         part_times.and_then(of_times),
         measured.and_then(of_times),
     ];
