@@ -397,7 +397,7 @@ mod tests {
         let varied = of(sample(2.5));
         let threads = varied.varied[RangeSource::Threads as usize].unwrap();
         assert!(threads.end(0, 1.0) < varied.own.slope);
-        assert!(threads.end(1, 1.0) > varied.own.slope * 1.1);
+        assert!(threads.end(1, 1.0) > varied.own.slope * 1.05);
         let same = StretchTable::new(&from, &from);
         let ratio = demand_ratio(3.0, 4);
         near(same.of(&CoreDemand { width: 3.0, ratio, ..CoreDemand::default() }).best, 1.0);
