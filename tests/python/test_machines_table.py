@@ -95,7 +95,7 @@ Cheapest: c8g.2xlarge.
 def shown(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> tuple[list[str], str]:
-    """The lines of a terminal with so many columns, and what goes to stderr."""
+    """The lines of a terminal of this width, and what goes to stderr."""
     for name, text in {"FORCE_COLOR": "1", "COLUMNS": str(columns), "LINES": "50"}.items():
         monkeypatch.setenv(name, text)
     show_machines(terminal.data(), RESULT, show_all=False)
