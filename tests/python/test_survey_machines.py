@@ -194,6 +194,20 @@ def test_csv_has_the_figures_of_the_job(run: Run, trace: str, own: str) -> None:
     assert float(rows[0]["job_time_s_low"]) <= float(rows[0]["job_time_s"])
 
 
+def test_csv_has_the_day_of_the_prices_and_a_column_for_each_source_of_doubt(
+    run: Run, trace: str
+) -> None:
+    words = (trace, "--space", "ec2", "--reference", "m5.xlarge")
+    result = answer(run, *words)
+    ran = run("survey", *words, "--csv", "-")
+    rows = {row["id"]: row for row in csv.DictReader(ran.out.splitlines())}
+    assert {row["prices_date"] for row in rows.values()} == {result["space"]["prices_date"]}
+    for design in result["designs"]:
+        ends = [float(end) for end in rows[design["id"]]["job_range_by_s_runs"].split()]
+        assert ends == design["job"]["range_by_s"]["runs"]
+    assert "{" not in ran.out
+
+
 def test_a_space_may_have_a_grid_and_machines(run: Run, trace: str, tmp_path: Path) -> None:
     (tmp_path / "both.toml").write_text(BOTH)
     words = (trace, "--space", "both.toml")

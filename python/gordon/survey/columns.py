@@ -8,6 +8,9 @@ from typing import Any
 def to_csv(result: dict[str, Any]) -> str:
     """One line per design; nested keys are joined with `_`, with the unit last."""
     rows = [_flat(design) for design in result["designs"]]
+    prices_date = result.get("space", {}).get("prices_date")
+    if prices_date is not None:
+        rows = [row | {"prices_date": prices_date} for row in rows]
     names: dict[str, None] = {}
     for row in rows:
         names.update(dict.fromkeys(row))
@@ -23,7 +26,7 @@ def _flat(design: dict[str, Any]) -> dict[str, Any]:
     for key, field in design.items():
         if isinstance(field, dict):
             stem, unit = (key[:-2], "_j") if key.endswith("_j") else (key, "")
-            for inner, number in field.items():
+            for inner, number in _flat(field).items():
                 row[f"{stem}_{inner}{unit}"] = number
         elif isinstance(field, list):
             row[key] = " ".join(map(str, field))
