@@ -72,7 +72,8 @@ struct NodeCurves {
     time: Curve<1>,
     /// Mean stretch of the computing time.
     stretch: f64,
-    table: StretchTable,
+    /// Of each sample, for the curves that are built at their first use.
+    times: Vec<SampleTimes>,
     /// By end and source; `None` where the source leaves no doubt. Built at the first use: the lower
     /// ends are needed for reports only.
     ends: [OnceCell<[Option<Curve<1>>; SAMPLE_SOURCES]>; 2],
@@ -88,15 +89,15 @@ struct OfDesign<'a> {
 
 impl TimeOfSpeed for OfDesign<'_> {
     fn best(&self, error: f64) -> f64 {
-        self.longest(|node, _| {
+        self.longest(|node| {
             let away = error * computing_error(self.design.speed_error, node.stretch);
             node.time.at(node.y(self.design) * away.exp())[0]
         })
     }
 
     fn varied(&self, source: usize, end: usize) -> f64 {
-        self.longest(|node, load| {
-            let curve = node.end(load, end)[source].as_ref().unwrap_or(&node.time);
+        self.longest(|node| {
+            let curve = node.end(end)[source].as_ref().unwrap_or(&node.time);
             curve.at(node.y(self.design))[0]
         })
     }
@@ -104,9 +105,8 @@ impl TimeOfSpeed for OfDesign<'_> {
 
 impl OfDesign<'_> {
     /// Time of the job: its longest node, because there are no barriers.
-    fn longest(&self, time: impl Fn(&NodeCurves, &PreparedNode) -> f64) -> f64 {
-        let nodes = self.group.nodes.iter().zip(&self.group.load.nodes);
-        nodes.map(|(node, load)| time(node, load)).fold(0.0, f64::max)
+    fn longest(&self, time: impl Fn(&NodeCurves) -> f64) -> f64 {
+        self.group.nodes.iter().map(time).fold(0.0, f64::max)
     }
 }
 
@@ -191,10 +191,10 @@ impl<'a> JobGroup<'a> {
 impl NodeCurves {
     fn new(node: &PreparedNode, cores: &Cores) -> Self {
         let table = StretchTable::new(&node.cores, cores);
-        let mut time = CurveBuilder::new(2 * node.samples.len());
+        let times: Vec<_> = node.samples.iter().map(|sample| sample.times(&table)).collect();
+        let mut time = CurveBuilder::new(2 * times.len());
         let (mut computing, mut work) = (0.0, 0.0);
-        for sample in &node.samples {
-            let times = sample.times(&table);
+        for times in &times {
             time.larger(0, 1.0, times.floor, times.own);
             computing += times.computing;
             work += times.work;
@@ -203,7 +203,7 @@ impl NodeCurves {
             reference_speed: node.reference_speed,
             time: time.build(),
             stretch: if work > 0.0 { computing / work } else { 0.0 },
-            table,
+            times,
             ends: Default::default(),
             parts: OnceCell::new(),
         }
@@ -213,21 +213,19 @@ impl NodeCurves {
         self.reference_speed / design.speed
     }
 
-    fn end(&self, load: &PreparedNode, end: usize) -> &[Option<Curve<1>>; SAMPLE_SOURCES] {
-        self.ends[end].get_or_init(|| {
-            let times: Vec<_> = load.samples.iter().map(|s| s.times(&self.table)).collect();
-            std::array::from_fn(|source| end_curve(&times, source, end))
-        })
+    fn end(&self, end: usize) -> &[Option<Curve<1>>; SAMPLE_SOURCES] {
+        self.ends[end]
+            .get_or_init(|| std::array::from_fn(|source| end_curve(&self.times, source, end)))
     }
 
     fn parts(&self, load: &PreparedNode) -> &Curve<{ JOB_LIMITS.len() }> {
         self.parts.get_or_init(|| {
             let mut parts = CurveBuilder::new(4 * load.samples.len());
-            for sample in &load.samples {
+            for (sample, times) in load.samples.iter().zip(&self.times) {
                 let cost = &sample.cost;
                 let storage = cost.sample.busy * cost.storage.best;
                 let slower = if storage >= cost.network { STORAGE } else { NETWORK };
-                add_parts(&mut parts, &sample.times(&self.table), slower);
+                add_parts(&mut parts, times, slower);
             }
             parts.build()
         })
