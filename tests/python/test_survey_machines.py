@@ -1,13 +1,10 @@
-"""Surveys of machines: the space, the result, the table, the report, refused input, EC2 times."""
+"""Surveys of machines: the space, the result, the table, the report, refused input."""
 
 import csv
 import json
 import math
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +17,6 @@ from gordon.survey import space
 from spaces import BOTH, MACHINES, without
 
 from conftest import Run, Traced, raises
-
-ROOT = Path(__file__).resolve().parents[2]
-SHARED = ROOT.parent / "shared/traces"
-EC2 = Path(os.environ.get("GORDON_TRACES", SHARED)) / "ec2"
 
 
 @pytest.fixture(autouse=True)
@@ -566,45 +559,6 @@ def test_a_space_without_designs_and_machines_is_refused(tmp_path: Path, text: s
     (tmp_path / "empty.toml").write_text(f'name = "empty"\nsummary = "nothing"\n{text}\n')
     with raises("no-designs" if text else "bad-config", "empty.toml"):
         space.load(str(tmp_path / "empty.toml"))
-
-
-def test_two_jobs_are_predicted_as_they_were_measured(tmp_path: Path) -> None:
-    if not (EC2 / "elapsed.csv").is_file():
-        pytest.skip(f"the traces of EC2 machines are not here: {EC2}")
-    with (EC2 / "elapsed.csv").open() as file:
-        elapsed = {(r["job"], r["machine"]): float(r["elapsed_s"]) for r in csv.DictReader(file)}
-    sys.path.insert(0, str(ROOT / "scripts"))
-    try:
-        import validate_ec2
-    finally:
-        sys.path.pop(0)
-    jobs = ["hadoop_scan_large", "spark_join_large"]
-    times = validate_ec2.predicted(validate_ec2.Measured(EC2), EC2, jobs)["job"]
-    for job in jobs:
-        here = elapsed[job, "m5.xlarge"] / times[job, "m5.xlarge"]
-        errors = [abs(t * here / elapsed[job, m] - 1) for (j, m), t in times.items() if j == job]
-        assert len(errors) == 9
-        assert max(errors) < 0.08
-        assert sum(errors) / len(errors) < 0.03
-
-
-def test_the_page_of_the_validation_is_up_to_date() -> None:
-    if not (EC2 / "elapsed.csv").is_file():
-        pytest.skip(f"the traces of EC2 machines are not here: {EC2}")
-    script = ROOT / "scripts/validate_ec2.py"
-    subprocess.run([sys.executable, script, EC2, "--check"], check=True, timeout=300)
-
-
-def test_the_range_holds_four_of_five_times_on_each_kind_of_machine() -> None:
-    text = (ROOT / "docs/validation/ec2.md").read_text(encoding="utf-8")
-    table = text.split("## The range")[1].split("##")[0]
-    rows = [line.strip("| ").split(" | ") for line in table.splitlines() if line.startswith("| ")]
-    counts = {cells[0]: cells[1:] for cells in rows[1:]}
-    assert len(counts) == 7
-    for pairs, inside, _, below, above, width in counts.values():
-        assert int(inside) + int(below) + int(above) == int(pairs)
-        assert 0.75 <= int(inside) / int(pairs) <= 0.90
-        assert int(width) < 35
 
 
 STAGES = '{"stages": [{"name": "map", "start_s": 0, "end_s": 1.5, "tasks": 8}]}'
