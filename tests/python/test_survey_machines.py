@@ -514,6 +514,7 @@ def test_the_browser_draws_and_sorts_machines(
     [
         (("--reference", "smal"), "unknown-name", "no machine or processor `smal`"),
         (("--nodes", "2"), "bad-nodes", "--nodes 2"),
+        (("--shift", "0.1"), "bad-shift", "--shift"),
         (("--set", "budget=3W"), "no-grid", "--set"),
         (("--space", "gordon-2009", "--model", "job"), "wrong-model", "gordon-2009"),
     ],
@@ -521,7 +522,7 @@ def test_the_browser_draws_and_sorts_machines(
 def test_options_that_machines_do_not_have_are_refused(
     run: Run, trace: str, own: str, words: tuple[str, ...], kind: str, named: str
 ) -> None:
-    wrong_use = {"wrong-model", "bad-nodes"}
+    wrong_use = {"wrong-model", "bad-nodes", "bad-shift"}
     ran = run("survey", trace, "--space", own, *words)
     ran.refused(kind, named, status=2 if kind in wrong_use else 1)
 

@@ -13,10 +13,10 @@ mod common;
 use common::{design, node, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::designs::{
-    JobColumns, JobDesign, JobGroup, JobLoad, JobNode, PaperColumns, PaperDesign, PaperGroup,
-    PaperLimits, PaperLoad, PaperSample, Rate, RunningFront, front, in_batches,
+    JobColumns, JobDesign, JobGroup, JobLoad, JobNode, JobStretches, PaperColumns, PaperDesign,
+    PaperGroup, PaperLimits, PaperLoad, PaperSample, Rate, RunningFront, front, in_batches,
 };
-use gordon_cluster::job::{Cores, JobCost, JobSample, StorageRatio, mark_steady};
+use gordon_cluster::job::{Cores, JobSample, PlaceCost, StorageRatio, mark_steady};
 use gordon_cluster::node::{NodePower, Power};
 use gordon_cluster::simulate::spread;
 use gordon_units::{Ns, SplitMix64, Watts, splitmix64};
@@ -119,14 +119,14 @@ fn job_nodes(place: Place) -> Vec<JobNode> {
         };
         let mut samples: Vec<JobSample> = (0..SAMPLES).map(|_| sample(random)).collect();
         mark_steady(&mut samples);
-        let costs = samples.into_iter().map(|sample| JobCost {
-            sample,
+        let costs = samples.iter().map(|_| PlaceCost {
             storage: StorageRatio::known(place.storage_factor() / 3.0),
             network: share(random) * place.network_factor(),
             network_ratio: 1.0,
         });
         JobNode {
             costs: costs.collect(),
+            samples,
             usage: Usage::default(),
             cores: Cores::uniform(TRACED_CORES),
             reference_speed: 1.0,
@@ -177,10 +177,11 @@ fn stored_job(count: usize) -> usize {
     let mut columns = JobColumns::default();
     let evaluate = |number| {
         let place = Place::of(number);
-        let load = JobLoad::new(&job_nodes(place), None);
+        let load = JobLoad::new(job_nodes(place), None, None);
         let mut columns = JobColumns::default();
         for (cores, ids) in groups_of(number, count) {
-            let group = JobGroup::new(&load, Cores::uniform(cores));
+            let stretches = JobStretches::new(&load, Cores::uniform(cores));
+            let group = JobGroup::new(&load, &stretches);
             let designs: Vec<_> = ids.map(|id| job_design(id, place, cores)).collect();
             columns.append(&group.columns(&designs));
         }
@@ -216,15 +217,15 @@ fn streamed_job(count: usize) -> usize {
     let mut whole = RunningFront::new(3);
     let evaluate = |number| {
         let place = Place::of(number);
-        let load = JobLoad::new(&job_nodes(place), None);
+        let load = JobLoad::new(job_nodes(place), None, None);
         let mut front = RunningFront::new(3);
         for (cores, ids) in groups_of(number, count) {
-            let group = JobGroup::new(&load, Cores::uniform(cores));
-            for id in ids {
-                let design = job_design(id, place, cores);
-                let secs = group.upper_end(&design);
-                let energy = group.energy(&design, secs).unwrap();
-                front.add(id, &[secs, energy, group.price(&design, secs).unwrap()]);
+            let stretches = JobStretches::new(&load, Cores::uniform(cores));
+            let group = JobGroup::new(&load, &stretches);
+            let designs: Vec<_> = ids.clone().map(|id| job_design(id, place, cores)).collect();
+            for ((id, design), secs) in ids.zip(&designs).zip(group.upper_ends(&designs)) {
+                let energy = group.energy(design, secs).unwrap();
+                front.add(id, &[secs, energy, group.price(design, secs).unwrap()]);
             }
         }
         front.reduce();

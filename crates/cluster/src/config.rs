@@ -206,18 +206,6 @@ impl Charge {
     }
 }
 
-/// How the time of a job is computed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Model {
-    /// One job of fixed work: what was not the bottleneck is kept.
-    Job,
-    /// As many instances of the job as processors, each with perfect overlap: throughput.
-    Paper,
-    /// As `paper`, with barriers only at the ends of the job's stages.
-    Stages,
-}
-
 /// Speed of the processor on which traces without hardware counters were recorded.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,11 +1,12 @@
 //! Answers very many designs quickly, by both models.
 //!
 //! Designs that differ only in the speed, power and price of their processors form a group. Within
-//! a group, the time of a sample is the longest of a constant and of multiples of one variable: the
-//! reciprocal of the speed. So a group sums its samples once, between sorted breakpoints
-//! (`curve`), and answers each design with binary searches. [`simulate`](crate::simulate::simulate)
-//! and [`plain_range`] are the plain loops, with which the results agree within 1e-12.
-//! docs/design/cluster.md has the formulation.
+//! a group, the time of a sample is the longest of a constant and of lines in one variable: the
+//! reciprocal of the speed. For the `paper` model a group sums its samples once, between sorted
+//! breakpoints (`curve`), and answers each design with binary searches;
+//! [`simulate`](crate::simulate::simulate) is the plain loop, with which the results agree within
+//! 1e-12. For the `job` model, whose groups are small, a group evaluates the lines of a sample for
+//! all of its designs. docs/design/cluster.md has the formulation.
 //!
 //! | model | what the groups of a storage and a network share | group | design |
 //! |---|---|---|---|
@@ -14,7 +15,7 @@
 //!
 //! Results are columns ([`PaperColumns`], [`JobColumns`]). [`front`] marks the designs of a Pareto
 //! front; [`RunningFront`] keeps that of designs which are not stored. [`in_batches`] evaluates
-//! groups on all cores. A machine is a node with one processor for the `paper` model.
+//! groups on all cores.
 //!
 //! Left out: replays, names of designs, and wear.
 
@@ -22,15 +23,13 @@ mod curve;
 mod front;
 mod job;
 mod job_load;
-mod job_plain;
 mod paper;
 mod paper_limits;
 mod paper_load;
 
 pub use front::{RunningFront, front};
 pub use job::{JOB_LIMITS, JobColumns, JobDesign, JobGroup, Rate};
-pub use job_load::{JobLoad, JobNode};
-pub use job_plain::plain_range;
+pub use job_load::{JobLoad, JobNode, JobStretches};
 pub use paper::{PaperColumns, PaperDesign, PaperGroup};
 pub use paper_limits::{PAPER_LIMITS, PaperLimits};
 pub use paper_load::{PaperLoad, PaperSample};

@@ -17,11 +17,6 @@ impl Line {
     pub fn at(self, x: f64) -> f64 {
         self.intercept + self.slope * x
     }
-
-    /// Where the line meets `other`; infinite or NaN if they are parallel.
-    pub fn crossing(self, other: Self) -> f64 {
-        (other.intercept - self.intercept) / (self.slope - other.slope)
-    }
 }
 
 impl Add for Line {

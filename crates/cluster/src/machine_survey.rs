@@ -1,4 +1,4 @@
-//! Surveys of machines, by the `job` model ([`crate::job`]) or by the paper's model.
+//! Surveys of machines, by the `job` model ([`crate::job`]).
 //!
 //! Each distinct storage part is replayed once for each stream, as in [`crate::survey`]. The time
 //! of a volume that is described by its limits, or of a measured storage, comes from the counts of
@@ -17,8 +17,8 @@ mod rows;
 mod space;
 
 use crate::alignment::{Lags, check_apart};
-use crate::config::{Charge, Model, Parts};
-use crate::designs::{JobLoad, PaperLimits, PaperLoad};
+use crate::config::{Charge, Parts};
+use crate::designs::JobLoad;
 use crate::error::ClusterError;
 use crate::job_stream::JobStream;
 use crate::machine::{Machine, StorageTable, check};
@@ -26,16 +26,15 @@ use crate::measured::{MeasuredStorage, MeasuredStorages};
 use crate::node::StoragePower;
 use crate::replays::{MissingReplays, ReplayStore, missing, replay_all};
 use crate::report::{MachineSurveyReport, ReferenceReport, Verdict, VerdictBy};
-use crate::select::{Chunk, choose, reported};
-use crate::simulate::spread;
-use crate::stages::{self, Stage, stage_of_samples};
+use crate::select::{Chunk, Front, choose, reported};
+use crate::stages::{self, Stage};
 use crate::storage::Storage;
 use crate::stream::{Replayed, Stream, storage_report};
 use crate::table::write_table;
 use crate::timeline::timeline;
-use evaluate::{CHEAPEST_NEAR, Evaluator, FASTEST, LEAST_ENERGY_NEAR, Loads, SLACK, Traced};
+use evaluate::{BY_ENERGY, BY_PRICE, Evaluator, FASTEST, REPORTED, SLACK, Traced};
 use gordon_replay::threads::on_all_cores;
-use gordon_units::{Bytes, Progress, Sourced};
+use gordon_units::{Bytes, Progress};
 use load::{TraceLoad, TraceReference, TraceStorage, same_processor};
 use notes::{assumptions, warnings};
 use part_times::part_times;
@@ -51,15 +50,11 @@ use std::path::PathBuf;
 pub struct MachineSurvey {
     /// Folders that contain the traces.
     pub traces: Vec<String>,
-    /// Number of nodes; for the `job` model the number of traces.
+    /// Number of nodes: that of the traces.
     pub nodes: u32,
-    /// For the `paper` model, as in a survey of designs.
-    pub shift: Sourced<f64>,
     /// Processor time that is simulated. Default: that of the command if the trace has it.
     #[serde(default)]
     pub charge: Charge,
-    /// The model that predicts times.
-    pub model: Model,
     /// Machines to compare.
     pub machines: Vec<Machine>,
     /// Name of the machine on which the traces were recorded: one of `machines`, or `unit`.
@@ -84,10 +79,7 @@ pub struct MachineSurvey {
     /// Number of designs in the report. The Pareto front, the designs with a name, the recommended
     /// one and the traced machine are always in it.
     pub rows: usize,
-    /// Stages of the job, for the `stages` model. Default: none.
-    #[serde(default)]
-    pub stages: Option<Vec<Stage>>,
-    /// Stages whose limits are reported, with the series of the traced nodes, by any model.
+    /// Stages whose limits are reported, with the series of the traced nodes.
     /// Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub report_stages: Vec<Stage>,
@@ -202,7 +194,7 @@ fn surveyed(
     };
     let loads = traces.loads(&space, &storages);
     let traced = Traced { streams: &streams, references: &references };
-    let evaluator = Evaluator::new(survey, &space, loads, traced, storages, |place| {
+    let evaluator = Evaluator::new(survey, &space, loads, traced, |place| {
         traces.part_times_of(space.places[place].storage)
     });
     let chosen = Chosen::new(&evaluator, progress)?;
@@ -242,7 +234,6 @@ fn surveyed(
         parts.iter().zip(traces.replays).map(|(part, replays)| storage_report(*part, replays));
     Ok(MachineSurveyReport {
         version: env!("CARGO_PKG_VERSION").into(),
-        model: survey.model,
         nodes: survey.nodes,
         charge: Charge::common(streams.iter().map(|s| s.stream.charge)),
         reference: reference_report(&references),
@@ -329,42 +320,14 @@ impl<'a> Traces<'a> {
     }
 
     /// The traces at all places; `storages` holds the power of the storage of each place.
-    fn loads(&self, space: &MachineSpace<'a>, storages: &[Option<StoragePower>]) -> Loads {
-        let at =
-            |place: Place<'a>| (0..self.streams.len()).map(move |stream| self.load(place, stream));
-        let places = space.places.par_iter();
-        match self.survey.model {
-            Model::Job => {
-                let of_place = |(place, storage): (&Place<'a>, &Option<StoragePower>)| {
-                    let nodes: Vec<_> = at(*place).map(|load| load.job()).collect();
-                    JobLoad::new(&nodes, *storage)
-                };
-                Loads::Job(places.zip(storages).map(of_place).collect())
-            }
-            Model::Paper | Model::Stages => {
-                let lags = Lags::new(&self.survey.lags);
-                let streams = || self.streams.iter().map(|s| &s.stream);
-                let nodes = spread(
-                    &lags.lengths(streams()),
-                    self.survey.nodes as usize,
-                    *self.survey.shift,
-                );
-                let stages = self.survey.stages.as_deref().map_or_else(Vec::new, |stages| {
-                    stage_of_samples(stages, &lags.longest(streams()))
-                });
-                let of_place = |place: &Place<'a>| PaperLoad {
-                    streams: (0..)
-                        .zip(at(*place))
-                        .map(|(stream, load)| lags.delayed(stream, load.paper()))
-                        .collect(),
-                    nodes: nodes.clone(),
-                    stages: stages.clone(),
-                };
-                let loads: Vec<PaperLoad> = places.map(of_place).collect();
-                let limits = loads.par_iter().map(PaperLimits::new).collect();
-                Loads::Paper(loads, limits)
-            }
-        }
+    fn loads(&self, space: &MachineSpace<'a>, storages: &[Option<StoragePower>]) -> Vec<JobLoad> {
+        let load = |place: Place<'a>, storage, other| {
+            let nodes = (0..self.streams.len()).map(|stream| self.load(place, stream).job());
+            JobLoad::new(nodes.collect(), storage, other)
+        };
+        let first = load(space.places[0], storages[0], None);
+        let places = space.places.par_iter().zip(storages);
+        places.map(|(place, storage)| load(*place, *storage, Some(&first))).collect()
     }
 }
 
@@ -389,17 +352,18 @@ impl Chosen {
         let chunks = evaluator.chunks();
         let objectives = evaluator.objectives();
         let choice =
-            choose(&chunks, objectives, progress, |chunk, all| evaluator.compare(chunk, all))?;
-        let (front, best) = choice.finish();
-        let fastest = best[FASTEST];
-        let named = evaluator.named(best);
+            choose(&chunks, &objectives, progress, |chunk, all| evaluator.compare(chunk, all))?;
+        let (fronts, best) = choice.finish();
+        let fastest = best[FASTEST].map(|(_, number)| number);
+        let named = Evaluator::named(best.map(|best| best.map(|(_, number)| number)));
+        let front = fronts[REPORTED].numbers.clone();
         let mut chosen =
             Self { chunks, front, named, fastest, recommended: None, verdict: None, floor_s: 0.0 };
-        if let Some(fastest) = fastest {
+        if let Some(([time, ..], fastest)) = best[FASTEST] {
             let floor = evaluator.floor(fastest);
             chosen.floor_s = floor.secs;
             if floor.share < MOSTLY_FLOOR {
-                let (verdict, number) = recommend(evaluator, &chosen.chunks, fastest, progress)?;
+                let (verdict, number) = recommend(evaluator, &fronts, fastest, time);
                 chosen.verdict = Some(verdict);
                 chosen.recommended = Some(number);
             }
@@ -419,27 +383,32 @@ impl Chosen {
     }
 }
 
-/// The recommended design and its number; see [`Verdict`].
-#[allow(clippy::cast_possible_truncation)]
+/// The recommended design and its number; see [`Verdict`]. `time` is that of the fastest.
 fn recommend(
     evaluator: &Evaluator<'_>,
-    chunks: &[Chunk],
+    fronts: &[Front],
     fastest: u64,
-    progress: &Progress,
-) -> Result<(Verdict, u64), ClusterError> {
-    let time = evaluator.time(fastest as usize);
-    let near = choose(chunks, 1, progress, |chunk, near| {
-        evaluator.compare_near(chunk, time, near);
-    })?;
-    let (_, near) = near.finish();
-    let (by, number) = match (near[CHEAPEST_NEAR], near[LEAST_ENERGY_NEAR]) {
+    time: f64,
+) -> (Verdict, u64) {
+    let near = |front: usize| least_within(&fronts[front], time * (1.0 + SLACK));
+    let (by, number) = match (near(BY_PRICE), near(BY_ENERGY)) {
         (Some(cheapest), _) => (VerdictBy::Price, cheapest),
         (None, Some(least)) => (VerdictBy::Energy, least),
         (None, None) => (VerdictBy::Time, fastest),
     };
     let machine = evaluator.id(number);
     let verdict = Verdict { machine, fastest: evaluator.id(fastest), slack: SLACK, by };
-    Ok((verdict, number))
+    (verdict, number)
+}
+
+/// The design of a front of time and cost with the least cost of those that take at most `time`: the
+/// front is in the order of the times, so the first of the last with another cost.
+fn least_within(front: &Front, time: f64) -> Option<u64> {
+    let within = front.objectives[0].partition_point(|secs| *secs <= time);
+    let last = within.checked_sub(1)?;
+    let costs = &front.objectives[1];
+    let first = costs[..within].iter().position(|cost| *cost == costs[last])?;
+    Some(front.numbers[first])
 }
 
 fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
@@ -451,24 +420,13 @@ fn check_survey(survey: &MachineSurvey) -> Result<(), ClusterError> {
     if survey.traces.is_empty() {
         return impossible("traces", "at least one is needed".into());
     }
-    if survey.traces.len() > survey.nodes as usize {
-        return impossible("traces", "there are more of them than nodes to run them".into());
-    }
-    if survey.model == Model::Job && survey.traces.len() != survey.nodes as usize {
+    if survey.traces.len() != survey.nodes as usize {
         let why = format!(
             "the job model needs a trace of each node, and there are {} for {}",
             survey.traces.len(),
             survey.nodes
         );
         return impossible("nodes", why);
-    }
-    if !(0.0..=1.0).contains(&*survey.shift) {
-        return impossible("shift", "it is a share of the trace's length, 0 to 1".into());
-    }
-    match (survey.model, &survey.stages) {
-        (Model::Stages, Some(list)) => stages::check(list)?,
-        (Model::Stages, None) => stages::check(&[])?,
-        (Model::Job | Model::Paper, _) => {}
     }
     stages::check_times(&survey.report_stages)?;
     check(&survey.machines)?;

@@ -359,19 +359,6 @@ impl NodePower {
         })
     }
 
-    /// A machine whose parts have no power of their own: one processor that draws all of it, and
-    /// simulated storage.
-    pub(crate) fn of_machine(storage: Option<StoragePower>) -> Self {
-        Self {
-            cpus: 1,
-            cpu: Power::default(),
-            memories: 0,
-            memory: Power::default(),
-            storage: storage.unwrap_or_default(),
-            overhead_ratio: 1.0,
-        }
-    }
-
     /// Number of processors.
     pub(crate) fn cpus(&self) -> f64 {
         f64::from(self.cpus)

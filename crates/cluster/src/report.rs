@@ -1,6 +1,6 @@
 //! The report of a survey. Keys are snake_case and end in their unit.
 
-use crate::config::{Charge, Model};
+use crate::config::Charge;
 use crate::job::RangeSource;
 use gordon_trace::{ColumnKind, DeviceSummary};
 use serde::{Serialize, Serializer};
@@ -320,21 +320,6 @@ pub struct JobReport {
     pub price_high: Option<f64>,
 }
 
-/// Time, energy and price of a machine by the paper's model.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct MachineOutcome {
-    /// Execution time in seconds.
-    pub time_s: f64,
-    /// Energy of all nodes; `None` if the power of the machine is unknown.
-    pub energy_j: Option<f64>,
-    /// Average power of all nodes; `None` if it is unknown.
-    pub power_w: Option<f64>,
-    /// Average power of one node; `None` if it is unknown.
-    pub node_power_w: Option<f64>,
-    /// Price of all nodes; `None` if the price of the machine is unknown.
-    pub price: Option<f64>,
-}
-
 /// The results of a machine with one of its storages and networks.
 #[derive(Clone, Debug, Serialize)]
 pub struct MachineReport {
@@ -362,20 +347,9 @@ pub struct MachineReport {
     pub is_reference: bool,
     /// Whether its memory holds the job; `None` if that is unknown.
     pub memory_fits: Option<bool>,
-    /// Results of the `job` model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub job: Option<JobReport>,
-    /// Results of the paper's model with a barrier after each sample.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sync: Option<MachineOutcome>,
-    /// Results of the paper's model without barriers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub nosync: Option<MachineOutcome>,
-    /// Results with barriers at the ends of stages, if stages were given.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub stages: Option<MachineOutcome>,
-    /// Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`; by the
-    /// paper's model the parts that were fully used, as in [`DesignReport::limits`].
+    /// Time, energy and price.
+    pub job: JobReport,
+    /// Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`.
     pub limits: BTreeMap<String, f64>,
 }
 
@@ -430,8 +404,6 @@ pub struct Verdict {
 pub struct MachineSurveyReport {
     /// Version of the program.
     pub version: String,
-    /// The model that gave the times.
-    pub model: Model,
     /// Number of nodes.
     pub nodes: u32,
     /// Whether the processor time of the machine or of the command was simulated.

@@ -1,6 +1,6 @@
-//! Chooses the designs that a report shows: the Pareto front and the designs with a name.
+//! Chooses the designs that a report shows: Pareto fronts and the designs with a name.
 //!
-//! Designs have numbers, in the order of the space, and are not stored: a choice holds the front so
+//! Designs have numbers, in the order of the space, and are not stored: a choice holds the fronts so
 //! far and the best design for each name. Ties go to the lower number.
 
 use crate::designs::{RunningFront, in_batches};
@@ -9,13 +9,16 @@ use gordon_units::Progress;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of designs of a chunk.
-const CHUNK: usize = 1 << 14;
+/// Number of designs of a chunk, at most.
+const CHUNK: usize = 1 << 12;
+/// Number of chunks that keep all cores busy, whatever the number of cores: results do not depend on
+/// it.
+const CHUNKS: usize = 64;
 
 /// What an ordering by name compares: the first value, then the others where that is equal.
 pub(crate) type Key = [f64; 3];
 
-/// The designs of a group, or some of those of a large one.
+/// Designs that are evaluated together: those of a group, or some of a large one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub group: usize,
@@ -23,32 +26,46 @@ pub(crate) struct Chunk {
     pub members: Range<usize>,
 }
 
-/// The chunks of groups with these numbers of designs.
-pub(crate) fn chunks(sizes: impl IntoIterator<Item = usize>) -> Vec<Chunk> {
-    let of_group = |(group, size): (usize, usize)| {
-        (0..size)
-            .step_by(CHUNK)
-            .map(move |start| Chunk { group, members: start..(start + CHUNK).min(size) })
-    };
-    sizes.into_iter().enumerate().flat_map(of_group).collect()
+/// Number of designs of a chunk, of `designs` in all.
+fn chunk_size(designs: usize) -> usize {
+    designs.div_ceil(CHUNKS).clamp(1, CHUNK)
 }
 
-/// The front and the best designs so far, with `NAMES` names.
+/// The chunks of groups with these numbers of designs.
+pub(crate) fn chunks(sizes: impl Iterator<Item = usize> + Clone) -> Vec<Chunk> {
+    let most = chunk_size(sizes.clone().sum());
+    let of_group = |(group, size): (usize, usize)| {
+        (0..size)
+            .step_by(most)
+            .map(move |start| Chunk { group, members: start..(start + most).min(size) })
+    };
+    sizes.enumerate().flat_map(of_group).collect()
+}
+
+/// The fronts and the best designs so far, with `NAMES` names.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice<const NAMES: usize> {
-    front: RunningFront,
+    fronts: Vec<RunningFront>,
     best: [Option<(Key, u64)>; NAMES],
 }
 
+/// The designs on a front, in the order of their objectives.
+pub(crate) struct Front {
+    pub numbers: Vec<u64>,
+    /// A column of each objective.
+    pub objectives: Vec<Vec<f64>>,
+}
+
 impl<const NAMES: usize> Choice<NAMES> {
-    /// No design; the front has `objectives` objectives.
-    pub fn new(objectives: usize) -> Self {
-        Self { front: RunningFront::new(objectives), best: [None; NAMES] }
+    /// No design; each front has its number of objectives.
+    pub fn new(objectives: &[usize]) -> Self {
+        let fronts = objectives.iter().map(|count| RunningFront::new(*count)).collect();
+        Self { fronts, best: [None; NAMES] }
     }
 
-    /// Compares a design with the front.
-    pub fn compare(&mut self, number: u64, objectives: &[f64]) {
-        self.front.add(number, objectives);
+    /// Compares a design with a front.
+    pub fn compare(&mut self, front: usize, number: u64, objectives: &[f64]) {
+        self.fronts[front].add(number, objectives);
     }
 
     /// Compares a design with the best of the name; the least key is best.
@@ -60,7 +77,9 @@ impl<const NAMES: usize> Choice<NAMES> {
     }
 
     fn append(&mut self, more: &Self) {
-        self.front.append(&more.front);
+        for (front, more) in self.fronts.iter_mut().zip(&more.fronts) {
+            front.append(more);
+        }
         for (name, best) in more.best.iter().enumerate() {
             if let Some((key, number)) = *best {
                 self.propose(name, number, key);
@@ -68,9 +87,13 @@ impl<const NAMES: usize> Choice<NAMES> {
         }
     }
 
-    /// The designs on the front, in the order of their objectives, and those with a name.
-    pub fn finish(self) -> (Vec<u64>, [Option<u64>; NAMES]) {
-        (self.front.finish().0, self.best.map(|best| best.map(|(_, number)| number)))
+    /// The fronts, and the best designs with their keys.
+    pub fn finish(self) -> (Vec<Front>, [Option<(Key, u64)>; NAMES]) {
+        let front = |front: RunningFront| {
+            let (numbers, objectives) = front.finish();
+            Front { numbers, objectives }
+        };
+        (self.fronts.into_iter().map(front).collect(), self.best)
     }
 }
 
@@ -85,7 +108,7 @@ fn is_before(a: (&Key, u64), b: (&Key, u64)) -> bool {
 /// Returns an error if a stop is requested.
 pub(crate) fn choose<const NAMES: usize>(
     chunks: &[Chunk],
-    objectives: usize,
+    objectives: &[usize],
     progress: &Progress,
     evaluate: impl Fn(&Chunk, &mut Choice<NAMES>) + Sync,
 ) -> Result<Choice<NAMES>, ClusterError> {
@@ -102,23 +125,21 @@ pub(crate) fn choose<const NAMES: usize>(
     Ok(whole)
 }
 
-/// Evaluates the designs of each group together, the groups on all cores. The results are in the
-/// order of the designs.
-pub(crate) fn in_groups<Design: Copy + Sync, Group: Ord, Result: Send>(
+/// Evaluates designs in the order of a key, some at once on all cores. The results are in the order
+/// of the designs.
+pub(crate) fn in_order<Design: Copy + Sync, Key: Ord, Result: Send>(
     designs: &[Design],
-    group: impl Fn(&Design) -> Group,
+    key: impl Fn(&Design) -> Key,
     evaluate: impl Fn(&[Design]) -> Vec<Result> + Sync,
 ) -> Vec<Result> {
     let mut order: Vec<usize> = (0..designs.len()).collect();
-    order.sort_by_key(|at| group(&designs[*at]));
-    let groups: Vec<&[usize]> =
-        order.chunk_by(|a, b| group(&designs[*a]) == group(&designs[*b])).collect();
-    let of_group = |same: &[usize]| {
-        let members: Vec<Design> = same.iter().map(|at| designs[*at]).collect();
-        same.iter().copied().zip(evaluate(&members)).collect::<Vec<_>>()
+    order.sort_by_key(|at| key(&designs[*at]));
+    let of_some = |some: &[usize]| {
+        let members: Vec<Design> = some.iter().map(|at| designs[*at]).collect();
+        some.iter().copied().zip(evaluate(&members)).collect::<Vec<_>>()
     };
     let mut results: Vec<(usize, Result)> =
-        groups.into_par_iter().flat_map_iter(of_group).collect();
+        order.par_chunks(chunk_size(designs.len())).flat_map_iter(of_some).collect();
     results.sort_unstable_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
 }
@@ -145,29 +166,28 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_lower_number() {
-        let mut choice = Choice::<1>::new(1);
+        let mut choice = Choice::<1>::new(&[]);
         for number in [5, 3, 4] {
             choice.propose(0, number, [1.0, 2.0, 3.0]);
         }
         choice.propose(0, 1, [1.0, 2.0, 3.5]);
-        assert_eq!(choice.finish().1, [Some(3)]);
+        assert_eq!(choice.finish().1, [Some(([1.0, 2.0, 3.0], 3))]);
     }
 
     #[test]
     fn large_groups_are_split() {
-        let found = chunks([2, 0, CHUNK + 1]);
-        let members: Vec<_> = found.iter().map(|c| (c.group, c.members.clone())).collect();
-        assert_eq!(members, [(0, 0..2), (2, 0..CHUNK), (2, CHUNK..CHUNK + 1)]);
+        let most = |size: usize| chunks([size].into_iter()).iter().map(|c| c.members.len()).max();
+        assert_eq!([1, 64, 65, 1 << 20].map(most), [1, 1, 2, CHUNK].map(Some));
+        let found = chunks([2 * CHUNKS, 0, 3].into_iter());
+        assert_eq!(found.iter().map(|chunk| chunk.members.len()).sum::<usize>(), 2 * CHUNKS + 3);
+        assert_eq!(found.last(), Some(&Chunk { group: 2, members: 0..3 }));
     }
 
     #[test]
-    fn results_of_groups_are_in_the_order_of_the_designs() {
-        let found = in_groups(
-            &[31, 12, 33, 11],
-            |n| n / 10,
-            |same| same.iter().map(|n| (*n, same.len())).collect(),
-        );
-        assert_eq!(found, [(31, 2), (12, 2), (33, 2), (11, 2)]);
+    fn results_in_the_order_of_a_key_are_in_the_order_of_the_designs() {
+        let designs: Vec<u32> = (0..1000).rev().collect();
+        let found = in_order(&designs, |n| n % 10, <[u32]>::to_vec);
+        assert_eq!(found, designs);
     }
 
     #[test]

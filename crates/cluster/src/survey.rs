@@ -125,8 +125,10 @@ fn simulated(
     let evaluator = Evaluator::new(survey, &grid, ratio, &streams, of_grid, &nodes, &stages)?;
     let chunks = evaluator.chunks();
     let over_budget = evaluator.over_budget(&chunks);
-    let choice = choose(&chunks, 2, progress, |chunk, choice| evaluator.compare(chunk, choice))?;
-    let (front, named) = choice.finish();
+    let choice = choose(&chunks, &[2], progress, |chunk, all| evaluator.compare(chunk, all))?;
+    let (mut fronts, best) = choice.finish();
+    let front = fronts.remove(0).numbers;
+    let named = best.map(|best| best.map(|(_, number)| number));
     let shown = front.iter().copied().chain(named.into_iter().flatten());
     let kept = survey.keep.iter().filter_map(|parts| grid.find(parts));
     let kept = kept.filter(|point| evaluator.is_affordable(*point)).map(|p| grid.number(p));

@@ -1,4 +1,5 @@
-//! The evaluator of many designs against the plain loops, on random traces and designs.
+//! The evaluator of many designs, on random traces and designs: the paper's model against its plain
+//! loops, and the `job` model in groups against each design alone.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, missing_docs)]
 
 mod common;
@@ -7,10 +8,10 @@ use common::{design, node, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::config::{MemoryPer, NodeCommon, Parts};
 use gordon_cluster::designs::{
-    JobDesign, JobGroup, JobLoad, JobNode, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
-    PaperLoad, PaperSample, Rate, in_batches, plain_range,
+    JobDesign, JobGroup, JobLoad, JobNode, JobStretches, PAPER_LIMITS, PaperDesign, PaperGroup,
+    PaperLimits, PaperLoad, PaperSample, Rate, in_batches,
 };
-use gordon_cluster::job::{Cores, JobCost, JobSample, StorageRatio, mark_steady};
+use gordon_cluster::job::{Cores, JobSample, JobTime, PlaceCost, StorageRatio, mark_steady};
 use gordon_cluster::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
 use gordon_cluster::simulate::{SampleCost, simulate, simulate_stages, spread};
 use gordon_units::{Hertz, Ns, SplitMix64, Watts};
@@ -245,8 +246,7 @@ fn job_nodes(draw: &mut Draw) -> Vec<JobNode> {
                 let (low, high) = (best * draw.share(), best / draw.share().max(0.1));
                 StorageRatio { best, low, high }
             };
-            let cost = |sample: &JobSample| JobCost {
-                sample: *sample,
+            let cost = |_: &JobSample| PlaceCost {
                 storage: ratio(draw),
                 network: draw.secs(),
                 network_ratio: draw.scaled(0.1, 10.0),
@@ -254,13 +254,23 @@ fn job_nodes(draw: &mut Draw) -> Vec<JobNode> {
             let costs = samples.iter().map(cost).collect();
             let usage = Usage { read: draw.time(), write: draw.time(), controller: draw.time() };
             let cores = cores(draw, traced);
-            JobNode { costs, usage, cores, reference_speed: draw.scaled(0.5, 2.0) }
+            JobNode { samples, costs, usage, cores, reference_speed: draw.scaled(0.5, 2.0) }
         })
         .collect()
 }
 
+/// The node at another place, where some of its samples may be read in another way.
+fn moved(draw: &mut Draw, node: &JobNode) -> JobNode {
+    let mut moved = node.clone();
+    moved.costs.iter_mut().for_each(|cost| *cost = PlaceCost::UNCHANGED);
+    if draw.chance(0.3) {
+        moved.samples[0].busy /= 2.0;
+    }
+    moved
+}
+
 #[test]
-fn the_job_model_equals_its_plain_loop() {
+fn a_design_of_the_job_model_is_the_same_alone_and_in_a_group() {
     let parts = parts(1.0);
     for seed in 0..GROUPS {
         let draw = &mut Draw(SplitMix64(seed));
@@ -270,8 +280,12 @@ fn the_job_model_equals_its_plain_loop() {
         let storage = draw
             .chance(0.5)
             .then(|| StoragePower::new("gordon-slc-256g", draw.count(3), &parts).unwrap());
-        let load = JobLoad::new(&nodes, storage);
-        let group = JobGroup::new(&load, cores);
+        let elsewhere =
+            JobLoad::new(nodes.iter().map(|node| moved(draw, node)).collect(), None, None);
+        let load = JobLoad::new(nodes.clone(), storage, Some(&elsewhere));
+        let group = JobGroup::new(&load, &JobStretches::new(&elsewhere, cores));
+        let own = JobLoad::new(nodes.clone(), storage, None);
+        let own = JobGroup::new(&own, &JobStretches::new(&own, cores));
         let designs: Vec<JobDesign> = (0..DESIGNS)
             .map(|_| JobDesign {
                 speed: draw.scaled(0.05, 20.0),
@@ -284,37 +298,33 @@ fn the_job_model_equals_its_plain_loop() {
                 }),
             })
             .collect();
-        let fast = group.columns(&designs);
+        let all = group.columns(&designs);
+        let (times, upper_ends) = (group.times(&designs), group.upper_ends(&designs));
         for (at, design) in designs.iter().enumerate() {
-            let plain = plain_range(&load, cores, design);
-            let found = group.range(design);
-            for (one, other) in found.by.iter().flatten().zip(plain.by.iter().flatten()) {
-                same(seed, "source", *one, *other);
-            }
-            let plain = plain.job;
-            same(seed, "time", fast.time[at], plain.time);
-            same(seed, "low", fast.low[at], plain.low);
-            same(seed, "high", fast.high[at], plain.high);
-            same(seed, "upper end", group.upper_end(design), plain.high);
-            assert!(plain.low <= plain.time && plain.time <= plain.high, "seed {seed}: {plain:?}");
-            let shares: f64 = fast.limits.iter().map(|column| column[at]).sum();
-            assert!(plain.time == 0.0 || (shares - 1.0).abs() < 1e-9, "seed {seed}: {shares}");
+            let alone = own.ranges(std::slice::from_ref(design))[0].job;
+            let found = JobTime { time: all.time[at], low: all.low[at], high: all.high[at] };
+            assert_eq!(found, alone, "seed {seed}");
+            assert_eq!((times[at], upper_ends[at]), (alone.time, alone.high), "seed {seed}");
+            let is_inside = alone.low <= alone.time && alone.time <= alone.high;
+            assert!(is_inside, "seed {seed}: {alone:?}");
+            let shares: f64 = all.limits.iter().map(|column| column[at]).sum();
+            assert!(alone.time == 0.0 || (shares - 1.0).abs() < 1e-9, "seed {seed}: {shares}");
             match design.power {
                 Some(power) => {
                     let energy =
-                        |node: &JobNode| joules(node, storage, design, power, count, plain.time);
-                    let plain: f64 = nodes.iter().map(energy).sum();
-                    same(seed, "energy", fast.energy[at], plain);
+                        |node: &JobNode| joules(node, storage, design, power, count, alone.time);
+                    let of_nodes: f64 = nodes.iter().map(energy).sum();
+                    same(seed, "energy", all.energy[at], of_nodes);
                 }
-                None => assert!(fast.energy[at].is_nan()),
+                None => assert!(all.energy[at].is_nan()),
             }
             match design.rate {
                 Some(rate) => {
-                    let hours = plain.time.max(rate.minimum) / 3600.0;
+                    let hours = alone.time.max(rate.minimum) / 3600.0;
                     let price = rate.per_hour * hours * nodes.len() as f64;
-                    same(seed, "price", fast.price[at], price);
+                    same(seed, "price", all.price[at], price);
                 }
-                None => assert!(fast.price[at].is_nan()),
+                None => assert!(all.price[at].is_nan()),
             }
         }
     }
@@ -329,7 +339,7 @@ fn joules(
     cores: u32,
     secs: f64,
 ) -> f64 {
-    let cpu: f64 = node.costs.iter().map(|cost| cost.sample.cpu).sum();
+    let cpu: f64 = node.samples.iter().map(|sample| sample.cpu).sum();
     let speed = design.speed / node.reference_speed;
     let busy = (cpu / speed / f64::from(cores)).min(secs);
     let mut energy = gordon_cluster::node::Energy::default();

@@ -8,11 +8,9 @@ use common::machines::{
     Machines, SPACE, answer, job, machines, made, named, near, reading, refusal, second, survey,
     traced, verdict, write,
 };
-use gordon_cluster::config::Model;
 use gordon_cluster::job::RangeSource;
 use gordon_cluster::machine_survey::MachineSurvey;
 use gordon_cluster::report::{MachineSurveyReport, VerdictBy};
-use gordon_cluster::stages::Stage;
 use gordon_trace::{
     ColumnKind, Columns, CommandReads, DeviceSummary, DiskInfo, DiskSample, MachineInfo, Sample,
 };
@@ -150,7 +148,7 @@ fn devices_of_a_trace_are_reported_with_their_settings() {
 fn a_trace_that_fetched_much_more_than_it_requested_gets_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let samples = [reading(0)];
-    let answer_of = |name: &str, model, reads| {
+    let answer_of = |name: &str, reads| {
         let mut trace = made(&samples, &[]);
         trace.reads = Some(reads);
         trace.machine.memory = Bytes(2 << 30);
@@ -162,19 +160,17 @@ fn a_trace_that_fetched_much_more_than_it_requested_gets_a_warning() {
         };
         trace.machine.disks = vec![disk];
         let trace = trace.write(&folder.path().join(name));
-        answer(&MachineSurvey { model, ..survey(vec![trace], &SPACE) })
+        answer(&survey(vec![trace], &SPACE))
     };
     let much = CommandReads { fetched: Bytes(300), returned: Bytes(100), ..Default::default() };
     let warned = |report: &MachineSurveyReport| {
         report.warnings.iter().find(|w| w.contains("read amplification")).cloned()
     };
-    for (name, model) in [("job", Model::Job), ("paper", Model::Paper)] {
-        let report = answer_of(name, model, much);
-        assert_eq!(report.traces[0].read_amplification, Some(3.0));
-        let warning = warned(&report).unwrap();
-        for part in ["3.00", "4MiB of sda", "2GiB"] {
-            assert!(warning.contains(part), "{warning}");
-        }
+    let report = answer_of("much", much);
+    assert_eq!(report.traces[0].read_amplification, Some(3.0));
+    let warning = warned(&report).unwrap();
+    for part in ["3.00", "4MiB of sda", "2GiB"] {
+        assert!(warning.contains(part), "{warning}");
     }
     for (name, reads, expected) in [
         ("some", CommandReads { mapped: Bytes(150), ..much }, Some(1.2)),
@@ -182,7 +178,7 @@ fn a_trace_that_fetched_much_more_than_it_requested_gets_a_warning() {
         ("hidden", CommandReads { is_partial: true, ..much }, None),
         ("none", CommandReads::default(), None),
     ] {
-        let report = answer_of(name, Model::Job, reads);
+        let report = answer_of(name, reads);
         assert_eq!(report.traces[0].read_amplification, expected);
         assert_eq!(warned(&report), None);
     }
@@ -222,81 +218,6 @@ fn the_longest_node_gives_the_time_and_all_nodes_the_price() {
     near(job(&report, "traced").price.unwrap(), 2.0 * 2.0 * 0.36 / 3600.0);
     // Two seconds on two nodes, three of the four seconds busy.
     near(job(&report, "traced").energy_j.unwrap(), 2.0 * 20.0 + 3.0 * 40.0);
-}
-
-#[test]
-fn the_paper_model_divides_all_work_by_the_cores() {
-    let (_folder, trace) = traced(&[second(0, 1.0), second(1, 1.0)]);
-    let config = MachineSurvey { model: Model::Paper, nodes: 3, ..survey(vec![trace], &SPACE) };
-    let report = answer(&config);
-    let wide = named(&report, "wide");
-    near(wide.sync.unwrap().time_s, 0.25);
-    near(wide.nosync.unwrap().time_s, 0.25);
-    assert!(wide.job.is_none());
-}
-
-#[test]
-fn stages_lie_between_barriers_after_each_sample_and_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let busy = |name: &str, cores: [f64; 4]| {
-        let samples: Vec<Sample> = (0..).zip(cores).map(|(n, cores)| second(n, cores)).collect();
-        write(folder.path(), name, &samples, true)
-    };
-    let traces = vec![busy("a", [4.0, 1.0, 1.0, 2.0]), busy("b", [1.0, 4.0, 2.0, 1.0])];
-    let stage = |name: &str, start_s: f64, end_s: f64| Stage { name: name.into(), start_s, end_s };
-    let staged = MachineSurvey {
-        model: Model::Stages,
-        stages: Some(vec![stage("map", 0.0, 2.0), stage("reduce", 2.0, 4.0)]),
-        ..survey(traces, &SPACE)
-    };
-    let report = answer(&staged);
-    let traced = named(&report, "traced");
-    // By the paper's model four cores divide all work.
-    near(traced.sync.unwrap().time_s, 1.0 + 1.0 + 0.5 + 0.5);
-    near(traced.stages.unwrap().time_s, 1.25 + 0.75);
-    near(traced.nosync.unwrap().time_s, 2.0);
-    // Two nodes for two seconds, which are busy for 8 of 16 core-seconds each.
-    near(traced.stages.unwrap().energy_j.unwrap(), 2.0 * (2.0 * 10.0 + 2.0 * 40.0));
-    let refused = refusal(&MachineSurvey { stages: None, ..staged });
-    assert!(refused.contains("stages"), "{refused}");
-}
-
-#[test]
-fn barriers_between_samples_of_different_seconds_get_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
-    let seconds: Vec<Sample> = (0..30).map(|nth| second(nth, 4.0)).collect();
-    let tens: Vec<Sample> = (0..3)
-        .map(|nth| Sample {
-            start: Ns::SECOND * (10 * nth),
-            span: Ns::SECOND * 10,
-            ..second(nth, 4.0)
-        })
-        .collect();
-    let one = write(folder.path(), "one", &seconds, true);
-    let same = write(folder.path(), "same", &seconds[..20], true);
-    let ten = write(folder.path(), "ten", &tens, true);
-    let warnings = |traces: &[&String], model: Model| {
-        let traces: Vec<String> = traces.iter().map(|trace| (*trace).clone()).collect();
-        let report = answer(&MachineSurvey { model, ..survey(traces, &SPACE) });
-        let of_barriers = report.warnings.into_iter().filter(|text| text.contains("barriers"));
-        of_barriers.collect::<Vec<_>>()
-    };
-    assert!(warnings(&[&one, &same], Model::Paper).is_empty());
-    assert!(warnings(&[&one, &ten], Model::Job).is_empty(), "the job model has no barriers");
-    let found = warnings(&[&one, &same, &ten], Model::Paper);
-    let [warning] = found.as_slice() else { panic!("{found:?}") };
-    assert!(warning.contains("/one and ") && warning.contains("/ten: intervals differ: sample 2"));
-}
-
-#[test]
-fn a_stage_after_the_end_of_the_trace_gets_a_warning() {
-    let (_folder, trace) = traced(&[second(0, 4.0), second(1, 4.0)]);
-    let stage = |start_s: f64, end_s: f64| Stage { name: "map".into(), start_s, end_s };
-    let stages = Some(vec![stage(0.0, 2.0), stage(1000.0, 2000.0)]);
-    let staged = MachineSurvey { model: Model::Stages, stages, ..survey(vec![trace], &SPACE) };
-    let warnings = answer(&staged).warnings;
-    let found: Vec<_> = warnings.iter().filter(|text| text.contains("stages[")).collect();
-    assert!(matches!(found.as_slice(), [text] if text.contains("stages[1] `map`")), "{warnings:?}");
 }
 
 #[test]

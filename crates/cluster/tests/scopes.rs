@@ -5,7 +5,6 @@ mod common;
 
 use common::MadeTrace;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::Model;
 use gordon_cluster::job::RangeSource;
 use gordon_cluster::machine_survey::{MachineSurvey, run};
 use gordon_trace::{ColumnKind, Columns, MachineInfo, NodeScope, Sample, Scope, ScopePart};
@@ -30,9 +29,9 @@ storage = { bandwidth = "100MB" }
 network = "10Gb"
 "#;
 
-fn survey(traces: &[String], model: Model) -> MachineSurvey {
+fn survey(traces: &[String]) -> MachineSurvey {
     let reference = Some("four".into());
-    MachineSurvey { model, reference, ..common::machines::survey(traces.to_vec(), SPACE) }
+    MachineSurvey { reference, ..common::machines::survey(traces.to_vec(), SPACE) }
 }
 
 /// Ten seconds of a machine with four cores, in which one busy thread had half of a core.
@@ -66,10 +65,10 @@ fn node(name: &str) -> Scope {
 fn half_a_core_that_is_always_busy_is_a_saturated_slow_core() {
     let folder = tempfile::tempdir().unwrap();
     let traces = [write(folder.path(), "a", node("a"))];
-    let report = run(&survey(&traces, Model::Job), &Progress::default()).unwrap();
+    let report = run(&survey(&traces), &Progress::default()).unwrap();
     let job = |id: &str| {
         let machine = report.machines.iter().find(|machine| machine.id == id).unwrap();
-        machine.job.clone().unwrap()
+        machine.job.clone()
     };
     let busy = report.warnings.iter().find(|warning| warning.contains("were busy")).unwrap();
     assert!(busy.contains("all of the 0.5 cores were busy in 100 %"), "{busy}");
@@ -83,46 +82,15 @@ fn half_a_core_that_is_always_busy_is_a_saturated_slow_core() {
 }
 
 #[test]
-fn instructions_of_a_node_do_not_depend_on_its_quota() {
-    let folder = tempfile::tempdir().unwrap();
-    let traces = [write(folder.path(), "a", node("a"))];
-    let report = run(&survey(&traces, Model::Paper), &Progress::default()).unwrap();
-    let four = report.machines.iter().find(|machine| machine.id == "four").unwrap();
-    // Five core-seconds on four cores.
-    assert!((four.sync.unwrap().time_s - 1.25).abs() < 1e-9);
-}
-
-#[test]
 fn traces_that_cover_the_same_at_the_same_time_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let apart = [write(folder.path(), "a", node("a")), write(folder.path(), "b", node("b"))];
-    run(&survey(&apart, Model::Job), &Progress::default()).unwrap();
+    run(&survey(&apart), &Progress::default()).unwrap();
     let machine = write(folder.path(), "m", Scope::machine(Some("host".into())));
-    for model in [Model::Job, Model::Paper] {
-        let both = [apart[0].clone(), machine.clone()];
-        match run(&survey(&both, model), &Progress::default()) {
-            Err(ClusterError::OverlappingScopes { one, other, .. }) => {
-                assert!(one.ends_with("a") && other.ends_with("m"));
-            }
-            other => panic!("{other:?}"),
+    match run(&survey(&[apart[0].clone(), machine]), &Progress::default()) {
+        Err(ClusterError::OverlappingScopes { one, other, .. }) => {
+            assert!(one.ends_with("a") && other.ends_with("m"));
         }
+        other => panic!("{other:?}"),
     }
-}
-
-#[test]
-fn a_trace_that_starts_later_is_joined_by_its_lag() {
-    let folder = tempfile::tempdir().unwrap();
-    let traces = [write(folder.path(), "a", node("a")), write(folder.path(), "b", node("b"))];
-    let time = |lags: &[usize]| {
-        let survey = MachineSurvey { lags: lags.to_vec(), ..survey(&traces, Model::Paper) };
-        let report = run(&survey, &Progress::default()).unwrap();
-        let four = report.machines.iter().find(|machine| machine.id == "four").unwrap();
-        (four.sync.unwrap().time_s, four.nosync.unwrap().time_s)
-    };
-    // Each of ten samples takes an eighth of a second, on both nodes at once. With a lag of five,
-    // there are fifteen samples in which at least one node works.
-    let (sync, nosync) = time(&[]);
-    assert!((sync - 1.25).abs() < 1e-9 && (nosync - 1.25).abs() < 1e-9, "{sync} {nosync}");
-    let (sync, nosync) = time(&[0, 5]);
-    assert!((sync - 1.875).abs() < 1e-9 && (nosync - 1.25).abs() < 1e-9, "{sync} {nosync}");
 }

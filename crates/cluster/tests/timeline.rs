@@ -6,7 +6,7 @@ mod common;
 use common::{MadeTrace, io, sample, survey, write};
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::{Model, SurveyConfig};
+use gordon_cluster::config::SurveyConfig;
 use gordon_cluster::machine_survey::{self, MachineSurvey};
 use gordon_cluster::report::{
     DesignReport, MachineReport, NodeSeries, StageOnDesign, StageReport, SurveyReport, Timeline,
@@ -221,7 +221,7 @@ fn the_job_model_gives_the_limits_of_a_stage_and_of_the_traced_nodes() {
     let (found, reported) = timeline(&machines(vec![trace], stages));
     let [all, read, half] = &found.stages[..] else { panic!() };
     for machine in &reported {
-        near(on(all, &machine.id).time_s, machine.job.as_ref().unwrap().time_s);
+        near(on(all, &machine.id).time_s, machine.job.time_s);
         same(&on(all, &machine.id).limits, &machine.limits);
     }
     for stage in [all, read, half] {
@@ -301,7 +301,7 @@ fn a_short_series_has_a_point_for_each_sample() {
 }
 
 #[test]
-fn stages_of_a_run_are_joined_by_its_lags_in_both_models() {
+fn stages_of_a_run_are_joined_by_its_lags() {
     let folder = tempfile::tempdir().unwrap();
     let samples: Vec<Sample> = (0..4).map(|nth| second(nth, 4.0, 0, 0.0)).collect();
     let traces = vec![
@@ -310,12 +310,10 @@ fn stages_of_a_run_are_joined_by_its_lags_in_both_models() {
     ];
     // The second node works from 2 s to 4 s.
     let stages = vec![stage("first", 0.0, 2.0), stage("second", 3.0, 4.0)];
-    for model in [Model::Job, Model::Paper] {
-        let config = machines(traces.clone(), stages.clone());
-        let (found, _) = timeline(&MachineSurvey { lags: vec![0, 2], model, ..config });
-        let [first, second] = &found.stages[..] else { panic!() };
-        near(on(first, "traced").time_s, 2.0);
-        near(on(second, "traced").time_s, 1.0);
-        near(second.recorded.as_ref().unwrap().cpu_share.unwrap(), 1.0);
-    }
+    let config = machines(traces, stages);
+    let (found, _) = timeline(&MachineSurvey { lags: vec![0, 2], ..config });
+    let [first, second] = &found.stages[..] else { panic!() };
+    near(on(first, "traced").time_s, 2.0);
+    near(on(second, "traced").time_s, 1.0);
+    near(second.recorded.as_ref().unwrap().cpu_share.unwrap(), 1.0);
 }

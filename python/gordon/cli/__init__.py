@@ -56,7 +56,7 @@ COMMANDS = {
 
 
 #: Kinds of errors that are wrong usage, although they show only with the files that are named.
-_OF_USAGE = ("wrong-model", "bad-nodes")
+_OF_USAGE = ("wrong-model", "bad-nodes", "bad-shift")
 
 
 def _imported(place: str) -> click.Command:

@@ -29,7 +29,6 @@ def run(
     chosen: spaces.Space,
     *,
     nodes: int | None,
-    shift: dict[str, Any],
     set_values: list[str],
     charge: str,
     reference: str | float | None,
@@ -72,9 +71,7 @@ def run(
         "traces": inputs.paths,
         "lags": inputs.lags,
         "nodes": of_traces,
-        "shift": shift,
         "charge": charge,
-        "model": MODEL,
         "machines": machines,
         "unit": chosen.get("reference", {}).get("machine"),
         "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
@@ -142,7 +139,7 @@ def _result(
         )
     return {
         "version": raw["version"],
-        "model": raw["model"],
+        "model": MODEL,
         "nodes": raw["nodes"],
         "space": {
             "name": chosen["name"],
@@ -188,7 +185,7 @@ def noun(rows: list[Row]) -> str:
 
 
 def outcome(row: Row) -> Row:
-    """Time, energy and price of a machine by the model that ran."""
+    """Time, energy and price of a machine."""
     found: Row = row[MODEL]
     return found
 

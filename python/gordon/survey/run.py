@@ -150,14 +150,18 @@ def _simulated(
     model, listed = _staged(model, stages, inputs, is_of_machines)
     # The stages of a run are reported by all models; one uses them.
     reported = listed or inputs.stages
-    shift_field = {"value": shift, "assumed": _WHY_SHIFT}
     if is_of_machines:
+        if shift != SHIFT:
+            raise _core.GordonError(
+                "--shift moves copies of one trace, and the job model needs a trace of each node",
+                "leave out --shift. --space gordon-2009 surveys clusters of any size",
+                kind="bad-shift",
+            )
         with spaces.blamed(space, set_values):
             return machines.run(
                 inputs,
                 chosen,
                 nodes=nodes,
-                shift=shift_field,
                 set_values=set_values,
                 charge=charge,
                 reference=reference,
@@ -191,7 +195,7 @@ def _simulated(
         "traces": inputs.paths,
         "lags": inputs.lags,
         "nodes": nodes,
-        "shift": shift_field,
+        "shift": {"value": shift, "assumed": _WHY_SHIFT},
         "charge": charge,
         "references": references.of(reference, shipped),
         "processors": chosen["processors"],

@@ -120,37 +120,6 @@ pub(super) fn rise(floor: f64, line: Line) -> f64 {
     }
 }
 
-/// Calls `piece` with the ranges of the lower envelope of `lines`, or of the upper.
-pub(super) fn envelope(lines: &[Line], upper: bool, mut piece: impl FnMut(f64, f64, Line)) {
-    let sign = if upper { -1.0 } else { 1.0 };
-    let key = |line: &Line| (line.intercept * sign, line.slope * sign);
-    let order = |a: &&Line, b: &&Line| {
-        let (a, b) = (key(a), key(b));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
-    };
-    let Some(mut best) = lines.iter().min_by(order).copied() else {
-        return;
-    };
-    let mut from = 0.0;
-    loop {
-        // Only a line that falls further below can take over, and each line does so once.
-        let next = lines
-            .iter()
-            .filter(|line| line.slope * sign < best.slope * sign)
-            .map(|line| (best.crossing(*line).max(from), *line))
-            .min_by(|(at, a), (other, b)| {
-                at.total_cmp(other).then((a.slope * sign).total_cmp(&(b.slope * sign)))
-            });
-        let Some((to, line)) = next else {
-            piece(from, f64::INFINITY, best);
-            return;
-        };
-        piece(from, to, best);
-        from = to;
-        best = line;
-    }
-}
-
 /// Sum of lines. The number of lines makes it exactly zero if there is none.
 #[derive(Clone, Copy, Default)]
 struct LineSum {

@@ -3,20 +3,22 @@
 //! Model: the variable is `y`, the reciprocal of the core speed relative to the traced machine's.
 //! The stretch of a sample depends on its width and on the target's cores, so a group has one number
 //! of cores, with one gain of a lone thread. The best estimate of a sample is the larger of the time
-//! of device and network and of a line in y. The ends of the range are envelopes of such lines, for
-//! each source of doubt that differs by sample; the other sources are multiples of y or of the time.
+//! of device and network and of a line in y. For each source of doubt that differs by sample, an end
+//! of the range is the least or the greatest of such lines; the other sources are multiples of y or
+//! of the time. A group reads its samples once, and evaluates the lines of each for a block of
+//! designs, because most groups are small.
 //!
 //! Left out: what `job` does not model.
 
-use super::curve::{Curve, CurveBuilder, envelope, rise};
-use super::job_load::{JobLoad, PreparedNode};
+use super::job_load::{JobLoad, JobStretches, PreparedNode};
 use crate::job::{
-    Cores, JobRange, SAMPLE_SOURCES, SampleTimes, StretchTable, TimeOfSpeed, VariedTime,
-    computing_error, range, upper_end,
+    Cores, End, JobRange, SAMPLE_SOURCES, SPEED, SampleTimes, SourceEnds, computing_error, range,
+    upper_end,
 };
-use crate::line::Line;
 use crate::node::{Power, machine_energy};
-use std::cell::OnceCell;
+
+/// Number of designs for which a sample is evaluated at once; their times stay in the first cache.
+const BLOCK: usize = 512;
 
 /// What takes the time of a sample; the order of the limits of [`JobColumns`].
 pub const JOB_LIMITS: [&str; 4] = ["cpu", "storage", "network", "idle"];
@@ -63,77 +65,91 @@ impl Rate {
 pub struct JobGroup<'a> {
     load: &'a JobLoad,
     cores: Cores,
-    nodes: Vec<NodeCurves>,
+    nodes: Vec<NodeTimes>,
 }
 
 #[derive(Clone, Debug)]
-struct NodeCurves {
+struct NodeTimes {
     reference_speed: f64,
-    time: Curve<1>,
+    samples: Vec<SampleTimes>,
     /// Mean stretch of the computing time.
     stretch: f64,
-    /// Of each sample, for the curves that are built at their first use.
-    times: Vec<SampleTimes>,
-    /// By end and source; `None` where the source leaves no doubt. Built at the first use: the lower
-    /// ends are needed for reports only.
-    ends: [OnceCell<[Option<Curve<1>>; SAMPLE_SOURCES]>; 2],
-    /// The best estimate by [`JOB_LIMITS`]; the sum is the time.
-    parts: OnceCell<Curve<{ JOB_LIMITS.len() }>>,
-}
-
-/// A design of a group, as the range needs it.
-struct OfDesign<'a> {
-    group: &'a JobGroup<'a>,
-    design: &'a JobDesign,
-}
-
-impl TimeOfSpeed for OfDesign<'_> {
-    fn best(&self, error: f64) -> f64 {
-        self.longest(|node| {
-            let away = error * computing_error(self.design.speed_error, node.stretch);
-            node.time.at(node.y(self.design) * away.exp())[0]
-        })
-    }
-
-    fn varied(&self, source: usize, end: usize) -> f64 {
-        self.longest(|node| {
-            let curve = node.end(end)[source].as_ref().unwrap_or(&node.time);
-            curve.at(node.y(self.design))[0]
-        })
-    }
-}
-
-impl OfDesign<'_> {
-    /// Time of the job: its longest node, because there are no barriers.
-    fn longest(&self, time: impl Fn(&NodeCurves) -> f64) -> f64 {
-        self.group.nodes.iter().map(time).fold(0.0, f64::max)
-    }
 }
 
 impl<'a> JobGroup<'a> {
-    /// Prepares the designs with these cores, whatever their speed.
-    pub fn new(load: &'a JobLoad, cores: Cores) -> Self {
-        let nodes = load.nodes.iter().map(|node| NodeCurves::new(node, &cores)).collect();
-        Self { load, cores, nodes }
+    /// Prepares the designs with the cores of `stretches`, which are those of `load` or of a load of
+    /// the same traces.
+    pub fn new(load: &'a JobLoad, stretches: &JobStretches) -> Self {
+        let of_node = |(at, node): (usize, &PreparedNode)| NodeTimes::new(node, at, stretches);
+        let nodes = load.nodes.iter().enumerate().map(of_node);
+        Self { load, cores: stretches.cores, nodes: nodes.collect() }
     }
 
-    fn of_design(&'a self, design: &'a JobDesign) -> OfDesign<'a> {
-        OfDesign { group: self, design }
+    /// Time of the job on each design, best estimate.
+    pub fn times(&self, designs: &[JobDesign]) -> Vec<f64> {
+        self.longest(designs, NodeTimes::y, NodeTimes::add_times)
     }
 
-    /// Time of the job, best estimate.
-    pub fn time(&self, design: &JobDesign) -> f64 {
-        self.of_design(design).best(0.0)
+    /// The upper end of the range of the time of each design.
+    pub fn upper_ends(&self, designs: &[JobDesign]) -> Vec<f64> {
+        let found = designs.iter().zip(self.times(designs)).zip(self.ends(designs, End::Upper));
+        found.map(|((design, time), highs)| upper_end(time, &highs, design.reread)).collect()
     }
 
-    /// The upper end of the range of the time.
-    pub fn upper_end(&self, design: &JobDesign) -> f64 {
-        upper_end(&self.of_design(design), design.reread)
+    /// Time of the job on each design, with its range.
+    pub fn ranges(&self, designs: &[JobDesign]) -> Vec<JobRange> {
+        let ends = self.ends(designs, End::Lower).into_iter().zip(self.ends(designs, End::Upper));
+        let found = designs.iter().zip(self.times(designs)).zip(ends);
+        let of = |((design, time), (lows, highs)): ((&JobDesign, _), (_, _))| {
+            range(time, &lows, &highs, design.reread)
+        };
+        found.map(of).collect()
     }
 
-    /// Time of the job with its range.
-    pub fn range(&self, design: &JobDesign) -> JobRange {
-        range(&self.of_design(design), design.reread)
+    /// The times of each design with one source at an end of its range.
+    fn ends(&self, designs: &[JobDesign], end: End) -> Vec<SourceEnds> {
+        let mut ends = vec![SourceEnds::default(); designs.len()];
+        let mut set = |source: usize, times: Vec<f64>| {
+            for (ends, time) in ends.iter_mut().zip(times) {
+                ends[source] = time;
+            }
+        };
+        for source in 0..SAMPLE_SOURCES {
+            set(
+                source,
+                self.longest(designs, NodeTimes::y, |node, ys, sums| {
+                    node.add_ends(source, end, ys, sums);
+                }),
+            );
+        }
+        let with_error = |node: &NodeTimes, design: &JobDesign| {
+            let error = computing_error(design.speed_error, node.stretch);
+            node.y(design) * (end.sign() * error).exp()
+        };
+        set(SPEED, self.longest(designs, with_error, NodeTimes::add_times));
+        ends
+    }
+
+    /// Time of each design: that of its longest node, because there are no barriers. `y` is the
+    /// variable of a node on a design, and `add` adds the times of a node's samples to sums.
+    fn longest(
+        &self,
+        designs: &[JobDesign],
+        y: impl Fn(&NodeTimes, &JobDesign) -> f64,
+        add: impl Fn(&NodeTimes, &[f64], &mut [f64]),
+    ) -> Vec<f64> {
+        let mut longest = vec![0.0; designs.len()];
+        for (designs, longest) in designs.chunks(BLOCK).zip(longest.chunks_mut(BLOCK)) {
+            for node in &self.nodes {
+                let ys: Vec<f64> = designs.iter().map(|design| y(node, design)).collect();
+                let mut sums = vec![0.0; designs.len()];
+                add(node, &ys, &mut sums);
+                for (longest, sum) in longest.iter_mut().zip(sums) {
+                    *longest = f64::max(*longest, sum);
+                }
+            }
+        }
+        longest
     }
 
     /// Joules of all nodes, which are on for `secs` seconds; `None` if the power is unknown.
@@ -155,26 +171,25 @@ impl<'a> JobGroup<'a> {
 
     /// Shares of the longest node's time by [`JOB_LIMITS`].
     pub fn limits(&self, design: &JobDesign) -> [f64; JOB_LIMITS.len()] {
-        let nodes = self.nodes.iter().zip(&self.load.nodes);
-        let times = nodes.map(|(node, load)| (node.time.at(node.y(design))[0], node, load));
-        let longest = times.max_by(|a, b| a.0.total_cmp(&b.0));
-        let none = [0.0; JOB_LIMITS.len()];
-        let secs = longest.map_or(none, |(_, node, load)| node.parts(load).at(node.y(design)));
-        let total: f64 = secs.iter().sum();
-        if total > 0.0 { secs.map(|secs| secs / total) } else { secs }
+        let parts = |(node, load): (&NodeTimes, _)| node.parts(load, node.y(design));
+        let total = |parts: &[f64]| parts.iter().sum::<f64>();
+        let all = self.nodes.iter().zip(&self.load.nodes).map(parts);
+        let longest = all.max_by(|a, b| total(a).total_cmp(&total(b))).unwrap_or_default();
+        let secs = total(&longest);
+        if secs > 0.0 { longest.map(|part| part / secs) } else { longest }
     }
 
     /// Idle seconds that remain however fast the cores are.
     pub fn floor(&self) -> f64 {
         let nodes = self.nodes.iter().zip(&self.load.nodes);
-        nodes.map(|(node, load)| node.parts(load).at(0.0)[JOB_IDLE]).fold(0.0, f64::max)
+        nodes.map(|(node, load)| node.parts(load, 0.0)[JOB_IDLE]).fold(0.0, f64::max)
     }
 
     /// The results of `designs`.
     pub fn columns(&self, designs: &[JobDesign]) -> JobColumns {
         let mut columns = JobColumns::default();
-        for design in designs {
-            let job = self.range(design).job;
+        for (design, found) in designs.iter().zip(self.ranges(designs)) {
+            let job = found.job;
             columns.time.push(job.time);
             columns.low.push(job.low);
             columns.high.push(job.high);
@@ -188,24 +203,14 @@ impl<'a> JobGroup<'a> {
     }
 }
 
-impl NodeCurves {
-    fn new(node: &PreparedNode, cores: &Cores) -> Self {
-        let table = StretchTable::new(&node.cores, cores);
-        let times: Vec<_> = node.samples.iter().map(|sample| sample.times(&table)).collect();
-        let mut time = CurveBuilder::new(2 * times.len());
-        let (mut computing, mut work) = (0.0, 0.0);
-        for times in &times {
-            time.larger(0, 1.0, times.floor, times.own);
-            computing += times.computing;
-            work += times.work;
-        }
+impl NodeTimes {
+    fn new(node: &PreparedNode, at: usize, stretches: &JobStretches) -> Self {
+        let stretches = stretches.of(at, node);
+        let samples = node.samples.iter().zip(&node.costs).zip(&stretches.samples);
         Self {
             reference_speed: node.reference_speed,
-            time: time.build(),
-            stretch: if work > 0.0 { computing / work } else { 0.0 },
-            times,
-            ends: Default::default(),
-            parts: OnceCell::new(),
+            samples: samples.map(|((sample, cost), own)| sample.times(cost, own)).collect(),
+            stretch: stretches.mean,
         }
     }
 
@@ -213,65 +218,46 @@ impl NodeCurves {
         self.reference_speed / design.speed
     }
 
-    fn end(&self, end: usize) -> &[Option<Curve<1>>; SAMPLE_SOURCES] {
-        self.ends[end]
-            .get_or_init(|| std::array::from_fn(|source| end_curve(&self.times, source, end)))
-    }
-
-    fn parts(&self, load: &PreparedNode) -> &Curve<{ JOB_LIMITS.len() }> {
-        self.parts.get_or_init(|| {
-            let mut parts = CurveBuilder::new(4 * load.samples.len());
-            for (sample, times) in load.samples.iter().zip(&self.times) {
-                let cost = &sample.cost;
-                let storage = cost.sample.busy * cost.storage.best;
-                let slower = if storage >= cost.network { STORAGE } else { NETWORK };
-                add_parts(&mut parts, times, slower);
-            }
-            parts.build()
-        })
-    }
-}
-
-/// The curve of an end of a source; `None` if the source leaves no doubt in any sample.
-fn end_curve(times: &[SampleTimes], source: usize, end: usize) -> Option<Curve<1>> {
-    if times.iter().all(|times| times.varied[source].is_none()) {
-        return None;
-    }
-    let mut curve = CurveBuilder::new(3 * times.len());
-    for times in times {
-        match &times.varied[source] {
-            None => curve.larger(0, 1.0, times.floor, times.own),
-            Some(varied) if end == 0 => add_least(&mut curve, varied),
-            Some(varied) => add_greatest(&mut curve, varied),
+    /// Adds the estimate at each of `ys` to `sums`.
+    fn add_times(&self, ys: &[f64], sums: &mut [f64]) {
+        for sample in &self.samples {
+            add(ys, sums, |y| sample.time(y));
         }
     }
-    Some(curve.build())
+
+    /// Adds the time with a source at an end of its range, at each of `ys`, to `sums`.
+    fn add_ends(&self, source: usize, end: End, ys: &[f64], sums: &mut [f64]) {
+        for sample in &self.samples {
+            match (&sample.varied[source], end) {
+                (None, _) => add(ys, sums, |y| sample.time(y)),
+                (Some(varied), End::Lower) => add(ys, sums, |y| varied.least(y)),
+                (Some(varied), End::Upper) => add(ys, sums, |y| varied.greatest(y)),
+            }
+        }
+    }
+
+    /// The estimate by [`JOB_LIMITS`]; the sum is the time.
+    fn parts(&self, load: &PreparedNode, y: f64) -> [f64; JOB_LIMITS.len()] {
+        let mut parts = [0.0; JOB_LIMITS.len()];
+        for ((times, prepared), cost) in self.samples.iter().zip(&*load.samples).zip(&load.costs) {
+            if times.own.at(y) < times.floor {
+                let storage = prepared.sample.busy * cost.storage.best;
+                parts[if storage >= cost.network { STORAGE } else { NETWORK }] += times.floor;
+                continue;
+            }
+            parts[CPU] += times.computing * y;
+            parts[JOB_IDLE] += times.idle.at(y);
+            parts[STORAGE] += times.own.intercept - times.idle.intercept;
+        }
+        parts
+    }
 }
 
-fn add_least(curve: &mut CurveBuilder<1>, varied: &VariedTime) {
-    let floor = varied.floors[0];
-    envelope(&varied.lines, false, |from, to, line| {
-        // No slope is below zero, so the lower envelope rises above the floor once.
-        let above = rise(floor, line).clamp(from, to);
-        curve.piece(0, from, above, Line::constant(floor));
-        curve.piece(0, above, to, line);
-    });
-}
-
-fn add_greatest(curve: &mut CurveBuilder<1>, varied: &VariedTime) {
-    let floor = Line::constant(varied.floors[1]);
-    let lines: Vec<Line> = varied.lines.iter().copied().chain([floor]).collect();
-    envelope(&lines, true, |from, to, line| curve.piece(0, from, to, line));
-}
-
-/// Adds what takes the time of a sample: the job itself, or `slower` of the device and the network.
-fn add_parts(parts: &mut CurveBuilder<{ JOB_LIMITS.len() }>, times: &SampleTimes, slower: usize) {
-    let from = rise(times.floor, times.own);
-    parts.piece(slower, 0.0, from, Line::constant(times.floor));
-    let mut own = |part, line| parts.piece(part, from, f64::INFINITY, line);
-    own(CPU, Line { intercept: 0.0, slope: times.computing });
-    own(JOB_IDLE, times.idle);
-    own(STORAGE, Line::constant(times.own.intercept - times.idle.intercept));
+/// Adds `time` at each of `ys` to `sums`.
+fn add(ys: &[f64], sums: &mut [f64], time: impl Fn(f64) -> f64) {
+    for (sum, y) in sums.iter_mut().zip(ys) {
+        *sum += time(*y);
+    }
 }
 
 /// Results of designs, in their order. NaN is unknown.

@@ -4,16 +4,20 @@
 //! machine, and the demand ratio of its width, depend neither on the speed nor on the number of
 //! cores of a target. They are computed once for all groups of the load.
 
-use crate::job::{Cores, JobCost, PreparedSample};
+use crate::job::{Cores, JobSample, PlaceCost, PreparedSample, SampleStretches, StretchTable};
 use crate::node::StoragePower;
 use crate::stages::StageWindow;
 use gordon_blockio::Usage;
+use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A traced machine of the job on a storage and a network.
 #[derive(Clone, Debug)]
 pub struct JobNode {
     /// Its samples.
-    pub costs: Vec<JobCost>,
+    pub samples: Vec<JobSample>,
+    /// What storage and network need, by sample.
+    pub costs: Vec<PlaceCost>,
     /// Busy times of its simulated storage; zero if there is none.
     pub usage: Usage,
     /// The cores of the traced machine.
@@ -31,7 +35,10 @@ pub struct JobLoad {
 
 #[derive(Clone, Debug)]
 pub(super) struct PreparedNode {
-    pub samples: Vec<PreparedSample>,
+    /// Shared by the loads of all places at which the samples are the same.
+    pub samples: Arc<[PreparedSample]>,
+    /// By sample.
+    pub costs: Vec<PlaceCost>,
     /// Core-seconds at a speed of 1.
     pub cpu: f64,
     pub usage: Usage,
@@ -40,32 +47,92 @@ pub(super) struct PreparedNode {
 }
 
 impl JobLoad {
-    /// Prepares `nodes`; `storage` is the power of the simulated storage of each, if any.
-    pub fn new(nodes: &[JobNode], storage: Option<StoragePower>) -> Self {
-        let prepared = nodes.iter().map(|node| PreparedNode {
-            samples: node.costs.iter().map(|c| PreparedSample::new(c, nodes.len() > 1)).collect(),
-            cpu: node.costs.iter().map(|c| c.sample.cpu).sum::<f64>() * node.reference_speed,
-            usage: node.usage,
-            cores: node.cores,
-            reference_speed: node.reference_speed,
-        });
-        Self { nodes: prepared.collect(), storage }
+    /// Prepares `nodes`; `storage` is the power of the simulated storage of each, if any. What does
+    /// not depend on storage and network is taken from `other`, a load of the same traces.
+    pub fn new(nodes: Vec<JobNode>, storage: Option<StoragePower>, other: Option<&Self>) -> Self {
+        let has_peers = nodes.len() > 1;
+        let prepare = |(at, node): (usize, JobNode)| {
+            let same = other.map(|other| &other.nodes[at].samples).filter(|samples| {
+                samples.iter().map(|prepared| &prepared.sample).eq(&node.samples)
+            });
+            let prepared = || node.samples.iter().map(|x| PreparedSample::new(x, has_peers));
+            let samples = same.map_or_else(|| prepared().collect(), Arc::clone);
+            PreparedNode::new(samples, node.costs, node.usage, node.cores, node.reference_speed)
+        };
+        Self { nodes: nodes.into_iter().enumerate().map(prepare).collect(), storage }
     }
 
     /// What the nodes do in a stage, for times and limits: it leaves out the busy times of storage,
     /// and so the energy. `lag` is the number of samples before the first one of a node.
     pub fn in_stage(&self, window: &StageWindow, lag: impl Fn(usize) -> usize) -> Self {
         let of_node = |(at, node): (usize, &PreparedNode)| {
-            let covered = window.of_items(&node.samples, lag(at));
-            let samples: Vec<_> = covered.map(|(sample, share)| sample.scaled(share)).collect();
-            PreparedNode {
-                cpu: samples.iter().map(|s| s.cost.sample.cpu).sum::<f64>() * node.reference_speed,
-                samples,
-                usage: Usage::default(),
-                cores: node.cores,
-                reference_speed: node.reference_speed,
-            }
+            let pairs: Vec<_> = node.samples.iter().zip(&node.costs).collect();
+            let covered = window.of_items(&pairs, lag(at));
+            let scaled =
+                covered.map(|((sample, cost), share)| (sample.scaled(share), cost.scaled(share)));
+            let (samples, costs): (Vec<_>, Vec<_>) = scaled.unzip();
+            let usage = Usage::default();
+            PreparedNode::new(samples.into(), costs, usage, node.cores, node.reference_speed)
         };
         Self { nodes: self.nodes.iter().enumerate().map(of_node).collect(), storage: self.storage }
+    }
+}
+
+impl PreparedNode {
+    fn new(
+        samples: Arc<[PreparedSample]>,
+        costs: Vec<PlaceCost>,
+        usage: Usage,
+        cores: Cores,
+        reference_speed: f64,
+    ) -> Self {
+        let cpu = samples.iter().map(|prepared| prepared.sample.cpu).sum::<f64>() * reference_speed;
+        Self { samples, costs, cpu, usage, cores, reference_speed }
+    }
+}
+
+/// The stretches of a load's samples on some cores. Loads at other places have the same where their
+/// samples are the same.
+#[derive(Clone, Debug)]
+pub struct JobStretches {
+    pub(super) cores: Cores,
+    nodes: Vec<NodeStretches>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct NodeStretches {
+    of: Arc<[PreparedSample]>,
+    pub samples: Vec<SampleStretches>,
+    /// Mean stretch of the computing time.
+    pub mean: f64,
+}
+
+impl JobStretches {
+    /// The stretches on `cores`.
+    pub fn new(load: &JobLoad, cores: Cores) -> Self {
+        let nodes = load.nodes.iter().map(|node| NodeStretches::new(node, &cores)).collect();
+        Self { cores, nodes }
+    }
+
+    /// Those of the node `at`, which is `node`.
+    pub(super) fn of(&self, at: usize, node: &PreparedNode) -> Cow<'_, NodeStretches> {
+        let known = &self.nodes[at];
+        if Arc::ptr_eq(&known.of, &node.samples) {
+            Cow::Borrowed(known)
+        } else {
+            Cow::Owned(NodeStretches::new(node, &self.cores))
+        }
+    }
+}
+
+impl NodeStretches {
+    fn new(node: &PreparedNode, cores: &Cores) -> Self {
+        let table = StretchTable::new(&node.cores, cores);
+        let samples: Vec<_> = node.samples.iter().map(|sample| sample.stretches(&table)).collect();
+        let works = || node.samples.iter().zip(&samples).map(|(sample, own)| sample.work(own));
+        let work: f64 = works().map(|(work, _)| work).sum();
+        let computing: f64 = works().map(|(_, computing)| computing).sum();
+        let mean = if work > 0.0 { computing / work } else { 0.0 };
+        Self { of: Arc::clone(&node.samples), samples, mean }
     }
 }

@@ -12,12 +12,12 @@ mod range;
 
 pub(crate) use demand::StretchTable;
 pub use demand::{Cores, TAIL, demand_ratio};
-pub use range::{
-    JobCost, JobRange, RANGE_SOURCES, RangeSource, StorageRatio, UNKNOWN_SPEED, speed_error,
-};
 pub(crate) use range::{
-    PreparedSample, SAMPLE_SOURCES, SampleTimes, TimeOfSpeed, VariedTime, computing_error, range,
-    upper_end,
+    End, PreparedSample, SAMPLE_SOURCES, SPEED, SampleStretches, SampleTimes, SourceEnds,
+    computing_error, range, upper_end,
+};
+pub use range::{
+    JobRange, PlaceCost, RANGE_SOURCES, RangeSource, StorageRatio, UNKNOWN_SPEED, speed_error,
 };
 
 /// Successive samples at a whole number of busy cores that make a fixed number of threads.
@@ -184,6 +184,7 @@ pub fn mark_steady(samples: &mut [JobSample]) {
 #[cfg(test)]
 mod tests {
     use super::demand::CoreDemand;
+    use super::range::VariedTime;
     use super::*;
 
     const MIB: f64 = 1e6;
@@ -195,18 +196,23 @@ mod tests {
     /// The times of a sample on cores of this number and speed, and a storage of this ratio.
     fn on(sample: &JobSample, cores: u32, ratio: f64) -> SampleTimes {
         let (from, to) = (Cores::uniform(sample.cores), Cores::uniform(cores));
-        let cost = JobCost { storage: StorageRatio::known(ratio), ..cost(sample) };
-        PreparedSample::new(&cost, false).times(&StretchTable::new(&from, &to))
+        let cost = PlaceCost { storage: StorageRatio::known(ratio), ..PlaceCost::UNCHANGED };
+        times(sample, &cost, false, &StretchTable::new(&from, &to))
     }
 
-    fn cost(sample: &JobSample) -> JobCost {
-        let storage = StorageRatio::known(1.0);
-        JobCost { sample: *sample, storage, network: 0.0, network_ratio: 1.0 }
+    fn times(
+        x: &JobSample,
+        cost: &PlaceCost,
+        has_peers: bool,
+        table: &StretchTable,
+    ) -> SampleTimes {
+        let sample = PreparedSample::new(x, has_peers);
+        sample.times(cost, &sample.stretches(table))
     }
 
     fn time(sample: &JobSample, cores: u32, speed: f64, ratio: f64) -> f64 {
         let times = on(sample, cores, ratio);
-        times.own.at(1.0 / speed).max(times.floor)
+        times.time(1.0 / speed)
     }
 
     /// The ends of the range of each source that differs by sample.
@@ -214,8 +220,8 @@ mod tests {
         let times = on(sample, cores, ratio);
         let y = 1.0 / speed;
         let of = |varied: &Option<VariedTime>| match varied {
-            Some(varied) => [varied.end(0, y), varied.end(1, y)],
-            None => [times.own.at(y).max(times.floor); 2],
+            Some(varied) => [varied.least(y), varied.greatest(y)],
+            None => [times.time(y); 2],
         };
         times.varied.iter().map(of).collect()
     }
@@ -388,7 +394,7 @@ mod tests {
         let from = Cores { count: 4, threads: 2, single: Some(1.6) };
         let to = Cores { count: 32, threads: 1, single: Some(1.02) };
         let table = StretchTable::new(&from, &to);
-        let of = |sample| PreparedSample::new(&cost(&sample), false).times(&table);
+        let of = |sample| times(&sample, &PlaceCost::UNCHANGED, false, &table);
         near(of(sample(1.0)).own.slope, 1.6 / 1.02);
         // Two steady threads have a core each on the traced machine.
         let two = of(JobSample { steady: true, ..sample(2.0) }).own.slope;
@@ -396,8 +402,8 @@ mod tests {
         // Of a varying demand, only the time of a lone thread is faster; the range has both.
         let varied = of(sample(2.5));
         let threads = varied.varied[RangeSource::Threads as usize].unwrap();
-        assert!(threads.end(0, 1.0) < varied.own.slope);
-        assert!(threads.end(1, 1.0) > varied.own.slope * 1.05);
+        assert!(threads.least(1.0) < varied.own.slope);
+        assert!(threads.greatest(1.0) > varied.own.slope * 1.05);
         let same = StretchTable::new(&from, &from);
         let ratio = demand_ratio(3.0, 4);
         near(same.of(&CoreDemand { width: 3.0, ratio, ..CoreDemand::default() }).best, 1.0);
@@ -418,10 +424,10 @@ mod tests {
         let full = JobSample { is_link_full: true, ..sample(0.2) };
         let table = StretchTable::new(&Cores::uniform(4), &Cores::uniform(4));
         let on = |network| {
-            let cost = JobCost { network, network_ratio: network, ..cost(&full) };
-            let times = PreparedSample::new(&cost, false).times(&table);
+            let cost = PlaceCost { network, network_ratio: network, ..PlaceCost::UNCHANGED };
+            let times = times(&full, &cost, false, &table);
             let waiting = times.varied[RangeSource::Waiting as usize].unwrap();
-            [times.own.at(1.0).max(times.floor), waiting.end(1, 1.0)]
+            [times.time(1.0), waiting.greatest(1.0)]
         };
         near(on(1.0)[0], 1.0);
         // On a link ten times as fast, computing takes longest; or both in turn.
@@ -433,12 +439,12 @@ mod tests {
     fn idle_time_of_several_nodes_is_half_waiting_for_the_others() {
         let x = JobSample { cores: 1, ..sample(0.5) };
         let table = StretchTable::new(&Cores::uniform(1), &Cores::uniform(1));
-        let times = PreparedSample::new(&cost(&x), true).times(&table);
+        let times = times(&x, &PlaceCost::UNCHANGED, true, &table);
         near(times.own.at(1.0), 1.0);
         near(times.own.at(0.5), 0.25 + 0.25 + 0.125);
         let waiting = times.varied[RangeSource::Waiting as usize].unwrap();
-        near(waiting.end(0, 0.5), 0.5);
-        near(waiting.end(1, 0.5), 0.75);
+        near(waiting.least(0.5), 0.5);
+        near(waiting.greatest(0.5), 0.75);
     }
 
     #[test]

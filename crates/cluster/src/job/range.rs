@@ -41,7 +41,8 @@ pub const RANGE_SOURCES: [RangeSource; 7] = [
 ];
 /// Number of the first sources, which differ by sample.
 pub(crate) const SAMPLE_SOURCES: usize = 4;
-const SPEED: usize = 4;
+/// Place of the speed among the sources.
+pub(crate) const SPEED: usize = 4;
 const MEMORY: usize = 5;
 const RUNS: usize = 6;
 
@@ -83,11 +84,9 @@ impl StorageRatio {
     }
 }
 
-/// A sample on a storage and a network.
+/// What a storage and a network need for a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct JobCost {
-    /// What the traced machine did.
-    pub sample: JobSample,
+pub struct PlaceCost {
     /// Device time relative to the traced device's.
     pub storage: StorageRatio,
     /// Seconds that the network needs for the sample's bytes.
@@ -96,14 +95,17 @@ pub struct JobCost {
     pub network_ratio: f64,
 }
 
-impl JobCost {
-    /// Seconds that the device and the network need at least.
-    pub(crate) fn floor(&self) -> f64 {
-        self.floor_at(self.storage.best)
-    }
+impl PlaceCost {
+    /// The traced storage, and no traffic.
+    pub const UNCHANGED: Self = Self {
+        storage: StorageRatio { best: 1.0, low: 1.0, high: 1.0 },
+        network: 0.0,
+        network_ratio: 1.0,
+    };
 
-    fn floor_at(&self, storage_ratio: f64) -> f64 {
-        (self.sample.busy * storage_ratio).max(self.network)
+    /// The cost of a share of the sample.
+    pub(crate) fn scaled(&self, share: f64) -> Self {
+        Self { network: self.network * share, ..*self }
     }
 }
 
@@ -140,19 +142,34 @@ impl Reading {
     fn stretch(&self, table: &StretchTable) -> Option<Stretch> {
         (self.split.computing > 0.0).then(|| table.of(&self.demand))
     }
+
+    fn best_stretch(&self, table: &StretchTable) -> f64 {
+        self.stretch(table).map_or(0.0, |stretch| stretch.best)
+    }
 }
 
 /// A sample, read in all ways that do not depend on the target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PreparedSample {
-    pub cost: JobCost,
-    pub best: Reading,
+    pub sample: JobSample,
+    best: Reading,
     /// The job also waited for write-back; `None` if that changes nothing.
     write_back: Option<Reading>,
     /// The demand for cores that was not served is idle time; `None` if all was served.
     only_served: Option<Reading>,
     /// Whether idle time may be that of waiting for other nodes.
     has_peers: bool,
+}
+
+/// The stretches of the readings of a sample on some cores.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampleStretches {
+    /// `None` if the sample computes nothing.
+    best: Option<Stretch>,
+    write_back: f64,
+    only_served: f64,
+    /// Number of the cores.
+    to: f64,
 }
 
 /// The time of a sample over the reciprocal of the core speed, if a source of doubt is at an end of
@@ -175,21 +192,19 @@ pub(crate) struct SampleTimes {
     pub own: Line,
     /// The idle time in `own`.
     pub idle: Line,
-    /// The computing time in `own`, per unit of the variable, and the work that it does.
+    /// The computing time in `own`, per unit of the variable.
     pub computing: f64,
-    pub work: f64,
     /// By source; `None` if the source leaves no doubt.
     pub varied: [Option<VariedTime>; SAMPLE_SOURCES],
 }
 
 impl PreparedSample {
-    pub fn new(cost: &JobCost, has_peers: bool) -> Self {
-        let sample = &cost.sample;
+    pub fn new(sample: &JobSample, has_peers: bool) -> Self {
         let (blocked, more) = (sample.blocked_time(), sample.blocked_time_high());
         let unserved = sample.unserved.min(sample.span * sample.cores_f() - sample.cpu).max(0.0);
         let best = Reading::of(sample, blocked, unserved);
         Self {
-            cost: *cost,
+            sample: *sample,
             best,
             write_back: (more > blocked).then(|| Reading::of(sample, more, unserved)),
             only_served: (unserved > 0.0).then(|| Reading::of(sample, blocked, 0.0)),
@@ -199,12 +214,25 @@ impl PreparedSample {
 
     /// A share of the sample: all of its times are this share of the sample's, on any design.
     pub fn scaled(&self, share: f64) -> Self {
-        let cost = JobCost {
-            sample: self.cost.sample.scaled(share),
-            network: self.cost.network * share,
-            ..self.cost
+        Self::new(&self.sample.scaled(share), self.has_peers)
+    }
+
+    pub fn stretches(&self, table: &StretchTable) -> SampleStretches {
+        let of = |reading: &Option<Reading>| {
+            reading.as_ref().map_or(0.0, |reading| reading.best_stretch(table))
         };
-        Self::new(&cost, self.has_peers)
+        SampleStretches {
+            best: self.best.stretch(table),
+            write_back: of(&self.write_back),
+            only_served: of(&self.only_served),
+            to: f64::from(table.to()),
+        }
+    }
+
+    /// Core-seconds of work, and the computing time that they take on cores of the traced speed.
+    pub fn work(&self, stretches: &SampleStretches) -> (f64, f64) {
+        let work = self.best.work();
+        (work, work * stretches.best())
     }
 
     /// The idle time of a reading. Of several nodes, half of it is waiting for the others, whose
@@ -223,51 +251,52 @@ impl PreparedSample {
         self.idle(reading) + Line { intercept: blocked, slope }
     }
 
-    pub fn times(&self, table: &StretchTable) -> SampleTimes {
-        let (best, cost) = (&self.best, &self.cost);
-        let stretch = best.stretch(table);
+    /// Seconds that the device and the network need at least.
+    fn floor(&self, cost: &PlaceCost, storage_ratio: f64) -> f64 {
+        (self.sample.busy * storage_ratio).max(cost.network)
+    }
+
+    pub fn times(&self, cost: &PlaceCost, stretches: &SampleStretches) -> SampleTimes {
+        let best = &self.best;
         let blocked = best.split.blocked * cost.storage.best;
-        let own = self.own(best, stretch.map_or(0.0, |stretch| stretch.best), blocked);
         let mut times = SampleTimes {
-            floor: cost.floor(),
-            own,
+            floor: self.floor(cost, cost.storage.best),
+            own: self.own(best, stretches.best(), blocked),
             idle: self.idle(best),
-            computing: stretch.map_or(0.0, |stretch| best.work() * stretch.best),
-            work: best.work(),
+            computing: self.work(stretches).1,
             varied: [None; SAMPLE_SOURCES],
         };
-        if let Some(stretch) = stretch {
-            self.vary_cores(&mut times, &stretch, table);
+        if let Some(stretch) = &stretches.best {
+            self.vary_cores(&mut times, stretch, blocked, stretches.to);
             let as_all_busy = self.own(best, stretch.as_all_busy, blocked);
             let with_gain = self.own(best, stretch.with_gain, blocked);
-            times.vary(RangeSource::Threads, &[as_all_busy, with_gain], [times.floor; 2]);
+            times.vary(RangeSource::Threads, [as_all_busy, with_gain], [times.floor; 2]);
         }
-        self.vary_storage(&mut times, table);
-        self.vary_waiting(&mut times, table, blocked);
+        self.vary_storage(&mut times, cost, stretches);
+        self.vary_waiting(&mut times, cost, stretches, blocked);
         times
     }
 
-    fn vary_cores(&self, times: &mut SampleTimes, stretch: &Stretch, table: &StretchTable) {
-        let (best, sample) = (&self.best, &self.cost.sample);
+    fn vary_cores(&self, times: &mut SampleTimes, stretch: &Stretch, blocked: f64, to: f64) {
+        let (best, sample) = (&self.best, &self.sample);
         let stretched = |factor: f64| {
             times.own + Line { slope: times.computing * (factor - 1.0), intercept: 0.0 }
         };
-        let mut lines = vec![stretched(stretch.least), stretched(stretch.greatest)];
+        let mut waves = None;
         if !sample.steady && best.split.link <= 0.0 && sample.waiting.is_none() {
             // All cores or none: the idle time of less than one busy core may be that of all cores.
             let wanted = best.split.computing * best.split.width;
             let idle = sample.span - best.split.blocked - wanted / sample.cores_f();
-            let blocked = best.split.blocked * self.cost.storage.best;
-            let slope = wanted * best.served / f64::from(table.to());
-            let waves = Line { intercept: idle + blocked, slope };
-            lines.push(times.own * (1.0 - stretch.cover) + waves * stretch.cover);
+            let all = Line { intercept: idle + blocked, slope: wanted * best.served / to };
+            waves = Some(times.own * (1.0 - stretch.cover) + all * stretch.cover);
         }
-        times.vary(RangeSource::Cores, &lines, [times.floor; 2]);
+        let lines = [stretched(stretch.least), stretched(stretch.greatest)];
+        times.vary(RangeSource::Cores, lines.into_iter().chain(waves), [times.floor; 2]);
     }
 
-    fn vary_storage(&self, times: &mut SampleTimes, table: &StretchTable) {
-        let StorageRatio { low, high, .. } = self.cost.storage;
-        let sample = &self.cost.sample;
+    fn vary_storage(&self, times: &mut SampleTimes, cost: &PlaceCost, stretches: &SampleStretches) {
+        let StorageRatio { low, high, .. } = cost.storage;
+        let sample = &self.sample;
         // The additional read time of a slower device is hidden by read-ahead (low) or waited for
         // (high); the gain of a faster device is all on the job's critical path (low) or not at all
         // (high).
@@ -279,67 +308,98 @@ impl PreparedSample {
             let more = (high - 1.0) * sample.busy * sample.read_share();
             [least, (blocked + more).max(blocked * high).max(blocked)]
         };
-        let own = |reading: &Reading, blocked: f64| {
-            let stretch = reading.stretch(table).map_or(0.0, |stretch| stretch.best);
-            self.own(reading, stretch, blocked)
+        let of = |reading: &Reading, stretch: f64| {
+            waits(reading.split.blocked).map(|blocked| self.own(reading, stretch, blocked))
         };
-        let mut lines = Vec::new();
-        for reading in [Some(&self.best), self.write_back.as_ref()].into_iter().flatten() {
-            lines.extend(waits(reading.split.blocked).map(|blocked| own(reading, blocked)));
-        }
+        let write_back = self.write_back.as_ref();
+        let with_write_back = write_back.map(|reading| of(reading, stretches.write_back));
+        let lines = of(&self.best, stretches.best()).into_iter();
         times.vary(
             RangeSource::Storage,
-            &lines,
-            [low, high].map(|ratio| self.cost.floor_at(ratio)),
+            lines.chain(with_write_back.into_iter().flatten()),
+            [low, high].map(|ratio| self.floor(cost, ratio)),
         );
     }
 
-    fn vary_waiting(&self, times: &mut SampleTimes, table: &StretchTable, blocked: f64) {
-        let (best, cost) = (&self.best, &self.cost);
-        let split = &best.split;
+    fn vary_waiting(
+        &self,
+        times: &mut SampleTimes,
+        cost: &PlaceCost,
+        stretches: &SampleStretches,
+        blocked: f64,
+    ) {
+        let split = &self.best.split;
         let computing = Line { intercept: blocked, slope: times.computing };
         // A link whose speed is unknown may have been what the idle time waited for.
-        let not_link = (split.idle - cost.sample.link_doubt).max(0.0);
-        let mut lines = vec![computing + Line::constant(not_link)];
-        if self.has_peers {
-            lines[0] = computing + Line { intercept: 0.0, slope: not_link };
-            lines.push(computing + Line::constant(split.idle));
-            lines.push(computing + Line { intercept: 0.0, slope: split.idle });
-        }
+        let not_link = (split.idle - self.sample.link_doubt).max(0.0);
+        let with_peers = [
+            computing + Line { intercept: 0.0, slope: not_link },
+            computing + Line::constant(split.idle),
+            computing + Line { intercept: 0.0, slope: split.idle },
+        ];
+        let alone = [computing + Line::constant(not_link)];
+        let lines: &[Line] = if self.has_peers { &with_peers } else { &alone };
         // Transfers of a saturated link overlap the computing in the estimate.
-        let link = split.link * cost.network_ratio;
-        let again = self.only_served.as_ref().unwrap_or(best);
-        let stretch = again.stretch(table).map_or(0.0, |stretch| stretch.best);
-        lines.push(self.own(again, stretch, blocked) + Line::constant(link));
-        times.vary(RangeSource::Waiting, &lines, [times.floor; 2]);
+        let (again, stretch) = match &self.only_served {
+            Some(reading) => (reading, stretches.only_served),
+            None => (&self.best, stretches.best()),
+        };
+        let link = Line::constant(split.link * cost.network_ratio);
+        let apart = self.own(again, stretch, blocked) + link;
+        times.vary(RangeSource::Waiting, lines.iter().copied().chain([apart]), [times.floor; 2]);
+    }
+}
+
+impl SampleStretches {
+    fn best(&self) -> f64 {
+        self.best.map_or(0.0, |stretch| stretch.best)
     }
 }
 
 impl SampleTimes {
     /// Sets what a source of doubt does: at the ends of its range, the job's own time is the least or
     /// the greatest of its estimate and of `lines`, and device and network need `floors`.
-    fn vary(&mut self, source: RangeSource, lines: &[Line], floors: [f64; 2]) {
-        let has_doubt =
-            lines.iter().any(|line| *line != self.own) || floors.iter().any(|f| *f != self.floor);
-        if !has_doubt {
-            return;
-        }
+    fn vary(
+        &mut self,
+        source: RangeSource,
+        lines: impl IntoIterator<Item = Line>,
+        floors: [f64; 2],
+    ) {
         let mut all = [self.own; VARIED_LINES];
-        all[1..=lines.len()].copy_from_slice(lines);
-        self.varied[source as usize] = Some(VariedTime { floors, lines: all });
+        for (place, line) in all[1..].iter_mut().zip(lines) {
+            *place = line;
+        }
+        let has_doubt = all != [self.own; VARIED_LINES] || floors != [self.floor; 2];
+        self.varied[source as usize] = has_doubt.then_some(VariedTime { floors, lines: all });
+    }
+
+    /// The estimate.
+    pub fn time(&self, y: f64) -> f64 {
+        larger(self.own.at(y), self.floor)
     }
 }
 
 impl VariedTime {
-    /// The lower end of the range (0), or the upper (1).
-    pub fn end(&self, end: usize, y: f64) -> f64 {
-        let lines = self.lines.iter().map(|line| line.at(y));
-        let own = match end {
-            0 => lines.fold(f64::INFINITY, f64::min),
-            _ => lines.fold(0.0, f64::max),
-        };
-        own.max(self.floors[end])
+    /// The lower end of the range.
+    pub fn least(&self, y: f64) -> f64 {
+        let own = self.lines.iter().map(|line| line.at(y));
+        larger(own.fold(f64::INFINITY, smaller), self.floors[0])
     }
+
+    /// The upper end of the range.
+    pub fn greatest(&self, y: f64) -> f64 {
+        let own = self.lines.iter().map(|line| line.at(y));
+        own.fold(self.floors[1], larger)
+    }
+}
+
+/// As `f64::max` and `f64::min`, in one instruction each: no time is NaN.
+fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
+fn smaller(a: f64, b: f64) -> f64 {
+    if a < b { a } else { b }
 }
 
 /// A predicted time, its range, and what makes it uncertain.
@@ -352,27 +412,37 @@ pub struct JobRange {
     pub by: [[f64; 2]; RANGE_SOURCES.len()],
 }
 
-/// What bounds of a time are computed from: functions of the reciprocal of the core speed.
-pub(crate) trait TimeOfSpeed {
-    /// The estimate, if each node's variable is multiplied by the exponential of `error` times its
-    /// errors of speed and stretch.
-    fn best(&self, error: f64) -> f64;
-    /// The time if a source that differs by sample is at its lower (0) or upper (1) end.
-    fn varied(&self, source: usize, end: usize) -> f64;
+/// The times if one source is at an end of its range: each of those that differ by sample, and the
+/// speed.
+pub(crate) type SourceEnds = [f64; SAMPLE_SOURCES + 1];
+
+/// An end of the range.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    Lower,
+    Upper,
+}
+
+impl End {
+    /// The sign of errors at this end, as logarithms.
+    pub fn sign(self) -> f64 {
+        match self {
+            Self::Lower => -1.0,
+            Self::Upper => 1.0,
+        }
+    }
 }
 
 /// The upper end of the 80 % range; `reread` seconds more are needed for what the page cache lacks.
-pub(crate) fn upper_end(of: &impl TimeOfSpeed, reread: f64) -> f64 {
-    let time = of.best(0.0);
-    let by = ends(of, 1, reread, time);
-    combined(time, &by, 1)
+pub(crate) fn upper_end(time: f64, highs: &SourceEnds, reread: f64) -> f64 {
+    combined(time, &all_ends(time, highs, reread, End::Upper), End::Upper)
 }
 
 /// The range of a time; see [`upper_end`].
-pub(crate) fn range(of: &impl TimeOfSpeed, reread: f64) -> JobRange {
-    let time = of.best(0.0);
-    let [lows, highs] = [0, 1].map(|end| ends(of, end, reread, time));
-    let (low, high) = (combined(time, &lows, 0), combined(time, &highs, 1));
+pub(crate) fn range(time: f64, lows: &SourceEnds, highs: &SourceEnds, reread: f64) -> JobRange {
+    let lows = all_ends(time, lows, reread, End::Lower);
+    let highs = all_ends(time, highs, reread, End::Upper);
+    let (low, high) = (combined(time, &lows, End::Lower), combined(time, &highs, End::Upper));
     let mut by = [[time; 2]; RANGE_SOURCES.len()];
     for (at, pair) in by.iter_mut().enumerate() {
         *pair = [lows[at], highs[at]];
@@ -381,26 +451,22 @@ pub(crate) fn range(of: &impl TimeOfSpeed, reread: f64) -> JobRange {
 }
 
 /// The time with each source at an end of its range.
-fn ends(of: &impl TimeOfSpeed, end: usize, reread: f64, time: f64) -> [f64; RANGE_SOURCES.len()] {
-    let sign = if end == 0 { -1.0 } else { 1.0 };
+fn all_ends(time: f64, of: &SourceEnds, reread: f64, end: End) -> [f64; RANGE_SOURCES.len()] {
     let mut ends = [time; RANGE_SOURCES.len()];
-    for (source, of_source) in ends.iter_mut().take(SAMPLE_SOURCES).enumerate() {
-        *of_source = of.varied(source, end);
-    }
-    ends[SPEED] = of.best(sign);
-    if end == 1 {
+    ends[..of.len()].copy_from_slice(of);
+    if end == End::Upper {
         ends[MEMORY] = time + reread;
     }
-    ends[RUNS] = time * (sign * RUN_NOISE).exp();
+    ends[RUNS] = time * (end.sign() * RUN_NOISE).exp();
     ends
 }
 
 /// Adds up the squares of the logarithms.
-fn combined(time: f64, ends: &[f64], end: usize) -> f64 {
+fn combined(time: f64, ends: &[f64], end: End) -> f64 {
     if time <= 0.0 {
         return ends.iter().copied().fold(0.0, f64::max);
     }
-    let sign = if end == 0 { -1.0 } else { 1.0 };
+    let sign = end.sign();
     let away = ends.iter().map(|of_source| ((of_source / time).ln() * sign).max(0.0));
     let squares: f64 = away.map(|distance| distance * distance).sum();
     time * (sign * squares.sqrt()).exp()

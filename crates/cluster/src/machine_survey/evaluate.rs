@@ -1,49 +1,32 @@
-//! Time, energy, price and limits of machines, by the `job` model and by the paper's.
+//! Time, energy, price and limits of machines.
 //!
-//! Designs at the same place are prepared together; for the `job` model, those with the same cores
-//! but for their speed. Choices compare the upper ends of ranges: where ranges do not overlap, the
+//! Designs at the same place with the same cores but for their speed are prepared together. Places
+//! are evaluated one after the other for the same cores, because a trace has the same stretches at
+//! all of them. Choices compare the upper ends of ranges: where ranges do not overlap, the
 //! estimates have the same order. A machine whose memory may be too small is not a candidate.
 
 use super::MachineSurvey;
 use super::load::{TraceReference, lone_gain, read_bandwidth};
 use super::space::{MachineDesign, MachineSpace, Place};
 use crate::alignment::Lags;
-use crate::config::Model;
-use crate::designs::{
-    JOB_LIMITS, JobDesign, JobGroup, JobLoad, PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits,
-    PaperLoad, Rate,
-};
+use crate::designs::{JOB_LIMITS, JobDesign, JobGroup, JobLoad, JobStretches, Rate};
 use crate::job::{Cores, RANGE_SOURCES, UNKNOWN_SPEED, speed_error};
 use crate::job_stream::{JobStream, MemoryFit};
 use crate::machine::Machine;
 use crate::measured::MeasuredStorage;
-use crate::node::{NodePower, Power, StoragePower};
-use crate::report::{JobReport, MachineOutcome, MachineReport, StageOnDesign};
-use crate::select::{Choice, Chunk, chunks, in_groups};
-use crate::simulate::ClusterOutcome;
+use crate::node::Power;
+use crate::report::{JobReport, MachineReport, StageOnDesign};
+use crate::select::{Choice, Chunk, chunks, in_order};
 use crate::stages::StageWindow;
 use std::collections::BTreeMap;
 
-/// Names of designs by the `job` model, then by the paper's: least average power, most work per
-/// joule, least time; each of all machines, and of those with disks.
-const NAMES: [&str; 9] = [
-    "fastest",
-    "cheapest",
-    "least-energy",
-    "MinP",
-    "MaxE",
-    "MinT",
-    "MinP-disk",
-    "MaxE-disk",
-    "MinT-disk",
-];
+/// Names of designs.
+const NAMES: [&str; 3] = ["fastest", "cheapest", "least-energy"];
 /// Number of names.
 pub(super) const NAME_COUNT: usize = NAMES.len();
 pub(super) const FASTEST: usize = 0;
 const CHEAPEST: usize = 1;
 const LEAST_ENERGY: usize = 2;
-const PAPER_NAMES: usize = 3;
-const PAPER_DISK_NAMES: usize = 6;
 
 /// How much longer than the fastest design the recommended one may take.
 pub(super) const SLACK: f64 = 0.1;
@@ -52,15 +35,11 @@ pub(super) const SLACK: f64 = 0.1;
 const HOURS_OF_MONTH: f64 = 730.0;
 const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
 
-/// Choices of a recommendation.
-pub(super) const CHEAPEST_NEAR: usize = 0;
-pub(super) const LEAST_ENERGY_NEAR: usize = 1;
-
-/// The traces at all places.
-pub(super) enum Loads {
-    Job(Vec<JobLoad>),
-    Paper(Vec<PaperLoad>, Vec<PaperLimits>),
-}
+/// The fronts: of the report, of time and price, and of time and energy. A recommended design is on
+/// one of the last two.
+pub(super) const REPORTED: usize = 0;
+pub(super) const BY_PRICE: usize = 1;
+pub(super) const BY_ENERGY: usize = 2;
 
 /// The traces, and what is known of the machines that they were recorded on.
 #[derive(Clone, Copy)]
@@ -105,16 +84,15 @@ impl Traced<'_> {
 pub(super) struct Evaluator<'a> {
     pub survey: &'a MachineSurvey,
     pub space: &'a MachineSpace<'a>,
-    pub loads: Loads,
+    /// The traces, by place.
+    pub loads: Vec<JobLoad>,
     pub traced: Traced<'a>,
     /// By place: bytes a second of sequential reads; `None` if they are unknown.
     read_bandwidths: Vec<Option<f64>>,
     /// Size of a node's volume.
     volume_gib: f64,
-    /// By place: simulated storage.
-    storages: Vec<Option<StoragePower>>,
-    /// Numbers of the designs of each group.
-    groups: Vec<Vec<usize>>,
+    /// Numbers of the designs with the same cores, by place.
+    same_cores: Vec<Vec<usize>>,
     compared: Compared,
 }
 
@@ -130,12 +108,6 @@ struct Compared {
     energy: bool,
 }
 
-/// Designs of a group, prepared.
-pub(super) enum Group<'a> {
-    Job(JobGroup<'a>),
-    Paper(Box<PaperGroup>, &'a PaperLimits),
-}
-
 /// Idle time, which no machine shortens.
 pub(super) struct Floor {
     pub secs: f64,
@@ -149,17 +121,16 @@ struct Figures {
     price: Option<f64>,
 }
 
-/// What distinguishes the groups of the `job` model at a place.
+/// What distinguishes the cores of groups.
 type CoresKey = (u32, u32, Option<u64>);
 
 impl<'a> Evaluator<'a> {
-    /// Prepares the designs; `storages` holds the power of the simulated storage of each place.
+    /// Prepares the designs.
     pub fn new(
         survey: &'a MachineSurvey,
         space: &'a MachineSpace<'a>,
-        loads: Loads,
+        loads: Vec<JobLoad>,
         traced: Traced<'a>,
-        storages: Vec<Option<StoragePower>>,
         part_times: impl Fn(usize) -> Option<&'a MeasuredStorage>,
     ) -> Self {
         let machines = || survey.machines.iter();
@@ -183,29 +154,20 @@ impl<'a> Evaluator<'a> {
             traced,
             read_bandwidths,
             volume_gib: traced.volume_gib(),
-            storages,
-            groups: Vec::new(),
+            same_cores: Vec::new(),
             compared,
         };
-        let mut groups: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        let mut same_cores: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (number, design) in space.designs.iter().enumerate() {
-            groups.entry(made.group_key(design)).or_default().push(number);
+            same_cores.entry(cores_key(design)).or_default().push(number);
         }
-        made.groups = groups.into_values().collect();
+        made.same_cores = same_cores.into_values().collect();
+        for numbers in &mut made.same_cores {
+            numbers.sort_by_key(|number| space.designs[*number].place);
+        }
         made
     }
 
-    /// The place and the cores; with the paper's model none, because the number of cores only
-    /// multiplies the speed.
-    fn group_key(&self, design: &MachineDesign<'_>) -> (usize, CoresKey) {
-        let Cores { count, threads, single } = match self.loads {
-            Loads::Job(_) => cores(design.machine),
-            Loads::Paper(..) => Cores::uniform(0),
-        };
-        (design.place, (count, threads, single.map(f64::to_bits)))
-    }
-
-    /// The design, for the `job` model.
     pub(super) fn job_design(&self, design: &MachineDesign<'_>) -> JobDesign {
         let machine = design.machine;
         let bandwidth = self.read_bandwidths[design.place];
@@ -232,142 +194,98 @@ impl<'a> Evaluator<'a> {
 
     /// All designs, in groups.
     pub fn chunks(&self) -> Vec<Chunk> {
-        chunks(self.groups.iter().map(Vec::len))
+        chunks(self.same_cores.iter().map(Vec::len))
     }
 
-    /// Number of objectives of the front.
-    pub fn objectives(&self) -> usize {
-        1 + usize::from(self.compared.price) + usize::from(self.compared.energy)
+    /// Numbers of objectives of the fronts.
+    pub fn objectives(&self) -> [usize; 3] {
+        [1 + usize::from(self.compared.price) + usize::from(self.compared.energy), 2, 2]
     }
 
     pub(super) fn members(&self, chunk: &Chunk) -> &[usize] {
-        &self.groups[chunk.group][chunk.members.clone()]
+        &self.same_cores[chunk.group][chunk.members.clone()]
     }
 
-    pub(super) fn group(&self, design: &MachineDesign<'_>) -> Group<'_> {
-        let place = design.place;
-        match &self.loads {
-            Loads::Job(loads) => Group::Job(JobGroup::new(&loads[place], cores(design.machine))),
-            Loads::Paper(loads, limits) => {
-                let node = NodePower::of_machine(self.storages[place]);
-                Group::Paper(Box::new(PaperGroup::new(&loads[place], &node)), &limits[place])
+    /// Calls `take` with each group of `numbers`, which are in the order of their cores and then of
+    /// their places, and with its designs.
+    pub(super) fn each_group(
+        &self,
+        numbers: &[usize],
+        mut take: impl FnMut(&JobGroup<'_>, &[&MachineDesign<'_>], &[usize]),
+    ) {
+        let design = |number: &usize| &self.space.designs[*number];
+        let place = |number: &usize| design(number).place;
+        let cores_of = |number: &usize| cores_key(design(number));
+        for same_cores in numbers.chunk_by(|a, b| cores_of(a) == cores_of(b)) {
+            let first = design(&same_cores[0]);
+            let stretches = JobStretches::new(&self.loads[first.place], cores(first.machine));
+            for same in same_cores.chunk_by(|a, b| place(a) == place(b)) {
+                let group = JobGroup::new(&self.loads[place(&same[0])], &stretches);
+                take(&group, &same.iter().map(design).collect::<Vec<_>>(), same);
             }
         }
     }
 
-    pub(super) fn price(&self, design: &MachineDesign<'_>, secs: f64) -> Option<f64> {
-        self.rate(design.machine).map(|rate| rate.price(self.survey.nodes, secs))
-    }
-
-    fn figures(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> Figures {
-        let (time, energy) = match group {
-            Group::Job(group) => {
-                let own = self.job_design(design);
-                let time = group.upper_end(&own);
-                (time, group.energy(&own, time))
-            }
-            Group::Paper(group, _) => {
-                let own = paper_design(design);
-                let outcome = match self.survey.model {
-                    Model::Stages => group.stages(&own),
-                    Model::Job | Model::Paper => group.sync(&own),
-                };
-                let energy = power(design.machine).map(|_| outcome.energy.total().0);
-                (outcome.time, energy)
-            }
+    /// The figures of designs of a group, in their order.
+    fn figures(&self, group: &JobGroup<'_>, designs: &[&MachineDesign<'_>]) -> Vec<Figures> {
+        let own: Vec<_> = designs.iter().map(|design| self.job_design(design)).collect();
+        let figures = |(own, time): (&JobDesign, f64)| Figures {
+            time,
+            energy: group.energy(own, time),
+            price: group.price(own, time),
         };
-        Figures { time, energy, price: self.price(design, time) }
+        own.iter().zip(group.upper_ends(&own)).map(figures).collect()
     }
 
-    /// Calls `take` with the number, the design and the figures of each candidate of a chunk.
-    fn each(&self, chunk: &Chunk, mut take: impl FnMut(u64, &MachineDesign<'_>, Figures)) {
-        let members = self.members(chunk);
-        let Some(first) = members.first() else {
-            return;
-        };
-        let group = self.group(&self.space.designs[*first]);
-        for &number in members {
-            let design = &self.space.designs[number];
-            if !self.traced.fit(design.machine).is_candidate() {
-                continue;
-            }
-            take(number as u64, design, self.figures(&group, design));
-        }
-    }
-
-    /// Compares the designs of a chunk.
+    /// Compares the candidates of a chunk.
     pub fn compare(&self, chunk: &Chunk, choice: &mut Choice<NAME_COUNT>) {
-        self.each(chunk, |number, design, Figures { time, energy, price }| {
-            if price.is_some() || !self.compared.priced_only {
-                let mut objectives = vec![time];
-                objectives.extend(price.filter(|_| self.compared.price));
-                objectives.extend(energy.filter(|_| self.compared.energy));
-                choice.compare(number, &objectives);
+        let is_candidate =
+            |number: &usize| self.traced.fit(self.space.designs[*number].machine).is_candidate();
+        let candidates: Vec<usize> =
+            self.members(chunk).iter().copied().filter(is_candidate).collect();
+        self.each_group(&candidates, |group, designs, numbers| {
+            for (number, figures) in numbers.iter().zip(self.figures(group, designs)) {
+                self.compare_design(*number as u64, &figures, choice);
             }
-            let cost = price.unwrap_or(f64::INFINITY);
-            choice.propose(FASTEST, number, [time, cost, 0.0]);
-            if let Some(price) = price {
-                choice.propose(CHEAPEST, number, [price, time, 0.0]);
-            }
-            let Some(energy) = energy else {
-                return;
-            };
+        });
+    }
+
+    fn compare_design(&self, number: u64, figures: &Figures, choice: &mut Choice<NAME_COUNT>) {
+        let Figures { time, energy, price } = *figures;
+        if price.is_some() || !self.compared.priced_only {
+            let mut objectives = vec![time];
+            objectives.extend(price.filter(|_| self.compared.price));
+            objectives.extend(energy.filter(|_| self.compared.energy));
+            choice.compare(REPORTED, number, &objectives);
+        }
+        let cost = price.unwrap_or(f64::INFINITY);
+        choice.propose(FASTEST, number, [time, cost, 0.0]);
+        if let Some(price) = price {
+            choice.propose(CHEAPEST, number, [price, time, 0.0]);
+            choice.compare(BY_PRICE, number, &[time, price]);
+        }
+        if let Some(energy) = energy {
             choice.propose(LEAST_ENERGY, number, [energy, time, cost]);
-            let watts = if time > 0.0 { energy / time } else { 0.0 };
-            let keys = [[watts, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
-            let part = self.space.places[design.place].storage.part.as_ref();
-            let is_disk = part.is_some_and(|part| self.survey.parts.disk.contains_key(part));
-            for (name, key) in keys.into_iter().enumerate() {
-                choice.propose(PAPER_NAMES + name, number, key);
-                if is_disk {
-                    choice.propose(PAPER_DISK_NAMES + name, number, key);
-                }
-            }
-        });
-    }
-
-    /// Compares the designs of a chunk that take at most [`SLACK`] longer than `fastest`.
-    pub fn compare_near(&self, chunk: &Chunk, fastest: f64, choice: &mut Choice<2>) {
-        self.each(chunk, |number, _, Figures { time, energy, price }| {
-            if time > fastest * (1.0 + SLACK) {
-                return;
-            }
-            if let Some(price) = price {
-                choice.propose(CHEAPEST_NEAR, number, [price, time, 0.0]);
-            }
-            if let Some(energy) = energy {
-                choice.propose(LEAST_ENERGY_NEAR, number, [energy, time, 0.0]);
-            }
-        });
-    }
-
-    /// The upper end of the time of a design in seconds, which choices compare.
-    pub fn time(&self, number: usize) -> f64 {
-        let design = &self.space.designs[number];
-        self.figures(&self.group(design), design).time
+            choice.compare(BY_ENERGY, number, &[time, energy]);
+        }
     }
 
     /// The idle time that no machine shortens, and its share of the time of a design.
     pub fn floor(&self, number: u64) -> Floor {
         #[allow(clippy::cast_possible_truncation)]
-        let design = &self.space.designs[number as usize];
-        match self.group(design) {
-            Group::Job(group) => {
-                let secs = group.floor();
-                let time = group.time(&self.job_design(design));
-                Floor { secs, share: if time > 0.0 { secs / time } else { 0.0 } }
-            }
-            Group::Paper(..) => Floor { secs: 0.0, share: 0.0 },
-        }
+        let number = number as usize;
+        let mut floor = Floor { secs: 0.0, share: 0.0 };
+        self.each_group(&[number], |group, designs, _| {
+            let time = group.times(&[self.job_design(designs[0])])[0];
+            floor.secs = group.floor();
+            floor.share = if time > 0.0 { floor.secs / time } else { 0.0 };
+        });
+        floor
     }
 
-    /// The names that the model gives, each with the number of its design.
-    pub fn named(&self, best: [Option<u64>; NAME_COUNT]) -> Vec<(&'static str, Option<u64>)> {
-        let names = match self.survey.model {
-            Model::Job => 0..PAPER_NAMES,
-            Model::Paper | Model::Stages => PAPER_NAMES..NAME_COUNT,
-        };
-        names.map(|name| (NAMES[name], best[name])).collect()
+    /// The names, each with the number of its design.
+    pub fn named(best: [Option<u64>; NAME_COUNT]) -> Vec<(&'static str, Option<u64>)> {
+        NAMES.into_iter().zip(best).collect()
     }
 
     /// Name of a design.
@@ -378,11 +296,16 @@ impl<'a> Evaluator<'a> {
 
     /// Reports designs, in their order.
     pub fn reports(&self, numbers: &[usize]) -> Vec<MachineReport> {
-        let key = |number: &usize| self.group_key(&self.space.designs[*number]);
-        in_groups(numbers, key, |same| {
-            let group = self.group(&self.space.designs[same[0]]);
-            let report = |number: &usize| self.report(&group, &self.space.designs[*number]);
-            same.iter().map(report).collect()
+        let key = |number: &usize| {
+            let design = &self.space.designs[*number];
+            (cores_key(design), design.place)
+        };
+        in_order(numbers, key, |some| {
+            let mut reports = Vec::with_capacity(some.len());
+            self.each_group(some, |group, designs, _| {
+                reports.extend(designs.iter().map(|design| self.report(group, design)));
+            });
+            reports
         })
     }
 
@@ -391,73 +314,58 @@ impl<'a> Evaluator<'a> {
         let lags = Lags::new(&self.survey.lags);
         let on_design = |number: &usize| {
             let design = &self.space.designs[*number];
-            let place = design.place;
-            let (time_s, limits) = match &self.loads {
-                Loads::Job(loads) => {
-                    let load = loads[place].in_stage(window, |trace| lags.of(trace));
-                    let group = JobGroup::new(&load, cores(design.machine));
-                    let own = self.job_design(design);
-                    (group.time(&own), shares(&JOB_LIMITS, &group.limits(&own)))
-                }
-                Loads::Paper(loads, _) => {
-                    let load = loads[place].in_stage(window);
-                    let node = NodePower::of_machine(self.storages[place]);
-                    let group = PaperGroup::new(&load, &node);
-                    let own = paper_design(design);
-                    let limits = group.limits(&own, &PaperLimits::new(&load));
-                    (group.nosync(&own).time, shares(&PAPER_LIMITS, &limits))
-                }
-            };
-            StageOnDesign { id: design.id(), time_s, limits }
+            let load = self.loads[design.place].in_stage(window, |trace| lags.of(trace));
+            let stretches = JobStretches::new(&load, cores(design.machine));
+            let group = JobGroup::new(&load, &stretches);
+            let own = self.job_design(design);
+            StageOnDesign {
+                id: design.id(),
+                time_s: group.times(&[own])[0],
+                limits: shares(&group.limits(&own)),
+            }
         };
         numbers.iter().map(on_design).collect()
     }
 
-    fn report(&self, group: &Group<'_>, design: &MachineDesign<'_>) -> MachineReport {
-        let mut report = machine_report(design, self.space);
-        report.memory_fits = self.traced.fit(design.machine).known();
-        match group {
-            Group::Job(group) => {
-                let own = self.job_design(design);
-                let found = group.range(&own);
-                let time = found.job;
-                let pairs = RANGE_SOURCES.iter().copied().zip(found.by);
-                let is_doubt =
-                    |(_, [low, high]): &(_, [f64; 2])| *low != time.time || *high != time.time;
-                report.job = Some(JobReport {
-                    time_s: time.time,
-                    time_s_low: time.low,
-                    time_s_high: time.high,
-                    range_by_s: pairs.filter(is_doubt).collect(),
-                    energy_j: group.energy(&own, time.time),
-                    price: self.price(design, time.time),
-                    price_high: self.price(design, time.high),
-                });
-                report.limits = shares(&JOB_LIMITS, &group.limits(&own));
-            }
-            Group::Paper(group, limits) => {
-                let own = paper_design(design);
-                report.sync = Some(self.outcome(design, &group.sync(&own)));
-                report.nosync = Some(self.outcome(design, &group.nosync(&own)));
-                report.stages = (self.survey.model == Model::Stages)
-                    .then(|| self.outcome(design, &group.stages(&own)));
-                report.limits = shares(&PAPER_LIMITS, &group.limits(&own, limits));
-            }
+    fn report(&self, group: &JobGroup<'_>, design: &MachineDesign<'_>) -> MachineReport {
+        let machine = design.machine;
+        let place = &self.space.places[design.place];
+        let own = self.job_design(design);
+        let found = group.ranges(&[own])[0];
+        let time = found.job;
+        let pairs = RANGE_SOURCES.iter().copied().zip(found.by);
+        let is_doubt = |(_, [low, high]): &(_, [f64; 2])| *low != time.time || *high != time.time;
+        MachineReport {
+            id: design.id(),
+            machine: machine.id.clone(),
+            summary: machine.summary.clone(),
+            cores: *machine.cores,
+            core_speed: *machine.core_speed,
+            memory_bytes: machine.memory.0,
+            storage: place.storage.label(),
+            storage_part: place.storage.part.clone(),
+            network_bytes_per_s: place.network,
+            price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
+            is_reference: false,
+            memory_fits: self.traced.fit(machine).known(),
+            job: JobReport {
+                time_s: time.time,
+                time_s_low: time.low,
+                time_s_high: time.high,
+                range_by_s: pairs.filter(is_doubt).collect(),
+                energy_j: group.energy(&own, time.time),
+                price: group.price(&own, time.time),
+                price_high: group.price(&own, time.high),
+            },
+            limits: shares(&group.limits(&own)),
         }
-        report
     }
+}
 
-    fn outcome(&self, design: &MachineDesign<'_>, outcome: &ClusterOutcome) -> MachineOutcome {
-        let is_known = power(design.machine).is_some();
-        let watts = is_known.then(|| outcome.power());
-        MachineOutcome {
-            time_s: outcome.time,
-            energy_j: is_known.then(|| outcome.energy.total().0),
-            power_w: watts,
-            node_power_w: watts.map(|watts| watts / f64::from(self.survey.nodes)),
-            price: self.price(design, outcome.time),
-        }
-    }
+/// What distinguishes the cores of a design.
+fn cores_key(design: &MachineDesign<'_>) -> CoresKey {
+    let Cores { count, threads, single } = cores(design.machine);
+    (count, threads, single.map(f64::to_bits))
 }
 
 /// The cores of a machine.
@@ -475,41 +383,8 @@ pub(super) fn power(machine: &Machine) -> Option<Power> {
     Some(Power { idle: **idle, active: **active })
 }
 
-/// The machine as one processor, whose instruction is a second of a core of speed 1.
-pub(super) fn paper_design(design: &MachineDesign<'_>) -> PaperDesign {
-    let machine = design.machine;
-    PaperDesign {
-        instructions_per_s: *machine.core_speed * f64::from(*machine.cores),
-        cpu: power(machine).unwrap_or_default(),
-    }
-}
-
 /// The shares above zero, by name.
-fn shares(names: &[&str], shares: &[f64]) -> BTreeMap<String, f64> {
-    let pairs = names.iter().zip(shares).filter(|(_, share)| **share > 0.0);
+fn shares(shares: &[f64]) -> BTreeMap<String, f64> {
+    let pairs = JOB_LIMITS.iter().zip(shares).filter(|(_, share)| **share > 0.0);
     pairs.map(|(name, share)| ((*name).to_owned(), *share)).collect()
-}
-
-fn machine_report(design: &MachineDesign<'_>, space: &MachineSpace<'_>) -> MachineReport {
-    let machine = design.machine;
-    let place = &space.places[design.place];
-    MachineReport {
-        id: design.id(),
-        machine: machine.id.clone(),
-        summary: machine.summary.clone(),
-        cores: *machine.cores,
-        core_speed: *machine.core_speed,
-        memory_bytes: machine.memory.0,
-        storage: place.storage.label(),
-        storage_part: place.storage.part.clone(),
-        network_bytes_per_s: place.network,
-        price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
-        is_reference: false,
-        memory_fits: None,
-        job: None,
-        sync: None,
-        nosync: None,
-        stages: None,
-        limits: BTreeMap::new(),
-    }
 }

@@ -5,8 +5,8 @@
 //! Not modelled: clocks that fall with the load, credits for requests a second.
 
 use super::space::Place;
-use crate::designs::{JobNode, PaperSample};
-use crate::job::{Cores, JobCost, JobSample, StorageRatio};
+use crate::designs::JobNode;
+use crate::job::{Cores, JobSample, PlaceCost, StorageRatio};
 use crate::job_stream::{JobStream, SampleIo};
 use crate::machine::{Machine, StorageTable};
 use crate::measured::{MeasuredStorage, MeasuredStorages, OpLoad, READS};
@@ -147,13 +147,14 @@ struct BurstUse {
 }
 
 impl TraceLoad<'_> {
-    /// The samples, for the `job` model.
+    /// The samples and their costs.
     pub(super) fn job(&self) -> JobNode {
         let mut used = BurstUse::default();
+        let all = (0..self.stream.samples.len()).map(|index| self.cost(index, &mut used));
+        let (samples, costs) = all.unzip();
         JobNode {
-            costs: (0..self.stream.samples.len())
-                .map(|index| self.cost(index, &mut used))
-                .collect(),
+            samples,
+            costs,
             usage: self.storage.replayed.map_or_else(Usage::default, |replayed| {
                 let mut usage = Usage::default();
                 replayed.replay.costs.iter().for_each(|cost| usage += cost.usage);
@@ -168,7 +169,8 @@ impl TraceLoad<'_> {
         }
     }
 
-    fn cost(&self, index: usize, used: &mut BurstUse) -> JobCost {
+    /// A sample, as it is read at the place, and its cost.
+    fn cost(&self, index: usize, used: &mut BurstUse) -> (JobSample, PlaceCost) {
         let mut sample = self.stream.samples[index];
         let io = &self.stream.io[index];
         let depth = self.depth(io);
@@ -211,7 +213,7 @@ impl TraceLoad<'_> {
             storage.best = (storage.best * random).sqrt();
         }
         let (network, network_ratio) = self.network(index, &mut sample);
-        JobCost { sample, storage, network, network_ratio }
+        (sample, PlaceCost { storage, network, network_ratio })
     }
 
     /// Whether the requests of a sample may be random although nothing says so: the trace has no
@@ -241,26 +243,6 @@ impl TraceLoad<'_> {
         }
         // A full link carries what it carried, whatever its speed is said to be.
         (if sample.is_link_full { sample.span * ratio } else { secs }, ratio)
-    }
-
-    /// The samples, for the `paper` model. An instruction is a second of a core of speed 1.
-    pub(super) fn paper(&self) -> Vec<PaperSample> {
-        let sample = |index: usize| {
-            let io = &self.stream.io[index];
-            PaperSample {
-                instructions: self.stream.samples[index].cpu
-                    * self.reference.speed
-                    * self.stream.core_share,
-                storage: self.device_time(&self.storage, index, self.depth(io), IoState::SUSTAINED),
-                network: self.stream.network[index] / self.place.network,
-                memory: 0.0,
-                usage: self
-                    .storage
-                    .replayed
-                    .map_or_else(Usage::default, |r| r.replay.costs[index].usage),
-            }
-        };
-        (0..self.stream.samples.len()).map(sample).collect()
     }
 
     /// The mean number of outstanding requests in a sample: from the log; from the latency of the
@@ -324,10 +306,6 @@ impl TraceLoad<'_> {
         }
         time
     }
-}
-
-impl IoState {
-    const SUSTAINED: Self = Self { has_burst: false, is_random: false };
 }
 
 /// Bytes a second at which a storage reads sequentially, of a volume in a burst; `None` if it has no

@@ -4,14 +4,11 @@ use super::MachineSurvey;
 use super::evaluate::Traced;
 use super::load::is_arm_core;
 use super::measured::{files, substitutes};
-use crate::alignment::{self, Lags};
-use crate::config::Model;
 use crate::job::TAIL;
 use crate::job_stream::{JobStream, MemoryFit, TracedMemory};
 use crate::machine::{Machine, StorageTable};
 use crate::replay::DEFAULT_DEPTH;
 use crate::report::Assumption;
-use crate::stages::{stage_of_samples, unused};
 use gordon_units::Bytes;
 
 /// Length of samples above which phases of a job are averaged, so that a survey gives a warning.
@@ -51,14 +48,6 @@ pub(super) fn warnings(survey: &MachineSurvey, traced: &Traced<'_>) -> Vec<Strin
             ));
         }
         list.extend(stream_notes(survey, stream).into_iter().map(|note| format!("{path}: {note}")));
-    }
-    if survey.model != Model::Job {
-        let streams = || streams.iter().map(|stream| &stream.stream);
-        let lags = Lags::new(&survey.lags);
-        list.extend(alignment::warnings(streams(), &lags));
-        if let Some(stages) = &survey.stages {
-            list.extend(unused(stages, &stage_of_samples(stages, &lags.longest(streams()))));
-        }
     }
     list.extend(memory_notes(survey, traced));
     list
@@ -137,9 +126,6 @@ fn stream_notes(survey: &MachineSurvey, stream: &JobStream) -> Vec<String> {
     notes.extend(stream.stream.read_amplification_note());
     let lost = stream.stream.trace.manifest().lost();
     notes.extend(lost.map(|lost| format!("no {}: {}", lost.what, lost.why)));
-    if survey.model != Model::Job {
-        return notes;
-    }
     if !stream.has_iowait && !stream.has_stalled() && stream.has_io() {
         notes
             .push("no iowait in it; one thread is assumed to wait while the device is busy".into());
@@ -184,20 +170,18 @@ pub(super) fn assumptions(survey: &MachineSurvey, streams: &[JobStream]) -> Vec<
     let mut add = |key: &str, value: String, why: &str| {
         list.push(Assumption { key: key.into(), value, why: why.into() });
     };
-    if survey.model == Model::Job {
-        add(
-            "width",
-            "geometric".into(),
-            "cores that the job could use at any moment; of the distributions with the measured \
-             mean, the one of greatest entropy",
-        );
-        add(
-            "width.tail",
-            format!("(n / k)^{TAIL}"),
-            "probability that the job could use k cores while all n traced cores were busy, which \
-             the trace cannot show",
-        );
-    }
+    add(
+        "width",
+        "geometric".into(),
+        "cores that the job could use at any moment; of the distributions with the measured mean, \
+         the one of greatest entropy",
+    );
+    add(
+        "width.tail",
+        format!("(n / k)^{TAIL}"),
+        "probability that the job could use k cores while all n traced cores were busy, which the \
+         trace cannot show",
+    );
     let has_measured = !files(survey).is_empty();
     let has_limits = storages(survey).any(|storage| storage.bandwidth.is_some());
     let are_logged = streams.iter().all(|stream| stream.stream.logged);

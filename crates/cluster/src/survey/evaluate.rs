@@ -9,7 +9,7 @@ use crate::designs::{PAPER_LIMITS, PaperDesign, PaperGroup, PaperLimits, PaperLo
 use crate::error::ClusterError;
 use crate::node::{NodePower, part};
 use crate::report::{DesignReport, FlashReport, OutcomeReport, OverBudget, StageOnDesign};
-use crate::select::{Choice, Chunk, chunks, in_groups};
+use crate::select::{Choice, Chunk, chunks, in_order};
 use crate::simulate::{ClusterOutcome, Node, by_part};
 use crate::stages::StageWindow;
 use crate::stream::{FlashWear, Replayed, Stream};
@@ -204,7 +204,7 @@ impl<'a> Evaluator<'a> {
             };
             let number = self.grid.number(point);
             let (time, energy, power) = (outcome.time, outcome.energy.total().0, outcome.power());
-            choice.compare(number, &[time, energy]);
+            choice.compare(0, number, &[time, energy]);
             let keys = [[power, energy, time], [energy, time, 0.0], [time, energy, 0.0]];
             for (name, key) in keys.into_iter().enumerate() {
                 choice.propose(name, number, key);
@@ -218,9 +218,13 @@ impl<'a> Evaluator<'a> {
     /// Reports designs, in their order.
     pub fn reports(&self, points: &[Point]) -> Vec<DesignReport> {
         let group = |point: &Point| (point.storage, self.grid.processors[point.processor].cpus);
-        in_groups(points, group, |same| {
-            let group = self.group(same[0]);
-            same.iter().map(|point| self.report(*point, &group)).collect()
+        in_order(points, group, |some| {
+            let of_group = |same: &[Point]| {
+                let group = self.group(same[0]);
+                let report = |point: &Point| self.report(*point, &group);
+                same.iter().map(report).collect::<Vec<_>>()
+            };
+            some.chunk_by(|a, b| group(a) == group(b)).flat_map(of_group).collect()
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::MadeTrace;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::{Charge, Model};
+use gordon_cluster::config::Charge;
 use gordon_cluster::machine::Machine;
 use gordon_cluster::machine_survey::{MachineSurvey, run};
 use gordon_cluster::measured::MeasuredStorages;
@@ -64,9 +64,7 @@ pub fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
     MachineSurvey {
         nodes: u32::try_from(traces.len()).unwrap(),
         traces,
-        shift: 0.0.into(),
         charge: Charge::Machine,
-        model: Model::Job,
         machines: machines(text),
         reference: Some("traced".into()),
         reference_machine: None,
@@ -75,7 +73,6 @@ pub fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
         parts: super::parts(1.0),
         measured: MeasuredStorages::new(),
         rows: 1000,
-        stages: None,
         report_stages: Vec::new(),
         lags: Vec::new(),
         table: None,
@@ -98,7 +95,7 @@ pub fn named<'a>(report: &'a MachineSurveyReport, id: &str) -> &'a MachineReport
 }
 
 pub fn job(report: &MachineSurveyReport, id: &str) -> JobReport {
-    named(report, id).job.clone().unwrap()
+    named(report, id).job.clone()
 }
 
 /// The verdict of a survey that has one.
