@@ -237,6 +237,9 @@ pub(crate) struct TracedMemory {
     pub(crate) cache: Bytes,
     /// Bytes that reads returned and that storage did not fetch; `None` if they are unknown.
     pub(crate) cache_hits: Option<Bytes>,
+    /// Bytes that the command wrote and that no storage wrote: the files were deleted or truncated
+    /// before their write-back. Writes to network file systems count. 0 if it is unknown.
+    pub(crate) unwritten: Bytes,
 }
 
 impl TracedMemory {
@@ -264,6 +267,7 @@ impl TracedMemory {
             used: anonymous.filter(|_| is_measured(stream, column)).or(memory).or(anonymous),
             cache: peak(|sample| sample.cache).unwrap_or_default(),
             cache_hits: reads.map(|reads| reads.returned.saturating_sub(reads.fetched)),
+            unwritten: unwritten(stream),
         }
     }
 
@@ -284,6 +288,20 @@ impl TracedMemory {
         let needed = self.used.unwrap_or_default() + self.cache;
         if memory >= needed { Bytes(0) } else { self.cache_hits.unwrap_or(self.cache) }
     }
+}
+
+/// See [`TracedMemory::unwritten`].
+fn unwritten(stream: &Stream) -> Bytes {
+    if !is_measured(stream, "command_write_bytes") {
+        return Bytes(0);
+    }
+    let real = |sample: &Sample| -> u64 {
+        let disks = sample.disks.iter().filter(|d| !stream.trace.is_virtual(d.device));
+        disks.map(|disk| disk.write_bytes.0).sum()
+    };
+    let written: u64 = stream.samples.iter().map(real).sum();
+    let by_command: u64 = stream.samples.iter().map(|s| s.command.write_bytes.0).sum();
+    Bytes(by_command.saturating_sub(written))
 }
 
 /// Whether the memory of a machine holds a job.

@@ -94,7 +94,7 @@ impl JsonSchema for MachineStorage {
 }
 
 /// Table of a machine's storage. It needs `part`, `bandwidth` or `measured`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StorageTable {
     /// Name of a flash device or disk in the catalogue of parts.

@@ -270,8 +270,8 @@ struct Traces<'a> {
     part_times: &'a [MeasuredStorage],
 }
 
-/// Times of requests to each part, if a trace needs them: it has no block log, or its page cache
-/// may not fit.
+/// Times of requests to each part, if a trace needs them: it has no block log, or the page cache
+/// saved reads or writes.
 fn times_of_parts(
     survey: &MachineSurvey,
     streams: &[JobStream],
@@ -279,7 +279,8 @@ fn times_of_parts(
 ) -> Result<Vec<MeasuredStorage>, ClusterError> {
     let lacks_cache = |stream: &JobStream| {
         let mut machines = survey.machines.iter();
-        machines.any(|machine| stream.memory.read_again(*machine.memory) > Bytes(0))
+        stream.memory.unwritten > Bytes(0)
+            || machines.any(|machine| stream.memory.read_again(*machine.memory) > Bytes(0))
     };
     let is_needed =
         |stream: &JobStream| (stream.has_io() && !stream.stream.logged) || lacks_cache(stream);

@@ -290,7 +290,7 @@ fn a_design_of_the_job_model_is_the_same_alone_and_in_a_group() {
             .map(|_| JobDesign {
                 speed: draw.scaled(0.05, 20.0),
                 speed_error: if draw.chance(0.5) { 0.0 } else { 0.3 * draw.share() },
-                reread: if draw.chance(0.7) { 0.0 } else { draw.secs() },
+                uncached: if draw.chance(0.7) { 0.0 } else { draw.secs() },
                 power: draw.chance(0.9).then(|| draw.power()),
                 rate: draw.chance(0.9).then(|| Rate {
                     per_hour: draw.scaled(0.01, 10.0),

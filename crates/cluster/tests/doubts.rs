@@ -61,6 +61,43 @@ fn a_page_cache_that_does_not_fit_is_read_again_at_worst() {
 }
 
 #[test]
+fn files_that_the_page_cache_never_wrote_may_be_written_by_another_storage() {
+    let mut sample = second(0, 4.0);
+    sample.command.write_bytes = Bytes(5 * GIB);
+    let folder = tempfile::tempdir().unwrap();
+    let samples = [sample];
+    let mut trace = made(&samples, &[]);
+    trace.columns = Columns::all(ColumnKind::Measured, "made up");
+    let trace = trace.write(&folder.path().join("a"));
+    let report = answer(&survey(vec![trace.clone()], &SPACE));
+    let other = job(&report, "storage");
+    // At 1 GB/s.
+    near(other.range_by_s[&RangeSource::Memory][1], other.time_s + 5.0 * GIB as f64 / 1e9);
+    // The storage of the traced machine.
+    assert!(!job(&report, "wide").range_by_s.contains_key(&RangeSource::Memory));
+    // What is known of the traced machine is its speed: its storage is another one.
+    let unknown = MachineSurvey {
+        reference: None,
+        reference_speed: Some(1.0),
+        ..survey(vec![trace], &SPACE)
+    };
+    assert!(job(&answer(&unknown), "wide").range_by_s.contains_key(&RangeSource::Memory));
+}
+
+#[test]
+fn the_time_of_a_simulated_device_is_within_a_tenth() {
+    let (_folder, trace) = traced(&[reading(0)]);
+    let space = SPACE.replace(
+        r#"{ bandwidth = "1GB", latency = "0.1ms" }"#,
+        r#"{ part = "gordon-slc-256g", bandwidth = "10MB" }"#,
+    );
+    let slow = job(&answer(&survey(vec![trace], &space)), "storage");
+    let [_, high] = slow.range_by_s[&RangeSource::Storage];
+    // Waits for the device of 5 s.
+    near(high, 0.5 + 5.0 * 0.1f64.exp());
+}
+
+#[test]
 fn the_command_is_charged_if_the_trace_has_it_and_other_programs_are_named() {
     let folder = tempfile::tempdir().unwrap();
     let mut sample = second(0, 4.0);

@@ -36,8 +36,8 @@ pub struct JobDesign {
     pub speed: f64,
     /// Error of the speed relative to the traced machine's, as a logarithm.
     pub speed_error: f64,
-    /// Seconds for what may be read again, because the page cache is smaller than in the trace.
-    pub reread: f64,
+    /// Seconds for reads and writes that the page cache of the traced machine saved.
+    pub uncached: f64,
     /// Power of the machine without simulated storage; `None` if it is unknown.
     pub power: Option<Power>,
     /// What the machine costs; `None` if it is unknown.
@@ -93,7 +93,7 @@ impl<'a> JobGroup<'a> {
     /// The upper end of the range of the time of each design.
     pub fn upper_ends(&self, designs: &[JobDesign]) -> Vec<f64> {
         let found = designs.iter().zip(self.times(designs)).zip(self.ends(designs, End::Upper));
-        found.map(|((design, time), highs)| upper_end(time, &highs, design.reread)).collect()
+        found.map(|((design, time), highs)| upper_end(time, &highs, design.uncached)).collect()
     }
 
     /// Time of the job on each design, with its range.
@@ -101,7 +101,7 @@ impl<'a> JobGroup<'a> {
         let ends = self.ends(designs, End::Lower).into_iter().zip(self.ends(designs, End::Upper));
         let found = designs.iter().zip(self.times(designs)).zip(ends);
         let of = |((design, time), (lows, highs)): ((&JobDesign, _), (_, _))| {
-            range(time, &lows, &highs, design.reread)
+            range(time, &lows, &highs, design.uncached)
         };
         found.map(of).collect()
     }

@@ -23,7 +23,7 @@ pub enum RangeSource {
     Waiting,
     /// How fast the job is on another processor, relative to the benchmark.
     Speed,
-    /// What is read again, because the page cache is smaller.
+    /// What is read again, because the page cache is smaller, or written, because files live longer.
     Memory,
     /// Differences between runs on the same machine.
     Runs,
@@ -433,15 +433,16 @@ impl End {
     }
 }
 
-/// The upper end of the 80 % range; `reread` seconds more are needed for what the page cache lacks.
-pub(crate) fn upper_end(time: f64, highs: &SourceEnds, reread: f64) -> f64 {
-    combined(time, &all_ends(time, highs, reread, End::Upper), End::Upper)
+/// The upper end of the 80 % range; `uncached` is the time of reads and writes that the page cache of
+/// the traced machine saved.
+pub(crate) fn upper_end(time: f64, highs: &SourceEnds, uncached: f64) -> f64 {
+    combined(time, &all_ends(time, highs, uncached, End::Upper), End::Upper)
 }
 
 /// The range of a time; see [`upper_end`].
-pub(crate) fn range(time: f64, lows: &SourceEnds, highs: &SourceEnds, reread: f64) -> JobRange {
-    let lows = all_ends(time, lows, reread, End::Lower);
-    let highs = all_ends(time, highs, reread, End::Upper);
+pub(crate) fn range(time: f64, lows: &SourceEnds, highs: &SourceEnds, uncached: f64) -> JobRange {
+    let lows = all_ends(time, lows, uncached, End::Lower);
+    let highs = all_ends(time, highs, uncached, End::Upper);
     let (low, high) = (combined(time, &lows, End::Lower), combined(time, &highs, End::Upper));
     let mut by = [[time; 2]; RANGE_SOURCES.len()];
     for (at, pair) in by.iter_mut().enumerate() {
@@ -451,11 +452,11 @@ pub(crate) fn range(time: f64, lows: &SourceEnds, highs: &SourceEnds, reread: f6
 }
 
 /// The time with each source at an end of its range.
-fn all_ends(time: f64, of: &SourceEnds, reread: f64, end: End) -> [f64; RANGE_SOURCES.len()] {
+fn all_ends(time: f64, of: &SourceEnds, uncached: f64, end: End) -> [f64; RANGE_SOURCES.len()] {
     let mut ends = [time; RANGE_SOURCES.len()];
     ends[..of.len()].copy_from_slice(of);
     if end == End::Upper {
-        ends[MEMORY] = time + reread;
+        ends[MEMORY] = time + uncached;
     }
     ends[RUNS] = time * (end.sign() * RUN_NOISE).exp();
     ends

@@ -6,14 +6,14 @@
 //! estimates have the same order. A machine whose memory may be too small is not a candidate.
 
 use super::MachineSurvey;
-use super::load::{TraceReference, lone_gain, read_bandwidth};
+use super::load::{TraceReference, bandwidth, lone_gain};
 use super::space::{MachineDesign, MachineSpace, Place};
 use crate::alignment::Lags;
 use crate::designs::{JOB_LIMITS, JobDesign, JobGroup, JobLoad, JobStretches, Rate};
 use crate::job::{Cores, RANGE_SOURCES, UNKNOWN_SPEED, speed_error};
 use crate::job_stream::{JobStream, MemoryFit};
-use crate::machine::Machine;
-use crate::measured::MeasuredStorage;
+use crate::machine::{Machine, StorageTable};
+use crate::measured::{MeasuredStorage, OpPatterns, READS, WRITES};
 use crate::node::Power;
 use crate::report::{JobReport, MachineReport, StageOnDesign};
 use crate::select::{Choice, Chunk, chunks, in_order};
@@ -78,6 +78,21 @@ impl Traced<'_> {
         let bytes = self.streams.iter().map(|s| s.memory.read_again(*machine.memory));
         bytes.max().unwrap_or_default().0 as f64
     }
+
+    /// Bytes that a node writes, at most, where files live longer than in the trace.
+    #[allow(clippy::cast_precision_loss)]
+    fn write_more(&self) -> f64 {
+        let bytes = self.streams.iter().map(|stream| stream.memory.unwritten);
+        bytes.max().unwrap_or_default().0 as f64
+    }
+
+    /// Whether a storage is that of all traced machines.
+    fn has_storage(&self, survey: &MachineSurvey, table: &StorageTable) -> bool {
+        let of = |reference: &TraceReference<'_>| {
+            reference.machine.is_some_and(|at| survey.machines[at].storage[0].0 == *table)
+        };
+        self.references.iter().all(of)
+    }
 }
 
 /// Machines at the places that their traces were replayed at.
@@ -87,8 +102,10 @@ pub(super) struct Evaluator<'a> {
     /// The traces, by place.
     pub loads: Vec<JobLoad>,
     pub traced: Traced<'a>,
-    /// By place: bytes a second of sequential reads; `None` if they are unknown.
-    read_bandwidths: Vec<Option<f64>>,
+    /// By place: seconds for a byte that is read again.
+    read_again: Vec<f64>,
+    /// By place: seconds for all that may be written in addition.
+    write_more: Vec<f64>,
     /// Size of a node's volume.
     volume_gib: f64,
     /// Numbers of the designs with the same cores, by place.
@@ -141,18 +158,27 @@ impl<'a> Evaluator<'a> {
             price: priced_only,
             energy: machines().filter(is_compared).all(|machine| power(machine).is_some()),
         };
-        let bandwidth = |(at, place): (usize, &Place<'a>)| {
-            let measured = place.storage.measured.as_ref();
-            let measured = measured.and_then(|file| survey.measured.get(file));
-            read_bandwidth(place.storage, part_times(at), measured)
+        let secs_per_byte = |patterns: OpPatterns| {
+            let of_place = |(at, place): (usize, &Place<'a>)| {
+                let measured = place.storage.measured.as_ref();
+                let measured = measured.and_then(|file| survey.measured.get(file));
+                let rate = bandwidth(place.storage, part_times(at), measured, patterns);
+                rate.map_or(0.0, |rate| 1.0 / rate)
+            };
+            space.places.iter().enumerate().map(of_place).collect::<Vec<f64>>()
         };
-        let read_bandwidths = space.places.iter().enumerate().map(bandwidth).collect();
+        let more =
+            |(place, secs): (&Place<'a>, f64)| match traced.has_storage(survey, place.storage) {
+                true => 0.0,
+                false => traced.write_more() * secs,
+            };
         let mut made = Self {
             survey,
             space,
             loads,
             traced,
-            read_bandwidths,
+            read_again: secs_per_byte(READS),
+            write_more: space.places.iter().zip(secs_per_byte(WRITES)).map(more).collect(),
             volume_gib: traced.volume_gib(),
             same_cores: Vec::new(),
             compared,
@@ -170,12 +196,12 @@ impl<'a> Evaluator<'a> {
 
     pub(super) fn job_design(&self, design: &MachineDesign<'_>) -> JobDesign {
         let machine = design.machine;
-        let bandwidth = self.read_bandwidths[design.place];
-        let reread = bandwidth.map_or(0.0, |rate| self.traced.read_again(machine) / rate);
+        let place = design.place;
+        let again = self.traced.read_again(machine) * self.read_again[place];
         JobDesign {
             speed: *machine.core_speed,
             speed_error: self.traced.speed_error(machine),
-            reread,
+            uncached: again + self.write_more[place],
             power: power(machine),
             rate: self.rate(machine),
         }

@@ -1,5 +1,5 @@
 //! Times of random and sequential requests to a part of the catalogue, for traces without a block
-//! log: they have no addresses, and reads that a smaller page cache repeats are in no trace.
+//! log: they have no addresses, and reads and writes that the page cache saved are in no trace.
 //!
 //! Model: a closed loop of requests on new devices, striped as in replays. Random addresses are
 //! uniform over whole disks, and over [`FLASH_RANGE`] of flash arrays, whose times do not depend on
@@ -21,8 +21,8 @@ use std::fmt::Display;
 const FLASH_RANGE: Bytes = Bytes(1 << 30);
 /// Sizes of random requests, up to the one from which a trace without a log counts as sequential.
 const SIZES: [u64; 3] = [4 << 10, 16 << 10, 64 << 10];
-/// Size of sequential reads, those of a read-ahead.
-const READ_AHEAD: u64 = 1 << 20;
+/// Size of sequential requests, those of read-ahead and write-back.
+const LARGE: u64 = 1 << 20;
 /// Requests of a point.
 const REQUESTS: u32 = 500;
 
@@ -34,7 +34,8 @@ pub(super) fn part_times(storage: &Storage) -> Result<MeasuredStorage, ClusterEr
         .flat_map(|pattern| SIZES.into_iter().map(move |size| (pattern, size)))
         .flat_map(|(pattern, size)| [(pattern, size, 1), (pattern, size, depth)])
         .collect();
-    loads.push((AccessPattern::SequentialRead, READ_AHEAD, depth));
+    loads.push((AccessPattern::SequentialRead, LARGE, depth));
+    loads.push((AccessPattern::SequentialWrite, LARGE, depth));
     let point = |(pattern, size_bytes, queue_depth)| {
         let seconds = match &storage.device {
             DeviceConfig::Flash(config) => {
