@@ -121,6 +121,7 @@ impl<O: ActionSink> Ftl<O> {
         out(&self.trim_floor.to_le_bytes());
         out(&self.collector.random_state().to_le_bytes());
         out(&u64::from(self.worn_out).to_le_bytes());
+        self.map.fill_tables();
         self.map.save(out);
     }
 

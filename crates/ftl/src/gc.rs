@@ -320,7 +320,7 @@ impl<O: ActionSink> Ftl<O> {
         while bits != 0 {
             let next = slots.start + bits.trailing_zeros();
             bits &= bits - 1;
-            self.sink.prefetch(self.map.entry(self.page_in(next).into()));
+            self.map.prefetch_buffer(&self.sink, self.page_in(next));
         }
     }
 

@@ -25,6 +25,7 @@ mod machine;
 mod map;
 mod mount;
 mod packed;
+mod permutation;
 mod precondition;
 mod preload;
 mod request;

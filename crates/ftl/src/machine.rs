@@ -368,7 +368,11 @@ impl<O: ActionSink> Ftl<O> {
     pub fn prefetch(&self, sector: u64, entry_is_there: bool) {
         let (lpn, _) = split(sector, self.config.sectors_per_page);
         if !entry_is_there {
-            return self.sink.prefetch(self.map.entry(lpn));
+            return self.map.prefetch_entry(&self.sink, lpn);
+        }
+        // To compute an entry twice takes longer than to wait for the block.
+        if self.map.is_on_demand() {
+            return;
         }
         if lpn >= u64::from(self.config.exported) {
             return;
@@ -384,7 +388,7 @@ impl<O: ActionSink> Ftl<O> {
         }
     }
 
-    /// Bytes of memory used by the map, the reverse map and the block table.
+    /// Bytes of memory used by the map, the reverse map and the block table, once they are filled.
     pub fn memory(&self) -> u64 {
         self.map.memory() + self.blocks.memory()
     }

@@ -5,15 +5,27 @@
 //! page's copy on the array, so a single lookup finds both. The tables are packed. An array of 2^22
 //! slots takes 23 and 22 bits an entry and one valid bit; the largest array, of 2^32 slots, takes
 //! 65 bits.
+//!
+//! The tables of a preconditioned device can stay empty at first; their entries are then computed
+//! [on demand](OnDemand). The valid bitmap is always complete.
 
+mod changed_entries;
+mod on_demand;
+mod ranked_bits;
 mod snapshot;
+mod steady_state;
+
+pub(crate) use steady_state::{FilledBlocks, PageOrder};
 
 use crate::buffer::NONE;
 use crate::io::ActionSink;
 use crate::packed::Packed;
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
+use on_demand::OnDemand;
+use steady_state::SteadyState;
 
 /// Minimum number of table entries in a cache line.
 pub(crate) const LINE: usize = 16;
@@ -23,7 +35,7 @@ const LINES: usize = 32;
 const MIN_BUFFERS: u32 = 1 << 16;
 
 /// The map, the reverse map and the valid bitmap.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Map {
     slots: u32,
     /// By logical page: 0 if unmapped, the slot + 1, or, from `first_buffer` on, a buffer.
@@ -37,6 +49,20 @@ pub(crate) struct Map {
     exported: u32,
     /// One bit for each slot: whether it holds the current copy of a logical page.
     valid: Vec<u64>,
+    /// Replaces the two tables, which are then all zeros.
+    on_demand: Option<Box<OnDemand>>,
+}
+
+impl Clone for Map {
+    fn clone(&self) -> Self {
+        // A copy of an empty table would take as much memory as that of a full one.
+        let [l2p, p2l] = [&self.l2p, &self.p2l].map(|table| match self.on_demand {
+            None => table.clone(),
+            Some(_) => table.emptied(),
+        });
+        let (valid, on_demand) = (self.valid.clone(), self.on_demand.clone());
+        Self { l2p, p2l, valid, on_demand, ..*self }
+    }
 }
 
 impl Map {
@@ -51,6 +77,67 @@ impl Map {
             p2l: Packed::new(slots, exported),
             exported,
             valid: vec![0; slots.div_ceil(64) as usize],
+            on_demand: None,
+        }
+    }
+
+    /// Maps `pages` to the slots of `filled` without filling the tables. The array has `blocks`
+    /// blocks, each of `block_slots` slots. No page is mapped before.
+    pub fn precondition(
+        &mut self,
+        pages: PageOrder,
+        filled: FilledBlocks,
+        blocks: u32,
+        block_slots: u32,
+    ) {
+        let state = SteadyState::new(pages, filled, blocks, block_slots);
+        for (start, valid) in state.blocks() {
+            let starts = (start..).step_by(64);
+            starts.zip(valid).for_each(|(start, &word)| self.fill_all(start, word));
+        }
+        self.on_demand = Some(Box::new(OnDemand::new(state, self.exported)));
+    }
+
+    /// Whether the tables are empty, and their entries are computed.
+    #[inline]
+    pub fn is_on_demand(&self) -> bool {
+        self.on_demand.is_some()
+    }
+
+    /// Fills the tables if they are empty.
+    #[cold]
+    pub fn fill_tables(&mut self) {
+        let Some(on_demand) = self.on_demand.take() else { return };
+        let state = on_demand.state();
+        let mut pages = state.pages();
+        for (start, valid) in state.blocks() {
+            self.enter(start, valid, &mut pages);
+        }
+        on_demand.changed_l2p().for_each(|(lpn, entry)| self.l2p.set(lpn, entry));
+        on_demand.changed_p2l().for_each(|(psn, entry)| self.p2l.set(psn, entry));
+    }
+
+    #[inline(always)]
+    fn l2p(&self, lpn: u32) -> u32 {
+        match &self.on_demand {
+            None => self.l2p.get(lpn),
+            Some(on_demand) => on_demand.l2p(lpn),
+        }
+    }
+
+    #[inline(always)]
+    fn set_l2p(&mut self, lpn: u32, entry: u32) {
+        if self.on_demand.is_none() {
+            self.l2p.set(lpn, entry);
+        } else {
+            self.set_l2p_on_demand(lpn, entry);
+        }
+    }
+
+    #[cold]
+    fn set_l2p_on_demand(&mut self, lpn: u32, entry: u32) {
+        if self.on_demand.as_mut().is_some_and(|on_demand| !on_demand.set_l2p(lpn, entry)) {
+            self.fill_tables();
         }
     }
 
@@ -58,7 +145,7 @@ impl Map {
     /// [`buffer`](Self::buffer).
     #[inline]
     pub fn get(&self, lpn: u32) -> u32 {
-        self.l2p.get(lpn).wrapping_sub(1)
+        self.l2p(lpn).wrapping_sub(1)
     }
 
     /// The buffer to which an L2P entry refers; `None` if it does not refer to a buffer.
@@ -70,13 +157,18 @@ impl Map {
     /// The buffer of a page, if any.
     #[inline]
     pub fn buffer_of(&self, lpn: u32) -> Option<u32> {
-        self.l2p.get(lpn).checked_sub(self.first_buffer)
+        let entry = match &self.on_demand {
+            None => self.l2p.get(lpn),
+            // Entries that have not changed do not refer to buffers.
+            Some(on_demand) => on_demand.changed(lpn)?,
+        };
+        entry.checked_sub(self.first_buffer)
     }
 
     /// Maps a page to a slot, or to `NONE`.
     #[inline]
     pub fn set(&mut self, lpn: u32, place: u32) {
-        self.l2p.set(lpn, place.wrapping_add(1));
+        self.set_l2p(lpn, place.wrapping_add(1));
     }
 
     /// Maps a page to a buffer.
@@ -85,14 +177,17 @@ impl Map {
         if at >= self.named_buffers {
             self.widen(at);
         }
-        self.l2p.set(lpn, self.first_buffer + at);
+        self.set_l2p(lpn, self.first_buffer + at);
     }
 
     /// Widens all entries by one bit when there are more buffers than they can refer to.
     #[cold]
     fn widen(&mut self, at: u32) {
         let most = self.first_buffer.checked_add(at).expect("fewer than 2^24 pages in flight");
-        self.l2p = self.l2p.with_max(most);
+        self.l2p = match self.on_demand {
+            None => self.l2p.with_max(most),
+            Some(_) => Packed::new(self.exported, most),
+        };
         self.named_buffers = self.l2p.max() - self.first_buffer + 1;
     }
 
@@ -161,6 +256,14 @@ impl Map {
     /// Every map entry is a cache miss. All entries of a batch are read in advance, so that the
     /// misses overlap.
     pub fn set_all(&mut self, start: u32, slots: &[u64], pages: &mut impl Iterator<Item = u32>) {
+        self.fill_tables();
+        self.enter(start, slots, pages);
+        let starts = (start..).step_by(64);
+        starts.zip(slots).for_each(|(start, &word)| self.fill_all(start, word));
+    }
+
+    /// As [`set_all`](Self::set_all), without the valid bits.
+    fn enter(&mut self, start: u32, slots: &[u64], pages: &mut impl Iterator<Item = u32>) {
         const WORDS: usize = 4;
         let mut next = [0; 64 * WORDS];
         for (slots, start) in slots.chunks(WORDS).zip((start..).step_by(64 * WORDS)) {
@@ -183,26 +286,54 @@ impl Map {
             let unused = slots.last().map_or(0, |word| word.leading_zeros() as usize);
             self.p2l.set_run(start, &written[..64 * slots.len() - unused]);
         }
-        let starts = (start..).step_by(64);
-        starts.zip(slots).for_each(|(start, &word)| self.fill_all(start, word));
     }
 
     /// The page with which a slot was last programmed, if any.
     #[inline]
     pub fn written(&self, psn: u32) -> Option<u32> {
-        self.p2l.get(psn).checked_sub(1)
+        let entry = match &self.on_demand {
+            None => self.p2l.get(psn),
+            Some(on_demand) => on_demand.p2l(psn),
+        };
+        entry.checked_sub(1)
     }
 
     /// Records that a slot is programmed with a page, or with none.
     #[inline]
     pub fn write(&mut self, psn: u32, lpn: Option<u32>) {
-        self.p2l.set(psn, lpn.map_or(0, |lpn| lpn + 1));
+        let entry = lpn.map_or(0, |lpn| lpn + 1);
+        match &mut self.on_demand {
+            None => self.p2l.set(psn, entry),
+            Some(on_demand) => on_demand.set_p2l(psn, entry),
+        }
     }
 
-    /// The memory from a page's L2P entry on, for a prefetch; empty if there is no such page.
+    /// Prefetches the L2P entry of a page that will be read; a page that is not exported is ignored.
     #[inline]
-    pub fn entry(&self, lpn: u64) -> &[u8] {
-        self.l2p.from(lpn)
+    pub fn prefetch_entry(&self, out: &impl ActionSink, lpn: u64) {
+        match &self.on_demand {
+            None => out.prefetch(self.l2p.from(lpn)),
+            Some(on_demand) => {
+                if let Some(lpn) = self.exported_page(lpn) {
+                    on_demand.prefetch_changed(out, lpn);
+                    on_demand.prefetch_computed(out, lpn);
+                }
+            }
+        }
+    }
+
+    /// As [`prefetch_entry`](Self::prefetch_entry), for an entry that is only compared with those
+    /// of buffers or set.
+    #[inline]
+    pub fn prefetch_buffer(&self, out: &impl ActionSink, lpn: u32) {
+        match &self.on_demand {
+            None => out.prefetch(self.l2p.from(lpn.into())),
+            Some(on_demand) => on_demand.prefetch_changed(out, lpn),
+        }
+    }
+
+    fn exported_page(&self, lpn: u64) -> Option<u32> {
+        u32::try_from(lpn).ok().filter(|&lpn| lpn < self.exported)
     }
 
     /// Prefetches the valid bit of a slot that will be cleared.
@@ -224,7 +355,7 @@ impl Map {
         [self.l2p.bytes().as_ptr_range(), self.p2l.bytes().as_ptr_range(), start.cast()..end.cast()]
     }
 
-    /// Bytes of memory allocated.
+    /// Bytes of memory of the tables, once they are filled.
     pub fn memory(&self) -> u64 {
         self.l2p.memory() + self.p2l.memory() + self.valid.len() as u64 * 8
     }

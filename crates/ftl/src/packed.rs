@@ -40,6 +40,11 @@ impl Packed {
         new
     }
 
+    /// An empty table of the same size.
+    pub fn emptied(&self) -> Self {
+        Self { bytes: vec![0; self.bytes.len()], ..*self }
+    }
+
     #[inline(always)]
     fn word(&self, byte: usize) -> u64 {
         let bytes = self.bytes[byte..byte + 8].try_into().expect("8 bytes are 8 bytes");

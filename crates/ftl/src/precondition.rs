@@ -16,10 +16,15 @@
 //! - cost-benefit: as greedy, to which it is close under uniform writes.
 //!
 //! Older blocks have fewer valid pages. The placement of the pages is a random permutation.
+//!
+//! On a large array this is not entered in the tables of the map at once, since it takes long and
+//! needs all of their memory; see `map/on_demand.rs`.
 
 use crate::config::Victim;
 use crate::io::ActionSink;
 use crate::machine::Ftl;
+use crate::map::{FilledBlocks, PageOrder};
+use crate::permutation::Permutation;
 use crate::preload::PAGES_A_STEP;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -27,10 +32,16 @@ use core::sync::atomic::Ordering;
 use gordon_units::SplitMix64;
 use gordon_units::{Lpn, Progress, Stopped};
 
+/// Tables of at most this many bytes are filled at once, which takes at most half a second.
+const SMALL_TABLES: u64 = 96 << 20;
+
 impl<O: ActionSink> Ftl<O> {
     /// Maps the pages below `first` and those in `more` (in ascending order, none below `first`) in
     /// the steady state of uniform random overwrites, with as many free blocks as at the start of
     /// garbage collection. Each 16 pages are a step of `progress`.
+    ///
+    /// The tables of a large array stay empty at first, and their entries are computed when they
+    /// are needed. The tables are filled when many entries have changed.
     ///
     /// # Errors
     /// Returns [`Stopped`] if `progress` requests it; the layer must then be discarded.
@@ -38,6 +49,34 @@ impl<O: ActionSink> Ftl<O> {
     /// # Panics
     /// Panics if the layer is not new, or if a page lies outside the exported ones.
     pub fn precondition(
+        &mut self,
+        first: u32,
+        more: &[Lpn],
+        seed: u64,
+        progress: &Progress,
+    ) -> Result<(), Stopped> {
+        self.precondition_on_demand(first, more, seed, progress)?;
+        if self.map.memory() <= SMALL_TABLES {
+            self.fill_tables();
+        }
+        Ok(())
+    }
+
+    /// Fills the tables of the map whose entries have been computed on demand. Nothing else
+    /// changes.
+    pub fn fill_tables(&mut self) {
+        self.map.fill_tables();
+    }
+
+    /// As [`precondition`](Self::precondition), but the tables of the smallest array stay empty,
+    /// too.
+    ///
+    /// # Errors
+    /// As for [`precondition`](Self::precondition).
+    ///
+    /// # Panics
+    /// As for [`precondition`](Self::precondition).
+    pub fn precondition_on_demand(
         &mut self,
         first: u32,
         more: &[Lpn],
@@ -79,12 +118,12 @@ impl<O: ActionSink> Ftl<O> {
         let mut random = SplitMix64(seed ^ 0x70C0_D171_0000_0000);
         let valid = valid_counts(self.config.victim, closed, per_block, in_closed, &mut random);
         let order = Permutation::new(pages, &mut random);
-        let mut lpns = order.map(|at| if at < first { at } else { more[(at - first) as usize].0 });
-        let mut filled = vec![0; per_block.div_ceil(64) as usize];
+        let mut filled = FilledBlocks::with_capacity(closed + points, per_block);
+        let mut bits = vec![0; per_block.div_ceil(64) as usize];
         for valid in valid {
             let block = self.blocks.fill(valid).expect("counted above");
-            choose(&mut filled, per_block, valid, &mut random);
-            self.map.set_all(self.slot(self.layout.ppn(block, 0), 0), &filled, &mut lpns);
+            choose(&mut bits, per_block, valid, &mut random);
+            filled.push(self.block_slots(block).start, &bits);
             tell(valid)?;
         }
         let mut left = in_open;
@@ -96,12 +135,16 @@ impl<O: ActionSink> Ftl<O> {
             #[allow(clippy::cast_possible_truncation)]
             let valid = left.min(u64::from(fill * slots)) as u32;
             left -= u64::from(valid);
-            choose(&mut filled, valid, valid, &mut random);
-            self.map.set_all(self.slot(self.layout.ppn(block, 0), 0), &filled, &mut lpns);
+            choose(&mut bits, valid, valid, &mut random);
+            filled.push(self.block_slots(block).start, &bits);
             self.blocks.add_valid(block, valid);
             self.write_points.skip_to(at, fill);
             tell(valid)?;
         }
+        let pages_in_order =
+            PageOrder { first, more: more.iter().map(|lpn| lpn.0).collect(), order };
+        let block_slots = self.layout.pages_per_block() * slots;
+        self.map.precondition(pages_in_order, filled, self.layout.blocks(), block_slots);
         self.stats.preloaded += u64::from(pages);
         Ok(())
     }
@@ -112,16 +155,28 @@ impl<O: ActionSink> Ftl<O> {
 fn choose(bits: &mut [u64], of: u32, wanted: u32, random: &mut SplitMix64) {
     // Draws the bits to set or those to leave clear, whichever are fewer; repeats a draw that hits
     // a bit already drawn.
-    let mut left = wanted.min(of - wanted);
-    let out = left < wanted;
+    let fewer = wanted.min(of - wanted);
+    let mut left = fewer;
     bits.fill(0);
-    while left > 0 {
+    let mut draw = |bits: &mut [u64]| {
         let at = random.below_u32(of);
         let (word, bit) = (&mut bits[at as usize / 64], 1 << (at % 64));
-        left -= u32::from(*word & bit == 0);
+        let new = *word & bit == 0;
         *word |= bit;
+        new
+    };
+    // As many draws as bits are missing are never too many. They do not depend on each other, in
+    // contrast to draws until a count is reached.
+    while left as usize > bits.len() {
+        for _ in 0..left {
+            draw(bits);
+        }
+        left = fewer - bits.iter().map(|word| word.count_ones()).sum::<u32>();
     }
-    if out {
+    while left > 0 {
+        left -= u32::from(draw(bits));
+    }
+    if fewer < wanted {
         for (word, end) in bits.iter_mut().zip((64u32..).step_by(64)) {
             let beyond = end.saturating_sub(of);
             *word = !*word & u64::MAX.checked_shr(beyond).unwrap_or(0);
@@ -284,102 +339,10 @@ fn ratio(a: u64, b: u64) -> f64 {
     a as f64 / b as f64
 }
 
-/// A random permutation of the numbers below a limit. It is a Feistel network on a grid of about as
-/// many cells, whose round functions are additions of random table entries, indexed by row or
-/// column.
-struct Permutation {
-    limit: u32,
-    width: u32,
-    /// Logarithm to base 2 of the number of rows.
-    bits: u32,
-    /// The tables of four rounds: by row, the addend of the column, then by column, the addend of
-    /// the row; twice.
-    rounds: [Vec<u16>; 4],
-    x: u32,
-    y: u32,
-}
-
-impl Permutation {
-    fn new(limit: u32, random: &mut SplitMix64) -> Self {
-        // There are at most 2^16 columns and rows.
-        let bits = (32 - limit.saturating_sub(1).leading_zeros()).div_ceil(2);
-        let (width, height) = (limit.div_ceil(1 << bits), 1 << bits);
-        let mut table = |from: u32, to: u32| {
-            // The number is below 2^16.
-            #[allow(clippy::cast_possible_truncation)]
-            (0..from).map(|_| random.below_u32(to) as u16).collect()
-        };
-        let rounds = [(height, width), (width, height), (height, width), (width, height)];
-        let rounds = rounds.map(|(from, to)| table(from, to));
-        Self { limit, width, bits, rounds, x: 0, y: 0 }
-    }
-
-    #[inline]
-    fn shuffle(&self, mut x: u32, mut y: u32) -> u32 {
-        let [a, b, c, d] = &self.rounds;
-        for [by_row, by_column] in [[a, b], [c, d]] {
-            // A minimum instead of a branch, which would be unpredictable.
-            x += u32::from(by_row[y as usize]);
-            x = x.min(x.wrapping_sub(self.width));
-            y = (y + u32::from(by_column[x as usize])) & ((1 << self.bits) - 1);
-        }
-        x << self.bits | y
-    }
-}
-
-impl Iterator for Permutation {
-    type Item = u32;
-
-    #[inline]
-    fn next(&mut self) -> Option<u32> {
-        while self.x < self.width {
-            let place = self.shuffle(self.x, self.y);
-            self.y += 1;
-            self.x += self.y >> self.bits;
-            self.y &= (1 << self.bits) - 1;
-            if place < self.limit {
-                return Some(place);
-            }
-        }
-        None
-    }
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_permutation_has_each_number_once() {
-        for limit in [1, 2, 3, 7, 100, 4096, 4097, 1 << 17] {
-            let mut numbers: Vec<u32> = Permutation::new(limit, &mut SplitMix64(5)).collect();
-            let runs = numbers.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count();
-            assert!(limit < 100 || runs < 20, "{runs} neighbours of {limit} stayed together");
-            numbers.sort_unstable();
-            assert!(numbers.into_iter().eq(0..limit), "{limit}");
-        }
-    }
-
-    /// Pages at a fixed distance share a block of 64, or are in adjacent blocks, as often as
-    /// expected by chance. A column of the grid has 1024 rows.
-    #[test]
-    fn a_permutation_preserves_no_distance() {
-        const LIMIT: u32 = 300_000;
-        let mut blocks = vec![0u32; LIMIT as usize];
-        for (at, page) in (0..).zip(Permutation::new(LIMIT, &mut SplitMix64(5))) {
-            blocks[page as usize] = at / 64;
-        }
-        for distance in [1, 2, 512, 1023, 1024, 1025, 5120] {
-            let (mut same, mut next) = (0, 0);
-            for (a, b) in blocks.iter().zip(&blocks[distance..]) {
-                same += u32::from(a == b);
-                next += u32::from(a.abs_diff(*b) == 1);
-            }
-            // The expected counts are 63 and 128, with standard deviations of 8 and 11.
-            assert!((31..=95).contains(&same) && (84..=172).contains(&next), "{same}, {next}");
-        }
-    }
 
     #[test]
     fn all_bits_are_equally_likely() {

@@ -8,6 +8,9 @@ use crate::machine::Ftl;
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
+/// Later pages of a request whose computed entries are prefetched. Each takes some cache lines.
+const PREFETCH_PAGES: usize = 64;
+
 impl<O: ActionSink> Ftl<O> {
     #[inline(always)]
     pub(crate) fn host(&mut self, host: HostRequest) {
@@ -40,9 +43,22 @@ impl<O: ActionSink> Ftl<O> {
         assert!(inside, "no such range: {extent:?}");
     }
 
+    /// Prefetches the entries of a request's later pages if they are computed. In a table they are
+    /// next to that of the first page.
+    #[inline(always)]
+    fn prefetch_extent(&self, extent: Extent) {
+        if self.map.is_on_demand() {
+            let sub_requests = extent.sub_requests(self.config.sectors_per_page);
+            for sub_request in sub_requests.skip(1).take(PREFETCH_PAGES) {
+                self.map.prefetch_entry(&self.sink, sub_request.lpn.0.into());
+            }
+        }
+    }
+
     #[inline(always)]
     fn read(&mut self, extent: Extent) {
         self.expect_inside(extent);
+        self.prefetch_extent(extent);
         // Pages of the request in the same super-page are read together.
         let (mut head, mut last, mut slots) = (NONE, NONE, 0);
         for sub_request in extent.sub_requests(self.config.sectors_per_page) {
@@ -102,6 +118,7 @@ impl<O: ActionSink> Ftl<O> {
     #[inline(always)]
     fn write(&mut self, extent: Extent) {
         self.expect_inside(extent);
+        self.prefetch_extent(extent);
         for sub_request in extent.sub_requests(self.config.sectors_per_page) {
             self.stats.host_writes += 1;
             let epoch = self.epochs.enter();

@@ -45,6 +45,7 @@ use gordon_ftl::{
 use gordon_nand::{Buf, Endurance, FlashOp};
 use gordon_units::{BlockId, Bytes, Lpn, Ns, Progress, Stopped};
 use link::{Link, LinkEvent};
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// Idle time after which a device starts background work.
@@ -203,11 +204,12 @@ impl Ssd {
         // The product is at most `exported`.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
         let first = (f64::from(exported) * fraction).round() as u32;
-        // Frees the bitmap before the tables touch their memory.
-        let more: Vec<_> = bits(&std::mem::take(&mut self.prefill_bitmap))
-            .filter(|lpn| *lpn >= first)
-            .map(Lpn)
-            .collect();
+        let wanted = std::mem::take(&mut self.prefill_bitmap);
+        // Pages that follow without a gap extend the fraction; a list has 4 bytes for each.
+        let first = first_clear(&wanted, first);
+        let more: Vec<_> = bits_from(&wanted, first).map(Lpn).collect();
+        // Frees the bitmap before the layer allocates its own.
+        drop(wanted);
         self.ftl.precondition(first, &more, self.seed, progress)
     }
 
@@ -222,7 +224,7 @@ impl Ssd {
         }
         let pages: u64 = wanted.iter().map(|word| u64::from(word.count_ones())).sum();
         progress.total.fetch_add(pages / PAGES_A_STEP, Ordering::Relaxed);
-        match self.ftl.preload(bits(&wanted).map(Lpn), &mut |_, _, _| (), progress) {
+        match self.ftl.preload(bits_from(&wanted, 0).map(Lpn), &mut |_, _, _| (), progress) {
             Ok(()) => Ok(()),
             Err(PreloadError::Stopped) => Err(Stopped),
             Err(PreloadError::NoRoom { .. }) => {
@@ -462,17 +464,43 @@ impl Ssd {
     }
 }
 
-/// Indices of the set bits.
-fn bits(words: &[u64]) -> impl Iterator<Item = u32> {
-    let some = (0..).step_by(64).zip(words).filter(|(_, word)| **word != 0);
-    some.flat_map(|(first, &word)| {
-        let mut word = word;
+/// Indices of the set bits from `start` on.
+fn bits_from(words: &[u64], start: u32) -> impl Iterator<Item = u32> {
+    let first = start / 64;
+    let words = (first..).zip(words.iter().skip(first as usize));
+    let some = words.filter(|(_, word)| **word != 0);
+    some.flat_map(move |(at, &word)| {
+        let before = if at == first { (1 << (start % 64)) - 1 } else { 0 };
+        let mut word = word & !before;
         std::iter::from_fn(move || {
             let bit = (word != 0).then(|| word.trailing_zeros())?;
             word &= word - 1;
-            Some(first + bit)
+            Some(at * 64 + bit)
         })
     })
+}
+
+/// The first bit from `start` on that is clear; bits beyond the words are.
+fn first_clear(words: &[u64], start: u32) -> u32 {
+    let mut at = start;
+    while let Some(word) = words.get(at as usize / 64) {
+        let set = (word >> (at % 64)).trailing_ones();
+        at += set;
+        if set == 0 || at % 64 != 0 {
+            break;
+        }
+    }
+    at
+}
+
+/// Sets a range of bits.
+fn set_bits(words: &mut [u64], range: Range<usize>) {
+    let mut at = range.start;
+    while at < range.end {
+        let end = range.end.min((at / 64 + 1) * 64);
+        words[at / 64] |= (u64::MAX >> (64 - (end - at))) << (at % 64);
+        at = end;
+    }
 }
 
 impl Device for Ssd {
@@ -534,9 +562,7 @@ impl Device for Ssd {
         if words > self.prefill_bitmap.len() {
             self.prefill_bitmap.resize(words, 0);
         }
-        for lpn in pages {
-            self.prefill_bitmap[lpn / 64] |= 1 << (lpn % 64);
-        }
+        set_bits(&mut self.prefill_bitmap, pages);
     }
 
     #[inline]

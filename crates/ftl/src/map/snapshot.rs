@@ -11,8 +11,9 @@ pub(crate) const ENTRIES_A_STEP: u32 = 64;
 const PART: u32 = 1 << 16;
 
 impl Map {
-    /// Writes the tables to `out`. No page may be in a buffer.
+    /// Writes the tables to `out`. No page may be in a buffer, and the tables must be filled.
     pub fn save(&self, out: &mut dyn FnMut(&[u8])) {
+        assert!(!self.is_on_demand(), "the tables are filled before they are saved");
         let at_first = Packed::new(0, self.first_buffer - 1 + MIN_BUFFERS).max();
         if self.l2p.max() == at_first {
             out(self.l2p.bytes());
@@ -68,7 +69,7 @@ impl Map {
     /// Adds the hashes of the pairs in the map to `sum`; `None` if an entry refers to a buffer.
     fn pairs_of_pages(&self, part: Range<u32>, mut sum: u64) -> Option<u64> {
         for lpn in part {
-            match self.l2p.get(lpn) {
+            match self.l2p(lpn) {
                 0 => {}
                 place if place >= self.first_buffer => return None,
                 place => sum = sum.wrapping_add(hash(place - 1, lpn)),

@@ -1,0 +1,153 @@
+//! The preconditioned state in a form that yields single entries of the map.
+
+use super::ranked_bits::RankedBits;
+use crate::io::ActionSink;
+use crate::permutation::Permutation;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// In [`SteadyState::order`]: the block holds no page.
+const NONE: u32 = u32::MAX;
+
+/// The logical pages that are mapped, in the order in which they fill the valid slots.
+#[derive(Debug)]
+pub(crate) struct PageOrder {
+    /// All pages below this one are mapped.
+    pub first: u32,
+    /// The other mapped pages, in ascending order.
+    pub more: Vec<u32>,
+    /// A permutation of all mapped pages, which it numbers in ascending order.
+    pub order: Permutation,
+}
+
+impl PageOrder {
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.order.iter().map(|number| self.page(number))
+    }
+
+    #[inline]
+    fn page(&self, number: u32) -> u32 {
+        if number < self.first { number } else { self.more[(number - self.first) as usize] }
+    }
+
+    fn page_at(&self, position: u32) -> u32 {
+        self.page(self.order.number_at(position))
+    }
+
+    /// The position of a page; `None` if it is not mapped.
+    fn position_of(&self, lpn: u32) -> Option<u32> {
+        let number = if lpn < self.first {
+            lpn
+        } else {
+            let at = self.more.binary_search(&lpn).ok()?;
+            self.first + u32::try_from(at).expect("fewer than are exported")
+        };
+        Some(self.order.position_of(number))
+    }
+}
+
+/// The slots that hold a page, block by block in the order in which the blocks are filled.
+#[derive(Debug)]
+pub(crate) struct FilledBlocks {
+    /// Words of a block's bitmap.
+    block_words: usize,
+    /// The first slot of each block.
+    starts: Vec<u32>,
+    /// A bit for each slot, in whole words for each block.
+    valid: Vec<u64>,
+}
+
+impl FilledBlocks {
+    /// No blocks yet, with room for `blocks`, each of `slots` slots.
+    pub fn with_capacity(blocks: u32, slots: u32) -> Self {
+        let block_words = slots.div_ceil(64) as usize;
+        let valid = Vec::with_capacity(blocks as usize * block_words);
+        Self { block_words, starts: Vec::with_capacity(blocks as usize), valid }
+    }
+
+    /// Adds the block that starts at slot `start`, with the bitmap of its valid slots.
+    pub fn push(&mut self, start: u32, valid: &[u64]) {
+        assert_eq!(valid.len(), self.block_words, "the bitmap of a block");
+        self.starts.push(start);
+        self.valid.extend_from_slice(valid);
+    }
+}
+
+/// The preconditioned state: the n-th logical page in the order of a permutation is in the n-th
+/// valid slot. Either can be computed from the other.
+#[derive(Debug)]
+pub(super) struct SteadyState {
+    pages: PageOrder,
+    /// Slots of a block, including those of its summary.
+    block_slots: u32,
+    block_words: usize,
+    starts: Vec<u32>,
+    valid: RankedBits,
+    /// By block: its position in the order in which blocks are filled.
+    order: Vec<u32>,
+}
+
+impl SteadyState {
+    /// The state of an array of `blocks` blocks, each of `block_slots` slots.
+    pub fn new(pages: PageOrder, filled: FilledBlocks, blocks: u32, block_slots: u32) -> Self {
+        let FilledBlocks { block_words, starts, valid } = filled;
+        let mut order = vec![NONE; blocks as usize];
+        for (at, start) in (0..).zip(&starts) {
+            order[(start / block_slots) as usize] = at;
+        }
+        let valid = RankedBits::new(valid);
+        Self { pages, block_slots, block_words, starts, valid, order }
+    }
+
+    /// The slot of a page; `None` if it is not mapped.
+    pub fn slot_of(&self, lpn: u32) -> Option<u32> {
+        let bit = self.valid.select(self.pages.position_of(lpn)?);
+        let block_bits = self.block_words * 64;
+        // Less than the slots of a block.
+        #[allow(clippy::cast_possible_truncation)]
+        let within = (bit % block_bits) as u32;
+        Some(self.starts[bit / block_bits] + within)
+    }
+
+    /// Prefetches what [`slot_of`](Self::slot_of) reads.
+    pub fn prefetch(&self, out: &impl ActionSink, lpn: u32) {
+        if let Some(position) = self.pages.position_of(lpn) {
+            let (counts, words) = self.valid.memory_near(position);
+            out.prefetch(counts);
+            out.prefetch(words);
+        }
+    }
+
+    /// The page in a slot; `None` if it holds none.
+    pub fn page_in(&self, psn: u32) -> Option<u32> {
+        let order = self.order[(psn / self.block_slots) as usize];
+        let within = (psn % self.block_slots) as usize;
+        let block_bits = self.block_words * 64;
+        if order == NONE || within >= block_bits {
+            return None;
+        }
+        let position = self.valid.rank(order as usize * block_bits + within)?;
+        Some(self.pages.page_at(position))
+    }
+
+    /// The first slot of each block and the bitmap of its valid slots, in the order in which the
+    /// pages fill them.
+    pub fn blocks(&self) -> impl Iterator<Item = (u32, &[u64])> {
+        self.starts.iter().copied().zip(self.valid.words().chunks(self.block_words))
+    }
+
+    /// All mapped pages, in the order of the valid slots.
+    pub fn pages(&self) -> impl Iterator<Item = u32> {
+        self.pages.iter()
+    }
+
+    /// Number of blocks of the array, and of slots of each.
+    pub fn shape(&self) -> (usize, u32) {
+        (self.order.len(), self.block_slots)
+    }
+
+    /// Number of mapped pages.
+    pub fn mapped(&self) -> u32 {
+        self.pages.first + u32::try_from(self.pages.more.len()).expect("fewer than are exported")
+    }
+}
