@@ -41,7 +41,9 @@ def test_every_preset_runs(flash_report: Json, name: str) -> None:
     assert report["requests"] == 2000
     assert report["read"]["requests"] + report["write"]["requests"] == 2000
     assert report["failed_requests"] == report["unmapped_reads"] == 0
-    assert report["write"]["latency_us"]["p50"] > report["read"]["latency_us"]["p50"]
+    has_buffer = "write_buffer" in flash.device.load(name)["ftl"]
+    slower = report["write"]["latency_us"]["p50"] > report["read"]["latency_us"]["p50"]
+    assert slower != has_buffer
     assert 0 < report["energy_j"] == pytest.approx(sum(report["energy_by_part_j"].values()))
 
 
@@ -341,7 +343,7 @@ def test_a_lifetime_is_that_of_the_whole_trace(
     flash_report: Json, tmp_path: Path, seconds: int, lasts: bool
 ) -> None:
     """Nearly all writes are in a burst at the start; the trace ends with one read."""
-    rows = [(10**6 * at, 128 * (at % 100), 128, 0) for at in range(3000)]
+    rows = [(10**6 * at, 128 * (at % 100), 128, 0) for at in range(12_000)]
     trace = mqsim(tmp_path / "t", *rows, (seconds * 10**9, 0, 8, 1))
     report = flash_report("replay", trace, *SMALL)
     assert report["lifetime_span_s"] == pytest.approx(seconds, abs=0.01)
@@ -351,8 +353,8 @@ def test_a_lifetime_is_that_of_the_whole_trace(
         return
     years = seconds / used(report) / YEAR_S
     assert report["lifetime_years"] == pytest.approx(years, rel=1e-3)
-    # The most erased block is erased more often than the mean.
-    assert 0 < report["first_block_years"] < report["lifetime_years"] * 2
+    assert report["operations"]["erase"] >= 100
+    assert report["first_block_years"] is None, "no block was erased a hundred times"
     twice = flash_report("replay", trace, *SMALL, "--repeat", "2")
     assert twice["lifetime_span_s"] == pytest.approx(2 * seconds, rel=1e-3)
     fast = flash_report("replay", trace, *SMALL, "--speed", "4")

@@ -31,7 +31,7 @@ def device(draw: random.Random) -> tuple[dict[str, Any], int]:
         "bypass": [False],
         "combine": [False],
         "durable": [True],
-        "write_buffer": ["64KiB", "1TB"],
+        "write_buffer": ["64KiB", "512KiB"],
         "wear_spread": [1, 10],
         "victim": ["fifo", "random", "d-choices", "cost-benefit"],
         "idle_water": [0, 2**32 - 1],
@@ -58,6 +58,13 @@ def device(draw: random.Random) -> tuple[dict[str, Any], int]:
         "endurance": {"erase_budget": draw.choice([3, 1000]), "spread": draw.choice([0, 0.3])},
     }
     made["timing"] |= {mode: draw.random() < 0.5 for mode in modes}
+    if made["timing"]["read_first"] and draw.random() < 0.5:
+        made["timing"]["suspend"] = "20us"
+    if "write_buffer" in made["ftl"]:
+        if "durable" not in made["ftl"] and draw.random() < 0.5:
+            made["ftl"]["protected"] = True
+        if draw.random() < 0.5:
+            made["ftl"]["drain"] = 1
     return made, sectors
 
 

@@ -28,7 +28,7 @@ const UNIT: Bytes = Bytes(4096);
 /// additional blocks until there are enough for the recovery reserve. An image uses every block, also
 /// those that [`GeometryConfig::unused_blocks`](gordon_ssd::GeometryConfig) leaves out.
 pub fn describe(part: &Part) -> Result<DeviceParams, BlockError> {
-    let mut config = part.config.clone();
+    let mut config = part.config.clone().in_blocks()?;
     if config.super_page.unit.is_none() && *config.super_page.size > UNIT {
         config.super_page.unit = Some(UNIT.into());
     }

@@ -81,6 +81,15 @@ pub trait Device {
     /// input.
     fn submit(&mut self, at: Ns, id: u64, request: Request);
 
+    /// Submits a write that completes when its data are durable (FUA). Devices whose writes are
+    /// durable when they complete treat it as any write.
+    ///
+    /// # Panics
+    /// As [`submit`](Self::submit).
+    fn submit_durable(&mut self, at: Ns, id: u64, request: Request) {
+        self.submit(at, id, request);
+    }
+
     /// Enlarges a request that waits unchanged since its submission: it becomes `request`. Returns
     /// false, and changes nothing, if it has started or if the device keeps no queue.
     fn enlarge(&mut self, id: u64, request: Request) -> bool {
@@ -141,6 +150,10 @@ impl<D: Device + ?Sized> Device for &mut D {
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
         (**self).submit(at, id, request);
+    }
+
+    fn submit_durable(&mut self, at: Ns, id: u64, request: Request) {
+        (**self).submit_durable(at, id, request);
     }
 
     fn enlarge(&mut self, id: u64, request: Request) -> bool {

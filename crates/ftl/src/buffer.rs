@@ -30,6 +30,8 @@ impl SubRequestList {
 pub(crate) enum SubRequestKind {
     Read,
     Write,
+    /// A write that is acknowledged only when its data are durable.
+    DurableWrite,
     Trim,
 }
 
@@ -40,7 +42,7 @@ pub(crate) struct PendingSubRequest {
     pub kind: SubRequestKind,
     /// Flush epoch of a write or trim.
     pub epoch: u32,
-    /// The write was acknowledged when it entered the write buffer.
+    /// The write was acknowledged when its page got a place in the write buffer.
     pub acked: bool,
     pub next: u32,
 }

@@ -5,7 +5,7 @@ use crate::buffer::{
     SubRequestList,
 };
 use crate::io::{AckSource, Action, ActionSink, RequestId};
-use crate::machine::Ftl;
+use crate::machine::{Draining, Ftl};
 use gordon_nand::{Buf, FlashOp};
 use gordon_units::{BlockId, Lpn, Ppn};
 
@@ -102,8 +102,10 @@ impl<O: ActionSink> Ftl<O> {
         } else if self.buffers[at].copy_cause.is_some() {
             self.collector.ready.push_back(&mut self.buffers, at);
         } else {
-            self.draining |= !self.buffers[at].deferred.is_empty();
-            self.ready.push_back(&mut self.buffers, at);
+            if !self.buffers[at].deferred.is_empty() {
+                self.drain(Draining::All);
+            }
+            self.queue(at);
         }
     }
 
@@ -195,6 +197,7 @@ impl<O: ActionSink> Ftl<O> {
             }
             at = next;
         }
+        self.let_in();
         let next = self.write_points.release(point);
         if next == self.data_pages {
             self.finish_block(point, next);
@@ -233,7 +236,9 @@ impl<O: ActionSink> Ftl<O> {
                 } else if copies || self.turn_into_copy(at) {
                     self.collector.ready.push_front(&mut self.buffers, at);
                 } else {
-                    self.draining |= !self.buffers[at].deferred.is_empty();
+                    if !self.buffers[at].deferred.is_empty() {
+                        self.drain(Draining::All);
+                    }
                     self.ready.push_front(&mut self.buffers, at);
                 }
             }
@@ -297,6 +302,7 @@ impl<O: ActionSink> Ftl<O> {
         self.collector.stop();
         for mut list in [
             core::mem::replace(&mut self.ready, BufferList::EMPTY),
+            core::mem::replace(&mut self.outside, BufferList::EMPTY),
             core::mem::replace(&mut self.collector.ready, BufferList::EMPTY),
         ] {
             while !list.is_empty() {
@@ -344,7 +350,7 @@ impl<O: ActionSink> Ftl<O> {
                 self.sub_requests.hold(&mut kept, waiting);
             } else {
                 self.refuse(waiting.sub_request.request);
-                self.epochs.leave(waiting.epoch);
+                self.leave(&waiting);
             }
         }
         self.buffers[at].pending_writes = kept;
@@ -357,7 +363,7 @@ impl<O: ActionSink> Ftl<O> {
             if !waiting.acked {
                 self.emit(Action::Ack(waiting.sub_request.request, how));
             }
-            self.epochs.leave(waiting.epoch);
+            self.leave(&waiting);
         }
         if self.epochs.is_flushing() {
             self.ack_flushes();
@@ -384,7 +390,7 @@ impl<O: ActionSink> Ftl<O> {
             if !waiting.acked {
                 self.refuse(waiting.sub_request.request);
             }
-            self.epochs.leave(waiting.epoch);
+            self.leave(&waiting);
         }
     }
 
@@ -397,7 +403,15 @@ impl<O: ActionSink> Ftl<O> {
         }
         let lpn = self.buffers[at].lpn;
         let mut blank = false;
-        while let Some(waiting) = self.sub_requests.pop(&mut self.buffers[at].deferred) {
+        loop {
+            let first = self.sub_requests.iter(self.buffers[at].deferred).next();
+            let is_trim = first.is_some_and(|first| first.kind == SubRequestKind::Trim);
+            if is_trim && self.awaits_program(at) {
+                break;
+            }
+            let Some(mut waiting) = self.sub_requests.pop(&mut self.buffers[at].deferred) else {
+                break;
+            };
             let PendingSubRequest { sub_request, kind, epoch, .. } = waiting;
             if kind == SubRequestKind::Trim {
                 // The earlier deferred writes need not be programmed, since no read can return
@@ -419,14 +433,11 @@ impl<O: ActionSink> Ftl<O> {
             self.stats.combined += u64::from(!buffer.pending_writes.is_empty());
             // The page keeps its place in the write buffer, since its previous content is
             // programmed.
-            let buffered = buffer.buffered && !waiting.acked;
-            let acked = waiting.acked || buffered;
-            self.sub_requests
-                .hold(&mut buffer.pending_writes, PendingSubRequest { acked, ..waiting });
-            if buffered {
-                self.stats.buffered += 1;
+            if buffer.buffered && !waiting.acked && self.is_early(kind) {
+                self.accept_early(&mut waiting);
                 self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
             }
+            self.sub_requests.hold(&mut self.buffers[at].pending_writes, waiting);
             if !self.config.combine {
                 break;
             }
@@ -438,8 +449,11 @@ impl<O: ActionSink> Ftl<O> {
             buffer.state = BufferState::READY;
             buffer.merged = false;
             buffer.stalls = self.stalls;
-            self.draining |= !buffer.deferred.is_empty();
-            self.ready.push_back(&mut self.buffers, at);
+            if !buffer.deferred.is_empty() {
+                self.drain(Draining::All);
+            }
+            self.queue(at);
+            self.ack_flushes();
         }
     }
 

@@ -94,9 +94,16 @@ pub struct Config {
     /// are reserved for recovery at [`Mount`](crate::Mount). Requires `summary_pages`.
     pub durable: bool,
     /// Size of the write buffer: logical pages that may be acknowledged before they are programmed.
-    /// With a write buffer, a super-page is programmed when it is full, at a flush, and in idle
-    /// time.
+    /// With a write buffer, a super-page is programmed when it is full, or at a flush.
     pub write_buffer: u32,
+    /// The write buffer keeps its content when the power is cut: flushes and durable writes are done
+    /// when the data are in the buffer.
+    pub protected: bool,
+    /// In idle time the write buffer is written out completely, even if a super-page is not full.
+    pub idle_drain: bool,
+    /// Number of super-pages of host data that are programmed at a time, at most; `None` for as many
+    /// as there are write points.
+    pub drain: Option<u32>,
     /// Free blocks reserved for garbage collection, which is also a bound on the blocks under
     /// collection.
     pub reserve: u32,
@@ -145,6 +152,17 @@ pub enum FtlConfigError {
     },
     /// `durable` requires summary pages.
     NoSummary,
+    /// `protected` requires a write buffer.
+    NothingProtected,
+    /// `protected` and `durable` exclude each other.
+    ProtectedAndDurable,
+    /// More programs at a time than there are write points.
+    Drain {
+        /// The value of `drain`.
+        drain: u32,
+        /// The number of write points.
+        write_points: u32,
+    },
     /// The summary pages occupy the whole block.
     NoData {
         /// Pages in a block.
@@ -182,6 +200,18 @@ impl fmt::Display for FtlConfigError {
             ),
             Self::NoSummary => f.write_str(
                 "durable needs summary pages, to find what was written; set summary = true",
+            ),
+            Self::NothingProtected => f.write_str(
+                "protected is about the write buffer, and there is none; give write_buffer a size",
+            ),
+            Self::ProtectedAndDurable => f.write_str(
+                "a protected write buffer makes every write durable by itself; leave out durable, or \
+                 protected",
+            ),
+            Self::Drain { drain, write_points } => write!(
+                f,
+                "drain ({drain} super-pages at a time) is more than the array takes, which has \
+                 {write_points} write points; give at most {write_points}, or more write_points"
             ),
             Self::NoData { pages, summary_pages } => write!(
                 f,
@@ -222,6 +252,9 @@ impl Config {
             summary_pages: 1,
             durable: false,
             write_buffer: 0,
+            protected: false,
+            idle_drain: true,
+            drain: None,
             reserve,
             low_water: 2 * reserve + 2,
             idle_water: 4 * reserve,
@@ -331,6 +364,7 @@ impl Config {
             (self.slots, "slots"),
             (self.write_points, "write_points"),
             (self.reserve, "reserve"),
+            (self.drain.unwrap_or(1), "drain"),
         ] {
             if count == 0 {
                 return Err(FtlConfigError::Zero(what));
@@ -338,6 +372,16 @@ impl Config {
         }
         if self.durable && self.summary_pages == 0 {
             return Err(FtlConfigError::NoSummary);
+        }
+        if self.protected && self.write_buffer == 0 {
+            return Err(FtlConfigError::NothingProtected);
+        }
+        if self.protected && self.durable {
+            return Err(FtlConfigError::ProtectedAndDurable);
+        }
+        let write_points = self.write_points;
+        if let Some(drain) = self.drain.filter(|drain| *drain > write_points) {
+            return Err(FtlConfigError::Drain { drain, write_points });
         }
         if self.data_pages(layout) == 0 {
             let (pages, summary_pages) = (layout.pages_per_block(), self.summary_pages);

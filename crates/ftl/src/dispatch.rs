@@ -10,7 +10,7 @@
 
 use crate::buffer::{BufferList, BufferState, CopyCause, NONE, PageBuffer, Programmed};
 use crate::io::{Action, ActionSink};
-use crate::machine::Ftl;
+use crate::machine::{Draining, Ftl};
 use crate::write_point::WriteStream;
 use gordon_nand::{Buf, FlashOp};
 
@@ -54,7 +54,7 @@ impl<O: ActionSink> Ftl<O> {
                 break;
             }
             self.stalled = false;
-            if self.config.write_buffer > 0 && self.host_waits() {
+            if self.config.write_buffer > 0 && self.host_waits() || self.drains_enough() {
                 break;
             }
             let Some((before, point)) = self.pick::<false>(WriteStream::Host) else { break };
@@ -83,13 +83,21 @@ impl<O: ActionSink> Ftl<O> {
     /// Whether host buffers wait in the write buffer until more writes join them.
     fn host_waits(&self) -> bool {
         let room = self.config.write_buffer;
-        if self.draining || self.epochs.is_flushing() {
+        if self.epochs.is_flushing() || self.durable_writes > 0 {
             return false;
         }
-        // Writes that did not fit into the write buffer are programmed without delay.
-        let all_acked = self.ready.len() <= self.buffered;
-        let full = self.ready.len() >= self.config.slots;
-        all_acked && (self.buffered <= room / 2 || (!full && self.buffered < room))
+        let is_full = self.ready.len() >= self.config.slots;
+        match self.draining {
+            Draining::All => false,
+            Draining::Full => !is_full,
+            Draining::Excess => self.buffered <= room / 2 || (!is_full && self.buffered < room),
+        }
+    }
+
+    /// Whether as many super-pages of the host are being programmed as may be at a time.
+    fn drains_enough(&self) -> bool {
+        let busy = self.config.write_points - self.write_points.idle(WriteStream::Host);
+        self.config.drain.is_some_and(|most| busy >= most)
     }
 
     /// The first waiting buffer that fits an idle write point, and that write point. The buffer is

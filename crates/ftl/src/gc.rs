@@ -418,7 +418,7 @@ impl<O: ActionSink> Ftl<O> {
             let ready = matches!(buffer.state, BufferState::Ready { .. });
             self.collector.copies += 1;
             if ready {
-                self.ready.remove(&mut self.buffers, at);
+                self.unqueue_host(at);
                 self.collector.ready.push_back(&mut self.buffers, at);
             }
         }

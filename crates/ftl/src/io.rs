@@ -86,6 +86,8 @@ pub enum HostRequest {
     Read(Extent),
     /// Write a range.
     Write(Extent),
+    /// Write a range, and acknowledge when its data are durable (FUA).
+    WriteDurably(Extent),
     /// Trim a whole logical page, which then reads as zeros. Drivers drop trims of partial pages.
     Trim(RequestId, Lpn),
     /// Acknowledge when all earlier writes and trims are durable.
@@ -106,6 +108,8 @@ pub enum Input {
     Lost(Buf),
     /// The driver is idle: the layer may do background work.
     Idle,
+    /// The device is being shut down: the layer writes its write buffer out.
+    ShutDown,
 }
 
 /// How a sub-request was served.

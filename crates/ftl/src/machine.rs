@@ -51,10 +51,13 @@ pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) sub_requests: SubRequestPool,
     /// Host buffers that wait for a write point.
     pub(crate) ready: BufferList,
+    /// Host buffers that wait for a place in the write buffer.
+    pub(crate) outside: BufferList,
     /// Number of pages in the write buffer.
     pub(crate) buffered: u32,
-    /// The write buffer is being written out, even if super-pages are not full.
-    pub(crate) draining: bool,
+    pub(crate) draining: Draining,
+    /// Number of sub-requests that wait for the array although they are in the write buffer.
+    pub(crate) durable_writes: u32,
     pub(crate) collector: Collector,
     /// The buffer that caches the page read last.
     pub(crate) cached: Option<u32>,
@@ -74,6 +77,17 @@ pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) worn_out: bool,
     pub(crate) sink: O,
     pub(crate) stats: Stats,
+}
+
+/// How the write buffer is being written out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Draining {
+    /// Full super-pages, while the buffer is more than half full.
+    Excess,
+    /// All full super-pages.
+    Full,
+    /// All pages, even if super-pages are not full.
+    All,
 }
 
 /// Repairs after a power cut that are still to be done.
@@ -149,8 +163,10 @@ impl<O: ActionSink> Ftl<O> {
             buffers: BufferPool::new(),
             sub_requests: SubRequestPool::new(),
             ready: BufferList::EMPTY,
+            outside: BufferList::EMPTY,
             buffered: 0,
-            draining: false,
+            draining: Draining::Excess,
+            durable_writes: 0,
             collector: Collector::new(&config),
             cached: None,
             epochs: Epochs::new(),
@@ -181,6 +197,7 @@ impl<O: ActionSink> Ftl<O> {
             Input::Failed(op) => self.failed(op),
             Input::Lost(buf) => self.lose(buf.0),
             Input::Idle => self.idle(),
+            Input::ShutDown => self.drain(Draining::All),
         }
         self.advance();
     }
@@ -401,7 +418,10 @@ impl<O: ActionSink> Ftl<O> {
         if (waiting && self.write_points.any_idle()) || self.wants_collection() || logs {
             self.move_on();
         }
-        self.draining &= !self.ready.is_empty();
+        let least = if self.draining == Draining::All { 1 } else { self.config.slots };
+        if self.ready.len() < least {
+            self.draining = Draining::Excess;
+        }
     }
 
     #[inline(never)]
@@ -433,8 +453,15 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     fn idle(&mut self) {
-        self.draining |= self.buffered > 0;
+        if self.buffered > 0 {
+            self.drain(if self.config.idle_drain { Draining::All } else { Draining::Full });
+        }
         self.collect_idle();
+    }
+
+    /// Writes out the write buffer, at least in this way.
+    pub(crate) fn drain(&mut self, how: Draining) {
+        self.draining = self.draining.max(how);
     }
 
     #[inline(always)]

@@ -4,7 +4,7 @@ use crate::buffer::{
     BufferState, NONE, PageBuffer, PendingSubRequest, SubRequestKind, SubRequestList,
 };
 use crate::io::{AckSource, Action, ActionSink, Extent, HostRequest, RequestId, SubRequest};
-use crate::machine::Ftl;
+use crate::machine::{Draining, Ftl};
 use gordon_nand::Buf;
 use gordon_units::Lpn;
 
@@ -16,11 +16,12 @@ impl<O: ActionSink> Ftl<O> {
     pub(crate) fn host(&mut self, host: HostRequest) {
         match host {
             HostRequest::Read(extent) => self.read(extent),
-            HostRequest::Write(extent) if self.worn_out => {
+            HostRequest::Write(extent) | HostRequest::WriteDurably(extent) if self.worn_out => {
                 let sub_requests = extent.count(self.config.sectors_per_page);
                 (0..sub_requests).for_each(|_| self.refuse(extent.request));
             }
-            HostRequest::Write(extent) => self.write(extent),
+            HostRequest::Write(extent) => self.write(extent, SubRequestKind::Write),
+            HostRequest::WriteDurably(extent) => self.write(extent, SubRequestKind::DurableWrite),
             HostRequest::Trim(request, _) if self.worn_out => self.refuse(request),
             HostRequest::Trim(request, lpn) => self.trim(request, lpn),
             HostRequest::Flush(request) => {
@@ -116,44 +117,45 @@ impl<O: ActionSink> Ftl<O> {
     }
 
     #[inline(always)]
-    fn write(&mut self, extent: Extent) {
+    fn write(&mut self, extent: Extent, kind: SubRequestKind) {
         self.expect_inside(extent);
         self.prefetch_extent(extent);
         for sub_request in extent.sub_requests(self.config.sectors_per_page) {
             self.stats.host_writes += 1;
             let epoch = self.epochs.enter();
+            self.durable_writes += u32::from(kind == SubRequestKind::DurableWrite);
             let place = self.map.get(sub_request.lpn.0);
             match self.map.buffer(place) {
-                Some(at) => self.write_to(at, sub_request, epoch),
-                None => self.write_fresh(sub_request, place, epoch),
+                Some(at) => self.write_to(at, sub_request, kind, epoch),
+                None => self.write_fresh(sub_request, kind, place, epoch),
             }
         }
     }
 
     /// Writes a sub-request to a page with work in flight.
-    fn write_to(&mut self, at: u32, sub_request: SubRequest, epoch: u32) {
+    fn write_to(&mut self, at: u32, sub_request: SubRequest, kind: SubRequestKind, epoch: u32) {
         let buffer = &self.buffers[at];
         if buffer.only_reads() {
             if self.is_whole(sub_request) {
                 let mapped_psn = buffer.mapped_psn;
                 self.remove_from_map(at);
-                return self.write_fresh(sub_request, mapped_psn, epoch);
+                return self.write_fresh(sub_request, kind, mapped_psn, epoch);
             }
             // The write can use the read in flight.
             self.stats.bypassed += 1;
             self.buffers[at].merged = true;
-            self.accept_at(at, sub_request, epoch);
+            self.accept_at(at, sub_request, kind, epoch);
         } else if matches!(buffer.state, BufferState::Programming { .. })
             || !buffer.deferred.is_empty()
             || !self.config.combine
         {
             // A deferred trim must come first. Reads are served from the buffer as it is, so
             // deferred requests are not acknowledged yet.
-            self.hold(at, sub_request, SubRequestKind::Write, epoch);
+            self.hold(at, sub_request, kind, epoch);
         } else {
             self.stats.combined += 1;
             let ready = matches!(buffer.state, BufferState::Ready { .. });
-            self.accept_at(at, sub_request, epoch);
+            self.accept_at(at, sub_request, kind, epoch);
             if ready {
                 self.with_buffer(Action::Fill(Buf(at), sub_request));
             }
@@ -164,16 +166,24 @@ impl<O: ActionSink> Ftl<O> {
     /// write buffer.
     fn hold(&mut self, at: u32, sub_request: SubRequest, kind: SubRequestKind, epoch: u32) {
         self.sub_requests.push(&mut self.buffers[at].deferred, sub_request, kind, epoch);
-        self.draining |= matches!(self.buffers[at].state, BufferState::Ready { .. });
+        if matches!(self.buffers[at].state, BufferState::Ready { .. }) {
+            self.drain(Draining::All);
+        }
     }
 
     /// Writes a sub-request to a page without work in flight, whose copy is at `mapped_psn`.
     #[inline(always)]
-    fn write_fresh(&mut self, sub_request: SubRequest, mapped_psn: u32, epoch: u32) {
+    fn write_fresh(
+        &mut self,
+        sub_request: SubRequest,
+        kind: SubRequestKind,
+        mapped_psn: u32,
+        epoch: u32,
+    ) {
         let whole = self.is_whole(sub_request);
         let mut buffer = PageBuffer::new(sub_request.lpn.0, mapped_psn, BufferState::READY);
         (buffer.stalls, buffer.in_map) = (self.stalls, true);
-        let acked = self.accept(&mut buffer, sub_request, epoch);
+        let acked = self.accept(&mut buffer, sub_request, kind, epoch);
         let at = if let Some(at) = self.cached_buffer(sub_request.lpn) {
             self.stats.bypassed += u64::from(!whole);
             self.cached = None;
@@ -203,6 +213,41 @@ impl<O: ActionSink> Ftl<O> {
         }
         if matches!(buffer.state, BufferState::Ready { .. }) {
             self.with_buffer(Action::Fill(Buf(at), sub_request));
+            self.queue(at);
+        }
+    }
+
+    /// A host buffer is complete: it waits for a write point, or first for a place in the write
+    /// buffer.
+    #[inline(always)]
+    pub(crate) fn queue(&mut self, at: u32) {
+        if self.config.write_buffer > 0 && !self.buffers[at].buffered {
+            return self.queue_outside(at);
+        }
+        self.ready.push_back(&mut self.buffers, at);
+    }
+
+    #[cold]
+    fn queue_outside(&mut self, at: u32) {
+        self.outside.push_back(&mut self.buffers, at);
+        self.let_in();
+    }
+
+    /// Takes a host buffer out of the list in which it waits.
+    pub(crate) fn unqueue_host(&mut self, at: u32) {
+        let is_outside = self.config.write_buffer > 0 && !self.buffers[at].buffered;
+        let list = if is_outside { &mut self.outside } else { &mut self.ready };
+        list.remove(&mut self.buffers, at);
+    }
+
+    /// Lets buffers into the write buffer while it has room.
+    #[inline]
+    pub(crate) fn let_in(&mut self) {
+        while !self.outside.is_empty() && self.buffered < self.config.write_buffer {
+            let at = self.outside.unlink(&mut self.buffers, NONE);
+            let mut buffer = self.buffers[at];
+            self.take_place(&mut buffer);
+            self.buffers[at] = buffer;
             self.ready.push_back(&mut self.buffers, at);
         }
     }
@@ -210,31 +255,65 @@ impl<O: ActionSink> Ftl<O> {
     /// Adds a write sub-request to a buffer. Returns true if the write buffer has space for it, so
     /// that it can be acknowledged.
     #[inline(always)]
-    fn accept(&mut self, buffer: &mut PageBuffer, sub_request: SubRequest, epoch: u32) -> bool {
-        if !buffer.buffered && self.buffered < self.config.write_buffer {
+    fn accept(
+        &mut self,
+        buffer: &mut PageBuffer,
+        sub_request: SubRequest,
+        kind: SubRequestKind,
+        epoch: u32,
+    ) -> bool {
+        if !buffer.buffered && self.has_place() {
             buffer.buffered = true;
             self.buffered += 1;
         }
-        let acked = buffer.buffered;
-        self.stats.buffered += u64::from(acked);
-        let waiting = PendingSubRequest {
-            sub_request,
-            kind: SubRequestKind::Write,
-            epoch,
-            acked,
-            next: NONE,
-        };
+        let acked = buffer.buffered && self.is_early(kind);
+        let mut waiting = PendingSubRequest { sub_request, kind, epoch, acked: false, next: NONE };
+        if acked {
+            self.accept_early(&mut waiting);
+        }
         self.sub_requests.hold(&mut buffer.pending_writes, waiting);
         acked
     }
 
-    /// As [`accept`](Self::accept), for a buffer already in the pool.
-    fn accept_at(&mut self, at: u32, sub_request: SubRequest, epoch: u32) {
-        let mut buffer = self.buffers[at];
-        if !buffer.buffered && self.buffered < self.config.write_buffer {
-            self.acknowledge_early(&mut buffer);
+    /// Whether a new page finds a place in the write buffer: there is room, and no page waits.
+    #[inline(always)]
+    fn has_place(&self) -> bool {
+        self.buffered < self.config.write_buffer && self.outside.is_empty()
+    }
+
+    /// Whether a write in the write buffer is acknowledged before it is programmed.
+    #[inline]
+    pub(crate) fn is_early(&self, kind: SubRequestKind) -> bool {
+        kind == SubRequestKind::Write || self.config.protected
+    }
+
+    /// Notes that a write is acknowledged before it is programmed.
+    pub(crate) fn accept_early(&mut self, waiting: &mut PendingSubRequest) {
+        if self.config.protected {
+            // It is durable now, so that no flush waits for it.
+            self.leave(waiting);
         }
-        let acked = self.accept(&mut buffer, sub_request, epoch);
+        waiting.acked = true;
+        self.stats.buffered += 1;
+    }
+
+    /// A write is durable, or will never be: flushes do not wait for it any more.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self, waiting: &PendingSubRequest) {
+        if waiting.acked && self.config.protected {
+            return;
+        }
+        self.durable_writes -= u32::from(waiting.kind == SubRequestKind::DurableWrite);
+        self.epochs.leave(waiting.epoch);
+    }
+
+    /// As [`accept`](Self::accept), for a buffer already in the pool.
+    fn accept_at(&mut self, at: u32, sub_request: SubRequest, kind: SubRequestKind, epoch: u32) {
+        let mut buffer = self.buffers[at];
+        if !buffer.buffered && self.has_place() {
+            self.take_place(&mut buffer);
+        }
+        let acked = self.accept(&mut buffer, sub_request, kind, epoch);
         self.buffers[at] = buffer;
         if acked {
             self.emit(Action::Ack(sub_request.request, AckSource::Buffer));
@@ -244,16 +323,18 @@ impl<O: ActionSink> Ftl<O> {
     /// Gives a buffer a place in the write buffer that was full before; acknowledges the writes
     /// that the buffer already holds.
     #[cold]
-    fn acknowledge_early(&mut self, buffer: &mut PageBuffer) {
+    fn take_place(&mut self, buffer: &mut PageBuffer) {
+        buffer.buffered = true;
+        self.buffered += 1;
         let mut taken = core::mem::replace(&mut buffer.pending_writes, SubRequestList::EMPTY);
-        while let Some(waiting) = self.sub_requests.pop(&mut taken) {
-            self.sub_requests
-                .hold(&mut buffer.pending_writes, PendingSubRequest { acked: true, ..waiting });
-            if !waiting.acked {
-                self.stats.buffered += 1;
+        while let Some(mut waiting) = self.sub_requests.pop(&mut taken) {
+            if !waiting.acked && self.is_early(waiting.kind) {
+                self.accept_early(&mut waiting);
                 self.emit(Action::Ack(waiting.sub_request.request, AckSource::Buffer));
             }
+            self.sub_requests.hold(&mut buffer.pending_writes, waiting);
         }
+        self.ack_flushes();
     }
 
     fn trim(&mut self, request: RequestId, lpn: Lpn) {
@@ -268,7 +349,8 @@ impl<O: ActionSink> Ftl<O> {
             if !buffer.only_reads() {
                 let ready = matches!(buffer.state, BufferState::Ready { .. });
                 let waits = ready && buffer.deferred.is_empty();
-                if !(waits && buffer.buffered && buffer.copy_cause.is_none()) {
+                let is_discarded = waits && buffer.buffered && buffer.copy_cause.is_none();
+                if !is_discarded || self.awaits_program(at) {
                     let epoch = self.epochs.enter();
                     self.hold(at, sub_request, SubRequestKind::Trim, epoch);
                     return;
@@ -281,7 +363,7 @@ impl<O: ActionSink> Ftl<O> {
                     .next()
                     .map(|first| first.epoch);
                 self.note_trim(lpn, epoch);
-                self.ready.remove(&mut self.buffers, at);
+                self.unqueue_host(at);
                 self.forget_writes(at);
                 self.release_buffer(at);
             } else {
@@ -297,6 +379,13 @@ impl<O: ActionSink> Ftl<O> {
         }
         self.unmap(lpn);
         self.emit(Action::Ack(request, AckSource::Buffer));
+    }
+
+    /// Whether a durable write waits until the buffer is programmed. A trim must not discard its
+    /// data, because the trim is durable only after the next flush.
+    pub(crate) fn awaits_program(&self, at: u32) -> bool {
+        let mut pending = self.sub_requests.iter(self.buffers[at].pending_writes);
+        pending.any(|waiting| waiting.kind == SubRequestKind::DurableWrite && !waiting.acked)
     }
 
     /// Removes a page's copy on the array from the map; a buffer of the page stays.
@@ -367,6 +456,7 @@ impl<O: ActionSink> Ftl<O> {
         self.buffered -= u32::from(self.buffers[at].buffered);
         self.remove_from_map(at);
         self.buffers.remove(at);
+        self.let_in();
     }
 
     #[inline]

@@ -76,6 +76,7 @@ fn device(random: &mut Random, summary_pages: u32) -> (Layout, Config) {
             summary_pages,
             durable: true,
             write_buffer: if random.below(2) == 0 { 0 } else { between(random, 1, 8) },
+            idle_drain: random.below(2) == 0,
             reserve,
             low_water: reserve + between(random, 0, 1),
             idle_water: reserve + 2,
@@ -105,7 +106,11 @@ fn request(random: &mut Random, config: &Config) -> Request {
             let whole = random.below(3) > 0;
             let first = lpn * per_page + if whole { 0 } else { random.below(2) as u64 };
             let len = if whole { per_page } else { 1 + random.below(3) as u64 };
-            Request::Write { first, len: len.min(pages as u64 * per_page - first) }
+            let len = len.min(pages as u64 * per_page - first);
+            match random.below(8) {
+                0 => Request::WriteDurably { first, len },
+                _ => Request::Write { first, len },
+            }
         }
         10..12 => Request::Trim(Lpn(u32::try_from(lpn).expect("small"))),
         12..13 => Request::Read { first: lpn * per_page, len: per_page },

@@ -51,7 +51,8 @@ impl Draft {
         let len = len.min(sectors - first);
         match self.kind {
             0..60 => Request::Read { first, len },
-            60..230 => Request::Write { first, len },
+            60..220 => Request::Write { first, len },
+            220..230 => Request::WriteDurably { first, len },
             230..245 => Request::Trim(Lpn(u32::try_from(lpn).expect("small"))),
             _ => Request::Flush,
         }
@@ -79,13 +80,16 @@ struct Case {
 fn cases() -> impl Strategy<Value = Case> {
     let sizes = (1u32..5, 1u32..3, 4u32..10, 2u32..7, 1u32..5);
     let points = (1u32..5, 0u32..3, 1u32..4, 0u32..3, 0u32..4);
-    let knobs = (any::<[bool; 4]>(), 0usize..5, 0u32..20, 0u32..4);
+    let knobs = (any::<[bool; 6]>(), 0usize..5, 0u32..20, 0u32..4);
     let rest = (any::<bool>(), 1u64..257, any::<u64>(), 0usize..3);
     (sizes, points, knobs, rest).prop_filter_map(
         "no room for a page",
         |((die_groups, sets, blocks, pages, slots), points, knobs, (fill, part, seed, faulty))| {
             let (write_points, copy_points, reserve, low, idle) = points;
-            let ([bypass, combine, summary, durable], policy, write_buffer, wear_spread) = knobs;
+            let (flags, policy, write_buffer, wear_spread) = knobs;
+            let [bypass, combine, summary, durable, protected, idle_drain] = flags;
+            // Half of the cases have no write buffer.
+            let write_buffer = write_buffer.saturating_sub(10);
             let layout = layout(die_groups, sets, blocks, pages);
             let mut config = Config {
                 slots,
@@ -96,8 +100,10 @@ fn cases() -> impl Strategy<Value = Case> {
                 // Some of the summaries take two pages.
                 summary_pages: u32::from(summary) * (1 + (seed >> 32) as u32 % 2),
                 durable: durable && summary,
-                // Half of the cases have no write buffer.
-                write_buffer: write_buffer.saturating_sub(10),
+                write_buffer,
+                protected: protected && write_buffer > 0 && !(durable && summary),
+                idle_drain,
+                drain: (seed % 5 == 0).then_some(1 + (seed >> 40) as u32 % write_points),
                 reserve,
                 low_water: reserve + low,
                 idle_water: reserve + low + idle,

@@ -141,6 +141,10 @@ pub fn endurance_used(programmed: f64, raw: f64, cycles: u64) -> f64 {
     programmed / raw / real(cycles)
 }
 
+/// Erases from which a life is extrapolated, at least: a count of n is off by about its square root,
+/// a tenth for 100.
+pub const LEAST_ERASES: u64 = 100;
+
 /// Years, of 365.25 days, until the rated endurance is used up if a workload of duration `span`
 /// that used the fraction `used` repeats without end. `None` if it used nothing, or if it is
 /// shorter than [`LEAST_SPAN`], since a burst does not predict years.

@@ -22,7 +22,8 @@ mod timing;
 pub use array::Array;
 pub use ecc::{Codewords, parity_bits};
 pub use endurance::{
-    BLOCK_SURVIVAL, Endurance, EnduranceError, LEAST_SPAN, endurance_used, lifetime_years,
+    BLOCK_SURVIVAL, Endurance, EnduranceError, LEAST_ERASES, LEAST_SPAN, endurance_used,
+    lifetime_years,
 };
 pub use error::GeometryError;
 pub use factory::factory_bad;

@@ -65,6 +65,9 @@ pub struct Modes {
     pub cache_program: bool,
     /// Reads overtake waiting programs and erases.
     pub read_first: bool,
+    /// Reads suspend programs and erases that the dies work on: the time until the dies have stopped.
+    /// It makes a difference only with `read_first`.
+    pub suspend: Option<Ns>,
 }
 
 /// The timing table of the chips and their bus.

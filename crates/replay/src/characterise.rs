@@ -329,6 +329,7 @@ impl CharacteriseConfig {
             order: None,
             queues: None,
             every: None,
+            fsync: None,
         };
         bench.resolve(capacity, self.seed).map_err(|error| match error {
             ReplayError::Impossible { what, why, hint } if what == option_name("size") => {

@@ -7,9 +7,8 @@
 //! restored with its own parameters.
 
 use crate::ReplayError;
-use gordon_blockio::Device;
 use gordon_ssd::{Ssd, SsdConfig};
-use gordon_units::{Ns, Progress, Stopped};
+use gordon_units::{Progress, Stopped};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -68,7 +67,7 @@ pub fn save(
     path: &Path,
     progress: &Progress,
 ) -> Result<u64, ReplayError> {
-    ssd.run_until(Ns::MAX, &mut Vec::new());
+    ssd.shut_down();
     let given_up = ssd.give_up_buffer();
     check(path)?;
     let temporary = temporary_path(path);

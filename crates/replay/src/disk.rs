@@ -171,7 +171,7 @@ impl PreparedRun {
         let Self { config, made, load: ValidatedLoad { source, policy, warnings } } = self;
         match source {
             LoadSource::Bench(load) => {
-                replay(&config, made, load, &policy, (None, warnings), progress)
+                replay(&config, made, *load, &policy, (None, warnings), progress)
             }
             LoadSource::Trace(trace, scan) => {
                 let load = Repeat::new(|| open(&config.host, &trace), trace.repeat);

@@ -89,7 +89,7 @@ impl PreparedRun {
                 if new {
                     preload(&mut ssd, [(0, load.preloaded().0)]);
                 }
-                replay(&config, ssd, load, &policy, (None, Ns::ZERO, warnings), progress)
+                replay(&config, ssd, *load, &policy, (None, Ns::ZERO, warnings), progress)
             }
             LoadSource::Trace(trace, scan) => {
                 if new {

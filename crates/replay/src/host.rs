@@ -427,7 +427,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         let aligned = (offset | len).is_multiple_of(SECTOR.0);
         if fits && aligned && len > 0 && len <= self.split && op != IoOp::Flush {
             let place = self.claim(number, arrived, request);
-            self.submit(place, op, offset, len);
+            self.submit(place, request, offset, len);
             return Ok(());
         }
         self.issue_other(number, arrived, request)
@@ -444,7 +444,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         let TimedRequest { op, offset, len, .. } = *request;
         if op == IoOp::Flush {
             let place = self.claim(number, arrived, request);
-            self.submit(place, op, 0, 0);
+            self.submit(place, request, 0, 0);
             return Ok(());
         }
         let (start, len) = self.range(number, offset, len)?;
@@ -470,7 +470,7 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
         for (mut start, mut len) in ranges {
             while len > 0 {
                 let part = len.min(self.split);
-                self.submit(place, op, start, part);
+                self.submit(place, request, start, part);
                 start += part;
                 len -= part;
             }
@@ -536,9 +536,12 @@ impl<D: Device, O: Observer<D>> Host<'_, D, O> {
     }
 
     #[inline]
-    fn submit(&mut self, place: u32, op: IoOp, start: u64, len: u64) {
-        let request = Request { op, offset: Bytes(start), len: Bytes(len) };
-        self.device.submit(self.now, place.into(), request);
+    fn submit(&mut self, place: u32, request: &TimedRequest, start: u64, len: u64) {
+        let part = Request { op: request.op, offset: Bytes(start), len: Bytes(len) };
+        if request.durable {
+            return self.device.submit_durable(self.now, place.into(), part);
+        }
+        self.device.submit(self.now, place.into(), part);
     }
 
     /// Advances the device to the next completion; a request must be outstanding.

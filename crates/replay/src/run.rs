@@ -64,7 +64,7 @@ pub(crate) struct ValidatedLoad {
 
 /// Source of the requests of a run.
 pub(crate) enum LoadSource {
-    Bench(SyntheticLoad),
+    Bench(Box<SyntheticLoad>),
     Trace(Box<TraceLoad>, Box<TraceScan>),
 }
 
@@ -83,7 +83,7 @@ pub(crate) fn validate_load(
             bench.span = bench.span.or(span);
             let pacing =
                 if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
-            let load = LoadSource::Bench(bench.resolve(capacity, seed)?);
+            let load = LoadSource::Bench(Box::new(bench.resolve(capacity, seed)?));
             (load, pacing, bench.queues.unwrap_or(1) as usize, bench.requests, Vec::new())
         }
         LoadConfig::Trace(trace) => {

@@ -20,14 +20,23 @@ pub struct TimedRequest {
     pub len: u64,
     /// Operation of the request.
     pub op: IoOp,
+    /// Whether a write is to be durable when it completes (FUA).
+    pub durable: bool,
     /// Queue of the request; the host takes it modulo the number of queues.
     pub queue: u32,
 }
 
 impl TimedRequest {
     /// Placeholder for unused entries.
-    pub(crate) const NOTHING: Self =
-        Self { at: Ns::ZERO, gap: Ns::ZERO, offset: 0, len: 0, op: IoOp::Read, queue: 0 };
+    pub(crate) const NOTHING: Self = Self {
+        at: Ns::ZERO,
+        gap: Ns::ZERO,
+        offset: 0,
+        len: 0,
+        op: IoOp::Read,
+        durable: false,
+        queue: 0,
+    };
 }
 
 /// A source of requests in order.

@@ -109,6 +109,7 @@ impl RequestSource for TraceSource {
                 offset: io.offset.0,
                 len: io.len.0,
                 op: io.op,
+                durable: io.durable,
                 queue,
             });
         }

@@ -123,6 +123,7 @@ fn main() {
         cache_read: true,
         cache_program: true,
         read_first: true,
+        suspend: None,
     };
     run(ARRAY, all, &Load { name: "mixed, all modes on", ..loads[2] }, 128, operations);
     run(ARRAY, Modes::default(), &Load { name: "mixed, no modes", ..loads[2] }, 128, operations);

@@ -1,5 +1,6 @@
 //! Configuration of a flash device: its TOML format, and checks of its consistency.
 
+use super::spare::Spare;
 use super::startup::startup;
 use super::timing::{LONGEST, TimingConfig};
 use gordon_blockio::SECTOR;
@@ -21,6 +22,11 @@ pub struct SsdConfig {
     pub summary: String,
     /// Exported capacity in bytes. The rest of the array is over-provisioning.
     pub capacity: Sourced<Bytes>,
+    /// Over-provisioning: the array has the exported capacity and this share of it, such as `18%`,
+    /// rounded up to one super-block. Default: the array has `geometry.blocks_per_plane`, which
+    /// otherwise does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spare: Option<Sourced<Spare>>,
     /// Flash array.
     pub geometry: GeometryConfig,
     /// Timing of flash operations and buses.
@@ -146,10 +152,21 @@ pub struct FtlConfig {
     /// all of it or more; the simulation itself is not affected. Default: no check.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table_memory: Option<Sourced<Bytes>>,
-    /// Size of the write buffer in bytes. Writes are acknowledged when they are in the buffer,
-    /// before they are programmed. Default: no write buffer.
+    /// Size of the write buffer in bytes. Writes are acknowledged when they are in the buffer, before
+    /// they are programmed. They are programmed when they fill a super-page, from half of the size
+    /// on and in idle time; or when a flush, a durable write (FUA) or the end of the run demands it. A
+    /// full buffer takes a write when a program has made room. Default: no write buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Sourced<Bytes>>,
+    /// Power-loss protection: the write buffer keeps its content without power, so that flushes and
+    /// durable writes are done when the data are in the buffer. Requires `write_buffer`; not together
+    /// with `durable`. Default: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected: Option<Sourced<bool>>,
+    /// Number of super-pages of the write buffer that are programmed at a time, at most. Fewer leave
+    /// more dies to reads. Default: as many as there are write points.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drain: Option<Sourced<u32>>,
     /// Static wear levelling: maximum difference in erases between the most erased block and the
     /// least erased block that holds data. Beyond it, the latter block is emptied. 0 turns static
     /// wear levelling off. Default: 0.
@@ -258,6 +275,22 @@ pub enum SsdError {
         /// Least possible capacity.
         least: Bytes,
     },
+    /// The over-provisioning leaves too little for garbage collection.
+    #[error(
+        "spare: {spare} of {capacity} leaves garbage collection no room; give at least {least}, or a \
+         smaller ftl.write_points or ftl.reserve"
+    )]
+    Spare {
+        /// Over-provisioning.
+        spare: Spare,
+        /// Exported capacity.
+        capacity: Bytes,
+        /// Least possible over-provisioning, rounded up.
+        least: Spare,
+    },
+    /// The over-provisioning is larger than the array could ever be.
+    #[error("spare: {0} of the capacity is more than an array can have; give 0.18 for 18 %")]
+    MuchSpare(Spare),
     /// The write buffer is smaller than a logical page.
     #[error(
         "ftl.write_buffer: {buffer} is less than one page of {unit}; give at least that, or 0B for \
@@ -269,6 +302,25 @@ pub enum SsdError {
         /// Size of a logical page.
         unit: Bytes,
     },
+    /// The write buffer is larger than the device.
+    #[error(
+        "ftl.write_buffer: {buffer} is more than the device has ({capacity}); give a part of it"
+    )]
+    LargeBuffer {
+        /// Size of the buffer.
+        buffer: Bytes,
+        /// Exported capacity.
+        capacity: Bytes,
+    },
+    /// `suspend` without `read_first`.
+    #[error(
+        "timing.suspend: programs and erases are suspended for reads, which must come first; set \
+         timing.read_first = true, or leave it out"
+    )]
+    Suspend,
+    /// `drain` without a write buffer.
+    #[error("ftl.drain: there is no write buffer to write out; give ftl.write_buffer a size")]
+    NothingDrained,
     /// The capacity is not a positive multiple of the sector.
     #[error("capacity: {0} is {hint}", hint = sector_hint(*.0))]
     Capacity(Bytes),
@@ -386,7 +438,7 @@ impl SsdConfig {
             packages_per_bus: *g.packages_per_bus,
             dies_per_package: *g.dies_per_package,
             planes_per_die: *g.planes_per_die,
-            blocks_per_plane: *g.blocks_per_plane,
+            blocks_per_plane: self.rows()?.0,
             pages_per_block: *g.pages_per_block,
             page_bytes: bytes(&g.page, "page")?,
             oob_bytes: bytes(&g.oob, "oob")?,
@@ -418,13 +470,78 @@ impl SsdConfig {
         self.layout().map(|layout| self.raw_of(&layout))
     }
 
+    /// The device with its over-provisioning as numbers of blocks.
+    ///
+    /// # Errors
+    /// Returns an error if the array is invalid.
+    pub fn in_blocks(mut self) -> Result<Self, SsdError> {
+        if self.spare.is_some() {
+            let (blocks, unused) = self.rows()?;
+            self.geometry.blocks_per_plane = blocks.into();
+            self.geometry.unused_blocks = (unused > 0).then(|| unused.into());
+            self.spare = None;
+        }
+        Ok(self)
+    }
+
+    /// Blocks of a plane, and super-blocks that are never used.
+    fn rows(&self) -> Result<(u32, u32), SsdError> {
+        let g = &self.geometry;
+        let Some(spare) = self.spare.as_ref().map(|spare| **spare) else {
+            let unused = g.unused_blocks.as_ref().map_or(0, |blocks| **blocks);
+            return Ok((*g.blocks_per_plane, unused));
+        };
+        let row = self.row()?;
+        // Far below 2^53 for capacities of any practical size.
+        #[allow(clippy::cast_precision_loss)]
+        let blocks = self.capacity.0 as f64 * (1.0 + spare.0) / row.block_bytes().0 as f64;
+        if blocks > f64::from(u32::MAX) {
+            return Err(SsdError::MuchSpare(spare));
+        }
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let blocks = (blocks.ceil() as u32).max(1);
+        let rows = blocks.div_ceil(row.blocks());
+        Ok((rows, rows.saturating_mul(row.blocks()) - blocks))
+    }
+
+    /// The array with one block in each plane.
+    fn row(&self) -> Result<Layout, SsdError> {
+        let mut row = self.clone();
+        (row.spare, row.geometry.blocks_per_plane) = (None, 1.into());
+        row.layout()
+    }
+
     fn unused_blocks(&self) -> u32 {
-        self.geometry.unused_blocks.as_ref().map_or(0, |blocks| **blocks)
+        self.rows().map_or(0, |(_, unused)| unused)
     }
 
     pub(super) fn raw_of(&self, layout: &Layout) -> Bytes {
         let used = layout.blocks().saturating_sub(self.unused_blocks());
         layout.block_bytes() * u64::from(used)
+    }
+
+    /// The error of a device without room for garbage collection, in terms of its over-provisioning
+    /// if that was given: the least share, in tenths of a per cent.
+    fn no_room(&self, error: SsdError) -> SsdError {
+        let Some(spare) = self.spare.as_ref().map(|spare| **spare) else { return error };
+        let with = |tenths: u32| Self {
+            spare: Some(Spare(f64::from(tenths) / 1000.0).into()),
+            ..self.clone()
+        };
+        let can_be = |tenths: u32| with(tenths).resolve_parts(0).is_ok();
+        let (mut small, mut enough) = (0, 1);
+        while !can_be(enough) {
+            if enough > 1 << 20 {
+                return error;
+            }
+            (small, enough) = (enough, enough * 2);
+        }
+        while enough - small > 1 {
+            let middle = small.midpoint(enough);
+            *if can_be(middle) { &mut enough } else { &mut small } = middle;
+        }
+        let least = Spare(f64::from(enough) / 1000.0);
+        SsdError::Spare { spare, capacity: *self.capacity, least }
     }
 
     /// Changes the capacity and keeps the fraction of over-provisioning: the number of blocks per
@@ -438,6 +555,10 @@ impl SsdConfig {
     }
 
     fn scaled(mut self, kept: &Provision, capacity: Bytes) -> Self {
+        if self.spare.is_some() {
+            self.capacity = capacity.into();
+            return self;
+        }
         let blocks = kept.blocks(capacity);
         let rows = blocks.div_ceil(kept.row_blocks.into()).max(1);
         self.geometry.blocks_per_plane = u32::try_from(rows).unwrap_or(u32::MAX).into();
@@ -463,6 +584,12 @@ impl SsdConfig {
         base: &Self,
         capacity: Option<Bytes>,
     ) -> Result<Self, SsdError> {
+        if self.spare.is_some() {
+            if let Some(capacity) = capacity {
+                self.capacity = capacity.into();
+            }
+            return Ok(self);
+        }
         let kept = self.provision_of(base)?;
         if let Some(capacity) = capacity {
             return Ok(self.scaled(&kept, capacity));
@@ -479,9 +606,7 @@ impl SsdConfig {
     }
 
     fn provision_of(&self, base: &Self) -> Result<Provision, SsdError> {
-        let mut row = self.clone();
-        row.geometry.blocks_per_plane = 1.into();
-        let row = row.layout()?;
+        let row = self.row()?;
         Ok(Provision {
             exported: base.capacity.0,
             raw: base.raw_capacity()?.0,
@@ -551,6 +676,13 @@ impl SsdConfig {
     /// Checks the configuration and computes the parameters of all parts. Factory-bad blocks and
     /// random choices follow from the seed.
     pub(super) fn resolve(&self, seed: u64) -> Result<Resolved, SsdError> {
+        self.resolve_parts(seed).map_err(|error| match error {
+            SsdError::Room { .. } => self.no_room(error),
+            other => other,
+        })
+    }
+
+    fn resolve_parts(&self, seed: u64) -> Result<Resolved, SsdError> {
         let capacity = *self.capacity;
         if capacity == Bytes::ZERO || !capacity.0.is_multiple_of(SECTOR.0) {
             return Err(SsdError::Capacity(capacity));
@@ -566,6 +698,9 @@ impl SsdConfig {
             return Err(SsdError::Link);
         }
         self.timing.check().map_err(SsdError::Time)?;
+        if self.timing.suspend.is_some() && !self.timing.resolve().modes.read_first {
+            return Err(SsdError::Suspend);
+        }
         if self.host.latency.as_ref().is_some_and(|latency| **latency > LONGEST) {
             return Err(SsdError::Time("host.latency"));
         }
@@ -616,8 +751,17 @@ impl SsdConfig {
             return Err(SsdError::Buffer { buffer, unit });
         }
         ftl.write_buffer = u32::try_from(buffer.0 / unit.0).unwrap_or(u32::MAX);
+        ftl.idle_drain = false;
+        set(&mut ftl.protected, knobs.protected.as_ref());
+        ftl.drain = knobs.drain.as_ref().map(|drain| **drain);
+        if ftl.drain.is_some() && ftl.write_buffer == 0 {
+            return Err(SsdError::NothingDrained);
+        }
         let checked = ftl.validate(&layout).and_then(|()| ftl.check_room(used, &layout));
         checked.map_err(|error| SsdError::of(error, unit))?;
+        if buffer > capacity {
+            return Err(SsdError::LargeBuffer { buffer, capacity });
+        }
         let mut bad = gordon_nand::factory_bad(&layout, factory_bad, seed);
         bad.extend(unused(&layout, self.unused_blocks()));
         bad.sort_unstable();

@@ -12,6 +12,8 @@ use gordon_units::{Bytes, Ns};
 pub(super) struct OpenRequest {
     pub id: u64,
     pub request: Request,
+    /// Whether the data of a write must be durable when it completes.
+    pub durable: bool,
     /// Outstanding acknowledgements.
     pub left: u32,
     pub cause: Cause,
@@ -58,6 +60,7 @@ impl Controller {
         self.open_requests.push(OpenRequest {
             id: 0,
             request,
+            durable: false,
             left: 0,
             cause: Cause::Buffer,
             failed: false,

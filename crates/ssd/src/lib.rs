@@ -20,6 +20,7 @@ mod config;
 mod controller;
 mod die_groups;
 mod link;
+mod spare;
 mod startup;
 mod stats;
 mod timing;
@@ -30,9 +31,10 @@ pub use config::{
 };
 pub use die_groups::{
     CommandDone, CommandKind, CommandStats, DieGroupStats, DieGroups, FlashCommand,
-    MAX_READ_BYPASSES,
+    MAX_READ_BYPASSES, MAX_SUSPENSIONS,
 };
 pub use gordon_ftl::VictimPolicy;
+pub use spare::Spare;
 pub use stats::{Lifetime, SsdStats, Wear};
 pub use timing::{PageTimes, TimingConfig};
 
@@ -353,7 +355,11 @@ impl Ssd {
             }
             IoOp::Write => {
                 let extent = Extent { request: tag, first, sectors };
-                self.dispatch(Input::Host(HostRequest::Write(extent)), false);
+                let write = match self.ftl.sink().open_requests[tag.0 as usize].durable {
+                    false => HostRequest::Write(extent),
+                    true => HostRequest::WriteDurably(extent),
+                };
+                self.dispatch(Input::Host(write), false);
             }
             IoOp::Discard => {
                 let (first, end) = self.whole_pages(first, sectors);
@@ -454,6 +460,60 @@ impl Ssd {
         }
     }
 
+    /// Accepts a request; see [`Device::submit`].
+    #[inline(always)]
+    fn accept(&mut self, at: Ns, id: u64, request: Request, durable: bool) {
+        if !self.prefill_bitmap.is_empty() {
+            self.load_unwatched();
+        }
+        assert!(at >= self.now, "a request of {at}, when it is {} already", self.now);
+        debug_assert!(self.under_way().is_none_or(|next| next >= at), "an event before {at}");
+        self.now = at;
+        (self.idle_at, self.in_background) = (None, false);
+        let Request { op, offset, len } = request;
+        let sector = |bytes: Bytes| {
+            assert!(bytes.0.is_multiple_of(SECTOR.0), "{request:?} is not aligned to {SECTOR}");
+            bytes.0 / SECTOR.0
+        };
+        let (first, sectors) = (sector(offset), sector(len));
+        let inside = offset.0.checked_add(len.0).is_some_and(|end| end <= self.capacity.0);
+        assert!(inside, "{request:?} ends beyond {}", self.capacity);
+        assert!(op == IoOp::Flush || sectors > 0, "{request:?} is empty");
+        let extent = Extent { request: RequestId(0), first, sectors };
+        let left = match op {
+            IoOp::Read | IoOp::Write => extent.count(self.sectors_per_page),
+            IoOp::Discard => {
+                let (first, end) = self.whole_pages(first, sectors);
+                end.saturating_sub(first)
+            }
+            IoOp::Flush => 1,
+        };
+        let left = u32::try_from(left).expect("fewer than 2^32 pages");
+        let open = OpenRequest { id, request, durable, left, cause: Cause::Buffer, failed: false };
+        let tag = self.ftl.sink_mut().claim(open);
+        if left == 0 {
+            self.ftl.sink_mut().completed.push(tag);
+        } else if self.link.transfer_in(at, tag, request) {
+            self.start(tag, request);
+        }
+        // Completions may only be returned by `step`.
+        if !self.ftl.sink().completed.is_empty() {
+            self.complete(None);
+        }
+    }
+
+    /// Completes all requests and writes the write buffer out, as before the power is switched off.
+    pub fn shut_down(&mut self) {
+        loop {
+            self.run_until(Ns::MAX, &mut Vec::new());
+            if !self.ftl.is_busy() || self.ftl.is_worn_out() {
+                return;
+            }
+            // Pages that were being read are in the buffer now.
+            self.dispatch(Input::ShutDown, false);
+        }
+    }
+
     /// Nothing is in flight: continues background work, or schedules its start.
     fn schedule_idle(&mut self) {
         if self.in_background {
@@ -486,7 +546,7 @@ fn first_clear(words: &[u64], start: u32) -> u32 {
     while let Some(word) = words.get(at as usize / 64) {
         let set = (word >> (at % 64)).trailing_ones();
         at += set;
-        if set == 0 || at % 64 != 0 {
+        if set == 0 || !at.is_multiple_of(64) {
             break;
         }
     }
@@ -509,43 +569,11 @@ impl Device for Ssd {
     }
 
     fn submit(&mut self, at: Ns, id: u64, request: Request) {
-        if !self.prefill_bitmap.is_empty() {
-            self.load_unwatched();
-        }
-        assert!(at >= self.now, "a request of {at}, when it is {} already", self.now);
-        debug_assert!(self.under_way().is_none_or(|next| next >= at), "an event before {at}");
-        self.now = at;
-        (self.idle_at, self.in_background) = (None, false);
-        let Request { op, offset, len } = request;
-        let sector = |bytes: Bytes| {
-            assert!(bytes.0.is_multiple_of(SECTOR.0), "{request:?} is not aligned to {SECTOR}");
-            bytes.0 / SECTOR.0
-        };
-        let (first, sectors) = (sector(offset), sector(len));
-        let inside = offset.0.checked_add(len.0).is_some_and(|end| end <= self.capacity.0);
-        assert!(inside, "{request:?} ends beyond {}", self.capacity);
-        assert!(op == IoOp::Flush || sectors > 0, "{request:?} is empty");
-        let extent = Extent { request: RequestId(0), first, sectors };
-        let left = match op {
-            IoOp::Read | IoOp::Write => extent.count(self.sectors_per_page),
-            IoOp::Discard => {
-                let (first, end) = self.whole_pages(first, sectors);
-                end.saturating_sub(first)
-            }
-            IoOp::Flush => 1,
-        };
-        let left = u32::try_from(left).expect("fewer than 2^32 pages");
-        let open = OpenRequest { id, request, left, cause: Cause::Buffer, failed: false };
-        let tag = self.ftl.sink_mut().claim(open);
-        if left == 0 {
-            self.ftl.sink_mut().completed.push(tag);
-        } else if self.link.transfer_in(at, tag, request) {
-            self.start(tag, request);
-        }
-        // Completions may only be returned by `step`.
-        if !self.ftl.sink().completed.is_empty() {
-            self.complete(None);
-        }
+        self.accept(at, id, request, false);
+    }
+
+    fn submit_durable(&mut self, at: Ns, id: u64, request: Request) {
+        self.accept(at, id, request, request.op == IoOp::Write);
     }
 
     /// Maps the pages of the range that are not mapped yet; that takes no simulated time. It

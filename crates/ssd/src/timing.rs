@@ -55,6 +55,11 @@ pub struct TimingConfig {
     /// row. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_first: Option<Sourced<bool>>,
+    /// Suspension of programs and erases for reads: the time from the arrival of a read until the
+    /// dies have stopped and can read. The operation goes on when no read waits, or after 16 reads;
+    /// an operation is suspended at most 16 times. Requires `read_first`. Default: no suspension.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspend: Option<Sourced<Ns>>,
 }
 
 impl TimingConfig {
@@ -65,6 +70,7 @@ impl TimingConfig {
             ("timing.program", self.program.longest()),
             ("timing.erase", *self.erase),
             ("timing.command", *self.command),
+            ("timing.suspend", self.suspend.as_ref().map_or(Ns::ZERO, |time| **time)),
         ];
         times.into_iter().find(|(_, time)| *time > LONGEST).map_or(Ok(()), |(key, _)| Err(key))
     }
@@ -85,6 +91,7 @@ impl TimingConfig {
                 cache_read: on(&self.cache_read),
                 cache_program: on(&self.cache_program),
                 read_first: on(&self.read_first),
+                suspend: self.suspend.as_ref().map(|time| **time),
             },
         }
     }

@@ -105,6 +105,15 @@ impl Model {
         }
     }
 
+    /// Records that a power cut must not undo a change.
+    pub fn persist(&mut self, change: u32) {
+        let (first, len, _) = self.changes[change as usize - 1];
+        for sector in self.range(first, len) {
+            let sector = &mut self.sectors[sector];
+            sector.durable = sector.durable.max(change);
+        }
+    }
+
     /// Checks and records the state of a page after a power cut: `values` are those of its sectors,
     /// starting at `first`. They must be the page's state after some change, and no flushed change
     /// may be undone. The model continues with these values.

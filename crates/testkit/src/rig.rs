@@ -32,6 +32,13 @@ pub enum Request {
         /// Number of sectors.
         len: u64,
     },
+    /// Write sectors durably (FUA).
+    WriteDurably {
+        /// First sector.
+        first: u64,
+        /// Number of sectors.
+        len: u64,
+    },
     /// Trim a logical page.
     Trim(Lpn),
     /// Flush.
@@ -173,6 +180,10 @@ impl Rig {
                 open.change = self.model.accept(first, len, false);
                 HostRequest::Write(extent(first, len))
             }
+            Request::WriteDurably { first, len } => {
+                open.change = self.model.accept(first, len, false);
+                HostRequest::WriteDurably(extent(first, len))
+            }
             Request::Trim(lpn) => {
                 self.trimmed = true;
                 let first = u64::from(lpn.0) * u64::from(per_page);
@@ -187,7 +198,10 @@ impl Rig {
                 HostRequest::Flush(tag)
             }
         };
-        if let HostRequest::Read(extent) | HostRequest::Write(extent) = input {
+        if let HostRequest::Read(extent)
+        | HostRequest::Write(extent)
+        | HostRequest::WriteDurably(extent) = input
+        {
             open.left = usize::try_from(extent.count(per_page)).expect("a small request");
         }
         self.changes.push(open.change);
@@ -242,8 +256,7 @@ impl Rig {
         while self.step() {}
         assert!(self.pending() == 0, "requests wait for idle time: {:#?}", self.ftl);
         while self.ftl.is_busy() {
-            // The write buffer is written out.
-            self.idle();
+            self.shut_down();
             assert!(self.step() || self.ftl.is_worn_out(), "stuck: {:#?}", self.ftl);
             while self.step() {}
             if self.ftl.is_worn_out() {
@@ -282,6 +295,12 @@ impl Rig {
     /// Lets the layer do background work.
     pub fn idle(&mut self) {
         self.ftl.handle(Input::Idle);
+        self.carry_out();
+    }
+
+    /// Lets the layer write its write buffer out.
+    pub fn shut_down(&mut self) {
+        self.ftl.handle(Input::ShutDown);
         self.carry_out();
     }
 
@@ -462,6 +481,18 @@ impl Rig {
         for change in open.before {
             let waits = self.open.iter().flatten().any(|o| o.change == change);
             assert!(!waits, "flushed before change {change} was acknowledged");
+        }
+        if self.ftl.config().protected {
+            // What is in the write buffer is durable, too.
+            return;
+        }
+        if let Request::WriteDurably { first, len } = open.request {
+            self.model.persist(open.change);
+            for sector in first..first + len {
+                let value = self.on_array(sector);
+                let is_durable = self.model.allows(sector, open.change, value);
+                assert!(is_durable, "sector {sector} holds {value} after {:?}", open.request);
+            }
         }
         if open.request == Request::Flush && !self.ftl.is_worn_out() {
             self.model.persist_all(&open.floors);

@@ -58,7 +58,17 @@ fn bytes(all: &[TraceRequest], op: IoOp) -> u64 {
 
 fn io(at: u64, op: IoOp, offset: u64, len: u64) -> TraceRequest {
     let (at, offset, len) = (Ns(at), Bytes(offset), Bytes(len));
-    TraceRequest { at, op, device: 0, offset, len, latency: None, gap: None, pid: None }
+    TraceRequest {
+        at,
+        op,
+        device: 0,
+        offset,
+        len,
+        latency: None,
+        gap: None,
+        pid: None,
+        durable: false,
+    }
 }
 
 #[test]

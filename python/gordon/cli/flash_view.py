@@ -60,11 +60,17 @@ def _device(report: dict[str, Any]) -> list[str]:
     return lines
 
 
+#: Share of padding from which the line of write amplification says what padding is.
+MUCH_PADDING = 0.05
+
+
 def _amplification(report: dict[str, Any]) -> str:
     """By bytes, as the field has it; and by pages with its causes, which sum to it."""
     pages, in_bytes = report["write_amplification"], report["write_amplification_bytes"]
     parts = report["write_amplification_by_cause"].items()
     causes = ", ".join(f"{name.replace('_', ' ')} {share:.3f}" for name, share in parts if share)
+    if report["write_amplification_by_cause"]["padding"] >= MUCH_PADDING:
+        causes += " (empty slots of programs that could not wait for more writes)"
     by_pages = f"{pages:.3f} per page programmed for the host: {causes}"
     if in_bytes is None:
         return f"write amplification {by_pages}"

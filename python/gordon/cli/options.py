@@ -106,7 +106,13 @@ device = _all(
         multiple=True,
         metavar="KEY=VALUE",
         help="Override a value of the device: ftl.victim=fifo, timing.read=50us; capacity=8GiB "
-        "reduces the blocks of each plane.",
+        "makes a smaller array with the same share of spare capacity.",
+    ),
+    click.option(
+        "--spare",
+        metavar="SHARE",
+        help="Over-provisioning: raw capacity beyond the exported one, as a share of the exported "
+        "one, such as 18%. The exported capacity stays.  [default: the device's]",
     ),
     click.option(
         "--super-page",
@@ -283,6 +289,12 @@ bench = _all(
         metavar="TIME",
         help="Time between arrivals in an open loop.  [default: a closed loop with 32 requests "
         "outstanding]",
+    ),
+    click.option(
+        "--fsync",
+        type=COUNT,
+        metavar="N",
+        help="Flush after each N writes. Flushes do not count as requests.  [default: no flushes]",
     ),
 )
 

@@ -38,15 +38,17 @@ def changed(
     set_values: Sequence[str],
     super_page: str | None = None,
     write_points: int | None = None,
+    spare: str | float | None = None,
     *,
     check: bool = True,
 ) -> dict[str, Any]:
     """The device with changed values. Dependent values follow, unless they are set as well.
 
     A change of the geometry keeps the ratio of the capacity to the raw capacity, and thus the
-    over-provisioning. A change of the capacity changes the blocks of each plane. A change of the
-    size of super-pages drops their shape. With `check`, raises GordonError if the resized device is
-    too small.
+    over-provisioning. A change of the capacity changes the blocks of each plane. With `spare`, or
+    if the device has it, the capacity and this share of it make the array. A change of the size of
+    super-pages drops their shape. With `check`, raises GordonError if the resized device is too
+    small.
     """
     base = load(device)
     made, capacity, keys = deepcopy(base), None, set()
@@ -55,6 +57,8 @@ def changed(
         set_values = [f"super_page.size={super_page}", *set_values]
     if write_points is not None:
         set_values = [f"ftl.write_points={write_points}", *set_values]
+    if spare is not None:
+        set_values = [f"spare={spare}", *set_values]
     for setting in set_values:
         key, value = settings.split(setting, "ftl.write_points=4")
         keys.add(key)
@@ -66,6 +70,9 @@ def changed(
         made["super_page"].pop("shape", None)
     if "ftl.victim" in keys and "ftl.choices" not in keys and _victim(made) != "d-choices":
         made["ftl"].pop("choices", None)
+    if "spare" in made:
+        _one_array(keys)
+        return made
     resized = capacity is not None or any(key.startswith("geometry.") for key in keys)
     if resized and not {"capacity", "geometry.blocks_per_plane"} <= keys:
         texts = json.dumps(base), json.dumps(made)
@@ -74,6 +81,18 @@ def changed(
         if "geometry.unused_blocks" in keys:
             made["geometry"]["unused_blocks"] = unused
     return made
+
+
+def _one_array(keys: set[str]) -> None:
+    """Raises GordonError if the size of the array is set next to the over-provisioning that gives
+    it."""
+    for key in ("geometry.blocks_per_plane", "geometry.unused_blocks"):
+        if key in keys:
+            raise _core.GordonError(
+                f"{key}: the capacity and `spare` already say how large the array is",
+                f"leave out {key}, or spare",
+                kind="two-sizes",
+            )
 
 
 def _victim(made: dict[str, Any]) -> Any:

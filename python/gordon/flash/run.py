@@ -21,8 +21,11 @@ class Options(RunOptions):
     """Options of a run on flash. Sizes and times are text (`64KiB`, `10us`)."""
 
     set_values: Sequence[str] = ()
-    """Values of the device to override, each `KEY=VALUE`, as `ftl.victim=fifo`; `capacity` reduces
-    the blocks of each plane."""
+    """Values of the device to override, each `KEY=VALUE`, as `ftl.victim=fifo`; a `capacity` makes
+    an array with the same share of spare capacity."""
+    spare: str | float | None = None
+    """Over-provisioning: raw capacity beyond the exported one, as a share of the exported one,
+    which stays: `18%` or 0.18. Default: the device's."""
     super_page: str | None = None
     """Size of a super-page, striped over buses, then planes, then dies. Default: the device's."""
     write_points: int | None = None
@@ -36,7 +39,9 @@ class Options(RunOptions):
     """File to write, with the state of the device at the end."""
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
-        made = devices.changed(device, self.set_values, self.super_page, self.write_points)
+        made = devices.changed(
+            device, self.set_values, self.super_page, self.write_points, self.spare
+        )
         files = self.files("requests_out", "from_checkpoint", "checkpoint")
         return {
             "device": made,

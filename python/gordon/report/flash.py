@@ -19,7 +19,7 @@ PAGES = {
     "wear_program": "copied by wear levelling",
     "summary_program": "summaries",
     "log_program": "trim journal",
-    "padding": "padding",
+    "padding": "padding (empty slots)",
 }
 
 

@@ -202,6 +202,7 @@ def _tiered(given: Values, _: list[str]) -> dict[str, Any]:
 
 
 _DEVICE = ("bandwidth_mb_s:max", "energy_j:min")
+_FLASH = (*_DEVICE, "write_amplification:min", "endurance_used:min")
 
 
 def _commands() -> list[Command]:
@@ -212,10 +213,10 @@ def _commands() -> list[Command]:
             f"{flash}:replay",
             "flash",
             _of_device("gordon.flash", "replay"),
-            _DEVICE,
+            _FLASH,
         ),
         Command(
-            "flash bench", f"{flash}:bench", "flash", _of_device("gordon.flash", "bench"), _DEVICE
+            "flash bench", f"{flash}:bench", "flash", _of_device("gordon.flash", "bench"), _FLASH
         ),
         Command("flash wa", f"{flash}:wa", None, _wa, ("write_amplification:min",)),
         Command(

@@ -92,11 +92,13 @@ def best(rows: list[Row], objective: Objective) -> list[Row]:
 
 
 def front(rows: list[Row], objectives: list[Objective]) -> list[int]:
-    """The configurations that no other beats in all objectives, by the first objective."""
+    """The configurations that no other beats in all objectives, by the first objective. An
+    objective that no row has is left out, as write amplification of reads."""
+    known = [one for one in objectives if any(is_number(row.get(one.name)) for row in rows)]
     points = [
-        (tuple(one.sign * row[one.name] for one in objectives), row["configuration"])
+        (tuple(one.sign * row[one.name] for one in known), row["configuration"])
         for row in rows
-        if all(is_number(row.get(one.name)) for one in objectives)
+        if known and all(is_number(row.get(one.name)) for one in known)
     ]
     kept: list[tuple[tuple[float, ...], int]] = []
     # In lexicographic order a point is only beaten by one before it.

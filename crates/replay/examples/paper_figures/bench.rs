@@ -208,6 +208,7 @@ fn trace(path: &Path) -> Result<Requests, FormatError> {
             offset: offset.0,
             len: len.0,
             op,
+            durable: false,
             queue: 0,
         }));
     }

@@ -99,6 +99,10 @@ pub struct SyntheticConfig {
     /// Time between arrivals, for an open loop; `None` for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Ns>,
+    /// Number of writes after each of which a flush follows [default: no flushes]. Flushes do not
+    /// count as requests of the load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fsync: Option<u32>,
 }
 
 /// Size of the paper's region, and of the first access to it.
@@ -212,6 +216,9 @@ impl SyntheticConfig {
             let why = format!("{} requests {every} apart take more than 146 years", self.requests);
             return Err(ReplayError::option("every", why, "fewer requests, or a shorter time"));
         }
+        if self.fsync == Some(0) {
+            return Err(ReplayError::option("fsync", "a flush after 0 writes", "at least 1"));
+        }
         let queues = self.queues.unwrap_or(1);
         if queues == 0 {
             return Err(ReplayError::option("queues", "no queue to issue from", "at least 1"));
@@ -219,6 +226,7 @@ impl SyntheticConfig {
         Ok(SyntheticLoad {
             places,
             left: self.requests,
+            flushes: self.fsync.map(|writes| Flushes { writes, since: 0 }),
             generator: RequestGenerator {
                 pair,
                 size: size.0,
@@ -275,7 +283,31 @@ impl AddressPattern {
 pub struct SyntheticLoad {
     places: AddressPattern,
     left: u64,
+    flushes: Option<Flushes>,
     generator: RequestGenerator,
+}
+
+/// A flush after each number of writes.
+#[derive(Clone, Copy, Debug)]
+struct Flushes {
+    writes: u32,
+    /// Writes since the last flush.
+    since: u32,
+}
+
+impl Flushes {
+    /// Inserts the flushes into a batch.
+    fn insert(&mut self, batch: &mut Vec<TimedRequest>) {
+        for request in std::mem::take(batch) {
+            batch.push(request);
+            self.since += u32::from(request.op == IoOp::Write);
+            if self.since == self.writes {
+                self.since = 0;
+                let TimedRequest { at, queue, .. } = request;
+                batch.push(TimedRequest { at, op: IoOp::Flush, queue, ..TimedRequest::NOTHING });
+            }
+        }
+    }
 }
 
 /// Generates requests at given places.
@@ -345,7 +377,15 @@ impl RequestGenerator {
             let offset = place(&mut address, &mut choice) * size;
             let read = all || !none && choice.chance(reads);
             let op = if read { IoOp::Read } else { IoOp::Write };
-            *request = TimedRequest { at, gap: Ns::ZERO, offset, len: size, op, queue: own };
+            *request = TimedRequest {
+                at,
+                gap: Ns::ZERO,
+                offset,
+                len: size,
+                op,
+                durable: false,
+                queue: own,
+            };
             if pair {
                 tail = Some(TimedRequest { offset: offset + HEAD, len: REGION - HEAD, ..*request });
                 request.len = HEAD;
@@ -382,6 +422,9 @@ impl RequestSource for SyntheticLoad {
             AddressPattern::Zipf(zipf) => {
                 generator.fill(batch, count, |address, _| zipf.draw(address))
             }
+        }
+        if let Some(flushes) = &mut self.flushes {
+            flushes.insert(batch);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@
 use super::recorder::Recorded;
 use super::{counted, ratio, share};
 use gordon_blockio::{Device, IoOp};
-use gordon_nand::{lba_table, lifetime_years, smallest_super_page};
+use gordon_nand::{LEAST_ERASES, lba_table, lifetime_years, smallest_super_page};
 use gordon_ssd::{CommandKind, DieGroupStats, Ssd, SsdConfig, Wear};
 use gordon_units::{Joules, Ns, Watts};
 use serde::Serialize;
@@ -93,10 +93,11 @@ pub struct FlashReport {
     /// Duration of the load: the span of the trace, or the simulated time if that is longer.
     pub lifetime_span_s: f64,
     /// Years until the rated endurance is used up if the load continues at the same rate; `None` if
-    /// nothing was programmed, or the span is shorter than a minute.
+    /// the span is shorter than a minute, or if the run erased fewer than 100 super-blocks
+    /// ([`LEAST_ERASES`]).
     pub lifetime_years: Option<f64>,
-    /// Years until the block that the run erased most often reaches its rated erases; `None` also
-    /// if no block was erased.
+    /// Years until the block that the run erased most often reaches its rated erases; `None` if the
+    /// run erased it less than 100 times.
     pub first_block_years: Option<f64>,
     /// Bytes that can be programmed until the erases of all blocks are used up.
     pub lifetime_writes_bytes: u64,
@@ -230,8 +231,10 @@ impl FlashReport {
         let buses: Vec<_> = stats.die_groups.bus_busy.iter().map(|time| busy(*time, 1)).collect();
         let energy = energy(config, simulated, usage.read + usage.write, usage.controller);
         let Wear { min, max, mean } = stats.wear;
-        let erased = ssd.erases().zip(before).map(|(now, before)| now - before);
-        let most = f64::from(erased.max().unwrap_or(0));
+        let erased = || ssd.erases().zip(before).map(|(now, before)| now - before);
+        let all: u64 = erased().map(u64::from).sum();
+        let most = erased().max().unwrap_or(0);
+        let of_first = f64::from(most) / ratio(lifetime.erase_budget, 1);
         let (raw, exported) = (ssd.raw_capacity(), ssd.capacity());
         Self {
             raw_capacity_bytes: raw.0,
@@ -301,8 +304,9 @@ impl FlashReport {
             energy_by_part_j: energy,
             endurance_used: lifetime.used(),
             lifetime_span_s: span.as_secs(),
-            lifetime_years: lifetime.years(span),
-            first_block_years: lifetime_years(most / ratio(lifetime.erase_budget, 1), span),
+            lifetime_years: lifetime.years(span).filter(|_| all >= LEAST_ERASES),
+            first_block_years: lifetime_years(of_first, span)
+                .filter(|_| u64::from(most) >= LEAST_ERASES),
             lifetime_writes_bytes: lifetime.writable().0,
             startup_s: config.startup().ok().map(Ns::as_secs),
             map_memory_bytes: stats.ftl_memory.0,

@@ -98,7 +98,15 @@ impl RequestSource for Given {
 }
 
 pub fn read(at: u64, offset: u64, len: u64) -> TimedRequest {
-    TimedRequest { at: Ns(at), gap: Ns::ZERO, offset, len, op: IoOp::Read, queue: 0 }
+    TimedRequest {
+        at: Ns(at),
+        gap: Ns::ZERO,
+        offset,
+        len,
+        op: IoOp::Read,
+        durable: false,
+        queue: 0,
+    }
 }
 
 pub fn policy(pacing: Pacing, depth: u32) -> HostPolicy {

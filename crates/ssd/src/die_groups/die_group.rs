@@ -2,7 +2,7 @@
 
 use super::command::{CommandDone, CommandKind, FlashCommand, NO_COMMAND};
 use super::queue::{CommandQueue, NONE, Node};
-use super::{MAX_READ_BYPASSES, SharedState, add, count};
+use super::{MAX_READ_BYPASSES, MAX_SUSPENSIONS, SharedState, add, count};
 use gordon_units::Ns;
 
 /// Stage of the front batch. The die group's next event ends this stage.
@@ -19,6 +19,19 @@ enum GroupStage {
     Loading,
     /// Programs and erases: the dies work. Without cache programs, the stage includes the bus.
     Working,
+    /// The dies stop a program or erase, to serve reads.
+    Stopping,
+}
+
+/// The next event of a die group after it accepted a command.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum NextEvent {
+    /// The group was idle: its first event.
+    First(Ns),
+    /// The event is at another time now.
+    Moved(Ns),
+    /// The event is where it was.
+    Unchanged,
 }
 
 /// Commands that are carried out together, usually one.
@@ -70,6 +83,12 @@ pub(super) struct DieGroup {
     /// With a cache register: the batch behind the front, and the time when it is sensed or loaded.
     back: Batch,
     back_at: Ns,
+    /// End of the program or erase that the dies work on.
+    work_ends: Ns,
+    /// The program or erase that was stopped, the time that it still needs, and how often it was.
+    suspended: Option<Batch>,
+    remaining: Ns,
+    suspensions: u32,
 }
 
 impl DieGroup {
@@ -89,6 +108,10 @@ impl DieGroup {
             tickets: 0,
             back: Batch::NONE,
             back_at: Ns::ZERO,
+            work_ends: Ns::ZERO,
+            suspended: None,
+            remaining: Ns::ZERO,
+            suspensions: 0,
         }
     }
 
@@ -96,25 +119,25 @@ impl DieGroup {
         self.busy
     }
 
-    /// Accepts a command. Returns the time of the die group's next event if the group was idle.
+    /// Accepts a command.
     #[inline(always)]
-    pub fn accept(&mut self, s: &mut SharedState, now: Ns, command: FlashCommand) -> Option<Ns> {
+    pub fn accept(&mut self, s: &mut SharedState, now: Ns, command: FlashCommand) -> NextEvent {
         debug_assert!(
             (command.transfer_slots as usize) < s.costs.transfers.len(),
             "{command:?}: more slots than there are"
         );
         count(&mut s.kinds[command.kind.index()].issued, true);
         if self.stage != GroupStage::Idle {
-            self.queue(s, now, command);
-            return None;
+            return self.queue(s, now, command);
         }
         self.since = now;
-        Some(self.begin(s, now, command, false))
+        NextEvent::First(self.begin(s, now, command, false))
     }
 
     /// Queues a command; the die group is busy.
     #[inline(never)]
-    fn queue(&mut self, s: &mut SharedState, now: Ns, command: FlashCommand) {
+    fn queue(&mut self, s: &mut SharedState, now: Ns, command: FlashCommand) -> NextEvent {
+        let is_first_read = command.kind == CommandKind::Read && self.queues[0].head == NONE;
         let kind = command.kind.index();
         s.waited[kind] = s.waited[kind].wrapping_sub(now.0);
         count(&mut s.waiting[kind], true);
@@ -132,6 +155,58 @@ impl DieGroup {
         }
         // The command counts as queued unless the back batch has just taken it.
         count(&mut s.kinds[kind].queued, self.queues[queue].is_last(at));
+        match s.modes.suspend {
+            Some(stop) if is_first_read => self.suspend(s, now, stop),
+            _ => NextEvent::Unchanged,
+        }
+    }
+
+    /// A read arrived: suspends the program or erase that the dies work on, if that is of use.
+    #[cold]
+    fn suspend(&mut self, s: &SharedState, now: Ns, stop: Ns) -> NextEvent {
+        if self.stage != GroupStage::Working || self.suspensions >= MAX_SUSPENSIONS {
+            return NextEvent::Unchanged;
+        }
+        // Until then the data are on the bus.
+        let begun = self.work_ends - s.cells(&self.front.command);
+        let from = now.max(begun);
+        if self.work_ends - from <= stop {
+            return NextEvent::Unchanged;
+        }
+        self.set_aside(self.work_ends - from);
+        self.stage = GroupStage::Stopping;
+        NextEvent::Moved(from + stop)
+    }
+
+    /// The front batch gives way to reads.
+    fn set_aside(&mut self, remaining: Ns) {
+        self.suspended = Some(self.front);
+        self.remaining = remaining;
+        self.suspensions += 1;
+        self.reads_bypassed = 0;
+    }
+
+    /// Serves the next read while a program or erase is suspended, or goes on with that. Returns the
+    /// time of the next event.
+    #[cold]
+    fn serve_or_resume(&mut self, s: &mut SharedState, now: Ns, suspended: Batch) -> Ns {
+        if self.queues[0].head != NONE && self.reads_bypassed < MAX_READ_BYPASSES {
+            let (command, behind) = self.pop(s, now, 0);
+            let rest = if s.modes.multi_plane { self.gather(s, now, command, 0) } else { NONE };
+            return match rest {
+                NONE => self.begin(s, now, command, behind),
+                rest => self.begin_many(s, now, command, behind, rest),
+            };
+        }
+        self.suspended = None;
+        self.front = suspended;
+        self.stage = GroupStage::Working;
+        self.work_ends = now + self.remaining;
+        let is_program = self.front.command.kind == CommandKind::Program;
+        if s.modes.cache_program && is_program {
+            self.start_back_batch(s, now);
+        }
+        self.work_ends
     }
 
     /// With a cache register, a new command may start as the back batch.
@@ -156,6 +231,10 @@ impl DieGroup {
         match self.stage {
             GroupStage::Sensing => Some(self.transfer_out(s, now)),
             GroupStage::Loading => Some(self.program_cells(s, now)),
+            GroupStage::Stopping => {
+                let suspended = self.suspended.expect("the dies stop because of it");
+                Some(self.serve_or_resume(s, now, suspended))
+            }
             _ => None,
         }
     }
@@ -175,6 +254,15 @@ impl DieGroup {
         add(&mut self.busy.0, now.0.wrapping_sub(self.since.0));
         self.since = now;
         self.background_done = self.background_done.wrapping_add(u32::from(background));
+        if s.modes.suspend.is_some() {
+            if command.kind != CommandKind::Read {
+                self.suspensions = 0;
+            } else if let Some(suspended) = self.suspended
+                && !(self.has_back && self.back.command.kind == CommandKind::Read)
+            {
+                return (done, Some(self.serve_or_resume(s, now, suspended)));
+            }
+        }
         if self.has_back {
             return (done, Some(self.promote(s, now)));
         }
@@ -251,13 +339,16 @@ impl DieGroup {
                 let loaded = bus.reserve(now, s.costs.full_transfer.bus, &mut s.postponed);
                 let cache = s.modes.cache_program;
                 self.stage = if cache { GroupStage::Loading } else { GroupStage::Working };
-                if cache { loaded } else { loaded + cells }
+                self.work_ends = loaded + cells;
+                if cache { loaded } else { self.work_ends }
             }
             CommandKind::Erase => {
                 background = true;
                 add(&mut s.die_write.0, s.costs.commands.die_time(s.costs.erase));
                 self.stage = GroupStage::Working;
-                bus.reserve(now, s.costs.commands.bus, &mut s.postponed) + s.costs.erase
+                let begun = bus.reserve(now, s.costs.commands.bus, &mut s.postponed);
+                self.work_ends = begun + s.costs.erase;
+                self.work_ends
             }
         };
         self.serve(background);
@@ -295,7 +386,8 @@ impl DieGroup {
             }
             CommandKind::Program | CommandKind::Erase => {
                 self.stage = GroupStage::Working;
-                s.reserve(now, &self.front, self.bus) + s.cells(&command)
+                self.work_ends = s.reserve(now, &self.front, self.bus) + s.cells(&command);
+                self.work_ends
             }
         }
     }
@@ -316,9 +408,15 @@ impl DieGroup {
     fn program_cells(&mut self, s: &mut SharedState, now: Ns) -> Ns {
         self.stage = GroupStage::Working;
         // All programs of a batch have the same page number.
-        let done = now + s.costs.program.of(self.front.command.page);
+        let cells = s.costs.program.of(self.front.command.page);
+        self.work_ends = now + cells;
         self.start_back_batch(s, now);
-        done
+        let reads_wait = self.queues[0].head != NONE;
+        if s.modes.suspend.is_some() && reads_wait && self.suspensions < MAX_SUSPENSIONS {
+            self.set_aside(cells);
+            return self.serve_or_resume(s, now, self.front);
+        }
+        self.work_ends
     }
 
     /// With a cache register, starts the next batch behind the front if it is of the same kind.
@@ -363,7 +461,7 @@ impl DieGroup {
     /// waited.
     #[inline(always)]
     fn pop(&mut self, s: &mut SharedState, now: Ns, queue: usize) -> (FlashCommand, bool) {
-        let others = self.queues[1].head != NONE;
+        let others = self.queues[1].head != NONE || self.suspended.is_some();
         self.reads_bypassed = if queue == 0 && others { self.reads_bypassed + 1 } else { 0 };
         let head = self.queues[queue].unlink(&mut s.pool, NONE);
         let Node { command, background, .. } = s.pool.take(head);

@@ -31,10 +31,14 @@
 //! - read first: reads overtake waiting programs and erases, but not other reads. After
 //!   [`MAX_READ_BYPASSES`] such reads in a row, the die group's next command is again the oldest.
 //!   The owner must not issue a read of a page that a waiting program will write.
+//! - suspend, with read first: a read that arrives while no other waits suspends the program or erase
+//!   that the dies work on, as soon as its data have crossed the bus. The reads are served when the
+//!   dies have stopped, at most [`MAX_READ_BYPASSES`] in a row; then the operation goes on where it
+//!   stopped. A cached program whose data have crossed lets waiting reads go first in the same way.
+//!   An operation is suspended at most [`MAX_SUSPENSIONS`] times.
 //!
 //! Not covered: the short busy times between multi-plane and cache commands (t_DBSY, t_CBSY, below
-//! 3 us), preemption of bus transfers, suspension of programs and erases, and reads of slots that
-//! are not contiguous.
+//! 3 us), preemption of bus transfers, and reads of slots that are not contiguous.
 //!
 //! Cost: each die group has at most one pending event. A command takes one event, or up to two with
 //! a cache register; the rest is lists in a pool.
@@ -49,7 +53,7 @@ pub use command::{CommandDone, CommandKind, CommandStats, DieGroupStats, FlashCo
 
 use bus::{BusGroup, PostponedEvents};
 use cost::{Costs, TransferCost};
-use die_group::{Batch, DieGroup};
+use die_group::{Batch, DieGroup, NextEvent};
 use gordon_nand::{DieGroupId, Layout, Modes, Timing};
 use gordon_sim::SlotScheduler;
 use gordon_units::{BlockId, Ns};
@@ -57,6 +61,9 @@ use queue::{KeyBucket, NONE, Pool};
 
 /// Maximum number of reads in a row that overtake other commands of their die group.
 pub const MAX_READ_BYPASSES: u32 = 16;
+
+/// Maximum number of times that a program or erase is suspended.
+pub const MAX_SUSPENSIONS: u32 = 16;
 
 /// All die groups and their buses.
 #[derive(Clone, Debug)]
@@ -250,8 +257,10 @@ impl DieGroups {
         );
         self.now = now;
         let die_group = self.shared.layout.die_group_of(command.block).index();
-        if let Some(at) = self.groups[die_group].accept(&mut self.shared, now, command) {
-            self.scheduler.plan(die_group, at);
+        match self.groups[die_group].accept(&mut self.shared, now, command) {
+            NextEvent::First(at) => self.scheduler.plan(die_group, at),
+            NextEvent::Moved(at) => self.scheduler.postpone(die_group, at),
+            NextEvent::Unchanged => {}
         }
         self.postpone_moved();
     }

@@ -19,6 +19,7 @@ const NONE: Modes = Modes {
     cache_read: false,
     cache_program: false,
     read_first: false,
+    suspend: None,
 };
 const ALL: Modes = Modes {
     multi_plane: true,
@@ -26,6 +27,7 @@ const ALL: Modes = Modes {
     cache_read: true,
     cache_program: true,
     read_first: true,
+    suspend: None,
 };
 const MULTI: Modes = Modes { multi_plane: true, ..NONE };
 

@@ -11,6 +11,7 @@ enum Phase {
     Send,
     Load,
     Work,
+    Stop,
 }
 
 struct QueuedCommand {
@@ -33,6 +34,9 @@ struct GroupModel {
     queue: Vec<QueuedCommand>,
     front: Option<Batch>,
     back: Option<Batch>,
+    /// The program or erase that was stopped, the time that it still needs, and how often it was.
+    suspended: Option<(Batch, Ns)>,
+    suspensions: u32,
     reads_bypassed: u32,
     busy: Ns,
     since: Ns,
@@ -170,15 +174,61 @@ impl Model {
     pub fn issue(&mut self, now: Ns, command: FlashCommand) {
         let id = self.layout.die_group_of(command.block).index();
         let die_group = &mut self.die_groups[id];
-        let behind =
-            [&die_group.front, &die_group.back].into_iter().flatten().any(|batch| batch.background);
+        let suspended = die_group.suspended.as_ref().map(|(batch, _)| batch);
+        let served = [die_group.front.as_ref(), die_group.back.as_ref(), suspended];
+        let behind = served.into_iter().flatten().any(|batch| batch.background);
+        let reads = |w: &QueuedCommand| w.command.kind == CommandKind::Read;
+        let first_read = command.kind == CommandKind::Read && !die_group.queue.iter().any(reads);
         die_group.queue.push(QueuedCommand { command, issued: now, behind });
-        if die_group.front.is_none() {
+        if die_group.front.is_none() && die_group.suspended.is_none() {
             die_group.since = now;
             self.start(now, id);
         } else {
             let phase = self.events.iter().find(|event| event.2 == id).expect("it is busy").3;
-            self.start_next_batch(now, id, phase);
+            if phase != Phase::Stop {
+                self.start_next_batch(now, id, phase);
+            }
+            if first_read && phase == Phase::Work {
+                self.suspend(now, id);
+            }
+        }
+    }
+
+    /// A read arrived while the dies work.
+    fn suspend(&mut self, now: Ns, id: usize) {
+        let Some(stop) = self.timing.modes.suspend else { return };
+        let at = self.events.iter().position(|event| event.2 == id).expect("it is busy");
+        let ends = self.events[at].0;
+        let cells = self.batch_cells(self.die_groups[id].front.as_ref().expect("it is busy"));
+        let from = now.max(ends - cells);
+        if self.die_groups[id].suspensions < 16 && ends - from > stop {
+            self.events.remove(at);
+            self.set_aside(id, ends - from);
+            self.plan(from + stop, id, Phase::Stop);
+        }
+    }
+
+    fn set_aside(&mut self, id: usize, remaining: Ns) {
+        let die_group = &mut self.die_groups[id];
+        let batch = die_group.front.take().expect("it is busy");
+        die_group.suspended = Some((batch, remaining));
+        die_group.suspensions += 1;
+        die_group.reads_bypassed = 0;
+    }
+
+    /// Serves the next read, or goes on with the suspended operation.
+    fn serve_or_resume(&mut self, now: Ns, id: usize) {
+        let die_group = &self.die_groups[id];
+        let read = die_group.queue.iter().position(|w| w.command.kind == CommandKind::Read);
+        match read.filter(|_| die_group.reads_bypassed < 16) {
+            Some(at) => self.start_at(now, id, at),
+            None => {
+                let die_group = &mut self.die_groups[id];
+                let (batch, remaining) = die_group.suspended.take().expect("it is suspended");
+                die_group.front = Some(batch);
+                self.start_next_batch(now, id, Phase::Work);
+                self.plan(now + remaining, id, Phase::Work);
+            }
         }
     }
 
@@ -199,7 +249,8 @@ impl Model {
         let first = self.die_groups[id].queue.remove(at);
         let command = first.command;
         let modes = self.timing.modes;
-        let others = self.die_groups[id].queue.iter().any(|w| w.command.kind != CommandKind::Read);
+        let others = self.die_groups[id].queue.iter().any(|w| w.command.kind != CommandKind::Read)
+            || self.die_groups[id].suspended.is_some();
         let overtakes = modes.read_first && command.kind == CommandKind::Read && others;
         self.die_groups[id].reads_bypassed =
             if overtakes { self.die_groups[id].reads_bypassed + 1 } else { 0 };
@@ -247,6 +298,10 @@ impl Model {
 
     fn start(&mut self, now: Ns, id: usize) {
         let Some(at) = self.choose(id) else { return };
+        self.start_at(now, id, at);
+    }
+
+    fn start_at(&mut self, now: Ns, id: usize, at: usize) {
         let batch = self.form(now, id, at);
         let cells = self.batch_cells(&batch);
         match batch.commands[0].command.kind {
@@ -269,7 +324,7 @@ impl Model {
         let may = match phase {
             Phase::Send => self.timing.modes.cache_read,
             Phase::Work => self.timing.modes.cache_program && kind == CommandKind::Program,
-            Phase::Sense | Phase::Load => false,
+            Phase::Sense | Phase::Load | Phase::Stop => false,
         };
         let Some(at) = self.choose(id) else { return };
         let same = self.die_groups[id].queue[at].command.kind == kind;
@@ -297,6 +352,14 @@ impl Model {
     fn program(&mut self, now: Ns, id: usize) {
         let cells = self.batch_cells(self.die_groups[id].front.as_ref().expect("it is busy"));
         self.start_next_batch(now, id, Phase::Work);
+        let die_group = &self.die_groups[id];
+        let reads = die_group.queue.iter().any(|w| w.command.kind == CommandKind::Read);
+        let modes = &self.timing.modes;
+        if modes.read_first && modes.suspend.is_some() && reads && die_group.suspensions < 16 {
+            self.set_aside(id, cells);
+            self.serve_or_resume(now, id);
+            return;
+        }
         self.plan(now + cells, id, Phase::Work);
     }
 
@@ -312,6 +375,10 @@ impl Model {
                 self.program(now, id);
                 return (now, None);
             }
+            Phase::Stop => {
+                self.serve_or_resume(now, id);
+                return (now, None);
+            }
             Phase::Send | Phase::Work => {}
         }
         let front = self.die_groups[id].front.as_mut().expect("it is busy");
@@ -324,6 +391,19 @@ impl Model {
             let die_group = &mut self.die_groups[id];
             die_group.busy += now - die_group.since;
             die_group.since = now;
+            let is_read = command.kind == CommandKind::Read;
+            if !is_read {
+                die_group.suspensions = 0;
+            }
+            let back_reads = die_group
+                .back
+                .as_ref()
+                .is_some_and(|back| back.commands[0].command.kind == CommandKind::Read);
+            if is_read && die_group.suspended.is_some() && !back_reads {
+                die_group.front = None;
+                self.serve_or_resume(now, id);
+                return (now, Some(CommandDone { command, behind_background: behind }));
+            }
             die_group.front = die_group.back.take();
             match &die_group.front {
                 None => self.start(now, id),

@@ -18,6 +18,8 @@ fn modes(bits: u8) -> Modes {
         cache_read: on(2),
         cache_program: on(3),
         read_first: on(4),
+        // Times are short, so that an operation is suspended often.
+        suspend: (on(4) && on(5)).then_some(Ns(5)),
     }
 }
 
@@ -28,7 +30,7 @@ proptest! {
     /// are short and round, so that many events share an instant.
     #[test]
     fn die_groups_do_what_the_model_does(
-        (shape, bits, slots, rate) in (0..SHAPES.len(), 0u8..32, 1u32..7, 1usize..4),
+        (shape, bits, slots, rate) in (0..SHAPES.len(), 0u8..64, 1u32..7, 1usize..4),
         drafts in proptest::collection::vec(
             (0u8..20, any::<u32>(), 0u32..4, any::<u32>(), any::<bool>(), 0u64..60), 1..300
         )

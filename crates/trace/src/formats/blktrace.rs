@@ -35,6 +35,7 @@ const FLUSH: u32 = 1 << 18;
 const DRIVER_COMMAND: u32 = 1 << 25;
 const MESSAGE: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
+const FUA: u32 = 1 << 31;
 
 #[derive(Clone, Copy, Debug)]
 struct BlktraceEvent {
@@ -355,13 +356,14 @@ impl RequestSource for Blktrace {
             if op == IoOp::Flush {
                 (offset, len) = (0, 0);
             }
+            let durable = op == IoOp::Write && entry.action & FUA != 0;
             let issues = self.action == ISSUE;
             let step = match entry.action & 0xffff {
                 REQUEUE if issues => DispatchStep::Requeue,
                 COMPLETE if issues => DispatchStep::Failure,
                 _ => DispatchStep::Dispatch,
             };
-            let request = DispatchKey { device: entry.device, op, offset, len };
+            let request = DispatchKey { device: entry.device, op, durable, offset, len };
             if let Err(bad) = self.requeues.take(step, entry.time, Some(request), collector) {
                 skip.bad(&stream.path, stream.place(), Format::Blktrace.name(), bad, collector)?;
             }

@@ -103,6 +103,7 @@ pub(super) struct RawRequest {
     pub latency: Option<Ns>,
     pub gap: Option<Ns>,
     pub pid: Option<u32>,
+    pub durable: bool,
 }
 
 /// Takes parsed entries and collects requests in a batch.
@@ -184,6 +185,7 @@ impl RequestCollector {
         let io = TraceRequest {
             at: Ns::ZERO,
             op: raw.op,
+            durable: raw.durable,
             device: raw.device,
             offset: Bytes(offset),
             len: Bytes(end - offset),

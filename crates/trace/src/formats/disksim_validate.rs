@@ -61,6 +61,7 @@ impl LineFormat for DisksimValidate {
             latency,
             gap,
             pid: None,
+            durable: false,
         })?;
         self.clock = next;
         Ok(())

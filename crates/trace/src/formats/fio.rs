@@ -94,7 +94,17 @@ impl LineFormat for Fio {
         if op == IoOp::Flush {
             (offset, len) = (0, 0);
         }
-        let raw = RawRequest { time, op, device, offset, len, latency: None, gap: None, pid: None };
+        let raw = RawRequest {
+            time,
+            op,
+            device,
+            offset,
+            len,
+            latency: None,
+            gap: None,
+            pid: None,
+            durable: false,
+        };
         collector.take(raw)
     }
 }

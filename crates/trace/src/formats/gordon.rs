@@ -8,8 +8,10 @@ use super::entry_error::FilePosition;
 use super::error::FormatError;
 use super::format::Format;
 use super::source::{RequestSource, SkippedEntries};
+use crate::model::BlockFlags;
 use crate::model::BlockIo;
 use crate::read::{BlockReader, Trace};
+use gordon_blockio::IoOp;
 use std::path::{Path, PathBuf};
 
 /// Source of the requests in a block log.
@@ -60,6 +62,7 @@ impl RequestSource for GordonSource {
                 gap: None,
                 // Zero means unknown.
                 pid: (io.pid != 0).then_some(io.pid),
+                durable: io.op == IoOp::Write && io.flags.contains(BlockFlags::FUA),
             };
             if let Err(bad) = collector.take(raw) {
                 let found = FilePosition::Record(self.number, 0);

@@ -91,7 +91,17 @@ fn take(
         return Err(EntryError::field("time", found.as_bytes(), "a time below 584 years"));
     };
     let latency = scsi_io.response.and_then(|r| r.checked_mul(unit.0)).map(Ns);
-    collector.take(RawRequest { time, op, device: 0, offset, len, latency, gap: None, pid: None })
+    collector.take(RawRequest {
+        time,
+        op,
+        device: 0,
+        offset,
+        len,
+        latency,
+        gap: None,
+        pid: None,
+        durable: false,
+    })
 }
 
 impl FixedRecordFormat for Vscsi1 {
@@ -206,6 +216,7 @@ impl FixedRecordFormat for OracleGeneral {
             latency: None,
             gap: None,
             pid: None,
+            durable: false,
         })
     }
 }

@@ -10,6 +10,8 @@ pub struct TraceRequest {
     pub at: Ns,
     /// Read, write, discard or flush.
     pub op: IoOp,
+    /// Whether a write was to be durable when it completes (FUA); false if the format does not say.
+    pub durable: bool,
     /// Device number of the trace; `major << 20 | minor` in traces of Linux.
     pub device: u32,
     /// First byte, a multiple of 512 unless [`exact`](super::ReadOptions::exact).

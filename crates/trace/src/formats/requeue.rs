@@ -16,6 +16,8 @@ use std::collections::hash_map::Entry;
 pub(super) struct DispatchKey {
     pub device: u32,
     pub op: IoOp,
+    /// Whether a write is durable when it completes.
+    pub durable: bool,
     pub offset: u64,
     pub len: u64,
 }
@@ -53,11 +55,21 @@ impl RequeueTracker {
         collector: &mut RequestCollector,
     ) -> Result<(), EntryError> {
         let first = request.filter(|request| self.is_first_dispatch(step, *request));
-        let Some(DispatchKey { device, op, offset, len }) = first else {
+        let Some(DispatchKey { device, op, durable, offset, len }) = first else {
             collector.other();
             return Ok(());
         };
-        let raw = RawRequest { time, op, device, offset, len, latency: None, gap: None, pid: None };
+        let raw = RawRequest {
+            time,
+            op,
+            device,
+            offset,
+            len,
+            latency: None,
+            gap: None,
+            pid: None,
+            durable,
+        };
         collector.take(raw)
     }
 

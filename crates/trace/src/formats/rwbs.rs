@@ -51,3 +51,11 @@ pub(super) fn letters<'a>(f: &mut Fields<'a, BLANK>) -> Result<&'a [u8], EntryEr
 pub(super) fn of_len(op: IoOp, rwbs: &[u8], len: u64) -> IoOp {
     if len == 0 && rwbs[0] == b'F' { IoOp::Flush } else { op }
 }
+
+/// Whether a write is to be durable when it completes: an `F` after the operation.
+#[inline]
+pub(super) fn is_durable(op: IoOp, rwbs: &[u8]) -> bool {
+    let is_set = |letters: &[u8]| letters.contains(&b'F');
+    op == IoOp::Write
+        && rwbs.iter().position(|letter| *letter == b'W').is_some_and(|at| is_set(&rwbs[at..]))
+}

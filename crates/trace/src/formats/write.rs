@@ -141,7 +141,7 @@ impl RequestWriter {
                     sector: io.offset.0 / 512,
                     sectors,
                     op: io.op,
-                    flags: BlockFlags::default(),
+                    flags: if io.durable { BlockFlags::FUA } else { BlockFlags::default() },
                     pid: 0,
                     process: *process,
                     latency: io.latency,

@@ -69,6 +69,7 @@ impl Row {
                 latency,
                 gap: None,
                 pid: None,
+                durable: false,
             })?;
         }
         Ok(())
