@@ -54,7 +54,7 @@ impl<O: ActionSink> Ftl<O> {
                 break;
             }
             self.stalled = false;
-            if self.config.write_buffer > 0 && self.host_waits() || self.drains_enough() {
+            if self.config.write_buffer > 0 && (self.host_waits() || self.drains_enough()) {
                 break;
             }
             let Some((before, point)) = self.pick::<false>(WriteStream::Host) else { break };

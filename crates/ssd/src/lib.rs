@@ -11,7 +11,7 @@
 //! - An erase fails if it exceeds the budget of a block ([`Endurance`]); the block is bad from then
 //!   on. When too few good blocks are left, the device refuses writes.
 //! - After [`IDLE_AFTER`] without a request, the device collects garbage in the background and
-//!   writes its write buffer to flash.
+//!   programs the full super-pages of its write buffer.
 //!
 //! Not modelled: processing time of the controller, read errors, and failing programs (blocks wear
 //! out at an erase).

@@ -57,7 +57,8 @@ def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
     The default is a closed loop with 32 requests outstanding. Reads are of data written before the
-    run. A write is acknowledged when it is programmed.
+    run. A write is acknowledged when it is in the write buffer of the device, if it has one, and
+    otherwise when it is programmed.
     """
     from gordon import flash
     from gordon.cli import flash_view, runs
