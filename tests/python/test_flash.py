@@ -309,7 +309,7 @@ def test_the_capacity_is_on_the_screen_and_in_the_report(run: Run, tmp_path: Pat
     page = tmp_path / "r.html"
     args = ("--pattern", "random-read", "--requests", "10", "--span", "1MiB", "--report", str(page))
     shown = run("flash", "bench", *args, "--super-page", "2KiB")
-    assert "275 GB raw, 256 GB exported, 18.9 GB spare (6.9% of raw)" in shown.out
+    assert "275 GB raw, 256 GB exported, 18.9 GB spare (7.4% of the exported)" in shown.out
     text = page.read_text()
     assert all(word in text for word in ("275 GB", "18.9 GB"))
     # The warning and the screen have one mapping table.

@@ -152,6 +152,7 @@ impl<O: ActionSink> Ftl<O> {
             Programmed::Summary { point } => return self.summary_done(head, point as usize),
             Programmed::Trims => return self.journal_done(ppn, head),
         };
+        self.host_programs -= u32::from(self.buffers[head].copy_cause.is_none());
         let mut at = head;
         while at != NONE {
             let buffer = &mut self.buffers[at];
@@ -197,7 +198,7 @@ impl<O: ActionSink> Ftl<O> {
             }
             at = next;
         }
-        self.let_in();
+        self.admit();
         let next = self.write_points.release(point);
         if next == self.data_pages {
             self.finish_block(point, next);
@@ -221,6 +222,9 @@ impl<O: ActionSink> Ftl<O> {
     /// retired.
     fn program_failed(&mut self, ppn: Ppn, head: u32, point: usize) {
         let block = self.layout.block_of(ppn);
+        let is_copy = self.buffers[head].copy_cause.is_some();
+        let is_summary = !self.buffers[head].in_map;
+        self.host_programs -= u32::from(!is_copy && !is_summary);
         let mut at = head;
         while at != NONE {
             let buffer = &mut self.buffers[at];

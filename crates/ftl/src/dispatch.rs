@@ -83,21 +83,25 @@ impl<O: ActionSink> Ftl<O> {
     /// Whether host buffers wait in the write buffer until more writes join them.
     fn host_waits(&self) -> bool {
         let room = self.config.write_buffer;
-        if self.epochs.is_flushing() || self.durable_writes > 0 {
+        // A protected buffer makes them wait for their places only.
+        let awaited = self.epochs.is_flushing() || self.durable_writes > 0;
+        if awaited && !self.config.protected {
             return false;
         }
         let is_full = self.ready.len() >= self.config.slots;
         match self.draining {
             Draining::All => false,
             Draining::Full => !is_full,
-            Draining::Excess => self.buffered <= room / 2 || (!is_full && self.buffered < room),
+            Draining::Excess => {
+                let makes_room = self.buffered < room || self.host_programs > 0;
+                self.buffered <= room / 2 || (!is_full && makes_room)
+            }
         }
     }
 
     /// Whether as many super-pages of the host are being programmed as may be at a time.
     fn drains_enough(&self) -> bool {
-        let busy = self.config.write_points - self.write_points.idle(WriteStream::Host);
-        self.config.drain.is_some_and(|most| busy >= most)
+        self.config.drain.is_some_and(|most| self.host_programs >= most)
     }
 
     /// The first waiting buffer that fits an idle write point, and that write point. The buffer is
@@ -215,6 +219,7 @@ impl<O: ActionSink> Ftl<O> {
         self.stats.padded += u64::from(end - psn);
         (psn..end).for_each(|psn| self.map.write(psn, None));
         self.stats.program_operations += 1;
+        self.host_programs += u32::from(!COPIES);
         self.issue(FlashOp::Program { ppn, buf: Buf(head) }, COPIES);
     }
 

@@ -58,6 +58,8 @@ pub struct Ftl<O = VecDeque<Action>> {
     pub(crate) draining: Draining,
     /// Number of sub-requests that wait for the array although they are in the write buffer.
     pub(crate) durable_writes: u32,
+    /// Number of programs of host data in flight.
+    pub(crate) host_programs: u32,
     pub(crate) collector: Collector,
     /// The buffer that caches the page read last.
     pub(crate) cached: Option<u32>,
@@ -167,6 +169,7 @@ impl<O: ActionSink> Ftl<O> {
             buffered: 0,
             draining: Draining::Excess,
             durable_writes: 0,
+            host_programs: 0,
             collector: Collector::new(&config),
             cached: None,
             epochs: Epochs::new(),

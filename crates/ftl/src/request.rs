@@ -230,7 +230,7 @@ impl<O: ActionSink> Ftl<O> {
     #[cold]
     fn queue_outside(&mut self, at: u32) {
         self.outside.push_back(&mut self.buffers, at);
-        self.let_in();
+        self.admit();
     }
 
     /// Takes a host buffer out of the list in which it waits.
@@ -240,15 +240,18 @@ impl<O: ActionSink> Ftl<O> {
         list.remove(&mut self.buffers, at);
     }
 
-    /// Lets buffers into the write buffer while it has room.
+    /// Admits buffers to the write buffer while it has room.
     #[inline]
-    pub(crate) fn let_in(&mut self) {
+    pub(crate) fn admit(&mut self) {
         while !self.outside.is_empty() && self.buffered < self.config.write_buffer {
             let at = self.outside.unlink(&mut self.buffers, NONE);
             let mut buffer = self.buffers[at];
             self.take_place(&mut buffer);
             self.buffers[at] = buffer;
             self.ready.push_back(&mut self.buffers, at);
+            if !buffer.deferred.is_empty() {
+                self.drain(Draining::All);
+            }
         }
     }
 
@@ -326,11 +329,16 @@ impl<O: ActionSink> Ftl<O> {
     fn take_place(&mut self, buffer: &mut PageBuffer) {
         buffer.buffered = true;
         self.buffered += 1;
+        // A program made room for it.
+        let how = match buffer.stalls == self.stalls {
+            true => AckSource::Flash,
+            false => AckSource::Stalled,
+        };
         let mut taken = core::mem::replace(&mut buffer.pending_writes, SubRequestList::EMPTY);
         while let Some(mut waiting) = self.sub_requests.pop(&mut taken) {
             if !waiting.acked && self.is_early(waiting.kind) {
                 self.accept_early(&mut waiting);
-                self.emit(Action::Ack(waiting.sub_request.request, AckSource::Buffer));
+                self.emit(Action::Ack(waiting.sub_request.request, how));
             }
             self.sub_requests.hold(&mut buffer.pending_writes, waiting);
         }
@@ -456,7 +464,7 @@ impl<O: ActionSink> Ftl<O> {
         self.buffered -= u32::from(self.buffers[at].buffered);
         self.remove_from_map(at);
         self.buffers.remove(at);
-        self.let_in();
+        self.admit();
     }
 
     #[inline]

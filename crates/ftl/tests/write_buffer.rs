@@ -4,6 +4,7 @@
 use gordon_ftl::Config;
 use gordon_nand::{Geometry, Layout, SuperPageShape};
 use gordon_testkit::{Request, Rig};
+use gordon_units::Lpn;
 
 const SECTORS: u32 = 2;
 /// Logical pages of a super-page.
@@ -121,6 +122,34 @@ fn a_full_buffer_takes_a_write_when_a_program_has_made_room() {
     assert_eq!(rig.pending(), 0, "one program made room");
     assert_eq!(rig.ftl.buffered(), 3 * SLOTS + 1, "the write itself is not programmed yet");
     assert!(programmed < 4 * u64::from(SLOTS));
+    rig.settle();
+}
+
+#[test]
+fn what_waits_behind_a_page_without_a_place_is_done() {
+    let mut rig = rig(|_| ());
+    let all = 4 * u64::from(SLOTS);
+    (0..all).for_each(|lpn| rig.submit(write(lpn)));
+    rig.submit(write(50));
+    rig.submit(Request::Trim(Lpn(50)));
+    rig.submit(write(51));
+    rig.submit(Request::Trim(Lpn(51)));
+    run(&mut rig);
+    assert_eq!(rig.pending(), 0, "no other request is needed");
+}
+
+#[test]
+fn a_full_buffer_waits_for_programs_in_flight_instead_of_padding() {
+    let mut rig = rig(|config| config.write_buffer = 2 * SLOTS);
+    for lpn in 0..60 {
+        rig.submit(write(lpn));
+        // Keeps programs in flight while writes wait for places.
+        while rig.pending() > 3 {
+            assert!(rig.step());
+        }
+    }
+    run(&mut rig);
+    assert_eq!(rig.ftl.stats().padded, 0);
     rig.settle();
 }
 

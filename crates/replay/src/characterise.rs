@@ -194,10 +194,12 @@ struct FlashDevices {
 impl FlashDevices {
     fn new(
         measurement: &CharacteriseConfig,
-        config: SsdConfig,
+        mut config: SsdConfig,
         precondition: Option<f64>,
         progress: &Progress,
     ) -> Result<Self, ReplayError> {
+        // The flush after a load writes the buffer out.
+        config.ftl.protected = None;
         let preconditioned = match precondition {
             Some(part) if !(0.0..=1.0).contains(&part) => {
                 let why = format!("{part} is not a part of the capacity");

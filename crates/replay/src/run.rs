@@ -83,8 +83,10 @@ pub(crate) fn validate_load(
             bench.span = bench.span.or(span);
             let pacing =
                 if bench.every.is_some() { PacingKind::Arrival } else { PacingKind::Closed };
-            let load = LoadSource::Bench(Box::new(bench.resolve(capacity, seed)?));
-            (load, pacing, bench.queues.unwrap_or(1) as usize, bench.requests, Vec::new())
+            let load = bench.resolve(capacity, seed)?;
+            let requests = load.requests();
+            let load = LoadSource::Bench(Box::new(load));
+            (load, pacing, bench.queues.unwrap_or(1) as usize, requests, Vec::new())
         }
         LoadConfig::Trace(trace) => {
             let mut scan = scan_trace(host, trace, capacity, progress)?;

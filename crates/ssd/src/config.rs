@@ -23,8 +23,8 @@ pub struct SsdConfig {
     /// Exported capacity in bytes. The rest of the array is over-provisioning.
     pub capacity: Sourced<Bytes>,
     /// Over-provisioning: the array has the exported capacity and this share of it, such as `18%`,
-    /// rounded up to one super-block. Default: the array has `geometry.blocks_per_plane`, which
-    /// otherwise does not count.
+    /// rounded up to one super-block; `geometry.blocks_per_plane` has no effect then. Default: the
+    /// array has `geometry.blocks_per_plane`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare: Option<Sourced<Spare>>,
     /// Flash array.
@@ -154,8 +154,8 @@ pub struct FtlConfig {
     pub table_memory: Option<Sourced<Bytes>>,
     /// Size of the write buffer in bytes. Writes are acknowledged when they are in the buffer, before
     /// they are programmed. They are programmed when they fill a super-page, from half of the size
-    /// on and in idle time; or when a flush, a durable write (FUA) or the end of the run demands it. A
-    /// full buffer takes a write when a program has made room. Default: no write buffer.
+    /// on and in idle time; or when a flush or a durable write (FUA) demands it, or before a
+    /// checkpoint. A full buffer takes a write when a program has made room. Default: no write buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_buffer: Option<Sourced<Bytes>>,
     /// Power-loss protection: the write buffer keeps its content without power, so that flushes and
@@ -753,7 +753,11 @@ impl SsdConfig {
         ftl.write_buffer = u32::try_from(buffer.0 / unit.0).unwrap_or(u32::MAX);
         ftl.idle_drain = false;
         set(&mut ftl.protected, knobs.protected.as_ref());
-        ftl.drain = knobs.drain.as_ref().map(|drain| **drain);
+        // A small array has fewer write points than dies.
+        let most = ftl.write_points.max(layout.die_groups());
+        let drain = knobs.drain.as_ref().map(|drain| **drain);
+        ftl.drain =
+            drain.map(|drain| if drain <= most { drain.min(ftl.write_points) } else { drain });
         if ftl.drain.is_some() && ftl.write_buffer == 0 {
             return Err(SsdError::NothingDrained);
         }

@@ -99,8 +99,19 @@ impl Link {
     /// transferred first.
     #[inline(always)]
     pub fn transfer_in(&mut self, now: Ns, tag: RequestId, request: Request) -> bool {
+        if request.op == IoOp::Flush {
+            return self.follow_writes(tag);
+        }
         let Some(rate) = self.rate.filter(|_| request.op == IoOp::Write) else { return true };
         let at = self.carry(now, request.len, rate);
+        self.send(IN, at, LinkEvent::Start(tag));
+        false
+    }
+
+    /// A flush starts after the writes before it, whose data may still be on the link. Returns true if
+    /// none is.
+    fn follow_writes(&mut self, tag: RequestId) -> bool {
+        let Some(&(at, ..)) = self.queues[IN].back() else { return true };
         self.send(IN, at, LinkEvent::Start(tag));
         false
     }

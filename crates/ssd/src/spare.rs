@@ -12,14 +12,14 @@ pub struct Spare(pub f64);
 
 impl fmt::Display for Spare {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Three decimals of a per cent, without trailing zeros.
-        write!(f, "{}%", (self.0 * 1e5).round() / 1e3)
+        // Nine decimals, so that rounding does not show.
+        write!(f, "{}%", (self.0 * 1e11).round() / 1e9)
     }
 }
 
 impl Serialize for Spare {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.serialize_f64(self.0)
+        s.collect_str(self)
     }
 }
 
@@ -33,10 +33,13 @@ impl Visitor<'_> for NumberOrPercent {
     }
 
     fn visit_f64<E: Error>(self, share: f64) -> Result<Spare, E> {
-        if share.is_finite() && share > 0.0 {
-            return Ok(Spare(share));
+        if share >= 1.0 {
+            return Err(E::custom(format_args!(
+                "{share} is {} %; write a share with its per cent sign, such as \"18%\", or 0.18",
+                share * 100.0
+            )));
         }
-        Err(E::custom(format_args!("{share} is not a share above zero, such as \"18%\" or 0.18")))
+        checked(share)
     }
 
     #[allow(clippy::cast_precision_loss)]
@@ -57,8 +60,19 @@ impl Visitor<'_> for NumberOrPercent {
         let share: f64 = number.parse().map_err(|_| {
             E::custom(format_args!("`{text}` is not a share, such as \"18%\" or 0.18"))
         })?;
-        self.visit_f64(share / scale)
+        if scale == 1.0 { self.visit_f64(share) } else { checked(share / scale) }
     }
+}
+
+/// The most that an array has beyond what it exports: 100 times as much.
+const MOST: f64 = 100.0;
+
+fn checked<E: Error>(share: f64) -> Result<Spare, E> {
+    if share > 0.0 && share <= MOST {
+        return Ok(Spare(share));
+    }
+    let what = if share > MOST { "more than 10,000 %" } else { "not above zero" };
+    Err(E::custom(format_args!("{share} is {what}; give a share such as \"18%\" or 0.18")))
 }
 
 impl<'de> Deserialize<'de> for Spare {

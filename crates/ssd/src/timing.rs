@@ -55,8 +55,8 @@ pub struct TimingConfig {
     /// row. Default: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_first: Option<Sourced<bool>>,
-    /// Suspension of programs and erases for reads: the time from the arrival of a read until the
-    /// dies have stopped and can read. The operation goes on when no read waits, or after 16 reads;
+    /// Suspension of programs and erases for reads of the host: the time from such a read until the
+    /// dies have stopped and can read. The operation resumes when no read waits, or after 16 reads;
     /// an operation is suspended at most 16 times. Requires `read_first`. Default: no suspension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<Sourced<Ns>>,

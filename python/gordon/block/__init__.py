@@ -59,6 +59,7 @@ def create(
         set_values = [*set_values, f"capacity={capacity}"]
     # An image gets more blocks where the layer needs them.
     made = flash_device.changed(device, set_values, super_page, write_points, check=False)
+    _keep_own_buffer(made, device, set_values)
     config = {
         "path": image,
         "name": flash_device.name(device),
@@ -69,6 +70,23 @@ def create(
     }
     created: Json = json.loads(_core.block_create(json.dumps(config)))
     return created
+
+
+def _keep_own_buffer(made: Json, device: Device, set_values: Sequence[str]) -> None:
+    """Leaves the write buffer of a simulated drive out of an image, which has one of its own: it is
+    volatile, and as large as a preset's only if it was set. Raises GordonError for settings that an
+    image cannot have."""
+    keys = {setting.partition("=")[0].strip() for setting in several(set_values)}
+    for key in ("ftl.protected", "ftl.drain"):
+        if key in keys:
+            raise GordonError(
+                f"{key}: the write buffer of an image is volatile, and written out as fast as it can",
+                f"leave out {key}",
+                kind="bad-value",
+            )
+        made["ftl"].pop(key.removeprefix("ftl."), None)
+    if "ftl.write_buffer" not in keys and device in flash_device.names():
+        made["ftl"].pop("write_buffer", None)
 
 
 def _faults(given: Sequence[str]) -> Json | None:

@@ -22,9 +22,10 @@ def show(console: Output, result: "Result") -> None:
 
 def _device(report: dict[str, Any]) -> list[str]:
     raw, spare = report["raw_capacity_bytes"], report["spare_capacity_bytes"]
+    exported = report["exported_capacity_bytes"]
     lines = [
-        f"capacity: {short(raw, 'B')} raw, {short(report['exported_capacity_bytes'], 'B')} "
-        f"exported, {short(spare, 'B')} spare ({spare / raw:.1%} of raw)"
+        f"capacity: {short(raw, 'B')} raw, {short(exported, 'B')} exported, {short(spare, 'B')} "
+        f"spare ({spare / exported:.1%} of the exported)"
     ]
     if report["write_amplification"] is not None:
         lines.append(_amplification(report))

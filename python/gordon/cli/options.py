@@ -111,8 +111,8 @@ device = _all(
     click.option(
         "--spare",
         metavar="SHARE",
-        help="Over-provisioning: raw capacity beyond the exported one, as a share of the exported "
-        "one, such as 18%. The exported capacity stays.  [default: the device's]",
+        help="Over-provisioning: with 18%, the array has 118% of the exported capacity, which does "
+        "not change.  [default: the device's]",
     ),
     click.option(
         "--super-page",
@@ -294,7 +294,8 @@ bench = _all(
         "--fsync",
         type=COUNT,
         metavar="N",
-        help="Flush after each N writes. Flushes do not count as requests.  [default: no flushes]",
+        help="Flush after each N writes. --requests does not count the flushes, and the result "
+        "does.  [default: no flushes]",
     ),
 )
 

@@ -92,14 +92,24 @@ def best(rows: list[Row], objective: Objective) -> list[Row]:
 
 
 def front(rows: list[Row], objectives: list[Objective]) -> list[int]:
-    """The configurations that no other beats in all objectives, by the first objective. An
-    objective that no row has is left out, as write amplification of reads."""
-    known = [one for one in objectives if any(is_number(row.get(one.name)) for row in rows)]
-    points = [
-        (tuple(one.sign * row[one.name] for one in known), row["configuration"])
-        for row in rows
-        if known and all(is_number(row.get(one.name)) for one in known)
-    ]
+    """The configurations that no other beats in all objectives, by the first objective. Only rows
+    that have the same objectives are compared: reads have no write amplification."""
+    alike: dict[tuple[bool, ...], list[tuple[tuple[float, ...], int]]] = {}
+    for row in rows:
+        numbers = [row.get(one.name) for one in objectives]
+        point = tuple(
+            one.sign * number
+            for one, number in zip(objectives, numbers, strict=True)
+            if number is not None and is_number(number)
+        )
+        if point:
+            has = tuple(map(is_number, numbers))
+            alike.setdefault(has, []).append((point, row["configuration"]))
+    kept = [one for points in alike.values() for one in _unbeaten(points)]
+    return [number for _, number in sorted(kept)]
+
+
+def _unbeaten(points: list[tuple[tuple[float, ...], int]]) -> list[tuple[tuple[float, ...], int]]:
     kept: list[tuple[tuple[float, ...], int]] = []
     # In lexicographic order a point is only beaten by one before it.
     for point, number in sorted(points):
@@ -108,7 +118,7 @@ def front(rows: list[Row], objectives: list[Objective]) -> list[int]:
             for other, _ in kept
         ):
             kept.append((point, number))
-    return [number for _, number in kept]
+    return kept
 
 
 def effects(sweep: Sweep, rows: list[Row]) -> list[dict[str, Any]]:

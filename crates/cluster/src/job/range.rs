@@ -365,10 +365,11 @@ impl SampleTimes {
         lines: impl IntoIterator<Item = Line>,
         floors: [f64; 2],
     ) {
-        let mut all = [self.own; VARIED_LINES];
-        for (place, line) in all[1..].iter_mut().zip(lines) {
+        let (mut all, mut lines) = ([self.own; VARIED_LINES], lines.into_iter());
+        for (place, line) in all[1..].iter_mut().zip(lines.by_ref()) {
             *place = line;
         }
+        debug_assert!(lines.next().is_none(), "{source:?} has more lines than there are places");
         let has_doubt = all != [self.own; VARIED_LINES] || floors != [self.floor; 2];
         self.varied[source as usize] = has_doubt.then_some(VariedTime { floors, lines: all });
     }

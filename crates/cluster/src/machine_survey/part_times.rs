@@ -13,7 +13,7 @@ use gordon_blockio::{Device, IoOp, Request};
 use gordon_hdd::Disk;
 use gordon_sim::InOrderHost;
 use gordon_sim::stripe::{CHUNK, Stripe};
-use gordon_ssd::Ssd;
+use gordon_ssd::{Ssd, SsdConfig};
 use gordon_units::{Bytes, SplitMix64};
 use std::fmt::Display;
 
@@ -39,7 +39,8 @@ pub(super) fn part_times(storage: &Storage) -> Result<MeasuredStorage, ClusterEr
     let point = |(pattern, size_bytes, queue_depth)| {
         let seconds = match &storage.device {
             DeviceConfig::Flash(config) => {
-                let arrays = (0..storage.count).map(|_| Ssd::new(config));
+                let config = without_buffer(config);
+                let arrays = (0..storage.count).map(|_| Ssd::new(&config));
                 on_stripe(storage, arrays, FLASH_RANGE, (pattern, size_bytes, queue_depth))
             }
             DeviceConfig::Disk(config) => {
@@ -58,6 +59,13 @@ pub(super) fn part_times(storage: &Storage) -> Result<MeasuredStorage, ClusterEr
     };
     let points = loads.into_iter().map(point).collect::<Result<Vec<_>, ClusterError>>()?;
     Ok(MeasuredStorage::new(format!("simulated: {}", storage.name), points))
+}
+
+/// The array without its write buffer, which would hold all requests of a point.
+fn without_buffer(config: &SsdConfig) -> SsdConfig {
+    let mut config = config.clone();
+    (config.ftl.write_buffer, config.ftl.protected, config.ftl.drain) = (None, None, None);
+    config
 }
 
 /// Seconds of a load on new devices, until they are quiescent.

@@ -77,7 +77,7 @@ impl ChangedEntries {
         let hash = u64::from(index / 8).wrapping_mul(MULTIPLIER);
         // The shift leaves as many bits as the mask has.
         #[allow(clippy::cast_possible_truncation)]
-        let line = (hash >> mask.leading_zeros()) as usize & !7;
+        let line = (hash >> (64 - mask.count_ones())) as usize & !7;
         line + index as usize % 8
     }
 }

@@ -330,6 +330,15 @@ struct RequestGenerator {
 }
 
 impl SyntheticLoad {
+    /// Number of requests with flushes, of which the number is expected where writes are drawn.
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn requests(&self) -> u64 {
+        let flushes = self.flushes.map_or(0.0, |flushes| {
+            self.left as f64 * (1.0 - self.generator.reads) / f64::from(flushes.writes)
+        });
+        self.left + flushes as u64
+    }
+
     /// Number of bytes from address 0 on that the load may read, and that must hold data before it
     /// starts.
     pub fn preloaded(&self) -> Bytes {

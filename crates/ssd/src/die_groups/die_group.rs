@@ -89,6 +89,8 @@ pub(super) struct DieGroup {
     suspended: Option<Batch>,
     remaining: Ns,
     suspensions: u32,
+    /// Number of waiting reads that are not background work; only with suspension.
+    host_reads: u32,
 }
 
 impl DieGroup {
@@ -112,6 +114,7 @@ impl DieGroup {
             suspended: None,
             remaining: Ns::ZERO,
             suspensions: 0,
+            host_reads: 0,
         }
     }
 
@@ -137,7 +140,9 @@ impl DieGroup {
     /// Queues a command; the die group is busy.
     #[inline(never)]
     fn queue(&mut self, s: &mut SharedState, now: Ns, command: FlashCommand) -> NextEvent {
-        let is_first_read = command.kind == CommandKind::Read && self.queues[0].head == NONE;
+        let is_host_read = command.kind == CommandKind::Read && !command.background;
+        let is_first_read = is_host_read && self.host_reads == 0;
+        self.host_reads += u32::from(is_host_read);
         let kind = command.kind.index();
         s.waited[kind] = s.waited[kind].wrapping_sub(now.0);
         count(&mut s.waiting[kind], true);
@@ -163,7 +168,7 @@ impl DieGroup {
 
     /// A read arrived: suspends the program or erase that the dies work on, if that is of use.
     #[cold]
-    fn suspend(&mut self, s: &SharedState, now: Ns, stop: Ns) -> NextEvent {
+    fn suspend(&mut self, s: &mut SharedState, now: Ns, stop: Ns) -> NextEvent {
         if self.stage != GroupStage::Working || self.suspensions >= MAX_SUSPENSIONS {
             return NextEvent::Unchanged;
         }
@@ -173,24 +178,36 @@ impl DieGroup {
         if self.work_ends - from <= stop {
             return NextEvent::Unchanged;
         }
+        // The dies work until they have stopped, and do that part again.
+        let first = s.transfer_cost(&self.front.command).dies;
+        let dies = s.list(self.front.rest).map(|other| s.transfer_cost(other).dies);
+        s.die_write += stop * dies.fold(first, u64::max);
         self.set_aside(self.work_ends - from);
         self.stage = GroupStage::Stopping;
         NextEvent::Moved(from + stop)
     }
 
-    /// The front batch gives way to reads.
+    /// The front batch gives way to reads. Until it resumes, nothing waits behind it.
     fn set_aside(&mut self, remaining: Ns) {
+        let is_background = self.front.background;
+        self.background_done = self.background_done.wrapping_add(u32::from(is_background));
         self.suspended = Some(self.front);
         self.remaining = remaining;
         self.suspensions += 1;
         self.reads_bypassed = 0;
     }
 
-    /// Serves the next read while a program or erase is suspended, or goes on with that. Returns the
-    /// time of the next event.
+    /// Whether a read is to be served while a program or erase is suspended. Reads of background work
+    /// are served only before one that the host waits for.
+    fn is_read_due(&self) -> bool {
+        self.host_reads > 0 && self.reads_bypassed < MAX_READ_BYPASSES
+    }
+
+    /// Serves the next read while a program or erase is suspended, or resumes that. Returns the time
+    /// of the next event.
     #[cold]
     fn serve_or_resume(&mut self, s: &mut SharedState, now: Ns, suspended: Batch) -> Ns {
-        if self.queues[0].head != NONE && self.reads_bypassed < MAX_READ_BYPASSES {
+        if self.is_read_due() {
             let (command, behind) = self.pop(s, now, 0);
             let rest = if s.modes.multi_plane { self.gather(s, now, command, 0) } else { NONE };
             return match rest {
@@ -199,6 +216,7 @@ impl DieGroup {
             };
         }
         self.suspended = None;
+        self.serve(suspended.background);
         self.front = suspended;
         self.stage = GroupStage::Working;
         self.work_ends = now + self.remaining;
@@ -411,8 +429,8 @@ impl DieGroup {
         let cells = s.costs.program.of(self.front.command.page);
         self.work_ends = now + cells;
         self.start_back_batch(s, now);
-        let reads_wait = self.queues[0].head != NONE;
-        if s.modes.suspend.is_some() && reads_wait && self.suspensions < MAX_SUSPENSIONS {
+        let may_wait = self.suspensions < MAX_SUSPENSIONS;
+        if s.modes.suspend.is_some() && self.host_reads > 0 && may_wait {
             self.set_aside(cells);
             return self.serve_or_resume(s, now, self.front);
         }
@@ -422,7 +440,7 @@ impl DieGroup {
     /// With a cache register, starts the next batch behind the front if it is of the same kind.
     #[cold]
     fn start_back_batch(&mut self, s: &mut SharedState, now: Ns) {
-        if self.has_back {
+        if self.has_back || (self.suspended.is_some() && !self.is_read_due()) {
             return;
         }
         let Some(queue) = self.choose(s) else { return };
@@ -465,11 +483,19 @@ impl DieGroup {
         self.reads_bypassed = if queue == 0 && others { self.reads_bypassed + 1 } else { 0 };
         let head = self.queues[queue].unlink(&mut s.pool, NONE);
         let Node { command, background, .. } = s.pool.take(head);
+        self.leave(command);
         if s.modes.multi_plane {
             self.queues[queue].uncount_key(s.key_bucket(command));
         }
         let behind = s.start(now, command, background, self.background);
         (command, behind)
+    }
+
+    /// A command does not wait any more.
+    #[inline]
+    fn leave(&mut self, command: FlashCommand) {
+        let is_host_read = command.kind == CommandKind::Read && !command.background;
+        self.host_reads -= u32::from(is_host_read);
     }
 
     /// Removes the commands that can join `first` from a queue, and returns the list of them.
@@ -489,6 +515,7 @@ impl DieGroup {
             // Only the first waiting command of each set of planes may overtake others.
             if (seen & set == 0) & (s.batch_key(command) == alike) {
                 self.queues[queue].unlink(&mut s.pool, before);
+                self.leave(command);
                 self.queues[queue].uncount_key(s.key_bucket(command));
                 let behind = s.start(now, command, background, self.background);
                 s.pool.at_mut(at).background = u32::from(behind);

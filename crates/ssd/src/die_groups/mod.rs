@@ -31,11 +31,11 @@
 //! - read first: reads overtake waiting programs and erases, but not other reads. After
 //!   [`MAX_READ_BYPASSES`] such reads in a row, the die group's next command is again the oldest.
 //!   The owner must not issue a read of a page that a waiting program will write.
-//! - suspend, with read first: a read that arrives while no other waits suspends the program or erase
-//!   that the dies work on, as soon as its data have crossed the bus. The reads are served when the
-//!   dies have stopped, at most [`MAX_READ_BYPASSES`] in a row; then the operation goes on where it
-//!   stopped. A cached program whose data have crossed lets waiting reads go first in the same way.
-//!   An operation is suspended at most [`MAX_SUSPENSIONS`] times.
+//! - suspend, with read first: a read of the host that arrives while no other of the host waits
+//!   suspends the program or erase that the dies work on, as soon as its data have crossed the bus.
+//!   The reads are served when the dies have stopped, at most [`MAX_READ_BYPASSES`] in a row; then
+//!   the operation resumes where it stopped. A cached program whose data have crossed lets waiting
+//!   reads go first in the same way. An operation is suspended at most [`MAX_SUSPENSIONS`] times.
 //!
 //! Not covered: the short busy times between multi-plane and cache commands (t_DBSY, t_CBSY, below
 //! 3 us), preemption of bus transfers, and reads of slots that are not contiguous.

@@ -42,6 +42,10 @@ struct GroupModel {
     since: Ns,
 }
 
+fn is_host_read(command: &FlashCommand) -> bool {
+    command.kind == CommandKind::Read && !command.background
+}
+
 pub struct Model {
     layout: Layout,
     timing: Timing,
@@ -174,11 +178,10 @@ impl Model {
     pub fn issue(&mut self, now: Ns, command: FlashCommand) {
         let id = self.layout.die_group_of(command.block).index();
         let die_group = &mut self.die_groups[id];
-        let suspended = die_group.suspended.as_ref().map(|(batch, _)| batch);
-        let served = [die_group.front.as_ref(), die_group.back.as_ref(), suspended];
+        let served = [&die_group.front, &die_group.back];
         let behind = served.into_iter().flatten().any(|batch| batch.background);
-        let reads = |w: &QueuedCommand| w.command.kind == CommandKind::Read;
-        let first_read = command.kind == CommandKind::Read && !die_group.queue.iter().any(reads);
+        let first_read =
+            is_host_read(&command) && !die_group.queue.iter().any(|w| is_host_read(&w.command));
         die_group.queue.push(QueuedCommand { command, issued: now, behind });
         if die_group.front.is_none() && die_group.suspended.is_none() {
             die_group.since = now;
@@ -203,6 +206,9 @@ impl Model {
         let from = now.max(ends - cells);
         if self.die_groups[id].suspensions < 16 && ends - from > stop {
             self.events.remove(at);
+            let front = self.die_groups[id].front.as_ref().expect("it is busy");
+            let dies = front.commands.iter().map(|w| self.moves(&w.command).1).max();
+            self.die_write += stop * dies.expect("not empty");
             self.set_aside(id, ends - from);
             self.plan(from + stop, id, Phase::Stop);
         }
@@ -216,15 +222,24 @@ impl Model {
         die_group.reads_bypassed = 0;
     }
 
-    /// Serves the next read, or goes on with the suspended operation.
+    fn is_read_due(&self, id: usize) -> bool {
+        let die_group = &self.die_groups[id];
+        let any = die_group.queue.iter().any(|w| is_host_read(&w.command));
+        any && die_group.reads_bypassed < 16
+    }
+
+    /// Serves the next read, or resumes the suspended operation.
     fn serve_or_resume(&mut self, now: Ns, id: usize) {
         let die_group = &self.die_groups[id];
         let read = die_group.queue.iter().position(|w| w.command.kind == CommandKind::Read);
-        match read.filter(|_| die_group.reads_bypassed < 16) {
+        match read.filter(|_| self.is_read_due(id)) {
             Some(at) => self.start_at(now, id, at),
             None => {
                 let die_group = &mut self.die_groups[id];
                 let (batch, remaining) = die_group.suspended.take().expect("it is suspended");
+                if batch.background {
+                    die_group.queue.iter_mut().for_each(|w| w.behind = true);
+                }
                 die_group.front = Some(batch);
                 self.start_next_batch(now, id, Phase::Work);
                 self.plan(now + remaining, id, Phase::Work);
@@ -328,6 +343,7 @@ impl Model {
         };
         let Some(at) = self.choose(id) else { return };
         let same = self.die_groups[id].queue[at].command.kind == kind;
+        let may = may && (self.die_groups[id].suspended.is_none() || self.is_read_due(id));
         if may && same && self.die_groups[id].back.is_none() {
             let mut batch = self.form(now, id, at);
             batch.ready = match kind {
@@ -353,7 +369,7 @@ impl Model {
         let cells = self.batch_cells(self.die_groups[id].front.as_ref().expect("it is busy"));
         self.start_next_batch(now, id, Phase::Work);
         let die_group = &self.die_groups[id];
-        let reads = die_group.queue.iter().any(|w| w.command.kind == CommandKind::Read);
+        let reads = die_group.queue.iter().any(|w| is_host_read(&w.command));
         let modes = &self.timing.modes;
         if modes.read_first && modes.suspend.is_some() && reads && die_group.suspensions < 16 {
             self.set_aside(id, cells);
