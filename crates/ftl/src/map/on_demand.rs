@@ -1,12 +1,12 @@
-//! The map of a preconditioned device before its tables are filled.
+//! The map of a new device that holds pages, before its tables are filled.
 //!
 //! Filling the tables of a large device takes seconds and gigabytes, of which a short run needs a
-//! small part. Until many entries have changed, entries are computed from the [`SteadyState`], and
+//! small part. Until many entries have changed, entries are computed from the [`InitialState`], and
 //! those that differ from it are kept separately: entries of the map in a hash table, entries of
 //! the reverse map by block, from the first program in the block.
 
 use super::changed_entries::ChangedEntries;
-use super::steady_state::SteadyState;
+use super::initial_state::InitialState;
 use crate::io::ActionSink;
 use crate::packed::Packed;
 use alloc::sync::Arc;
@@ -21,13 +21,13 @@ use alloc::vec::Vec;
 const CHANGES: u32 = 1 << 14;
 const PAGES_A_CHANGE: u32 = 75;
 
-/// In [`OnDemand::table_of`]: the reverse map of the block is that of the steady state.
+/// In [`OnDemand::table_of`]: the reverse map of the block is that of the initial state.
 const UNCHANGED: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct OnDemand {
     /// Shared by copies of the device.
-    state: Arc<SteadyState>,
+    state: Arc<InitialState>,
     /// The values of L2P entries that were set.
     changed: ChangedEntries,
     changes_left: u32,
@@ -38,10 +38,10 @@ pub(super) struct OnDemand {
 }
 
 impl OnDemand {
-    pub fn new(state: SteadyState, exported: u32) -> Self {
+    pub fn new(state: InitialState, exported: u32) -> Self {
         Self {
             changed: ChangedEntries::new(),
-            changes_left: CHANGES.max(state.mapped().max(exported / 4) / PAGES_A_CHANGE),
+            changes_left: CHANGES.max(state.pages().mapped().max(exported / 4) / PAGES_A_CHANGE),
             table_of: vec![UNCHANGED; state.shape().0],
             tables: vec![],
             exported,
@@ -105,7 +105,7 @@ impl OnDemand {
         self.tables[table as usize].set(psn % block_slots, entry);
     }
 
-    pub fn state(&self) -> &SteadyState {
+    pub fn state(&self) -> &InitialState {
         &self.state
     }
 
@@ -144,7 +144,7 @@ mod tests {
         let more: Vec<u32> = (50..PAGES).step_by(2).collect();
         let order = Permutation::new(38 + 16 + 16, &mut SplitMix64(9));
         let mut map = Map::new(PAGES, 160);
-        map.precondition(PageOrder { first: 50, more, order }, filled, 4, 40);
+        map.start_on_demand(PageOrder::Permuted { first: 50, more, order }, filled, 4, 40);
         map
     }
 
