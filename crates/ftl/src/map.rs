@@ -111,19 +111,21 @@ impl Map {
         let state = on_demand.state();
         match state.pages() {
             PageOrder::Permuted { first, more, order } => {
-                let pages = order.iter().map(|number| page(*first, more, number));
-                self.enter_all(state, pages);
+                let mut pages = order.iter().map(|number| page(*first, more, number));
+                for (start, valid) in state.blocks() {
+                    self.enter(start, valid, &mut pages);
+                }
             }
-            PageOrder::Striped(stripes) => self.enter_all(state, stripes.iter()),
+            PageOrder::Striped(stripes) => {
+                let mut pages = Vec::new();
+                for (at, (start, valid)) in (0..).zip(state.blocks()) {
+                    stripes.append_block(at, &mut pages);
+                    self.enter(start, valid, &mut pages.drain(..));
+                }
+            }
         }
         on_demand.changed_l2p().for_each(|(lpn, entry)| self.l2p.set(lpn, entry));
         on_demand.changed_p2l().for_each(|(psn, entry)| self.p2l.set(psn, entry));
-    }
-
-    fn enter_all(&mut self, state: &InitialState, mut pages: impl Iterator<Item = u32>) {
-        for (start, valid) in state.blocks() {
-            self.enter(start, valid, &mut pages);
-        }
     }
 
     #[inline(always)]

@@ -1,5 +1,7 @@
 //! The order in which preloaded pages fill blocks.
 
+use alloc::vec::Vec;
+
 /// Pages placed over write points in turn, a super-page each, and seen block by block: a row has a
 /// block for each write point, and the last row may be incomplete.
 #[derive(Clone, Copy, Debug)]
@@ -13,19 +15,15 @@ pub(crate) struct Stripes {
 }
 
 impl Stripes {
-    /// The pages in order. A page's number is its position in the order of placement.
-    pub fn iter(self) -> impl Iterator<Item = u32> {
-        let Self { pages, points, super_page, block } = self;
-        (0..pages).step_by(self.row() as usize).flat_map(move |row| {
-            let blocks = (0..points).map(move |point| row + point * super_page);
-            blocks.flat_map(move |first| {
-                let super_pages = (0..block / super_page).map(move |at| at * points * super_page);
-                super_pages.flat_map(move |offset| {
-                    let start = pages.min(first.saturating_add(offset));
-                    start..pages.min(start.saturating_add(super_page))
-                })
-            })
-        })
+    /// Appends the pages of the block at a position in the order of blocks.
+    pub fn append_block(self, at: u32, pages: &mut Vec<u32>) {
+        let (row, point) = (at / self.points * self.row(), at % self.points);
+        let first = row + point * self.super_page;
+        let turn = self.points * self.super_page;
+        for at in 0..self.block / self.super_page {
+            let start = self.pages.min(first.saturating_add(at * turn));
+            pages.extend(start..self.pages.min(start.saturating_add(self.super_page)));
+        }
     }
 
     /// The page at a position.
@@ -78,7 +76,6 @@ impl Stripes {
 mod tests {
     use super::*;
     use alloc::vec;
-    use alloc::vec::Vec;
 
     #[test]
     fn the_order_is_that_of_blocks_filled_in_turn() {
@@ -93,7 +90,10 @@ mod tests {
                     blocks[(row * points + point) as usize].push(page);
                 }
                 let in_order = blocks.concat();
-                assert!(stripes.iter().eq(in_order.iter().copied()), "{stripes:?}");
+                let mut found = vec![];
+                (0..pages.div_ceil(points * block) * points)
+                    .for_each(|at| stripes.append_block(at, &mut found));
+                assert_eq!(found, in_order, "{stripes:?}");
                 for (position, &page) in (0..).zip(&in_order) {
                     let found = (stripes.number_at(position), stripes.position_of(page));
                     assert_eq!(found, (page, position), "{stripes:?}");

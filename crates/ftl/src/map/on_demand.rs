@@ -6,20 +6,22 @@
 //! the reverse map by block, from the first program in the block.
 
 use super::changed_entries::ChangedEntries;
-use super::initial_state::InitialState;
+use super::initial_state::{InitialState, PageOrder};
 use crate::io::ActionSink;
 use crate::packed::Packed;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The tables are filled after this many changes of the map, or one for each `PAGES_A_CHANGE`
-/// mapped pages if that is more; at least a quarter of the exported pages count as mapped. A change
-/// that is kept separately takes up to 0.2 us longer than one in a table, and a page takes 0.03 us
-/// when the tables are filled. So a long run takes at most a tenth longer to start than if its
-/// tables were filled at once.
+/// The tables are filled after this many changes of the map, or one for each `PERMUTED_PAGES` or
+/// `STRIPED_PAGES` mapped pages if that is more; at least a quarter of the exported pages count as
+/// mapped. A change that is kept separately takes up to 0.2 us longer than one in a table. When the
+/// tables are filled, a page takes 0.03 us if the order is a permutation, and half of that
+/// otherwise. So a long run takes at most a tenth longer to start than if its tables were filled at
+/// once.
 const CHANGES: u32 = 1 << 14;
-const PAGES_A_CHANGE: u32 = 75;
+const PERMUTED_PAGES: u32 = 75;
+const STRIPED_PAGES: u32 = 150;
 
 /// In [`OnDemand::table_of`]: the reverse map of the block is that of the initial state.
 const UNCHANGED: u32 = u32::MAX;
@@ -39,9 +41,14 @@ pub(super) struct OnDemand {
 
 impl OnDemand {
     pub fn new(state: InitialState, exported: u32) -> Self {
+        let pages_a_change = match state.pages() {
+            PageOrder::Permuted { .. } => PERMUTED_PAGES,
+            PageOrder::Striped(_) => STRIPED_PAGES,
+        };
+        let mapped = state.pages().mapped().max(exported / 4);
         Self {
             changed: ChangedEntries::new(),
-            changes_left: CHANGES.max(state.pages().mapped().max(exported / 4) / PAGES_A_CHANGE),
+            changes_left: CHANGES.max(mapped / pages_a_change),
             table_of: vec![UNCHANGED; state.shape().0],
             tables: vec![],
             exported,
