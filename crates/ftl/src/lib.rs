@@ -30,6 +30,7 @@ mod precondition;
 mod preload;
 mod request;
 mod stats;
+mod stripes;
 mod trim_journal;
 mod trim_recording;
 mod victim;

@@ -6,16 +6,16 @@
 //! slots takes 23 and 22 bits an entry and one valid bit; the largest array, of 2^32 slots, takes
 //! 65 bits.
 //!
-//! The tables of a preconditioned device can stay empty at first; their entries are then computed
+//! The tables of a preconditioned or preloaded device can stay empty at first; their entries are then computed
 //! [on demand](OnDemand). The valid bitmap is always complete.
 
 mod changed_entries;
+mod initial_state;
 mod on_demand;
 mod ranked_bits;
 mod snapshot;
-mod steady_state;
 
-pub(crate) use steady_state::{FilledBlocks, PageOrder};
+pub(crate) use initial_state::{FilledBlocks, PageOrder};
 
 use crate::buffer::NONE;
 use crate::io::ActionSink;
@@ -24,8 +24,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
+use initial_state::{InitialState, page};
 use on_demand::OnDemand;
-use steady_state::SteadyState;
 
 /// Minimum number of table entries in a cache line.
 pub(crate) const LINE: usize = 16;
@@ -83,14 +83,14 @@ impl Map {
 
     /// Maps `pages` to the slots of `filled` without filling the tables. The array has `blocks`
     /// blocks, each of `block_slots` slots. No page is mapped before.
-    pub fn precondition(
+    pub fn start_on_demand(
         &mut self,
         pages: PageOrder,
         filled: FilledBlocks,
         blocks: u32,
         block_slots: u32,
     ) {
-        let state = SteadyState::new(pages, filled, blocks, block_slots);
+        let state = InitialState::new(pages, filled, blocks, block_slots);
         for (start, valid) in state.blocks() {
             let starts = (start..).step_by(64);
             starts.zip(valid).for_each(|(start, &word)| self.fill_all(start, word));
@@ -109,9 +109,20 @@ impl Map {
     pub fn fill_tables(&mut self) {
         let Some(on_demand) = self.on_demand.take() else { return };
         let state = on_demand.state();
-        let mut pages = state.pages();
-        for (start, valid) in state.blocks() {
-            self.enter(start, valid, &mut pages);
+        match state.pages() {
+            PageOrder::Permuted { first, more, order } => {
+                let mut pages = order.iter().map(|number| page(*first, more, number));
+                for (start, valid) in state.blocks() {
+                    self.enter(start, valid, &mut pages);
+                }
+            }
+            PageOrder::Striped(stripes) => {
+                let mut pages = Vec::new();
+                for (at, (start, valid)) in (0..).zip(state.blocks()) {
+                    stripes.append_block(at, &mut pages);
+                    self.enter(start, valid, &mut pages.drain(..));
+                }
+            }
         }
         on_demand.changed_l2p().for_each(|(lpn, entry)| self.l2p.set(lpn, entry));
         on_demand.changed_p2l().for_each(|(psn, entry)| self.p2l.set(psn, entry));

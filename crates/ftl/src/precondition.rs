@@ -141,10 +141,10 @@ impl<O: ActionSink> Ftl<O> {
             self.write_points.skip_to(at, fill);
             tell(valid)?;
         }
-        let pages_in_order =
-            PageOrder { first, more: more.iter().map(|lpn| lpn.0).collect(), order };
+        let more = more.iter().map(|lpn| lpn.0).collect();
+        let pages_in_order = PageOrder::Permuted { first, more, order };
         let block_slots = self.layout.pages_per_block() * slots;
-        self.map.precondition(pages_in_order, filled, self.layout.blocks(), block_slots);
+        self.map.start_on_demand(pages_in_order, filled, self.layout.blocks(), block_slots);
         self.stats.preloaded += u64::from(pages);
         Ok(())
     }

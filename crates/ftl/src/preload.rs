@@ -3,10 +3,13 @@
 //!
 //! Write points take turns, a super-page each. The map is updated for all pages of a block
 //! together, when the block is full or no pages are left: [`set_all`](crate::map::Map::set_all) has
-//! far fewer cache misses than updates page by page.
+//! far fewer cache misses than updates page by page. If the first pages of a large device are
+//! mapped, the tables of the map stay empty at first; see `map/on_demand.rs`.
 
 use crate::io::ActionSink;
 use crate::machine::Ftl;
+use crate::map::{FilledBlocks, PageOrder};
+use crate::stripes::Stripes;
 use crate::write_point::WriteStream;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -16,6 +19,9 @@ use gordon_units::{Lpn, Ppn, Progress, Stopped};
 
 /// Number of pages whose layout takes about as long as the simulation of a request.
 pub const PAGES_A_STEP: u64 = 16;
+
+/// Tables of at least this many bytes are not filled at the start.
+const LARGE_TABLES: u64 = 1 << 30;
 
 /// Why not all pages were mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,6 +93,85 @@ impl<O: ActionSink> Ftl<O> {
         loaded
     }
 
+    /// As [`preload`](Self::preload), for the first `pages`, and without a driver that stores
+    /// contents. The tables of a new, large array stay empty at first, and their entries are
+    /// computed when they are needed.
+    ///
+    /// # Errors
+    /// As for [`preload`](Self::preload).
+    ///
+    /// # Panics
+    /// As for [`preload`](Self::preload).
+    pub fn preload_first(&mut self, pages: u32, progress: &Progress) -> Result<(), PreloadError> {
+        let small = self.map.memory() < LARGE_TABLES || self.data_pages < 2;
+        if small || !self.is_empty() {
+            return self.preload((0..pages).map(Lpn), &mut |_, _, _| (), progress);
+        }
+        self.preload_on_demand(pages, progress)
+    }
+
+    /// As [`preload_first`](Self::preload_first), but the tables of the smallest array stay empty,
+    /// too.
+    ///
+    /// # Errors
+    /// As for [`preload`](Self::preload). No page is mapped then.
+    ///
+    /// # Panics
+    /// Panics if the layer is not new, if a page lies outside the exported ones, or if blocks have a
+    /// single data page.
+    pub fn preload_on_demand(
+        &mut self,
+        pages: u32,
+        progress: &Progress,
+    ) -> Result<(), PreloadError> {
+        assert!(self.is_empty() && !self.is_busy(), "only a new layer is preloaded on demand");
+        assert!(pages <= self.config.exported, "page {pages} is not exported");
+        assert!(
+            self.data_pages > 1,
+            "a block that is full at once is closed before the next opens"
+        );
+        let (points, super_page) = (self.config.write_points, self.config.slots);
+        let block = self.data_pages * super_page;
+        let stripes = Stripes { pages, points, super_page, block };
+        let blocks = pages.div_ceil(stripes.row()).saturating_mul(points).min(self.blocks.len());
+        let mut filled = FilledBlocks::with_capacity(blocks, block);
+        let mut laid_out = 0;
+        for row in (0..pages).step_by(stripes.row() as usize) {
+            let used = (0..points).take_while(|&point| stripes.pages_in(row, point) > 0);
+            let used: Vec<_> = (0..).zip(used).collect();
+            // All blocks of a row are opened before the first of them is full.
+            for &(at, point) in &used {
+                if self.blocks.free() <= self.config.reserve || !self.open(at) {
+                    return Err(PreloadError::NoRoom { lpn: Lpn(row + point * super_page) });
+                }
+            }
+            for &(at, point) in &used {
+                let count = stripes.pages_in(row, point);
+                let block = self.write_points.get(at).block.expect("opened above");
+                filled.push(
+                    self.block_slots(block).start,
+                    &first_bits(count, self.data_pages * super_page),
+                );
+                self.blocks.add_valid(block, count);
+                let next = count.div_ceil(super_page);
+                self.write_points.skip_to(at, next);
+                if next == self.data_pages {
+                    self.write_points.close(at);
+                    self.blocks.close(block);
+                }
+                let before = laid_out / PAGES_A_STEP;
+                laid_out += u64::from(count);
+                progress.step(laid_out / PAGES_A_STEP - before);
+                progress.check()?;
+            }
+        }
+        let block_slots = self.layout.pages_per_block() * super_page;
+        let order = PageOrder::Striped(stripes);
+        self.map.start_on_demand(order, filled, self.layout.blocks(), block_slots);
+        self.stats.preloaded += u64::from(pages);
+        Ok(())
+    }
+
     /// Places pages at the write points in turn.
     fn place_all(
         &mut self,
@@ -97,7 +182,7 @@ impl<O: ActionSink> Ftl<O> {
     ) -> Result<(), PreloadError> {
         let slots = self.config.slots as usize;
         // On a new device no page is mapped, so lookups can be skipped.
-        let empty = self.blocks.free() == self.blocks.good();
+        let empty = self.is_empty();
         let mut page: Vec<Option<Lpn>> = Vec::with_capacity(slots);
         let (mut point, mut looked_at, mut next) = (0, 0, 0);
         loop {
@@ -122,6 +207,11 @@ impl<O: ActionSink> Ftl<O> {
                 return Ok(());
             }
         }
+    }
+
+    /// Whether all blocks are free.
+    fn is_empty(&self) -> bool {
+        self.blocks.free() == self.blocks.good()
     }
 
     /// Places a super-page at a write point.
@@ -170,15 +260,21 @@ impl<O: ActionSink> Ftl<O> {
     fn map_all(&mut self, at: usize, pending: &mut PlacedPages) {
         let Some(block) = self.write_points.get(at).block else { return };
         let count = pending.pages.len();
-        // One bit for each slot, all set.
-        let mut bits = vec![u64::MAX; count.div_ceil(64)];
-        if let Some(last) = bits.last_mut() {
-            *last >>= (64 - count % 64) % 64;
-        }
+        let pages = u32::try_from(count).expect("pages of a block");
+        let bits = first_bits(pages, pages);
         self.map.set_all(pending.start, &bits, &mut pending.pages.drain(..));
-        self.blocks.add_valid(block, u32::try_from(count).expect("pages of a block"));
+        self.blocks.add_valid(block, pages);
         self.stats.preloaded += count as u64;
     }
+}
+
+/// A bitmap of `len` bits of which the first `set` are set.
+fn first_bits(set: u32, len: u32) -> Vec<u64> {
+    let word = |start: u32| match set.saturating_sub(start) {
+        0 => 0,
+        more => u64::MAX >> (64 - more.min(64)),
+    };
+    (0..len).step_by(64).map(word).collect()
 }
 
 #[cfg(test)]

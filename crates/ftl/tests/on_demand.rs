@@ -1,5 +1,5 @@
-//! A preconditioned layer whose table entries are computed on demand behaves as one whose tables
-//! were filled at once.
+//! A preconditioned or preloaded layer whose table entries are computed on demand behaves as one
+//! whose tables were filled at once.
 #![allow(clippy::unwrap_used)]
 
 use gordon_ftl::{Action, Config, Extent, Ftl, HostRequest, Input, RequestId, Victim};
@@ -34,17 +34,27 @@ impl Case {
         rest.filter(|_| random.below(self.more as usize) == 0).collect()
     }
 
-    fn on_demand(&self) -> Layer {
-        let mut ftl = Layer::new(self.layout, self.config).unwrap();
-        ftl.precondition_on_demand(self.first, &self.more(), self.seed, &Progress::default())
-            .unwrap();
-        ftl
+    fn layer(&self) -> Layer {
+        Layer::new(self.layout, self.config).unwrap()
     }
 
-    fn filled(&self) -> Layer {
-        let mut ftl = Layer::new(self.layout, self.config).unwrap();
-        ftl.precondition(self.first, &self.more(), self.seed, &Progress::default()).unwrap();
-        ftl
+    /// Preconditioned layers, one with computed entries and one with filled tables.
+    fn preconditioned(&self) -> [Layer; 2] {
+        let (mut layers, progress) = ([self.layer(), self.layer()], Progress::default());
+        let [on_demand, filled] = &mut layers;
+        let more = self.more();
+        on_demand.precondition_on_demand(self.first, &more, self.seed, &progress).unwrap();
+        filled.precondition(self.first, &more, self.seed, &progress).unwrap();
+        layers
+    }
+
+    /// As [`preconditioned`](Self::preconditioned), but preloaded.
+    fn preloaded(&self) -> [Layer; 2] {
+        let (mut layers, progress) = ([self.layer(), self.layer()], Progress::default());
+        let [on_demand, filled] = &mut layers;
+        on_demand.preload_on_demand(self.first, &progress).unwrap();
+        filled.preload((0..self.first).map(Lpn), &mut |_, _, _| (), &progress).unwrap();
+        layers
     }
 }
 
@@ -88,8 +98,10 @@ fn cases() -> impl Strategy<Value = Case> {
             };
             config.exported = u32::try_from(config.most_exported(&layout) * part / 256).unwrap();
             config.validate(&layout).ok()?;
+            // Blocks with a single data page are never preloaded on demand.
+            let data_pages = layout.pages_per_block() - config.summary_pages;
             let first = config.exported * first / 256;
-            Some(Case { layout, config, first, more, seed })
+            (data_pages > 1).then_some(Case { layout, config, first, more, seed })
         },
     )
 }
@@ -177,29 +189,39 @@ fn checkpoint(ftl: &mut Layer) -> Vec<u8> {
     bytes
 }
 
+/// The layers act alike, and so does a copy whose tables are filled.
+fn continue_alike(mut layers: [Layer; 2], requests: usize, seed: u64) {
+    compare(&layers[0], &layers[1]);
+    let mut random = Random::new(seed);
+    run(&mut layers, requests, &mut random);
+    compare(&layers[0], &layers[1]);
+    layers[0].check().unwrap();
+    let mut copies = [layers[0].clone(), layers[0].clone()];
+    copies[1].fill_tables();
+    compare(&copies[0], &copies[1]);
+    run(&mut copies, requests, &mut random.clone());
+    compare(&copies[0], &copies[1]);
+    run(&mut layers, requests, &mut random);
+    compare(&layers[0], &layers[1]);
+    compare(&layers[0], &copies[1]);
+    if !layers[0].is_busy() {
+        let [one, other] = layers.each_mut().map(checkpoint);
+        assert!(one == other, "the checkpoints differ");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn computed_entries_equal_those_of_filled_tables(case in cases(), requests in 0usize..300) {
-        let mut layers = [case.on_demand(), case.filled()];
-        compare(&layers[0], &layers[1]);
-        let mut random = Random::new(case.seed ^ 1);
-        run(&mut layers, requests, &mut random);
-        compare(&layers[0], &layers[1]);
-        layers[0].check().unwrap();
-        // A copy with filled tables continues as the original does.
-        let mut copies = [layers[0].clone(), layers[0].clone()];
-        copies[1].fill_tables();
-        compare(&copies[0], &copies[1]);
-        run(&mut copies, requests, &mut random.clone());
-        compare(&copies[0], &copies[1]);
-        run(&mut layers, requests, &mut random);
-        compare(&layers[0], &layers[1]);
-        compare(&layers[0], &copies[1]);
-        if !layers[0].is_busy() {
-            let [one, other] = layers.each_mut().map(checkpoint);
-            prop_assert!(one == other, "the checkpoints differ");
-        }
+    fn preconditioned_entries_equal_those_of_filled_tables(
+        case in cases(), requests in 0usize..300
+    ) {
+        continue_alike(case.preconditioned(), requests, case.seed ^ 1);
+    }
+
+    #[test]
+    fn preloaded_entries_equal_those_of_filled_tables(case in cases(), requests in 0usize..300) {
+        continue_alike(case.preloaded(), requests, case.seed ^ 1);
     }
 }

@@ -16,6 +16,7 @@
 //! Not modelled: processing time of the controller, read errors, and failing programs (blocks wear
 //! out at an erase).
 
+mod bits;
 mod config;
 mod controller;
 mod die_groups;
@@ -38,6 +39,7 @@ pub use spare::Spare;
 pub use stats::{Lifetime, SsdStats, Wear};
 pub use timing::{PageTimes, TimingConfig};
 
+use bits::{bits_from, first_clear, set_bits};
 use config::Resolved;
 use controller::{Controller, OpenRequest};
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, SECTOR, Usage};
@@ -47,7 +49,6 @@ use gordon_ftl::{
 use gordon_nand::{Buf, Endurance, FlashOp};
 use gordon_units::{BlockId, Bytes, Lpn, Ns, Progress, Stopped};
 use link::{Link, LinkEvent};
-use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 /// Idle time after which a device starts background work.
@@ -226,7 +227,14 @@ impl Ssd {
         }
         let pages: u64 = wanted.iter().map(|word| u64::from(word.count_ones())).sum();
         progress.total.fetch_add(pages / PAGES_A_STEP, Ordering::Relaxed);
-        match self.ftl.preload(bits_from(&wanted, 0).map(Lpn), &mut |_, _, _| (), progress) {
+        let first = first_clear(&wanted, 0);
+        let loaded = if u64::from(first) == pages {
+            drop(wanted);
+            self.ftl.preload_first(first, progress)
+        } else {
+            self.ftl.preload(bits_from(&wanted, 0).map(Lpn), &mut |_, _, _| (), progress)
+        };
+        match loaded {
             Ok(()) => Ok(()),
             Err(PreloadError::Stopped) => Err(Stopped),
             Err(PreloadError::NoRoom { .. }) => {
@@ -521,45 +529,6 @@ impl Ssd {
         } else if self.idle_at.is_none() {
             self.idle_at = Some(self.now + IDLE_AFTER);
         }
-    }
-}
-
-/// Indices of the set bits from `start` on.
-fn bits_from(words: &[u64], start: u32) -> impl Iterator<Item = u32> {
-    let first = start / 64;
-    let words = (first..).zip(words.iter().skip(first as usize));
-    let some = words.filter(|(_, word)| **word != 0);
-    some.flat_map(move |(at, &word)| {
-        let before = if at == first { (1 << (start % 64)) - 1 } else { 0 };
-        let mut word = word & !before;
-        std::iter::from_fn(move || {
-            let bit = (word != 0).then(|| word.trailing_zeros())?;
-            word &= word - 1;
-            Some(at * 64 + bit)
-        })
-    })
-}
-
-/// The first bit from `start` on that is clear; bits beyond the words are.
-fn first_clear(words: &[u64], start: u32) -> u32 {
-    let mut at = start;
-    while let Some(word) = words.get(at as usize / 64) {
-        let set = (word >> (at % 64)).trailing_ones();
-        at += set;
-        if set == 0 || !at.is_multiple_of(64) {
-            break;
-        }
-    }
-    at
-}
-
-/// Sets a range of bits.
-fn set_bits(words: &mut [u64], range: Range<usize>) {
-    let mut at = range.start;
-    while at < range.end {
-        let end = range.end.min((at / 64 + 1) * 64);
-        words[at / 64] |= (u64::MAX >> (64 - (end - at))) << (at % 64);
-        at = end;
     }
 }
 

@@ -80,7 +80,7 @@ def _keep_own_buffer(made: Json, device: Device, set_values: Sequence[str]) -> N
     for key in ("ftl.protected", "ftl.drain"):
         if key in keys:
             raise GordonError(
-                f"{key}: the write buffer of an image is volatile, and written out as fast as it can",
+                f"{key}: an image has a volatile write buffer, which it writes out at full speed",
                 f"leave out {key}",
                 kind="bad-value",
             )

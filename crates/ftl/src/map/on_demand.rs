@@ -1,33 +1,35 @@
-//! The map of a preconditioned device before its tables are filled.
+//! The map of a new device that holds pages, before its tables are filled.
 //!
 //! Filling the tables of a large device takes seconds and gigabytes, of which a short run needs a
-//! small part. Until many entries have changed, entries are computed from the [`SteadyState`], and
+//! small part. Until many entries have changed, entries are computed from the [`InitialState`], and
 //! those that differ from it are kept separately: entries of the map in a hash table, entries of
 //! the reverse map by block, from the first program in the block.
 
 use super::changed_entries::ChangedEntries;
-use super::steady_state::SteadyState;
+use super::initial_state::{InitialState, PageOrder};
 use crate::io::ActionSink;
 use crate::packed::Packed;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// The tables are filled after this many changes of the map, or one for each `PAGES_A_CHANGE`
-/// mapped pages if that is more; at least a quarter of the exported pages count as mapped. A change
-/// that is kept separately takes up to 0.2 us longer than one in a table, and a page takes 0.03 us
-/// when the tables are filled. So a long run takes at most a tenth longer to start than if its
-/// tables were filled at once.
+/// The tables are filled after this many changes of the map, or one for each `PERMUTED_PAGES` or
+/// `STRIPED_PAGES` mapped pages if that is more; at least a quarter of the exported pages count as
+/// mapped. A change that is kept separately takes up to 0.2 us longer than one in a table. When the
+/// tables are filled, a page takes 0.03 us if the order is a permutation, and half of that
+/// otherwise. So a long run takes at most a tenth longer to start than if its tables were filled at
+/// once.
 const CHANGES: u32 = 1 << 14;
-const PAGES_A_CHANGE: u32 = 75;
+const PERMUTED_PAGES: u32 = 75;
+const STRIPED_PAGES: u32 = 150;
 
-/// In [`OnDemand::table_of`]: the reverse map of the block is that of the steady state.
+/// In [`OnDemand::table_of`]: the reverse map of the block is that of the initial state.
 const UNCHANGED: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct OnDemand {
     /// Shared by copies of the device.
-    state: Arc<SteadyState>,
+    state: Arc<InitialState>,
     /// The values of L2P entries that were set.
     changed: ChangedEntries,
     changes_left: u32,
@@ -38,10 +40,15 @@ pub(super) struct OnDemand {
 }
 
 impl OnDemand {
-    pub fn new(state: SteadyState, exported: u32) -> Self {
+    pub fn new(state: InitialState, exported: u32) -> Self {
+        let pages_a_change = match state.pages() {
+            PageOrder::Permuted { .. } => PERMUTED_PAGES,
+            PageOrder::Striped(_) => STRIPED_PAGES,
+        };
+        let mapped = state.pages().mapped().max(exported / 4);
         Self {
             changed: ChangedEntries::new(),
-            changes_left: CHANGES.max(state.mapped().max(exported / 4) / PAGES_A_CHANGE),
+            changes_left: CHANGES.max(mapped / pages_a_change),
             table_of: vec![UNCHANGED; state.shape().0],
             tables: vec![],
             exported,
@@ -105,7 +112,7 @@ impl OnDemand {
         self.tables[table as usize].set(psn % block_slots, entry);
     }
 
-    pub fn state(&self) -> &SteadyState {
+    pub fn state(&self) -> &InitialState {
         &self.state
     }
 
@@ -144,7 +151,7 @@ mod tests {
         let more: Vec<u32> = (50..PAGES).step_by(2).collect();
         let order = Permutation::new(38 + 16 + 16, &mut SplitMix64(9));
         let mut map = Map::new(PAGES, 160);
-        map.precondition(PageOrder { first: 50, more, order }, filled, 4, 40);
+        map.start_on_demand(PageOrder::Permuted { first: 50, more, order }, filled, 4, 40);
         map
     }
 

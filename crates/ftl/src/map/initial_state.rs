@@ -1,49 +1,67 @@
-//! The preconditioned state in a form that yields single entries of the map.
+//! The state before the first request in a form that yields single entries of the map.
 
 use super::ranked_bits::RankedBits;
 use crate::io::ActionSink;
 use crate::permutation::Permutation;
+use crate::stripes::Stripes;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// In [`SteadyState::order`]: the block holds no page.
+/// In [`InitialState::order`]: the block holds no page.
 const NONE: u32 = u32::MAX;
 
 /// The logical pages that are mapped, in the order in which they fill the valid slots.
 #[derive(Debug)]
-pub(crate) struct PageOrder {
-    /// All pages below this one are mapped.
-    pub first: u32,
-    /// The other mapped pages, in ascending order.
-    pub more: Vec<u32>,
-    /// A permutation of all mapped pages, which it numbers in ascending order.
-    pub order: Permutation,
+pub(crate) enum PageOrder {
+    /// The pages of a preconditioned device.
+    Permuted {
+        /// All pages below this one are mapped.
+        first: u32,
+        /// The other mapped pages, in ascending order.
+        more: Vec<u32>,
+        /// A permutation of all mapped pages, which it numbers in ascending order.
+        order: Permutation,
+    },
+    /// The first pages of a device, preloaded in ascending order.
+    Striped(Stripes),
 }
 
 impl PageOrder {
-    pub fn iter(&self) -> impl Iterator<Item = u32> {
-        self.order.iter().map(|number| self.page(number))
-    }
-
-    #[inline]
-    fn page(&self, number: u32) -> u32 {
-        if number < self.first { number } else { self.more[(number - self.first) as usize] }
-    }
-
     fn page_at(&self, position: u32) -> u32 {
-        self.page(self.order.number_at(position))
+        match self {
+            Self::Permuted { first, more, order } => page(*first, more, order.number_at(position)),
+            Self::Striped(stripes) => stripes.number_at(position),
+        }
     }
 
     /// The position of a page; `None` if it is not mapped.
     fn position_of(&self, lpn: u32) -> Option<u32> {
-        let number = if lpn < self.first {
-            lpn
-        } else {
-            let at = self.more.binary_search(&lpn).ok()?;
-            self.first + u32::try_from(at).expect("fewer than are exported")
-        };
-        Some(self.order.position_of(number))
+        match self {
+            Self::Permuted { first, order, .. } if lpn < *first => Some(order.position_of(lpn)),
+            Self::Permuted { first, more, order } => {
+                let at = more.binary_search(&lpn).ok()?;
+                let at = u32::try_from(at).expect("fewer than are exported");
+                Some(order.position_of(first + at))
+            }
+            Self::Striped(stripes) => (lpn < stripes.pages).then(|| stripes.position_of(lpn)),
+        }
     }
+
+    /// Number of mapped pages.
+    pub fn mapped(&self) -> u32 {
+        match self {
+            Self::Permuted { first, more, .. } => {
+                first + u32::try_from(more.len()).expect("fewer than are exported")
+            }
+            Self::Striped(stripes) => stripes.pages,
+        }
+    }
+}
+
+/// The mapped page with a number.
+#[inline]
+pub(super) fn page(first: u32, more: &[u32], number: u32) -> u32 {
+    if number < first { number } else { more[(number - first) as usize] }
 }
 
 /// The slots that hold a page, block by block in the order in which the blocks are filled.
@@ -73,10 +91,10 @@ impl FilledBlocks {
     }
 }
 
-/// The preconditioned state: the n-th logical page in the order of a permutation is in the n-th
-/// valid slot. Either can be computed from the other.
+/// The state before the first request: the n-th logical page of an order is in the n-th valid slot.
+/// Either can be computed from the other.
 #[derive(Debug)]
-pub(super) struct SteadyState {
+pub(super) struct InitialState {
     pages: PageOrder,
     /// Slots of a block, including those of its summary.
     block_slots: u32,
@@ -87,7 +105,7 @@ pub(super) struct SteadyState {
     order: Vec<u32>,
 }
 
-impl SteadyState {
+impl InitialState {
     /// The state of an array of `blocks` blocks, each of `block_slots` slots.
     pub fn new(pages: PageOrder, filled: FilledBlocks, blocks: u32, block_slots: u32) -> Self {
         let FilledBlocks { block_words, starts, valid } = filled;
@@ -136,18 +154,13 @@ impl SteadyState {
         self.starts.iter().copied().zip(self.valid.words().chunks(self.block_words))
     }
 
-    /// All mapped pages, in the order of the valid slots.
-    pub fn pages(&self) -> impl Iterator<Item = u32> {
-        self.pages.iter()
+    /// The mapped pages and their order.
+    pub fn pages(&self) -> &PageOrder {
+        &self.pages
     }
 
     /// Number of blocks of the array, and of slots of each.
     pub fn shape(&self) -> (usize, u32) {
         (self.order.len(), self.block_slots)
-    }
-
-    /// Number of mapped pages.
-    pub fn mapped(&self) -> u32 {
-        self.pages.first + u32::try_from(self.pages.more.len()).expect("fewer than are exported")
     }
 }
