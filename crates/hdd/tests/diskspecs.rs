@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used)]
 
 use gordon_blockio::{Device, SECTOR};
-use gordon_hdd::classic::{ClassicDisk, ReadAhead};
-use gordon_hdd::diskspecs::{UNCOVERED, read};
+use gordon_hdd::classic::{ClassicDisk, QueuePolicy, ReadAhead, WriteJoin};
+use gordon_hdd::diskspecs::read;
 use gordon_hdd::{DiskGeometry, Region, SectorLocation, Serpentine, Zones};
 use gordon_units::Ns;
 use std::fs;
@@ -90,7 +90,7 @@ fn error(name: &str, from: &str, to: &str) -> String {
     let (_folder, path) = files(name, from, to);
     match read(&path) {
         Err(error) => error.to_string(),
-        Ok((config, _)) => match ClassicDisk::new(&config) {
+        Ok(config) => match ClassicDisk::new(&config) {
             Err(error) => error.to_string(),
             Ok(_) => panic!("{to} passes"),
         },
@@ -100,8 +100,7 @@ fn error(name: &str, from: &str, to: &str) -> String {
 #[test]
 fn a_drive_is_read_from_its_three_files() {
     let (_folder, path) = files("", "", "");
-    let (config, warnings) = read(&path).unwrap();
-    assert!(warnings.is_empty(), "{warnings:?}");
+    let config = read(&path).unwrap();
     let us = |x: u64| Ns(x * 1000);
     let o = &config.overheads;
     assert_eq!((o.read_hit.read, o.read_hit.write), (us(100), us(120)));
@@ -112,6 +111,8 @@ fn a_drive_is_read_from_its_three_files() {
     assert_eq!((buffer.segments, buffer.segment_sectors, buffer.read_mark), (3, 100, 0.25));
     assert_eq!(buffer.read_ahead, ReadAhead::Sectors(64));
     assert!(buffer.immediate_report && buffer.stops_at_once && !buffer.write_segment);
+    assert_eq!((buffer.join, buffer.write_segments), (WriteJoin::Alone, Some(1)));
+    assert_eq!((config.queue.length, config.queue.policy), (1, QueuePolicy::Fcfs));
     assert_eq!(config.bus.read_sector, us(100));
     let geometry = &config.geometry;
     assert_eq!((geometry.spare_region, geometry.spare_cylinders), (Region::Cylinders, 2));
@@ -135,20 +136,90 @@ fn the_bus_is_read_from_the_parv_file() {
         Write block transfer time = 0.05 }\nsource some.diskspecs\n\
         topology disksim_iodriver driver0 [ disksim_bus bus0 [] ]\n";
     fs::write(folder.path().join("some.parv"), parv).unwrap();
-    let bus = read(&path).unwrap().0.bus;
+    let bus = read(&path).unwrap().bus;
     assert_eq!((bus.read_sector, bus.write_sector), (Ns(150_000), Ns(100_000)));
 }
 
 #[test]
-fn switches_without_effect_are_reported() {
-    for key in UNCOVERED {
-        let with = format!("{key} = 1, Time scale");
-        let (_folder, path) = files("some.diskspecs", "Time scale", &with);
-        let warnings = read(&path).unwrap().1;
-        assert!(warnings.len() == 1 && warnings[0].contains(key), "{warnings:?}");
+fn options_that_are_not_simulated_are_refused() {
+    for key in [
+        "Allow sneaky full read hits",
+        "Allow sneaky partial read hits",
+        "Allow sneaky intermediate read hits",
+        "Allow write prebuffering",
+        "Preseeking level",
+        "Disconnect write if seek",
+        "Read any free blocks",
+    ] {
+        let specs = |value| {
+            let with = format!("{key} = {value}, Time scale");
+            files("some.diskspecs", "Time scale", &with)
+        };
+        let (_folder, path) = specs(0);
+        read(&path).unwrap();
+        let (_folder, path) = specs(1);
+        let text = read(&path).unwrap_err().to_string();
+        assert!(text.contains("line 5") && text.contains(&format!("`{key} = 1`")), "{text}");
     }
-    let (_folder, path) = files("some.diskspecs", "caching in buffer = 1", "caching in buffer = 0");
-    assert!(read(&path).unwrap().1[0].contains("as a cache all the same"));
+    let queue = |options: &str| {
+        let with = format!("Scheduler = disksim_ioqueue {{\n {options} }}, Time scale");
+        let (_folder, path) = files("some.diskspecs", "Time scale", &with);
+        read(&path).map_err(|error| error.to_string())
+    };
+    let config = queue("Scheduling policy = 8, Read initiation delay = 0.5").unwrap().queue;
+    assert_eq!((config.policy, config.read_delay), (QueuePolicy::Positioning, Ns(500_000)));
+    for (options, what) in [
+        ("Scheduling policy = 10", "`Scheduling policy = 10` is not simulated"),
+        (
+            "Scheduling policy = 29",
+            "`Scheduling policy` is 29, must be a whole number from 1 to 28",
+        ),
+        ("Sequential stream scheme = 4", "`Sequential stream scheme = 4`"),
+        ("Overlapping request scheme = 1", "`Overlapping request scheme = 1`"),
+        ("Scheduling priority scheme = 1", "`Scheduling priority scheme = 1`"),
+        ("Scheduling policy = 5, Cylinder mapping strategy = 6", "`Cylinder mapping strategy = 6`"),
+        ("Scheduling policy = 11, Timeout time/weight = 0", "`Timeout time/weight` is 0"),
+    ] {
+        let text = queue(options).unwrap_err();
+        assert!(text.contains("line 6") && text.contains(what), "{text}");
+    }
+}
+
+#[test]
+fn options_out_of_range_or_in_contradiction_are_refused() {
+    let with =
+        |option: &str| error("some.diskspecs", "Time scale", &format!("{option}, Time scale"));
+    for (option, what) in [
+        ("Max queue length = 0", "`Max queue length` is 0, must be a whole number, at least 1"),
+        ("Max queue length = 1.5", "`Max queue length` is 1.5"),
+        ("Low (write) water mark = 1.5", "`Low (write) water mark` is 1.5, must be from 0 to 1"),
+        (
+            "Per-request overhead time = -1",
+            "`Per-request overhead time` is -1, must be not negative",
+        ),
+        ("Read-ahead over requested = 2", "must be a whole number from -1 to 1"),
+        ("Minimum read-ahead (blks) = 101", "more than `Segment size (in blks)`, 100"),
+        ("Allow almost hits = 1", "`Allow almost hits` is not an option of disksim_disk"),
+    ] {
+        let text = with(option);
+        assert!(text.contains("line 5") && text.contains(what), "{text}");
+    }
+    let specs = |from, to| error("some.diskspecs", from, to);
+    let text = specs("Time scale", "Buffer continuous read = 3, Time scale");
+    assert!(text.contains("line 10") && text.contains("given a second time"), "{text}");
+    let text = specs("caching in buffer = 1", "caching in buffer = 0");
+    assert!(text.contains("line 10") && text.contains("`Enable caching in buffer` is 0"), "{text}");
+    let text = specs("write segments = 1", "write segments = 4");
+    assert!(
+        text.contains("line 8") && text.contains("more than `Number of buffer segments`"),
+        "{text}"
+    );
+    let text = specs(
+        "segments = 3, Segment size (in blks) = 100,\n   \
+         Maximum number of write segments = 1,\n   Use separate write segment = 0",
+        "segments = 1, Segment size (in blks) = 100,\n   Use separate write segment = 1",
+    );
+    assert!(text.contains("line 8") && text.contains("needs two"), "{text}");
 }
 
 #[test]
@@ -157,10 +228,13 @@ fn errors_name_the_file_and_line() {
     assert!(specs("source some.model", "source none.model").contains("none.model: No such file"));
     assert!(specs("disksim_disk", "disksim_desk").contains("no `disksim_disk NAME"));
     let text = specs("Number of buffer segments = 3", "Number of buffer segments = three");
-    assert!(text.contains("line 3") && text.contains("`Number of buffer segments`"), "{text}");
+    assert!(text.contains("line 7") && text.contains("`Number of buffer segments`"), "{text}");
     assert!(specs("Segment size (in blks) = 100,", "").contains("`Segment size (in blks)`"));
-    assert!(specs("continuous read = 3", "continuous read = 7").contains("is 7, not 0 to 4"));
-    assert!(specs("segments = 3", "segments = 0").contains("buffer.segments is 0"));
+    assert!(
+        specs("continuous read = 3", "continuous read = 7")
+            .contains("is 7, must be a whole number")
+    );
+    assert!(specs("segments = 3", "segments = 0").contains("`Number of buffer segments` is 0"));
     let text = specs("Fast write level = 1", "Fast write = level = 1");
     assert!(text.contains("line 12") && text.contains("`=`"), "{text}");
     assert!(
@@ -188,7 +262,7 @@ fn a_third_column_of_a_seek_curve_changes_nothing() {
     let (_two, path) = files("", "", "");
     let (_three, other) =
         files("some.seek", "1,\t1.00000\n20,  2.5", "1, 1.0, 0.02\n20, 2.5, 0.03");
-    assert_eq!(read(&path).unwrap().0.seek, read(&other).unwrap().0.seek);
+    assert_eq!(read(&path).unwrap().seek, read(&other).unwrap().seek);
     for line in ["20, 2.5, 0.03, 2.9", "20, 2.5, x", "20"] {
         let text = error("some.seek", "20,  2.5", line);
         assert!(text.contains("some.seek, line 3") && text.contains(line), "{text}");
@@ -197,7 +271,7 @@ fn a_third_column_of_a_seek_curve_changes_nothing() {
 
 #[test]
 fn a_skew_too_short_for_a_write_is_a_warning() {
-    let of = |path: PathBuf| ClassicDisk::new(&read(&path).unwrap().0).unwrap().warnings();
+    let of = |path: PathBuf| ClassicDisk::new(&read(&path).unwrap()).unwrap().warnings();
     // 50 sectors in 10 ms: a skew of 7 is 1.4 ms; a head switch takes 0.5 ms.
     let (_folder, path) = files("", "", "");
     assert!(of(path).is_empty());
@@ -232,7 +306,7 @@ type Lies = ((u32, u32, u32, u32), u64);
 
 /// The location of each sector.
 fn places(path: &Path) -> Vec<Lies> {
-    let geometry = DiskGeometry::of(&read(path).unwrap().0.geometry).unwrap();
+    let geometry = DiskGeometry::of(&read(path).unwrap().geometry).unwrap();
     let turn = geometry.revolution().0;
     let one = |p: SectorLocation| (p.cylinder, p.head, p.sector, p.sectors_per_track);
     let all = (0..geometry.sectors()).map(|lba| geometry.location(lba));
@@ -336,7 +410,7 @@ fn a_g4_layout_is_the_same_drive_as_its_g1() {
         ], Slips = [], Remaps = [] }";
     let (_other, listed) = laid_out(layout, SECTORS, "");
     assert_same(&places(&listed), &places(&path));
-    assert!(read(&listed).is_ok_and(|(config, _)| ClassicDisk::new(&config).is_ok()));
+    assert!(read(&listed).is_ok_and(|config| ClassicDisk::new(&config).is_ok()));
 }
 
 #[test]

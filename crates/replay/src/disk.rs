@@ -108,11 +108,10 @@ impl DiskDevice {
                 (DriveConfig::Classic(config.clone()), ClassicDisk::new(config)?.warnings())
             }
             Self::Diskspecs(path) => {
-                let (config, mut warnings) = diskspecs::read(path)?;
+                let config = diskspecs::read(path)?;
                 let drive = ClassicDisk::new(&config)
                     .map_err(|error| diskspecs::SpecError::Drive { path: path.clone(), error })?;
-                warnings.extend(drive.warnings());
-                (DriveConfig::Classic(Box::new(config)), warnings)
+                (DriveConfig::Classic(Box::new(config)), drive.warnings())
             }
         };
         Ok(DiskDescription { config, warnings })

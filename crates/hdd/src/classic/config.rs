@@ -1,4 +1,4 @@
-//! Configuration of a drive that carries out one command at a time.
+//! Configuration of a drive with a segmented buffer.
 
 use crate::disk::config::{DiskGeometryConfig, SchedulerConfig, SeekConfig, is_default};
 use crate::disk::error::{DiskConfigError, at_least, at_most, wrong};
@@ -7,7 +7,8 @@ use gordon_units::Ns;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A hard disk drive that carries out one command at a time.
+/// A hard disk drive with a segmented buffer, which carries out one command at a time or has a
+/// short queue.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClassicConfig {
@@ -25,6 +26,9 @@ pub struct ClassicConfig {
     pub bus: HostBus,
     /// On-board buffer memory.
     pub buffer: BufferConfig,
+    /// Queue of the drive. Default: one command.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub queue: QueueConfig,
     /// Order in which commands that wait at the host are sent to the drive. Default: `sptf`.
     #[serde(default, skip_serializing_if = "is_default")]
     pub scheduler: SchedulerConfig,
@@ -54,6 +58,9 @@ impl ReadWriteTimes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overheads {
+    /// Time from the arrival of a command until the drive begins to process it. Default: 0.
+    #[serde(skip_serializing_if = "is_default")]
+    pub command: Ns,
     /// Overhead of a read whose first sector is in the buffer. Default: 0.
     pub read_hit: ReadWriteTimes,
     /// Overhead of a read whose first sector is not in the buffer. For any read, the arm does not
@@ -112,8 +119,16 @@ pub struct HostBus {
     pub read_sector: Ns,
     /// Bus time of one sector of a write. Default: 0.
     pub write_sector: Ns,
-    /// Whether the drive holds the bus from the command to the end of a read. Default: false.
+    /// Whether the drive holds the bus from the command to its end. Default: false.
     pub held: bool,
+    /// Whether the drive holds the bus from the first sector of a read to the last, even if it
+    /// waits for the medium in between. Default: false.
+    #[serde(skip_serializing_if = "is_default")]
+    pub held_in_reads: bool,
+    /// Whether the drive holds the bus from the first sector of a write to the last, even if it
+    /// waits for room in the segment in between. Default: false.
+    #[serde(skip_serializing_if = "is_default")]
+    pub held_in_writes: bool,
 }
 
 /// Amount of read-ahead after a read.
@@ -134,6 +149,80 @@ pub enum ReadAhead {
     Tracks,
 }
 
+/// Commands that the drive accepts at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Queue")]
+pub struct QueueConfig {
+    /// Maximum number of commands in the drive that are not completed, at least 1. Default: 1.
+    pub length: u32,
+    /// Order in which the arm serves them, and acknowledged writes. Default: `fcfs`.
+    pub policy: QueuePolicy,
+    /// Time that the positioning policies add to the positioning of a read. Default: 0.
+    pub read_delay: Ns,
+    /// Time that the positioning policies add to the positioning of a write. Default: 0.
+    pub write_delay: Ns,
+    /// Weight of the waiting time: in `aged-positioning`, the microseconds of positioning that a
+    /// millisecond of waiting offsets; in `weighted-positioning`, the waiting time in milliseconds
+    /// at which a command is served next. Default: 0.
+    pub weight: u32,
+}
+
+impl Default for QueueConfig {
+    fn default() -> Self {
+        let policy = QueuePolicy::default();
+        Self { length: 1, policy, read_delay: Ns::ZERO, write_delay: Ns::ZERO, weight: 0 }
+    }
+}
+
+/// Order in which a drive serves the commands in its queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueuePolicy {
+    /// First come, first served.
+    #[default]
+    Fcfs,
+    /// The next higher sector; if there is none, the next lower one.
+    Look,
+    /// The next higher sector; if there is none, the lowest.
+    CLook,
+    /// The nearest sector.
+    Sstf,
+    /// As `look`, by cylinder.
+    CylinderLook,
+    /// As `c-look`, by cylinder.
+    CylinderCLook,
+    /// The nearest cylinder.
+    CylinderSstf,
+    /// The shortest positioning time.
+    Positioning,
+    /// As `positioning`, but data in the buffer come first.
+    CachedPositioning,
+    /// The shortest product of positioning time and the rest of the waiting time (`weight`).
+    WeightedPositioning,
+    /// As `weighted-positioning`, but data in the buffer come first.
+    CachedWeightedPositioning,
+    /// The shortest positioning time minus a share (`weight`) of the waiting time.
+    AgedPositioning,
+    /// As `aged-positioning`, but data in the buffer come first.
+    CachedAgedPositioning,
+    /// The shortest distance in cylinders from the end of the last command.
+    Distance,
+    /// The shortest distance in cylinders from the arm.
+    ArmDistance,
+}
+
+/// When writes are acknowledged before they are on the medium.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteJoin {
+    /// A write joins the segment of the write that it follows, whatever else waits.
+    #[default]
+    Always,
+    /// A write joins only if no other command waits; it goes to the medium next.
+    Alone,
+}
+
 /// On-board buffer memory, divided into segments. Each segment holds one run of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -144,6 +233,12 @@ pub struct BufferConfig {
     pub segment_sectors: u64,
     /// Whether the first segment is reserved for writes.
     pub write_segment: bool,
+    /// Maximum number of segments that hold data to be written; all if it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_segments: Option<u32>,
+    /// Whether segments keep data after the command that brought them. Default: true.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub keeps_data: bool,
     /// Whether reads can hit written data in the buffer.
     pub read_hits_written: bool,
     /// Whether writes are acknowledged as soon as their data are in the buffer.
@@ -151,16 +246,69 @@ pub struct BufferConfig {
     /// Whether a write that directly follows the write in progress on the medium is appended to it.
     /// Requires `immediate_report`.
     pub join_writes: bool,
+    /// Whether a write is appended if other commands wait. Default: `always`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub join: WriteJoin,
     /// Fraction of a read, from 0 to 1, that must be in the buffer before the drive reconnects to
     /// transfer it.
     pub read_mark: f64,
+    /// Fraction of a write, from 0 to 1: the drive reconnects for the rest of a write larger than
+    /// a segment when no more of it than this waits for the medium. Default: 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub write_mark: f64,
+    /// Whether the marks are fractions of a segment instead of the command. Default: false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub marks_of_segment: bool,
+    /// Whether a read that begins with the sector that read-ahead reads at the time is a partial
+    /// hit, and read-ahead goes on. Default: false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hits_next_sector: bool,
+    /// Whether a partial hit transfers its data at once, even if they are less than `read_mark`.
+    /// Default: true.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub partial_hits_at_once: bool,
     /// How far the drive reads ahead after a read.
     pub read_ahead: ReadAhead,
     /// Whether read-ahead also starts after a read that the buffer serves completely.
     pub read_ahead_on_hit: bool,
+    /// Number of sectors that are read ahead even if other commands wait. Default: 0.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub least_read_ahead: u64,
+    /// Whether read-ahead ends when the data of the read and those read ahead fill a segment,
+    /// whatever the number in `read_ahead`. Default: false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub read_ahead_keeps_read: bool,
+    /// Whether a read drops its data from the buffer. Default: false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub drops_read: bool,
+    /// Whether a write to a segment that is being read ahead ends the read-ahead there.
+    /// Default: true.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub writes_end_read_ahead: bool,
+    /// Whether the head reads a sector even if the segment has no room for it yet, since it gets
+    /// room only when it has been read. Default: false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sector_buffer: bool,
+    /// Whether the head reads the sectors of a track that pass while it waits for room in the
+    /// segment for a sector before them. Default: false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub reads_on_arrival: bool,
+    /// Whether the head writes the sectors of a track that pass while it waits for a sector before
+    /// them, whose data came too late. Default: false.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub writes_on_arrival: bool,
     /// Whether a command stops read-ahead immediately. Otherwise, read-ahead stops at the end of
     /// the current sector.
     pub stops_at_once: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // the signature that serde requires
+fn is_true(value: &bool) -> bool {
+    *value
 }
 
 impl ClassicConfig {
@@ -172,10 +320,23 @@ impl ClassicConfig {
         let buffer = &self.buffer;
         at_least("buffer.segments", buffer.segments, 1 + u32::from(buffer.write_segment))?;
         at_least("buffer.segment_sectors", buffer.segment_sectors, 1)?;
-        if !(0.0..=1.0).contains(&buffer.read_mark) {
-            return Err(wrong("buffer.read_mark", buffer.read_mark, "from 0 to 1".into()));
+        at_least("queue.length", self.queue.length, 1)?;
+        let marks =
+            [("buffer.read_mark", buffer.read_mark), ("buffer.write_mark", buffer.write_mark)];
+        for (key, mark) in marks {
+            if !(0.0..=1.0).contains(&mark) {
+                return Err(wrong(key, mark, "from 0 to 1".into()));
+            }
         }
+        if let Some(count) = buffer.write_segments
+            && !(1..=buffer.segments).contains(&count)
+        {
+            let must = format!("from 1 to buffer.segments, {}", buffer.segments);
+            return Err(wrong("buffer.write_segments", count, must));
+        }
+        at_most("buffer.least_read_ahead", buffer.least_read_ahead, buffer.segment_sectors)?;
         for (key, time) in [
+            ("overheads.command", self.overheads.command),
             ("overheads.read_miss", self.overheads.read_miss.read),
             ("overheads.write", self.overheads.write.read),
             ("bus.read_sector", self.bus.read_sector),

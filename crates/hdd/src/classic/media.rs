@@ -16,10 +16,13 @@ pub(super) struct MediaPass {
     /// Sectors of the pass: from the first one to the end of the track.
     pub first: u64,
     pub end: u64,
-    /// Number of sectors that the track holds.
-    pub held: u64,
     /// The track.
     pub track: Head,
+    /// Whether the head has passed by the sectors before.
+    again: bool,
+    /// Whether the sectors were read before, from the time `seen` on, and are held until `begins`.
+    held: bool,
+    seen: Ns,
     per_track: Divisor,
     revolution: Divisor,
 }
@@ -32,13 +35,34 @@ impl MediaPass {
 
     /// Time when a sector has passed.
     pub fn done(&self, lba: u64) -> Ns {
-        self.begins + self.time(lba - self.first + 1)
+        if self.held { self.begins } else { self.begins + self.time(lba - self.first + 1) }
+    }
+
+    /// Time of a revolution.
+    fn turn(&self) -> Ns {
+        Ns(self.revolution.get())
+    }
+
+    /// Number of sectors that pass in a time: the most whose [time](Self::time) is not longer.
+    fn count(&self, time: Ns) -> u64 {
+        self.revolution.floor((time.0 + 1) * self.per_track.get() - 1)
+    }
+
+    /// The first boundary of a sector after a time, which lies before the pass.
+    fn boundary_before(&self, at: Ns) -> Ns {
+        let rest = self.begins - at;
+        self.begins - self.time(self.count(rest))
     }
 
     /// The first sector that has not passed at a time.
     pub fn reached(&self, at: Ns) -> u64 {
-        let passed = at.saturating_sub(self.begins).0 * self.per_track.get();
-        (self.first + self.revolution.floor(passed)).min(self.end)
+        if at < self.begins {
+            return self.first;
+        }
+        if self.held {
+            return self.end;
+        }
+        (self.first + self.count(at - self.begins)).min(self.end)
     }
 }
 
@@ -47,9 +71,10 @@ impl MediaPass {
 pub(super) struct Actuator {
     pub mechanics: Mechanics,
     pub head: Head,
-    /// Total seek time and rotational wait; number of passes, and of arm movements.
+    /// Total seek time, rotational wait and transfer time; number of passes, and of arm movements.
     pub seek: Ns,
     pub rotation: Ns,
+    pub transfer: Ns,
     pub passes: u64,
     pub moves: u64,
 }
@@ -59,10 +84,10 @@ impl Actuator {
     pub fn pass(&mut self, at: Ns, lba: u64, write: bool, least_seek: Ns) -> MediaPass {
         let geometry = self.mechanics.geometry();
         let place = geometry.location(lba);
-        let (mut first, mut end) = geometry.run(place);
+        let (first, mut end) = geometry.run(place);
         if !(first..end).contains(&lba) {
             // The sector was remapped, so its neighbours on the track have other addresses.
-            (first, end) = (lba, lba + 1);
+            end = lba + 1;
         }
         let target = self.mechanics.target(place);
         let seek = self.mechanics.arm_to(self.head, target.track, write).max(least_seek);
@@ -79,11 +104,45 @@ impl Actuator {
             begins: there + wait,
             first: lba,
             end,
-            held: end - first,
             track: target.track,
+            again: false,
+            held: false,
+            seen: Ns::ZERO,
             per_track: geometry.per_track(place),
             revolution: geometry.turn(),
         }
+    }
+}
+
+/// The room that a segment gets while data of a command leave it over the bus.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// The first sector for which there is no room yet.
+    pub first: u64,
+    /// Time when the first sector begins to leave, the bus time of a sector, and when the last one
+    /// has left.
+    pub crosses: Ns,
+    pub sector: Ns,
+    pub ends: Ns,
+    /// Whether these are all data of the command, so that there is room for anything then.
+    pub all: bool,
+    /// Time since which the command needs its data in the segment.
+    pub needed: Ns,
+    /// Whether a sector needs room only when the head has read it.
+    pub sector_buffer: bool,
+}
+
+impl Room {
+    /// Whether there is room for a sector of a pass when it passes. `later` is the answer if this is
+    /// after the transfer, and not all data of the command have left the segment by then.
+    fn fits(&self, lba: u64, pass: &MediaPass, later: bool) -> bool {
+        let ahead = u64::from(self.sector_buffer);
+        let at = pass.begins + pass.time(lba + ahead - pass.first);
+        if at < self.needed || at >= self.ends && (self.all || later) {
+            return true;
+        }
+        let leaves = self.crosses + Ns(self.sector.0 * (lba + 1).saturating_sub(self.first));
+        leaves <= at.min(self.ends)
     }
 }
 
@@ -125,12 +184,113 @@ impl MediaStream {
         self.passes.push(pass);
     }
 
+    /// Lets the head pass by the sectors for which the segment has no room. They are read a
+    /// revolution later. With `on_arrival`, the sectors of the track behind them, up to `limit`,
+    /// are read when they pass, if there is room for them, and are held until then.
+    pub fn pass_by(&mut self, room: &Room, limit: u64, on_arrival: bool, arm: &mut Actuator) {
+        let mut at = 0;
+        while let Some(&pass) = self.passes.get(at) {
+            // What passes after the transfer is left open, unless it is read early.
+            let fits = |lba: u64| room.fits(lba, &pass, true);
+            let fits_early = |lba: u64| room.fits(lba, &pass, false);
+            let (begin, end) = (pass.first.max(room.first), pass.end.min(limit));
+            // Room grows as fast as the head moves, or grows more slowly: the first and the last
+            // sector suffice.
+            if pass.held || begin >= end || fits(begin) && fits(end - 1) {
+                at += 1;
+                continue;
+            }
+            let Some(missed) = (begin..end).find(|&lba| !fits(lba)) else {
+                at += 1;
+                continue;
+            };
+            let turned = pass.begins + pass.time(missed - pass.first) + pass.turn();
+            self.passes.truncate(at);
+            arm.head = pass.track;
+            self.over = false;
+            if missed > pass.first {
+                self.passes.push(MediaPass { end: missed, ..pass });
+                at += 1;
+            }
+            let lead = pass.there.max(turned - pass.turn());
+            let again = MediaPass { lead, begins: turned, first: missed, again: true, ..pass };
+            let early = (missed..end).find(|&lba| fits_early(lba)).filter(|_| on_arrival);
+            if let Some(early) = early {
+                self.passes.push(MediaPass { end: early, ..again });
+                let begins = turned + pass.time(early - missed);
+                let seen = pass.begins + pass.time(early - pass.first);
+                let last = (early..end).find(|&lba| !fits_early(lba)).unwrap_or(end);
+                self.passes.push(MediaPass {
+                    lead: begins,
+                    there: begins,
+                    begins,
+                    first: early,
+                    end: last,
+                    held: true,
+                    seen,
+                    ..again
+                });
+                (self.at, self.next) = (begins, last);
+            } else {
+                self.passes.push(again);
+                (self.at, self.next) = (again.done(again.end - 1), again.end);
+            }
+        }
+    }
+
+    /// End of the sectors that are in the buffer at a time, including those that are held until
+    /// sectors before them are read.
+    pub fn seen(&self, at: Ns) -> u64 {
+        let held = self.passes.iter().filter(|pass| pass.held && pass.seen <= at);
+        let end = |pass: &MediaPass| (pass.first + pass.count(at - pass.seen)).min(pass.end);
+        held.map(end).max().unwrap_or(0)
+    }
+
+    /// Time of the last boundary of a sector at or before a time.
+    pub fn last_boundary(&self, at: Ns) -> Option<Ns> {
+        let pass = self.passes.iter().rfind(|pass| pass.begins <= at)?;
+        let reached = pass.reached(at);
+        Some(if reached > pass.first { pass.done(reached - 1) } else { pass.begins })
+    }
+
     /// Adds passes until all sectors before `end` are covered.
     pub fn reach(&mut self, end: u64, arm: &mut Actuator) {
         self.wanted = self.wanted.max(end);
         while self.next < end {
             self.grow(arm);
         }
+    }
+
+    /// Time when the sectors from `sent` to `end` have crossed the bus, if it is free from `from`
+    /// on and transfers a sector in `sector`. Sectors from `missing` on cross no earlier than the
+    /// head has read them; checking the first and last sector of each pass suffices.
+    pub fn delivered(
+        &mut self,
+        from: Ns,
+        (sent, missing, end): (u64, u64, u64),
+        sector: Ns,
+        arm: &mut Actuator,
+    ) -> Ns {
+        let mut done = from + Ns(sector.0 * (end - sent));
+        if missing < end {
+            self.reach(end, arm);
+            for pass in &self.passes {
+                let (first, last) = (pass.first.max(missing.max(sent)), pass.end.min(end));
+                if first < last {
+                    for lba in [first, last - 1] {
+                        done = done.max(pass.done(lba) + Ns(sector.0 * (end - lba)));
+                    }
+                }
+            }
+        }
+        done
+    }
+
+    /// Time in which the head passes the sectors from `missing` to `end`.
+    pub fn transfer_time(&self, missing: u64, end: u64) -> Ns {
+        let pass =
+            |pass: &MediaPass| pass.time(pass.end.min(end).saturating_sub(pass.first.max(missing)));
+        self.passes.iter().map(pass).sum()
     }
 
     /// Time when a sector has been read.
@@ -149,7 +309,7 @@ impl MediaStream {
         arm: &mut Actuator,
         goes_on: impl Fn(Head, Head) -> bool,
     ) -> StreamPosition {
-        while !self.over && self.at <= at && self.next < limit {
+        while !self.over && (self.at <= at || self.passes.is_empty()) && self.next < limit {
             let place = arm.mechanics.geometry().location(self.next);
             let next = Head { cylinder: place.cylinder, head: place.head };
             let last = self.passes.last().map_or(arm.head, |last| last.track);
@@ -170,9 +330,167 @@ impl MediaStream {
         }
         let step = match () {
             () if at < now.there => (now.there, true),
+            () if at < now.begins && now.again => (now.boundary_before(at), false),
             () if at < now.begins => (now.begins, false),
             () => (now.done(reached), false),
         };
         StreamPosition { reached, step: Some(step) }
+    }
+}
+
+/// Arrival of the data of a write in the buffer.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DataArrival {
+    /// Sectors before this one are in the buffer.
+    pub held: u64,
+    /// Sectors up to this one cross the bus, from `begins` on.
+    pub end: u64,
+    pub begins: Ns,
+    /// Bus time of a sector.
+    pub sector: Ns,
+    /// Number of sectors that must have arrived before the first one is written.
+    pub wanted: u64,
+}
+
+impl DataArrival {
+    /// Time when a sector can be written.
+    fn came(&self, lba: u64) -> Ns {
+        if lba < self.held {
+            return Ns::ZERO;
+        }
+        self.begins + Ns(self.sector.0 * (lba + 1 - self.held).max(self.wanted))
+    }
+}
+
+/// A write of consecutive sectors.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WriteStream {
+    /// The next sector to be written, and the time when the arm or head is free for it.
+    pub next: u64,
+    pub at: Ns,
+    /// The first sector, and the time when the arm could start for it.
+    pub first: u64,
+    pub begins: Ns,
+    /// Minimum time of the first seek.
+    least_seek: Ns,
+    /// The pass over the track, from the next sector on.
+    pass: Option<MediaPass>,
+    /// Sectors that were written without pause.
+    runs: Vec<WriteRun>,
+    /// The pass in which the last sectors were written ahead of others that came too late, and the
+    /// first sector of all these, with the time when it passed.
+    ahead: Option<(MediaPass, u64, Ns)>,
+}
+
+/// Sectors that are written without pause.
+#[derive(Clone, Copy, Debug)]
+struct WriteRun {
+    first: u64,
+    /// Time when the first sector begins to pass, or when all of them count as written.
+    begins: Ns,
+    /// Whether they were written before, ahead of sectors that came too late.
+    early: bool,
+    pass: MediaPass,
+}
+
+impl WriteStream {
+    /// Restarts the stream at a sector.
+    pub fn start(&mut self, at: Ns, lba: u64, least_seek: Ns) {
+        (self.next, self.at, self.first, self.begins) = (lba, at, lba, at);
+        (self.least_seek, self.pass, self.ahead) = (least_seek, None, None);
+        self.runs.clear();
+    }
+
+    /// Time when a sector that has been planned is written.
+    pub fn done(&self, lba: u64) -> Ns {
+        let run = self.runs.iter().rfind(|run| run.first <= lba);
+        run.map_or(self.begins, |run| {
+            let count = if run.early { 0 } else { lba - run.first + 1 };
+            run.begins + run.pass.time(count)
+        })
+    }
+
+    /// The first sector that has not been written at a time.
+    pub fn reached(&self, at: Ns) -> u64 {
+        let Some(now) = self.runs.iter().rposition(|run| run.begins <= at) else {
+            return self.first;
+        };
+        let run = self.runs[now];
+        let end = self.runs.get(now + 1).map_or(self.next, |next| next.first);
+        if run.early { end } else { end.min(run.first + run.pass.count(at - run.begins)) }
+    }
+
+    /// Writes the sectors before `end`. A sector whose data arrive too late costs a revolution; if
+    /// `ends` is true, the write ends before it instead. With `on_arrival`, the sectors of the
+    /// track behind it are written when they pass.
+    pub fn run(
+        &mut self,
+        end: u64,
+        arrival: &DataArrival,
+        (ends, on_arrival): (bool, bool),
+        arm: &mut Actuator,
+    ) {
+        while self.next < end {
+            if let Some((pass, first, passed)) = self.ahead.take() {
+                let on_time = |lba: u64| passed + pass.time(lba - first) >= arrival.came(lba);
+                let last = pass.end.min(end);
+                let late = (self.next..last).find(|&lba| !on_time(lba)).unwrap_or(last);
+                if late > self.next {
+                    (self.next, self.ahead) = (late, Some((pass, first, passed)));
+                    continue;
+                }
+            }
+            let pass = match self.pass {
+                Some(pass) if self.next < pass.end => pass,
+                _ => {
+                    let pass = arm.pass(self.at, self.next, true, self.least_seek);
+                    (self.at, self.least_seek, self.pass) = (pass.begins, Ns::ZERO, Some(pass));
+                    pass
+                }
+            };
+            let last = pass.end.min(end);
+            while self.next < last {
+                let came = arrival.came(self.next);
+                if self.at < came {
+                    if ends {
+                        return;
+                    }
+                    if on_arrival && let Some(early) = self.early(last, &pass, arrival) {
+                        // The head comes back to the sectors that it has passed.
+                        let missed = early - self.next;
+                        self.ahead = Some((pass, self.next, self.at));
+                        self.at += pass.turn();
+                        let run =
+                            WriteRun { first: self.next, begins: self.at, early: false, pass };
+                        self.at += pass.time(missed);
+                        let rest = WriteRun { first: early, begins: self.at, early: true, pass };
+                        self.runs.extend([run, rest]);
+                        arm.transfer += pass.time(last - self.next);
+                        (self.next, self.pass) = (last, None);
+                        continue;
+                    }
+                    self.at += pass.turn() * (came - self.at).0.div_ceil(pass.turn().0);
+                }
+                // Number of sectors whose data arrive before the head does.
+                let mut count = last - self.next;
+                let each = pass.time(1);
+                if arrival.sector > each && self.next + count > arrival.held {
+                    let slack = self.at - came;
+                    count = count.min(slack.0 / (arrival.sector - each).0 + 1);
+                }
+                let run = WriteRun { first: self.next, begins: self.at, early: false, pass };
+                self.runs.push(run);
+                self.at += pass.time(count);
+                arm.transfer += pass.time(count);
+                self.next += count;
+            }
+        }
+    }
+    /// The first sector of the track whose data arrive in time although those of the next one do
+    /// not, if this holds for all sectors behind it.
+    fn early(&self, last: u64, pass: &MediaPass, arrival: &DataArrival) -> Option<u64> {
+        let on_time = |lba: &u64| self.at + pass.time(lba - self.next) >= arrival.came(*lba);
+        let first = (self.next..last).find(on_time)?;
+        on_time(&(last - 1)).then_some(first)
     }
 }

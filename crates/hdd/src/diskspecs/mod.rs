@@ -7,16 +7,15 @@
 //! the bus between drive and host is the bottleneck, its speed is in a `.parv` file; such a file
 //! with the same name is used if it exists.
 //!
-//! Unsupported parameters are reported. A switch that changes hits or the order of operations
-//! ([`UNCOVERED`]) causes a warning if it is on. Spare schemes 4 to 6 and skews in revolutions of
-//! `dm_layout_g1`, and seek curves that are neither `extracted` nor of the HPL kind, are errors.
+//! Every option of a drive and of its queue is simulated, or has no effect in DiskSim either, or is
+//! refused with its name and line ([`electronics`]). So are spare schemes 4 to 6 and skews in
+//! revolutions of `dm_layout_g1`, and seek curves that are neither `extracted` nor of the HPL kind.
 
+mod electronics;
 mod layout;
 mod text;
 
-use crate::classic::{
-    BufferConfig, ClassicConfig, ExtraDisconnect, HostBus, Overheads, ReadAhead, ReadWriteTimes,
-};
+use crate::classic::ClassicConfig;
 use crate::{
     DiskGeometry, DiskGeometryConfig, Region, SchedulerConfig, SchedulingPolicy, SeekConfig,
     SeekPieces, SeekTimes, Serpentine, ZoneConfig, Zones,
@@ -62,49 +61,28 @@ pub enum SpecError {
     },
 }
 
-/// Switches without effect here. They are off in all drives of DiskSim's validation set.
-pub const UNCOVERED: [&str; 8] = [
-    "Allow almost read hits",
-    "Allow sneaky full read hits",
-    "Allow sneaky partial read hits",
-    "Allow sneaky intermediate read hits",
-    "Allow write prebuffering",
-    "Preseeking level",
-    "Disconnect write if seek",
-    "Minimum read-ahead (blks)",
-];
-
-/// Reads the drive that a `.diskspecs` file describes. Also returns warnings about unsupported
-/// parameters.
+/// Reads the drive that a `.diskspecs` file describes.
 ///
 /// # Errors
-/// Returns an error if a file cannot be read or has an invalid value.
-pub fn read(path: &Path) -> Result<(ClassicConfig, Vec<String>), SpecError> {
+/// Returns an error if a file cannot be read or has an invalid value, or if an option is not
+/// simulated.
+pub fn read(path: &Path) -> Result<ClassicConfig, SpecError> {
     let spec =
         text::find(path, "disksim_disk", None)?.ok_or_else(|| SpecError::None(path.into()))?;
+    electronics::check(&spec)?;
     let model = spec.block("Model")?;
-    let geometry = geometry(model, path)?;
-    let mut warnings = Vec::new();
-    for key in UNCOVERED {
-        if spec.on(key)? {
-            warnings.push(format!("{}: `{key}` has no effect here", path.display()));
-        }
-    }
-    if spec.optional("Enable caching in buffer")? == Some(0.0) {
-        warnings.push(format!("{}: its buffer is used as a cache all the same", path.display()));
-    }
-    let config = ClassicConfig {
+    Ok(ClassicConfig {
         summary: spec.name.clone(),
         source: path.display().to_string(),
-        geometry,
+        geometry: geometry(model, path)?,
         seek: seek(model.block("Mechanical Model")?)?,
-        overheads: overheads(&spec)?,
-        bus: bus(&spec, path)?,
-        buffer: buffer(&spec)?,
+        overheads: electronics::overheads(&spec)?,
+        bus: electronics::bus(&spec, path)?,
+        buffer: electronics::buffer(&spec)?,
+        queue: electronics::queue(&spec)?,
         scheduler: SchedulerConfig { policy: SchedulingPolicy::Fcfs, ..SchedulerConfig::default() },
         power: None,
-    };
-    Ok((config, warnings))
+    })
 }
 
 fn read_file(path: &Path) -> Result<String, SpecError> {
@@ -273,95 +251,4 @@ fn seek_table(path: &Path) -> Result<Vec<(u32, Ns)>, SpecError> {
         table.push((distance, ms(time)));
     }
     Ok(table)
-}
-
-fn overheads(spec: &Block) -> Result<Overheads, SpecError> {
-    let scale = spec.optional("Time scale for overheads")?.unwrap_or(1.0);
-    let time = |key: &str| Ok(ms(spec.optional(key)?.unwrap_or(0.0) * scale));
-    let after = |kind: &str| -> Result<ReadWriteTimes, SpecError> {
-        Ok(ReadWriteTimes {
-            read: time(&format!("{kind} over. after read"))?,
-            write: time(&format!("{kind} over. after write"))?,
-        })
-    };
-    let immediate = spec.on("Fast write level")?;
-    let extra = ExtraDisconnect {
-        command: time("Extradisc command overhead")?,
-        disconnect: time("Extradisc disconnect overhead")?,
-        pause: time("Extradisc inter-disconnect delay")?,
-        second_disconnect: time("Extradisc 2nd disconnect overhead")?,
-        second_reselect: time("Other reselect overhead")?,
-        seek_delta: time("Extradisc seek delta")?,
-    };
-    Ok(Overheads {
-        read_hit: after("Read hit")?,
-        read_miss: after("Read miss")?,
-        write: after(if immediate { "Write hit" } else { "Write miss" })?,
-        read_disconnect: ReadWriteTimes {
-            read: time("Read disconnect afterread")?,
-            write: time("Read disconnect afterwrite")?,
-        },
-        write_disconnect: time("Write disconnect overhead")?,
-        reselect: time("First reselect overhead")?,
-        prepare: time("Data preparation overhead")?,
-        read_completion: time("Read completion overhead")?,
-        write_completion: time("Write completion overhead")?,
-        extra: (spec.on("Extra write disconnect")? && !spec.on("Never disconnect")?)
-            .then_some(extra),
-        least_write_seek: ms(spec.optional("Minimum seek delay")?.unwrap_or(0.0)),
-    })
-}
-
-/// The `.parv` file in the directory of a description that uses the drive. For `x_validate` it may
-/// be named after `x`.
-fn parv_file(path: &Path) -> Option<PathBuf> {
-    let stem = path.file_stem()?.to_str()?;
-    let names = [stem, stem.trim_end_matches("_validate")];
-    names.iter().map(|name| path.with_file_name(format!("{name}.parv"))).find(|path| path.is_file())
-}
-
-fn bus(spec: &Block, path: &Path) -> Result<HostBus, SpecError> {
-    let own = ms(spec.optional("Bulk sector transfer time")?.unwrap_or(0.0));
-    let mut bus =
-        HostBus { read_sector: own, write_sector: own, held: spec.on("Never disconnect")? };
-    if let Some(parv_file) = parv_file(path)
-        && let Some(there) = text::find(&parv_file, "disksim_bus", Some("BUS1"))?
-    {
-        let time = |key| Ok::<_, SpecError>(ms(there.optional(key)?.unwrap_or(0.0)));
-        bus.read_sector = own.max(time("Read block transfer time")?);
-        bus.write_sector = own.max(time("Write block transfer time")?);
-    }
-    Ok(bus)
-}
-
-fn buffer(spec: &Block) -> Result<BufferConfig, SpecError> {
-    let segment_sectors = u64::from(spec.count("Segment size (in blks)")?);
-    let most = match u64::from(spec.count("Maximum read-ahead (blks)")?) {
-        0 => segment_sectors,
-        most => most,
-    };
-    let read_ahead = match spec.count("Buffer continuous read")? {
-        0 => ReadAhead::None,
-        1 => ReadAhead::Track(most),
-        2 => ReadAhead::Cylinder(most),
-        3 => ReadAhead::Sectors(most),
-        4 => ReadAhead::Tracks,
-        other => {
-            return Err(spec
-                .location
-                .wrong(format!("`Buffer continuous read` is {other}, not 0 to 4")));
-        }
-    };
-    Ok(BufferConfig {
-        segments: spec.count("Number of buffer segments")?,
-        segment_sectors,
-        write_segment: spec.on("Use separate write segment")?,
-        read_hits_written: spec.on("Allow read hits on write data")?,
-        immediate_report: spec.on("Fast write level")?,
-        join_writes: spec.on("Combine seq writes")?,
-        read_mark: spec.optional("High (read) water mark")?.unwrap_or(0.0),
-        read_ahead,
-        read_ahead_on_hit: spec.on("Read-ahead on idle hit")?,
-        stops_at_once: spec.on("Stop prefetch in sector")?,
-    })
 }

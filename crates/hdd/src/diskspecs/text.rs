@@ -31,12 +31,20 @@ pub(super) enum Value {
     Block(Block),
 }
 
+/// A key of a block, with its value.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub name: String,
+    pub value: Value,
+    pub location: TextLocation,
+}
+
 /// A block: `Kind Name { key = value, ... }`.
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub kind: String,
     pub name: String,
-    pub keys: Vec<(String, Value)>,
+    pub keys: Vec<Key>,
     pub location: TextLocation,
 }
 
@@ -202,11 +210,15 @@ impl Parser<'_> {
                 self.at += 1;
                 continue;
             }
-            let mut key = String::new();
+            let mut name = String::new();
+            let mut location = None;
             loop {
                 match self.next()? {
-                    (Token::Mark('='), _) if !key.is_empty() => break,
-                    (Token::Word(word), _) => key = format!("{key} {word}"),
+                    (Token::Mark('='), _) if !name.is_empty() => break,
+                    (Token::Word(word), at) => {
+                        name = format!("{name} {word}");
+                        location = location.or(Some(at));
+                    }
                     (found, location) => {
                         return Err(
                             location.wrong(format!("{} in the name of a key", found.shown()))
@@ -214,7 +226,10 @@ impl Parser<'_> {
                     }
                 }
             }
-            keys.push((key.trim().to_owned(), self.value()?));
+            let (name, value) = (name.trim().to_owned(), self.value()?);
+            if let Some(location) = location {
+                keys.push(Key { name, value, location });
+            }
         }
         self.take('}')?;
         Ok(Value::Block(Block { kind, name, keys, location }))
@@ -232,12 +247,21 @@ impl Token {
 }
 
 impl Block {
-    fn get(&self, key: &str) -> Option<&Value> {
-        self.keys.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    fn key(&self, name: &str) -> Option<&Key> {
+        self.keys.iter().find(|key| key.name == name)
     }
 
-    fn missing(&self, key: &str, what: &str) -> SpecError {
-        self.location.wrong(format!("{} has no `{key}` that is {what}", self.kind))
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.key(name).map(|key| &key.value)
+    }
+
+    pub fn missing(&self, key: &str, what: &str) -> SpecError {
+        self.wrong(key, format!("{} has no `{key}` that is {what}", self.kind))
+    }
+
+    /// An error about a key, with its line, or that of the block if it is absent.
+    pub fn wrong(&self, key: &str, why: impl ToString) -> SpecError {
+        self.key(key).map_or(&self.location, |key| &key.location).wrong(why)
     }
 
     /// A required number.
