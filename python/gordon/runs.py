@@ -151,7 +151,7 @@ class BenchLoad:
     every: str | None = None
     """Time between arrivals in an open loop. Default: a closed loop."""
     fsync: int | None = None
-    """Number of writes after each of which a flush follows. Default: no flushes."""
+    """Number of writes that a flush follows. Default: no flushes."""
 
     def config(self, pattern: str) -> dict[str, Any]:
         given = {f.name: getattr(self, f.name) for f in fields(self)}

@@ -268,7 +268,7 @@ impl<O: ActionSink> Ftl<O> {
     }
 }
 
-/// A bitmap of `len` bits of which the first `set` are set.
+/// A bitmap of `len` bits that starts with `set` set ones.
 fn first_bits(set: u32, len: u32) -> Vec<u64> {
     let word = |start: u32| match set.saturating_sub(start) {
         0 => 0,

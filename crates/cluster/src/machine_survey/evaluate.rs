@@ -1,8 +1,8 @@
 //! Time, energy, price and limits of machines.
 //!
-//! Designs at the same place with the same cores but for their speed are prepared together. Places
-//! are evaluated one after the other for the same cores, because a trace has the same stretches at
-//! all of them. Choices compare the upper ends of ranges: where ranges do not overlap, the
+//! Designs at the same place with the same cores but for their speed are prepared together. All
+//! places of the same cores are evaluated in turn, because a trace has the same stretches at all of
+//! them. Choices compare the upper ends of ranges: where ranges do not overlap, the
 //! estimates have the same order. A machine whose memory may be too small is not a candidate.
 
 use super::MachineSurvey;

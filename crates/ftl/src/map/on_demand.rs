@@ -1,6 +1,6 @@
 //! The map of a new device that holds pages, before its tables are filled.
 //!
-//! Filling the tables of a large device takes seconds and gigabytes, of which a short run needs a
+//! Filling the tables of a large device takes seconds and gigabytes, and a short run needs a
 //! small part. Until many entries have changed, entries are computed from the [`InitialState`], and
 //! those that differ from it are kept separately: entries of the map in a hash table, entries of
 //! the reverse map by block, from the first program in the block.

@@ -252,15 +252,15 @@ pub struct BufferConfig {
     /// Fraction of a read, from 0 to 1, that must be in the buffer before the drive reconnects to
     /// transfer it.
     pub read_mark: f64,
-    /// Fraction of a write, from 0 to 1: the drive reconnects for the rest of a write larger than
-    /// a segment when no more of it than this waits for the medium. Default: 0.
+    /// Fraction of a write, from 0 to 1: a write larger than a segment: the drive reconnects for
+    /// the rest when at most this waits for the medium. Default: 0.
     #[serde(default, skip_serializing_if = "is_default")]
     pub write_mark: f64,
     /// Whether the marks are fractions of a segment instead of the command. Default: false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub marks_of_segment: bool,
     /// Whether a read that begins with the sector that read-ahead reads at the time is a partial
-    /// hit, and read-ahead goes on. Default: false.
+    /// hit, and read-ahead continues. Default: false.
     #[serde(default, skip_serializing_if = "is_default")]
     pub hits_next_sector: bool,
     /// Whether a partial hit transfers its data at once, even if they are less than `read_mark`.

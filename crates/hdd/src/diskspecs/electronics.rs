@@ -18,7 +18,7 @@ enum Kind {
     Fraction,
     /// A whole number in a range.
     Whole(i64, i64),
-    /// A whole number of which only 0 is simulated.
+    /// A whole number that has to be 0.
     Zero(i64),
     Block,
 }

@@ -99,7 +99,7 @@ pub struct SyntheticConfig {
     /// Time between arrivals, for an open loop; `None` for a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Ns>,
-    /// Number of writes after each of which a flush follows [default: no flushes]. Flushes do not
+    /// Number of writes that a flush follows [default: no flushes]. Flushes do not
     /// count as requests of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fsync: Option<u32>,
@@ -330,7 +330,8 @@ struct RequestGenerator {
 }
 
 impl SyntheticLoad {
-    /// Number of requests with flushes, of which the number is expected where writes are drawn.
+    /// Number of requests and flushes. Where writes are drawn, the number of flushes is the expected
+    /// one.
     #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn requests(&self) -> u64 {
         let flushes = self.flushes.map_or(0.0, |flushes| {
