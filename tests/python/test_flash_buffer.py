@@ -111,7 +111,8 @@ def test_spare_is_a_key_of_devices_and_a_range_of_sweeps(tmp_path: Path) -> None
     [
         (("spare=0.1%",), "spare: 0.1% of 60GB leaves garbage collection no room; give at least"),
         (("spare=x",), "`x` is not a share"),
-        (("spare=0",), "0 is not a share above zero"),
+        (("spare=0",), "0 is not above zero; give a share"),
+        (("spare=18",), "18 is 1800 %"),
         (("spare=18%", "geometry.blocks_per_plane=700"), "geometry.blocks_per_plane"),
         (("ftl.write_buffer=61GB",), "ftl.write_buffer: 61GB is more than the device has (60GB)"),
         (("ftl.write_buffer=0B", "ftl.protected=true"), "give write_buffer a size"),

@@ -605,7 +605,8 @@ def row(number: int, **results: float | None) -> dict[str, Any]:
 def test_the_front_has_what_no_other_beats() -> None:
     low, high = Objective("a", "min"), Objective("b", "max")
     points = [row(0, a=1, b=1), row(1, a=2, b=3), row(2, a=2, b=2), row(3, a=1, b=1), row(4, a=3)]
-    assert rows.front(points, [low, high]) == [0, 3, 1]
+    # The last one has no b, so that nothing compares with it.
+    assert rows.front(points, [low, high]) == [0, 3, 1, 4]
     assert [r["configuration"] for r in rows.best(points, high)] == [1, 2, 0, 3]
 
 
