@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from importlib.machinery import SourceFileLoader
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,6 @@ FIELD = SHARED.parent / "field/t3-disk"
 def test_buffer_and_queue_options_agree_with_disksim(run: Run, tmp_path: Path) -> None:
     if not FIELD.is_dir():
         pytest.skip(f"DiskSim's means of drives with buffer options are not here: {FIELD}")
-    make = SourceFileLoader("mktrace", str(FIELD / "mktrace.py")).load_module()
     apart: list[str] = []
     rows = (FIELD / "means.tsv").read_text().splitlines()
     runs = [row.split("\t") for row in rows if row and not row.startswith("#")]
@@ -67,8 +67,8 @@ def test_buffer_and_queue_options_agree_with_disksim(run: Run, tmp_path: Path) -
     for spec, kind, count, sectors, seed, *means in runs:
         trace = tmp_path / kind
         if not trace.exists():
-            with trace.open("w") as file:
-                file.writelines(make.requests(kind, int(count), int(sectors), int(seed)))
+            make = [sys.executable, str(FIELD / "mktrace.py"), kind, count, sectors, seed]
+            subprocess.run([*make, str(trace)], check=True)
         ran = run(
             "disk", "replay", str(trace), "--format", "disksim", "--diskspecs",
             str(FIELD / spec), "--json", str(tmp_path / "json"),
