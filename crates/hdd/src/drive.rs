@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub enum DriveConfig {
     /// A disk with a command queue.
     Config(Box<DiskConfig>),
-    /// A disk that carries out one command at a time.
+    /// A disk with a segmented buffer.
     Classic(Box<ClassicConfig>),
 }
 
@@ -68,7 +68,7 @@ impl Default for StripeConfig {
 pub enum Drive {
     /// A disk with a command queue.
     Queued(Box<PowerManagedDisk<Disk>>),
-    /// A disk that carries out one command at a time.
+    /// A disk with a segmented buffer.
     Classic(Box<PowerManagedDisk<ClassicDisk>>),
     /// A disk behind a host queue that merges requests.
     Coalesced(Box<Coalescer<Drive>>),

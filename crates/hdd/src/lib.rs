@@ -1,7 +1,7 @@
 //! Simulated hard disks.
 //!
 //! - [`Disk`]: a drive with a command queue, such as a SATA drive.
-//! - [`classic::ClassicDisk`]: a drive that carries out one command at a time, like those of
+//! - [`classic::ClassicDisk`]: a drive with a segmented buffer, like those of
 //!   DiskSim.
 //! - [`diskspecs`]: a reader of DiskSim 4.0's descriptions of drives.
 //! - [`drive::Drive`]: a drive of either kind, or several as one.

@@ -149,7 +149,6 @@ fn options_that_are_not_simulated_are_refused() {
         "Allow write prebuffering",
         "Preseeking level",
         "Disconnect write if seek",
-        "Read any free blocks",
     ] {
         let specs = |value| {
             let with = format!("{key} = {value}, Time scale");

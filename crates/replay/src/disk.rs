@@ -63,7 +63,7 @@ fn one() -> u64 {
 pub enum DiskDevice {
     /// A disk with a command queue.
     Config(Box<disk::DiskConfig>),
-    /// A disk that carries out one command at a time.
+    /// A disk with a segmented buffer.
     Classic(Box<ClassicConfig>),
     /// A `.diskspecs` file of DiskSim, and the files that it names.
     Diskspecs(PathBuf),

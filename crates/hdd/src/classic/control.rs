@@ -54,14 +54,21 @@ pub(super) struct Access {
 
 impl ClassicDisk {
     /// Time of the next step.
+    #[inline]
     pub(super) fn next_step(&self) -> Option<Ns> {
-        let arrival = self.arriving.front().and_then(|(at, _)| {
-            let free = self.bus.free_from()?;
-            Some((*at).max(self.now).max(free))
-        });
-        let bus = self.bus.step.map(|(at, ..)| at);
-        let pause = self.bus.pause.map(|(at, _)| at);
-        [self.media_at, bus, pause, arrival].into_iter().flatten().min()
+        let mut at = self.media_at.unwrap_or(Ns::MAX);
+        if let Some((end, ..)) = self.bus.step {
+            at = at.min(end);
+        }
+        if let Some((end, _)) = self.bus.pause {
+            at = at.min(end);
+        }
+        if let Some((arrives, _)) = self.arriving.front()
+            && let Some(free) = self.bus.free_from()
+        {
+            at = at.min((*arrives).max(self.now).max(free));
+        }
+        (at < Ns::MAX).then_some(at)
     }
 
     /// Carries out the next step; returns the command that it completes.
@@ -94,11 +101,16 @@ impl ClassicDisk {
         done
     }
 
-    /// Proceeds until the completion of a command is the next step of the bus.
+    /// Proceeds until a completion is the next step of the bus, if the drive has one command only:
+    /// nothing can happen before.
     pub(super) fn run_ahead(&mut self) {
+        if self.length > 1 || self.outstanding == 0 {
+            return;
+        }
         while !matches!(self.bus.step, Some((_, BusStep::Complete, _))) {
-            assert!(self.next_step().is_some(), "a command of the drive gets nowhere");
+            let before = self.now;
             self.proceed();
+            debug_assert!(self.next_step().is_some(), "a command is stuck since {before}");
         }
     }
 
@@ -142,7 +154,7 @@ impl ClassicDisk {
     fn begin(&mut self, key: usize) {
         self.advance_read();
         let Command { write, start, end, .. } = self.commands[key];
-        let target = self.arm.mechanics.aim(start);
+        let target = self.queue.looks_at_places().then(|| self.arm.mechanics.aim(start));
         let queued = QueuedCommand { key, start, end, write, target, since: self.now };
         self.queue.waiting.push(queued);
         let found = self.find(key);
@@ -150,8 +162,8 @@ impl ClassicDisk {
     }
 
     fn begin_read(&mut self, key: usize, (hit, segment): (Hit, Option<usize>)) {
-        let (now, o, after) = (self.now, self.overheads, self.last_read);
-        let miss = o.read_miss.get(after);
+        let (now, after) = (self.now, self.last_read);
+        let miss = self.overheads.read_miss.get(after);
         self.commands[key].ready = now + miss;
         let enough = match (hit, segment) {
             (Hit::Whole, _) => true,
@@ -165,10 +177,13 @@ impl ClassicDisk {
             _ => false,
         };
         if self.link.held || enough && self.bus_is_free_for(key, hit, segment) {
+            let o = &self.overheads;
             let overhead = if hit == Hit::Miss { miss } else { o.read_hit.get(after) };
-            self.contact(key, now + overhead + o.prepare, (hit, segment));
+            let at = now + overhead + o.prepare;
+            self.contact(key, at, (hit, segment));
         } else {
-            self.bus.begin(now + miss + o.read_disconnect.get(after), BusStep::Leave, key);
+            let leave = self.overheads.read_disconnect.get(after);
+            self.bus.begin(now + miss + leave, BusStep::Leave, key);
             self.activate(key, (hit, segment), false);
         }
     }
@@ -299,10 +314,21 @@ impl ClassicDisk {
             mechanics: &self.arm.mechanics,
             head: self.arm.head,
             now: self.now,
-            turned: self.reading.last_boundary(self.now).unwrap_or(Ns::ZERO).max(self.turned),
+            turned: self.last_turned(),
             least_write_seek: self.overheads.least_write_seek,
         };
         self.queue.choose(&arm, ready, (whole, partial))
+    }
+
+    /// Time of the last sector boundary that the head has passed on its track.
+    fn last_turned(&self) -> Ns {
+        let last = match self.access {
+            Some(Access { writes: true, .. }) => {
+                (self.writing.located <= self.now).then_some(self.now)
+            }
+            _ => self.reading.last_boundary(self.now),
+        };
+        last.unwrap_or(Ns::ZERO).max(self.turned)
     }
 
     /// Whether the access in progress can be stopped for a command, or continued by it. If it can
@@ -411,7 +437,10 @@ impl ClassicDisk {
     /// Stops the head, which reads ahead; the current seek or sector still occupies the arm.
     fn stop_head(&mut self) {
         let Some(Access { reads: true, .. }) = self.access else { return };
-        let Some((ends, seeks)) = self.advance_read() else { return };
+        if self.head_step.0 != self.now {
+            self.advance_read();
+        }
+        let Some((ends, seeks)) = self.head_step.1 else { return };
         self.turned = self.reading.last_boundary(self.now).unwrap_or(self.turned);
         self.account(self.now);
         if seeks || !self.buffer.stops_at_once {
@@ -496,7 +525,7 @@ impl ClassicDisk {
         self.queue.take(key, &self.arm.mechanics);
         let Command { write, segment: Some(segment), .. } = self.commands[key] else { return };
         self.commands[key].on_arm = true;
-        let reads = self.handed.take().is_some();
+        let reads = self.handed.take() == Some(segment);
         self.access = Some(Access { segment, command: Some(key), writes: write, reads });
         if write {
             self.start_write(key, segment)
@@ -609,6 +638,7 @@ impl ClassicDisk {
     /// Updates the segment that the head reads into. If the head continues, returns when the
     /// current sector or seek ends, and whether it is a seek.
     fn advance_read(&mut self) -> Option<(Ns, bool)> {
+        self.head_step = (self.now, None);
         let Some(access @ Access { writes: false, .. }) = self.access else { return None };
         let mut step = None;
         if access.reads {
@@ -627,6 +657,7 @@ impl ClassicDisk {
             self.access = None;
             self.free_segment(access.segment);
         }
+        self.head_step.1 = step;
         step
     }
 
@@ -695,6 +726,9 @@ impl ClassicDisk {
                     false if self.bus.held && self.bus.current == Some(key) => sent + 1,
                     false => return None,
                 };
+                if segment.end >= to {
+                    return None;
+                }
                 let at = self.reading.done(to - 1, &mut self.arm);
                 (at > self.now).then_some(at)
             }
@@ -806,7 +840,9 @@ impl ClassicDisk {
 
     /// Starts to use the bus for a command if it needs it: for `only`, or for any.
     fn use_bus(&mut self, only: Option<usize>) {
-        if self.bus.step.is_some() {
+        // A command that has arrived gets the bus first.
+        let arrived = self.arriving.front().is_some_and(|(at, _)| *at <= self.now);
+        if self.bus.step.is_some() || arrived && !self.bus.held {
             return;
         }
         let key = match (only, self.bus.current) {
@@ -814,7 +850,9 @@ impl ClassicDisk {
             (Some(_), _) => return,
             (None, Some(current)) => current,
             (None, None) => {
-                self.advance_read();
+                if self.reading.begun(self.now) {
+                    self.advance_read();
+                }
                 let Some(key) = self.next_for_bus() else { return };
                 key
             }
@@ -872,7 +910,7 @@ impl ClassicDisk {
             self.bus.held = true;
             return;
         };
-        let (o, link) = (self.overheads, self.link);
+        let link = self.link;
         if write {
             if sent == end && (on_medium || self.buffer.immediate_report) {
                 return self.complete(key);
@@ -888,9 +926,9 @@ impl ClassicDisk {
             } else if sent < end && (link.held || link.held_in_writes) {
                 self.bus.held = true;
             } else {
-                let leave = match o.extra {
+                let leave = match self.overheads.extra {
                     Some(extra) if self.commands[key].extra => extra.second_disconnect,
-                    _ => o.write_disconnect,
+                    _ => self.overheads.write_disconnect,
                 };
                 self.bus.begin(self.now + leave, BusStep::Leave, key);
             }
@@ -899,26 +937,36 @@ impl ClassicDisk {
         if sent >= end {
             return self.complete(key);
         }
-        // The sectors that cross the bus now are at most those that the head has read.
-        let least = self.segments.get(at).end.min(end).saturating_sub(sent);
-        let all = link.held || link.held_in_reads || self.free_to_leave(mark);
-        self.make_room(key, at, if all { end - sent } else { least });
-        self.advance_read();
-        let leave = o.read_disconnect.get(self.last_read);
+        let holds = link.held || link.held_in_reads;
+        let (now, count) = (self.now, end - sent);
+        let unbroken = now + Ns(link.read_sector.0 * count);
         let had = self.segments.get(at).end;
-        let now = self.now;
-        let step = |sectors, gaps| BusStep::Transfer { begins: now, sectors, gaps };
-        if had >= end || all {
+        let delivered = |disk: &mut Self, had| {
             let sectors = (sent, had, end);
-            let until = self.reading.delivered(now, sectors, link.read_sector, &mut self.arm);
-            let holds = had >= end || link.held || link.held_in_reads || self.length == 1;
-            let gaps = if holds { Ns::MAX } else { self.caught_up(sent) };
-            self.bus.begin(until, step(end - sent, gaps), key);
+            disk.reading.delivered(now, sectors, link.read_sector, &mut disk.arm)
+        };
+        // All sectors cross the bus now if it costs nothing to wait for some of them, or none has
+        // to be waited for; else those that the head has read.
+        let all =
+            holds || self.free_to_leave(mark) || had >= end || delivered(self, had) == unbroken;
+        self.make_room(key, at, if all { count } else { had.saturating_sub(sent) });
+        if !all || self.length > 1 {
+            self.advance_read();
+        }
+        let had = self.segments.get(at).end;
+        let step = |sectors, gaps| BusStep::Transfer { begins: now, sectors, gaps };
+        if all {
+            let until = delivered(self, had);
+            let held = holds || until == unbroken || self.length == 1;
+            let gaps = if held { Ns::MAX } else { self.caught_up(sent) };
+            self.bus.begin(until, step(count, gaps), key);
         } else if had > sent {
+            let had = had.min(end);
             let until = now + Ns(link.read_sector.0 * (had - sent));
             self.bus.begin(until, step(had - sent, Ns::MAX), key);
         } else {
-            self.bus.begin(self.now + leave, BusStep::Leave, key);
+            let leave = self.overheads.read_disconnect.get(self.last_read);
+            self.bus.begin(now + leave, BusStep::Leave, key);
         }
     }
 
@@ -1024,6 +1072,10 @@ impl ClassicDisk {
         self.commands[key].done = true;
         self.bus.current = None;
         self.outstanding -= 1;
+        self.stats.requests += 1;
+        // A command that the host sends now gets the bus before others in the drive.
+        self.clock = self.now;
+        self.send_commands();
         let cached = if write { self.buffer.immediate_report } else { hit == Hit::Whole };
         let has_arm = self.access.is_some_and(|access| access.command == Some(key));
         if write {
@@ -1040,7 +1092,8 @@ impl ClassicDisk {
             }
             if let Some(access) = self.access.as_mut().filter(|_| has_arm) {
                 access.command = None;
-                if self.advance_read().is_some() && !self.queue.waiting.is_empty() {
+                let goes_on = access.reads && self.queue.waiting.is_empty();
+                if !goes_on && self.advance_read().is_some() {
                     self.try_next();
                 }
             } else if !self.buffer.keeps_data

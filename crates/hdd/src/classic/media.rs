@@ -114,6 +114,17 @@ impl Actuator {
     }
 }
 
+/// The first sector before `end` for which `is` holds, if it holds for all sectors behind it and for
+/// the last one.
+fn first_where(mut begin: u64, end: u64, is: impl Fn(u64) -> bool) -> u64 {
+    let mut last = end - 1;
+    while begin < last {
+        let middle = begin.midpoint(last);
+        if is(middle) { last = middle } else { begin = middle + 1 }
+    }
+    last
+}
+
 /// The room that a segment gets while data of a command leave it over the bus.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
@@ -200,10 +211,8 @@ impl MediaStream {
                 at += 1;
                 continue;
             }
-            let Some(missed) = (begin..end).find(|&lba| !fits(lba)) else {
-                at += 1;
-                continue;
-            };
+            let missed =
+                if fits(begin) { first_where(begin, end, |lba| !fits(lba)) } else { begin };
             let turned = pass.begins + pass.time(missed - pass.first) + pass.turn();
             self.passes.truncate(at);
             arm.head = pass.track;
@@ -214,12 +223,19 @@ impl MediaStream {
             }
             let lead = pass.there.max(turned - pass.turn());
             let again = MediaPass { lead, begins: turned, first: missed, again: true, ..pass };
-            let early = (missed..end).find(|&lba| fits_early(lba)).filter(|_| on_arrival);
-            if let Some(early) = early {
+            let early = match room.all {
+                true if fits_early(end - 1) => Some(first_where(missed, end, fits_early)),
+                true => None,
+                false => (missed..end).find(|&lba| fits_early(lba)),
+            };
+            if let Some(early) = early.filter(|_| on_arrival) {
                 self.passes.push(MediaPass { end: early, ..again });
                 let begins = turned + pass.time(early - missed);
                 let seen = pass.begins + pass.time(early - pass.first);
-                let last = (early..end).find(|&lba| !fits_early(lba)).unwrap_or(end);
+                let last = match room.all {
+                    true => end,
+                    false => (early..end).find(|&lba| !fits_early(lba)).unwrap_or(end),
+                };
                 self.passes.push(MediaPass {
                     lead: begins,
                     there: begins,
@@ -236,6 +252,11 @@ impl MediaStream {
                 (self.at, self.next) = (again.done(again.end - 1), again.end);
             }
         }
+    }
+
+    /// Whether the head has begun to read at a time.
+    pub fn begun(&self, at: Ns) -> bool {
+        self.passes.first().is_some_and(|pass| pass.begins < at)
     }
 
     /// End of the sectors that are in the buffer at a time, including those that are held until
@@ -371,6 +392,8 @@ pub(super) struct WriteStream {
     /// The first sector, and the time when the arm could start for it.
     pub first: u64,
     pub begins: Ns,
+    /// Time when the head gets to the first sector.
+    pub located: Ns,
     /// Minimum time of the first seek.
     least_seek: Ns,
     /// The pass over the track, from the next sector on.
@@ -397,6 +420,7 @@ impl WriteStream {
     /// Restarts the stream at a sector.
     pub fn start(&mut self, at: Ns, lba: u64, least_seek: Ns) {
         (self.next, self.at, self.first, self.begins) = (lba, at, lba, at);
+        self.located = Ns::MAX;
         (self.least_seek, self.pass, self.ahead) = (least_seek, None, None);
         self.runs.clear();
     }
@@ -445,6 +469,7 @@ impl WriteStream {
                 _ => {
                     let pass = arm.pass(self.at, self.next, true, self.least_seek);
                     (self.at, self.least_seek, self.pass) = (pass.begins, Ns::ZERO, Some(pass));
+                    self.located = self.located.min(pass.begins);
                     pass
                 }
             };

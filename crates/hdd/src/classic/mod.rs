@@ -92,6 +92,9 @@ pub struct ClassicDisk {
     access: Option<Access>,
     reading: MediaStream,
     writing: WriteStream,
+    /// Time when the head was last looked at; the end of the seek or sector in which it was, and
+    /// whether it is a seek. None if the head does not read.
+    head_step: (Ns, Option<(Ns, bool)>),
     /// Segment into which the head reads while the arm passes from one command to another.
     handed: Option<usize>,
     /// Time of the next point of the access that somebody waits for.
@@ -139,6 +142,7 @@ impl ClassicDisk {
             access: None,
             reading: MediaStream::default(),
             writing: WriteStream::default(),
+            head_step: (Ns::ZERO, None),
             handed: None,
             media_at: None,
             attached: Ns::ZERO,
@@ -230,6 +234,17 @@ impl ClassicDisk {
         }
     }
 
+    /// Sends reads and writes only.
+    fn send_commands(&mut self) {
+        let waits = |one: &WaitingCommand| matches!(one.request.op, IoOp::Read | IoOp::Write);
+        if self.host.front().is_some_and(waits)
+            && self.accepts(false)
+            && let Some(WaitingCommand { id, request, .. }) = self.next()
+        {
+            self.start(id, request);
+        }
+    }
+
     /// Gives a command to the drive, which accepts it.
     fn start(&mut self, id: u64, request: Request) {
         let at = self.clock;
@@ -242,9 +257,6 @@ impl ClassicDisk {
                 let end = start + request.len.0 / SECTOR.0;
                 self.outstanding += 1;
                 self.arrive(id, request.op == IoOp::Write, start, end);
-                if self.length == 1 {
-                    self.run_ahead();
-                }
             }
         }
     }
@@ -261,6 +273,7 @@ impl Device for ClassicDisk {
         self.clock = at;
         if self.host.is_empty() && self.accepts(request.op == IoOp::Flush) {
             self.start(id, request);
+            self.run_ahead();
         } else {
             let candidate = self.candidate(&request, at);
             self.host.push_back(WaitingCommand { id, request, candidate });
@@ -286,19 +299,22 @@ impl Device for ClassicDisk {
 
     fn step(&mut self, completed: &mut Vec<Completion>) {
         let step = if self.outstanding > 0 { self.next_step() } else { None };
-        let done = match self.aside {
-            Some(aside) if step.is_none_or(|step| aside.at <= step) => {
-                self.aside = None;
-                Some(aside)
+        match self.aside {
+            Some(done) if step.is_none_or(|step| done.at <= step) => {
+                (self.aside, self.clock) = (None, done.at);
+                self.stats.requests += 1;
+                completed.push(done);
+                self.send();
             }
-            _ => self.proceed(),
-        };
-        if let Some(done) = done {
-            self.clock = done.at;
-            self.stats.requests += 1;
-            completed.push(done);
-            self.send();
+            _ => {
+                let before = completed.len();
+                completed.extend(self.proceed());
+                if completed.len() > before {
+                    self.send();
+                }
+            }
         }
+        self.run_ahead();
     }
 
     fn usage(&self) -> Usage {

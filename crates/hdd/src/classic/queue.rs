@@ -16,8 +16,8 @@ pub(super) struct QueuedCommand {
     pub start: u64,
     pub end: u64,
     pub write: bool,
-    /// Place of the first sector.
-    pub target: SeekTarget,
+    /// Place of the first sector, if the policy looks at it.
+    pub target: Option<SeekTarget>,
     /// Time of its arrival.
     pub since: Ns,
 }
@@ -70,6 +70,12 @@ impl CommandQueue {
         self.config.policy == QueuePolicy::Fcfs
     }
 
+    /// Whether the policy looks at the places of commands.
+    pub fn looks_at_places(&self) -> bool {
+        use QueuePolicy::{CLook, Fcfs, Look, Sstf};
+        !matches!(self.config.policy, Fcfs | Look | CLook | Sstf)
+    }
+
     /// Whether the policy prefers commands whose data are in the buffer.
     pub fn looks_at_hits(&self) -> bool {
         matches!(
@@ -99,9 +105,12 @@ impl CommandQueue {
             let within = |set| chosen(set).any(|other| other.key == one.key);
             if within(whole) { Some(0) } else { within(partial).then_some(1) }
         };
-        let of = |one: &QueuedCommand| one.target.track.cylinder;
+        let of = |one: &QueuedCommand| one.target.map_or(0, |target| target.track.cylinder);
         let least = |key: &dyn Fn(&QueuedCommand) -> u64| {
-            places.iter().copied().min_by_key(|one| (key(one), one.target.track, one.start))
+            places
+                .iter()
+                .copied()
+                .min_by_key(|one| (key(one), one.target.map(|target| target.track), one.start))
         };
         let above =
             || places.iter().copied().filter(|one| one.start >= last).min_by_key(|o| o.start);
@@ -155,9 +164,11 @@ impl CommandQueue {
         let time = match hit {
             Some(rank) => rank,
             None => {
-                let to = arm.mechanics.position(arm.turned, arm.head, one.target, one.write);
                 let least = if one.write { arm.least_write_seek } else { Ns::ZERO };
-                to.total().max(least).0
+                let to = one.target.map_or(Ns::ZERO, |target| {
+                    arm.mechanics.position(arm.turned, arm.head, target, one.write).total()
+                });
+                to.max(least).0
             }
         };
         #[allow(clippy::cast_precision_loss)] // far below 2^53 ns

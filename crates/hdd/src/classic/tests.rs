@@ -278,3 +278,177 @@ fn a_remapped_sector_is_read_at_its_new_location() {
         response_time(&mut drive, at * 1_000_000, IoOp::Read, lba, count);
     }
 }
+
+/// A drive with a queue, and requests of one sector at given times, all in microseconds; returns
+/// the order of completions with their times.
+fn completions(config: &ClassicConfig, requests: &[(u64, IoOp, u64, u64)]) -> Vec<(u64, u64)> {
+    let mut drive = drive(config);
+    let mut done = vec![];
+    for (id, &(at, op, start, sectors)) in (0..).zip(requests) {
+        while drive.next_event().is_some_and(|next| next <= us(at)) {
+            drive.step(&mut done);
+        }
+        drive.submit(us(at), id, Request { op, offset: SECTOR * start, len: SECTOR * sectors });
+    }
+    drive.run_until(Ns::MAX, &mut done);
+    while drive.next_event().is_some() {
+        drive.step(&mut done);
+    }
+    done.iter().map(|done| (done.id, done.at.0 / 1000)).collect()
+}
+
+#[test]
+fn an_almost_read_hit_lets_the_head_go_on() {
+    let mut almost = config();
+    almost.buffer.hits_next_sector = true;
+    let mut drive = drive(&almost);
+    response_time(&mut drive, 0, IoOp::Read, 40, 4);
+    // At 5.05 ms the head is in sector 50. It goes on, and sectors 50 and 51 have passed at 5.2 ms.
+    assert_eq!(response_time(&mut drive, 5050, IoOp::Read, 50, 2), 150 + 10);
+    // Without such hits it reads the sector a revolution later.
+    let mut drive = ClassicDisk::new(&config()).unwrap();
+    response_time(&mut drive, 0, IoOp::Read, 40, 4);
+    assert_eq!(response_time(&mut drive, 5050, IoOp::Read, 50, 2), 10_150 + 10);
+}
+
+#[test]
+fn the_least_read_ahead_is_done_before_another_command() {
+    let mut least = config();
+    least.buffer.least_read_ahead = 20;
+    let mut drive = drive(&least);
+    response_time(&mut drive, 0, IoOp::Read, 40, 4);
+    // At 5.05 ms the head has 14 sectors to read, up to sector 64 at 6.4 ms. The arm is at cylinder
+    // 1 after 2.1 ms, at 8.5 ms; sector 0 passes there at 15 ms.
+    assert_eq!(response_time(&mut drive, 5050, IoOp::Read, 200, 1), 15_000 - 5050 + 100 + 10);
+    // Sectors up to 64 are in the buffer, and sector 64 is not.
+    assert_eq!(response_time(&mut drive, 30_000, IoOp::Read, 62, 2), 50 + 20);
+    assert!(response_time(&mut drive, 50_000, IoOp::Read, 64, 1) > 1000);
+}
+
+#[test]
+fn read_ahead_within_a_segment_leaves_room_for_the_read() {
+    let mut keeps = config();
+    keeps.buffer.segment_sectors = 20;
+    keeps.buffer.read_ahead = ReadAhead::Sectors(20);
+    keeps.buffer.read_ahead_keeps_read = true;
+    let mut drive = drive(&keeps);
+    response_time(&mut drive, 0, IoOp::Read, 40, 4);
+    // The segment has sectors 40 to 59.
+    assert_eq!(response_time(&mut drive, 30_000, IoOp::Read, 40, 20), 50 + 200);
+    assert!(response_time(&mut drive, 50_000, IoOp::Read, 60, 1) > 1000);
+}
+
+#[test]
+fn a_read_that_drops_its_data_misses_the_next_time() {
+    let mut drops = config();
+    drops.buffer.drops_read = true;
+    let mut drive = drive(&drops);
+    response_time(&mut drive, 0, IoOp::Read, 40, 4);
+    assert_eq!(response_time(&mut drive, 30_000, IoOp::Read, 44, 2), 50 + 20);
+    assert!(response_time(&mut drive, 50_000, IoOp::Read, 44, 2) > 1000);
+}
+
+#[test]
+fn a_segment_keeps_no_data_without_caching() {
+    let mut none = config();
+    (none.buffer.keeps_data, none.buffer.read_ahead) = (false, ReadAhead::None);
+    let mut drive = drive(&none);
+    assert_eq!(response_time(&mut drive, 0, IoOp::Read, 40, 4), 4400 + 10);
+    assert_eq!(response_time(&mut drive, 20_000, IoOp::Read, 40, 4), 4400 + 10);
+}
+
+#[test]
+fn a_command_is_processed_after_its_overhead() {
+    let mut late = config();
+    late.overheads.command = us(300);
+    let mut drive = drive(&late);
+    assert_eq!(response_time(&mut drive, 0, IoOp::Read, 40, 4), 4400 + 10);
+    assert_eq!(response_time(&mut drive, 10_000, IoOp::Read, 44, 4), 300 + 50 + 40);
+}
+
+#[test]
+fn a_read_disconnects_while_it_waits_for_the_medium() {
+    let mut leaves = config();
+    leaves.overheads.read_disconnect = twice(us(200));
+    leaves.overheads.reselect = us(70);
+    // Sector 40 has passed at 4.1 ms; the drive is back at 4.17 ms and transfers one sector until
+    // 4.18 ms. It leaves until 4.38 ms, when sectors 41 and 42 have passed, is back at 4.45 ms with
+    // all four, and transfers three.
+    assert_eq!(response_time(&mut drive(&leaves), 0, IoOp::Read, 40, 4), 4450 + 30);
+    // If it holds the bus, the last sector crosses it when it has passed.
+    leaves.bus.held_in_reads = true;
+    assert_eq!(response_time(&mut drive(&leaves), 0, IoOp::Read, 40, 4), 4400 + 10);
+}
+
+#[test]
+fn one_write_joins_the_write_in_progress() {
+    let mut joins = config();
+    joins.overheads.write = twice(us(100));
+    let write = |at, start| (at, IoOp::Write, start, 2);
+    // The first is on the medium from 4 to 4.2 ms. The second joins it, and its data are written
+    // with the first; then it is written again, a revolution later. The third waits for this.
+    let ends = completions(&joins, &[write(0, 40), write(1000, 42), write(2000, 44)]);
+    assert_eq!(ends, [(0, 120), (1, 1120), (2, 14_420)]);
+    // Without joining, the second waits for the first.
+    joins.buffer.join_writes = false;
+    let ends = completions(&joins, &[write(0, 40), write(1000, 42)]);
+    assert_eq!(ends, [(0, 120), (1, 4220)]);
+}
+
+#[test]
+fn a_write_uses_the_revolution_in_which_it_waits_for_a_late_sector() {
+    let ends = |on_arrival| {
+        let mut late = config();
+        late.buffer.writes_on_arrival = on_arrival;
+        late.buffer.join_writes = false;
+        let write = |at, start| (at, IoOp::Write, start, 4);
+        // The second begins where the first ends, at 4.4 ms, but its data come later: sector 44
+        // is lost. It is written at 14.4 ms, and so are the others unless they were written in
+        // passing. The third starts then.
+        completions(&late, &[write(0, 40), write(1000, 44), write(2000, 60)])[2].1
+    };
+    assert_eq!(ends(false), 14_800 + 40);
+    assert_eq!(ends(true), 14_500 + 40);
+}
+
+#[test]
+fn the_head_passes_by_sectors_for_which_there_is_no_room() {
+    let ends = |on_arrival| {
+        let mut full = config();
+        full.buffer.read_ahead = ReadAhead::Sectors(40);
+        full.buffer.segment_sectors = 32;
+        full.buffer.reads_on_arrival = on_arrival;
+        full.overheads.read_hit = twice(us(400));
+        let mut drive = drive(&full);
+        response_time(&mut drive, 0, IoOp::Read, 2, 4);
+        // At 3.35 ms the segment has sectors 2 to 32. A hit of sector 2 has the bus at 3.75 ms, so
+        // there is no room for sectors 34 to 37, which pass until then. They are read from 13.4 ms
+        // on.
+        response_time(&mut drive, 3350, IoOp::Read, 2, 4);
+        response_time(&mut drive, 13_850, IoOp::Read, 45, 1)
+    };
+    // Sector 45 passes at 14.5 ms, or it was read when it passed at 4.5 ms.
+    assert_eq!(ends(false), 14_600 + 10 - 13_850);
+    assert_eq!(ends(true), 400 + 10);
+}
+
+#[test]
+fn a_queue_is_served_in_the_order_of_its_policy() {
+    let order = |policy, length| {
+        let mut queued = config();
+        queued.queue = QueueConfig { length, policy, ..QueueConfig::default() };
+        let read = |start| (0, IoOp::Read, start, 1);
+        // Sector 8000 is on the arm first; the sectors of a cylinder are 200.
+        let reads = [8000, 16_000, 9000, 4000, 8600].map(read);
+        completions(&queued, &reads).iter().map(|(id, _)| *id).collect::<Vec<_>>()
+    };
+    assert_eq!(order(QueuePolicy::Fcfs, 5), [0, 1, 2, 3, 4]);
+    assert_eq!(order(QueuePolicy::Sstf, 5), [0, 4, 2, 3, 1]);
+    assert_eq!(order(QueuePolicy::CylinderSstf, 5), [0, 4, 2, 3, 1]);
+    // What lies ahead comes first; then what lies behind.
+    assert_eq!(order(QueuePolicy::Look, 5), [0, 4, 2, 1, 3]);
+    assert_eq!(order(QueuePolicy::CLook, 5), [0, 4, 2, 1, 3]);
+    assert_eq!(order(QueuePolicy::ArmDistance, 5), [0, 4, 2, 3, 1]);
+    // The host is first come, first served unless it is told otherwise; a queue of 2 sees the next.
+    assert_eq!(order(QueuePolicy::Sstf, 1).len(), 5);
+}

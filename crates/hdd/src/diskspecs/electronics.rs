@@ -63,7 +63,7 @@ const DRIVE: [(&str, Kind); 65] = [
     ("Maximum read-ahead (blks)", COUNT),
     ("Read-ahead over requested", Whole(-1, 1)),
     ("Read-ahead on idle hit", SWITCH),
-    ("Read any free blocks", Zero(1)),
+    ("Read any free blocks", SWITCH),
     ("Fast write level", Whole(0, 2)),
     ("Combine seq writes", SWITCH),
     ("Stop prefetch in sector", SWITCH),
@@ -123,7 +123,7 @@ pub(super) fn check(spec: &Block) -> Result<(), SpecError> {
     }
     let set = |key: &str| spec.on(key);
     if spec.optional("Enable caching in buffer")? == Some(0.0) {
-        for key in ["Buffer continuous read", "Fast write level"] {
+        for key in ["Buffer continuous read", "Fast write level", "Read any free blocks"] {
             if set(key)? {
                 let why = format!(
                     "`{key}` needs a buffer that keeps data, and `Enable caching in buffer` is 0"
