@@ -32,6 +32,7 @@ mod storage;
 mod stream;
 pub mod survey;
 mod table;
+pub mod tasks;
 pub mod timeline;
 
 pub use error::ClusterError;

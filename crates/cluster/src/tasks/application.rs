@@ -1,0 +1,525 @@
+//! An application as it was recorded: its stages in the order of their submission, what each waited
+//! for, and the successful task of each partition.
+//!
+//! A stage waits for its parents. If none of them had run, or something else ended between them and
+//! the stage, it waits for the stage that ended last before it was submitted, too: the program did
+//! not submit it earlier. The time from there to its submission is the driver's.
+
+use gordon_trace::spark::{EventLog, Settings, Stage, Task, TaskFigures, TaskStatus};
+use gordon_units::{Bytes, Ns};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Milliseconds, Spark's unit of times, within which a stage follows its parents at once.
+const AT_ONCE: f64 = 0.05;
+/// Tasks of a stage from which a median of theirs says something.
+const ENOUGH: usize = 3;
+/// The longest pause of a slot that is the engine's and not a lack of tasks, in seconds.
+const LONGEST_TURNAROUND: f64 = 0.2;
+
+/// A recorded application. Times are seconds after its start.
+#[derive(Clone, Debug, Default)]
+pub struct Application {
+    /// Its name.
+    pub name: String,
+    /// Its length.
+    pub duration: f64,
+    /// When its first executor had started; 0 if executors were there before.
+    pub startup: f64,
+    /// Stages that ran, by submission.
+    pub stages: Vec<AppStage>,
+    /// The tasks of all stages.
+    pub tasks: Vec<AppTask>,
+    /// Seconds of the driver after the last stage.
+    pub tail: f64,
+    /// The executors that ran it.
+    pub executors: Executors,
+    /// Seconds between the end of a task and the start of the next one in its slot.
+    pub turnaround: f64,
+    /// CPU seconds by which the first task of a slot is longer than later ones of its stage.
+    pub warm_up: f64,
+    /// The settings of its executors.
+    pub settings: Settings,
+    /// The most bytes of blocks cached in memory.
+    pub cached: f64,
+    /// What is not simulated.
+    pub left_out: LeftOut,
+}
+
+/// The executors that ran an application.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Executors {
+    /// Number of executors.
+    pub count: u32,
+    /// Number of hosts that ran a task.
+    pub hosts: u32,
+    /// Tasks that an executor runs at a time; the median.
+    pub slots: u32,
+    /// The most executors of a host.
+    pub per_host: u32,
+    /// Seconds from the start of the first executor to that of each, ascending.
+    pub delays: Vec<f64>,
+    /// Whether their number follows the number of waiting tasks.
+    pub is_dynamic: bool,
+}
+
+/// Attempts of tasks that are not simulated, because they would not be made again or have no
+/// figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct LeftOut {
+    /// Failed ones.
+    pub failed: u64,
+    /// Killed ones, those that speculation made too many included.
+    pub killed: u64,
+    /// Ones without an end.
+    pub unfinished: u64,
+    /// Successful ones without figures.
+    pub without_figures: u64,
+    /// Successful ones of a partition that had succeeded before.
+    pub repeated: u64,
+    /// Ones that ended before the time that is simulated.
+    pub before: u64,
+}
+
+/// A stage that ran.
+#[derive(Clone, Debug, Default)]
+pub struct AppStage {
+    /// Spark's number.
+    pub id: u32,
+    /// What it does.
+    pub name: String,
+    /// When it was submitted.
+    pub submitted: f64,
+    /// When it ended.
+    pub ended: f64,
+    /// Indices of the stages that it waits for.
+    pub after: Vec<usize>,
+    /// Indices of the stages that wait for it.
+    pub before: Vec<usize>,
+    /// Whether it also waits for the first executor.
+    pub after_startup: bool,
+    /// Seconds of the driver between what it waits for and its submission.
+    pub driver: f64,
+    /// Its tasks, in the order of their starts.
+    pub tasks: std::ops::Range<usize>,
+    /// Number of its partitions.
+    pub partitions: u32,
+    /// Whether it reads shuffle data.
+    pub is_shuffled: bool,
+}
+
+/// A successful task.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AppTask {
+    /// Seconds from its start to its end, as the driver saw them.
+    pub wall: f64,
+    /// Seconds of `wall` that are neither of its run nor of its deserialisation.
+    pub scheduling: f64,
+    /// CPU seconds of its thread.
+    pub cpu: f64,
+    /// Seconds in which garbage was collected.
+    pub gc: f64,
+    /// Seconds in which it waited for shuffle data.
+    pub fetch: f64,
+    /// Mean number of tasks that ran on its host meanwhile, itself included.
+    pub beside: f64,
+    /// Whether it was the first task of its slot.
+    pub is_first: bool,
+    /// Bytes read of files and of cached data.
+    pub input: f64,
+    /// Shuffle bytes read.
+    pub shuffled: f64,
+    /// The part of `shuffled` that came from other hosts.
+    pub remote: f64,
+    /// Bytes written to files and as shuffle data.
+    pub written: f64,
+    /// Bytes that it spilled, as they were in memory.
+    pub spilled: f64,
+    /// Bytes that it spilled, as they were written.
+    pub spilled_disk: f64,
+    /// The peak of its execution memory in bytes.
+    pub peak: f64,
+}
+
+/// The time that is simulated: from `start` to `end` since 1970, with executors that were there.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Its start.
+    pub start: Ns,
+    /// Its end.
+    pub end: Ns,
+}
+
+#[allow(clippy::cast_precision_loss)]
+fn bytes(amount: Bytes) -> f64 {
+    amount.0 as f64
+}
+
+impl Application {
+    /// The application of `log`, or its part in `window`.
+    pub fn of(log: &EventLog, window: Option<Window>) -> Self {
+        let start = window.map_or(log.start, |window| window.start);
+        let end = window.map_or(log.start + log.duration(), |window| window.end);
+        let clock = Clock(start);
+        let mut kept = Kept::of(log, start);
+        kept.find_first(log);
+        let beside = Beside::of(log, &kept);
+        let added = log.executors.iter().map(|executor| clock.secs(executor.added));
+        let first = added.fold(f64::INFINITY, f64::min);
+        let mut application = Self {
+            name: log.name.clone(),
+            duration: clock.secs(end),
+            startup: if first.is_finite() { first.max(0.0) } else { 0.0 },
+            executors: Executors::of(log, &kept),
+            turnaround: kept.turnaround(log),
+            settings: log.settings.clone(),
+            cached: bytes(log.cached),
+            left_out: kept.left_out,
+            ..Self::default()
+        };
+        if window.is_some() {
+            application.startup = 0.0;
+            application.executors.delays = vec![0.0];
+            application.executors.is_dynamic = false;
+        }
+        application.add_stages(log, &kept, &beside, clock);
+        application.find_predecessors(log);
+        application.measure_warm_up();
+        let last = application.stages.iter().map(|stage| stage.ended).fold(0.0, f64::max);
+        application.tail = (application.duration - last.max(application.startup)).max(0.0);
+        application
+    }
+
+    fn add_stages(&mut self, log: &EventLog, kept: &Kept, beside: &Beside, clock: Clock) {
+        let mut stages: BTreeMap<u32, (Vec<&Stage>, Vec<usize>)> = BTreeMap::new();
+        for stage in &log.stages {
+            stages.entry(stage.id).or_default().0.push(stage);
+        }
+        for index in &kept.tasks {
+            stages.entry(log.tasks[*index].stage).or_default().1.push(*index);
+        }
+        for (id, (attempts, mut indices)) in stages {
+            if indices.is_empty() {
+                continue;
+            }
+            indices.sort_by_key(|index| (log.tasks[*index].started, log.tasks[*index].id));
+            let from = self.tasks.len();
+            for index in &indices {
+                let task = &log.tasks[*index];
+                self.tasks.push(AppTask {
+                    beside: beside.of_task(task),
+                    is_first: kept.first.contains(index),
+                    ..AppTask::of(task)
+                });
+            }
+            let tasks = indices.iter().map(|index| &log.tasks[*index]);
+            let started = tasks.clone().map(|task| task.started).min().unwrap_or_default();
+            let ended = tasks.filter_map(|task| task.ended).max().unwrap_or_default();
+            let submitted = attempts.iter().filter_map(|stage| stage.submitted).min();
+            let completed = attempts.iter().filter_map(|stage| stage.ended).max();
+            let submitted = clock.secs(submitted.unwrap_or(started).min(started)).max(0.0);
+            self.stages.push(AppStage {
+                id,
+                name: attempts.first().map(|stage| stage.name.clone()).unwrap_or_default(),
+                submitted,
+                ended: clock.secs(completed.unwrap_or(ended).max(ended)).max(submitted),
+                tasks: from..self.tasks.len(),
+                partitions: attempts.iter().map(|stage| stage.partitions).max().unwrap_or(0),
+                is_shuffled: self.tasks[from..].iter().any(|task| task.shuffled > 0.0),
+                ..AppStage::default()
+            });
+        }
+        self.stages.sort_by(|a, b| a.submitted.total_cmp(&b.submitted).then(a.id.cmp(&b.id)));
+    }
+
+    fn find_predecessors(&mut self, log: &EventLog) {
+        let by_id: HashMap<u32, usize> =
+            self.stages.iter().enumerate().map(|(at, stage)| (stage.id, at)).collect();
+        let parents: HashMap<u32, &[u32]> =
+            log.stages.iter().map(|stage| (stage.id, stage.parents.as_slice())).collect();
+        for at in 0..self.stages.len() {
+            let submitted = self.stages[at].submitted;
+            let ended = |other: usize| self.stages[other].ended;
+            let has_ended = |other: &usize| *other < at && ended(*other) <= submitted + AT_ONCE;
+            let parents = parents.get(&self.stages[at].id).copied().unwrap_or_default();
+            let mut after: Vec<usize> =
+                parents.iter().filter_map(|id| by_id.get(id).copied()).filter(has_ended).collect();
+            let last = |of: &[usize]| of.iter().map(|at| ended(*at)).fold(0.0, f64::max);
+            if last(&after) + AT_ONCE < submitted {
+                let others = (0..at).filter(has_ended);
+                let latest = others.max_by(|a, b| ended(*a).total_cmp(&ended(*b)));
+                after.extend(latest.filter(|latest| ended(*latest) > last(&after)));
+            }
+            let after_startup = after.is_empty() && self.startup <= submitted;
+            let since = if after_startup { self.startup } else { last(&after) };
+            let stage = &mut self.stages[at];
+            stage.driver = (submitted - since).max(0.0);
+            stage.after_startup = after_startup;
+            for other in &after {
+                self.stages[*other].before.push(at);
+            }
+            self.stages[at].after = after;
+        }
+    }
+
+    /// The first task of a slot against the others of its stage, by medians: the mean of the stages
+    /// that have enough of both, weighted by the number of first tasks.
+    fn measure_warm_up(&mut self) {
+        let (mut sum, mut weight) = (0.0, 0.0);
+        for stage in &self.stages {
+            let (first, others): (Vec<_>, Vec<_>) =
+                self.tasks[stage.tasks.clone()].iter().partition(|task| task.is_first);
+            if first.len().min(others.len()) < ENOUGH {
+                continue;
+            }
+            let of = |tasks: Vec<&AppTask>| median(tasks.into_iter().map(|task| task.cpu).collect());
+            #[allow(clippy::cast_precision_loss)]
+            let count = first.len() as f64;
+            sum += (of(first) - of(others)).max(0.0) * count;
+            weight += count;
+        }
+        self.warm_up = if weight > 0.0 { sum / weight } else { 0.0 };
+    }
+}
+
+impl AppTask {
+    /// What a task's figures say of it.
+    fn of(task: &Task) -> Self {
+        let figures = task.figures.unwrap_or_default();
+        let TaskFigures { run, deserialize, .. } = figures;
+        let ended = task.ended.unwrap_or(task.started);
+        // Clocks of driver and executor differ, so the sum may exceed what the driver saw.
+        let wall = ended.saturating_sub(task.started).max(run + deserialize);
+        Self {
+            wall: wall.as_secs(),
+            scheduling: wall.saturating_sub(run + deserialize).as_secs(),
+            cpu: figures.cpu.as_secs(),
+            gc: figures.gc.as_secs(),
+            fetch: figures.fetch_wait.as_secs(),
+            beside: 1.0,
+            is_first: false,
+            input: bytes(figures.input),
+            shuffled: bytes(figures.shuffle_local) + bytes(figures.shuffle_remote),
+            remote: bytes(figures.shuffle_remote),
+            written: bytes(figures.output) + bytes(figures.shuffle_write),
+            spilled: bytes(figures.spill_memory),
+            spilled_disk: bytes(figures.spill_disk),
+            peak: bytes(figures.peak_memory),
+        }
+    }
+}
+
+impl Executors {
+    /// Seconds from the start of the first executor to that of the one with this number: as recorded,
+    /// or, of dynamic allocation, after the second in which Spark asks for it (1, 2, 4, ... a second).
+    pub fn delay(&self, number: u32) -> f64 {
+        match self.is_dynamic {
+            true => f64::from((number + 1).next_power_of_two().ilog2()),
+            false => {
+                let last = self.delays.len().saturating_sub(1);
+                self.delays.get((number as usize).min(last)).copied().unwrap_or(0.0)
+            }
+        }
+    }
+
+    fn of(log: &EventLog, kept: &Kept) -> Self {
+        let used: Vec<&Task> = kept.tasks.iter().map(|index| &log.tasks[*index]).collect();
+        let distinct = |of: fn(&Task) -> u32| {
+            let mut all: Vec<u32> = used.iter().map(|task| of(task)).collect();
+            all.sort_unstable();
+            all.dedup();
+            all
+        };
+        let executors = distinct(|task| task.executor);
+        let hosts = distinct(|task| task.host);
+        let named: HashMap<&str, _> =
+            log.executors.iter().map(|executor| (executor.id.as_str(), executor)).collect();
+        let known: Vec<_> =
+            executors.iter().filter_map(|index| named.get(log.text(*index)).copied()).collect();
+        let cpus = log.settings.task_cpus.max(1);
+        let mut slots: Vec<u32> = known
+            .iter()
+            .map(|executor| executor.cores / cpus)
+            .filter(|slots| *slots > 0)
+            .collect();
+        slots.sort_unstable();
+        let mut per_host: BTreeMap<&str, u32> = BTreeMap::new();
+        for executor in &known {
+            *per_host.entry(&executor.host).or_default() += 1;
+        }
+        let first = known.iter().map(|executor| executor.added).min().unwrap_or_default();
+        let mut delays: Vec<f64> =
+            known.iter().map(|executor| (executor.added - first).as_secs()).collect();
+        delays.sort_by(f64::total_cmp);
+        Self {
+            count: count(executors.len()),
+            hosts: count(hosts.len()).max(1),
+            slots: slots.get(slots.len() / 2).copied().unwrap_or(1),
+            per_host: per_host.values().copied().max().unwrap_or(1),
+            delays,
+            is_dynamic: log.settings.is_dynamic,
+        }
+    }
+}
+
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// Seconds after a time.
+#[derive(Clone, Copy)]
+struct Clock(Ns);
+
+impl Clock {
+    fn secs(self, at: Ns) -> f64 {
+        match at >= self.0 {
+            true => (at - self.0).as_secs(),
+            false => -(self.0 - at).as_secs(),
+        }
+    }
+}
+
+/// The tasks that are simulated.
+struct Kept {
+    /// Indices in the log.
+    tasks: Vec<usize>,
+    /// Those that were the first of their slot.
+    first: HashSet<usize>,
+    left_out: LeftOut,
+}
+
+impl Kept {
+    fn of(log: &EventLog, start: Ns) -> Self {
+        let mut kept: HashMap<(u32, u32), usize> = HashMap::new();
+        let mut left_out = LeftOut::default();
+        for (index, task) in log.tasks.iter().enumerate() {
+            let counter = match (task.status, task.figures) {
+                (TaskStatus::Failed, _) => &mut left_out.failed,
+                (TaskStatus::Killed, _) => &mut left_out.killed,
+                (TaskStatus::Unfinished, _) => &mut left_out.unfinished,
+                (TaskStatus::Success, None) => &mut left_out.without_figures,
+                _ if task.ended.is_some_and(|ended| ended <= start) => &mut left_out.before,
+                _ => match kept.entry((task.stage, task.index)) {
+                    Entry::Vacant(place) => {
+                        place.insert(index);
+                        continue;
+                    }
+                    Entry::Occupied(_) => &mut left_out.repeated,
+                },
+            };
+            *counter += 1;
+        }
+        let mut tasks: Vec<usize> = kept.into_values().collect();
+        tasks.sort_unstable();
+        Self { tasks, first: HashSet::new(), left_out }
+    }
+
+    /// Marks the first task of each slot of an executor, of all that it ever ran.
+    fn find_first(&mut self, log: &EventLog) {
+        let cores: HashMap<&str, u32> =
+            log.executors.iter().map(|executor| (executor.id.as_str(), executor.cores)).collect();
+        let mut order: Vec<usize> = (0..log.tasks.len()).collect();
+        order.sort_by_key(|index| (log.tasks[*index].started, log.tasks[*index].id));
+        let mut free: HashMap<u32, u32> = HashMap::new();
+        let kept: HashSet<usize> = self.tasks.iter().copied().collect();
+        for index in order {
+            let executor = log.tasks[index].executor;
+            let slots = free.entry(executor).or_insert_with(|| {
+                let cores = cores.get(log.text(executor)).copied().unwrap_or(1);
+                (cores / log.settings.task_cpus.max(1)).max(1)
+            });
+            if *slots > 0 {
+                *slots -= 1;
+                if kept.contains(&index) {
+                    self.first.insert(index);
+                }
+            }
+        }
+    }
+
+    /// The median pause of an executor between the end of a task and the next start, of pauses that
+    /// are short and not at the start of a stage.
+    fn turnaround(&self, log: &EventLog) -> f64 {
+        let mut by_executor: HashMap<u32, Vec<(Ns, bool, u32)>> = HashMap::new();
+        for index in &self.tasks {
+            let task = &log.tasks[*index];
+            let events = by_executor.entry(task.executor).or_default();
+            events.push((task.started, true, task.stage));
+            events.push((task.ended.unwrap_or(task.started), false, task.stage));
+        }
+        let mut pauses = Vec::new();
+        for events in by_executor.values_mut() {
+            // Ends come before starts of the same millisecond.
+            events.sort_unstable();
+            for pair in events.windows(2) {
+                if let [(ended, false, of), (started, true, next)] = *pair
+                    && of == next
+                {
+                    pauses.push((started - ended).as_secs());
+                }
+            }
+        }
+        pauses.retain(|pause| *pause <= LONGEST_TURNAROUND);
+        if pauses.len() < ENOUGH { 0.0 } else { median(pauses) }
+    }
+}
+
+/// The number of running tasks on each host over time.
+struct Beside {
+    /// By host: times, and the integral of the number up to each.
+    hosts: HashMap<u32, Vec<(Ns, f64, f64)>>,
+}
+
+impl Beside {
+    fn of(log: &EventLog, kept: &Kept) -> Self {
+        let mut changes: HashMap<u32, Vec<(Ns, f64)>> = HashMap::new();
+        for task in kept.tasks.iter().map(|index| &log.tasks[*index]) {
+            let of_host = changes.entry(task.host).or_default();
+            of_host.push((task.started, 1.0));
+            of_host.push((task.ended.unwrap_or(task.started), -1.0));
+        }
+        let integrate = |mut changes: Vec<(Ns, f64)>| {
+            changes.sort_by_key(|(at, _)| *at);
+            let (mut last, mut number, mut sum) = (Ns::ZERO, 0.0, 0.0);
+            let step = |(at, change): (Ns, f64)| {
+                sum += number * (at - last).as_secs();
+                number += change;
+                last = at;
+                (at, sum, number)
+            };
+            changes.into_iter().map(step).collect()
+        };
+        Self { hosts: changes.into_iter().map(|(host, all)| (host, integrate(all))).collect() }
+    }
+
+    /// The integral for a host up to a time.
+    fn integral(points: &[(Ns, f64, f64)], at: Ns) -> f64 {
+        let next = points.partition_point(|(time, ..)| *time <= at);
+        let Some((time, sum, number)) = next.checked_sub(1).map(|index| points[index]) else {
+            return 0.0;
+        };
+        sum + number * (at - time).as_secs()
+    }
+
+    fn of_task(&self, task: &Task) -> f64 {
+        let ended = task.ended.unwrap_or(task.started);
+        let length = (ended.saturating_sub(task.started)).as_secs();
+        match self.hosts.get(&task.host) {
+            Some(points) if length > 0.0 => {
+                let integral = Self::integral(points, ended) - Self::integral(points, task.started);
+                (integral / length).max(1.0)
+            }
+            _ => 1.0,
+        }
+    }
+}
+
+/// The median; 0 of nothing.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        length if length % 2 == 1 => values[length / 2],
+        length => f64::midpoint(values[length / 2 - 1], values[length / 2]),
+    }
+}

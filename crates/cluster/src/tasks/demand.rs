@@ -1,0 +1,94 @@
+//! What the tasks of an application need, read from what they took on the machine that ran them.
+//!
+//! A task's time is: scheduling + CPU time, stretched where its host ran more tasks than it has
+//! cores + garbage collection + waiting for shuffle data + the rest. The log says no more of the
+//! rest. As much of it as the task's bytes take on the traced storage, if that is known, is taken as
+//! waiting for storage; what remains as computing that the engine does not count (Python workers,
+//! code generation, other threads), which a faster core shortens.
+
+use super::application::{AppTask, Application};
+use super::speeds::Speeds;
+
+/// What is known of the nodes that ran an application.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TracedNode {
+    /// Its cores.
+    pub speeds: Speeds,
+    /// Bytes a second that its storage reads and writes; `None` if unknown.
+    pub storage: Option<[f64; 2]>,
+    /// By stage, CPU seconds of the nodes for each second that the engine counted; 1 where nothing
+    /// was traced.
+    pub counted: Vec<f64>,
+}
+
+/// What a task needs on any machine. Seconds are on a core of speed 1, if they are computing.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TaskDemand {
+    /// Seconds of scheduling, and until the next task of the slot starts.
+    pub scheduling: f64,
+    /// Core seconds.
+    pub work: f64,
+    /// Seconds of computing that the engine did not count.
+    pub uncounted: f64,
+    /// Seconds of garbage collection.
+    pub gc: f64,
+    /// Seconds in which it waited for shuffle data.
+    pub fetch: f64,
+    /// Shuffle bytes read.
+    pub shuffled: f64,
+    /// The part of `shuffled` that came from other hosts.
+    pub remote: f64,
+    /// Bytes that it read, and wrote, without spills.
+    pub moved: [f64; 2],
+    /// The share of its bytes for which it waited.
+    pub waited: f64,
+    /// Bytes on disk for each byte that is spilled.
+    pub spill_ratio: f64,
+    /// Bytes of execution memory with which it would not spill.
+    pub memory: f64,
+}
+
+/// The demands of the tasks of `application`, in their order.
+pub fn demands(application: &Application, traced: &TracedNode) -> Vec<TaskDemand> {
+    let mut demands = vec![TaskDemand::default(); application.tasks.len()];
+    for (at, stage) in application.stages.iter().enumerate() {
+        let counted = traced.counted.get(at).copied().unwrap_or(1.0).max(1.0);
+        for index in stage.tasks.clone() {
+            demands[index] = demand(&application.tasks[index], application, traced, counted);
+        }
+    }
+    demands
+}
+
+fn demand(
+    task: &AppTask,
+    application: &Application,
+    traced: &TracedNode,
+    counted: f64,
+) -> TaskDemand {
+    let (stretch, speed) =
+        (traced.speeds.stretch(task.beside), traced.speeds.of_core(task.beside));
+    let warm_up = if task.is_first { application.warm_up.min(task.cpu / 2.0) } else { 0.0 };
+    let run = (task.wall - task.scheduling).max(0.0);
+    let rest = (run - task.cpu * stretch - task.gc - task.fetch).max(0.0);
+    // CPU time of the nodes that the engine did not count.
+    let more = (task.cpu * (counted - 1.0)).min(rest / stretch);
+    let rest = rest - more * stretch;
+    let moved = [task.input + task.spilled_disk, task.written + task.spilled_disk];
+    let seconds = traced.storage.map_or(0.0, |[read, write]| moved[0] / read + moved[1] / write);
+    let waited = if seconds > 0.0 { (rest / (seconds * task.beside)).min(1.0) } else { 0.0 };
+    let waiting = waited * seconds * task.beside;
+    TaskDemand {
+        scheduling: task.scheduling + application.turnaround,
+        work: (task.cpu - warm_up + more) * speed,
+        uncounted: (rest - waiting).max(0.0) * speed / stretch,
+        gc: task.gc * speed,
+        fetch: task.fetch,
+        shuffled: task.shuffled,
+        remote: task.remote,
+        moved: [task.input, task.written],
+        waited,
+        spill_ratio: if task.spilled > 0.0 { task.spilled_disk / task.spilled } else { 1.0 },
+        memory: task.peak + task.spilled,
+    }
+}

@@ -1,0 +1,139 @@
+//! A cluster as the `tasks` model needs it, and the time of a task on one of its nodes.
+
+use super::demand::TaskDemand;
+use super::speeds::Speeds;
+
+/// A cluster of equal nodes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// Number of nodes.
+    pub nodes: u32,
+    /// Each of them.
+    pub node: TaskNode,
+}
+
+/// A node with its executors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskNode {
+    /// Its cores.
+    pub speeds: Speeds,
+    /// Bytes a second that its storage reads and writes.
+    pub storage: [f64; 2],
+    /// Bytes a second of its link, each way.
+    pub network: f64,
+    /// Tasks that it runs at a time.
+    pub slots: u32,
+    /// Tasks that each of its executors runs at a time.
+    pub executor_slots: u32,
+    /// Bytes of execution memory of each task, while all slots are busy.
+    pub memory: f64,
+    /// Heap of a traced executor for each byte of an executor here.
+    pub heap_ratio: f64,
+    /// Seconds until the first executor has started, on a node such as the traced one: 1 second here
+    /// takes this long there.
+    pub startup_ratio: f64,
+    /// Seconds of the driver here for each recorded one.
+    pub driver_ratio: f64,
+}
+
+/// What the time of a task, or of a job, is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// Start of the executors.
+    Startup,
+    /// The driver, outside of stages.
+    Driver,
+    /// Scheduling of tasks.
+    Scheduling,
+    /// Computing that the engine counts.
+    Compute,
+    /// The first tasks of a slot.
+    WarmUp,
+    /// Computing that it does not count.
+    Uncounted,
+    /// Garbage collection.
+    Gc,
+    /// Shuffle data of other nodes.
+    Network,
+    /// Reads and writes.
+    Disk,
+    /// Reads and writes of spilled data.
+    Spill,
+}
+
+/// All parts, in the order of [`Parts`].
+pub const PARTS: [Part; 10] = [
+    Part::Startup,
+    Part::Driver,
+    Part::Scheduling,
+    Part::Compute,
+    Part::WarmUp,
+    Part::Uncounted,
+    Part::Gc,
+    Part::Network,
+    Part::Disk,
+    Part::Spill,
+];
+
+/// Seconds by part.
+pub type Parts = [f64; PARTS.len()];
+
+/// A task on a node, alone on it: what it needs of each resource.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct TaskPhases {
+    /// Seconds that nothing shortens: of scheduling, of garbage collection, and of waiting for
+    /// shuffle data that is not the link's.
+    pub scheduling: f64,
+    pub gc: f64,
+    pub fetch: f64,
+    /// Work on a core.
+    pub compute: f64,
+    pub uncounted: f64,
+    /// Seconds of the link, and of the storage, if it has them to itself.
+    pub network: f64,
+    pub disk: f64,
+    /// The part of `disk` for spilled data.
+    pub spill: f64,
+}
+
+impl TaskPhases {
+    /// A task on a node of `cluster`.
+    pub fn of(demand: &TaskDemand, cluster: &Cluster) -> Self {
+        let node = &cluster.node;
+        let slots = f64::from(node.slots);
+        let speed = node.speeds.each(node.slots);
+        let work = demand.work + demand.uncounted;
+        // Storage and link work for a task while it computes, if it does not wait for them.
+        let hidden = work / speed / slots;
+        let secs = |[read, write]: [f64; 2]| read / node.storage[0] + write / node.storage[1];
+        let excess = (demand.memory - node.memory).max(0.0);
+        let spill = secs([excess * demand.spill_ratio; 2]);
+        let moved = secs(demand.moved);
+        let disk = (moved * demand.waited).max(moved - hidden) + spill;
+        let elsewhere = 1.0 - 1.0 / f64::from(cluster.nodes);
+        let remote = demand.shuffled * elsewhere;
+        let network = (remote / node.network - hidden).max(0.0);
+        let fetch = match demand.remote > 0.0 {
+            true => demand.fetch * remote / demand.remote,
+            // Nothing was fetched from others, so that it waited for its own host.
+            false => demand.fetch,
+        };
+        Self {
+            scheduling: demand.scheduling,
+            gc: demand.gc * node.heap_ratio / node.speeds.of_core(slots),
+            fetch: (fetch - network).max(0.0),
+            compute: demand.work,
+            uncounted: demand.uncounted,
+            network,
+            disk,
+            spill: if disk > 0.0 { spill / disk } else { 0.0 },
+        }
+    }
+
+    /// Seconds of the task if no other one runs beside it: no schedule makes it shorter.
+    pub fn alone(&self, node: &TaskNode) -> f64 {
+        let computing = (self.compute + self.uncounted) / node.speeds.fastest();
+        self.scheduling + self.gc + self.fetch + computing + self.network + self.disk
+    }
+}

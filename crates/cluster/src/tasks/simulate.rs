@@ -1,0 +1,431 @@
+//! Simulates an application on a cluster: a list schedule of its tasks, of which those that run on a
+//! node share its cores, its storage and its link.
+//!
+//! Stages start when what they wait for has ended and the driver has submitted them; the tasks of an
+//! earlier stage start first, in their recorded order, each on the node with the most free slots. A
+//! task computes, fetches, moves bytes and computes again; the point at which it moves them differs
+//! from task to task, so that those that start together do not all wait for the same device.
+
+use super::application::Application;
+use super::demand::TaskDemand;
+use super::key;
+use super::node::{Cluster, Part, Parts, TaskPhases};
+use super::station::Station;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+/// A simulated run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Seconds of the application.
+    pub time: f64,
+    /// What the chain of tasks that ended last waited for; adds up to `time`.
+    pub parts: Parts,
+    /// Seconds of cores that were busy.
+    pub busy: f64,
+    /// The stages, in their order.
+    pub stages: Vec<StageOutcome>,
+}
+
+/// A simulated stage.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageOutcome {
+    /// When its tasks could start.
+    pub ready: f64,
+    /// When the last one ended.
+    pub ended: f64,
+    /// The longest task.
+    pub longest: f64,
+    /// Seconds of all tasks, by part.
+    pub tasks: Parts,
+    /// What it took of the chain of tasks that ended last.
+    pub chain: Parts,
+}
+
+const CORES: u32 = 0;
+const LINK: u32 = 1;
+const STORAGE: u32 = 2;
+const STATIONS: u32 = 3;
+
+/// What happens next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The driver has submitted a stage.
+    Stage(u32),
+    /// An executor has started; the first of its slots.
+    Executor(u32),
+    /// The seconds of a task that nothing shortens are over.
+    Fixed(u32),
+    /// A task of a station is done, if the station has not changed.
+    Station(u32, u32),
+}
+
+/// A step of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+enum Step {
+    #[default]
+    Fixed,
+    First,
+    Network,
+    Disk,
+    Second,
+}
+
+/// A slot and its task.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    task: u32,
+    stage: u32,
+    is_warm: bool,
+    step: Step,
+    /// When its task started.
+    started: f64,
+    /// When its step started, or when it became free.
+    since: f64,
+    phases: TaskPhases,
+    warm_up: f64,
+    /// What the chain of tasks up to its task waited for.
+    chain: Parts,
+    /// Seconds of its task, by part.
+    spent: Parts,
+}
+
+/// The turn in which a task of this index moves its bytes, as a share of its computing: the golden
+/// ratio spreads the shares of tasks that follow one another.
+fn turn(task: u32) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    (f64::from(task) * GOLDEN).fract()
+}
+
+impl Slot {
+    fn computing(&self) -> f64 {
+        self.phases.compute + self.phases.uncounted + self.warm_up
+    }
+
+    /// The next step, with its station and what it needs of it.
+    fn step_after(&self) -> Option<(Step, u32, f64)> {
+        Some(match self.step {
+            Step::Fixed => (Step::First, CORES, self.computing() * turn(self.task)),
+            Step::First => (Step::Network, LINK, self.phases.network),
+            Step::Network => (Step::Disk, STORAGE, self.phases.disk),
+            Step::Disk => (Step::Second, CORES, self.computing() * (1.0 - turn(self.task))),
+            Step::Second => return None,
+        })
+    }
+
+    /// Adds the time of the step that ends now.
+    fn end_step(&mut self, now: f64) {
+        let secs = now - self.since;
+        self.since = now;
+        let phases = &self.phases;
+        let mut add = |part: Part, secs: f64| self.spent[part as usize] += secs;
+        match self.step {
+            Step::Fixed => {
+                add(Part::Scheduling, phases.scheduling);
+                add(Part::Gc, phases.gc);
+                add(Part::Network, phases.fetch);
+            }
+            Step::First | Step::Second => {
+                let of_all = secs / (phases.compute + phases.uncounted + self.warm_up);
+                add(Part::Compute, phases.compute * of_all);
+                add(Part::Uncounted, phases.uncounted * of_all);
+                add(Part::WarmUp, self.warm_up * of_all);
+            }
+            Step::Network => add(Part::Network, secs),
+            Step::Disk => {
+                add(Part::Spill, secs * phases.spill);
+                add(Part::Disk, secs * (1.0 - phases.spill));
+            }
+        }
+    }
+}
+
+/// How far a stage is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Progressing {
+    /// Number of stages that it still waits for.
+    waits_for: u32,
+    /// Number of tasks that have started.
+    next: usize,
+    /// Number of tasks that have not ended.
+    left: usize,
+    /// When it was submitted, and what its submission waited for.
+    ready_at: f64,
+    ready: Parts,
+}
+
+/// The state of a simulation, which another one can use again.
+#[derive(Debug, Default)]
+pub struct Simulator {
+    events: BinaryHeap<Reverse<(u64, Event)>>,
+    stations: Vec<Station>,
+    slots: Vec<Slot>,
+    /// Free slots of each node, and the number of busy ones.
+    free: Vec<Vec<u32>>,
+    /// Nodes with a free slot: the number of busy ones, and the node.
+    open: BTreeSet<(u32, u32)>,
+    busy: Vec<u32>,
+    stages: Vec<Progressing>,
+    /// Submitted stages with tasks that have not started.
+    pending: BTreeSet<u32>,
+    outcome: Outcome,
+}
+
+/// What a simulation does not change.
+struct Run<'a> {
+    application: &'a Application,
+    demands: &'a [TaskDemand],
+    cluster: &'a Cluster,
+}
+
+impl Run<'_> {
+    /// What each task of a station gets a second.
+    fn rate(&self, station: u32, tasks: u32) -> f64 {
+        match station % STATIONS {
+            CORES => self.cluster.node.speeds.each(tasks),
+            _ => 1.0 / f64::from(tasks.max(1)),
+        }
+    }
+}
+
+/// Seconds that no number of nodes such as those of `cluster` removes: the longest chain of stages,
+/// each with the driver's time before it and its longest task alone on a node.
+pub fn critical_path(
+    application: &Application,
+    demands: &[TaskDemand],
+    cluster: &Cluster,
+) -> f64 {
+    let node = &cluster.node;
+    let startup = application.startup * node.startup_ratio;
+    let mut ends: Vec<f64> = Vec::with_capacity(application.stages.len());
+    for stage in &application.stages {
+        let after = stage.after.iter().map(|at| ends[*at]).fold(0.0, f64::max);
+        let since = if stage.after_startup { startup } else { after };
+        let submitted = since + stage.driver * node.driver_ratio;
+        let alone = |task: &TaskDemand| TaskPhases::of(task, cluster).alone(node);
+        let longest = demands[stage.tasks.clone()].iter().map(alone).fold(0.0, f64::max);
+        ends.push(submitted.max(startup) + longest);
+    }
+    ends.into_iter().fold(0.0, f64::max) + application.tail * node.driver_ratio
+}
+
+impl Simulator {
+    /// Runs `application`, whose tasks have these demands, on `cluster`.
+    pub fn run(
+        &mut self,
+        application: &Application,
+        demands: &[TaskDemand],
+        cluster: &Cluster,
+    ) -> &Outcome {
+        let run = Run { application, demands, cluster };
+        self.start(&run);
+        let mut last = (0.0, Parts::default());
+        while let Some(Reverse((at, event))) = self.events.pop() {
+            let now = f64::from_bits(at);
+            match event {
+                Event::Stage(stage) => {
+                    self.stages[stage as usize].ready_at = now;
+                    self.outcome.stages[stage as usize].ready = now;
+                    self.pending.insert(stage);
+                    self.dispatch(&run, now);
+                }
+                Event::Executor(slot) => {
+                    let mut chain = Parts::default();
+                    chain[Part::Startup as usize] = now;
+                    let place = &mut self.slots[slot as usize];
+                    (place.chain, place.since) = (chain, now);
+                    self.release(&run, slot);
+                    self.dispatch(&run, now);
+                }
+                Event::Fixed(slot) => self.next_step(&run, slot, now, &mut last),
+                Event::Station(station, version) => {
+                    let held = &mut self.stations[station as usize];
+                    if held.version != version {
+                        continue;
+                    }
+                    let rate = run.rate(station, held.len());
+                    if let Some(slot) = held.leave(now, rate) {
+                        self.watch(&run, station);
+                        self.next_step(&run, slot, now, &mut last);
+                    }
+                }
+            }
+        }
+        let tail = application.tail * cluster.node.driver_ratio;
+        let (mut time, mut parts) = last;
+        time += tail;
+        parts[Part::Driver as usize] += tail;
+        (self.outcome.time, self.outcome.parts) = (time, parts);
+        &self.outcome
+    }
+
+    fn start(&mut self, run: &Run<'_>) {
+        let (application, cluster) = (run.application, run.cluster);
+        let node = &cluster.node;
+        let nodes = cluster.nodes as usize;
+        self.events.clear();
+        self.stations.iter_mut().for_each(Station::clear);
+        self.stations.resize_with(nodes * STATIONS as usize, Station::default);
+        self.slots.clear();
+        self.slots.resize(nodes * node.slots as usize, Slot::default());
+        self.free.iter_mut().for_each(Vec::clear);
+        self.free.resize(nodes, Vec::new());
+        self.busy.clear();
+        self.busy.resize(nodes, node.slots);
+        self.open.clear();
+        self.pending.clear();
+        self.outcome.busy = 0.0;
+        self.outcome.stages.clear();
+        self.outcome.stages.resize(application.stages.len(), StageOutcome::default());
+        self.stages.clear();
+        let startup = application.startup * node.startup_ratio;
+        // Executors start by turns of the nodes, each after the recorded delay of its number.
+        let per_node = node.slots / node.executor_slots.max(1);
+        for executor in 0..per_node * cluster.nodes {
+            let (of_node, at) = (executor / cluster.nodes, executor % cluster.nodes);
+            let delay = application.executors.delay(executor) * node.startup_ratio;
+            let first = at * node.slots + of_node * node.executor_slots;
+            for slot in first..first + node.executor_slots {
+                self.events.push(Reverse((key(startup + delay), Event::Executor(slot))));
+            }
+        }
+        for (at, stage) in application.stages.iter().enumerate() {
+            let waits_for = u32::try_from(stage.after.len()).unwrap_or(u32::MAX);
+            let left = stage.tasks.len();
+            self.stages.push(Progressing { waits_for, left, ..Progressing::default() });
+            if stage.after.is_empty() {
+                let mut chain = Parts::default();
+                if stage.after_startup {
+                    chain[Part::Startup as usize] = startup;
+                }
+                self.submit(run, at, chain, if stage.after_startup { startup } else { 0.0 });
+            }
+        }
+    }
+
+    /// Submits a stage after the driver's time; `chain` adds up to `now`.
+    fn submit(&mut self, run: &Run<'_>, stage: usize, mut chain: Parts, now: f64) {
+        let driver = run.application.stages[stage].driver * run.cluster.node.driver_ratio;
+        chain[Part::Driver as usize] += driver;
+        self.stages[stage].ready = chain;
+        let number = u32::try_from(stage).unwrap_or(u32::MAX);
+        self.events.push(Reverse((key(now + driver), Event::Stage(number))));
+    }
+
+    /// Starts waiting tasks in free slots.
+    fn dispatch(&mut self, run: &Run<'_>, now: f64) {
+        while let (Some(stage), Some((_, node))) =
+            (self.pending.first().copied(), self.open.first().copied())
+        {
+            let slot = self.free[node as usize].pop().expect("an open node has a free slot");
+            let busy = self.busy[node as usize];
+            self.open.remove(&(busy, node));
+            self.busy[node as usize] = busy + 1;
+            if !self.free[node as usize].is_empty() {
+                self.open.insert((busy + 1, node));
+            }
+            let ready = &self.stages[stage as usize];
+            let place = &mut self.slots[slot as usize];
+            // A slot that was free before waited for the stage; otherwise the task for the slot.
+            if place.since <= ready.ready_at {
+                place.chain = ready.ready;
+            }
+            self.launch(run, slot, stage, now);
+        }
+    }
+
+    /// Frees a slot.
+    fn release(&mut self, run: &Run<'_>, slot: u32) {
+        let node = slot / run.cluster.node.slots;
+        let busy = self.busy[node as usize];
+        self.open.remove(&(busy, node));
+        self.busy[node as usize] = busy - 1;
+        self.free[node as usize].push(slot);
+        self.open.insert((busy - 1, node));
+    }
+
+    fn launch(&mut self, run: &Run<'_>, slot: u32, stage: u32, now: f64) {
+        let progress = &mut self.stages[stage as usize];
+        let tasks = &run.application.stages[stage as usize].tasks;
+        let task = tasks.start + progress.next;
+        progress.next += 1;
+        if task + 1 == tasks.end {
+            self.pending.remove(&stage);
+        }
+        let phases = TaskPhases::of(&run.demands[task], run.cluster);
+        let place = &mut self.slots[slot as usize];
+        place.task = u32::try_from(task).unwrap_or(u32::MAX);
+        place.stage = stage;
+        place.step = Step::Fixed;
+        (place.started, place.since, place.phases) = (now, now, phases);
+        place.warm_up = if place.is_warm { 0.0 } else { run.application.warm_up };
+        place.is_warm = true;
+        place.spent = Parts::default();
+        let fixed = phases.scheduling + phases.gc + phases.fetch;
+        self.events.push(Reverse((key(now + fixed), Event::Fixed(slot))));
+    }
+
+    /// Ends the step of a slot's task, and starts the next one that takes time.
+    fn next_step(&mut self, run: &Run<'_>, slot: u32, now: f64, last: &mut (f64, Parts)) {
+        let node = slot / run.cluster.node.slots;
+        let place = &mut self.slots[slot as usize];
+        if now > place.since {
+            place.end_step(now);
+        }
+        while let Some((step, station, demand)) = place.step_after() {
+            place.step = step;
+            if demand > 0.0 {
+                let station = node * STATIONS + station;
+                let held = &mut self.stations[station as usize];
+                let rate = run.rate(station, held.len());
+                held.join(now, rate, demand, slot);
+                self.watch(run, station);
+                return;
+            }
+        }
+        self.finish(run, slot, now, last);
+    }
+
+    /// Plans the event of the station's next task.
+    fn watch(&mut self, run: &Run<'_>, station: u32) {
+        let held = &self.stations[station as usize];
+        if let Some(at) = held.next(run.rate(station, held.len())) {
+            self.events.push(Reverse((key(at), Event::Station(station, held.version))));
+        }
+    }
+
+    fn finish(&mut self, run: &Run<'_>, slot: u32, now: f64, last: &mut (f64, Parts)) {
+        let place = &mut self.slots[slot as usize];
+        for (sum, spent) in place.chain.iter_mut().zip(place.spent) {
+            *sum += spent;
+        }
+        let stage = place.stage as usize;
+        let outcome = &mut self.outcome.stages[stage];
+        outcome.longest = outcome.longest.max(now - place.started);
+        for (sum, spent) in outcome.tasks.iter_mut().zip(place.spent) {
+            *sum += spent;
+        }
+        let computing = [Part::Compute, Part::WarmUp, Part::Uncounted, Part::Gc];
+        self.outcome.busy += computing.iter().map(|part| place.spent[*part as usize]).sum::<f64>();
+        place.since = now;
+        let chain = place.chain;
+        *last = (now, chain);
+        let progress = &mut self.stages[stage];
+        progress.left -= 1;
+        if progress.left == 0 {
+            outcome.ended = now;
+            let ready = progress.ready;
+            for ((part, end), start) in outcome.chain.iter_mut().zip(chain).zip(ready) {
+                *part = end - start;
+            }
+            for &follower in &run.application.stages[stage].before {
+                self.stages[follower].waits_for -= 1;
+                if self.stages[follower].waits_for == 0 {
+                    self.submit(run, follower, chain, now);
+                }
+            }
+        }
+        self.release(run, slot);
+        self.dispatch(run, now);
+    }
+}
