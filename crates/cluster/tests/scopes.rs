@@ -5,8 +5,8 @@ mod common;
 
 use common::MadeTrace;
 use gordon_cluster::ClusterError;
-use gordon_cluster::job::RangeSource;
-use gordon_cluster::machine_survey::{MachineSurvey, run};
+use gordon_cluster::model::job::range::RangeSource;
+use gordon_cluster::model::job::{JobSurvey, run};
 use gordon_trace::{ColumnKind, Columns, MachineInfo, NodeScope, Sample, Scope, ScopePart};
 use gordon_units::{Ns, Progress};
 use std::path::Path;
@@ -29,9 +29,9 @@ storage = { bandwidth = "100MB" }
 network = "10Gb"
 "#;
 
-fn survey(traces: &[String]) -> MachineSurvey {
+fn survey(traces: &[String]) -> JobSurvey {
     let reference = Some("four".into());
-    MachineSurvey { reference, ..common::machines::survey(traces.to_vec(), SPACE) }
+    JobSurvey { reference, ..common::machines::survey(traces.to_vec(), SPACE) }
 }
 
 /// Ten seconds of a machine with four cores, in which one busy thread had half of a core.

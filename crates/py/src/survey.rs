@@ -2,11 +2,12 @@
 
 use crate::error::raise;
 use crate::watch::watch;
-use gordon_cluster::config;
-use gordon_cluster::machine_survey::{self, MachineSurvey};
-use gordon_cluster::node::NodePower;
-use gordon_cluster::replays::{MissingReplays, ReplayJob, ReplayStore, run_job};
-use gordon_cluster::{ClusterError, survey as designs};
+use gordon_cluster::ClusterError;
+use gordon_cluster::model::job::{self, JobSurvey};
+use gordon_cluster::model::paper::{self, PaperSurvey};
+use gordon_cluster::space::config;
+use gordon_cluster::space::node::NodePower;
+use gordon_cluster::trace::replays::{MissingReplays, ReplayJob, ReplayStore, run_job};
 use gordon_config::from_json;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -23,9 +24,9 @@ pub fn survey(
     tick: Option<Bound<'_, PyAny>>,
     cache: Option<&str>,
 ) -> PyResult<String> {
-    let survey: config::SurveyConfig = from_json(config, "survey").map_err(raise)?;
+    let survey: PaperSurvey = from_json(config, "survey").map_err(raise)?;
     let store = store(cache)?;
-    let report = watch(py, tick, |watch| designs::run_with(&survey, store.as_ref(), watch))?;
+    let report = watch(py, tick, |watch| paper::run_with(&survey, store.as_ref(), watch))?;
     serde_json::to_string(&report.map_err(raise)?).map_err(raise)
 }
 
@@ -39,9 +40,9 @@ pub fn survey_machines(
     tick: Option<Bound<'_, PyAny>>,
     cache: Option<&str>,
 ) -> PyResult<String> {
-    let survey: MachineSurvey = from_json(config, "survey").map_err(raise)?;
+    let survey: JobSurvey = from_json(config, "survey").map_err(raise)?;
     let store = store(cache)?;
-    let report = watch(py, tick, |watch| machine_survey::run_with(&survey, store.as_ref(), watch))?;
+    let report = watch(py, tick, |watch| job::run_with(&survey, store.as_ref(), watch))?;
     serde_json::to_string(&report.map_err(raise)?).map_err(raise)
 }
 
@@ -49,15 +50,15 @@ pub fn survey_machines(
 /// [`replay_one`], the number `found`, and `warnings`.
 #[pyfunction]
 pub fn survey_missing(py: Python<'_>, config: &str, cache: &str) -> PyResult<String> {
-    let survey: config::SurveyConfig = from_json(config, "survey").map_err(raise)?;
-    missing(py, cache, |store| designs::missing_replays(&survey, store))
+    let survey: PaperSurvey = from_json(config, "survey").map_err(raise)?;
+    missing(py, cache, |store| paper::missing_replays(&survey, store))
 }
 
 /// As [`survey_missing`], for a survey of machines.
 #[pyfunction]
 pub fn survey_machines_missing(py: Python<'_>, config: &str, cache: &str) -> PyResult<String> {
-    let survey: MachineSurvey = from_json(config, "survey").map_err(raise)?;
-    missing(py, cache, |store| machine_survey::missing_replays(&survey, store))
+    let survey: JobSurvey = from_json(config, "survey").map_err(raise)?;
+    missing(py, cache, |store| job::missing_replays(&survey, store))
 }
 
 fn missing(

@@ -2,11 +2,12 @@
 
 use super::MadeTrace;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::Charge;
-use gordon_cluster::machine::Machine;
-use gordon_cluster::machine_survey::{MachineSurvey, run};
-use gordon_cluster::measured::MeasuredStorages;
-use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport, Verdict};
+use gordon_cluster::model::job::report::{JobReport, MachineReport, Verdict};
+use gordon_cluster::model::job::{JobSurvey, run};
+use gordon_cluster::space::machine::Machine;
+use gordon_cluster::space::measured::MeasuredStorages;
+use gordon_cluster::survey::report::MachineSurveyReport;
+use gordon_cluster::trace::charge::Charge;
 use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
@@ -60,8 +61,8 @@ pub fn machines(text: &str) -> Vec<Machine> {
     toml::from_str::<Machines>(text).unwrap_or_else(|e| panic!("{e}")).machines
 }
 
-pub fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
-    MachineSurvey {
+pub fn survey(traces: Vec<String>, text: &str) -> JobSurvey {
+    JobSurvey {
         nodes: u32::try_from(traces.len()).unwrap(),
         traces,
         charge: Charge::Machine,
@@ -79,11 +80,11 @@ pub fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
     }
 }
 
-pub fn answer(survey: &MachineSurvey) -> MachineSurveyReport {
+pub fn answer(survey: &JobSurvey) -> MachineSurveyReport {
     run(survey, &Progress::default()).unwrap()
 }
 
-pub fn refusal(survey: &MachineSurvey) -> String {
+pub fn refusal(survey: &JobSurvey) -> String {
     match run(survey, &Progress::default()) {
         Err(error @ ClusterError::Impossible { .. }) => error.to_string(),
         other => panic!("{other:?}"),
