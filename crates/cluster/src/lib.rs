@@ -11,4 +11,4 @@ pub mod survey;
 pub mod trace;
 
 pub use error::ClusterError;
-pub use survey::table::TABLE_KEY;
+pub use survey::TABLE_KEY;

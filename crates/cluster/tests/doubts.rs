@@ -22,10 +22,10 @@ fn fast_with(sample: Sample, missing: &[&str]) -> (Option<bool>, bool, bool) {
     let report = answer(&survey(vec![trace.write(&folder.path().join("a"))], &SPACE));
     let is_fast = |id: &str| id == "fast";
     let is_named = report.named.iter().any(|(_, id)| id.as_deref().is_some_and(is_fast))
-        || report.verdict.as_ref().is_some_and(|verdict| is_fast(&verdict.machine))
+        || report.extras.verdict.as_ref().is_some_and(|verdict| is_fast(&verdict.machine))
         || report.front.iter().any(|id| is_fast(id));
     let is_warned = report.warnings.iter().any(|w| w.starts_with("fast: less memory"));
-    let fast = report.machines.iter().find(|m| is_fast(&m.id)).unwrap();
+    let fast = report.designs.iter().find(|m| is_fast(&m.id)).unwrap();
     (fast.memory_fits, is_named, is_warned)
 }
 
@@ -122,10 +122,10 @@ fn the_command_is_charged_if_the_trace_has_it_and_other_programs_are_named() {
 fn where_most_of_the_time_is_idle_no_machine_is_recommended() {
     let (_folder, trace) = traced(&[second(0, 0.2), second(1, 0.2)]);
     let report = answer(&survey(vec![trace], &SPACE));
-    assert!(report.verdict.is_none());
-    near(report.floor_s, 1.6);
+    assert!(report.extras.verdict.is_none());
+    near(report.extras.floor_s, 1.6);
     let (_folder, trace) = traced(&[second(0, 2.2), second(1, 2.2)]);
-    assert!(answer(&survey(vec![trace], &SPACE)).verdict.is_some());
+    assert!(answer(&survey(vec![trace], &SPACE)).extras.verdict.is_some());
 }
 
 #[test]

@@ -11,7 +11,7 @@ use common::machines::{
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::range::RangeSource;
 use gordon_cluster::model::job::report::VerdictBy;
-use gordon_cluster::survey::report::MachineSurveyReport;
+use gordon_cluster::survey::ReportOf;
 use gordon_trace::{
     ColumnKind, Columns, CommandReads, DeviceSummary, DiskInfo, DiskSample, MachineInfo, Sample,
 };
@@ -164,7 +164,7 @@ fn a_trace_that_fetched_much_more_than_it_requested_gets_a_warning() {
         answer(&survey(vec![trace], &SPACE))
     };
     let much = CommandReads { fetched: Bytes(300), returned: Bytes(100), ..Default::default() };
-    let warned = |report: &MachineSurveyReport| {
+    let warned = |report: &ReportOf<JobSurvey>| {
         report.warnings.iter().find(|w| w.contains("read amplification")).cloned()
     };
     let report = answer_of("much", much);
@@ -250,7 +250,7 @@ fn each_storage_and_network_of_a_list_is_a_design() {
     assert_ne!(lists, *SPACE);
     let report = answer(&survey(vec![trace.clone()], &lists));
     assert_eq!(report.designs_total, 7);
-    let ids: Vec<&str> = report.machines[3..].iter().map(|m| m.id.as_str()).collect();
+    let ids: Vec<&str> = report.designs[3..].iter().map(|m| m.id.as_str()).collect();
     let volume = "storage/1GB";
     let part = "storage/gordon-slc-256g";
     let expected = [
@@ -318,12 +318,12 @@ fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor
     let (_folder, trace) = traced(&[second(0, 4.0)]);
     let unknown = JobSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
     let report = answer(&unknown);
-    assert!(report.reference.is_assumed);
+    assert!(report.extras.reference.is_assumed);
     near(job(&report, "traced").time_s, 0.5);
     assert!(report.warnings.iter().any(|w| w.contains("--reference")), "{:?}", report.warnings);
     let space = SPACE.replace("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Test\"]");
     let report = answer(&JobSurvey { reference: None, ..survey(vec![trace], &space) });
-    assert_eq!(report.reference.machine.as_deref(), Some("fast"));
+    assert_eq!(report.extras.reference.machine.as_deref(), Some("fast"));
     near(job(&report, "traced").time_s, 2.0);
     assert!(report.warnings.iter().all(|w| !w.contains("--reference")), "{:?}", report.warnings);
 }
@@ -338,7 +338,10 @@ fn a_processor_of_several_machines_is_that_with_the_cores_and_memory_of_the_trac
         let mut trace = made(&samples, &[]);
         trace.machine = MachineInfo { cores, memory, threads_per_core, ..trace.machine };
         let trace = trace.write(&folder.path().join(name));
-        answer(&JobSurvey { reference: None, ..survey(vec![trace], space) }).reference.machine
+        answer(&JobSurvey { reference: None, ..survey(vec![trace], space) })
+            .extras
+            .reference
+            .machine
     };
     let gib = |count: u64| Bytes(count << 30);
     let is = |id: &str| Some(id.to_owned());
@@ -362,7 +365,7 @@ fn the_name_of_an_arm_core_names_no_machine() {
         trace.machine.cpu_model = name.into();
         let trace = trace.write(&folder.path().join(name));
         let report = answer(&JobSurvey { reference: None, ..survey(vec![trace], &space) });
-        assert!(report.reference.is_assumed);
+        assert!(report.extras.reference.is_assumed);
         assert!(report.warnings.iter().any(|w| w.contains(name) && w.contains("--reference")));
     }
 }
@@ -386,7 +389,7 @@ fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
     let unit = Some("elsewhere".to_owned());
     let report = answer(&JobSurvey { reference: unit.clone(), unit, ..config });
     near(job(&report, "traced").time_s, 0.5);
-    assert!(!report.reference.is_assumed);
+    assert!(!report.extras.reference.is_assumed);
 }
 
 #[test]
@@ -397,13 +400,13 @@ fn the_traced_machine_may_be_of_another_space_or_be_known_by_its_speed_alone() {
     let other = machines(&other).pop().map(Box::new);
     let by_machine = answer(&JobSurvey { reference_machine: other.clone(), ..config() });
     let by_speed = answer(&JobSurvey { reference_speed: Some(1.0), ..config() });
-    assert_eq!(by_machine.reference.machine.as_deref(), Some("other"));
-    assert_eq!(by_speed.reference.machine, None);
+    assert_eq!(by_machine.extras.reference.machine.as_deref(), Some("other"));
+    assert_eq!(by_speed.extras.reference.machine, None);
     for report in [by_machine, by_speed] {
-        near(report.reference.core_speed, 1.0);
+        near(report.extras.reference.core_speed, 1.0);
         near(job(&report, "traced").time_s, 0.5);
-        assert!(!report.reference.is_assumed);
-        assert!(report.machines.iter().all(|machine| !machine.is_reference));
+        assert!(!report.extras.reference.is_assumed);
+        assert!(report.designs.iter().all(|machine| !machine.is_reference));
         assert!(report.warnings.iter().all(|w| !w.contains("--reference")));
     }
     for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {

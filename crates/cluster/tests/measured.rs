@@ -8,11 +8,12 @@ use common::machines::{
 };
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
-use gordon_cluster::model::job::{JobSurvey, run};
+use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::space::machine::{MachineStorage, StorageTable};
 use gordon_cluster::space::measured::{
     AccessPattern, MeasuredStorage, MeasuredStorages, StoragePoint,
 };
+use gordon_cluster::survey::run;
 use gordon_replay::characterise::{CharacteriseConfig, MeasuredPoint, characterise};
 use gordon_trace::DiskSample;
 use gordon_units::{Bytes, DataRate, Ns, Progress};

@@ -7,8 +7,8 @@ use common::{io, part, sample, survey, write};
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
 use gordon_cluster::model::paper::PaperSurvey;
-use gordon_cluster::model::paper::{missing_replays, run, run_with};
-use gordon_cluster::survey::report::SurveyReport;
+use gordon_cluster::survey::ReportOf;
+use gordon_cluster::survey::{missing_replays, run, run_with};
 use gordon_cluster::trace::replays::{RESULTS_VERSION, ReplayJob, ReplayStore, run_job};
 use gordon_trace::{BlockIo, TraceError};
 use gordon_units::{Ns, Progress, Sourced, Watts};
@@ -41,11 +41,11 @@ fn config(traces: Vec<String>) -> PaperSurvey {
     survey(traces, nodes, &[("atom", "1.9GHz", 1)], &STORAGES)
 }
 
-fn kept(config: &PaperSurvey, store: &ReplayStore) -> SurveyReport {
+fn kept(config: &PaperSurvey, store: &ReplayStore) -> ReportOf<PaperSurvey> {
     run_with(config, Some(store), &Progress::default()).unwrap()
 }
 
-fn json(report: &SurveyReport) -> String {
+fn json(report: &ReportOf<PaperSurvey>) -> String {
     serde_json::to_string(report).unwrap()
 }
 
@@ -272,7 +272,7 @@ fn results_change_only_with_their_version() {
     config.parts.flash.insert("nvme-tlc-1tb".into(), part("flash", "nvme-tlc-1tb"));
     let report = run(&config, &Progress::default()).unwrap();
     let flash: Vec<_> = report.designs.iter().map(|design| design.flash).collect();
-    let results = (&report.storages, &report.series.storages, flash);
+    let results = (&report.storages, &report.extras.series.storages, flash);
     let sum = Sha256::digest(serde_json::to_vec(&results).unwrap());
     let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(DIGESTS.len(), RESULTS_VERSION as usize);

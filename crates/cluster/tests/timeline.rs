@@ -6,12 +6,12 @@ mod common;
 use common::{MadeTrace, io, sample, survey, write};
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
+use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::report::MachineReport;
-use gordon_cluster::model::job::{self, JobSurvey};
 use gordon_cluster::model::paper::PaperSurvey;
 use gordon_cluster::model::paper::report::DesignReport;
-use gordon_cluster::model::paper::run;
-use gordon_cluster::survey::report::SurveyReport;
+use gordon_cluster::survey::ReportOf;
+use gordon_cluster::survey::run;
 use gordon_cluster::trace::report::{NodeSeries, StageOnDesign, StageReport, Timeline};
 use gordon_cluster::trace::stages::Stage;
 use gordon_cluster::trace::timeline::POINTS;
@@ -44,7 +44,7 @@ fn grid(traces: Vec<String>, report_stages: Vec<Stage>) -> PaperSurvey {
     PaperSurvey { report_stages, ..survey(traces, nodes, &processors, &storages) }
 }
 
-fn answer(survey: &PaperSurvey) -> SurveyReport {
+fn answer(survey: &PaperSurvey) -> ReportOf<PaperSurvey> {
     run(survey, &Progress::default()).unwrap()
 }
 
@@ -62,7 +62,7 @@ fn same(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) {
 }
 
 /// The designs with a name, which the stages have.
-fn named(report: &SurveyReport) -> Vec<&DesignReport> {
+fn named(report: &ReportOf<PaperSurvey>) -> Vec<&DesignReport> {
     let is_named = |d: &&DesignReport| report.named.iter().any(|(_, id)| *id == Some(d.id.clone()));
     let found: Vec<_> = report.designs.iter().filter(is_named).collect();
     assert!(found.len() > 1, "{:?}", report.named);
@@ -158,7 +158,7 @@ fn impossible_stages_are_refused() {
             Err(ClusterError::Impossible { what, .. }) => assert!(what.contains("`bad`")),
             other => panic!("{other:?}"),
         }
-        match job::run(&machines(traces.clone(), vec![bad]), &Progress::default()) {
+        match run(&machines(traces.clone(), vec![bad]), &Progress::default()) {
             Err(ClusterError::Impossible { what, .. }) => assert!(what.contains("`bad`")),
             other => panic!("{other:?}"),
         }
@@ -208,8 +208,8 @@ fn four_cores(path: &Path, samples: &[Sample], missing: &[&str]) -> String {
 }
 
 fn timeline(survey: &JobSurvey) -> (Timeline, Vec<MachineReport>) {
-    let report = job::run(survey, &Progress::default()).unwrap();
-    (report.timeline.unwrap(), report.machines)
+    let report = run(survey, &Progress::default()).unwrap();
+    (report.timeline.unwrap(), report.designs)
 }
 
 #[test]

@@ -2,14 +2,13 @@
 //! the space: the storage changes fastest.
 
 use crate::error::ClusterError;
-use crate::model::paper::PaperSurvey;
-use crate::space::config::{Baseline, Design};
+use crate::space::config::{Baseline, Design, SpaceProcessors, SpaceStorage};
 use gordon_units::Hertz;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Processors of a design.
 #[derive(Clone, Debug)]
-pub(crate) struct GridProcessors {
+pub struct GridProcessors {
     pub part: String,
     pub clock: Hertz,
     pub cpus: u32,
@@ -29,7 +28,7 @@ impl GridProcessors {
 
 /// Storage of a design.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GridStorage {
+pub struct GridStorage {
     pub part: String,
     pub count: u32,
     label: String,
@@ -43,14 +42,14 @@ impl GridStorage {
 
 /// A design: indices of its processors and its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Point {
+pub struct Point {
     pub storage: usize,
     pub processor: usize,
 }
 
 /// The designs of a grid and the baseline.
 #[derive(Clone, Debug)]
-pub(crate) struct Grid {
+pub struct Grid {
     /// Processors; those of a baseline outside of the grid are last.
     pub processors: Vec<GridProcessors>,
     /// Storages; that of a baseline outside of the grid is last.
@@ -61,20 +60,24 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The grid of `survey`.
+    /// All of `choices` with all of `storage`, and `baseline`.
     ///
     /// # Errors
     /// Returns an error if it has no design, or two with the same name.
-    pub fn new(survey: &PaperSurvey) -> Result<Self, ClusterError> {
+    pub fn new(
+        choices: &[SpaceProcessors],
+        storage: &[SpaceStorage],
+        baseline: &Baseline,
+    ) -> Result<Self, ClusterError> {
         let mut processors = Vec::new();
-        for choice in &survey.processors {
+        for choice in choices {
             for clock in &choice.clocks {
                 let counts = choice.counts.iter();
                 processors.extend(counts.map(|n| GridProcessors::new(&choice.part, *clock, *n)));
             }
         }
         let mut storages = Vec::new();
-        for choice in &survey.storage {
+        for choice in storage {
             // The count follows the label, unless one of it is all there is to choose.
             let is_single = choice.counts == [1];
             storages.extend(choice.counts.iter().map(|&count| GridStorage {
@@ -97,8 +100,8 @@ impl Grid {
         }
         let (processor_choices, storage_choices) = (processors.len(), storages.len());
         let baseline = Point {
-            processor: add_processors(&mut processors, &survey.baseline),
-            storage: add_storage(&mut storages, &survey.baseline),
+            processor: add_processors(&mut processors, baseline),
+            storage: add_storage(&mut storages, baseline),
         };
         Ok(Self { processors, storages, baseline, processor_choices, storage_choices })
     }

@@ -4,14 +4,13 @@
 //! A place is a distinct storage with a network. Designs at the same place differ only in their
 //! processors, power and price.
 
-use crate::model::job::JobSurvey;
 use crate::space::machine::{Machine, StorageTable, network_label};
 use gordon_units::Sourced;
 use std::collections::BTreeMap;
 
 /// A storage and a network.
 #[derive(Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub struct Place<'a> {
     pub storage: &'a StorageTable,
     /// Bytes a second, each way.
     pub network: f64,
@@ -19,7 +18,7 @@ pub(crate) struct Place<'a> {
 
 /// A machine with one of its storages and one of its networks.
 #[derive(Clone, Copy)]
-pub(crate) struct MachineDesign<'a> {
+pub struct MachineDesign<'a> {
     pub machine: &'a Machine,
     /// Index of the machine in the space.
     pub index: usize,
@@ -30,16 +29,17 @@ pub(crate) struct MachineDesign<'a> {
 }
 
 /// All designs, and their places.
-pub(crate) struct MachineSpace<'a> {
+pub struct MachineSpace<'a> {
     pub designs: Vec<MachineDesign<'a>>,
     pub places: Vec<Place<'a>>,
 }
 
 impl<'a> MachineSpace<'a> {
-    pub fn new(survey: &'a JobSurvey) -> Self {
+    /// The designs of `machines`.
+    pub fn new(machines: &'a [Machine]) -> Self {
         let mut space = Self { designs: Vec::new(), places: Vec::new() };
         let mut known = BTreeMap::new();
-        for (index, machine) in survey.machines.iter().enumerate() {
+        for (index, machine) in machines.iter().enumerate() {
             for (storage, table) in machine.storage.iter().enumerate() {
                 for (network, rate) in machine.network.iter().enumerate() {
                     let place =
@@ -53,6 +53,20 @@ impl<'a> MachineSpace<'a> {
         }
         space
     }
+
+    /// The distinct storage parts and their numbers, in order.
+    pub(crate) fn storage_parts(&self) -> Vec<(&'a str, u32)> {
+        let mut parts: Vec<_> =
+            self.places.iter().filter_map(|place| part_of(place.storage)).collect();
+        parts.sort_unstable();
+        parts.dedup();
+        parts
+    }
+}
+
+/// The storage part of a place and the number of devices; `None` if it is described by its limits.
+pub(crate) fn part_of(storage: &StorageTable) -> Option<(&str, u32)> {
+    Some((storage.part.as_deref()?, storage.devices()))
 }
 
 impl MachineDesign<'_> {

@@ -17,11 +17,12 @@ const CHUNK: usize = 1 << 12;
 const CHUNKS: usize = 64;
 
 /// What an ordering by name compares: the first value, then the others where that is equal.
-pub(crate) type Key = [f64; 3];
+pub type Key = [f64; 3];
 
 /// Designs that are evaluated together: those of a group, or some of a large one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Chunk {
+pub struct Chunk {
+    /// Index of the group.
     pub group: usize,
     /// Positions in the group.
     pub members: Range<usize>,
@@ -43,25 +44,47 @@ pub(crate) fn chunks(sizes: impl Iterator<Item = usize> + Clone) -> Vec<Chunk> {
     sizes.enumerate().flat_map(of_group).collect()
 }
 
-/// The fronts and the best designs so far, with `NAMES` names.
+/// The fronts and the best designs so far.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice<const NAMES: usize> {
+pub struct Choice {
     fronts: Vec<RunningFront>,
-    best: [Option<(Key, u64)>; NAMES],
+    /// By name.
+    best: Vec<Option<(Key, u64)>>,
 }
 
 /// The designs on a front, in the order of their objectives.
-pub(crate) struct Front {
+pub struct Front {
+    /// Their numbers.
     pub numbers: Vec<u64>,
     /// A column of each objective.
     pub objectives: Vec<Vec<f64>>,
 }
 
-impl<const NAMES: usize> Choice<NAMES> {
+/// The designs that were chosen, by number.
+pub struct Chosen {
+    /// The fronts, in the order of [`Model::objectives`](super::Model::objectives).
+    pub fronts: Vec<Front>,
+    /// The best design of each name, with its key.
+    pub best: Vec<Option<(Key, u64)>>,
+}
+
+impl Chosen {
+    /// The front that is reported.
+    pub fn front(&self) -> &[u64] {
+        &self.fronts[0].numbers
+    }
+
+    /// The designs with a name, in the order of the names.
+    pub fn named(&self) -> impl Iterator<Item = u64> {
+        self.best.iter().flatten().map(|(_, number)| *number)
+    }
+}
+
+impl Choice {
     /// No design; each front has its number of objectives.
-    pub fn new(objectives: &[usize]) -> Self {
+    fn new(objectives: &[usize], names: usize) -> Self {
         let fronts = objectives.iter().map(|count| RunningFront::new(*count)).collect();
-        Self { fronts, best: [None; NAMES] }
+        Self { fronts, best: vec![None; names] }
     }
 
     /// Compares a design with a front.
@@ -88,13 +111,13 @@ impl<const NAMES: usize> Choice<NAMES> {
         }
     }
 
-    /// The fronts, and the best designs with their keys.
-    pub fn finish(self) -> (Vec<Front>, [Option<(Key, u64)>; NAMES]) {
+    /// What was chosen.
+    fn finish(self) -> Chosen {
         let front = |front: RunningFront| {
             let (numbers, objectives) = front.finish();
             Front { numbers, objectives }
         };
-        (self.fronts.into_iter().map(front).collect(), self.best)
+        Chosen { fronts: self.fronts.into_iter().map(front).collect(), best: self.best }
     }
 }
 
@@ -107,15 +130,16 @@ fn is_before(a: (&Key, u64), b: (&Key, u64)) -> bool {
 ///
 /// # Errors
 /// Returns an error if a stop is requested.
-pub(crate) fn choose<const NAMES: usize>(
+pub(crate) fn choose(
     chunks: &[Chunk],
     objectives: &[usize],
+    names: usize,
     progress: &Progress,
-    evaluate: impl Fn(&Chunk, &mut Choice<NAMES>) + Sync,
-) -> Result<Choice<NAMES>, ClusterError> {
-    let mut whole = Choice::new(objectives);
+    evaluate: impl Fn(&Chunk, &mut Choice) + Sync,
+) -> Result<Chosen, ClusterError> {
+    let mut whole = Choice::new(objectives, names);
     let of_chunk = |at: usize| {
-        let mut choice = Choice::new(objectives);
+        let mut choice = Choice::new(objectives, names);
         if !progress.stopped() {
             evaluate(&chunks[at], &mut choice);
         }
@@ -123,7 +147,7 @@ pub(crate) fn choose<const NAMES: usize>(
     };
     in_batches(chunks.len(), of_chunk, |choice| whole.append(&choice));
     progress.check()?;
-    Ok(whole)
+    Ok(whole.finish())
 }
 
 /// Evaluates designs in the order of a key, some at once on all cores. The results are in the order
@@ -167,12 +191,12 @@ mod tests {
 
     #[test]
     fn ties_go_to_the_lower_number() {
-        let mut choice = Choice::<1>::new(&[]);
+        let mut choice = Choice::new(&[], 1);
         for number in [5, 3, 4] {
             choice.propose(0, number, [1.0, 2.0, 3.0]);
         }
         choice.propose(0, 1, [1.0, 2.0, 3.5]);
-        assert_eq!(choice.finish().1, [Some(([1.0, 2.0, 3.0], 3))]);
+        assert_eq!(choice.finish().best, [Some(([1.0, 2.0, 3.0], 3))]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub const TABLE_KEY: &str = "gordon.survey";
 
 /// A column: its name and values.
-pub(crate) type NamedColumn = (String, ArrayRef);
+pub type NamedColumn = (String, ArrayRef);
 
 /// Writes the rows of all chunks, which are made on all cores, in their order.
 ///

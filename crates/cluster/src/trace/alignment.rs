@@ -2,7 +2,6 @@
 //! should be of the same second, as the barriers of `sync` and `stages` take them to be.
 
 use crate::error::ClusterError;
-use crate::model::paper::load::PaperSample;
 use crate::trace::stream::Stream;
 use gordon_units::Ns;
 
@@ -50,8 +49,8 @@ impl<'a> Lags<'a> {
 
     /// The samples of a trace after those before its start, in which its node does nothing and takes
     /// no time.
-    pub(crate) fn delayed(&self, trace: usize, samples: Vec<PaperSample>) -> Vec<PaperSample> {
-        let mut all = vec![PaperSample::default(); self.of(trace)];
+    pub(crate) fn delayed<T: Clone + Default>(&self, trace: usize, samples: Vec<T>) -> Vec<T> {
+        let mut all = vec![T::default(); self.of(trace)];
         all.extend(samples);
         all
     }

@@ -18,7 +18,7 @@ use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
 
 /// A trace, as the models need it.
-pub(crate) struct JobStream {
+pub struct JobStream {
     pub(crate) stream: Stream,
     pub(crate) samples: Vec<JobSample>,
     pub(crate) io: Vec<SampleIo>,
@@ -33,9 +33,15 @@ pub(crate) struct JobStream {
     pub(crate) core_share: f64,
 }
 
+impl AsRef<Stream> for JobStream {
+    fn as_ref(&self) -> &Stream {
+        &self.stream
+    }
+}
+
 /// Block I/O of a sample.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct SampleIo {
+pub struct SampleIo {
     pub(crate) reads: f64,
     pub(crate) writes: f64,
     pub(crate) read: f64,
@@ -135,7 +141,7 @@ impl JobStream {
 
 /// The cores of a traced machine or node, as the `job` model reads them.
 #[derive(Clone, Copy)]
-pub(crate) struct TracedCores {
+pub struct TracedCores {
     /// At least 1.
     pub(crate) count: u32,
     /// Speed of each relative to a whole one; see [`JobStream::core_share`].
@@ -227,7 +233,7 @@ const KERNEL_SHARE: f64 = 0.2;
 
 /// The memory that a job used at most.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct TracedMemory {
+pub struct TracedMemory {
     /// What the kernel could not drop, at least; `None` if it is unknown.
     pub(crate) least: Option<Bytes>,
     /// All memory that was in use and not page cache; `None` if it is unknown. The memory of nodes

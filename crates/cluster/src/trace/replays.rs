@@ -30,42 +30,54 @@ pub use store::ReplayStore;
 pub const RESULTS_VERSION: u32 = 1;
 
 /// The replays of a survey, and warnings about the store.
-pub(crate) struct Replays {
+pub struct Replays<'a> {
+    /// Parts and numbers of devices: sorted, and distinct.
+    pub storages: Vec<(&'a str, u32)>,
+    /// By storage, then by stream.
     all: Vec<Replayed>,
     streams: usize,
-    pub warnings: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
-impl Replays {
-    /// The replays of all streams, by storage.
-    pub fn by_storage(&self) -> Vec<&[Replayed]> {
-        self.all.chunks(self.streams).collect()
+impl<'a> Replays<'a> {
+    /// The replays of all streams on a storage, if it is one of the survey.
+    pub(crate) fn on(&self, storage: (&str, u32)) -> Option<&[Replayed]> {
+        Some(self.at(self.storages.binary_search(&storage).ok()?))
+    }
+
+    /// Each storage with the replays of all streams.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = ((&'a str, u32), &[Replayed])> {
+        self.storages.iter().enumerate().map(|(at, storage)| (*storage, self.at(at)))
+    }
+
+    fn at(&self, storage: usize) -> &[Replayed] {
+        &self.all[storage * self.streams..][..self.streams]
     }
 }
 
 /// Replays all `streams` on all `storages` (part and count), in parallel. Replays that are in
 /// `store` are taken from it, and the others are added to it as soon as they are done. Each replay
 /// is a step of `progress`.
-pub(crate) fn replay_all(
+pub(crate) fn replay_all<'a>(
     streams: &[&Stream],
-    storages: &[(&str, u32)],
+    storages: Vec<(&'a str, u32)>,
     parts: &Parts,
     store: Option<&ReplayStore>,
     progress: &Progress,
-) -> Result<Replays, ClusterError> {
-    let storages = checked(storages, parts)?;
+) -> Result<Replays<'a>, ClusterError> {
+    let devices = checked(&storages, parts)?;
     let digests = match store {
         None => Vec::new(),
         Some(_) => digests(streams)?,
     };
-    let pairs: Vec<_> = (0..storages.len())
+    let pairs: Vec<_> = (0..devices.len())
         .flat_map(|storage| (0..streams.len()).map(move |stream| (storage, stream)))
         .collect();
     progress.total.store(pairs.len() as u64, Ordering::Relaxed);
     let found = pairs
         .par_iter()
         .map(|&(storage, stream)| {
-            let storage = &storages[storage];
+            let storage = &devices[storage];
             let found = match store {
                 None => (streams[stream].replay(storage, progress)?, None),
                 Some(store) => {
@@ -79,7 +91,8 @@ pub(crate) fn replay_all(
         .collect::<Result<Vec<_>, ClusterError>>()?;
     let (all, troubles): (Vec<_>, Vec<_>) = found.into_iter().unzip();
     let warnings = store.map(|store| store.warnings(troubles.into_iter().flatten()));
-    Ok(Replays { all, streams: streams.len(), warnings: warnings.unwrap_or_default() })
+    let warnings = warnings.unwrap_or_default();
+    Ok(Replays { storages, all, streams: streams.len(), warnings })
 }
 
 /// The replay in the store; if there is none, replays and adds it. Also returns what was wrong with

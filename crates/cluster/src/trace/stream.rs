@@ -23,7 +23,7 @@ use std::path::PathBuf;
 const MUCH: f64 = 0.05;
 
 /// A trace that has been read.
-pub(crate) struct Stream {
+pub struct Stream {
     pub trace: Trace,
     pub path: PathBuf,
     pub samples: Vec<Sample>,
@@ -47,7 +47,7 @@ fn has_command(kinds: &BTreeMap<String, ColumnKind>) -> bool {
 
 /// The replay of a stream on a storage, and what the devices counted.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Replayed {
+pub struct Replayed {
     pub replay: Replay,
     /// Counters of all devices, by the names that reports use.
     pub counters: BTreeMap<String, u64>,
@@ -60,7 +60,7 @@ pub(crate) struct Replayed {
 /// Wear of a flash device in a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct FlashWear {
+pub struct FlashWear {
     pub erases: u64,
     /// Super-pages programmed, for any cause.
     pub programs: u64,
@@ -78,6 +78,12 @@ impl FlashWear {
             host_programs: stats.ftl.host_programs,
             lifetime: stats.lifetime,
         }
+    }
+}
+
+impl AsRef<Self> for Stream {
+    fn as_ref(&self) -> &Self {
+        self
     }
 }
 
@@ -151,7 +157,11 @@ impl Stream {
     }
 
     /// Replays the requests on new devices.
-    pub fn replay(&self, storage: &Storage, progress: &Progress) -> Result<Replayed, ClusterError> {
+    pub(crate) fn replay(
+        &self,
+        storage: &Storage,
+        progress: &Progress,
+    ) -> Result<Replayed, ClusterError> {
         let count = storage.count;
         match &storage.device {
             DeviceConfig::Flash(config) => {

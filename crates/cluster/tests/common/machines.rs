@@ -2,11 +2,12 @@
 
 use super::MadeTrace;
 use gordon_cluster::ClusterError;
+use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::job::report::{JobReport, MachineReport, Verdict};
-use gordon_cluster::model::job::{JobSurvey, run};
 use gordon_cluster::space::machine::Machine;
 use gordon_cluster::space::measured::MeasuredStorages;
-use gordon_cluster::survey::report::MachineSurveyReport;
+use gordon_cluster::survey::ReportOf;
+use gordon_cluster::survey::run;
 use gordon_cluster::trace::charge::Charge;
 use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
@@ -80,7 +81,7 @@ pub fn survey(traces: Vec<String>, text: &str) -> JobSurvey {
     }
 }
 
-pub fn answer(survey: &JobSurvey) -> MachineSurveyReport {
+pub fn answer(survey: &JobSurvey) -> ReportOf<JobSurvey> {
     run(survey, &Progress::default()).unwrap()
 }
 
@@ -91,17 +92,17 @@ pub fn refusal(survey: &JobSurvey) -> String {
     }
 }
 
-pub fn named<'a>(report: &'a MachineSurveyReport, id: &str) -> &'a MachineReport {
-    report.machines.iter().find(|m| m.id == id).unwrap()
+pub fn named<'a>(report: &'a ReportOf<JobSurvey>, id: &str) -> &'a MachineReport {
+    report.designs.iter().find(|m| m.id == id).unwrap()
 }
 
-pub fn job(report: &MachineSurveyReport, id: &str) -> JobReport {
+pub fn job(report: &ReportOf<JobSurvey>, id: &str) -> JobReport {
     named(report, id).job.clone()
 }
 
 /// The verdict of a survey that has one.
-pub fn verdict(report: &MachineSurveyReport) -> &Verdict {
-    report.verdict.as_ref().unwrap()
+pub fn verdict(report: &ReportOf<JobSurvey>) -> &Verdict {
+    report.extras.verdict.as_ref().unwrap()
 }
 
 pub fn near(a: f64, b: f64) {

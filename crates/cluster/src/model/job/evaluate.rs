@@ -6,103 +6,47 @@
 //! estimates have the same order. A machine whose memory may be too small is not a candidate.
 
 use super::JobSurvey;
-use super::place::{TraceReference, bandwidth};
-use crate::model::job::group::{JOB_LIMITS, JobDesign, JobGroup};
-use crate::model::job::load::{JobLoad, JobStretches};
-use crate::model::job::range::RANGE_SOURCES;
-use crate::model::job::report::{JobReport, MachineReport};
+use super::group::{JOB_LIMITS, JobDesign, JobGroup};
+use super::load::{JobLoad, JobStretches};
+use super::notes::{assumptions, warnings};
+use super::range::RANGE_SOURCES;
+use super::report::{JobExtras, JobReport, MachineReport};
+use super::rows::rows;
+use super::traces::{JobTraces, reference_report};
+use super::verdict::answer;
+use crate::error::ClusterError;
 use crate::space::cores::Cores;
-use crate::space::cores::{UNKNOWN_SPEED, speed_error};
-use crate::space::machine::{Machine, StorageTable};
+use crate::space::machine::Machine;
 use crate::space::machines::{MachineDesign, MachineSpace, Place};
-use crate::space::measured::{MeasuredStorage, OpPatterns, READS, WRITES};
-use crate::survey::select::{Choice, Chunk, chunks, in_order};
+use crate::space::measured::{OpPatterns, READS, WRITES};
+use crate::survey::report::Assumption;
+use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
 use crate::trace::alignment::Lags;
-use crate::trace::job_stream::{JobStream, MemoryFit};
+use crate::trace::job_stream::JobStream;
+use crate::trace::replays::Replays;
 use crate::trace::report::StageOnDesign;
 use crate::trace::stages::StageWindow;
 use std::collections::BTreeMap;
 
 /// Names of designs.
 const NAMES: [&str; 3] = ["fastest", "cheapest", "least-energy"];
-/// Number of names.
-pub(super) const NAME_COUNT: usize = NAMES.len();
 pub(super) const FASTEST: usize = 0;
 const CHEAPEST: usize = 1;
 const LEAST_ENERGY: usize = 2;
 
-/// How much longer than the fastest design the recommended one may take.
-pub(super) const SLACK: f64 = 0.1;
-
-const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
-
 /// The fronts: of the report, of time and price, and of time and energy. A recommended design is on
 /// one of the last two.
-pub(super) const REPORTED: usize = 0;
+const REPORTED: usize = 0;
 pub(super) const BY_PRICE: usize = 1;
 pub(super) const BY_ENERGY: usize = 2;
 
-/// The traces, and what is known of the machines that they were recorded on.
-#[derive(Clone, Copy)]
-pub(super) struct Traced<'a> {
-    pub streams: &'a [JobStream],
-    /// By stream.
-    pub references: &'a [TraceReference<'a>],
-}
-
-impl Traced<'_> {
-    /// Whether a machine with this memory holds the node that needs most.
-    pub fn fit(&self, machine: &Machine) -> MemoryFit {
-        let fits = self.streams.iter().map(|stream| stream.memory.fit(*machine.memory));
-        fits.max().unwrap_or(MemoryFit::Unknown)
-    }
-
-    /// Error of the speed of a machine relative to the traced ones, as a logarithm.
-    fn speed_error(&self, machine: &Machine) -> f64 {
-        let of = |reference: &TraceReference<'_>| match reference.is_assumed {
-            false => speed_error(*machine.core_speed / reference.speed),
-            true => UNKNOWN_SPEED,
-        };
-        self.references.iter().map(of).fold(0.0, f64::max)
-    }
-
-    /// Size of a node's volume in whole GiB: that of the data that the trace touched.
-    #[allow(clippy::cast_precision_loss)]
-    fn volume_gib(&self) -> f64 {
-        let bytes = self.streams.iter().map(|stream| stream.stream.footprint.touched());
-        (bytes.max().unwrap_or_default().0 as f64 / GIB).ceil()
-    }
-
-    /// Bytes that a node reads again, at most, because a machine has less memory.
-    #[allow(clippy::cast_precision_loss)]
-    fn read_again(&self, machine: &Machine) -> f64 {
-        let bytes = self.streams.iter().map(|s| s.memory.read_again(*machine.memory));
-        bytes.max().unwrap_or_default().0 as f64
-    }
-
-    /// Bytes that a node writes, at most, where files live longer than in the trace.
-    #[allow(clippy::cast_precision_loss)]
-    fn write_more(&self) -> f64 {
-        let bytes = self.streams.iter().map(|stream| stream.memory.unwritten);
-        bytes.max().unwrap_or_default().0 as f64
-    }
-
-    /// Whether a storage is that of all traced machines.
-    fn has_storage(&self, survey: &JobSurvey, table: &StorageTable) -> bool {
-        let of = |reference: &TraceReference<'_>| {
-            reference.machine.is_some_and(|at| survey.machines[at].storage[0].0 == *table)
-        };
-        self.references.iter().all(of)
-    }
-}
-
 /// Machines at the places that their traces were replayed at.
-pub(super) struct Evaluator<'a> {
-    pub survey: &'a JobSurvey,
-    pub space: &'a MachineSpace<'a>,
+pub struct JobModel<'a> {
+    survey: &'a JobSurvey,
+    pub(super) space: &'a MachineSpace<'a>,
     /// The traces, by place.
-    pub loads: Vec<JobLoad>,
-    pub traced: Traced<'a>,
+    loads: Vec<JobLoad>,
+    pub(super) traces: JobTraces<'a>,
     /// By place: seconds for a byte that is read again.
     read_again: Vec<f64>,
     /// By place: seconds for all that may be written in addition.
@@ -142,15 +86,18 @@ struct Figures {
 /// What distinguishes the cores of groups.
 type CoresKey = (u32, u32, Option<u64>);
 
-impl<'a> Evaluator<'a> {
+impl<'a> JobModel<'a> {
     /// Prepares the designs.
+    ///
+    /// # Errors
+    /// Returns an error if a storage part is not in the catalogue or is invalid.
     pub fn new(
         survey: &'a JobSurvey,
         space: &'a MachineSpace<'a>,
-        loads: Vec<JobLoad>,
-        traced: Traced<'a>,
-        part_times: impl Fn(usize) -> Option<&'a MeasuredStorage>,
-    ) -> Self {
+        streams: &'a [JobStream],
+        replays: &'a Replays<'_>,
+    ) -> Result<Self, ClusterError> {
+        let traces = JobTraces::new(survey, streams, replays)?;
         let machines = || survey.machines.iter();
         let priced_only = machines().any(|machine| machine.price_per_hour.is_some());
         let is_compared = |m: &&Machine| !priced_only || m.price_per_hour.is_some();
@@ -160,27 +107,24 @@ impl<'a> Evaluator<'a> {
             energy: machines().filter(is_compared).all(|machine| machine.power().is_some()),
         };
         let secs_per_byte = |patterns: OpPatterns| {
-            let of_place = |(at, place): (usize, &Place<'a>)| {
-                let measured = place.storage.measured.as_ref();
-                let measured = measured.and_then(|file| survey.measured.get(file));
-                let rate = bandwidth(place.storage, part_times(at), measured, patterns);
+            let of_place = |place: &Place<'a>| {
+                let rate = traces.times(place.storage).bandwidth(patterns);
                 rate.map_or(0.0, |rate| 1.0 / rate)
             };
-            space.places.iter().enumerate().map(of_place).collect::<Vec<f64>>()
+            space.places.iter().map(of_place).collect::<Vec<f64>>()
         };
-        let more =
-            |(place, secs): (&Place<'a>, f64)| match traced.has_storage(survey, place.storage) {
-                true => 0.0,
-                false => traced.write_more() * secs,
-            };
+        let more = |(place, secs): (&Place<'a>, f64)| match traces.has_storage(place.storage) {
+            true => 0.0,
+            false => traces.write_more() * secs,
+        };
         let mut made = Self {
             survey,
             space,
-            loads,
-            traced,
+            loads: traces.loads(space)?,
             read_again: secs_per_byte(READS),
             write_more: space.places.iter().zip(secs_per_byte(WRITES)).map(more).collect(),
-            volume_gib: traced.volume_gib(),
+            volume_gib: traces.volume_gib(),
+            traces,
             same_cores: Vec::new(),
             compared,
         };
@@ -192,30 +136,20 @@ impl<'a> Evaluator<'a> {
         for numbers in &mut made.same_cores {
             numbers.sort_by_key(|number| space.designs[*number].place);
         }
-        made
+        Ok(made)
     }
 
     pub(super) fn job_design(&self, design: &MachineDesign<'_>) -> JobDesign {
         let machine = design.machine;
         let place = design.place;
-        let again = self.traced.read_again(machine) * self.read_again[place];
+        let again = self.traces.read_again(machine) * self.read_again[place];
         JobDesign {
             speed: *machine.core_speed,
-            speed_error: self.traced.speed_error(machine),
+            speed_error: self.traces.speed_error(machine),
             uncached: again + self.write_more[place],
             power: machine.power(),
             rate: machine.rate(self.volume_gib),
         }
-    }
-
-    /// All designs, in groups.
-    pub fn chunks(&self) -> Vec<Chunk> {
-        chunks(self.same_cores.iter().map(Vec::len))
-    }
-
-    /// Numbers of objectives of the fronts.
-    pub fn objectives(&self) -> [usize; 3] {
-        [1 + usize::from(self.compared.price) + usize::from(self.compared.energy), 2, 2]
     }
 
     pub(super) fn members(&self, chunk: &Chunk) -> &[usize] {
@@ -253,20 +187,7 @@ impl<'a> Evaluator<'a> {
         own.iter().zip(group.upper_ends(&own)).map(figures).collect()
     }
 
-    /// Compares the candidates of a chunk.
-    pub fn compare(&self, chunk: &Chunk, choice: &mut Choice<NAME_COUNT>) {
-        let is_candidate =
-            |number: &usize| self.traced.fit(self.space.designs[*number].machine).is_candidate();
-        let candidates: Vec<usize> =
-            self.members(chunk).iter().copied().filter(is_candidate).collect();
-        self.each_group(&candidates, |group, designs, numbers| {
-            for (number, figures) in numbers.iter().zip(self.figures(group, designs)) {
-                self.compare_design(*number as u64, &figures, choice);
-            }
-        });
-    }
-
-    fn compare_design(&self, number: u64, figures: &Figures, choice: &mut Choice<NAME_COUNT>) {
+    fn compare_design(&self, number: u64, figures: &Figures, choice: &mut Choice) {
         let Figures { time, energy, price } = *figures;
         if price.is_some() || !self.compared.priced_only {
             let mut objectives = vec![time];
@@ -287,11 +208,9 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The idle time that no machine shortens, and its share of the time of a design.
-    pub fn floor(&self, number: u64) -> Floor {
-        #[allow(clippy::cast_possible_truncation)]
-        let number = number as usize;
+    pub(super) fn floor(&self, number: u64) -> Floor {
         let mut floor = Floor { secs: 0.0, share: 0.0 };
-        self.each_group(&[number], |group, designs, _| {
+        self.each_group(&indices(&[number]), |group, designs, _| {
             let time = group.times(&[self.job_design(designs[0])])[0];
             floor.secs = group.floor();
             floor.share = if time > 0.0 { floor.secs / time } else { 0.0 };
@@ -299,48 +218,10 @@ impl<'a> Evaluator<'a> {
         floor
     }
 
-    /// The names, each with the number of its design.
-    pub fn named(best: [Option<u64>; NAME_COUNT]) -> Vec<(&'static str, Option<u64>)> {
-        NAMES.into_iter().zip(best).collect()
-    }
-
-    /// Name of a design.
-    #[allow(clippy::cast_possible_truncation)]
-    pub fn id(&self, number: u64) -> String {
-        self.space.designs[number as usize].id()
-    }
-
-    /// Reports designs, in their order.
-    pub fn reports(&self, numbers: &[usize]) -> Vec<MachineReport> {
-        let key = |number: &usize| {
-            let design = &self.space.designs[*number];
-            (cores_key(design), design.place)
-        };
-        in_order(numbers, key, |some| {
-            let mut reports = Vec::with_capacity(some.len());
-            self.each_group(some, |group, designs, _| {
-                reports.extend(designs.iter().map(|design| self.report(group, design)));
-            });
-            reports
-        })
-    }
-
-    /// A stage on the designs with these numbers, in their order.
-    pub fn in_stage(&self, numbers: &[usize], window: &StageWindow) -> Vec<StageOnDesign> {
-        let lags = Lags::new(&self.survey.lags);
-        let on_design = |number: &usize| {
-            let design = &self.space.designs[*number];
-            let load = self.loads[design.place].in_stage(window, |trace| lags.of(trace));
-            let stretches = JobStretches::new(&load, design.machine.all_cores());
-            let group = JobGroup::new(&load, &stretches);
-            let own = self.job_design(design);
-            StageOnDesign {
-                id: design.id(),
-                time_s: group.times(&[own])[0],
-                limits: shares(&group.limits(&own)),
-            }
-        };
-        numbers.iter().map(on_design).collect()
+    /// Whether a design is the traced machine.
+    fn is_reference(&self, design: &MachineDesign<'_>) -> bool {
+        let mut references = self.traces.references.iter();
+        design.is_first() && references.any(|traced| traced.machine == Some(design.index))
     }
 
     fn report(&self, group: &JobGroup<'_>, design: &MachineDesign<'_>) -> MachineReport {
@@ -362,8 +243,8 @@ impl<'a> Evaluator<'a> {
             storage_part: place.storage.part.clone(),
             network_bytes_per_s: place.network,
             price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
-            is_reference: false,
-            memory_fits: self.traced.fit(machine).known(),
+            is_reference: self.is_reference(design),
+            memory_fits: self.traces.fit(machine).known(),
             job: JobReport {
                 time_s: time.time,
                 time_s_low: time.low,
@@ -376,6 +257,123 @@ impl<'a> Evaluator<'a> {
             limits: shares(&group.limits(&own)),
         }
     }
+}
+
+impl Model for JobModel<'_> {
+    type Design = MachineReport;
+    type Extras = JobExtras;
+
+    fn designs_total(&self) -> u64 {
+        self.space.designs.len() as u64
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = u64> {
+        0..self.designs_total()
+    }
+
+    /// Groups of the same cores.
+    fn chunks(&self) -> Vec<Chunk> {
+        chunks(self.same_cores.iter().map(Vec::len))
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        &NAMES
+    }
+
+    fn objectives(&self) -> Vec<usize> {
+        vec![1 + usize::from(self.compared.price) + usize::from(self.compared.energy), 2, 2]
+    }
+
+    fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
+        let is_candidate =
+            |number: &usize| self.traces.fit(self.space.designs[*number].machine).is_candidate();
+        let candidates: Vec<usize> =
+            self.members(chunk).iter().copied().filter(is_candidate).collect();
+        self.each_group(&candidates, |group, designs, numbers| {
+            for (number, figures) in numbers.iter().zip(self.figures(group, designs)) {
+                self.compare_design(*number as u64, &figures, choice);
+            }
+        });
+    }
+
+    /// The recommended design, those with a name and the traced machine are always reported.
+    fn conclude(&self, chosen: &Chosen) -> Conclusion<JobExtras> {
+        let answer = answer(self, chosen);
+        let traced = (0..).zip(&self.space.designs).filter(|(_, design)| self.is_reference(design));
+        let traced = traced.map(|(number, _)| number);
+        let shown: Vec<u64> =
+            answer.recommended.into_iter().chain(chosen.named()).chain(traced).collect();
+        let memory = || self.traces.streams.iter().map(|stream| &stream.memory);
+        Conclusion {
+            extras: JobExtras {
+                reference: reference_report(&self.traces.references),
+                peak_memory_bytes: memory().filter_map(|m| m.used).max().map(|peak| peak.0),
+                peak_cache_bytes: memory().map(|m| m.cache).max().unwrap_or_default().0,
+                verdict: answer.verdict,
+                floor_s: answer.floor_s,
+            },
+            in_stages: shown.clone(),
+            shown,
+        }
+    }
+
+    fn id(&self, number: u64) -> String {
+        self.space.designs[index(number)].id()
+    }
+
+    fn reports(&self, numbers: &[u64]) -> Vec<MachineReport> {
+        let numbers = indices(numbers);
+        let key = |number: &usize| {
+            let design = &self.space.designs[*number];
+            (cores_key(design), design.place)
+        };
+        in_order(&numbers, key, |some| {
+            let mut reports = Vec::with_capacity(some.len());
+            self.each_group(some, |group, designs, _| {
+                reports.extend(designs.iter().map(|design| self.report(group, design)));
+            });
+            reports
+        })
+    }
+
+    fn in_stage(&self, numbers: &[u64], window: &StageWindow) -> Vec<StageOnDesign> {
+        let lags = Lags::new(&self.survey.lags);
+        let on_design = |number: &usize| {
+            let design = &self.space.designs[*number];
+            let load = self.loads[design.place].in_stage(window, |trace| lags.of(trace));
+            let stretches = JobStretches::new(&load, design.machine.all_cores());
+            let group = JobGroup::new(&load, &stretches);
+            let own = self.job_design(design);
+            StageOnDesign {
+                id: design.id(),
+                time_s: group.times(&[own])[0],
+                limits: shares(&group.limits(&own)),
+            }
+        };
+        indices(numbers).iter().map(on_design).collect()
+    }
+
+    fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
+        rows(self, chunk, front)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        warnings(&self.traces)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        assumptions(self.survey, self.traces.streams)
+    }
+}
+
+/// Index of a design in the space.
+#[allow(clippy::cast_possible_truncation)]
+fn index(number: u64) -> usize {
+    number as usize
+}
+
+fn indices(numbers: &[u64]) -> Vec<usize> {
+    numbers.iter().copied().map(index).collect()
 }
 
 /// What distinguishes the cores of a design.

@@ -1,9 +1,9 @@
 //! The notes of a report: what its traces lack, and what the models assume in its place.
 
 use super::JobSurvey;
-use super::evaluate::Traced;
 use super::measured::{files, substitutes};
 use super::place::is_arm_core;
+use super::traces::JobTraces;
 use crate::model::job::demand::TAIL;
 use crate::space::machine::{Machine, StorageTable};
 use crate::survey::report::Assumption;
@@ -18,8 +18,8 @@ const MUCH_SATURATED: f64 = 0.1;
 /// Share of the demand for cores that was not served from which a survey gives a warning.
 const MUCH_UNSERVED: f64 = 0.05;
 
-pub(super) fn warnings(survey: &JobSurvey, traced: &Traced<'_>) -> Vec<String> {
-    let Traced { streams, references } = *traced;
+pub(super) fn warnings(traces: &JobTraces<'_>) -> Vec<String> {
+    let JobTraces { survey, streams, references, .. } = traces;
     let mut list = Vec::new();
     let mut assumed = streams.iter().zip(references).filter(|(_, of)| of.is_assumed);
     if let Some((stream, _)) = assumed.next() {
@@ -49,14 +49,14 @@ pub(super) fn warnings(survey: &JobSurvey, traced: &Traced<'_>) -> Vec<String> {
         }
         list.extend(stream_notes(survey, stream).into_iter().map(|note| format!("{path}: {note}")));
     }
-    list.extend(memory_notes(survey, traced));
+    list.extend(memory_notes(traces));
     list
 }
 
 /// Warnings about machines with less memory than the job used.
-fn memory_notes(survey: &JobSurvey, traced: &Traced<'_>) -> Vec<String> {
+fn memory_notes(traces: &JobTraces<'_>) -> Vec<String> {
     let of = |fits: &[MemoryFit]| -> Vec<&str> {
-        let machines = survey.machines.iter().filter(|m| fits.contains(&traced.fit(m)));
+        let machines = traces.survey.machines.iter().filter(|m| fits.contains(&traces.fit(m)));
         machines.map(|m| m.id.as_str()).collect()
     };
     let named = |ids: &[&str]| match ids {
@@ -65,7 +65,7 @@ fn memory_notes(survey: &JobSurvey, traced: &Traced<'_>) -> Vec<String> {
         [] => String::new(),
     };
     let peak = |of: fn(&TracedMemory) -> Option<Bytes>| {
-        let sizes = traced.streams.iter().filter_map(|stream| of(&stream.memory));
+        let sizes = traces.streams.iter().filter_map(|stream| of(&stream.memory));
         sizes.max().unwrap_or_default().human().to_string()
     };
     let mut notes = Vec::new();
@@ -87,12 +87,12 @@ fn memory_notes(survey: &JobSurvey, traced: &Traced<'_>) -> Vec<String> {
         ));
     }
     let is_short = |machine: &Machine| {
-        let mut streams = traced.streams.iter();
-        traced.fit(machine).is_candidate()
+        let mut streams = traces.streams.iter();
+        traces.fit(machine).is_candidate()
             && streams.any(|stream| stream.memory.read_again(*machine.memory) > Bytes(0))
     };
     let short: Vec<&str> =
-        survey.machines.iter().filter(|m| is_short(m)).map(|m| m.id.as_str()).collect();
+        traces.survey.machines.iter().filter(|m| is_short(m)).map(|m| m.id.as_str()).collect();
     if !short.is_empty() {
         notes.push(format!(
             "{}: less memory than the job and its page cache of {} used; the ranges include that the \

@@ -7,11 +7,9 @@
 use crate::model::job::load::JobNode;
 use crate::model::job::range::{PlaceCost, StorageRatio};
 use crate::space::cores::Cores;
-use crate::space::machine::{Machine, StorageTable};
+use crate::space::machine::Machine;
 use crate::space::machines::Place;
-use crate::space::measured::{
-    AccessPattern, MeasuredStorage, MeasuredStorages, OpLoad, OpPatterns,
-};
+use crate::space::resources::{IoState, StorageTimes};
 use crate::trace::job_stream::{JobStream, SampleIo};
 use crate::trace::replay::DEFAULT_DEPTH;
 use crate::trace::sample::JobSample;
@@ -115,30 +113,18 @@ pub(super) fn is_arm_core(name: &str) -> bool {
 /// A storage, with what was simulated or measured of it for a trace.
 #[derive(Clone, Copy)]
 pub(super) struct TraceStorage<'a> {
-    pub(super) table: &'a StorageTable,
+    pub(super) times: StorageTimes<'a>,
     pub(super) replayed: Option<&'a Replayed>,
-    /// Times of random requests to a part, if the trace has no block log.
-    pub(super) part_times: Option<&'a MeasuredStorage>,
 }
 
 /// A trace at a place.
 pub(super) struct TraceLoad<'a> {
     pub(super) stream: &'a JobStream,
-    pub(super) measured: &'a MeasuredStorages,
     pub(super) place: Place<'a>,
     pub(super) storage: TraceStorage<'a>,
     pub(super) reference: TraceReference<'a>,
     /// Storage and network of the traced machine; `None` if it is unknown.
     pub(super) traced: Option<(TraceStorage<'a>, f64)>,
-}
-
-/// How the requests of a sample reach a storage.
-#[derive(Clone, Copy, PartialEq)]
-struct IoState {
-    /// Whether a volume has its burst bandwidth.
-    has_burst: bool,
-    /// Whether all requests are random.
-    is_random: bool,
 }
 
 /// Seconds for which the volumes have been busy.
@@ -207,7 +193,7 @@ impl TraceLoad<'_> {
             let state = IoState { is_random: true, ..likely(used.there) };
             let random = ratio(there(state), traced(state));
             // The number outstanding is an estimate, too: each device has one at least.
-            let devices = f64::from(self.storage.table.devices());
+            let devices = f64::from(self.storage.times.table.devices());
             let alone = self.device_time(&self.storage, index, devices.min(depth), state);
             storage.low = storage.low.min(random);
             storage.high = storage.high.max(random).max(ratio(alone, traced(state)));
@@ -224,9 +210,9 @@ impl TraceLoad<'_> {
 
     /// Whether the ratio of the device times is that of different devices, one of them simulated.
     fn is_simulated_elsewhere(&self) -> bool {
-        let traced = self.traced.as_ref().map(|(storage, _)| storage.table);
-        let tables = [Some(self.storage.table), traced];
-        traced != Some(self.storage.table)
+        let traced = self.traced.as_ref().map(|(storage, _)| storage.times.table);
+        let tables = [Some(self.storage.times.table), traced];
+        traced != Some(self.storage.times.table)
             && tables.into_iter().flatten().any(|table| table.part.is_some())
     }
 
@@ -265,29 +251,15 @@ impl TraceLoad<'_> {
         if let Some(depth) = io.depth {
             return depth;
         }
-        match self.traced.and_then(|(storage, _)| self.latencies(storage.table, io)) {
+        match self.traced.and_then(|(storage, _)| storage.times.latencies(io.loads())) {
             Some(latencies) if io.busy > 0.0 => (latencies / io.busy).max(1.0),
             #[allow(clippy::cast_precision_loss)]
             _ => DEFAULT_DEPTH as f64,
         }
     }
 
-    /// Sum of the latencies of the I/O of a sample on a volume, or on a measured storage without
-    /// queueing; `None` if they are unknown.
-    fn latencies(&self, storage: &StorageTable, io: &SampleIo) -> Option<f64> {
-        let of_volume = storage.latency.as_ref().map(|latency| latency.as_secs());
-        match of_volume {
-            Some(latency) => Some((io.reads + io.writes) * latency),
-            None => Some(self.measured_of(storage)?.unloaded_latency(io.loads())),
-        }
-    }
-
-    fn measured_of(&self, storage: &StorageTable) -> Option<&MeasuredStorage> {
-        self.measured.get(storage.measured.as_ref()?)
-    }
-
     /// Seconds that a storage needs for the I/O of a sample: the longest of its replay, if it has
-    /// devices of the catalogue, its measured time, and the limits of the volume.
+    /// devices of the catalogue, and of what is known of its limits and its measured times.
     fn device_time(
         &self,
         storage: &TraceStorage<'_>,
@@ -295,59 +267,7 @@ impl TraceLoad<'_> {
         depth: f64,
         state: IoState,
     ) -> f64 {
-        let io = &self.stream.io[index];
-        let table = storage.table;
-        let random = io.loads().map(|load| OpLoad { sequential: 0.0, ..load });
-        let loads = if state.is_random { random } else { io.loads() };
-        let mut time = storage.replayed.map_or(0.0, |r| r.replay.costs[index].time.as_secs());
-        if let Some(times) = storage.part_times.filter(|_| state.is_random) {
-            time = time.max(times.device_time(random, depth));
-        }
-        if let Some(measured) = self.measured_of(table) {
-            time = time.max(measured.device_time(loads, depth));
-        }
-        if let Some(bandwidth) = &table.bandwidth {
-            let burst = table.burst.as_ref().filter(|_| state.has_burst).map_or(0.0, |rate| rate.0);
-            let write = table.write_bandwidth.as_ref().unwrap_or(bandwidth);
-            time = time.max(io.read / bandwidth.0.max(burst) + io.write / write.0.max(burst));
-        }
-        if let Some(iops) = &table.iops {
-            let write = table.write_iops.as_ref().unwrap_or(iops);
-            time = time.max(io.reads / **iops + io.writes / **write);
-        }
-        if let Some(latency) = &table.latency {
-            time = time.max((io.reads + io.writes) * latency.as_secs() / depth);
-        }
-        time
+        let replayed = storage.replayed.map_or(0.0, |r| r.replay.costs[index].time.as_secs());
+        replayed.max(storage.times.device_time(self.stream.io[index].loads(), depth, state))
     }
-}
-
-/// Bytes a second at which a storage reads or writes sequentially, of a volume in a burst; `None` if
-/// it has no bandwidth and no simulated part.
-pub(super) fn bandwidth(
-    table: &StorageTable,
-    part_times: Option<&MeasuredStorage>,
-    measured: Option<&MeasuredStorage>,
-    patterns: OpPatterns,
-) -> Option<f64> {
-    let of_times = |times: &MeasuredStorage| {
-        let bytes = 1e9;
-        let load = OpLoad { patterns, requests: bytes / 1e6, bytes, sequential: 1.0 };
-        #[allow(clippy::cast_precision_loss)]
-        let secs = times.device_time([load, OpLoad::none()], DEFAULT_DEPTH as f64);
-        (secs > 0.0).then_some(bytes / secs)
-    };
-    let of_volume = match patterns.sequential {
-        AccessPattern::SequentialWrite => {
-            table.write_bandwidth.as_ref().or(table.bandwidth.as_ref())
-        }
-        _ => table.bandwidth.as_ref(),
-    };
-    let burst = table.burst.as_ref().map_or(0.0, |rate| rate.0);
-    let limits = [
-        of_volume.map(|rate| rate.0.max(burst)),
-        part_times.and_then(of_times),
-        measured.and_then(of_times),
-    ];
-    limits.into_iter().flatten().min_by(f64::total_cmp)
 }

@@ -94,3 +94,21 @@ pub struct Verdict {
     /// What was compared.
     pub by: VerdictBy,
 }
+
+/// The keys of a report that only this model has.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobExtras {
+    /// The traced machine.
+    pub reference: ReferenceReport,
+    /// Largest memory in use of any trace, without the page cache where it is apart; `None` if it
+    /// is unknown.
+    pub peak_memory_bytes: Option<u64>,
+    /// Largest page cache of any trace; 0 if it is unknown.
+    pub peak_cache_bytes: u64,
+    /// The recommended design; `None` if most of the time of the fastest one is `floor_s`, or if no
+    /// machine is known to hold the job.
+    pub verdict: Option<Verdict>,
+    /// Time of the job in which it waits for what no machine shortens: its idle time on the fastest
+    /// design.
+    pub floor_s: f64,
+}

@@ -2,20 +2,24 @@
 //!
 //! Designs with the same storage and number of processors are a group, which is prepared once.
 
+use super::group::{PaperDesign, PaperGroup};
+use super::limits::{PAPER_LIMITS, PaperLimits};
+use super::load::{PaperLoad, PaperSample};
+use super::notes::{assumptions, spread_note, warnings};
+use super::report::{DesignReport, FlashReport, OutcomeReport, OverBudget, PaperExtras, Series};
+use super::simulate::{ClusterOutcome, Node, by_part, spread};
+use super::{PaperSpace, PaperSurvey};
 use crate::error::ClusterError;
-use crate::model::paper::PaperSurvey;
-use crate::model::paper::group::{PaperDesign, PaperGroup};
-use crate::model::paper::limits::{PAPER_LIMITS, PaperLimits};
-use crate::model::paper::load::{PaperLoad, PaperSample};
-use crate::model::paper::report::{DesignReport, FlashReport, OutcomeReport, OverBudget};
-use crate::model::paper::simulate::{ClusterOutcome, Node, by_part};
-use crate::space::grid::{Grid, Point};
+use crate::space::config::{Design, Network};
+use crate::space::grid::{Grid, GridStorage, Point};
+use crate::space::machine::storage_id;
 use crate::space::node::{NodePower, part};
-use crate::survey::select::{Choice, Chunk, chunks, in_order};
-use crate::survey::table::NamedColumn;
-use crate::trace::alignment::Lags;
+use crate::survey::report::Assumption;
+use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
+use crate::trace::alignment::{self, Lags};
+use crate::trace::replays::Replays;
 use crate::trace::report::StageOnDesign;
-use crate::trace::stages::StageWindow;
+use crate::trace::stages::{StageWindow, stage_of_samples, unused};
 use crate::trace::stream::{FlashWear, Replayed, Stream};
 use arrow_array::{BooleanArray, Float64Array, StringArray, UInt32Array, UInt64Array};
 use gordon_units::{Ns, Watts};
@@ -25,19 +29,22 @@ use std::sync::Arc;
 
 /// The designs that the Gordon paper names (section 5.4, Table 6): least average power, most work
 /// per joule, least time; each of all designs, and of those with disks.
-pub(super) const NAMES: [&str; 6] = ["MinP", "MaxE", "MinT", "MinP-disk", "MaxE-disk", "MinT-disk"];
+const NAMES: [&str; 6] = ["MinP", "MaxE", "MinT", "MinP-disk", "MaxE-disk", "MinT-disk"];
 
 /// Names of all designs; as many for those with disks follow.
 const NAMES_OF_ALL: usize = NAMES.len() / 2;
 
 /// A grid on the storages that its traces were replayed on.
-pub(super) struct Evaluator<'a> {
+pub struct PaperModel<'a> {
     survey: &'a PaperSurvey,
     grid: &'a Grid,
-    nodes: &'a [Node],
     overhead_ratio: f64,
+    streams: &'a [Stream],
+    replays: &'a Replays<'a>,
+    network: &'a Network,
+    nodes: Vec<Node>,
     /// By storage of the grid.
-    replays: Vec<&'a [Replayed]>,
+    replayed: Vec<&'a [Replayed]>,
     loads: Vec<PaperLoad>,
     limits: Vec<PaperLimits>,
     /// By processors of the grid: speed and power, and the node with the first storage.
@@ -45,23 +52,22 @@ pub(super) struct Evaluator<'a> {
     powers: Vec<NodePower>,
     /// Processors with the same number in a node.
     sets: Vec<Vec<usize>>,
+    over_budget: OverBudget,
+    warnings: Vec<String>,
 }
 
-impl<'a> Evaluator<'a> {
-    /// Prepares the grid; `replays` are by storage of the grid, then by stream. `stages` holds the
-    /// stage of each sample number, and is empty without stages.
+impl<'a> PaperModel<'a> {
+    /// Prepares the grid.
     ///
     /// # Errors
     /// Returns an error if a part is not in the catalogue, or if a clock or a count is invalid.
     pub fn new(
         survey: &'a PaperSurvey,
-        grid: &'a Grid,
-        overhead_ratio: f64,
-        streams: &[Stream],
-        replays: Vec<&'a [Replayed]>,
-        nodes: &'a [Node],
-        stages: &[usize],
+        space: &'a PaperSpace,
+        streams: &'a [Stream],
+        replays: &'a Replays<'_>,
     ) -> Result<Self, ClusterError> {
+        let grid = &space.grid;
         let network = part("network", &survey.parts.network, &survey.node.network)?;
         let memory = part("memory", &survey.parts.memory, &survey.node.memory)?;
         let samples = |stream: &Stream, replayed: &Replayed| -> Vec<PaperSample> {
@@ -77,40 +83,58 @@ impl<'a> Evaluator<'a> {
                 .collect()
         };
         let lags = Lags::new(&survey.lags);
+        let nodes = spread(&lags.lengths(streams), survey.nodes as usize, *survey.shift);
+        let listed = survey.stages.as_deref().unwrap_or_default();
+        // The stage of each sample number; empty without stages.
+        let stages = match &survey.stages {
+            Some(listed) => stage_of_samples(listed, &lags.longest(streams)),
+            None => Vec::new(),
+        };
         let delayed = |(at, (stream, replayed)): (usize, (&Stream, &Replayed))| {
             lags.delayed(at, samples(stream, replayed))
         };
-        let loads: Vec<PaperLoad> = replays
+        let on_storage = |storage: &GridStorage| {
+            let replayed = replays.on((&storage.part, storage.count));
+            replayed.expect("the storages of the grid were replayed")
+        };
+        let replayed: Vec<&[Replayed]> = grid.storages.iter().map(on_storage).collect();
+        let loads: Vec<PaperLoad> = replayed
             .iter()
-            .map(|replays| PaperLoad {
-                streams: streams.iter().zip(*replays).enumerate().map(delayed).collect(),
-                nodes: nodes.to_vec(),
-                stages: stages.to_vec(),
+            .map(|replayed| PaperLoad {
+                streams: streams.iter().zip(*replayed).enumerate().map(delayed).collect(),
+                nodes: nodes.clone(),
+                stages: stages.clone(),
             })
             .collect();
-        let powers = node_powers(survey, grid, overhead_ratio)?;
+        let powers = node_powers(survey, grid, space.overhead_ratio)?;
         let designs = grid.processors.iter().zip(&powers).map(|(processors, power)| PaperDesign {
             instructions_per_s: *survey.parts.cpu[&processors.part].ipc * processors.clock.0,
             cpu: power.cpu(),
         });
-        Ok(Self {
+        let mut model = Self {
             survey,
             grid,
+            overhead_ratio: space.overhead_ratio,
+            streams,
+            replays,
+            network,
             nodes,
-            overhead_ratio,
+            replayed,
             limits: loads.par_iter().map(PaperLimits::new).collect(),
             loads,
-            replays,
             designs: designs.collect(),
             powers,
             sets: grid.by_cpus(),
-        })
-    }
-
-    /// The designs of the grid, in groups of the same storage and number of processors.
-    pub fn chunks(&self) -> Vec<Chunk> {
-        let sizes = self.sets.iter().map(Vec::len);
-        chunks((0..self.grid.storage_choices()).flat_map(|_| sizes.clone()))
+            over_budget: OverBudget::default(),
+            warnings: [
+                warnings(streams, replays),
+                alignment::warnings(streams, &lags),
+                unused(listed, &stages),
+            ]
+            .concat(),
+        };
+        model.over_budget = model.over_budget();
+        Ok(model)
     }
 
     fn points(&self, chunk: &Chunk) -> impl Iterator<Item = Point> {
@@ -131,7 +155,7 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Whether a design is within the budget.
-    pub fn is_affordable(&self, point: Point) -> bool {
+    fn is_affordable(&self, point: Point) -> bool {
         self.max_power(point, &self.power(point)) <= self.survey.budget
     }
 
@@ -152,10 +176,11 @@ impl<'a> Evaluator<'a> {
     }
 
     /// The designs above the budget.
-    pub fn over_budget(&self, chunks: &[Chunk]) -> OverBudget {
+    fn over_budget(&self) -> OverBudget {
         let ratios = self.survey.other_ratios.len();
         let most = self.survey.rows;
-        let found = chunks
+        let found = self
+            .chunks()
             .par_iter()
             .map(|chunk| self.excess(chunk))
             .reduce(|| Excess::none(ratios), |found, more| found.and(more, most));
@@ -191,8 +216,88 @@ impl<'a> Evaluator<'a> {
         found
     }
 
-    /// Compares the designs of a chunk that are within the budget.
-    pub fn compare(&self, chunk: &Chunk, choice: &mut Choice<{ NAMES.len() }>) {
+    fn report(&self, point: Point, group: &PaperGroup) -> DesignReport {
+        let own = &self.designs[point.processor];
+        let (sync, nosync) = (group.sync(own), group.nosync(own));
+        let design = self.grid.design(point);
+        DesignReport {
+            max_node_power_w: self.power(point).max().0,
+            id: design.id,
+            cpu: design.cpu,
+            cpus: design.cpus,
+            ghz: design.clock.0 / 1e9,
+            storage: design.storage,
+            storage_count: design.count,
+            sync: outcome(&sync, self.survey.nodes),
+            nosync: outcome(&nosync, self.survey.nodes),
+            stages: self.stages(own, group).map(|stages| outcome(&stages, self.survey.nodes)),
+            energy_by_part_j: by_part(&sync),
+            energy_by_part_nosync_j: by_part(&nosync),
+            flash: wear(self.replayed[point.storage], &self.nodes, sync.time),
+            limits: shares(group.limits(own, &self.limits[point.storage])),
+        }
+    }
+
+    fn stages(&self, design: &PaperDesign, group: &PaperGroup) -> Option<ClusterOutcome> {
+        self.survey.stages.as_ref().map(|_| group.stages(design))
+    }
+
+    /// Reports designs, in their order.
+    fn reports_of(&self, points: &[Point]) -> Vec<DesignReport> {
+        let group = |point: &Point| (point.storage, self.grid.processors[point.processor].cpus);
+        in_order(points, group, |some| {
+            let of_group = |same: &[Point]| {
+                let group = self.group(same[0]);
+                let report = |point: &Point| self.report(*point, &group);
+                same.iter().map(report).collect::<Vec<_>>()
+            };
+            some.chunk_by(|a, b| group(a) == group(b)).flat_map(of_group).collect()
+        })
+    }
+
+    /// The job over time, on the first stream.
+    fn series(&self) -> Series {
+        let stream = &self.streams[0];
+        let of_storage = |((name, count), replayed): ((&str, u32), &[Replayed])| {
+            let costs = &replayed[0].replay.costs;
+            (storage_id(name, count), costs.iter().map(|c| c.time.as_secs()).collect())
+        };
+        Series {
+            start_s: stream.starts.iter().map(|t| t.as_secs()).collect(),
+            cpu_s: stream.samples.iter().map(|s| stream.cpu(s).as_secs()).collect(),
+            network_s: stream.demands.iter().map(|d| d.network_secs(self.network)).collect(),
+            storages: self.replays.iter().map(of_storage).collect(),
+        }
+    }
+}
+
+impl Model for PaperModel<'_> {
+    type Design = DesignReport;
+    type Extras = PaperExtras;
+
+    fn designs_total(&self) -> u64 {
+        self.grid.len() - self.over_budget.total
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = u64> {
+        (0..self.grid.len()).filter(|number| self.is_affordable(self.grid.point(*number)))
+    }
+
+    /// Groups of the same storage and number of processors.
+    fn chunks(&self) -> Vec<Chunk> {
+        let sizes = self.sets.iter().map(Vec::len);
+        chunks((0..self.grid.storage_choices()).flat_map(|_| sizes.clone()))
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        &NAMES
+    }
+
+    fn objectives(&self) -> Vec<usize> {
+        vec![2]
+    }
+
+    fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
         let Some(first) = self.points(chunk).next() else {
             return;
         };
@@ -218,63 +323,46 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Reports designs, in their order.
-    pub fn reports(&self, points: &[Point]) -> Vec<DesignReport> {
-        let group = |point: &Point| (point.storage, self.grid.processors[point.processor].cpus);
-        in_order(points, group, |some| {
-            let of_group = |same: &[Point]| {
-                let group = self.group(same[0]);
-                let report = |point: &Point| self.report(*point, &group);
-                same.iter().map(report).collect::<Vec<_>>()
-            };
-            some.chunk_by(|a, b| group(a) == group(b)).flat_map(of_group).collect()
-        })
+    fn conclude(&self, chosen: &Chosen) -> Conclusion<PaperExtras> {
+        let kept = self.survey.keep.iter().filter_map(|parts| self.grid.find(parts));
+        let kept = kept.filter(|point| self.is_affordable(*point));
+        Conclusion {
+            extras: PaperExtras {
+                spread: spread_note(self.streams, &self.nodes, self.survey),
+                baseline: self.reports_of(&[self.grid.baseline]).remove(0),
+                over_budget: self.over_budget.clone(),
+                series: self.series(),
+            },
+            shown: kept.map(|point| self.grid.number(point)).collect(),
+            in_stages: chosen.named().collect(),
+        }
     }
 
-    /// A stage on designs, in their order.
-    pub fn in_stage(&self, points: &[Point], window: &StageWindow) -> Vec<StageOnDesign> {
-        let on_design = |point: &Point| {
+    fn id(&self, number: u64) -> String {
+        self.grid.design(self.grid.point(number)).id
+    }
+
+    fn reports(&self, numbers: &[u64]) -> Vec<DesignReport> {
+        let points: Vec<Point> = numbers.iter().map(|number| self.grid.point(*number)).collect();
+        self.reports_of(&points)
+    }
+
+    fn in_stage(&self, numbers: &[u64], window: &StageWindow) -> Vec<StageOnDesign> {
+        let on_design = |number: &u64| {
+            let point = self.grid.point(*number);
             let load = self.loads[point.storage].in_stage(window);
-            let group = PaperGroup::new(&load, &self.power(*point));
+            let group = PaperGroup::new(&load, &self.power(point));
             let own = &self.designs[point.processor];
             StageOnDesign {
-                id: self.grid.design(*point).id,
+                id: self.grid.design(point).id,
                 time_s: group.nosync(own).time,
                 limits: shares(group.limits(own, &PaperLimits::new(&load))),
             }
         };
-        points.iter().map(on_design).collect()
+        numbers.iter().map(on_design).collect()
     }
 
-    fn report(&self, point: Point, group: &PaperGroup) -> DesignReport {
-        let own = &self.designs[point.processor];
-        let (sync, nosync) = (group.sync(own), group.nosync(own));
-        let design = self.grid.design(point);
-        DesignReport {
-            max_node_power_w: self.power(point).max().0,
-            id: design.id,
-            cpu: design.cpu,
-            cpus: design.cpus,
-            ghz: design.clock.0 / 1e9,
-            storage: design.storage,
-            storage_count: design.count,
-            sync: outcome(&sync, self.survey.nodes),
-            nosync: outcome(&nosync, self.survey.nodes),
-            stages: self.stages(own, group).map(|stages| outcome(&stages, self.survey.nodes)),
-            energy_by_part_j: by_part(&sync),
-            energy_by_part_nosync_j: by_part(&nosync),
-            flash: wear(self.replays[point.storage], self.nodes, sync.time),
-            limits: shares(group.limits(own, &self.limits[point.storage])),
-        }
-    }
-
-    fn stages(&self, design: &PaperDesign, group: &PaperGroup) -> Option<ClusterOutcome> {
-        self.survey.stages.as_ref().map(|_| group.stages(design))
-    }
-
-    /// The rows of the table for a chunk: the designs within the budget. `front` holds the numbers
-    /// of the designs on the front, ascending.
-    pub fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
+    fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
         let first = self.points(chunk).next().expect("a chunk has designs");
         let node = self.power(first);
         let group = PaperGroup::new(&self.loads[first.storage], &node);
@@ -286,10 +374,10 @@ impl<'a> Evaluator<'a> {
         let numbers = points.iter().map(|(point, _)| self.grid.number(*point));
         let on_front: Vec<bool> =
             numbers.clone().map(|number| front.binary_search(&number).is_ok()).collect();
-        let text = |of: fn(&crate::space::config::Design) -> &str| {
+        let text = |of: fn(&Design) -> &str| {
             Arc::new(StringArray::from_iter_values(designs.iter().map(of)))
         };
-        let count = |of: fn(&crate::space::config::Design) -> u32| {
+        let count = |of: fn(&Design) -> u32| {
             Arc::new(UInt32Array::from_iter_values(designs.iter().map(of)))
         };
         let float = |values: Vec<f64>| Arc::new(Float64Array::from(values));
@@ -319,6 +407,14 @@ impl<'a> Evaluator<'a> {
             table.push((format!("limits_{name}"), float(shares)));
         }
         table
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.warnings.clone()
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        assumptions(self.survey, self.grid, self.overhead_ratio, self.streams)
     }
 }
 

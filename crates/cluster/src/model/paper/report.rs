@@ -73,7 +73,7 @@ pub struct DesignReport {
 }
 
 /// Designs above the budget.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct OverBudget {
     /// Their number.
     pub total: u64,
@@ -96,4 +96,17 @@ pub struct Series {
     pub network_s: Vec<f64>,
     /// By storage id: storage seconds.
     pub storages: BTreeMap<String, Vec<f64>>,
+}
+
+/// The keys of a report that only this model has.
+#[derive(Clone, Debug, Serialize)]
+pub struct PaperExtras {
+    /// How streams were spread over more nodes than there are streams.
+    pub spread: Option<String>,
+    /// The design that others are compared with, whatever its power.
+    pub baseline: DesignReport,
+    /// Designs above the budget.
+    pub over_budget: OverBudget,
+    /// The job over time.
+    pub series: Series,
 }
