@@ -12,13 +12,18 @@ mod common;
 
 use common::{design, node, parts};
 use gordon_blockio::Usage;
-use gordon_cluster::designs::{
-    JobColumns, JobDesign, JobGroup, JobLoad, JobNode, JobStretches, PaperColumns, PaperDesign,
-    PaperGroup, PaperLimits, PaperLoad, PaperSample, Rate, RunningFront, front, in_batches,
-};
-use gordon_cluster::job::{Cores, JobSample, PlaceCost, StorageRatio, mark_steady};
-use gordon_cluster::node::{NodePower, Power};
-use gordon_cluster::simulate::spread;
+use gordon_cluster::model::job::group::{JobColumns, JobDesign, JobGroup};
+use gordon_cluster::model::job::load::{JobLoad, JobNode, JobStretches};
+use gordon_cluster::model::job::range::{PlaceCost, StorageRatio};
+use gordon_cluster::model::paper::group::{PaperColumns, PaperDesign, PaperGroup};
+use gordon_cluster::model::paper::limits::PaperLimits;
+use gordon_cluster::model::paper::load::{PaperLoad, PaperSample};
+use gordon_cluster::model::paper::simulate::spread;
+use gordon_cluster::space::cores::Cores;
+use gordon_cluster::space::node::{NodePower, Power};
+use gordon_cluster::space::resources::Rate;
+use gordon_cluster::survey::{RunningFront, front, in_batches};
+use gordon_cluster::trace::sample::{JobSample, mark_steady};
 use gordon_units::{Ns, SplitMix64, Watts, splitmix64};
 use std::ops::Range;
 use std::time::Instant;

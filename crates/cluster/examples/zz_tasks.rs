@@ -1,5 +1,5 @@
 //! Tries the tasks model.
-use gordon_cluster::tasks::{application::*, demand::*, node::*, simulate::*, speeds::*};
+use gordon_cluster::model::tasks::{application::*, demand::*, node::*, simulate::*, speeds::*};
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let log = gordon_trace::spark::EventLog::read(std::path::Path::new(&args[1]), false, &std::sync::atomic::AtomicBool::new(false)).unwrap();

@@ -1,39 +1,14 @@
-//! Simulates a traced job on a cluster of N identical nodes: its time, energy, limiting parts and
-//! wear. The model is the high-level simulator of the Gordon paper (ASPLOS'09, sections 5.2, 5.3).
+//! Simulates a traced job on other machines: its time, energy, price, limiting parts and wear.
 //!
-//! A *stream* is one traced machine: its demands in each sample ([`demand`]) and, replayed once on
-//! each distinct storage, its storage costs in each sample ([`replay`], [`replays`]). A *design* is a node:
-//! processors, storage, memory, network and their power ([`node`]). [`simulate`] combines them for
-//! one design, [`survey`] for many; [`designs`] answers millions of them from sorted breakpoints.
+//! A survey is a *space* of designs ([`space`]: a grid of parts, or a list of machines) times a
+//! *model* ([`model`]: `paper`, `job`), of what was traced ([`trace`]). [`survey`] evaluates the
+//! designs, selects those to show and reports them; it is the same for all models.
 
-mod alignment;
-mod check;
-pub mod choices;
-pub mod config;
-pub mod demand;
-pub mod designs;
 mod error;
-mod extents;
-pub mod job;
-mod job_stream;
-mod line;
-pub mod machine;
-pub mod machine_survey;
-pub mod measured;
-pub mod node;
-pub mod replay;
-pub mod replays;
-pub mod report;
-pub mod requests;
-mod select;
-pub mod simulate;
-pub mod stages;
-mod storage;
-mod stream;
+pub mod model;
+pub mod space;
 pub mod survey;
-mod table;
-pub mod tasks;
-pub mod timeline;
+pub mod trace;
 
 pub use error::ClusterError;
-pub use table::TABLE_KEY;
+pub use survey::TABLE_KEY;

@@ -6,14 +6,19 @@ mod common;
 
 use common::{design, node, parts};
 use gordon_blockio::Usage;
-use gordon_cluster::config::{MemoryPer, NodeCommon, Parts};
-use gordon_cluster::designs::{
-    JobDesign, JobGroup, JobLoad, JobNode, JobStretches, PAPER_LIMITS, PaperDesign, PaperGroup,
-    PaperLimits, PaperLoad, PaperSample, Rate, in_batches,
-};
-use gordon_cluster::job::{Cores, JobSample, JobTime, PlaceCost, StorageRatio, mark_steady};
-use gordon_cluster::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
-use gordon_cluster::simulate::{SampleCost, simulate, simulate_stages, spread};
+use gordon_cluster::model::job::group::{JobDesign, JobGroup};
+use gordon_cluster::model::job::load::{JobLoad, JobNode, JobStretches};
+use gordon_cluster::model::job::range::{JobTime, PlaceCost, StorageRatio};
+use gordon_cluster::model::paper::group::{PaperDesign, PaperGroup};
+use gordon_cluster::model::paper::limits::{PAPER_LIMITS, PaperLimits};
+use gordon_cluster::model::paper::load::{PaperLoad, PaperSample};
+use gordon_cluster::model::paper::simulate::{SampleCost, simulate, simulate_stages, spread};
+use gordon_cluster::space::config::{MemoryPer, NodeCommon, Parts};
+use gordon_cluster::space::cores::Cores;
+use gordon_cluster::space::node::{BusyTimes, NodePower, Power, StoragePower, cpu_power};
+use gordon_cluster::space::resources::Rate;
+use gordon_cluster::survey::in_batches;
+use gordon_cluster::trace::sample::{JobSample, mark_steady};
 use gordon_units::{Hertz, Ns, SplitMix64, Watts};
 use std::collections::BTreeMap;
 
@@ -342,7 +347,7 @@ fn joules(
     let cpu: f64 = node.samples.iter().map(|sample| sample.cpu).sum();
     let speed = design.speed / node.reference_speed;
     let busy = (cpu / speed / f64::from(cores)).min(secs);
-    let mut energy = gordon_cluster::node::Energy::default();
+    let mut energy = gordon_cluster::space::node::Energy::default();
     if let Some(storage) = storage {
         storage.add(secs, &node.usage, &mut energy);
     }

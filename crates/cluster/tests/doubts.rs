@@ -4,9 +4,9 @@
 mod common;
 
 use common::machines::{APART, SPACE, answer, job, made, near, reading, second, survey, traced};
-use gordon_cluster::config::Charge;
-use gordon_cluster::job::RangeSource;
-use gordon_cluster::machine_survey::MachineSurvey;
+use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::model::job::range::RangeSource;
+use gordon_cluster::trace::charge::Charge;
 use gordon_trace::{ColumnKind, Columns, Sample};
 use gordon_units::{Bytes, Ns};
 
@@ -22,10 +22,10 @@ fn fast_with(sample: Sample, missing: &[&str]) -> (Option<bool>, bool, bool) {
     let report = answer(&survey(vec![trace.write(&folder.path().join("a"))], &SPACE));
     let is_fast = |id: &str| id == "fast";
     let is_named = report.named.iter().any(|(_, id)| id.as_deref().is_some_and(is_fast))
-        || report.verdict.as_ref().is_some_and(|verdict| is_fast(&verdict.machine))
+        || report.extras.verdict.as_ref().is_some_and(|verdict| is_fast(&verdict.machine))
         || report.front.iter().any(|id| is_fast(id));
     let is_warned = report.warnings.iter().any(|w| w.starts_with("fast: less memory"));
-    let fast = report.machines.iter().find(|m| is_fast(&m.id)).unwrap();
+    let fast = report.designs.iter().find(|m| is_fast(&m.id)).unwrap();
     (fast.memory_fits, is_named, is_warned)
 }
 
@@ -76,11 +76,8 @@ fn files_that_the_page_cache_never_wrote_may_be_written_by_another_storage() {
     // The storage of the traced machine.
     assert!(!job(&report, "wide").range_by_s.contains_key(&RangeSource::Memory));
     // What is known of the traced machine is its speed: its storage is another one.
-    let unknown = MachineSurvey {
-        reference: None,
-        reference_speed: Some(1.0),
-        ..survey(vec![trace], &SPACE)
-    };
+    let unknown =
+        JobSurvey { reference: None, reference_speed: Some(1.0), ..survey(vec![trace], &SPACE) };
     assert!(job(&answer(&unknown), "wide").range_by_s.contains_key(&RangeSource::Memory));
 }
 
@@ -105,7 +102,7 @@ fn the_command_is_charged_if_the_trace_has_it_and_other_programs_are_named() {
     let samples = [sample];
     let trace = made(&samples, &["psi_io_full_ns", "psi_cpu_some_ns"]);
     let trace = trace.write(&folder.path().join("a"));
-    let of = |charge| answer(&MachineSurvey { charge, ..survey(vec![trace.clone()], &SPACE) });
+    let of = |charge| answer(&JobSurvey { charge, ..survey(vec![trace.clone()], &SPACE) });
     let report = of(Charge::Auto);
     assert_eq!(report.charge, Charge::Command);
     // The other programs had all cores, so that the command waited for one.
@@ -125,10 +122,10 @@ fn the_command_is_charged_if_the_trace_has_it_and_other_programs_are_named() {
 fn where_most_of_the_time_is_idle_no_machine_is_recommended() {
     let (_folder, trace) = traced(&[second(0, 0.2), second(1, 0.2)]);
     let report = answer(&survey(vec![trace], &SPACE));
-    assert!(report.verdict.is_none());
-    near(report.floor_s, 1.6);
+    assert!(report.extras.verdict.is_none());
+    near(report.extras.floor_s, 1.6);
     let (_folder, trace) = traced(&[second(0, 2.2), second(1, 2.2)]);
-    assert!(answer(&survey(vec![trace], &SPACE)).verdict.is_some());
+    assert!(answer(&survey(vec![trace], &SPACE)).extras.verdict.is_some());
 }
 
 #[test]
@@ -159,7 +156,7 @@ fn a_link_at_its_limit_is_shortened_by_a_faster_one() {
     // Far below its limit, the link is not what the job waited for.
     near(job(&answer(&survey(vec![trace.clone()], &SPACE)), "wide").time_s, 1.0);
     // Without a known link it may be.
-    let report = answer(&MachineSurvey { reference: None, ..survey(vec![trace], &SPACE) });
+    let report = answer(&JobSurvey { reference: None, ..survey(vec![trace], &SPACE) });
     let wide = job(&report, "wide");
     near(wide.time_s, 0.8 + 0.2 / 2.0);
     near(wide.range_by_s[&RangeSource::Waiting][0], 0.152 / 1.25);

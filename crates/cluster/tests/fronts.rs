@@ -1,7 +1,7 @@
 //! Pareto fronts against their definition, on random designs with ties.
 #![allow(clippy::unwrap_used, clippy::cast_precision_loss, missing_docs)]
 
-use gordon_cluster::designs::{RunningFront, front};
+use gordon_cluster::survey::{RunningFront, front};
 use gordon_units::SplitMix64;
 
 /// More designs than a running front holds before it drops some.

@@ -8,9 +8,10 @@ use common::machines::{
     Machines, SPACE, answer, job, machines, made, named, near, reading, refusal, second, survey,
     traced, verdict, write,
 };
-use gordon_cluster::job::RangeSource;
-use gordon_cluster::machine_survey::MachineSurvey;
-use gordon_cluster::report::{MachineSurveyReport, VerdictBy};
+use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::model::job::range::RangeSource;
+use gordon_cluster::model::job::report::VerdictBy;
+use gordon_cluster::survey::ReportOf;
 use gordon_trace::{
     ColumnKind, Columns, CommandReads, DeviceSummary, DiskInfo, DiskSample, MachineInfo, Sample,
 };
@@ -163,7 +164,7 @@ fn a_trace_that_fetched_much_more_than_it_requested_gets_a_warning() {
         answer(&survey(vec![trace], &SPACE))
     };
     let much = CommandReads { fetched: Bytes(300), returned: Bytes(100), ..Default::default() };
-    let warned = |report: &MachineSurveyReport| {
+    let warned = |report: &ReportOf<JobSurvey>| {
         report.warnings.iter().find(|w| w.contains("read amplification")).cloned()
     };
     let report = answer_of("much", much);
@@ -249,7 +250,7 @@ fn each_storage_and_network_of_a_list_is_a_design() {
     assert_ne!(lists, *SPACE);
     let report = answer(&survey(vec![trace.clone()], &lists));
     assert_eq!(report.designs_total, 7);
-    let ids: Vec<&str> = report.machines[3..].iter().map(|m| m.id.as_str()).collect();
+    let ids: Vec<&str> = report.designs[3..].iter().map(|m| m.id.as_str()).collect();
     let volume = "storage/1GB";
     let part = "storage/gordon-slc-256g";
     let expected = [
@@ -282,7 +283,7 @@ fn traces_of_machines_with_other_speeds_are_scaled_each_by_its_own() {
     let space = SPACE
         .replacen("core_speed = 2.0", "core_speed = 2.0\nmodels = [\"Slow\"]", 1)
         .replacen("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Fast\"]", 1);
-    let report = answer(&MachineSurvey { reference: None, ..survey(traces, &space) });
+    let report = answer(&JobSurvey { reference: None, ..survey(traces, &space) });
     // The work of the fast machine takes twice as long on the slow one.
     near(job(&report, "traced").time_s, 2.0);
     near(job(&report, "fast").time_s, 1.0);
@@ -299,7 +300,7 @@ fn the_verdict_is_the_cheapest_that_is_nearly_the_fastest() {
         let space = space
             .replacen("id = \"wide\"", &format!("id = \"wide\"\nprice_per_hour = {wide}"), 1)
             .replacen("id = \"fast\"", &format!("id = \"fast\"\nprice_per_hour = {fast}"), 1);
-        let report = answer(&MachineSurvey { rows: 0, ..survey(vec![trace.clone()], &space) });
+        let report = answer(&JobSurvey { rows: 0, ..survey(vec![trace.clone()], &space) });
         assert_eq!(verdict(&report).by, VerdictBy::Price);
         verdict(&report).machine.clone()
     };
@@ -315,14 +316,14 @@ fn the_verdict_is_the_cheapest_that_is_nearly_the_fastest() {
 #[test]
 fn without_a_reference_the_speed_is_assumed_unless_a_machine_names_the_processor() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
-    let unknown = MachineSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
+    let unknown = JobSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
     let report = answer(&unknown);
-    assert!(report.reference.is_assumed);
+    assert!(report.extras.reference.is_assumed);
     near(job(&report, "traced").time_s, 0.5);
     assert!(report.warnings.iter().any(|w| w.contains("--reference")), "{:?}", report.warnings);
     let space = SPACE.replace("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Test\"]");
-    let report = answer(&MachineSurvey { reference: None, ..survey(vec![trace], &space) });
-    assert_eq!(report.reference.machine.as_deref(), Some("fast"));
+    let report = answer(&JobSurvey { reference: None, ..survey(vec![trace], &space) });
+    assert_eq!(report.extras.reference.machine.as_deref(), Some("fast"));
     near(job(&report, "traced").time_s, 2.0);
     assert!(report.warnings.iter().all(|w| !w.contains("--reference")), "{:?}", report.warnings);
 }
@@ -337,7 +338,10 @@ fn a_processor_of_several_machines_is_that_with_the_cores_and_memory_of_the_trac
         let mut trace = made(&samples, &[]);
         trace.machine = MachineInfo { cores, memory, threads_per_core, ..trace.machine };
         let trace = trace.write(&folder.path().join(name));
-        answer(&MachineSurvey { reference: None, ..survey(vec![trace], space) }).reference.machine
+        answer(&JobSurvey { reference: None, ..survey(vec![trace], space) })
+            .extras
+            .reference
+            .machine
     };
     let gib = |count: u64| Bytes(count << 30);
     let is = |id: &str| Some(id.to_owned());
@@ -360,8 +364,8 @@ fn the_name_of_an_arm_core_names_no_machine() {
         let mut trace = made(&samples, &[]);
         trace.machine.cpu_model = name.into();
         let trace = trace.write(&folder.path().join(name));
-        let report = answer(&MachineSurvey { reference: None, ..survey(vec![trace], &space) });
-        assert!(report.reference.is_assumed);
+        let report = answer(&JobSurvey { reference: None, ..survey(vec![trace], &space) });
+        assert!(report.extras.reference.is_assumed);
         assert!(report.warnings.iter().any(|w| w.contains(name) && w.contains("--reference")));
     }
 }
@@ -372,7 +376,7 @@ fn a_reference_with_other_cores_than_the_trace_gets_a_warning() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
     let warned = |reference: &str| {
         let reference = Some(reference.into());
-        let report = answer(&MachineSurvey { reference, ..survey(vec![trace.clone()], &SPACE) });
+        let report = answer(&JobSurvey { reference, ..survey(vec![trace.clone()], &SPACE) });
         report.warnings.iter().any(|w| w.contains("recorded on 4 cores"))
     };
     assert!(warned("wide") && !warned("traced"));
@@ -383,40 +387,40 @@ fn the_unit_of_speed_is_a_reference_even_if_it_is_not_in_the_space() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
     let config = survey(vec![trace], &SPACE);
     let unit = Some("elsewhere".to_owned());
-    let report = answer(&MachineSurvey { reference: unit.clone(), unit, ..config });
+    let report = answer(&JobSurvey { reference: unit.clone(), unit, ..config });
     near(job(&report, "traced").time_s, 0.5);
-    assert!(!report.reference.is_assumed);
+    assert!(!report.extras.reference.is_assumed);
 }
 
 #[test]
 fn the_traced_machine_may_be_of_another_space_or_be_known_by_its_speed_alone() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
-    let config = || MachineSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
+    let config = || JobSurvey { reference: None, ..survey(vec![trace.clone()], &SPACE) };
     let other = common::machines::machine("other", 4, 1.0, "16GiB", ("100MB", "1ms"), "10Gb");
     let other = machines(&other).pop().map(Box::new);
-    let by_machine = answer(&MachineSurvey { reference_machine: other.clone(), ..config() });
-    let by_speed = answer(&MachineSurvey { reference_speed: Some(1.0), ..config() });
-    assert_eq!(by_machine.reference.machine.as_deref(), Some("other"));
-    assert_eq!(by_speed.reference.machine, None);
+    let by_machine = answer(&JobSurvey { reference_machine: other.clone(), ..config() });
+    let by_speed = answer(&JobSurvey { reference_speed: Some(1.0), ..config() });
+    assert_eq!(by_machine.extras.reference.machine.as_deref(), Some("other"));
+    assert_eq!(by_speed.extras.reference.machine, None);
     for report in [by_machine, by_speed] {
-        near(report.reference.core_speed, 1.0);
+        near(report.extras.reference.core_speed, 1.0);
         near(job(&report, "traced").time_s, 0.5);
-        assert!(!report.reference.is_assumed);
-        assert!(report.machines.iter().all(|machine| !machine.is_reference));
+        assert!(!report.extras.reference.is_assumed);
+        assert!(report.designs.iter().all(|machine| !machine.is_reference));
         assert!(report.warnings.iter().all(|w| !w.contains("--reference")));
     }
     for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-        let refused = refusal(&MachineSurvey { reference_speed: Some(speed), ..config() });
+        let refused = refusal(&JobSurvey { reference_speed: Some(speed), ..config() });
         assert!(refused.contains("reference_speed"), "{refused}");
     }
-    let twice = MachineSurvey { reference_machine: other, ..survey(vec![trace], &SPACE) };
+    let twice = JobSurvey { reference_machine: other, ..survey(vec![trace], &SPACE) };
     assert!(refusal(&twice).contains("given twice"));
 }
 
 #[test]
 fn the_job_model_needs_a_trace_of_each_node() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
-    let more = MachineSurvey { nodes: 2, ..survey(vec![trace], &SPACE) };
+    let more = JobSurvey { nodes: 2, ..survey(vec![trace], &SPACE) };
     assert!(refusal(&more).contains("a trace of each node"));
 }
 
@@ -457,7 +461,7 @@ fn machines_with_invalid_values_are_refused() {
         let refused = refusal(&survey(vec![trace.clone()], &text));
         assert!(refused.contains(named), "{refused}");
     }
-    let refused = refusal(&MachineSurvey { machines: vec![], ..survey(vec![trace], &SPACE) });
+    let refused = refusal(&JobSurvey { machines: vec![], ..survey(vec![trace], &SPACE) });
     assert!(refused.contains("machines"), "{refused}");
 }
 

@@ -8,9 +8,12 @@ use common::machines::{
 };
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
-use gordon_cluster::machine::{MachineStorage, StorageTable};
-use gordon_cluster::machine_survey::{MachineSurvey, run};
-use gordon_cluster::measured::{AccessPattern, MeasuredStorage, MeasuredStorages, StoragePoint};
+use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::space::machine::{MachineStorage, StorageTable};
+use gordon_cluster::space::measured::{
+    AccessPattern, MeasuredStorage, MeasuredStorages, StoragePoint,
+};
+use gordon_cluster::survey::run;
 use gordon_replay::characterise::{CharacteriseConfig, MeasuredPoint, characterise};
 use gordon_trace::DiskSample;
 use gordon_units::{Bytes, DataRate, Ns, Progress};
@@ -28,13 +31,13 @@ fn point(pattern: AccessPattern, size_bytes: u64, seconds_per_request: f64) -> S
 
 /// The survey of a trace on the machines of `SPACE`. The machine `storage` has the measured storage
 /// `ssd.json`, together with `limits`.
-fn measured_survey(trace: String, points: Vec<StoragePoint>, limits: &str) -> MachineSurvey {
+fn measured_survey(trace: String, points: Vec<StoragePoint>, limits: &str) -> JobSurvey {
     let own = "storage = { bandwidth = \"1GB\", latency = \"0.1ms\" }";
     let text =
         SPACE.replacen(own, &format!("storage = {{ measured = \"d/ssd.json\"{limits} }}"), 1);
     let storage = MeasuredStorage::new("a test".into(), points);
     let measured = MeasuredStorages::from([("d/ssd.json".into(), storage)]);
-    MachineSurvey { measured, ..survey(vec![trace], &text) }
+    JobSurvey { measured, ..survey(vec![trace], &text) }
 }
 
 /// Size of the requests of `reading`, which take 0.5 s on the traced volume of 100 MB/s.

@@ -5,12 +5,12 @@ mod common;
 use common::{design, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::{Design, MemoryPer, NodeCommon};
-use gordon_cluster::demand::Demand;
-use gordon_cluster::node::{
+use gordon_cluster::model::paper::simulate::{Node, SampleCost, simulate, spread};
+use gordon_cluster::space::config::{Design, MemoryPer, NodeCommon};
+use gordon_cluster::space::node::{
     BusyTimes, MachinePower, NodePower, PartPower, StoragePower, cpu_power,
 };
-use gordon_cluster::simulate::{Node, SampleCost, simulate, spread};
+use gordon_cluster::trace::demand::Demand;
 use gordon_units::{Hertz, Ns, Watts};
 
 fn close(a: f64, b: f64) {

@@ -6,10 +6,10 @@ mod common;
 use common::{io, part, sample, survey, write};
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::SurveyConfig;
-use gordon_cluster::replays::{RESULTS_VERSION, ReplayJob, ReplayStore, run_job};
-use gordon_cluster::report::SurveyReport;
+use gordon_cluster::model::paper::PaperSurvey;
+use gordon_cluster::survey::ReportOf;
 use gordon_cluster::survey::{missing_replays, run, run_with};
+use gordon_cluster::trace::replays::{RESULTS_VERSION, ReplayJob, ReplayStore, run_job};
 use gordon_trace::{BlockIo, TraceError};
 use gordon_units::{Ns, Progress, Sourced, Watts};
 use sha2::{Digest, Sha256};
@@ -36,20 +36,20 @@ fn job(folder: &Path, name: &str, seed: u64) -> String {
 const STORAGES: [(&str, u32); 3] =
     [("gordon-slc-256g", 1), ("sata-7200-1tb", 1), ("sata-7200-1tb", 4)];
 
-fn config(traces: Vec<String>) -> SurveyConfig {
+fn config(traces: Vec<String>) -> PaperSurvey {
     let nodes = u32::try_from(traces.len()).unwrap();
     survey(traces, nodes, &[("atom", "1.9GHz", 1)], &STORAGES)
 }
 
-fn kept(config: &SurveyConfig, store: &ReplayStore) -> SurveyReport {
+fn kept(config: &PaperSurvey, store: &ReplayStore) -> ReportOf<PaperSurvey> {
     run_with(config, Some(store), &Progress::default()).unwrap()
 }
 
-fn json(report: &SurveyReport) -> String {
+fn json(report: &ReportOf<PaperSurvey>) -> String {
     serde_json::to_string(report).unwrap()
 }
 
-fn jobs(config: &SurveyConfig, store: &ReplayStore) -> Vec<ReplayJob> {
+fn jobs(config: &PaperSurvey, store: &ReplayStore) -> Vec<ReplayJob> {
     missing_replays(config, store).unwrap().jobs
 }
 
@@ -97,7 +97,7 @@ fn an_interrupted_survey_continues_with_the_replays_that_are_done() {
     let folder = tempfile::tempdir().unwrap();
     let store = ReplayStore::at(&folder.path().join("cache")).unwrap();
     let all = config(vec![job(folder.path(), "a", 1)]);
-    let first = SurveyConfig { storage: all.storage[..1].to_vec(), ..all.clone() };
+    let first = PaperSurvey { storage: all.storage[..1].to_vec(), ..all.clone() };
     kept(&first, &store);
     let stopped = run_with(&all, Some(&store), &no_replay()).unwrap_err();
     assert!(matches!(stopped, ClusterError::Interrupted));
@@ -111,7 +111,7 @@ fn an_entry_is_found_by_what_the_replay_depends_on_and_nothing_else() {
     let trace = job(folder.path(), "a", 1);
     let config = config(vec![trace.clone()]);
     kept(&config, &store);
-    let missing = |change: &dyn Fn(&mut SurveyConfig)| {
+    let missing = |change: &dyn Fn(&mut PaperSurvey)| {
         let mut changed = config.clone();
         change(&mut changed);
         jobs(&changed, &store).len()
@@ -142,12 +142,12 @@ fn an_entry_is_found_by_what_the_replay_depends_on_and_nothing_else() {
 
     let renamed = folder.path().join("another-name");
     fs::rename(&trace, &renamed).unwrap();
-    let renamed = SurveyConfig { traces: vec![renamed.display().to_string()], ..config.clone() };
+    let renamed = PaperSurvey { traces: vec![renamed.display().to_string()], ..config.clone() };
     assert_eq!(jobs(&renamed, &store).len(), 0);
-    let other = SurveyConfig { traces: vec![job(folder.path(), "b", 2)], ..config.clone() };
+    let other = PaperSurvey { traces: vec![job(folder.path(), "b", 2)], ..config.clone() };
     assert_eq!(jobs(&other, &store).len(), 3);
     let twice = [other.traces[0].clone(), other.traces[0].clone()];
-    let twice = SurveyConfig { traces: twice.to_vec(), nodes: 2, ..other };
+    let twice = PaperSurvey { traces: twice.to_vec(), nodes: 2, ..other };
     assert_eq!(jobs(&twice, &store).len(), 3, "equal traces are replayed once");
 }
 
@@ -241,7 +241,7 @@ fn a_job_that_cannot_be_computed_here_is_one_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let store = ReplayStore::at(&folder.path().join("cache")).unwrap();
     let trace = PathBuf::from(job(folder.path(), "a", 1));
-    let job_of = |config: &SurveyConfig| jobs(config, &store).remove(0);
+    let job_of = |config: &PaperSurvey| jobs(config, &store).remove(0);
     let mine = job_of(&config(vec![trace.display().to_string()]));
     let fail = |job: &ReplayJob| run_job(job, &Progress::default()).unwrap_err();
 
@@ -272,7 +272,7 @@ fn results_change_only_with_their_version() {
     config.parts.flash.insert("nvme-tlc-1tb".into(), part("flash", "nvme-tlc-1tb"));
     let report = run(&config, &Progress::default()).unwrap();
     let flash: Vec<_> = report.designs.iter().map(|design| design.flash).collect();
-    let results = (&report.storages, &report.series.storages, flash);
+    let results = (&report.storages, &report.extras.series.storages, flash);
     let sum = Sha256::digest(serde_json::to_vec(&results).unwrap());
     let sum: String = sum.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(DIGESTS.len(), RESULTS_VERSION as usize);

@@ -5,8 +5,9 @@ mod common;
 
 use common::MadeTrace;
 use gordon_cluster::ClusterError;
-use gordon_cluster::job::RangeSource;
-use gordon_cluster::machine_survey::{MachineSurvey, run};
+use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::model::job::range::RangeSource;
+use gordon_cluster::survey::run;
 use gordon_trace::{ColumnKind, Columns, MachineInfo, NodeScope, Sample, Scope, ScopePart};
 use gordon_units::{Ns, Progress};
 use std::path::Path;
@@ -29,9 +30,9 @@ storage = { bandwidth = "100MB" }
 network = "10Gb"
 "#;
 
-fn survey(traces: &[String]) -> MachineSurvey {
+fn survey(traces: &[String]) -> JobSurvey {
     let reference = Some("four".into());
-    MachineSurvey { reference, ..common::machines::survey(traces.to_vec(), SPACE) }
+    JobSurvey { reference, ..common::machines::survey(traces.to_vec(), SPACE) }
 }
 
 /// Ten seconds of a machine with four cores, in which one busy thread had half of a core.
@@ -67,7 +68,7 @@ fn half_a_core_that_is_always_busy_is_a_saturated_slow_core() {
     let traces = [write(folder.path(), "a", node("a"))];
     let report = run(&survey(&traces), &Progress::default()).unwrap();
     let job = |id: &str| {
-        let machine = report.machines.iter().find(|machine| machine.id == id).unwrap();
+        let machine = report.designs.iter().find(|machine| machine.id == id).unwrap();
         machine.job.clone()
     };
     let busy = report.warnings.iter().find(|warning| warning.contains("were busy")).unwrap();

@@ -5,9 +5,12 @@ mod common;
 
 use common::{MadeTrace, io, sample, survey, write};
 use gordon_blockio::IoOp;
-use gordon_cluster::config::{Baseline, Charge, Reference, SurveyConfig};
-use gordon_cluster::report::{DesignReport, SurveyReport};
+use gordon_cluster::model::paper::PaperSurvey;
+use gordon_cluster::model::paper::report::DesignReport;
+use gordon_cluster::space::config::Baseline;
+use gordon_cluster::survey::ReportOf;
 use gordon_cluster::survey::run;
+use gordon_cluster::trace::charge::{Charge, Reference};
 use gordon_trace::{BlockIo, ColumnKind, Columns, CommandSample, MachineInfo, Sample};
 use gordon_units::{Hertz, Ns, Progress, Watts};
 use std::collections::BTreeSet;
@@ -37,16 +40,16 @@ const STORAGES: [(&str, u32); 3] =
     [("gordon-slc-256g", 1), ("sata-7200-1tb", 1), ("sata-7200-1tb", 4)];
 
 /// A survey of all these designs.
-fn grid(traces: Vec<String>, nodes: u32) -> SurveyConfig {
+fn grid(traces: Vec<String>, nodes: u32) -> PaperSurvey {
     survey(traces, nodes, &PROCESSORS, &STORAGES)
 }
 
 /// A survey of one design: a node with a Core 2 and flash.
-fn core2(trace: String) -> SurveyConfig {
+fn core2(trace: String) -> PaperSurvey {
     survey(vec![trace], 1, &[("core2", "2.4GHz", 1)], &[("gordon-slc-256g", 1)])
 }
 
-fn answer(survey: &SurveyConfig) -> SurveyReport {
+fn answer(survey: &PaperSurvey) -> ReportOf<PaperSurvey> {
     run(survey, &Progress::default()).unwrap()
 }
 
@@ -84,7 +87,7 @@ fn two_runs_give_identical_reports() {
     assert_eq!(bytes(), bytes());
 }
 
-fn named(report: &SurveyReport, name: &str) -> Option<String> {
+fn named(report: &ReportOf<PaperSurvey>, name: &str) -> Option<String> {
     report.named.iter().find(|(known, _)| *known == name).unwrap().1.clone()
 }
 
@@ -111,9 +114,9 @@ fn named_designs_are_the_best_of_all_and_of_those_with_disks() {
 fn the_front_and_named_designs_are_reported_whatever_the_number_of_rows() {
     let folder = tempfile::tempdir().unwrap();
     let all = grid(vec![job(folder.path(), "a", 1)], 2);
-    let few = answer(&SurveyConfig { rows: 0, ..all.clone() });
+    let few = answer(&PaperSurvey { rows: 0, ..all.clone() });
     assert_eq!(few.designs_total, 9);
-    let ids = |report: &SurveyReport| -> BTreeSet<String> {
+    let ids = |report: &ReportOf<PaperSurvey>| -> BTreeSet<String> {
         report.designs.iter().map(|d| d.id.clone()).collect()
     };
     let shown: BTreeSet<String> = few
@@ -131,7 +134,7 @@ fn the_front_and_named_designs_are_reported_whatever_the_number_of_rows() {
         storage: beaten.storage,
         count: beaten.storage_count,
     };
-    let kept = answer(&SurveyConfig { rows: 0, keep: vec![keep], ..all });
+    let kept = answer(&PaperSurvey { rows: 0, keep: vec![keep], ..all });
     assert!(ids(&kept).contains(&beaten.id));
 }
 
@@ -143,14 +146,14 @@ fn designs_above_the_budget_are_counted_and_left_out() {
     let powers: Vec<f64> = report.designs.iter().map(|d| d.max_node_power_w).collect();
     let budget = powers.iter().sum::<f64>() / 9.0;
     let over = powers.iter().filter(|watts| **watts > budget).count();
-    let limited = SurveyConfig { budget: Watts(budget), other_ratios: vec![1e9, 0.0], ..all };
+    let limited = PaperSurvey { budget: Watts(budget), other_ratios: vec![1e9, 0.0], ..all };
     let report = answer(&limited);
-    assert_eq!(report.over_budget.total as usize, over);
-    assert_eq!(report.over_budget.ids.len(), over);
+    assert_eq!(report.extras.over_budget.total as usize, over);
+    assert_eq!(report.extras.over_budget.ids.len(), over);
     assert_eq!(report.designs.len(), 9 - over);
-    assert_eq!(report.over_budget.with_other_ratios, [9 - over as u64, 0]);
+    assert_eq!(report.extras.over_budget.with_other_ratios, [9 - over as u64, 0]);
     let least = powers.iter().copied().fold(f64::INFINITY, f64::min);
-    assert_eq!(report.over_budget.least_w, least);
+    assert_eq!(report.extras.over_budget.least_w, least);
 }
 
 #[test]
@@ -160,29 +163,29 @@ fn a_baseline_outside_of_the_grid_is_reported_apart() {
     config.baseline.count = 7;
     config.baseline.storage = "sata-7200-1tb".into();
     let report = answer(&config);
-    assert_eq!(report.baseline.id, "atom-0.8GHz-x1-sata-7200-1tb-x7");
+    assert_eq!(report.extras.baseline.id, "atom-0.8GHz-x1-sata-7200-1tb-x7");
     assert_eq!(report.designs.len(), 9);
-    assert!(report.designs.iter().all(|d| d.id != report.baseline.id));
+    assert!(report.designs.iter().all(|d| d.id != report.extras.baseline.id));
 }
 
 #[test]
 fn copies_of_one_trace_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let one = vec![job(folder.path(), "a", 1)];
-    assert!(answer(&grid(one.clone(), 4)).spread.unwrap().contains("copies"));
-    assert_eq!(answer(&grid(one, 1)).spread, None);
+    assert!(answer(&grid(one.clone(), 4)).extras.spread.unwrap().contains("copies"));
+    assert_eq!(answer(&grid(one, 1)).extras.spread, None);
 }
 
 #[test]
 fn invalid_input_is_one_clear_error() {
     let folder = tempfile::tempdir().unwrap();
     let trace = job(folder.path(), "a", 1);
-    let refuse = |config: &SurveyConfig| run(config, &Progress::default()).unwrap_err().to_string();
+    let refuse = |config: &PaperSurvey| run(config, &Progress::default()).unwrap_err().to_string();
     let good = grid(vec![trace.clone()], 1);
-    assert!(refuse(&SurveyConfig { nodes: 0, ..good.clone() }).starts_with("nodes: "));
-    let empty = SurveyConfig { processors: vec![], ..good.clone() };
+    assert!(refuse(&PaperSurvey { nodes: 0, ..good.clone() }).starts_with("nodes: "));
+    let empty = PaperSurvey { processors: vec![], ..good.clone() };
     assert!(refuse(&empty).starts_with("the space has no design"));
-    let twice = SurveyConfig { storage: vec![good.storage[0].clone(); 2], ..good.clone() };
+    let twice = PaperSurvey { storage: vec![good.storage[0].clone(); 2], ..good.clone() };
     assert!(refuse(&twice).starts_with("the space has two designs `atom-0.8GHz-x1-"));
     assert!(refuse(&grid(vec![trace.clone(), trace.clone()], 1)).starts_with("traces: "));
     assert!(refuse(&grid(vec!["/nonexistent".into()], 1)).contains("does not exist"));
@@ -235,13 +238,13 @@ fn only_the_time_of_the_command_is_charged_on_request() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "counted", ColumnKind::Measured);
     let machine = core2(trace);
-    let command = SurveyConfig { charge: Charge::Command, ..machine.clone() };
+    let command = PaperSurvey { charge: Charge::Command, ..machine.clone() };
     let (all, own) = (answer(&machine), answer(&command));
     // Instructions divided by 1.5 a cycle and 2.4 GHz.
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
     assert!(close(all.designs[0].sync.time_s, 2.0 / 3.6), "{}", all.designs[0].sync.time_s);
     assert!(close(own.designs[0].sync.time_s, 1.5 / 3.6));
-    let misses = |report: &SurveyReport| report.traces[0].llc_misses;
+    let misses = |report: &ReportOf<PaperSurvey>| report.traces[0].llc_misses;
     assert!(close(misses(&all), 1e7) && close(misses(&own), 3e6));
     for report in [&all, &own] {
         let trace = &report.traces[0];
@@ -249,7 +252,7 @@ fn only_the_time_of_the_command_is_charged_on_request() {
         assert!(close(trace.other_cpu_share.unwrap(), 0.25));
         assert_eq!(trace.estimated_ipc, None);
     }
-    let warns = |report: &SurveyReport, advice: &str| {
+    let warns = |report: &ReportOf<PaperSurvey>, advice: &str| {
         report.warnings.iter().any(|w| w.contains("25 % of the CPU time") && w.contains(advice))
     };
     assert!(warns(&all, "--charge command") && warns(&own, "--charge machine"));
@@ -259,7 +262,7 @@ fn only_the_time_of_the_command_is_charged_on_request() {
 fn a_trace_without_command_columns_cannot_be_charged_to_the_command() {
     let folder = tempfile::tempdir().unwrap();
     let trace = shared_machine(folder.path(), "unknown", ColumnKind::Missing);
-    let command = SurveyConfig { charge: Charge::Command, ..core2(trace) };
+    let command = PaperSurvey { charge: Charge::Command, ..core2(trace) };
     let error = run(&command, &Progress::default()).unwrap_err();
     assert!(error.to_string().contains("command_instructions"), "{error}");
 }

@@ -6,14 +6,15 @@ mod common;
 use common::{MadeTrace, io, sample, survey, write};
 use gordon_blockio::IoOp;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::SurveyConfig;
-use gordon_cluster::machine_survey::{self, MachineSurvey};
-use gordon_cluster::report::{
-    DesignReport, MachineReport, NodeSeries, StageOnDesign, StageReport, SurveyReport, Timeline,
-};
-use gordon_cluster::stages::Stage;
+use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::model::job::report::MachineReport;
+use gordon_cluster::model::paper::PaperSurvey;
+use gordon_cluster::model::paper::report::DesignReport;
+use gordon_cluster::survey::ReportOf;
 use gordon_cluster::survey::run;
-use gordon_cluster::timeline::POINTS;
+use gordon_cluster::trace::report::{NodeSeries, StageOnDesign, StageReport, Timeline};
+use gordon_cluster::trace::stages::Stage;
+use gordon_cluster::trace::timeline::POINTS;
 use gordon_trace::{BlockIo, ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
 use std::collections::BTreeMap;
@@ -36,14 +37,14 @@ fn job(folder: &Path, name: &str, seed: u64) -> String {
     write(&folder.join(name), &samples, &requests)
 }
 
-fn grid(traces: Vec<String>, report_stages: Vec<Stage>) -> SurveyConfig {
+fn grid(traces: Vec<String>, report_stages: Vec<Stage>) -> PaperSurvey {
     let nodes = u32::try_from(traces.len()).unwrap();
     let processors = [("atom", "0.8GHz", 1), ("core2", "2.4GHz", 4)];
     let storages = [("gordon-slc-256g", 1), ("sata-7200-1tb", 1)];
-    SurveyConfig { report_stages, ..survey(traces, nodes, &processors, &storages) }
+    PaperSurvey { report_stages, ..survey(traces, nodes, &processors, &storages) }
 }
 
-fn answer(survey: &SurveyConfig) -> SurveyReport {
+fn answer(survey: &PaperSurvey) -> ReportOf<PaperSurvey> {
     run(survey, &Progress::default()).unwrap()
 }
 
@@ -61,7 +62,7 @@ fn same(a: &BTreeMap<String, f64>, b: &BTreeMap<String, f64>) {
 }
 
 /// The designs with a name, which the stages have.
-fn named(report: &SurveyReport) -> Vec<&DesignReport> {
+fn named(report: &ReportOf<PaperSurvey>) -> Vec<&DesignReport> {
     let is_named = |d: &&DesignReport| report.named.iter().any(|(_, id)| *id == Some(d.id.clone()));
     let found: Vec<_> = report.designs.iter().filter(is_named).collect();
     assert!(found.len() > 1, "{:?}", report.named);
@@ -88,7 +89,7 @@ fn the_times_of_stages_add_up_to_that_of_the_stages_model() {
     let traces = vec![job(folder.path(), "a", 1), job(folder.path(), "b", 9)];
     let stages = vec![stage("read", 0.0, 3.0), stage("map", 3.0, 7.0), stage("send", 7.0, 10.0)];
     let config = grid(traces, stages.clone());
-    let report = answer(&SurveyConfig { stages: Some(stages), ..config });
+    let report = answer(&PaperSurvey { stages: Some(stages), ..config });
     let [read, map, send] = &report.timeline.as_ref().unwrap().stages[..] else { panic!() };
     for design in named(&report) {
         let times = [read, map, send].map(|stage| on(stage, &design.id).time_s);
@@ -157,14 +158,14 @@ fn impossible_stages_are_refused() {
             Err(ClusterError::Impossible { what, .. }) => assert!(what.contains("`bad`")),
             other => panic!("{other:?}"),
         }
-        match machine_survey::run(&machines(traces.clone(), vec![bad]), &Progress::default()) {
+        match run(&machines(traces.clone(), vec![bad]), &Progress::default()) {
             Err(ClusterError::Impossible { what, .. }) => assert!(what.contains("`bad`")),
             other => panic!("{other:?}"),
         }
     }
 }
 
-fn machines(traces: Vec<String>, report_stages: Vec<Stage>) -> MachineSurvey {
+fn machines(traces: Vec<String>, report_stages: Vec<Stage>) -> JobSurvey {
     let machine = |id: &str, cores: u32, bandwidth: &str| {
         format!(
             "[[machines]]\nid = \"{id}\"\ncores = {cores}\ncore_speed = 1.0\nmemory = \"16GiB\"\n\
@@ -172,7 +173,7 @@ fn machines(traces: Vec<String>, report_stages: Vec<Stage>) -> MachineSurvey {
         )
     };
     let text = [machine("traced", 4, "100MB"), machine("wide", 8, "100MB")].concat();
-    MachineSurvey { report_stages, ..common::machines::survey(traces, &text) }
+    JobSurvey { report_stages, ..common::machines::survey(traces, &text) }
 }
 
 /// A second of a machine with four cores, with reads and waits for them.
@@ -206,9 +207,9 @@ fn four_cores(path: &Path, samples: &[Sample], missing: &[&str]) -> String {
     MadeTrace { samples, machine, columns, ..MadeTrace::default() }.write(path)
 }
 
-fn timeline(survey: &MachineSurvey) -> (Timeline, Vec<MachineReport>) {
-    let report = machine_survey::run(survey, &Progress::default()).unwrap();
-    (report.timeline.unwrap(), report.machines)
+fn timeline(survey: &JobSurvey) -> (Timeline, Vec<MachineReport>) {
+    let report = run(survey, &Progress::default()).unwrap();
+    (report.timeline.unwrap(), report.designs)
 }
 
 #[test]
@@ -273,7 +274,7 @@ fn a_series_has_at_most_600_points_with_the_means_of_equal_groups() {
         four_cores(&folder.path().join("b"), &samples[..4], &[]),
     ];
     let config = machines(traces, vec![stage("all", 0.0, 1300.0)]);
-    let (found, _) = timeline(&MachineSurvey { lags: vec![0, 5], ..config });
+    let (found, _) = timeline(&JobSurvey { lags: vec![0, 5], ..config });
     assert_eq!(found.samples_per_point, 3);
     assert_eq!(found.start_s.len(), 434);
     assert!(found.start_s.len() <= POINTS);
@@ -311,7 +312,7 @@ fn stages_of_a_run_are_joined_by_its_lags() {
     // The second node works from 2 s to 4 s.
     let stages = vec![stage("first", 0.0, 2.0), stage("second", 3.0, 4.0)];
     let config = machines(traces, stages);
-    let (found, _) = timeline(&MachineSurvey { lags: vec![0, 2], ..config });
+    let (found, _) = timeline(&JobSurvey { lags: vec![0, 2], ..config });
     let [first, second] = &found.stages[..] else { panic!() };
     near(on(first, "traced").time_s, 2.0);
     near(on(second, "traced").time_s, 1.0);

@@ -1,7 +1,7 @@
 //! The kinds of config that users write.
 
 use gordon_cachesim::flashcache::Design;
-use gordon_cluster::config::{Cpu, Memory, Network, Overhead, Space};
+use gordon_cluster::space::config::{Cpu, Memory, Network, Overhead, Space};
 use gordon_config::Kind;
 use gordon_hdd::DiskConfig;
 use gordon_hdd::classic::ClassicConfig;

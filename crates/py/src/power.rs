@@ -1,8 +1,8 @@
 //! The power model: machines made of parts, and storage of the catalogue.
 
 use crate::error::raise;
-use gordon_cluster::config::Parts;
-use gordon_cluster::node::{self, PartPower, StoragePower};
+use gordon_cluster::space::config::Parts;
+use gordon_cluster::space::node::{self, PartPower, StoragePower};
 use gordon_config::from_json;
 use gordon_units::Watts;
 use pyo3::exceptions::PyValueError;

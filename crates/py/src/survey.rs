@@ -2,76 +2,78 @@
 
 use crate::error::raise;
 use crate::watch::watch;
-use gordon_cluster::config;
-use gordon_cluster::machine_survey::{self, MachineSurvey};
-use gordon_cluster::node::NodePower;
-use gordon_cluster::replays::{MissingReplays, ReplayJob, ReplayStore, run_job};
-use gordon_cluster::{ClusterError, survey as designs};
+use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::model::paper::PaperSurvey;
+use gordon_cluster::space::config::NodeAlone;
+use gordon_cluster::space::node::NodePower;
+use gordon_cluster::survey::{Survey, missing_replays, run_with};
+use gordon_cluster::trace::replays::{ReplayJob, ReplayStore, run_job};
 use gordon_config::from_json;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// Runs the survey that `config` (JSON) describes and returns its report (JSON). `tick(done,
-/// total)` is called a few times a second, between checks for Ctrl-C, and never from a worker
-/// thread. Replays are kept in the folder `cache`, if given.
+/// Runs the survey by `model`, which `config` (JSON) describes, and returns its report (JSON).
+/// `tick(done, total)` is called a few times a second, between checks for Ctrl-C, and never from a
+/// worker thread. Replays are kept in the folder `cache`, if given.
 #[pyfunction]
-#[pyo3(signature = (config, tick=None, cache=None))]
+#[pyo3(signature = (model, config, tick=None, cache=None))]
 pub fn survey(
     py: Python<'_>,
+    model: &str,
     config: &str,
     tick: Option<Bound<'_, PyAny>>,
     cache: Option<&str>,
 ) -> PyResult<String> {
-    let survey: config::SurveyConfig = from_json(config, "survey").map_err(raise)?;
-    let store = store(cache)?;
-    let report = watch(py, tick, |watch| designs::run_with(&survey, store.as_ref(), watch))?;
-    serde_json::to_string(&report.map_err(raise)?).map_err(raise)
-}
-
-/// Runs the survey of machines that `config` (JSON) describes and returns its report (JSON). `tick`
-/// and `cache` are used as in [`survey`].
-#[pyfunction]
-#[pyo3(signature = (config, tick=None, cache=None))]
-pub fn survey_machines(
-    py: Python<'_>,
-    config: &str,
-    tick: Option<Bound<'_, PyAny>>,
-    cache: Option<&str>,
-) -> PyResult<String> {
-    let survey: MachineSurvey = from_json(config, "survey").map_err(raise)?;
-    let store = store(cache)?;
-    let report = watch(py, tick, |watch| machine_survey::run_with(&survey, store.as_ref(), watch))?;
-    serde_json::to_string(&report.map_err(raise)?).map_err(raise)
+    match model {
+        PAPER => simulated::<PaperSurvey>(py, config, tick, cache),
+        JOB => simulated::<JobSurvey>(py, config, tick, cache),
+        _ => Err(unknown(model)),
+    }
 }
 
 /// The replays that a survey needs and the folder `cache` does not have (JSON): `jobs` for
 /// [`replay_one`], the number `found`, and `warnings`.
 #[pyfunction]
-pub fn survey_missing(py: Python<'_>, config: &str, cache: &str) -> PyResult<String> {
-    let survey: config::SurveyConfig = from_json(config, "survey").map_err(raise)?;
-    missing(py, cache, |store| designs::missing_replays(&survey, store))
+pub fn survey_missing(py: Python<'_>, model: &str, config: &str, cache: &str) -> PyResult<String> {
+    match model {
+        PAPER => missing::<PaperSurvey>(py, config, cache),
+        JOB => missing::<JobSurvey>(py, config, cache),
+        _ => Err(unknown(model)),
+    }
 }
 
-/// As [`survey_missing`], for a survey of machines.
-#[pyfunction]
-pub fn survey_machines_missing(py: Python<'_>, config: &str, cache: &str) -> PyResult<String> {
-    let survey: MachineSurvey = from_json(config, "survey").map_err(raise)?;
-    missing(py, cache, |store| machine_survey::missing_replays(&survey, store))
+/// The models, as callers name them.
+const PAPER: &str = "paper";
+const JOB: &str = "job";
+
+fn unknown(model: &str) -> PyErr {
+    PyValueError::new_err(format!("no model `{model}`; there are `{PAPER}` and `{JOB}`"))
 }
 
-fn missing(
+fn simulated<S: Survey + DeserializeOwned>(
     py: Python<'_>,
-    cache: &str,
-    list: impl FnOnce(&ReplayStore) -> Result<MissingReplays, ClusterError> + Send,
+    config: &str,
+    tick: Option<Bound<'_, PyAny>>,
+    cache: Option<&str>,
 ) -> PyResult<String> {
-    let store = ReplayStore::at(Path::new(cache)).map_err(raise)?;
-    let missing = watch(py, None, |_| list(&store))?.map_err(raise)?;
-    serde_json::to_string(&missing).map_err(raise)
+    let survey: S = from_json(config, "survey").map_err(raise)?;
+    let store = cache.map(|path| ReplayStore::at(Path::new(path))).transpose().map_err(raise)?;
+    let report = watch(py, tick, |watch| run_with(&survey, store.as_ref(), watch))?;
+    serde_json::to_string(&report.map_err(raise)?).map_err(raise)
 }
 
-fn store(cache: Option<&str>) -> PyResult<Option<ReplayStore>> {
-    cache.map(|path| ReplayStore::at(Path::new(path))).transpose().map_err(raise)
+fn missing<S: Survey + DeserializeOwned>(
+    py: Python<'_>,
+    config: &str,
+    cache: &str,
+) -> PyResult<String> {
+    let survey: S = from_json(config, "survey").map_err(raise)?;
+    let store = ReplayStore::at(Path::new(cache)).map_err(raise)?;
+    let missing = watch(py, None, |_| missing_replays(&survey, &store))?.map_err(raise)?;
+    serde_json::to_string(&missing).map_err(raise)
 }
 
 /// Computes the entry of a job of [`survey_missing`]. It depends on the job alone, so any process
@@ -95,7 +97,7 @@ pub fn replay_keep(cache: &str, job: &str, entry: &[u8]) -> PyResult<()> {
 /// `node` and `parts` as in a survey.
 #[pyfunction]
 pub fn node_power(config: &str) -> PyResult<(f64, f64)> {
-    let alone: config::NodeAlone = from_json(config, "node").map_err(raise)?;
+    let alone: NodeAlone = from_json(config, "node").map_err(raise)?;
     let power = NodePower::new(&alone.design, &alone.node, 1.0, &alone.parts).map_err(raise)?;
     Ok((power.idle().0, power.max().0))
 }

@@ -1,97 +1,122 @@
-"""Runs a survey of machines: their time, price and energy, the Pareto front and the verdict.
-
-The core simulates the machines; the result is a dict that can be written as JSON.
-"""
+"""Surveys machines by the `job` model: their time, price, energy, Pareto front and verdict."""
 
 import re
-from collections.abc import Callable
-from os import fspath
-from typing import Any
 
 from gordon import _core
 from gordon.human import counted, duration, figures, short
-from gordon.options import Path
 from gordon.parts import Catalogue
-from gordon.run.inputs import Inputs
 from gordon.survey import measured, parameters, prices, quotas, references, settings
 from gordon.survey import space as spaces
-from gordon.survey.replays import Replays
-from gordon.survey.replays import machines as simulate
-
-Row = dict[str, Any]
+from gordon.survey.model import SHIFT, Model, Request, Row, no_work
 
 #: The model of machines.
 MODEL = "job"
 
 
-def run(
-    inputs: Inputs,
-    chosen: spaces.Space,
-    *,
-    nodes: int | None,
-    set_values: list[str],
-    charge: str,
-    reference: str | float | None,
-    reported: list[dict[str, Any]],
-    rows: int,
-    table: Path | None,
-    replays: Replays,
-    progress: Callable[[int, int], None] | None,
-) -> dict[str, Any]:
-    """Surveys the machines of a space; see `gordon.survey.run`. `reported` are the stages whose
-    limits the result has."""
-    of_traces = len(inputs.paths)
-    if nodes not in (None, of_traces):
-        raise _core.GordonError(
-            f"the job model needs a trace of each node: {counted(of_traces, 'trace')} given, "
-            f"--nodes {nodes}",
-            "leave out --nodes: the cluster is as large as the traced one. --space gordon-2009 "
-            "surveys clusters of any size",
-            kind="bad-nodes",
+class Machines(Model):
+    """The machines of a space."""
+
+    core = MODEL
+
+    def __init__(self, request: Request, chosen: spaces.Space) -> None:
+        if request.shift != SHIFT:
+            raise _core.GordonError(
+                "--shift moves copies of one trace, and the job model needs a trace of each node",
+                "leave out --shift. --space gordon-2009 surveys clusters of any size",
+                kind="bad-shift",
+            )
+        with spaces.blamed(request.space, request.set_values):
+            self._prepare(request, chosen)
+
+    def _prepare(self, request: Request, chosen: spaces.Space) -> None:
+        of_traces = len(request.inputs.paths)
+        if request.nodes not in (None, of_traces):
+            raise _core.GordonError(
+                f"the job model needs a trace of each node: {counted(of_traces, 'trace')} given, "
+                f"--nodes {request.nodes}",
+                "leave out --nodes: the cluster is as large as the traced one. --space gordon-2009 "
+                "surveys clusters of any size",
+                kind="bad-nodes",
+            )
+        self.chosen, self.parts = chosen, Catalogue(chosen.get("parts"))
+        settings.apply_to_machines(request.set_values, chosen, self.parts)
+        self.prices_date = prices.day(chosen)
+        prices.per_hour(chosen)
+        machines = spaces.machines(chosen)
+        quotas.resolve(machines)
+        self.traced = references.of_machines(request.reference, chosen, request.inputs.paths)
+        self.ids = [machine["id"] for machine in machines]
+        self.tables: dict[str, measured.Measured] = {}
+        for machine in machines:
+            for storage in spaces.storages(machine):
+                name = storage.get("part")
+                if name is not None:
+                    _use(self.parts, name, machine["id"])
+                file = storage.get("measured")
+                # The core refuses another type, which --set may give.
+                if isinstance(file, str) and file not in self.tables:
+                    self.tables[file] = measured.read(file, machine["id"])
+        self.config = request.config() | {
+            "nodes": of_traces,
+            "machines": machines,
+            "unit": chosen.get("reference", {}).get("machine"),
+            "parts": {kind: self.parts.used[kind] for kind in ("flash", "disk")},
+            "measured": self.tables,
+            **self.traced.config,
+        }
+
+    def explained(self, error: _core.GordonError) -> _core.GordonError:
+        """With ids instead of places in the list of machines, which --set does not show."""
+        message = re.sub(
+            r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", error.args[0]
         )
-    parts = Catalogue(chosen.get("parts"))
-    settings.apply_to_machines(set_values, chosen, parts)
-    prices_date = prices.day(chosen)
-    prices.per_hour(chosen)
-    machines = spaces.machines(chosen)
-    quotas.resolve(machines)
-    traced = references.of_machines(reference, chosen, inputs.paths)
-    ids = [machine["id"] for machine in machines]
-    tables: dict[str, measured.Measured] = {}
-    for machine in machines:
-        for storage in spaces.storages(machine):
-            name = storage.get("part")
-            if name is not None:
-                _use(parts, name, machine["id"])
-            file = storage.get("measured")
-            # The core refuses another type, which --set may give.
-            if isinstance(file, str) and file not in tables:
-                tables[file] = measured.read(file, machine["id"])
-    config = {
-        "traces": inputs.paths,
-        "lags": inputs.lags,
-        "nodes": of_traces,
-        "charge": charge,
-        "machines": machines,
-        "unit": chosen.get("reference", {}).get("machine"),
-        "parts": {kind: parts.used[kind] for kind in ("flash", "disk")},
-        "measured": tables,
-        "report_stages": reported,
-        "rows": rows,
-        "table": None if table is None else fspath(table),
-        **traced.config,
-    }
-    try:
-        raw = simulate(config, replays, progress)
-    except _core.GordonError as error:
-        raise _with_ids(error, ids) from None
-    result = _result(raw, chosen, parts, tables)
-    result["space"]["prices_date"] = prices_date
-    result["warnings"] = traced.warnings + result["warnings"]
-    result["warnings"] += prices.age_warnings(chosen["name"], prices_date)
-    if "timeline" in raw:
-        result["timeline"] = raw["timeline"]
-    return result
+        return _core.GordonError(message, error.args[1], kind=error.kind)
+
+    def check(self, raw: Row) -> None:
+        if all(outcome(row)["time_s"] <= 0 for row in raw["designs"]):
+            raise no_work()
+
+    def storage_kind(self, row: Row) -> str | None:
+        part = row["storage_part"]
+        return None if part is None else self.parts.storage_kind(part)
+
+    def space(self, raw: Row) -> Row:
+        chosen = self.chosen
+        return {
+            "name": chosen["name"],
+            "summary": chosen["summary"],
+            "region": chosen.get("region"),
+            "currency": chosen.get("currency", "USD"),
+            "unit": chosen.get("reference"),
+            "sources": chosen.get("sources", {}),
+            "not_modelled": chosen.get("not_modelled", []),
+            "prices_date": self.prices_date,
+        }
+
+    def keys(self, raw: Row) -> Row:
+        own = ("reference", "peak_memory_bytes", "peak_cache_bytes", "verdict", "floor_s")
+        by_id = {row["id"]: row for row in raw["designs"]}
+        sentence = _sentence(raw, by_id, self.chosen.get("currency", "USD"))
+        return {"model": MODEL, **{key: raw[key] for key in own}, "sentence": sentence}
+
+    def parameters(self, raw: Row) -> list[Row]:
+        shown = {row["machine"] for row in raw["designs"]}
+        listed = [machine for machine in self.chosen["machines"] if machine["id"] in shown]
+        return (
+            parameters.of_machines(listed, self.chosen.get("sources", {}))
+            + parameters.rows(self.parts.used)
+            + parameters.rows(_ownership(self.chosen))
+            + parameters.of_measured(self.tables)
+        )
+
+    def warnings(self, raw: Row) -> list[str]:
+        found: list[str] = self.traced.warnings + raw["warnings"]
+        if spaces.has_grid(self.chosen):
+            found.append(
+                f"the grid of designs of the space `{self.chosen['name']}` is left out; --model "
+                "paper surveys it, and leaves out the machines"
+            )
+        return found + prices.age_warnings(self.chosen["name"], self.prices_date)
 
 
 def _use(parts: Catalogue, name: str, machine: str) -> None:
@@ -103,76 +128,7 @@ def _use(parts: Catalogue, name: str, machine: str) -> None:
         raise _core.GordonError(f"machine `{machine}`: {what}", hint, kind=error.kind) from None
 
 
-def _with_ids(error: _core.GordonError, ids: list[str]) -> _core.GordonError:
-    """The error with ids instead of places in the list of machines, which --set does not show."""
-    message = re.sub(r"machines\[(\d+)\]", lambda m: f"machines.{ids[int(m[1])]}", error.args[0])
-    return _core.GordonError(message, error.args[1], kind=error.kind)
-
-
-def _result(
-    raw: dict[str, Any],
-    chosen: spaces.Space,
-    parts: Catalogue,
-    tables: dict[str, measured.Measured],
-) -> dict[str, Any]:
-    rows: list[Row] = raw["machines"]
-    by_id = {row["id"]: row for row in rows}
-    if all(outcome(row)["time_s"] <= 0 for row in rows):
-        raise _core.GordonError(
-            "the traces have no work to simulate: no CPU time, network or block I/O",
-            "trace a longer job; many machines count CPU time in ticks of 10 ms",
-            kind="no-work",
-        )
-    front = set(raw["front"])
-    for row in rows:
-        part = row["storage_part"]
-        row["storage_kind"] = None if part is None else parts.storage_kind(part)
-        row["pareto"] = row["id"] in front
-        row["names"] = [name for name, id in raw["named"].items() if id == row["id"]]
-    shown = {row["machine"] for row in rows}
-    listed = [machine for machine in chosen["machines"] if machine["id"] in shown]
-    warnings = list(raw["warnings"])
-    if spaces.has_grid(chosen):
-        warnings.append(
-            f"the grid of designs of the space `{chosen['name']}` is left out; --model paper "
-            "surveys it, and leaves out the machines"
-        )
-    return {
-        "version": raw["version"],
-        "model": MODEL,
-        "nodes": raw["nodes"],
-        "space": {
-            "name": chosen["name"],
-            "summary": chosen["summary"],
-            "region": chosen.get("region"),
-            "currency": chosen.get("currency", "USD"),
-            "unit": chosen.get("reference"),
-            "sources": chosen.get("sources", {}),
-            "not_modelled": chosen.get("not_modelled", []),
-        },
-        "charge": raw["charge"],
-        "reference": raw["reference"],
-        "traces": raw["traces"],
-        "peak_memory_bytes": raw["peak_memory_bytes"],
-        "peak_cache_bytes": raw["peak_cache_bytes"],
-        "designs_total": raw["designs_total"],
-        "designs": rows,
-        "front": raw["front"],
-        "named": raw["named"],
-        "verdict": raw["verdict"],
-        "floor_s": raw["floor_s"],
-        "sentence": _sentence(raw, by_id, chosen.get("currency", "USD")),
-        "storages": raw["storages"],
-        "parameters": parameters.of_machines(listed, chosen.get("sources", {}))
-        + parameters.rows(parts.used)
-        + parameters.rows(_ownership(chosen))
-        + parameters.of_measured(tables),
-        "assumptions": raw["assumptions"],
-        "warnings": warnings,
-    }
-
-
-def _ownership(space: spaces.Space) -> dict[str, dict[str, Any]]:
+def _ownership(space: spaces.Space) -> dict[str, Row]:
     """The values that made prices of an hour of purchase prices, if any, as `parameters.rows`
     takes them."""
     ownership = space.get("ownership")
@@ -225,7 +181,7 @@ def front_figures(rows: list[Row]) -> list[str]:
     return [key for key in keys if all(outcome(row)[key] is not None for row in rows)]
 
 
-def _sentence(raw: dict[str, Any], by_id: dict[str, Row], currency: str) -> str:
+def _sentence(raw: Row, by_id: dict[str, Row], currency: str) -> str:
     """What the survey says in a sentence: the recommended machine, or why there is none."""
     verdict = raw["verdict"]
     if verdict is not None:
@@ -241,7 +197,7 @@ def _sentence(raw: dict[str, Any], by_id: dict[str, Row], currency: str) -> str:
     )
 
 
-def _recommended(verdict: dict[str, Any], by_id: dict[str, Row], currency: str) -> str:
+def _recommended(verdict: Row, by_id: dict[str, Row], currency: str) -> str:
     """A sentence about the recommended machine."""
     best, fastest = by_id[verdict["machine"]], by_id[verdict["fastest"]]
     within = f"within {verdict['slack']:.0%} of the fastest"

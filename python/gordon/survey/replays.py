@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,33 +47,21 @@ class Replays:
         return self.engine
 
 
-def designs(config: dict[str, Any], replays: Replays, progress: Progress | None) -> dict[str, Any]:
-    """The core's report of a survey of designs."""
-    return _simulate(_core.survey, _core.survey_missing, json.dumps(config), replays, progress)
-
-
-def machines(config: dict[str, Any], replays: Replays, progress: Progress | None) -> dict[str, Any]:
-    """The core's report of a survey of machines."""
-    simulate, missing = _core.survey_machines, _core.survey_machines_missing
-    return _simulate(simulate, missing, json.dumps(config), replays, progress)
-
-
-def _simulate(
-    simulate: Callable[[str, Progress | None, str | None], str],
-    missing: Callable[[str, str], str],
-    config: str,
-    replays: Replays,
-    progress: Progress | None,
+def simulate(
+    model: str, config: dict[str, Any], replays: Replays, progress: Progress | None
 ) -> dict[str, Any]:
+    """The core's report of a survey by `model`: `paper` or `job`."""
+    text = json.dumps(config)
     name = replays.chosen_engine
     cache = None if replays.cache is None else os.fspath(replays.cache)
     if name is None:
-        report: dict[str, Any] = json.loads(simulate(config, progress, cache))
+        report: dict[str, Any] = json.loads(_core.survey(model, text, progress, cache))
         return report
     engine.check(name)
     with _folder(cache) as folder:
-        warnings = _compute(lambda: missing(config, folder), folder, name, replays, progress)
-        report = json.loads(simulate(config, None, folder))
+        missing = partial(_core.survey_missing, model, text, folder)
+        warnings = _compute(missing, folder, name, replays, progress)
+        report = json.loads(_core.survey(model, text, None, folder))
     report["warnings"] += warnings
     return report
 

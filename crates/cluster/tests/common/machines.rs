@@ -2,11 +2,13 @@
 
 use super::MadeTrace;
 use gordon_cluster::ClusterError;
-use gordon_cluster::config::Charge;
-use gordon_cluster::machine::Machine;
-use gordon_cluster::machine_survey::{MachineSurvey, run};
-use gordon_cluster::measured::MeasuredStorages;
-use gordon_cluster::report::{JobReport, MachineReport, MachineSurveyReport, Verdict};
+use gordon_cluster::model::job::JobSurvey;
+use gordon_cluster::model::job::report::{JobReport, MachineReport, Verdict};
+use gordon_cluster::space::machine::Machine;
+use gordon_cluster::space::measured::MeasuredStorages;
+use gordon_cluster::survey::ReportOf;
+use gordon_cluster::survey::run;
+use gordon_cluster::trace::charge::Charge;
 use gordon_trace::{ColumnKind, Columns, DiskSample, MachineInfo, Sample};
 use gordon_units::{Bytes, Ns, Progress};
 use serde::Deserialize;
@@ -60,8 +62,8 @@ pub fn machines(text: &str) -> Vec<Machine> {
     toml::from_str::<Machines>(text).unwrap_or_else(|e| panic!("{e}")).machines
 }
 
-pub fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
-    MachineSurvey {
+pub fn survey(traces: Vec<String>, text: &str) -> JobSurvey {
+    JobSurvey {
         nodes: u32::try_from(traces.len()).unwrap(),
         traces,
         charge: Charge::Machine,
@@ -79,28 +81,28 @@ pub fn survey(traces: Vec<String>, text: &str) -> MachineSurvey {
     }
 }
 
-pub fn answer(survey: &MachineSurvey) -> MachineSurveyReport {
+pub fn answer(survey: &JobSurvey) -> ReportOf<JobSurvey> {
     run(survey, &Progress::default()).unwrap()
 }
 
-pub fn refusal(survey: &MachineSurvey) -> String {
+pub fn refusal(survey: &JobSurvey) -> String {
     match run(survey, &Progress::default()) {
         Err(error @ ClusterError::Impossible { .. }) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
 
-pub fn named<'a>(report: &'a MachineSurveyReport, id: &str) -> &'a MachineReport {
-    report.machines.iter().find(|m| m.id == id).unwrap()
+pub fn named<'a>(report: &'a ReportOf<JobSurvey>, id: &str) -> &'a MachineReport {
+    report.designs.iter().find(|m| m.id == id).unwrap()
 }
 
-pub fn job(report: &MachineSurveyReport, id: &str) -> JobReport {
+pub fn job(report: &ReportOf<JobSurvey>, id: &str) -> JobReport {
     named(report, id).job.clone()
 }
 
 /// The verdict of a survey that has one.
-pub fn verdict(report: &MachineSurveyReport) -> &Verdict {
-    report.verdict.as_ref().unwrap()
+pub fn verdict(report: &ReportOf<JobSurvey>) -> &Verdict {
+    report.extras.verdict.as_ref().unwrap()
 }
 
 pub fn near(a: f64, b: f64) {

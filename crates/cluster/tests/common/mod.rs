@@ -4,10 +4,11 @@
 pub mod machines;
 
 use gordon_blockio::IoOp;
-use gordon_cluster::config::{
-    Baseline, Charge, Design, MemoryPer, NodeCommon, Overhead, Parts, SpaceProcessors,
-    SpaceStorage, SurveyConfig,
+use gordon_cluster::model::paper::PaperSurvey;
+use gordon_cluster::space::config::{
+    Baseline, Design, MemoryPer, NodeCommon, Overhead, Parts, SpaceProcessors, SpaceStorage,
 };
+use gordon_cluster::trace::charge::Charge;
 use gordon_trace::{
     BlockFlags, BlockIo, ColumnKind, Columns, CommandReads, MachineInfo, Manifest, Sample, Scope,
     TraceWriter,
@@ -67,11 +68,11 @@ pub fn survey(
     nodes: u32,
     processors: &[(&str, &str, u32)],
     storages: &[(&str, u32)],
-) -> SurveyConfig {
+) -> PaperSurvey {
     let (cpu, clock, cpus) = processors[0];
     let (storage, count) = storages[0];
     let clock_of = |clock: &str| clock.parse().unwrap();
-    SurveyConfig {
+    PaperSurvey {
         traces,
         nodes,
         shift: 1.0.into(),

@@ -1,0 +1,389 @@
+//! Time, energy, price and limits of machines.
+//!
+//! Designs at the same place with the same cores but for their speed are prepared together. All
+//! places of the same cores are evaluated in turn, because a trace has the same stretches at all of
+//! them. Choices compare the upper ends of ranges: where ranges do not overlap, the
+//! estimates have the same order. A machine whose memory may be too small is not a candidate.
+
+use super::JobSurvey;
+use super::group::{JOB_LIMITS, JobDesign, JobGroup};
+use super::load::{JobLoad, JobStretches};
+use super::notes::{assumptions, warnings};
+use super::range::RANGE_SOURCES;
+use super::report::{JobExtras, JobReport, MachineReport};
+use super::rows::rows;
+use super::traces::{JobTraces, reference_report};
+use super::verdict::answer;
+use crate::error::ClusterError;
+use crate::space::cores::Cores;
+use crate::space::machine::Machine;
+use crate::space::machines::{MachineDesign, MachineSpace, Place};
+use crate::space::measured::{OpPatterns, READS, WRITES};
+use crate::survey::report::Assumption;
+use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
+use crate::trace::alignment::Lags;
+use crate::trace::job_stream::JobStream;
+use crate::trace::replays::Replays;
+use crate::trace::report::StageOnDesign;
+use crate::trace::stages::StageWindow;
+use std::collections::BTreeMap;
+
+/// Names of designs.
+const NAMES: [&str; 3] = ["fastest", "cheapest", "least-energy"];
+pub(super) const FASTEST: usize = 0;
+const CHEAPEST: usize = 1;
+const LEAST_ENERGY: usize = 2;
+
+/// The fronts: of the report, of time and price, and of time and energy. A recommended design is on
+/// one of the last two.
+const REPORTED: usize = 0;
+pub(super) const BY_PRICE: usize = 1;
+pub(super) const BY_ENERGY: usize = 2;
+
+/// Machines at the places that their traces were replayed at.
+pub struct JobModel<'a> {
+    survey: &'a JobSurvey,
+    pub(super) space: &'a MachineSpace<'a>,
+    /// The traces, by place.
+    loads: Vec<JobLoad>,
+    pub(super) traces: JobTraces<'a>,
+    /// By place: seconds for a byte that is read again.
+    read_again: Vec<f64>,
+    /// By place: seconds for all that may be written in addition.
+    write_more: Vec<f64>,
+    /// Size of a node's volume.
+    volume_gib: f64,
+    /// Numbers of the designs with the same cores, by place.
+    same_cores: Vec<Vec<usize>>,
+    compared: Compared,
+}
+
+/// What the front compares.
+#[derive(Clone, Copy)]
+struct Compared {
+    /// Only designs with a price are compared.
+    priced_only: bool,
+    /// Whether all designs that are compared have a price.
+    price: bool,
+    /// Whether all designs that are compared have a power. An unknown energy can neither beat
+    /// another nor be beaten.
+    energy: bool,
+}
+
+/// Idle time, which no machine shortens.
+pub(super) struct Floor {
+    pub secs: f64,
+    pub share: f64,
+}
+
+/// What choices compare: the upper end of the time, and energy and price of that time.
+struct Figures {
+    time: f64,
+    energy: Option<f64>,
+    price: Option<f64>,
+}
+
+/// What distinguishes the cores of groups.
+type CoresKey = (u32, u32, Option<u64>);
+
+impl<'a> JobModel<'a> {
+    /// Prepares the designs.
+    ///
+    /// # Errors
+    /// Returns an error if a storage part is not in the catalogue or is invalid.
+    pub fn new(
+        survey: &'a JobSurvey,
+        space: &'a MachineSpace<'a>,
+        streams: &'a [JobStream],
+        replays: &'a Replays<'_>,
+    ) -> Result<Self, ClusterError> {
+        let traces = JobTraces::new(survey, streams, replays)?;
+        let machines = || survey.machines.iter();
+        let priced_only = machines().any(|machine| machine.price_per_hour.is_some());
+        let is_compared = |m: &&Machine| !priced_only || m.price_per_hour.is_some();
+        let compared = Compared {
+            priced_only,
+            price: priced_only,
+            energy: machines().filter(is_compared).all(|machine| machine.power().is_some()),
+        };
+        let secs_per_byte = |patterns: OpPatterns| {
+            let of_place = |place: &Place<'a>| {
+                let rate = traces.times(place.storage).bandwidth(patterns);
+                rate.map_or(0.0, |rate| 1.0 / rate)
+            };
+            space.places.iter().map(of_place).collect::<Vec<f64>>()
+        };
+        let more = |(place, secs): (&Place<'a>, f64)| match traces.has_storage(place.storage) {
+            true => 0.0,
+            false => traces.write_more() * secs,
+        };
+        let mut made = Self {
+            survey,
+            space,
+            loads: traces.loads(space)?,
+            read_again: secs_per_byte(READS),
+            write_more: space.places.iter().zip(secs_per_byte(WRITES)).map(more).collect(),
+            volume_gib: traces.volume_gib(),
+            traces,
+            same_cores: Vec::new(),
+            compared,
+        };
+        let mut same_cores: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (number, design) in space.designs.iter().enumerate() {
+            same_cores.entry(cores_key(design)).or_default().push(number);
+        }
+        made.same_cores = same_cores.into_values().collect();
+        for numbers in &mut made.same_cores {
+            numbers.sort_by_key(|number| space.designs[*number].place);
+        }
+        Ok(made)
+    }
+
+    pub(super) fn job_design(&self, design: &MachineDesign<'_>) -> JobDesign {
+        let machine = design.machine;
+        let place = design.place;
+        let again = self.traces.read_again(machine) * self.read_again[place];
+        JobDesign {
+            speed: *machine.core_speed,
+            speed_error: self.traces.speed_error(machine),
+            uncached: again + self.write_more[place],
+            power: machine.power(),
+            rate: machine.rate(self.volume_gib),
+        }
+    }
+
+    pub(super) fn members(&self, chunk: &Chunk) -> &[usize] {
+        &self.same_cores[chunk.group][chunk.members.clone()]
+    }
+
+    /// Calls `take` with each group of `numbers`, which are in the order of their cores and then of
+    /// their places, and with its designs.
+    pub(super) fn each_group(
+        &self,
+        numbers: &[usize],
+        mut take: impl FnMut(&JobGroup<'_>, &[&MachineDesign<'_>], &[usize]),
+    ) {
+        let design = |number: &usize| &self.space.designs[*number];
+        let place = |number: &usize| design(number).place;
+        let cores_of = |number: &usize| cores_key(design(number));
+        for same_cores in numbers.chunk_by(|a, b| cores_of(a) == cores_of(b)) {
+            let first = design(&same_cores[0]);
+            let stretches = JobStretches::new(&self.loads[first.place], first.machine.all_cores());
+            for same in same_cores.chunk_by(|a, b| place(a) == place(b)) {
+                let group = JobGroup::new(&self.loads[place(&same[0])], &stretches);
+                take(&group, &same.iter().map(design).collect::<Vec<_>>(), same);
+            }
+        }
+    }
+
+    /// The figures of designs of a group, in their order.
+    fn figures(&self, group: &JobGroup<'_>, designs: &[&MachineDesign<'_>]) -> Vec<Figures> {
+        let own: Vec<_> = designs.iter().map(|design| self.job_design(design)).collect();
+        let figures = |(own, time): (&JobDesign, f64)| Figures {
+            time,
+            energy: group.energy(own, time),
+            price: group.price(own, time),
+        };
+        own.iter().zip(group.upper_ends(&own)).map(figures).collect()
+    }
+
+    fn compare_design(&self, number: u64, figures: &Figures, choice: &mut Choice) {
+        let Figures { time, energy, price } = *figures;
+        if price.is_some() || !self.compared.priced_only {
+            let mut objectives = vec![time];
+            objectives.extend(price.filter(|_| self.compared.price));
+            objectives.extend(energy.filter(|_| self.compared.energy));
+            choice.compare(REPORTED, number, &objectives);
+        }
+        let cost = price.unwrap_or(f64::INFINITY);
+        choice.propose(FASTEST, number, [time, cost, 0.0]);
+        if let Some(price) = price {
+            choice.propose(CHEAPEST, number, [price, time, 0.0]);
+            choice.compare(BY_PRICE, number, &[time, price]);
+        }
+        if let Some(energy) = energy {
+            choice.propose(LEAST_ENERGY, number, [energy, time, cost]);
+            choice.compare(BY_ENERGY, number, &[time, energy]);
+        }
+    }
+
+    /// The idle time that no machine shortens, and its share of the time of a design.
+    pub(super) fn floor(&self, number: u64) -> Floor {
+        let mut floor = Floor { secs: 0.0, share: 0.0 };
+        self.each_group(&indices(&[number]), |group, designs, _| {
+            let time = group.times(&[self.job_design(designs[0])])[0];
+            floor.secs = group.floor();
+            floor.share = if time > 0.0 { floor.secs / time } else { 0.0 };
+        });
+        floor
+    }
+
+    /// Whether a design is the traced machine.
+    fn is_reference(&self, design: &MachineDesign<'_>) -> bool {
+        let mut references = self.traces.references.iter();
+        design.is_first() && references.any(|traced| traced.machine == Some(design.index))
+    }
+
+    fn report(&self, group: &JobGroup<'_>, design: &MachineDesign<'_>) -> MachineReport {
+        let machine = design.machine;
+        let place = &self.space.places[design.place];
+        let own = self.job_design(design);
+        let found = group.ranges(&[own])[0];
+        let time = found.job;
+        let pairs = RANGE_SOURCES.iter().copied().zip(found.by);
+        let is_doubt = |(_, [low, high]): &(_, [f64; 2])| *low != time.time || *high != time.time;
+        MachineReport {
+            id: design.id(),
+            machine: machine.id.clone(),
+            summary: machine.summary.clone(),
+            cores: *machine.cores,
+            core_speed: *machine.core_speed,
+            memory_bytes: machine.memory.0,
+            storage: place.storage.label(),
+            storage_part: place.storage.part.clone(),
+            network_bytes_per_s: place.network,
+            price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
+            is_reference: self.is_reference(design),
+            memory_fits: self.traces.fit(machine).known(),
+            job: JobReport {
+                time_s: time.time,
+                time_s_low: time.low,
+                time_s_high: time.high,
+                range_by_s: pairs.filter(is_doubt).collect(),
+                energy_j: group.energy(&own, time.time),
+                price: group.price(&own, time.time),
+                price_high: group.price(&own, time.high),
+            },
+            limits: shares(&group.limits(&own)),
+        }
+    }
+}
+
+impl Model for JobModel<'_> {
+    type Design = MachineReport;
+    type Extras = JobExtras;
+
+    fn designs_total(&self) -> u64 {
+        self.space.designs.len() as u64
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = u64> {
+        0..self.designs_total()
+    }
+
+    /// Groups of the same cores.
+    fn chunks(&self) -> Vec<Chunk> {
+        chunks(self.same_cores.iter().map(Vec::len))
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        &NAMES
+    }
+
+    fn objectives(&self) -> Vec<usize> {
+        vec![1 + usize::from(self.compared.price) + usize::from(self.compared.energy), 2, 2]
+    }
+
+    fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
+        let is_candidate =
+            |number: &usize| self.traces.fit(self.space.designs[*number].machine).is_candidate();
+        let candidates: Vec<usize> =
+            self.members(chunk).iter().copied().filter(is_candidate).collect();
+        self.each_group(&candidates, |group, designs, numbers| {
+            for (number, figures) in numbers.iter().zip(self.figures(group, designs)) {
+                self.compare_design(*number as u64, &figures, choice);
+            }
+        });
+    }
+
+    /// The recommended design, those with a name and the traced machine are always reported.
+    fn conclude(&self, chosen: &Chosen) -> Conclusion<JobExtras> {
+        let answer = answer(self, chosen);
+        let traced = (0..).zip(&self.space.designs).filter(|(_, design)| self.is_reference(design));
+        let traced = traced.map(|(number, _)| number);
+        let shown: Vec<u64> =
+            answer.recommended.into_iter().chain(chosen.named()).chain(traced).collect();
+        let memory = || self.traces.streams.iter().map(|stream| &stream.memory);
+        Conclusion {
+            extras: JobExtras {
+                reference: reference_report(&self.traces.references),
+                peak_memory_bytes: memory().filter_map(|m| m.used).max().map(|peak| peak.0),
+                peak_cache_bytes: memory().map(|m| m.cache).max().unwrap_or_default().0,
+                verdict: answer.verdict,
+                floor_s: answer.floor_s,
+            },
+            in_stages: shown.clone(),
+            shown,
+        }
+    }
+
+    fn id(&self, number: u64) -> String {
+        self.space.designs[index(number)].id()
+    }
+
+    fn reports(&self, numbers: &[u64]) -> Vec<MachineReport> {
+        let numbers = indices(numbers);
+        let key = |number: &usize| {
+            let design = &self.space.designs[*number];
+            (cores_key(design), design.place)
+        };
+        in_order(&numbers, key, |some| {
+            let mut reports = Vec::with_capacity(some.len());
+            self.each_group(some, |group, designs, _| {
+                reports.extend(designs.iter().map(|design| self.report(group, design)));
+            });
+            reports
+        })
+    }
+
+    fn in_stage(&self, numbers: &[u64], window: &StageWindow) -> Vec<StageOnDesign> {
+        let lags = Lags::new(&self.survey.lags);
+        let on_design = |number: &usize| {
+            let design = &self.space.designs[*number];
+            let load = self.loads[design.place].in_stage(window, |trace| lags.of(trace));
+            let stretches = JobStretches::new(&load, design.machine.all_cores());
+            let group = JobGroup::new(&load, &stretches);
+            let own = self.job_design(design);
+            StageOnDesign {
+                id: design.id(),
+                time_s: group.times(&[own])[0],
+                limits: shares(&group.limits(&own)),
+            }
+        };
+        indices(numbers).iter().map(on_design).collect()
+    }
+
+    fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
+        rows(self, chunk, front)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        warnings(&self.traces)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        assumptions(self.survey, self.traces.streams)
+    }
+}
+
+/// Index of a design in the space.
+#[allow(clippy::cast_possible_truncation)]
+fn index(number: u64) -> usize {
+    number as usize
+}
+
+fn indices(numbers: &[u64]) -> Vec<usize> {
+    numbers.iter().copied().map(index).collect()
+}
+
+/// What distinguishes the cores of a design.
+fn cores_key(design: &MachineDesign<'_>) -> CoresKey {
+    let Cores { count, threads, single } = design.machine.all_cores();
+    (count, threads, single.map(f64::to_bits))
+}
+
+/// The shares above zero, by name.
+fn shares(shares: &[f64]) -> BTreeMap<String, f64> {
+    let pairs = JOB_LIMITS.iter().zip(shares).filter(|(_, share)| **share > 0.0);
+    pairs.map(|(name, share)| ((*name).to_owned(), *share)).collect()
+}

@@ -1,0 +1,79 @@
+//! The measured storages of a survey: checks, and what they assume where a trace has requests that
+//! were not measured.
+
+use super::JobSurvey;
+use crate::error::ClusterError;
+use crate::space::measured::{OpPatterns, READS, WRITES};
+use crate::trace::job_stream::JobStream;
+use std::collections::BTreeSet;
+
+/// Reads and writes: the name, and their patterns.
+const OPS: [(&str, OpPatterns); 2] = [("reads", READS), ("writes", WRITES)];
+
+/// The files of the measured storages of the machines.
+pub(super) fn files(survey: &JobSurvey) -> BTreeSet<&str> {
+    let storages = survey.machines.iter().flat_map(|machine| machine.storage.iter());
+    storages.filter_map(|storage| storage.0.measured.as_deref()).collect()
+}
+
+/// Returns an error for a measured storage of a machine that is missing or has an invalid value.
+pub(super) fn check(survey: &JobSurvey) -> Result<(), ClusterError> {
+    for (path, storage) in &survey.measured {
+        storage.check(path)?;
+    }
+    match files(survey).into_iter().find(|path| !survey.measured.contains_key(*path)) {
+        Some(path) => Err(ClusterError::Impossible {
+            what: format!("measured storage `{path}`"),
+            why: "the survey does not have its points".into(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Returns an error for a trace with reads or writes that were not measured on a storage.
+pub(super) fn check_ops(survey: &JobSurvey, streams: &[JobStream]) -> Result<(), ClusterError> {
+    for path in files(survey) {
+        let storage = &survey.measured[path];
+        for stream in streams {
+            for ((name, of), is_used) in OPS.into_iter().zip(stream.ops()) {
+                if is_used && !storage.has(of.sequential) && !storage.has(of.random) {
+                    return Err(ClusterError::NotMeasured {
+                        file: path.into(),
+                        trace: stream.stream.path.clone(),
+                        op: name,
+                    });
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Requests of the traces for which the storages have others, or none: the file, what is missing,
+/// and what is used for it.
+pub(super) fn substitutes(
+    survey: &JobSurvey,
+    streams: &[JobStream],
+) -> Vec<(String, String, &'static str)> {
+    let mut list = Vec::new();
+    for path in files(survey) {
+        let storage = &survey.measured[path];
+        for (op, (name, of)) in OPS.into_iter().enumerate() {
+            let mut add = |missing: String, used| list.push((path.to_owned(), missing, used));
+            match (storage.has(of.sequential), storage.has(of.random)) {
+                (true, true) => {}
+                (false, false) => add(format!("no {name}"), "the traces have none"),
+                _ if !streams.iter().any(|stream| stream.ops()[op]) => {}
+                (true, false) => add(
+                    format!("no random {name}"),
+                    "not measured; they have the times of sequential ones",
+                ),
+                (false, true) => add(
+                    format!("no sequential {name}"),
+                    "not measured; they have the times of random ones",
+                ),
+            }
+        }
+    }
+    list
+}

@@ -1,0 +1,201 @@
+//! The `job` model: how long one job of fixed work takes on other machines.
+//!
+//! For each sample of a trace, the model separates the time in which the job was blocked on storage,
+//! the time in which it was idle, and the time in which it computed, with the mean number of cores
+//! that were busy while it computed ([`crate::trace::sample`]). What limited a sample is kept if the
+//! target does not change it. docs/design/cluster.md derives the equations.
+//!
+//! Each distinct storage part is replayed once for each stream. The time of a volume that is
+//! described by its limits, or of a measured storage, comes from the counts of each sample.
+//!
+//! This module checks a survey of machines and prepares it. `place` computes the times of the samples
+//! of a trace on a storage and a network, `load` and `group` answer the designs by `demand` and
+//! `range`, `evaluate` reports them, `rows` tabulates them, `measured` checks measured storages,
+//! `notes` lists warnings and assumptions.
+
+pub mod demand;
+mod evaluate;
+pub mod group;
+pub mod load;
+mod measured;
+mod notes;
+mod place;
+pub mod range;
+pub mod report;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod traces;
+mod verdict;
+
+use crate::error::ClusterError;
+use crate::space::config::Parts;
+use crate::space::machine::{Machine, check};
+use crate::space::machines::MachineSpace;
+use crate::space::measured::MeasuredStorages;
+use crate::survey::{Settings, Survey};
+use crate::trace::charge::Charge;
+use crate::trace::job_stream::JobStream;
+use crate::trace::replays::Replays;
+use crate::trace::stages::{self, Stage};
+use evaluate::JobModel;
+use report::{JobExtras, MachineReport};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use traces::storage_power;
+
+/// A survey of machines to run.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobSurvey {
+    /// Folders that contain the traces.
+    pub traces: Vec<String>,
+    /// Number of nodes: that of the traces.
+    pub nodes: u32,
+    /// Processor time that is simulated. Default: that of the command if the trace has it.
+    #[serde(default)]
+    pub charge: Charge,
+    /// Machines to compare.
+    pub machines: Vec<Machine>,
+    /// Name of the machine on which the traces were recorded: one of `machines`, or `unit`.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// The traced machine, if it is not one of `machines` and has the same unit of `core_speed`.
+    /// Only its processor is used. Not together with `reference`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_machine: Option<Box<Machine>>,
+    /// The `core_speed` of the traced machine, if nothing else is known of it. Not together with
+    /// `reference` or `reference_machine`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_speed: Option<f64>,
+    /// Name of the machine whose `core_speed` is 1.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Catalogue of the storage parts.
+    pub parts: Parts,
+    /// Measured storages, by their file; those of the machines at least.
+    #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
+    pub measured: MeasuredStorages,
+    /// Number of designs in the report. The Pareto front, the designs with a name, the recommended
+    /// one and the traced machine are always in it.
+    pub rows: usize,
+    /// Stages whose limits are reported, with the series of the traced nodes.
+    /// Default: none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub report_stages: Vec<Stage>,
+    /// Number of samples by which each trace starts after the first one of its run; missing ones are
+    /// 0. Samples are then simultaneous by number. Default: none.
+    #[serde(default)]
+    pub lags: Vec<usize>,
+    /// Parquet file to write, with a row for each design. Default: none.
+    #[serde(default)]
+    pub table: Option<PathBuf>,
+}
+
+impl Survey for JobSurvey {
+    type Space<'a> = MachineSpace<'a>;
+    type Trace = JobStream;
+    type Model<'a> = JobModel<'a>;
+    type Design = MachineReport;
+    type Extras = JobExtras;
+
+    fn settings(&self) -> Settings<'_> {
+        Settings {
+            traces: &self.traces,
+            nodes: self.nodes,
+            parts: &self.parts,
+            rows: self.rows,
+            report_stages: &self.report_stages,
+            lags: &self.lags,
+            table: self.table.as_deref(),
+        }
+    }
+
+    fn candidates(&self) -> Result<MachineSpace<'_>, ClusterError> {
+        check_survey(self)?;
+        let space = MachineSpace::new(&self.machines);
+        for place in &space.places {
+            storage_power(place.storage, &self.parts)?;
+        }
+        Ok(space)
+    }
+
+    fn storages<'s>(space: &'s MachineSpace<'_>) -> Vec<(&'s str, u32)> {
+        space.storage_parts()
+    }
+
+    fn open(&self, path: &str) -> Result<JobStream, ClusterError> {
+        JobStream::open(path, self.charge)
+    }
+
+    fn check_traces(
+        &self,
+        _space: &MachineSpace<'_>,
+        traces: &[JobStream],
+    ) -> Result<(), ClusterError> {
+        measured::check_ops(self, traces)
+    }
+
+    fn prepare<'s, 'a: 's>(
+        &'a self,
+        space: &'s MachineSpace<'a>,
+        traces: &'s [JobStream],
+        replays: &'s Replays<'_>,
+    ) -> Result<JobModel<'s>, ClusterError> {
+        JobModel::new(self, space, traces, replays)
+    }
+}
+
+/// Checks all values that need no trace.
+fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
+    let impossible =
+        |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
+    if survey.machines.is_empty() {
+        return impossible("machines", "the space has none".into());
+    }
+    if survey.traces.is_empty() {
+        return impossible("traces", "at least one is needed".into());
+    }
+    if survey.traces.len() != survey.nodes as usize {
+        let why = format!(
+            "the job model needs a trace of each node, and there are {} for {}",
+            survey.traces.len(),
+            survey.nodes
+        );
+        return impossible("nodes", why);
+    }
+    stages::check_times(&survey.report_stages)?;
+    check(&survey.machines)?;
+    measured::check(survey)?;
+    if let Some(name) = &survey.reference
+        && survey.unit.as_ref() != Some(name)
+        && survey.machines.iter().all(|m| m.id != *name)
+    {
+        return impossible("reference", format!("no machine of the space is `{name}`"));
+    }
+    check_reference(survey)
+}
+
+/// Checks a traced machine that is given by its description or by its speed.
+fn check_reference(survey: &JobSurvey) -> Result<(), ClusterError> {
+    let impossible =
+        |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
+    let given = [
+        survey.reference.is_some(),
+        survey.reference_machine.is_some(),
+        survey.reference_speed.is_some(),
+    ];
+    if given.into_iter().filter(|is_given| *is_given).count() > 1 {
+        return impossible("reference", "the traced machine is given twice".into());
+    }
+    if let Some(machine) = &survey.reference_machine {
+        check(std::slice::from_ref(machine))?;
+    }
+    match survey.reference_speed {
+        Some(speed) if !(speed.is_finite() && speed > 0.0) => {
+            impossible("reference_speed", format!("{speed} is not above zero"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,207 @@
+//! The notes of a report: what its traces lack, and what the models assume in its place.
+
+use super::JobSurvey;
+use super::measured::{files, substitutes};
+use super::place::is_arm_core;
+use super::traces::JobTraces;
+use crate::model::job::demand::TAIL;
+use crate::space::machine::{Machine, StorageTable};
+use crate::survey::report::Assumption;
+use crate::trace::job_stream::{JobStream, MemoryFit, TracedMemory};
+use crate::trace::replay::DEFAULT_DEPTH;
+use gordon_units::Bytes;
+
+/// Length of samples above which phases of a job are averaged, so that a survey gives a warning.
+const LONG_SAMPLE_S: f64 = 5.0;
+/// Share of the time with all cores busy from which a survey gives a warning.
+const MUCH_SATURATED: f64 = 0.1;
+/// Share of the demand for cores that was not served from which a survey gives a warning.
+const MUCH_UNSERVED: f64 = 0.05;
+
+pub(super) fn warnings(traces: &JobTraces<'_>) -> Vec<String> {
+    let JobTraces { survey, streams, references, .. } = traces;
+    let mut list = Vec::new();
+    let mut assumed = streams.iter().zip(references).filter(|(_, of)| of.is_assumed);
+    if let Some((stream, _)) = assumed.next() {
+        let model = &stream.stream.trace.manifest().machine.cpu_model;
+        let why = match is_arm_core(model) {
+            true => format!(" (machines of different clocks have its cores, {model})"),
+            false => String::new(),
+        };
+        list.push(format!(
+            "the speed of the traced machine is unknown{why}: core_speed 1.0 is assumed, and the \
+             ranges go from half to twice as fast. Give the traced machine with --reference"
+        ));
+    }
+    for (stream, reference) in streams.iter().zip(references) {
+        let path = stream.stream.path.display();
+        if survey.reference.is_some()
+            && let Some(machine) = reference.machine.map(|index| &survey.machines[index])
+            && *machine.cores != stream.cores()
+        {
+            list.push(format!(
+                "{path}: recorded on {} cores, and the reference machine {} has {}: its time is \
+                 predicted, not measured. Give the traced machine with --reference",
+                stream.cores(),
+                machine.id,
+                *machine.cores
+            ));
+        }
+        list.extend(stream_notes(survey, stream).into_iter().map(|note| format!("{path}: {note}")));
+    }
+    list.extend(memory_notes(traces));
+    list
+}
+
+/// Warnings about machines with less memory than the job used.
+fn memory_notes(traces: &JobTraces<'_>) -> Vec<String> {
+    let of = |fits: &[MemoryFit]| -> Vec<&str> {
+        let machines = traces.survey.machines.iter().filter(|m| fits.contains(&traces.fit(m)));
+        machines.map(|m| m.id.as_str()).collect()
+    };
+    let named = |ids: &[&str]| match ids {
+        [only] => (*only).to_owned(),
+        [first, rest @ ..] => format!("{first} and {} more", rest.len()),
+        [] => String::new(),
+    };
+    let peak = |of: fn(&TracedMemory) -> Option<Bytes>| {
+        let sizes = traces.streams.iter().filter_map(|stream| of(&stream.memory));
+        sizes.max().unwrap_or_default().human().to_string()
+    };
+    let mut notes = Vec::new();
+    let too_small = of(&[MemoryFit::TooSmall]);
+    if !too_small.is_empty() {
+        notes.push(format!(
+            "{}: less memory than the {} that the job could not give back; no candidates",
+            named(&too_small),
+            peak(|memory| memory.least)
+        ));
+    }
+    let maybe = of(&[MemoryFit::MaybeTooSmall]);
+    if !maybe.is_empty() {
+        notes.push(format!(
+            "{}: less memory than the {} that the trace used; no candidates, because the trace does \
+             not show what the kernel could drop",
+            named(&maybe),
+            peak(|memory| memory.used)
+        ));
+    }
+    let is_short = |machine: &Machine| {
+        let mut streams = traces.streams.iter();
+        traces.fit(machine).is_candidate()
+            && streams.any(|stream| stream.memory.read_again(*machine.memory) > Bytes(0))
+    };
+    let short: Vec<&str> =
+        traces.survey.machines.iter().filter(|m| is_short(m)).map(|m| m.id.as_str()).collect();
+    if !short.is_empty() {
+        notes.push(format!(
+            "{}: less memory than the job and its page cache of {} used; the ranges include that the \
+             cached data are read again",
+            named(&short),
+            peak(|memory| Some(memory.cache))
+        ));
+    }
+    notes
+}
+
+fn storages(survey: &JobSurvey) -> impl Iterator<Item = &StorageTable> {
+    survey.machines.iter().flat_map(|machine| machine.storage.iter()).map(|storage| &storage.0)
+}
+
+fn stream_notes(survey: &JobSurvey, stream: &JobStream) -> Vec<String> {
+    let mut notes = Vec::new();
+    let has_parts = storages(survey).any(|storage| storage.part.is_some());
+    if !stream.has_io() {
+        notes.push("no block I/O in it; storage never limits".into());
+    } else if !stream.stream.logged && has_parts {
+        notes.push(
+            "no block log; storage times of simulated devices come from each sample's counts, as \
+             if its requests were of equal size and sequential. Requests below 64 KiB may be random: \
+             the estimate lies between, and the range has both"
+                .into(),
+        );
+    }
+    notes.extend(stream.stream.others_note());
+    notes.extend(stream.stream.accelerators_note());
+    notes.extend(stream.stream.read_amplification_note());
+    let lost = stream.stream.trace.manifest().lost();
+    notes.extend(lost.map(|lost| format!("no {}: {}", lost.what, lost.why)));
+    if !stream.has_iowait && !stream.has_stalled() && stream.has_io() {
+        notes
+            .push("no iowait in it; one thread is assumed to wait while the device is busy".into());
+    }
+    let interval = stream.span() / stream.samples.len() as f64;
+    if interval > LONG_SAMPLE_S {
+        notes.push(format!(
+            "samples of {interval:.1} s hide phases of the job; record one a second"
+        ));
+    }
+    notes.extend(more_cores_note(survey, stream));
+    let unserved = stream.unserved_share();
+    if unserved >= MUCH_UNSERVED {
+        notes.push(format!(
+            "the machine was saturated by others: {:.0} % of what the job wanted of the cores was not \
+             served (steal, quota, other programs). The estimate counts it as demand that another \
+             machine serves; the range reaches to the same waits",
+            unserved * 100.0
+        ));
+    }
+    notes
+}
+
+/// A warning if all traced cores were busy, and a machine has more.
+fn more_cores_note(survey: &JobSurvey, stream: &JobStream) -> Option<String> {
+    let most = survey.machines.iter().map(|machine| *machine.cores).max()?;
+    let share = stream.saturated_share();
+    if most <= stream.cores() || share < MUCH_SATURATED {
+        return None;
+    }
+    let cores = f64::from(stream.cores()) * stream.core_share;
+    let plural = if cores == 1.0 { "core" } else { "cores" };
+    Some(format!(
+        "all of the {cores} {plural} were busy in {:.0} % of the computing time: the trace does not \
+         show how many more the job could use, so that the ranges of machines with more are wide",
+        share * 100.0
+    ))
+}
+
+pub(super) fn assumptions(survey: &JobSurvey, streams: &[JobStream]) -> Vec<Assumption> {
+    let mut list = Vec::new();
+    let mut add = |key: &str, value: String, why: &str| {
+        list.push(Assumption { key: key.into(), value, why: why.into() });
+    };
+    add(
+        "width",
+        "geometric".into(),
+        "cores that the job could use at any moment; of the distributions with the measured mean, \
+         the one of greatest entropy",
+    );
+    add(
+        "width.tail",
+        format!("(n / k)^{TAIL}"),
+        "probability that the job could use k cores while all n traced cores were busy, which the \
+         trace cannot show",
+    );
+    let has_measured = !files(survey).is_empty();
+    let has_limits = storages(survey).any(|storage| storage.bandwidth.is_some());
+    let are_logged = streams.iter().all(|stream| stream.stream.logged);
+    if (has_limits || has_measured) && !are_logged && survey.reference.is_none() {
+        add(
+            "storage.depth",
+            format!("{DEFAULT_DEPTH}"),
+            "outstanding requests: the trace has no latencies, and the traced volume is unknown",
+        );
+    }
+    if has_measured && !are_logged {
+        add(
+            "storage.measured",
+            "sequential".into(),
+            "order of requests of 64 KiB or more on measured storage: the trace has no block log; \
+             smaller ones may be random",
+        );
+    }
+    for (file, missing, used) in substitutes(survey, streams) {
+        add(&format!("storage.measured {file}"), missing, used);
+    }
+    list
+}

@@ -1,0 +1,114 @@
+//! What a report says of machines. Keys are snake_case and end in their unit.
+
+use super::range::RangeSource;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Time of one job on a machine.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobReport {
+    /// Best estimate in seconds.
+    pub time_s: f64,
+    /// Lower end of the 80 % range.
+    pub time_s_low: f64,
+    /// Upper end of the 80 % range.
+    pub time_s_high: f64,
+    /// By source of doubt: the time if this source alone is at the lower and at the upper end of
+    /// its range. Sources without doubt are left out.
+    pub range_by_s: BTreeMap<RangeSource, [f64; 2]>,
+    /// Energy of all nodes; `None` if the power of the machine is unknown.
+    pub energy_j: Option<f64>,
+    /// Price of all nodes; `None` if the price of the machine is unknown.
+    pub price: Option<f64>,
+    /// Price at the upper end of the range.
+    pub price_high: Option<f64>,
+}
+
+/// The results of a machine with one of its storages and networks.
+#[derive(Clone, Debug, Serialize)]
+pub struct MachineReport {
+    /// Name of the design: that of the machine, and of what was chosen from lists.
+    pub id: String,
+    /// Name of the machine.
+    pub machine: String,
+    /// One-line description.
+    pub summary: Option<String>,
+    /// Number of logical processors.
+    pub cores: u32,
+    /// Speed of a logical processor, in the unit of the space.
+    pub core_speed: f64,
+    /// Size of main memory.
+    pub memory_bytes: u64,
+    /// Its storage in words.
+    pub storage: String,
+    /// Name of its storage part; `None` if only limits are known.
+    pub storage_part: Option<String>,
+    /// Network bandwidth of each direction.
+    pub network_bytes_per_s: f64,
+    /// Price of an hour; `None` if unknown.
+    pub price_per_hour: Option<f64>,
+    /// Whether the trace was recorded on this machine.
+    pub is_reference: bool,
+    /// Whether its memory holds the job; `None` if that is unknown.
+    pub memory_fits: Option<bool>,
+    /// Time, energy and price.
+    pub job: JobReport,
+    /// Fraction of the time by what takes it, 0 to 1: `cpu`, `storage`, `network`, `idle`.
+    pub limits: BTreeMap<String, f64>,
+}
+
+/// The machine on which the traces were recorded.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReferenceReport {
+    /// Its name; `None` if it is unknown.
+    pub machine: Option<String>,
+    /// Its `core_speed` in the unit of the space; 1 if the machine is unknown.
+    pub core_speed: f64,
+    /// Whether the speed is assumed, because the machine is unknown.
+    pub is_assumed: bool,
+}
+
+/// What a recommendation goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerdictBy {
+    /// The lowest price.
+    Price,
+    /// The least energy, because no design has a price.
+    Energy,
+    /// The least time, because neither prices nor powers are known.
+    Time,
+}
+
+/// The recommended design: of those that are nearly as fast as the fastest, the cheapest or the one
+/// of least energy.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verdict {
+    /// Id of the design.
+    pub machine: String,
+    /// Id of the fastest design.
+    pub fastest: String,
+    /// How much longer than the fastest the recommended one may take, as a fraction, by the upper
+    /// ends of their ranges.
+    pub slack: f64,
+    /// What was compared.
+    pub by: VerdictBy,
+}
+
+/// The keys of a report that only this model has.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobExtras {
+    /// The traced machine.
+    pub reference: ReferenceReport,
+    /// Largest memory in use of any trace, without the page cache where it is apart; `None` if it
+    /// is unknown.
+    pub peak_memory_bytes: Option<u64>,
+    /// Largest page cache of any trace; 0 if it is unknown.
+    pub peak_cache_bytes: u64,
+    /// The recommended design; `None` if most of the time of the fastest one is `floor_s`, or if no
+    /// machine is known to hold the job.
+    pub verdict: Option<Verdict>,
+    /// Time of the job in which it waits for what no machine shortens: its idle time on the fastest
+    /// design.
+    pub floor_s: f64,
+}

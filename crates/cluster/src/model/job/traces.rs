@@ -1,0 +1,199 @@
+//! The traces of a survey of machines: the machines on which they were recorded, their times on the
+//! storages and networks of the space, and what they need of a machine.
+
+use super::JobSurvey;
+use super::load::JobLoad;
+use super::place::{TraceLoad, TraceReference, TraceStorage, same_processor};
+use super::report::ReferenceReport;
+use crate::error::ClusterError;
+use crate::space::config::Parts;
+use crate::space::cores::{UNKNOWN_SPEED, speed_error};
+use crate::space::machine::{Machine, StorageTable};
+use crate::space::machines::{MachineSpace, Place, part_of};
+use crate::space::measured::MeasuredStorage;
+use crate::space::node::StoragePower;
+use crate::space::part_times::part_times;
+use crate::space::resources::StorageTimes;
+use crate::space::storage::Storage;
+use crate::trace::job_stream::{JobStream, MemoryFit};
+use crate::trace::replays::Replays;
+use crate::trace::stream::Replayed;
+use gordon_units::Bytes;
+use rayon::prelude::*;
+
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+/// The traces of a survey, and their replays.
+pub(super) struct JobTraces<'a> {
+    pub survey: &'a JobSurvey,
+    pub streams: &'a [JobStream],
+    /// By stream.
+    pub references: Vec<TraceReference<'a>>,
+    replays: &'a Replays<'a>,
+    /// By storage part; empty if no trace needs them.
+    part_times: Vec<MeasuredStorage>,
+}
+
+impl<'a> JobTraces<'a> {
+    /// Prepares the traces for the storages that were replayed.
+    pub fn new(
+        survey: &'a JobSurvey,
+        streams: &'a [JobStream],
+        replays: &'a Replays<'_>,
+    ) -> Result<Self, ClusterError> {
+        let references = streams.iter().map(|stream| reference_of(survey, stream)).collect();
+        let part_times = times_of_parts(survey, streams, &replays.storages)?;
+        Ok(Self { survey, streams, references, replays, part_times })
+    }
+
+    fn replay_of(&self, storage: &StorageTable, stream: usize) -> Option<&'a Replayed> {
+        Some(&self.replays.on(part_of(storage)?)?[stream])
+    }
+
+    /// What is known of the times of a storage.
+    pub fn times<'s>(&'s self, table: &'s StorageTable) -> StorageTimes<'s> {
+        let at = part_of(table).and_then(|part| self.replays.storages.binary_search(&part).ok());
+        let file = table.measured.as_ref();
+        StorageTimes {
+            table,
+            part: at.and_then(|at| self.part_times.get(at)),
+            measured: file.and_then(|file| self.survey.measured.get(file)),
+        }
+    }
+
+    fn storage<'s>(&'s self, table: &'s StorageTable, at: usize) -> TraceStorage<'s> {
+        TraceStorage { times: self.times(table), replayed: self.replay_of(table, at) }
+    }
+
+    fn load<'s>(&'s self, place: Place<'s>, at: usize) -> TraceLoad<'s> {
+        let reference = self.references[at];
+        TraceLoad {
+            stream: &self.streams[at],
+            place,
+            storage: self.storage(place.storage, at),
+            reference,
+            traced: reference.machine.map(|traced| {
+                let machine = &self.survey.machines[traced];
+                (self.storage(&machine.storage[0].0, at), machine.network[0].0)
+            }),
+        }
+    }
+
+    /// The traces at all places.
+    pub fn loads(&self, space: &MachineSpace<'_>) -> Result<Vec<JobLoad>, ClusterError> {
+        let load = |place: &Place<'_>, other| {
+            let storage = storage_power(place.storage, &self.survey.parts)?;
+            let nodes = (0..self.streams.len()).map(|stream| self.load(*place, stream).job());
+            Ok(JobLoad::new(nodes.collect(), storage, other))
+        };
+        let first = load(&space.places[0], None)?;
+        space.places.par_iter().map(|place| load(place, Some(&first))).collect()
+    }
+
+    /// Whether a machine with this memory holds the node that needs most.
+    pub fn fit(&self, machine: &Machine) -> MemoryFit {
+        let fits = self.streams.iter().map(|stream| stream.memory.fit(*machine.memory));
+        fits.max().unwrap_or(MemoryFit::Unknown)
+    }
+
+    /// Error of the speed of a machine relative to the traced ones, as a logarithm.
+    pub fn speed_error(&self, machine: &Machine) -> f64 {
+        let of = |reference: &TraceReference<'_>| match reference.is_assumed {
+            false => speed_error(*machine.core_speed / reference.speed),
+            true => UNKNOWN_SPEED,
+        };
+        self.references.iter().map(of).fold(0.0, f64::max)
+    }
+
+    /// Size of a node's volume in whole GiB: that of the data that the trace touched.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn volume_gib(&self) -> f64 {
+        let bytes = self.streams.iter().map(|stream| stream.stream.footprint.touched());
+        (bytes.max().unwrap_or_default().0 as f64 / GIB).ceil()
+    }
+
+    /// Bytes that a node reads again, at most, because a machine has less memory.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn read_again(&self, machine: &Machine) -> f64 {
+        let bytes = self.streams.iter().map(|s| s.memory.read_again(*machine.memory));
+        bytes.max().unwrap_or_default().0 as f64
+    }
+
+    /// Bytes that a node writes, at most, where files live longer than in the trace.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn write_more(&self) -> f64 {
+        let bytes = self.streams.iter().map(|stream| stream.memory.unwritten);
+        bytes.max().unwrap_or_default().0 as f64
+    }
+
+    /// Whether a storage is that of all traced machines.
+    pub fn has_storage(&self, table: &StorageTable) -> bool {
+        let of = |reference: &TraceReference<'_>| {
+            reference.machine.is_some_and(|at| self.survey.machines[at].storage[0].0 == *table)
+        };
+        self.references.iter().all(of)
+    }
+}
+
+/// The power of a storage of the catalogue; `None` if it is described by its limits.
+pub(super) fn storage_power(
+    storage: &StorageTable,
+    parts: &Parts,
+) -> Result<Option<StoragePower>, ClusterError> {
+    part_of(storage).map(|(name, count)| StoragePower::new(name, count, parts)).transpose()
+}
+
+/// Times of requests to each part, if a trace needs them: it has no block log, or the page cache
+/// saved reads or writes.
+fn times_of_parts(
+    survey: &JobSurvey,
+    streams: &[JobStream],
+    parts: &[(&str, u32)],
+) -> Result<Vec<MeasuredStorage>, ClusterError> {
+    let lacks_cache = |stream: &JobStream| {
+        let mut machines = survey.machines.iter();
+        stream.memory.unwritten > Bytes(0)
+            || machines.any(|machine| stream.memory.read_again(*machine.memory) > Bytes(0))
+    };
+    let is_needed =
+        |stream: &JobStream| (stream.has_io() && !stream.stream.logged) || lacks_cache(stream);
+    if !streams.iter().any(is_needed) {
+        return Ok(Vec::new());
+    }
+    parts.par_iter().map(|part| part_times(&Storage::of(*part, &survey.parts)?)).collect()
+}
+
+/// The machine that was given; otherwise one whose processor the manifest names; otherwise an
+/// unknown machine of speed 1.
+fn reference_of<'a>(survey: &'a JobSurvey, stream: &JobStream) -> TraceReference<'a> {
+    if let Some(name) = &survey.reference {
+        return match survey.machines.iter().position(|m| m.id == *name) {
+            Some(at) => {
+                let machine = Some(at);
+                TraceReference { machine, ..TraceReference::of(&survey.machines[at]) }
+            }
+            None => {
+                TraceReference { name: Some(name), is_assumed: false, ..TraceReference::UNKNOWN }
+            }
+        };
+    }
+    if let Some(machine) = &survey.reference_machine {
+        return TraceReference::of(machine);
+    }
+    if let Some(speed) = survey.reference_speed {
+        return TraceReference { speed, is_assumed: false, ..TraceReference::UNKNOWN };
+    }
+    let traced = &stream.stream.trace.manifest().machine;
+    let machine = same_processor(&survey.machines, traced, stream.cores());
+    machine.map_or(TraceReference::UNKNOWN, TraceReference::of)
+}
+
+/// The machine on which the traces were recorded.
+pub(super) fn reference_report(references: &[TraceReference<'_>]) -> ReferenceReport {
+    let first = references[0];
+    ReferenceReport {
+        machine: first.name.map(str::to_owned),
+        core_speed: first.speed,
+        is_assumed: references.iter().any(|reference| reference.is_assumed),
+    }
+}

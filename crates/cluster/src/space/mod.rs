@@ -1,0 +1,14 @@
+//! What is compared: grids of parts and lists of machines, with their cores, storage, network, power
+//! and price. All models take these from here.
+
+pub mod choices;
+pub mod config;
+pub mod cores;
+pub(crate) mod grid;
+pub mod machine;
+pub(crate) mod machines;
+pub mod measured;
+pub mod node;
+pub(crate) mod part_times;
+pub mod resources;
+pub(crate) mod storage;

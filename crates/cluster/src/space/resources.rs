@@ -1,0 +1,146 @@
+//! What all models take of a machine: its cores, its power, what it costs, and the times of its
+//! storage and network.
+
+use super::cores::Cores;
+use super::machine::{Machine, StorageTable};
+use super::measured::{AccessPattern, MeasuredStorage, OpLoad, OpPatterns};
+use super::node::Power;
+use crate::trace::replay::DEFAULT_DEPTH;
+
+/// Hours of a month for which the price of a volume is.
+const HOURS_OF_MONTH: f64 = 730.0;
+
+/// What a machine costs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// Price of an hour.
+    pub per_hour: f64,
+    /// Seconds for which the machine is billed at least.
+    pub minimum: f64,
+}
+
+impl Rate {
+    /// Price of `nodes` machines for `secs` seconds.
+    pub fn price(&self, nodes: u32, secs: f64) -> f64 {
+        self.per_hour * f64::from(nodes) * secs.max(self.minimum) / 3600.0
+    }
+}
+
+impl Machine {
+    /// Its cores.
+    pub(crate) fn all_cores(&self) -> Cores {
+        Cores {
+            count: *self.cores,
+            threads: self.threads_per_core.as_ref().map_or(1, |threads| **threads),
+            single: self.lone_gain(),
+        }
+    }
+
+    /// Speed of a lone thread relative to that of a processor while all are busy; `None` if unknown.
+    pub(crate) fn lone_gain(&self) -> Option<f64> {
+        self.core_speed_single.as_ref().map(|single| **single / *self.core_speed)
+    }
+
+    /// Power of the whole machine; `None` if it is unknown.
+    pub(crate) fn power(&self) -> Option<Power> {
+        let (idle, active) = self.idle.as_ref().zip(self.active.as_ref())?;
+        Some(Power { idle: **idle, active: **active })
+    }
+
+    /// What it costs with a volume of this size; `None` if its price is unknown.
+    pub(crate) fn rate(&self, volume_gib: f64) -> Option<Rate> {
+        let per_hour = **self.price_per_hour.as_ref()?;
+        let volume = self
+            .volume_price_per_gib_month
+            .as_ref()
+            .map_or(0.0, |price| **price * volume_gib / HOURS_OF_MONTH);
+        let minimum = self.minimum_billing.as_ref().map_or(0.0, |time| time.as_secs());
+        Some(Rate { per_hour: per_hour + volume, minimum })
+    }
+}
+
+/// How requests reach a storage.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) struct IoState {
+    /// Whether a volume has its burst bandwidth.
+    pub has_burst: bool,
+    /// Whether all requests are random.
+    pub is_random: bool,
+}
+
+/// A storage of a machine and what is known of its times, apart from the replay of a block log.
+#[derive(Clone, Copy)]
+pub(crate) struct StorageTimes<'a> {
+    pub table: &'a StorageTable,
+    /// Times of requests to a simulated part, if they are needed.
+    pub part: Option<&'a MeasuredStorage>,
+    /// Measured times.
+    pub measured: Option<&'a MeasuredStorage>,
+}
+
+impl StorageTimes<'_> {
+    /// Seconds for reads and writes at a number of outstanding requests: the longest of the times of
+    /// the part, if the requests are random, the measured ones, and the limits of the volume.
+    pub fn device_time(&self, loads: [OpLoad; 2], depth: f64, state: IoState) -> f64 {
+        let table = self.table;
+        let random = loads.map(|load| OpLoad { sequential: 0.0, ..load });
+        let mut time = 0.0f64;
+        if let Some(part) = self.part.filter(|_| state.is_random) {
+            time = time.max(part.device_time(random, depth));
+        }
+        if let Some(measured) = self.measured {
+            let loads = if state.is_random { random } else { loads };
+            time = time.max(measured.device_time(loads, depth));
+        }
+        let [reads, writes] = loads;
+        if let Some(bandwidth) = &table.bandwidth {
+            let burst = table.burst.as_ref().filter(|_| state.has_burst).map_or(0.0, |rate| rate.0);
+            let write = table.write_bandwidth.as_ref().unwrap_or(bandwidth);
+            let secs = reads.bytes / bandwidth.0.max(burst) + writes.bytes / write.0.max(burst);
+            time = time.max(secs);
+        }
+        if let Some(iops) = &table.iops {
+            let write = table.write_iops.as_ref().unwrap_or(iops);
+            time = time.max(reads.requests / **iops + writes.requests / **write);
+        }
+        if let Some(latency) = &table.latency {
+            time = time.max((reads.requests + writes.requests) * latency.as_secs() / depth);
+        }
+        time
+    }
+
+    /// Sum of the latencies of requests to a volume, or to a measured storage without queueing;
+    /// `None` if they are unknown.
+    pub fn latencies(&self, loads: [OpLoad; 2]) -> Option<f64> {
+        match &self.table.latency {
+            Some(latency) => Some((loads[0].requests + loads[1].requests) * latency.as_secs()),
+            None => Some(self.measured?.unloaded_latency(loads)),
+        }
+    }
+
+    /// Bytes a second at which the storage reads or writes sequentially, of a volume in a burst;
+    /// `None` if it has no bandwidth and no simulated part.
+    pub fn bandwidth(&self, patterns: OpPatterns) -> Option<f64> {
+        let of_times = |times: &MeasuredStorage| {
+            let bytes = 1e9;
+            let load = OpLoad { patterns, requests: bytes / 1e6, bytes, sequential: 1.0 };
+            #[allow(clippy::cast_precision_loss)]
+            let secs = times.device_time([load, OpLoad::none()], DEFAULT_DEPTH as f64);
+            (secs > 0.0).then_some(bytes / secs)
+        };
+        let table = self.table;
+        let of_volume = match patterns.sequential {
+            AccessPattern::SequentialWrite => {
+                table.write_bandwidth.as_ref().or(table.bandwidth.as_ref())
+            }
+            _ => table.bandwidth.as_ref(),
+        };
+        let burst = table.burst.as_ref().map_or(0.0, |rate| rate.0);
+        let limits = [
+            of_volume.map(|rate| rate.0.max(burst)),
+            self.part.and_then(of_times),
+            self.measured.and_then(of_times),
+        ];
+        limits.into_iter().flatten().min_by(f64::total_cmp)
+    }
+}

@@ -1,0 +1,220 @@
+"""Surveys a grid of designs: clusters of any number of nodes, by the models `paper` and `stages`.
+
+The result adds figures relative to the baseline, a comparison with the paper's Table 6, and the
+sensitivity to the overhead ratio.
+"""
+
+from typing import Any
+
+from gordon import _core
+from gordon.parts import Catalogue
+from gordon.quantity import number, value
+from gordon.survey import parameters, power, references, settings, table6
+from gordon.survey import space as spaces
+from gordon.survey.model import Model, Request, Row, no_work
+
+#: Nodes of the paper's cluster, for a single trace.
+NODES = 32
+#: Models of a cluster of designs, each with as many nodes as one likes.
+MODELS = ("paper", "stages")
+_WHY_SHIFT = (
+    "nodes of one job are in the same phase to within some seconds; with 0 they are in step, with "
+    "1 every phase runs at all times, the worst case for sync"
+)
+
+
+def nodes(traces: int) -> int:
+    """Nodes of a cluster, unless they are given."""
+    return NODES if traces == 1 else traces
+
+
+class Grid(Model):
+    """A grid of designs."""
+
+    core = "paper"
+
+    def __init__(self, request: Request, chosen: spaces.Space) -> None:
+        paths = request.inputs.paths
+        count = nodes(len(paths)) if request.nodes is None else request.nodes
+        if len(paths) > count:
+            raise _core.GordonError(
+                f"there are {len(paths)} traces for {count} nodes: each trace needs a node",
+                f"--nodes {len(paths)}",
+                kind="too-few-nodes",
+            )
+        parts = Catalogue(chosen.get("parts"))
+        # What the overhead is fitted to stays what it was, whatever this run changes.
+        shipped = Catalogue.shipped_first(chosen.get("parts"))
+        settings.apply(request.set_values, chosen, parts)
+        with spaces.blamed(request.space, request.set_values):
+            spaces.use(parts, chosen)
+        overhead_name = chosen["node"]["overhead"]
+        overhead = parts.get("overhead", overhead_name)
+        fitted = power.fit(overhead, shipped, value(chosen["node"]["memory_per"]))
+        # The core takes the ratio; the machines it was fitted to stay for the report.
+        ratio = {"summary": overhead["summary"], "ratio": fitted["field"]}
+        self.request, self.chosen, self.parts, self.fitted = request, chosen, parts, fitted
+        self.is_paper = chosen["name"] == table6.SPACE
+        self.config = request.config() | {
+            "nodes": count,
+            "shift": {"value": request.shift, "assumed": _WHY_SHIFT},
+            "references": references.of(request.reference, shipped),
+            "processors": chosen["processors"],
+            "storage": chosen["storage"],
+            "budget": value(chosen["budget"]),
+            "baseline": chosen["baseline"],
+            "other_ratios": [anchor["ratio"] for anchor in fitted["anchors"]],
+            "node": chosen["node"],
+            "parts": parts.used | {"overhead": {overhead_name: ratio}},
+            "stages": request.stages,
+            "keep": table6.designs() if self.is_paper else [],
+        }
+        overhead["ratio"] = fitted["field"]
+
+    def check(self, raw: Row) -> None:
+        rows, base = raw["designs"], raw["baseline"]
+        if not rows:
+            budget = number(self.chosen["budget"], "budget")
+            least = raw["over_budget"]["least_w"]
+            raise _core.GordonError(
+                f"every design of the space `{self.chosen['name']}` needs more than the budget of "
+                f"{budget:g} W per node; the least is {least:.1f} W",
+                f"--set budget={least + 1:.0f}W",
+                kind="over-budget",
+            )
+        by = _by(raw)
+        if min(row[by]["time_s"] for row in [base, *rows]) <= 0:
+            raise no_work()
+
+    def storage_kind(self, row: Row) -> str | None:
+        return self.parts.storage_kind(row["storage"])
+
+    def figures(self, row: Row, raw: Row) -> Row:
+        by, base = _by(raw), raw["baseline"]
+        keys = (("time", "time_s"), ("energy", "energy_j"))
+        return {"relative": {what: row[by][key] / base[by][key] for what, key in keys}}
+
+    def space(self, raw: Row) -> Row:
+        over = raw["over_budget"]
+        return {
+            "name": self.chosen["name"],
+            "summary": self.chosen["summary"],
+            "budget_w": number(self.chosen["budget"], "budget"),
+            "designs": raw["designs_total"] + over["total"],
+            "over_budget_total": over["total"],
+            "over_budget": over["ids"],
+            "node": self.chosen["node"],
+        }
+
+    def keys(self, raw: Row) -> Row:
+        rows, base, names, by = raw["designs"], raw["baseline"], raw["named"], _by(raw)
+        node, over = self.chosen["node"], raw["over_budget"]["with_other_ratios"]
+        return {
+            "model": "paper" if by == "sync" else by,
+            "by": by,
+            "charged": _charged(raw),
+            "spread": raw["spread"],
+            "baseline": {
+                key: base[key] for key in ("id", "sync", "nosync", "stages") if key in base
+            },
+            "table6": table6.compare(rows, names) if self.is_paper else None,
+            "differences": table6.explain(raw, rows, names, node) if self.is_paper else [],
+            "sensitivity": _sensitivity(self.fitted, rows, names, over, by),
+            "series": raw["series"],
+        }
+
+    def parameters(self, raw: Row) -> list[Row]:
+        chosen = self.chosen
+        sourced = {"budget": chosen["budget"], "memory_per": chosen["node"]["memory_per"]}
+        return parameters.rows({"space": {chosen["name"]: sourced}} | self.parts.used)
+
+    def warnings(self, raw: Row) -> list[str]:
+        found = list(raw["warnings"])
+        if spaces.machines(self.chosen):
+            found.append(
+                f"the machines of the space `{self.chosen['name']}` are left out; --model job "
+                "surveys them, and leaves out the grid of designs"
+            )
+        reference = self.request.reference
+        if reference is not None and not any(trace["estimated_ipc"] for trace in raw["traces"]):
+            why = "all traces have counted instructions"
+            found.append(f"--reference {reference} has no effect: {why}")
+        return found
+
+
+def _by(raw: Row) -> str:
+    """The outcome by which designs are compared."""
+    return "stages" if "stages" in raw["baseline"] else "sync"
+
+
+def _charged(raw: dict[str, Any]) -> str:
+    """Whose processor time was simulated, and the share of it that was not the command's."""
+    traces = raw["traces"]
+    shares = [t["other_cpu_share"] for t in traces if t["other_cpu_share"] is not None]
+    if not shares:
+        return "the CPU time of the traced machine is simulated; that of the command is unknown"
+    least, most = f"{min(shares):.1%}", f"{max(shares):.1%}"
+    share = least if least == most else f"{least} to {most}"
+    if raw["charge"] == "auto":
+        return (
+            "the CPU time of the command is simulated where the trace has it, otherwise that of "
+            f"the machine; {share} of it is of other programs"
+        )
+    if raw["charge"] == "command":
+        return (
+            f"the CPU time of the command is simulated; the other {share} of the machine's CPU "
+            "time is left out"
+        )
+    return (
+        f"the CPU time of the traced machine is simulated; {share} of it is of programs other than "
+        "the command"
+    )
+
+
+def _sensitivity(
+    fitted: dict[str, Any],
+    rows: list[dict[str, Any]],
+    names: dict[str, str | None],
+    over_budget: list[int],
+    by: str,
+) -> dict[str, Any]:
+    """What the overhead ratio of each anchor alone would change.
+
+    Overhead multiplies the power of all parts of all designs, so every watt and joule scales and
+    no comparison between designs moves; what can change is which designs the budget allows.
+    """
+    used = fitted["ratio"]
+    others = []
+    for anchor, over in zip(fitted["anchors"], over_budget, strict=True):
+        factor = anchor["ratio"] / used
+        others.append(
+            anchor
+            | {
+                "energy_factor": factor,
+                "over_budget": over,
+                "named": {
+                    name: {
+                        "node_power_w": row[by]["node_power_w"] * factor,
+                        "energy_j": row[by]["energy_j"] * factor,
+                    }
+                    for name, id in names.items()
+                    for row in rows
+                    if row["id"] == id
+                },
+            }
+        )
+    text = ""
+    if others:
+        alone = "; ".join(
+            f"{o['ratio']:.3f} for {o['what']} alone would change them by "
+            f"{o['energy_factor'] - 1:+.1%}"
+            for o in others
+        )
+        text = (
+            f"All powers and energies include an overhead ratio of {used:.3f}, "
+            f"{fitted['field']['assumed']}; a ratio of {alone}. The ratio multiplies all designs "
+            "equally, so it does not change the front, the named designs or ratios between designs"
+        )
+        out = [f"{o['over_budget']} with {o['what']}" for o in others if o["over_budget"]]
+        text += f", but some designs would exceed the budget: {', '.join(out)}." if out else "."
+    return {"parameter": "overhead ratio", "used": used, "alternatives": others, "text": text}
