@@ -145,6 +145,9 @@ pub enum ClusterError {
     /// A trace cannot be read.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// An event log cannot be read.
+    #[error(transparent)]
+    EventLog(#[from] gordon_trace::spark::EventLogError),
     /// The user stopped the survey.
     #[error("interrupted")]
     Interrupted,

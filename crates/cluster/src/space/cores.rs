@@ -28,6 +28,11 @@ pub struct Cores {
 }
 
 impl Cores {
+    /// These cores, with a lone thread that is this much faster.
+    pub(crate) fn known(&self, single: f64) -> KnownCores {
+        KnownCores { count: self.count, threads: self.threads, single }
+    }
+
     /// Cores whose speed does not depend on how many are busy.
     pub fn uniform(count: u32) -> Self {
         Self { count, threads: 1, single: None }

@@ -10,5 +10,6 @@ pub(crate) mod machines;
 pub mod measured;
 pub mod node;
 pub(crate) mod part_times;
+pub(crate) mod reference;
 pub mod resources;
 pub(crate) mod storage;

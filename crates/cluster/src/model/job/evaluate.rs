@@ -15,8 +15,8 @@ use super::rows::rows;
 use super::traces::{JobTraces, reference_report};
 use super::verdict::answer;
 use crate::error::ClusterError;
+use crate::model::cost::{Compared, Figures, NAMES};
 use crate::space::cores::Cores;
-use crate::space::machine::Machine;
 use crate::space::machines::{MachineDesign, MachineSpace, Place};
 use crate::space::measured::{OpPatterns, READS, WRITES};
 use crate::survey::report::Assumption;
@@ -27,18 +27,6 @@ use crate::trace::replays::Replays;
 use crate::trace::report::StageOnDesign;
 use crate::trace::stages::StageWindow;
 use std::collections::BTreeMap;
-
-/// Names of designs.
-const NAMES: [&str; 3] = ["fastest", "cheapest", "least-energy"];
-pub(super) const FASTEST: usize = 0;
-const CHEAPEST: usize = 1;
-const LEAST_ENERGY: usize = 2;
-
-/// The fronts: of the report, of time and price, and of time and energy. A recommended design is on
-/// one of the last two.
-const REPORTED: usize = 0;
-pub(super) const BY_PRICE: usize = 1;
-pub(super) const BY_ENERGY: usize = 2;
 
 /// Machines at the places that their traces were replayed at.
 pub struct JobModel<'a> {
@@ -58,29 +46,10 @@ pub struct JobModel<'a> {
     compared: Compared,
 }
 
-/// What the front compares.
-#[derive(Clone, Copy)]
-struct Compared {
-    /// Only designs with a price are compared.
-    priced_only: bool,
-    /// Whether all designs that are compared have a price.
-    price: bool,
-    /// Whether all designs that are compared have a power. An unknown energy can neither beat
-    /// another nor be beaten.
-    energy: bool,
-}
-
 /// Idle time, which no machine shortens.
 pub(super) struct Floor {
     pub secs: f64,
     pub share: f64,
-}
-
-/// What choices compare: the upper end of the time, and energy and price of that time.
-struct Figures {
-    time: f64,
-    energy: Option<f64>,
-    price: Option<f64>,
 }
 
 /// What distinguishes the cores of groups.
@@ -98,14 +67,6 @@ impl<'a> JobModel<'a> {
         replays: &'a Replays<'_>,
     ) -> Result<Self, ClusterError> {
         let traces = JobTraces::new(survey, streams, replays)?;
-        let machines = || survey.machines.iter();
-        let priced_only = machines().any(|machine| machine.price_per_hour.is_some());
-        let is_compared = |m: &&Machine| !priced_only || m.price_per_hour.is_some();
-        let compared = Compared {
-            priced_only,
-            price: priced_only,
-            energy: machines().filter(is_compared).all(|machine| machine.power().is_some()),
-        };
         let secs_per_byte = |patterns: OpPatterns| {
             let of_place = |place: &Place<'a>| {
                 let rate = traces.times(place.storage).bandwidth(patterns);
@@ -126,7 +87,7 @@ impl<'a> JobModel<'a> {
             volume_gib: traces.volume_gib(),
             traces,
             same_cores: Vec::new(),
-            compared,
+            compared: Compared::of(&survey.machines),
         };
         let mut same_cores: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (number, design) in space.designs.iter().enumerate() {
@@ -185,26 +146,6 @@ impl<'a> JobModel<'a> {
             price: group.price(own, time),
         };
         own.iter().zip(group.upper_ends(&own)).map(figures).collect()
-    }
-
-    fn compare_design(&self, number: u64, figures: &Figures, choice: &mut Choice) {
-        let Figures { time, energy, price } = *figures;
-        if price.is_some() || !self.compared.priced_only {
-            let mut objectives = vec![time];
-            objectives.extend(price.filter(|_| self.compared.price));
-            objectives.extend(energy.filter(|_| self.compared.energy));
-            choice.compare(REPORTED, number, &objectives);
-        }
-        let cost = price.unwrap_or(f64::INFINITY);
-        choice.propose(FASTEST, number, [time, cost, 0.0]);
-        if let Some(price) = price {
-            choice.propose(CHEAPEST, number, [price, time, 0.0]);
-            choice.compare(BY_PRICE, number, &[time, price]);
-        }
-        if let Some(energy) = energy {
-            choice.propose(LEAST_ENERGY, number, [energy, time, cost]);
-            choice.compare(BY_ENERGY, number, &[time, energy]);
-        }
     }
 
     /// The idle time that no machine shortens, and its share of the time of a design.
@@ -281,7 +222,7 @@ impl Model for JobModel<'_> {
     }
 
     fn objectives(&self) -> Vec<usize> {
-        vec![1 + usize::from(self.compared.price) + usize::from(self.compared.energy), 2, 2]
+        self.compared.objectives()
     }
 
     fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
@@ -291,7 +232,7 @@ impl Model for JobModel<'_> {
             self.members(chunk).iter().copied().filter(is_candidate).collect();
         self.each_group(&candidates, |group, designs, numbers| {
             for (number, figures) in numbers.iter().zip(self.figures(group, designs)) {
-                self.compare_design(*number as u64, &figures, choice);
+                self.compared.compare(*number as u64, &figures, choice);
             }
         });
     }

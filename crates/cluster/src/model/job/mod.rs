@@ -33,6 +33,7 @@ use crate::space::config::Parts;
 use crate::space::machine::{Machine, check};
 use crate::space::machines::MachineSpace;
 use crate::space::measured::MeasuredStorages;
+use crate::space::reference::GivenReference;
 use crate::survey::{Settings, Survey};
 use crate::trace::charge::Charge;
 use crate::trace::job_stream::JobStream;
@@ -168,34 +169,16 @@ fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
     stages::check_times(&survey.report_stages)?;
     check(&survey.machines)?;
     measured::check(survey)?;
-    if let Some(name) = &survey.reference
-        && survey.unit.as_ref() != Some(name)
-        && survey.machines.iter().all(|m| m.id != *name)
-    {
-        return impossible("reference", format!("no machine of the space is `{name}`"));
-    }
-    check_reference(survey)
+    given_reference(survey).check()
 }
 
-/// Checks a traced machine that is given by its description or by its speed.
-fn check_reference(survey: &JobSurvey) -> Result<(), ClusterError> {
-    let impossible =
-        |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
-    let given = [
-        survey.reference.is_some(),
-        survey.reference_machine.is_some(),
-        survey.reference_speed.is_some(),
-    ];
-    if given.into_iter().filter(|is_given| *is_given).count() > 1 {
-        return impossible("reference", "the traced machine is given twice".into());
-    }
-    if let Some(machine) = &survey.reference_machine {
-        check(std::slice::from_ref(machine))?;
-    }
-    match survey.reference_speed {
-        Some(speed) if !(speed.is_finite() && speed > 0.0) => {
-            impossible("reference_speed", format!("{speed} is not above zero"))
-        }
-        _ => Ok(()),
+/// The traced machine, as it was given.
+fn given_reference(survey: &JobSurvey) -> GivenReference<'_> {
+    GivenReference {
+        machines: &survey.machines,
+        name: survey.reference.as_deref(),
+        unit: survey.unit.as_deref(),
+        described: survey.reference_machine.as_deref(),
+        speed: survey.reference_speed,
     }
 }

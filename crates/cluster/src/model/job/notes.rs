@@ -2,10 +2,10 @@
 
 use super::JobSurvey;
 use super::measured::{files, substitutes};
-use super::place::is_arm_core;
 use super::traces::JobTraces;
 use crate::model::job::demand::TAIL;
 use crate::space::machine::{Machine, StorageTable};
+use crate::space::reference::is_arm_core;
 use crate::survey::report::Assumption;
 use crate::trace::job_stream::{JobStream, MemoryFit, TracedMemory};
 use crate::trace::replay::DEFAULT_DEPTH;

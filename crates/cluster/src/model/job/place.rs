@@ -7,16 +7,14 @@
 use crate::model::job::load::JobNode;
 use crate::model::job::range::{PlaceCost, StorageRatio};
 use crate::space::cores::Cores;
-use crate::space::machine::Machine;
 use crate::space::machines::Place;
+use crate::space::reference::TraceReference;
 use crate::space::resources::{IoState, StorageTimes};
 use crate::trace::job_stream::{JobStream, SampleIo};
 use crate::trace::replay::DEFAULT_DEPTH;
 use crate::trace::sample::JobSample;
 use crate::trace::stream::Replayed;
 use gordon_blockio::Usage;
-use gordon_trace::MachineInfo;
-use gordon_units::Bytes;
 
 /// Seconds for which a volume has its burst bandwidth: Amazon and Microsoft promise half an hour a
 /// day (the sources of `storage` in the spaces ec2 and azure).
@@ -31,84 +29,6 @@ const SLOWEST_LINK: f64 = 12.5e6;
 const SIMULATED_ERROR: f64 = 0.1;
 /// Mean size of requests from which a trace without a block log counts as sequential.
 const SEQUENTIAL_SIZE: f64 = 65536.0;
-
-/// What a trace says about the machine on which it was recorded.
-#[derive(Clone, Copy)]
-pub(super) struct TraceReference<'a> {
-    pub(super) name: Option<&'a str>,
-    pub(super) speed: f64,
-    /// Whether nothing says what the speed is.
-    pub(super) is_assumed: bool,
-    /// Logical processors that share a physical core, and the speed of a lone thread relative to
-    /// that of a busy processor; `None` if they are unknown.
-    pub(super) threads: Option<u32>,
-    pub(super) single: Option<f64>,
-    /// Index of the machine, if it is in the space; its storage and network are known then.
-    pub(super) machine: Option<usize>,
-}
-
-impl<'a> TraceReference<'a> {
-    /// An unknown machine; its speed is assumed.
-    pub(super) const UNKNOWN: Self = Self {
-        name: None,
-        speed: 1.0,
-        is_assumed: true,
-        threads: None,
-        single: None,
-        machine: None,
-    };
-
-    /// A machine with the processor of `machine`.
-    pub(super) fn of(machine: &'a Machine) -> Self {
-        Self {
-            name: Some(&machine.id),
-            speed: *machine.core_speed,
-            is_assumed: false,
-            threads: machine.threads_per_core.as_ref().map(|threads| **threads),
-            single: machine.lone_gain(),
-            machine: None,
-        }
-    }
-}
-
-/// The machine whose processor was traced. Sizes of a family share a processor and its speed, so one
-/// with as many cores is preferred, and then the one with the nearest memory. With another number
-/// of threads a core, the same processor has another speed for each of them. The name of an Arm core
-/// is not a processor: machines of different clocks have the same cores.
-pub(super) fn same_processor<'a>(
-    machines: &'a [Machine],
-    traced: &MachineInfo,
-    cores: u32,
-) -> Option<&'a Machine> {
-    if is_arm_core(&traced.cpu_model) {
-        return None;
-    }
-    let has_threads = |machine: &Machine| match (&machine.threads_per_core, traced.threads_per_core)
-    {
-        (Some(known), Some(found)) => **known == found,
-        _ => true,
-    };
-    #[allow(clippy::cast_precision_loss)]
-    let distance = |machine: &Machine| match traced.memory {
-        Bytes(0) => 0.0,
-        memory => (machine.memory.0 as f64 / memory.0 as f64).ln().abs(),
-    };
-    machines
-        .iter()
-        .filter(|m| m.models.iter().any(|name| traced.cpu_model.contains(name.as_str())))
-        .filter(|m| has_threads(m))
-        .min_by(|a, b| {
-            let cores_differ = (*a.cores != cores).cmp(&(*b.cores != cores));
-            cores_differ.then(distance(a).total_cmp(&distance(b)))
-        })
-}
-
-/// Whether a name is that of an Arm core, such as `Neoverse-N1`, and not of a processor.
-pub(super) fn is_arm_core(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let core = name.strip_prefix("arm ").unwrap_or(&name);
-    ["cortex-", "neoverse-"].iter().any(|family| core.starts_with(family))
-}
 
 /// A storage, with what was simulated or measured of it for a trace.
 #[derive(Clone, Copy)]

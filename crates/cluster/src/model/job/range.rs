@@ -461,7 +461,7 @@ fn all_ends(time: f64, of: &SourceEnds, uncached: f64, end: End) -> [f64; RANGE_
 }
 
 /// Adds up the squares of the logarithms.
-fn combined(time: f64, ends: &[f64], end: End) -> f64 {
+pub(crate) fn combined(time: f64, ends: &[f64], end: End) -> f64 {
     if time <= 0.0 {
         return ends.iter().copied().fold(0.0, f64::max);
     }

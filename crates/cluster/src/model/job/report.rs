@@ -1,6 +1,7 @@
 //! What a report says of machines. Keys are snake_case and end in their unit.
 
 use super::range::RangeSource;
+use crate::model::cost::VerdictBy;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -66,18 +67,6 @@ pub struct ReferenceReport {
     pub core_speed: f64,
     /// Whether the speed is assumed, because the machine is unknown.
     pub is_assumed: bool,
-}
-
-/// What a recommendation goes by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VerdictBy {
-    /// The lowest price.
-    Price,
-    /// The least energy, because no design has a price.
-    Energy,
-    /// The least time, because neither prices nor powers are known.
-    Time,
 }
 
 /// The recommended design: of those that are nearly as fast as the fastest, the cheapest or the one

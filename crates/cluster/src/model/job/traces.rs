@@ -1,9 +1,9 @@
 //! The traces of a survey of machines: the machines on which they were recorded, their times on the
 //! storages and networks of the space, and what they need of a machine.
 
-use super::JobSurvey;
+use super::{JobSurvey, given_reference};
 use super::load::JobLoad;
-use super::place::{TraceLoad, TraceReference, TraceStorage, same_processor};
+use super::place::{TraceLoad, TraceStorage};
 use super::report::ReferenceReport;
 use crate::error::ClusterError;
 use crate::space::config::Parts;
@@ -13,6 +13,7 @@ use crate::space::machines::{MachineSpace, Place, part_of};
 use crate::space::measured::MeasuredStorage;
 use crate::space::node::StoragePower;
 use crate::space::part_times::part_times;
+use crate::space::reference::{TraceReference, same_processor};
 use crate::space::resources::StorageTimes;
 use crate::space::storage::Storage;
 use crate::trace::job_stream::{JobStream, MemoryFit};
@@ -166,22 +167,8 @@ fn times_of_parts(
 /// The machine that was given; otherwise one whose processor the manifest names; otherwise an
 /// unknown machine of speed 1.
 fn reference_of<'a>(survey: &'a JobSurvey, stream: &JobStream) -> TraceReference<'a> {
-    if let Some(name) = &survey.reference {
-        return match survey.machines.iter().position(|m| m.id == *name) {
-            Some(at) => {
-                let machine = Some(at);
-                TraceReference { machine, ..TraceReference::of(&survey.machines[at]) }
-            }
-            None => {
-                TraceReference { name: Some(name), is_assumed: false, ..TraceReference::UNKNOWN }
-            }
-        };
-    }
-    if let Some(machine) = &survey.reference_machine {
-        return TraceReference::of(machine);
-    }
-    if let Some(speed) = survey.reference_speed {
-        return TraceReference { speed, is_assumed: false, ..TraceReference::UNKNOWN };
+    if let Some(given) = given_reference(survey).find() {
+        return given;
     }
     let traced = &stream.stream.trace.manifest().machine;
     let machine = same_processor(&survey.machines, traced, stream.cores());

@@ -81,6 +81,40 @@ pub struct LeftOut {
     pub before: u64,
 }
 
+impl LeftOut {
+    /// Why no task is left.
+    pub(super) fn why_empty(self) -> String {
+        let Self { failed, killed, unfinished, without_figures, before, .. } = self;
+        if self == Self::default() {
+            return "no task has started in it".into();
+        }
+        format!(
+            "no task in it succeeded: {failed} failed, {killed} were killed, {unfinished} have no end, \
+             {without_figures} have no figures, {before} ended before the run"
+        )
+    }
+
+    /// What was left out, in words; `None` if nothing was.
+    pub(super) fn note(self) -> Option<String> {
+        let Self { failed, killed, unfinished, without_figures, repeated, .. } = self;
+        let counts = [
+            (failed, "failed"),
+            (killed, "killed"),
+            (unfinished, "without an end"),
+            (without_figures, "without figures"),
+            (repeated, "of a partition that had succeeded"),
+        ];
+        let words: Vec<String> = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        (!words.is_empty()).then(|| {
+            format!("attempts of tasks that are not simulated: {}", words.join(", "))
+        })
+    }
+}
+
 /// A stage that ran.
 #[derive(Clone, Debug, Default)]
 pub struct AppStage {
@@ -111,6 +145,8 @@ pub struct AppStage {
 /// A successful task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AppTask {
+    /// When it started.
+    pub started: f64,
     /// Seconds from its start to its end, as the driver saw them.
     pub wall: f64,
     /// Seconds of `wall` that are neither of its run nor of its deserialisation.
@@ -190,6 +226,36 @@ impl Application {
         application
     }
 
+    /// Seconds of the driver in which no stage ran.
+    pub fn driver_time(&self) -> f64 {
+        let mut spans: Vec<(f64, f64)> =
+            self.stages.iter().map(|stage| (stage.submitted, stage.ended)).collect();
+        spans.push((0.0, self.startup));
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut covered, mut until) = (0.0, 0.0);
+        for (from, to) in spans {
+            covered += (to - from.max(until)).max(0.0);
+            until = to.max(until);
+        }
+        (self.duration - covered).max(0.0)
+    }
+
+    /// Gives the stages that read shuffle data `partitions` tasks each. The bytes and the computing of
+    /// a stage stay; a task takes the place of those that covered its part of the stage.
+    pub fn repartition(&mut self, partitions: u32) {
+        let mut tasks = Vec::with_capacity(self.tasks.len());
+        for stage in &mut self.stages {
+            let recorded = &self.tasks[stage.tasks.clone()];
+            let from = tasks.len();
+            match stage.is_shuffled {
+                true => tasks.extend((0..partitions).map(|at| part_of(recorded, at, partitions))),
+                false => tasks.extend_from_slice(recorded),
+            }
+            stage.tasks = from..tasks.len();
+        }
+        self.tasks = tasks;
+    }
+
     fn add_stages(&mut self, log: &EventLog, kept: &Kept, beside: &Beside, clock: Clock) {
         let mut stages: BTreeMap<u32, (Vec<&Stage>, Vec<usize>)> = BTreeMap::new();
         for stage in &log.stages {
@@ -209,6 +275,7 @@ impl Application {
                 self.tasks.push(AppTask {
                     beside: beside.of_task(task),
                     is_first: kept.first.contains(index),
+                    started: clock.secs(task.started),
                     ..AppTask::of(task)
                 });
             }
@@ -282,6 +349,29 @@ impl Application {
     }
 }
 
+/// Task `at` of `count` equal parts of the work of `recorded` tasks.
+fn part_of(recorded: &[AppTask], at: u32, count: u32) -> AppTask {
+    #[allow(clippy::cast_precision_loss)]
+    let width = recorded.len() as f64 / f64::from(count);
+    let middle = (f64::from(at) + 0.5) * width;
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let task = recorded[(middle as usize).min(recorded.len() - 1)];
+    AppTask {
+        wall: task.scheduling + (task.wall - task.scheduling) * width,
+        cpu: task.cpu * width,
+        gc: task.gc * width,
+        fetch: task.fetch * width,
+        input: task.input * width,
+        shuffled: task.shuffled * width,
+        remote: task.remote * width,
+        written: task.written * width,
+        spilled: task.spilled * width,
+        spilled_disk: task.spilled_disk * width,
+        peak: task.peak * width,
+        ..task
+    }
+}
+
 impl AppTask {
     /// What a task's figures say of it.
     fn of(task: &Task) -> Self {
@@ -291,6 +381,7 @@ impl AppTask {
         // Clocks of driver and executor differ, so the sum may exceed what the driver saw.
         let wall = ended.saturating_sub(task.started).max(run + deserialize);
         Self {
+            started: 0.0,
             wall: wall.as_secs(),
             scheduling: wall.saturating_sub(run + deserialize).as_secs(),
             cpu: figures.cpu.as_secs(),

@@ -16,6 +16,8 @@ pub struct TracedNode {
     pub speeds: Speeds,
     /// Bytes a second that its storage reads and writes; `None` if unknown.
     pub storage: Option<[f64; 2]>,
+    /// Heap of an executor in bytes.
+    pub heap: f64,
     /// By stage, CPU seconds of the nodes for each second that the engine counted; 1 where nothing
     /// was traced.
     pub counted: Vec<f64>,

@@ -1,15 +1,261 @@
 //! The `tasks` model: an application of Spark, recorded by its event log, on any number of any
 //! machines. docs/design/cluster.md, "Tasks", has the equations.
 //!
-//! [`application`] reads the log, [`demand`] what its tasks need on any machine, [`node`] what that
-//! takes on a node, and [`simulate`] schedules them on a cluster.
+//! `application` reads the log, `demand` what its tasks need on any machine, `place` how a machine
+//! holds the executors, `node` what a task takes on it, and `simulate` schedules all tasks on a
+//! cluster. `range` has the doubts, `durations` those of the tasks' times. `evaluate` answers the
+//! designs, `rows` tabulates and `report` describes them, `notes` lists warnings and assumptions.
 
 pub mod application;
 pub mod demand;
+mod durations;
+mod evaluate;
 pub mod node;
+mod notes;
+mod place;
+mod range;
+pub mod report;
+mod rows;
 pub mod simulate;
 pub mod speeds;
 mod station;
+mod traced;
+
+use crate::error::ClusterError;
+use crate::space::config::Parts;
+use crate::space::machine::{Machine, check};
+use crate::space::machines::{MachineDesign, MachineSpace};
+use crate::space::measured::MeasuredStorages;
+use crate::space::reference::GivenReference;
+use crate::survey::{Settings, Survey};
+use crate::trace::charge::Charge;
+use crate::trace::job_stream::JobStream;
+use crate::trace::replays::Replays;
+use application::{Application, Window};
+use evaluate::TasksModel;
+use gordon_trace::spark::EventLog;
+use gordon_units::{Bytes, Ns};
+use place::{Executor, Refusal, executor_of};
+use report::{TasksExtras, TasksReport};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+/// A survey of machines and numbers of nodes for an application of Spark.
+#[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TasksSurvey {
+    /// The event log of the application: a file, or the folder of a rolled log.
+    pub event_log: PathBuf,
+    /// The part of the log that is simulated, with executors that had started before. Default: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<LogWindow>,
+    /// Traces of the nodes that ran it. Default: none.
+    #[serde(default)]
+    pub traces: Vec<String>,
+    /// Number of samples by which each trace starts after the first one of its run.
+    #[serde(default)]
+    pub lags: Vec<usize>,
+    /// Numbers of nodes to compare.
+    pub nodes: Vec<u32>,
+    /// Machines to compare.
+    pub machines: Vec<Machine>,
+    /// Name of the machine that ran it: one of `machines`, or `unit`.
+    #[serde(default)]
+    pub reference: Option<String>,
+    /// That machine, if it is not one of `machines` and has the same unit of `core_speed`. Only its
+    /// processor is used. Not together with `reference`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_machine: Option<Box<Machine>>,
+    /// The `core_speed` of that machine, if nothing else is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_speed: Option<f64>,
+    /// Name of the machine whose `core_speed` is 1.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Catalogue of the storage parts.
+    pub parts: Parts,
+    /// Measured storages, by their file; those of the machines at least.
+    #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
+    pub measured: MeasuredStorages,
+    /// The executors. Default: as recorded.
+    #[serde(default)]
+    pub executor: ExecutorSettings,
+    /// Speed of the driver relative to the recorded one, if it does not run on a machine such as the
+    /// nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_speed: Option<f64>,
+    /// Number of tasks of the stages that read shuffle data. Default: as recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partitions: Option<u32>,
+    /// Seconds within which the application has to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_s: Option<f64>,
+    /// Number of designs in the report, unless more are notable.
+    pub rows: usize,
+    /// Parquet file to write, with a row for each design. Default: none.
+    #[serde(default)]
+    pub table: Option<PathBuf>,
+}
+
+/// A part of a log, in nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogWindow {
+    /// Its start.
+    pub start_unix_ns: u64,
+    /// Its end.
+    pub end_unix_ns: u64,
+}
+
+/// Settings of executors that differ from those recorded.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutorSettings {
+    /// Cores of an executor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
+    /// Heap of an executor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+}
+
+/// The most nodes of a cluster.
+const MOST_NODES: u32 = 10_000;
+
+/// The application, and the clusters that can run it.
+pub struct TasksSpace<'a> {
+    /// The machines with their storages and networks.
+    machines: MachineSpace<'a>,
+    /// Those that hold an executor, with it.
+    held: Vec<(usize, Executor)>,
+    /// Those that do not.
+    refused: Vec<Refusal>,
+    /// The log.
+    application: Application,
+    /// What the log warns of.
+    log_warnings: Vec<String>,
+}
+
+impl TasksSpace<'_> {
+    fn design(&self, held: usize) -> &MachineDesign<'_> {
+        &self.machines.designs[self.held[held].0]
+    }
+}
+
+impl Survey for TasksSurvey {
+    type Space<'a> = TasksSpace<'a>;
+    type Trace = JobStream;
+    type Model<'a> = TasksModel<'a>;
+    type Design = TasksReport;
+    type Extras = TasksExtras;
+
+    fn settings(&self) -> Settings<'_> {
+        Settings {
+            traces: &self.traces,
+            nodes: self.nodes.first().copied().unwrap_or(1),
+            parts: &self.parts,
+            rows: self.rows,
+            report_stages: &[],
+            lags: &self.lags,
+            table: self.table.as_deref(),
+        }
+    }
+
+    fn candidates(&self) -> Result<TasksSpace<'_>, ClusterError> {
+        check_survey(self)?;
+        let log = EventLog::read(&self.event_log, false, &AtomicBool::new(false))?;
+        let window = self.window.map(|window| Window {
+            start: Ns(window.start_unix_ns),
+            end: Ns(window.end_unix_ns),
+        });
+        let mut application = Application::of(&log, window);
+        if application.tasks.is_empty() {
+            return Err(ClusterError::Impossible {
+                what: format!("event log {}", self.event_log.display()),
+                why: application.left_out.why_empty(),
+            });
+        }
+        if let Some(partitions) = self.partitions {
+            application.repartition(partitions);
+        }
+        let machines = MachineSpace::new(&self.machines);
+        let (mut held, mut refused) = (Vec::new(), Vec::new());
+        for (at, design) in machines.designs.iter().enumerate() {
+            match executor_of(self, &application, design) {
+                Ok(executor) => held.push((at, executor)),
+                Err(why) => refused.push(Refusal { machine: design.id(), why }),
+            }
+        }
+        if let (true, Some(first)) = (held.is_empty(), refused.first()) {
+            return Err(ClusterError::Impossible {
+                what: "executor".into(),
+                why: format!("no machine holds one; {}: {}", first.machine, first.why),
+            });
+        }
+        Ok(TasksSpace { machines, held, refused, application, log_warnings: log.warnings })
+    }
+
+    /// Traces are not replayed: bytes on storage are those of tasks.
+    fn storages<'s>(_space: &'s TasksSpace<'_>) -> Vec<(&'s str, u32)> {
+        Vec::new()
+    }
+
+    fn open(&self, path: &str) -> Result<JobStream, ClusterError> {
+        JobStream::open(path, Charge::Machine)
+    }
+
+    fn prepare<'s, 'a: 's>(
+        &'a self,
+        space: &'s TasksSpace<'a>,
+        traces: &'s [JobStream],
+        _replays: &'s Replays<'_>,
+    ) -> Result<TasksModel<'s>, ClusterError> {
+        TasksModel::new(self, space, traces)
+    }
+}
+
+/// The machine that ran the application, as it was given.
+fn given_reference(survey: &TasksSurvey) -> GivenReference<'_> {
+    GivenReference {
+        machines: &survey.machines,
+        name: survey.reference.as_deref(),
+        unit: survey.unit.as_deref(),
+        described: survey.reference_machine.as_deref(),
+        speed: survey.reference_speed,
+    }
+}
+
+/// Checks all values that need no log.
+fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
+    let impossible =
+        |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
+    if survey.machines.is_empty() {
+        return impossible("machines", "the space has none".into());
+    }
+    if survey.nodes.is_empty() {
+        return impossible("nodes", "at least one number is needed".into());
+    }
+    if let Some(bad) = survey.nodes.iter().find(|nodes| !(1..=MOST_NODES).contains(nodes)) {
+        return impossible("nodes", format!("{bad} is not 1 to {MOST_NODES}"));
+    }
+    let zero = [
+        ("executor.cores", survey.executor.cores == Some(0)),
+        ("executor.memory", survey.executor.memory == Some(Bytes(0))),
+        ("partitions", survey.partitions == Some(0)),
+    ];
+    if let Some((key, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
+        return impossible(key, "0 is not above zero".into());
+    }
+    for (key, value) in [("driver_speed", survey.driver_speed), ("deadline_s", survey.deadline_s)] {
+        if let Some(value) = value.filter(|value| !(value.is_finite() && *value > 0.0)) {
+            return impossible(key, format!("{value} is not above zero"));
+        }
+    }
+    check(&survey.machines)?;
+    given_reference(survey).check()
+}
 
 /// The order of times, which are not negative, as integers.
 fn key(secs: f64) -> u64 {

@@ -37,8 +37,7 @@ pub struct TaskNode {
 }
 
 /// What the time of a task, or of a job, is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Start of the executors.
     Startup,
@@ -60,6 +59,24 @@ pub enum Part {
     Disk,
     /// Reads and writes of spilled data.
     Spill,
+}
+
+impl Part {
+    /// Its name in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Driver => "driver",
+            Self::Scheduling => "scheduling",
+            Self::Compute => "compute",
+            Self::WarmUp => "warm_up",
+            Self::Uncounted => "uncounted",
+            Self::Gc => "gc",
+            Self::Network => "network",
+            Self::Disk => "disk",
+            Self::Spill => "spill",
+        }
+    }
 }
 
 /// All parts, in the order of [`Parts`].

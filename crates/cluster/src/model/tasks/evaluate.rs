@@ -1,0 +1,505 @@
+//! Time, energy, price and limits of clusters.
+//!
+//! A design is a machine with a number of nodes. Each is simulated once; its answer is kept.
+
+use super::application::Application;
+use super::demand::{TaskDemand, TracedNode, demands};
+use super::durations::Durations;
+use super::node::{Cluster, PARTS, Part};
+use super::notes::{assumptions, warnings};
+use super::place::{Executor, Ratios, node, speeds};
+use super::range::{Doubts, SOURCES, TasksRange, range};
+use super::report::{
+    ApplicationReport, StageLimit, StageOnCluster, StageRecorded, TasksExtras, TasksReport,
+    TasksTime, TasksVerdict,
+};
+use super::rows::rows;
+use super::simulate::{Outcome, Simulator, critical_path};
+use super::traced::{reference_of, traced_node};
+use super::{TasksSpace, TasksSurvey};
+use crate::error::ClusterError;
+use crate::model::cost::{Compared, FASTEST, Figures, NAMES, SLACK, VerdictBy, least_cost};
+use crate::model::job::report::ReferenceReport;
+use crate::space::cores::{UNKNOWN_SPEED, speed_error};
+use crate::space::machine::StorageTable;
+use crate::space::machines::{MachineDesign, part_of};
+use crate::space::measured::{MeasuredStorage, READS, WRITES};
+use crate::space::node::Power;
+use crate::space::part_times::part_times;
+use crate::space::reference::TraceReference;
+use crate::space::resources::{Rate, StorageTimes};
+use crate::space::storage::Storage;
+use crate::survey::report::Assumption;
+use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
+use crate::trace::job_stream::JobStream;
+use crate::trace::report::StageOnDesign;
+use crate::trace::stages::StageWindow;
+use rayon::prelude::*;
+use std::sync::OnceLock;
+
+/// Bytes a second of a storage of which nothing is known: it never limits.
+const UNLIMITED: f64 = 1e15;
+/// Share of a stage's time from which its longest task limits it.
+const SKEWED: f64 = 0.5;
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+
+/// Clusters of machines for an application.
+pub struct TasksModel<'a> {
+    pub(super) survey: &'a TasksSurvey,
+    pub(super) space: &'a TasksSpace<'a>,
+    pub(super) reference: TraceReference<'a>,
+    pub(super) has_traces: bool,
+    traced: TracedNode,
+    demands: Vec<TaskDemand>,
+    /// By place: bytes a second that its storage reads and writes.
+    storages: Vec<[f64; 2]>,
+    durations: Durations,
+    /// Bytes of all tasks: read, written, and read of others.
+    moved: [f64; 2],
+    shuffled: f64,
+    compared: Compared,
+    /// By design, once it is simulated.
+    answers: Vec<OnceLock<Answer>>,
+}
+
+/// The answer of a design.
+#[derive(Clone, Debug)]
+pub(super) struct Answer {
+    pub time: f64,
+    pub low: f64,
+    pub high: f64,
+    pub floor: f64,
+    by: [[f64; 2]; SOURCES.len()],
+    nodes: u32,
+    power: Option<Power>,
+    rate: Option<Rate>,
+    /// Share of the time in which all cores of all nodes are busy.
+    busy: f64,
+}
+
+impl Answer {
+    /// Energy of all nodes over `secs` seconds.
+    pub fn energy(&self, secs: f64) -> Option<f64> {
+        let busy = self.busy * self.time;
+        Some(self.power?.energy(secs, busy.min(secs)).0 * f64::from(self.nodes))
+    }
+
+    /// Price of all nodes over `secs` seconds.
+    pub fn price(&self, secs: f64) -> Option<f64> {
+        Some(self.rate?.price(self.nodes, secs))
+    }
+}
+
+impl<'a> TasksModel<'a> {
+    /// Prepares the designs.
+    ///
+    /// # Errors
+    /// Returns an error if a storage part is not in the catalogue or is invalid.
+    pub(super) fn new(
+        survey: &'a TasksSurvey,
+        space: &'a TasksSpace<'a>,
+        streams: &'a [JobStream],
+    ) -> Result<Self, ClusterError> {
+        let application = &space.application;
+        let parts = space.machines.storage_parts();
+        let times: Vec<MeasuredStorage> = parts
+            .par_iter()
+            .map(|part| part_times(&Storage::of(*part, &survey.parts)?))
+            .collect::<Result<_, _>>()?;
+        let bandwidths = |table: &StorageTable| {
+            let at = part_of(table).and_then(|part| parts.binary_search(&part).ok());
+            let file = table.measured.as_ref();
+            let times = StorageTimes {
+                table,
+                part: at.map(|at| &times[at]),
+                measured: file.and_then(|file| survey.measured.get(file)),
+            };
+            [READS, WRITES].map(|op| times.bandwidth(op))
+        };
+        let reference = reference_of(survey, streams);
+        let machine = reference.machine.map(|at| &survey.machines[at]);
+        let storage = machine.and_then(|machine| {
+            let [read, write] = bandwidths(&machine.storage[0].0);
+            Some([read?, write?])
+        });
+        let traced = traced_node(survey, application, &reference, streams, storage);
+        let demands = demands(application, &traced);
+        let sum = |of: fn(&TaskDemand) -> f64| demands.iter().map(of).sum::<f64>();
+        let known = |table: &StorageTable| bandwidths(table).map(|rate| rate.unwrap_or(UNLIMITED));
+        let mut model = Self {
+            survey,
+            space,
+            reference,
+            has_traces: !streams.is_empty(),
+            storages: space.machines.places.iter().map(|place| known(place.storage)).collect(),
+            durations: Durations::default(),
+            moved: [sum(|demand| demand.moved[0]), sum(|demand| demand.moved[1])],
+            shuffled: sum(|demand| demand.shuffled),
+            compared: Compared::of(&survey.machines),
+            answers: (0..space.held.len() * survey.nodes.len()).map(|_| OnceLock::new()).collect(),
+            traced,
+            demands,
+        };
+        let most = (0..model.designs_total()).map(|number| {
+            let cluster = model.simulated(number);
+            cluster.nodes.saturating_mul(cluster.node.slots)
+        });
+        let first = Cluster { nodes: 1, node: model.simulated(0).node };
+        model.durations =
+            Durations::of(application, &model.demands, &first, most.max().unwrap_or(1));
+        Ok(model)
+    }
+
+    pub(super) fn application(&self) -> &Application {
+        &self.space.application
+    }
+
+    /// The machine of a design, its executors and the number of nodes.
+    pub(super) fn cluster(&self, number: u64) -> (&MachineDesign<'_>, Executor, u32) {
+        let (held, nodes) = self.parts_of(number);
+        (self.space.design(held), self.space.held[held].1, nodes)
+    }
+
+    fn parts_of(&self, number: u64) -> (usize, u32) {
+        #[allow(clippy::cast_possible_truncation)]
+        let number = number as usize;
+        let choices = self.survey.nodes.len();
+        (number / choices, self.survey.nodes[number % choices])
+    }
+
+    /// Name of a design.
+    pub(super) fn name(&self, number: u64) -> String {
+        let (design, _, nodes) = self.cluster(number);
+        format!("{nodes} x {}", design.id())
+    }
+
+    /// Numbers of a chunk.
+    pub(super) fn members(&self, chunk: &Chunk) -> impl Iterator<Item = u64> + use<> {
+        chunk.members.start as u64..chunk.members.end as u64
+    }
+
+    /// Speed of a lone thread of the traced machine relative to that of a design.
+    fn lone(&self, design: &MachineDesign<'_>) -> f64 {
+        let single = |gain: Option<f64>| gain.filter(|_| self.has_gains(design)).unwrap_or(1.0);
+        let here = *design.machine.core_speed * single(design.machine.lone_gain());
+        self.reference.speed * single(self.reference.single) / here
+    }
+
+    /// Whether the gains of lone threads of both machines are known: one says nothing.
+    fn has_gains(&self, design: &MachineDesign<'_>) -> bool {
+        self.reference.single.is_some() && design.machine.lone_gain().is_some()
+    }
+
+    /// A design, as it is simulated.
+    fn simulated(&self, number: u64) -> Cluster {
+        let (design, executor, nodes) = self.cluster(number);
+        let place = &self.space.machines.places[design.place];
+        let cores = f64::from(*design.machine.cores);
+        let ratios =
+            Ratios { lone: self.lone(design), driver_speed: self.survey.driver_speed };
+        let speeds = speeds(design.machine, cores, self.has_gains(design));
+        let storage = self.storages[design.place];
+        let node = node(&executor, speeds, storage, place.network, &self.traced, &ratios);
+        Cluster { nodes, node }
+    }
+
+    /// The answer of a design.
+    pub(super) fn answer(&self, number: u64) -> &Answer {
+        #[allow(clippy::cast_possible_truncation)]
+        let place = &self.answers[number as usize];
+        place.get_or_init(|| {
+            let cluster = self.simulated(number);
+            let mut simulator = Simulator::default();
+            let outcome = simulator.run(self.application(), &self.demands, &cluster);
+            self.answered(number, &cluster, outcome)
+        })
+    }
+
+    fn answered(&self, number: u64, cluster: &Cluster, outcome: &Outcome) -> Answer {
+        let (design, executor, nodes) = self.cluster(number);
+        let floor = critical_path(self.application(), &self.demands, cluster).min(outcome.time);
+        let TasksRange { low, high, by } =
+            range(outcome, &cluster.node, &self.doubts(design, &executor, cluster, floor));
+        let cores = f64::from(nodes) * f64::from(*design.machine.cores);
+        let all = cores * outcome.time;
+        Answer {
+            time: outcome.time,
+            low,
+            high,
+            floor,
+            by,
+            nodes,
+            power: design.machine.power(),
+            rate: design.machine.rate(self.volume_gib(nodes)),
+            busy: if all > 0.0 { (outcome.busy / all).min(1.0) } else { 0.0 },
+        }
+    }
+
+    /// Size of a node's volume in whole GiB: its share of all bytes that the tasks read and wrote.
+    fn volume_gib(&self, nodes: u32) -> f64 {
+        (self.moved.iter().sum::<f64>() / f64::from(nodes) / GIB).ceil()
+    }
+
+    fn doubts(
+        &self,
+        design: &MachineDesign<'_>,
+        executor: &Executor,
+        cluster: &Cluster,
+        critical_path: f64,
+    ) -> Doubts {
+        let nodes = f64::from(cluster.nodes);
+        let speed = match self.reference.is_assumed {
+            true => UNKNOWN_SPEED,
+            false => speed_error(*design.machine.core_speed / self.reference.speed),
+        };
+        let [read, write] = cluster.node.storage;
+        let is_traced = self.is_reference(design, cluster.nodes);
+        let held = nodes * f64::from(executor.count) * executor.working;
+        let cached = self.application().cached;
+        Doubts {
+            durations: self.durations.at(cluster.nodes * cluster.node.slots),
+            speed,
+            lone: self.lone(design),
+            driver_is_given: self.survey.driver_speed.is_some(),
+            all_disk: match is_traced {
+                true => 0.0,
+                false => (self.moved[0] / read + self.moved[1] / write) / nodes,
+            },
+            all_network: self.shuffled * (1.0 - 1.0 / nodes) / nodes / cluster.node.network,
+            uncached: if cached > held { 1.0 - held / cached } else { 0.0 },
+            critical_path,
+        }
+    }
+
+    /// Whether a design is the recorded cluster.
+    fn is_reference(&self, design: &MachineDesign<'_>, nodes: u32) -> bool {
+        design.is_first()
+            && self.reference.machine == Some(design.index)
+            && nodes == self.application().executors.hosts
+    }
+
+    fn report(&self, number: u64, has_stages: bool) -> TasksReport {
+        let (design, executor, nodes) = self.cluster(number);
+        let cluster = self.simulated(number);
+        let mut simulator = Simulator::default();
+        let outcome = simulator.run(self.application(), &self.demands, &cluster);
+        let answer = self.answer(number);
+        let place = &self.space.machines.places[design.place];
+        let machine = design.machine;
+        let parts = || PARTS.iter().zip(outcome.parts).filter(|(_, secs)| *secs > 0.0);
+        let pairs = SOURCES.iter().copied().zip(answer.by);
+        let is_doubt = |(_, [low, high]): &(_, [f64; 2])| *low != answer.time || *high != answer.time;
+        TasksReport {
+            id: self.name(number),
+            machine: design.id(),
+            nodes,
+            summary: machine.summary.clone(),
+            cores: *machine.cores,
+            core_speed: *machine.core_speed,
+            memory_bytes: machine.memory.0,
+            storage: place.storage.label(),
+            network_bytes_per_s: place.network,
+            price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
+            is_reference: self.is_reference(design, nodes),
+            memory_fits: Some(true),
+            executors_per_node: executor.count,
+            slots_per_node: cluster.node.slots,
+            tasks: TasksTime {
+                time_s: answer.time,
+                time_s_low: answer.low,
+                time_s_high: answer.high,
+                range_by_s: pairs.filter(is_doubt).collect(),
+                parts_s: parts().map(|(part, secs)| (part.name().into(), secs)).collect(),
+                floor_s: answer.floor,
+                energy_j: answer.energy(answer.time),
+                price: answer.price(answer.time),
+                price_high: answer.price(answer.high),
+            },
+            limits: parts()
+                .map(|(part, secs)| (part.name().into(), secs / outcome.time))
+                .collect(),
+            stages: match has_stages {
+                true => self.stages(&cluster, outcome),
+                false => Vec::new(),
+            },
+        }
+    }
+
+    fn stages(&self, cluster: &Cluster, outcome: &Outcome) -> Vec<StageOnCluster> {
+        let slots = f64::from(cluster.nodes) * f64::from(cluster.node.slots);
+        let stages = self.application().stages.iter().zip(&outcome.stages);
+        let of = |(stage, found): (&super::application::AppStage, &super::simulate::StageOutcome)| {
+            let driver = stage.driver * cluster.node.driver_ratio;
+            let secs = found.ended - found.ready;
+            let part = |part: Part| found.tasks[part as usize];
+            let tasks: f64 = found.tasks.iter().sum();
+            let memory = part(Part::Spill) + part(Part::Gc);
+            let most = |(limit, secs): (StageLimit, f64)| (secs > SKEWED * tasks).then_some(limit);
+            let of_tasks = [
+                (StageLimit::Network, part(Part::Network)),
+                (StageLimit::Disk, part(Part::Disk)),
+                (StageLimit::Memory, memory),
+            ];
+            #[allow(clippy::cast_precision_loss)]
+            let tasks_per_slot = stage.tasks.len() as f64 / slots;
+            let limit = if driver > secs {
+                StageLimit::Driver
+            } else if let Some(limit) = of_tasks.into_iter().find_map(most) {
+                limit
+            } else if tasks_per_slot <= 1.0 || found.longest > SKEWED * secs {
+                StageLimit::Skew
+            } else {
+                StageLimit::Slots
+            };
+            StageOnCluster {
+                id: stage.id,
+                name: stage.name.clone(),
+                tasks: stage.tasks.len(),
+                start_s: found.ready,
+                end_s: found.ended,
+                longest_s: found.longest,
+                driver_s: driver,
+                limit,
+            }
+        };
+        stages.map(of).collect()
+    }
+
+    fn application_report(&self) -> ApplicationReport {
+        let application = self.application();
+        let recorded = |stage: &super::application::AppStage| {
+            let tasks = &application.tasks[stage.tasks.clone()];
+            let walls: Vec<f64> = tasks.iter().map(|task| task.wall).collect();
+            StageRecorded {
+                id: stage.id,
+                name: stage.name.clone(),
+                tasks: tasks.len(),
+                start_s: stage.submitted,
+                end_s: stage.ended,
+                longest_s: walls.iter().copied().fold(0.0, f64::max),
+                median_s: super::application::median(walls),
+                cpu_s: tasks.iter().map(|task| task.cpu).sum(),
+                driver_s: stage.driver,
+                after: stage.after.iter().map(|at| application.stages[*at].id).collect(),
+            }
+        };
+        ApplicationReport {
+            name: application.name.clone(),
+            time_s: application.duration,
+            startup_s: application.startup,
+            driver_s: application.driver_time(),
+            warm_up_s: application.warm_up,
+            tasks: application.tasks.len(),
+            left_out: application.left_out,
+            executors: application.executors.count,
+            nodes: application.executors.hosts,
+            slots_per_executor: application.executors.slots,
+            stages: application.stages.iter().map(recorded).collect(),
+        }
+    }
+
+    /// The recommended design.
+    fn recommended(&self, chosen: &Chosen) -> Option<(VerdictBy, u64, u64)> {
+        let ([time, ..], fastest) = chosen.best[FASTEST]?;
+        let limit = match self.survey.deadline_s {
+            Some(deadline) if deadline < time => return None,
+            Some(deadline) => deadline,
+            None => time * (1.0 + SLACK),
+        };
+        let (by, number) = least_cost(&chosen.fronts, limit, fastest);
+        Some((by, number, fastest))
+    }
+}
+
+impl Model for TasksModel<'_> {
+    type Design = TasksReport;
+    type Extras = TasksExtras;
+
+    fn designs_total(&self) -> u64 {
+        self.answers.len() as u64
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = u64> {
+        0..self.designs_total()
+    }
+
+    fn chunks(&self) -> Vec<Chunk> {
+        chunks([self.answers.len()].into_iter())
+    }
+
+    fn names(&self) -> &'static [&'static str] {
+        &NAMES
+    }
+
+    fn objectives(&self) -> Vec<usize> {
+        self.compared.objectives()
+    }
+
+    fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
+        for number in self.members(chunk) {
+            let answer = self.answer(number);
+            let time = answer.high;
+            let figures = Figures { time, energy: answer.energy(time), price: answer.price(time) };
+            self.compared.compare(number, &figures, choice);
+        }
+    }
+
+    fn conclude(&self, chosen: &Chosen) -> Conclusion<TasksExtras> {
+        let recommended = self.recommended(chosen);
+        let verdict = recommended.map(|(by, number, fastest)| {
+            let (design, _, nodes) = self.cluster(number);
+            TasksVerdict {
+                id: self.name(number),
+                machine: design.id(),
+                nodes,
+                fastest: self.name(fastest),
+                deadline_s: self.survey.deadline_s,
+                by,
+            }
+        });
+        let floors = (0..self.designs_total()).map(|number| self.answer(number).floor);
+        let shown: Vec<u64> = recommended.iter().map(|(_, number, _)| *number).collect();
+        let reference = &self.reference;
+        Conclusion {
+            extras: TasksExtras {
+                reference: ReferenceReport {
+                    machine: reference.name.map(str::to_owned),
+                    core_speed: reference.speed,
+                    is_assumed: reference.is_assumed,
+                },
+                application: self.application_report(),
+                refused: self.space.refused.clone(),
+                verdict,
+                floor_s: floors.fold(f64::INFINITY, f64::min),
+            },
+            in_stages: Vec::new(),
+            shown,
+        }
+    }
+
+    fn id(&self, number: u64) -> String {
+        self.name(number)
+    }
+
+    fn reports(&self, numbers: &[u64]) -> Vec<TasksReport> {
+        in_order(numbers, |number| *number, |some| {
+            some.iter().map(|number| self.report(*number, true)).collect()
+        })
+    }
+
+    fn in_stage(&self, _numbers: &[u64], _window: &StageWindow) -> Vec<StageOnDesign> {
+        Vec::new()
+    }
+
+    fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
+        rows(self, chunk, front)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        warnings(self)
+    }
+
+    fn assumptions(&self) -> Vec<Assumption> {
+        assumptions(self)
+    }
+}

@@ -1,0 +1,72 @@
+//! The notes of a report: what the log lacks, and what the model assumes in its place.
+
+use super::evaluate::TasksModel;
+use crate::survey::report::Assumption;
+
+/// Share of the application's time from which its driver is worth a warning.
+const MUCH_DRIVER: f64 = 0.5;
+
+pub(super) fn warnings(model: &TasksModel<'_>) -> Vec<String> {
+    let application = model.application();
+    let mut list = model.space.log_warnings.clone();
+    list.extend(application.left_out.note());
+    if model.reference.is_assumed {
+        list.push(
+            "the speed of the machine that ran the application is unknown: core_speed 1.0 is \
+             assumed, and the ranges go from half to twice as fast. Give it with --reference"
+                .into(),
+        );
+    }
+    let driver = application.driver_time();
+    if driver > MUCH_DRIVER * application.duration {
+        list.push(format!(
+            "the driver computed or waited outside of stages for {driver:.0} of {:.0} s, which no \
+             number of nodes shortens",
+            application.duration
+        ));
+    }
+    let refused = &model.space.refused;
+    if let Some(first) = refused.first() {
+        let others = match refused.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        list.push(format!("{}{others}: no candidates: {}", first.machine, first.why));
+    }
+    list
+}
+
+pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
+    let mut list = Vec::new();
+    let mut add = |key: &str, value: String, why: &str| {
+        list.push(Assumption { key: key.into(), value, why: why.into() });
+    };
+    add(
+        "driver",
+        "square root of the relative speed".into(),
+        "how much of the driver's time and of the start of executors is computing: the log does not \
+         say; the range has all and nothing",
+    );
+    add(
+        "uncounted",
+        "computing".into(),
+        "what is in a task's time besides the CPU time, garbage collection, shuffle and storage that \
+         the log has",
+    );
+    if model.reference.machine.is_none() {
+        add(
+            "storage.recorded",
+            "never limits".into(),
+            "the storage of the recorded nodes is unknown: tasks wait for bytes only where the \
+             storage of a design moves fewer than they compute on; the range has all bytes",
+        );
+    }
+    if !model.has_traces {
+        add(
+            "cores.recorded",
+            "one for each slot".into(),
+            "cores of the recorded nodes: the log has the tasks that an executor runs at a time",
+        );
+    }
+    list
+}

@@ -1,0 +1,138 @@
+//! The range of a predicted time: what each source of doubt does to it alone, to first order by what
+//! the chain of tasks that ended last is made of.
+//!
+//! As for the `job` model, the ends are those of an 80 % range, and the squares of their logarithms
+//! add up. The lower end is not below the critical path.
+
+use super::node::{Part, Parts, TaskNode};
+use super::simulate::Outcome;
+use crate::model::job::range::{End, combined};
+use serde::Serialize;
+
+/// What makes a predicted time uncertain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TasksSource {
+    /// Differences between runs on the same cluster.
+    Runs,
+    /// The durations of the tasks: others would have been as likely.
+    Durations,
+    /// How much of the start of executors is computing.
+    Startup,
+    /// How much of the driver's time is computing.
+    Driver,
+    /// How fast the tasks are on another processor, relative to the benchmark.
+    Speed,
+    /// What the part of tasks' times is that the engine does not count.
+    Uncounted,
+    /// Whether tasks wait for their bytes.
+    Storage,
+    /// Whether tasks wait for the data of others.
+    Network,
+    /// What is spilled, and computed again because it is not cached.
+    Memory,
+}
+
+/// All sources.
+pub(super) const SOURCES: [TasksSource; 9] = [
+    TasksSource::Runs,
+    TasksSource::Durations,
+    TasksSource::Startup,
+    TasksSource::Driver,
+    TasksSource::Speed,
+    TasksSource::Uncounted,
+    TasksSource::Storage,
+    TasksSource::Network,
+    TasksSource::Memory,
+];
+
+/// Half of the 80 % range of runs on the same cluster, as a logarithm: larger than that of one
+/// machine, because the placement of tasks differs from run to run. Assumed.
+const RUN_NOISE: f64 = 0.04;
+/// Half of the 80 % range of the start of executors, as a logarithm. Assumed.
+const STARTUP_NOISE: f64 = 0.2;
+
+/// What is not known of a cluster.
+pub(super) struct Doubts {
+    /// Half of the 80 % range that tasks' durations make, as a logarithm.
+    pub durations: f64,
+    /// Error of the speed, as a logarithm.
+    pub speed: f64,
+    /// Speed of a lone thread of the traced machine relative to the cluster's.
+    pub lone: f64,
+    /// Whether the relative speed of the driver was given.
+    pub driver_is_given: bool,
+    /// Seconds for all bytes of all tasks on all nodes, if the tasks wait for all of them.
+    pub all_disk: f64,
+    /// Seconds for all bytes from other nodes.
+    pub all_network: f64,
+    /// Share of the cached blocks that no executor holds.
+    pub uncached: f64,
+    /// Seconds that no schedule is below.
+    pub critical_path: f64,
+}
+
+/// A time with its range.
+pub(super) struct TasksRange {
+    pub low: f64,
+    pub high: f64,
+    /// By source: the time with this source alone at the ends of its range.
+    pub by: [[f64; 2]; SOURCES.len()],
+}
+
+/// The range of `outcome`.
+pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> TasksRange {
+    let time = outcome.time;
+    let of = |part: Part| outcome.parts[part as usize];
+    let by = SOURCES.map(|source| {
+        let [less, more] = match source {
+            TasksSource::Runs => both(time, RUN_NOISE),
+            TasksSource::Durations => both(time, doubts.durations),
+            TasksSource::Startup => {
+                let startup = of(Part::Startup);
+                let [less, more] = kept_or_scaled(startup, doubts.lone, node.startup_ratio);
+                let [noise_less, noise_more] = both(startup, STARTUP_NOISE);
+                [less + noise_less, more + noise_more]
+            }
+            TasksSource::Driver if doubts.driver_is_given => [0.0; 2],
+            TasksSource::Driver => {
+                kept_or_scaled(of(Part::Driver), doubts.lone, node.driver_ratio)
+            }
+            TasksSource::Speed => both(computing(&outcome.parts), doubts.speed),
+            TasksSource::Uncounted => {
+                let uncounted = of(Part::Uncounted);
+                // The estimate scales it with the speed; at the other end it is waiting and stays.
+                let kept = uncounted / doubts.lone - uncounted;
+                [(-kept).max(0.0), kept.max(0.0)]
+            }
+            TasksSource::Storage => {
+                [of(Part::Disk), (doubts.all_disk - of(Part::Disk)).max(0.0)]
+            }
+            TasksSource::Network => {
+                [of(Part::Network), (doubts.all_network - of(Part::Network)).max(0.0)]
+            }
+            TasksSource::Memory => [of(Part::Spill), computing(&outcome.parts) * doubts.uncached],
+        };
+        [(time - less).max(f64::MIN_POSITIVE), time + more]
+    });
+    let low = combined(time, &by.map(|[low, _]| low), End::Lower);
+    let high = combined(time, &by.map(|[_, high]| high), End::Upper);
+    TasksRange { low: low.max(doubts.critical_path.min(time)), high, by }
+}
+
+fn computing(parts: &Parts) -> f64 {
+    let of = |part: Part| parts[part as usize];
+    of(Part::Compute) + of(Part::WarmUp) + of(Part::Uncounted) + of(Part::Gc)
+}
+
+/// What an error of this logarithm takes away from `secs`, and adds.
+fn both(secs: f64, error: f64) -> [f64; 2] {
+    [secs * (1.0 - (-error).exp()), secs * (error.exp() - 1.0)]
+}
+
+/// What is taken away from `secs`, and added, if the recorded time was all waiting, or all computing
+/// on a lone thread; `ratio` is between 1 and `lone`.
+fn kept_or_scaled(secs: f64, lone: f64, ratio: f64) -> [f64; 2] {
+    let recorded = secs / ratio;
+    [(secs - recorded * lone.min(1.0)).max(0.0), (recorded * lone.max(1.0) - secs).max(0.0)]
+}
