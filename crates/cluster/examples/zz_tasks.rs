@@ -7,7 +7,7 @@ fn main() {
     println!("{} {:.1}s startup {:.1} tail {:.1} warm {:.2} turn {:.3} {:?} left {:?}", app.name, app.duration, app.startup, app.tail, app.warm_up, app.turnaround, Executors{delays: vec![], ..app.executors.clone()}, app.left_out);
     println!("{:?} cached {}", app.settings, app.cached);
     let host_slots = app.executors.slots * app.executors.per_host;
-    let traced = TracedNode { speeds: Speeds::new(host_slots as f64, |_| 1.0), storage: None, counted: vec![] };
+    let traced = TracedNode { speeds: Speeds::new(host_slots as f64, |_| 1.0), storage: None, heap: 1e9, counted: vec![] };
     let demands = demands(&app, &traced);
     let mut sim = Simulator::default();
     let mut cluster = Cluster { nodes: app.executors.hosts, node: TaskNode { speeds: traced.speeds.clone(), storage: [1e9, 1e9], network: 1.25e9, slots: host_slots, executor_slots: app.executors.slots, memory: 1e12, heap_ratio: 1.0, startup_ratio: 1.0, driver_ratio: 1.0 } };

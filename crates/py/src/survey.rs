@@ -4,6 +4,7 @@ use crate::error::raise;
 use crate::watch::watch;
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::paper::PaperSurvey;
+use gordon_cluster::model::tasks::TasksSurvey;
 use gordon_cluster::space::config::NodeAlone;
 use gordon_cluster::space::node::NodePower;
 use gordon_cluster::survey::{Survey, missing_replays, run_with};
@@ -30,6 +31,7 @@ pub fn survey(
     match model {
         PAPER => simulated::<PaperSurvey>(py, config, tick, cache),
         JOB => simulated::<JobSurvey>(py, config, tick, cache),
+        TASKS => simulated::<TasksSurvey>(py, config, tick, cache),
         _ => Err(unknown(model)),
     }
 }
@@ -41,6 +43,7 @@ pub fn survey_missing(py: Python<'_>, model: &str, config: &str, cache: &str) ->
     match model {
         PAPER => missing::<PaperSurvey>(py, config, cache),
         JOB => missing::<JobSurvey>(py, config, cache),
+        TASKS => missing::<TasksSurvey>(py, config, cache),
         _ => Err(unknown(model)),
     }
 }
@@ -48,9 +51,10 @@ pub fn survey_missing(py: Python<'_>, model: &str, config: &str, cache: &str) ->
 /// The models, as callers name them.
 const PAPER: &str = "paper";
 const JOB: &str = "job";
+const TASKS: &str = "tasks";
 
 fn unknown(model: &str) -> PyErr {
-    PyValueError::new_err(format!("no model `{model}`; there are `{PAPER}` and `{JOB}`"))
+    PyValueError::new_err(format!("no model `{model}`; there are `{PAPER}`, `{JOB}` and `{TASKS}`"))
 }
 
 fn simulated<S: Survey + DeserializeOwned>(

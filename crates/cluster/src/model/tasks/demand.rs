@@ -76,10 +76,15 @@ fn demand(
     // CPU time of the nodes that the engine did not count.
     let more = (task.cpu * (counted - 1.0)).min(rest / stretch);
     let rest = rest - more * stretch;
-    let moved = [task.input + task.spilled_disk, task.written + task.spilled_disk];
-    let seconds = traced.storage.map_or(0.0, |[read, write]| moved[0] / read + moved[1] / write);
-    let waited = if seconds > 0.0 { (rest / (seconds * task.beside)).min(1.0) } else { 0.0 };
-    let waiting = waited * seconds * task.beside;
+    let share = |part: f64, of: f64| if of > 0.0 { (part / of).min(1.0) } else { 0.0 };
+    let spilled = task.spilled_disk;
+    let bytes = [task.input + spilled, task.written + spilled];
+    let seconds = traced.storage.map_or(0.0, |[read, write]| bytes[0] / read + bytes[1] / write);
+    let seconds = seconds * task.beside;
+    let waited = share(rest, seconds);
+    let waiting = waited * seconds;
+    // More bytes than the storage moves in the time of the task were in the page cache.
+    let on_disk = if seconds > 0.0 { share(run, seconds) } else { 1.0 };
     TaskDemand {
         scheduling: task.scheduling + application.turnaround,
         work: (task.cpu - warm_up + more) * speed,
@@ -88,8 +93,8 @@ fn demand(
         fetch: task.fetch,
         shuffled: task.shuffled,
         remote: task.remote,
-        moved: [task.input, task.written],
-        waited,
+        moved: [task.input * on_disk, task.written * on_disk],
+        waited: (waited / on_disk.max(f64::MIN_POSITIVE)).min(1.0),
         spill_ratio: if task.spilled > 0.0 { task.spilled_disk / task.spilled } else { 1.0 },
         memory: task.peak + task.spilled,
     }

@@ -19,6 +19,8 @@ mod rows;
 pub mod simulate;
 pub mod speeds;
 mod station;
+#[cfg(test)]
+mod tests;
 mod traced;
 
 use crate::error::ClusterError;

@@ -96,41 +96,37 @@ pub const PARTS: [Part; 10] = [
 /// Seconds by part.
 pub type Parts = [f64; PARTS.len()];
 
-/// A task on a node, alone on it: what it needs of each resource.
+/// A task on a node: what it needs of each resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct TaskPhases {
-    /// Seconds that nothing shortens: of scheduling, of garbage collection, and of waiting for
-    /// shuffle data that is not the link's.
+    /// Seconds of scheduling.
     pub scheduling: f64,
+    /// Seconds of garbage collection.
     pub gc: f64,
+    /// Seconds of waiting for shuffle data.
     pub fetch: f64,
     /// Work on a core.
     pub compute: f64,
+    /// Work on a core that the engine does not count.
     pub uncounted: f64,
-    /// Seconds of the link, and of the storage, if it has them to itself.
-    pub network: f64,
+    /// Seconds of the storage that it waits for.
     pub disk: f64,
-    /// The part of `disk` for spilled data.
+    /// The share of `disk` that is for spilled data.
     pub spill: f64,
+    /// Seconds of the storage, and of the link, that may be behind its computing.
+    pub behind: [f64; 2],
 }
 
 impl TaskPhases {
     /// A task on a node of `cluster`.
     pub fn of(demand: &TaskDemand, cluster: &Cluster) -> Self {
         let node = &cluster.node;
-        let slots = f64::from(node.slots);
-        let speed = node.speeds.each(node.slots);
-        let work = demand.work + demand.uncounted;
-        // Storage and link work for a task while it computes, if it does not wait for them.
-        let hidden = work / speed / slots;
         let secs = |[read, write]: [f64; 2]| read / node.storage[0] + write / node.storage[1];
         let excess = (demand.memory - node.memory).max(0.0);
         let spill = secs([excess * demand.spill_ratio; 2]);
         let moved = secs(demand.moved);
-        let disk = (moved * demand.waited).max(moved - hidden) + spill;
-        let elsewhere = 1.0 - 1.0 / f64::from(cluster.nodes);
-        let remote = demand.shuffled * elsewhere;
-        let network = (remote / node.network - hidden).max(0.0);
+        let disk = moved * demand.waited + spill;
+        let remote = demand.shuffled * (1.0 - 1.0 / f64::from(cluster.nodes));
         let fetch = match demand.remote > 0.0 {
             true => demand.fetch * remote / demand.remote,
             // Nothing was fetched from others, so that it waited for its own host.
@@ -138,19 +134,20 @@ impl TaskPhases {
         };
         Self {
             scheduling: demand.scheduling,
-            gc: demand.gc * node.heap_ratio / node.speeds.of_core(slots),
-            fetch: (fetch - network).max(0.0),
+            gc: demand.gc * node.heap_ratio / node.speeds.of_core(f64::from(node.slots)),
+            fetch,
             compute: demand.work,
             uncounted: demand.uncounted,
-            network,
             disk,
             spill: if disk > 0.0 { spill / disk } else { 0.0 },
+            behind: [moved * (1.0 - demand.waited), remote / node.network],
         }
     }
 
     /// Seconds of the task if no other one runs beside it: no schedule makes it shorter.
     pub fn alone(&self, node: &TaskNode) -> f64 {
         let computing = (self.compute + self.uncounted) / node.speeds.fastest();
-        self.scheduling + self.gc + self.fetch + computing + self.network + self.disk
+        let chain = self.scheduling + self.gc + self.fetch + computing + self.disk;
+        self.behind.into_iter().fold(chain, f64::max)
     }
 }

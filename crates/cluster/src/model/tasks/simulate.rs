@@ -2,9 +2,11 @@
 //! node share its cores, its storage and its link.
 //!
 //! Stages start when what they wait for has ended and the driver has submitted them; the tasks of an
-//! earlier stage start first, in their recorded order, each on the node with the most free slots. A
-//! task computes, fetches, moves bytes and computes again; the point at which it moves them differs
-//! from task to task, so that those that start together do not all wait for the same device.
+//! earlier stage start first, in their recorded order, each on the node with the fewest busy slots.
+//! A task computes, waits for the bytes that it waited for when it was recorded, and computes again;
+//! the point at which it waits differs from task to task, so that those that start together do not
+//! all wait for the same device. Storage and link move its other bytes meanwhile. It ends when both
+//! are done.
 
 use super::application::Application;
 use super::demand::TaskDemand;
@@ -50,10 +52,10 @@ const STATIONS: u32 = 3;
 /// What happens next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
+    /// An executor has started; one of its slots.
+    Executor(u32),
     /// The driver has submitted a stage.
     Stage(u32),
-    /// An executor has started; the first of its slots.
-    Executor(u32),
     /// The seconds of a task that nothing shortens are over.
     Fixed(u32),
     /// A task of a station is done, if the station has not changed.
@@ -66,9 +68,17 @@ enum Step {
     #[default]
     Fixed,
     First,
-    Network,
     Disk,
     Second,
+    /// It waits for the bytes that are moved behind its computing.
+    Behind,
+}
+
+/// Whether bytes are moved behind the computing of a task.
+#[derive(Clone, Copy)]
+enum Behind {
+    No = 0,
+    Yes = 1,
 }
 
 /// A slot and its task.
@@ -84,6 +94,10 @@ struct Slot {
     since: f64,
     phases: TaskPhases,
     warm_up: f64,
+    /// Resources that still move bytes behind its computing.
+    behind: u8,
+    /// Whether the last of them is the link.
+    is_behind_link: bool,
     /// What the chain of tasks up to its task waited for.
     chain: Parts,
     /// Seconds of its task, by part.
@@ -106,10 +120,9 @@ impl Slot {
     fn step_after(&self) -> Option<(Step, u32, f64)> {
         Some(match self.step {
             Step::Fixed => (Step::First, CORES, self.computing() * turn(self.task)),
-            Step::First => (Step::Network, LINK, self.phases.network),
-            Step::Network => (Step::Disk, STORAGE, self.phases.disk),
+            Step::First => (Step::Disk, STORAGE, self.phases.disk),
             Step::Disk => (Step::Second, CORES, self.computing() * (1.0 - turn(self.task))),
-            Step::Second => return None,
+            Step::Second | Step::Behind => return None,
         })
     }
 
@@ -131,7 +144,8 @@ impl Slot {
                 add(Part::Uncounted, phases.uncounted * of_all);
                 add(Part::WarmUp, self.warm_up * of_all);
             }
-            Step::Network => add(Part::Network, secs),
+            Step::Behind if self.is_behind_link => add(Part::Network, secs),
+            Step::Behind => add(Part::Disk, secs),
             Step::Disk => {
                 add(Part::Spill, secs * phases.spill);
                 add(Part::Disk, secs * (1.0 - phases.spill));
@@ -235,7 +249,11 @@ impl Simulator {
                     let place = &mut self.slots[slot as usize];
                     (place.chain, place.since) = (chain, now);
                     self.release(&run, slot);
-                    self.dispatch(&run, now);
+                    // Tasks go to the slots of all executors that start now.
+                    let next = self.events.peek();
+                    if !matches!(next, Some(Reverse((then, Event::Executor(_)))) if *then == at) {
+                        self.dispatch(&run, now);
+                    }
                 }
                 Event::Fixed(slot) => self.next_step(&run, slot, now, &mut last),
                 Event::Station(station, version) => {
@@ -244,9 +262,10 @@ impl Simulator {
                         continue;
                     }
                     let rate = run.rate(station, held.len());
-                    if let Some(slot) = held.leave(now, rate) {
+                    if let Some(job) = held.leave(now, rate) {
                         self.watch(&run, station);
-                        self.next_step(&run, slot, now, &mut last);
+                        let is_link = station % STATIONS == LINK;
+                        self.station_done(&run, (job, is_link), now, &mut last);
                     }
                 }
             }
@@ -361,13 +380,49 @@ impl Simulator {
         place.warm_up = if place.is_warm { 0.0 } else { run.application.warm_up };
         place.is_warm = true;
         place.spent = Parts::default();
+        place.behind = 0;
         let fixed = phases.scheduling + phases.gc + phases.fetch;
         self.events.push(Reverse((key(now + fixed), Event::Fixed(slot))));
+        for (station, demand) in [STORAGE, LINK].into_iter().zip(phases.behind) {
+            if demand > 0.0 {
+                self.slots[slot as usize].behind += 1;
+                self.join(run, slot, station, demand, now, Behind::Yes);
+            }
+        }
+    }
+
+    /// Adds the demand of a slot's task to a station of its node.
+    fn join(&mut self, run: &Run<'_>, slot: u32, station: u32, demand: f64, now: f64, is: Behind) {
+        let at = slot / run.cluster.node.slots * STATIONS + station;
+        let held = &mut self.stations[at as usize];
+        let rate = run.rate(at, held.len());
+        held.join(now, rate, demand, slot * 2 + is as u32);
+        self.watch(run, at);
+    }
+
+    /// Takes what a station has done.
+    fn station_done(
+        &mut self,
+        run: &Run<'_>,
+        (job, is_link): (u32, bool),
+        now: f64,
+        last: &mut (f64, Parts),
+    ) {
+        let slot = job / 2;
+        if job % 2 == Behind::No as u32 {
+            return self.next_step(run, slot, now, last);
+        }
+        let place = &mut self.slots[slot as usize];
+        place.behind -= 1;
+        place.is_behind_link = is_link;
+        if place.behind == 0 && place.step == Step::Behind {
+            place.end_step(now);
+            self.finish(run, slot, now, last);
+        }
     }
 
     /// Ends the step of a slot's task, and starts the next one that takes time.
     fn next_step(&mut self, run: &Run<'_>, slot: u32, now: f64, last: &mut (f64, Parts)) {
-        let node = slot / run.cluster.node.slots;
         let place = &mut self.slots[slot as usize];
         if now > place.since {
             place.end_step(now);
@@ -375,15 +430,13 @@ impl Simulator {
         while let Some((step, station, demand)) = place.step_after() {
             place.step = step;
             if demand > 0.0 {
-                let station = node * STATIONS + station;
-                let held = &mut self.stations[station as usize];
-                let rate = run.rate(station, held.len());
-                held.join(now, rate, demand, slot);
-                self.watch(run, station);
-                return;
+                return self.join(run, slot, station, demand, now, Behind::No);
             }
         }
-        self.finish(run, slot, now, last);
+        place.step = Step::Behind;
+        if place.behind == 0 {
+            self.finish(run, slot, now, last);
+        }
     }
 
     /// Plans the event of the station's next task.

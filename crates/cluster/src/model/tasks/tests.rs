@@ -1,0 +1,229 @@
+use super::application::{AppStage, AppTask, Application, Executors};
+use super::demand::{TaskDemand, TracedNode, demands};
+use super::node::{Cluster, Part, TaskNode};
+use super::simulate::{Simulator, critical_path};
+use super::speeds::Speeds;
+use gordon_units::SplitMix64;
+
+fn near(a: f64, b: f64) {
+    assert!((a - b).abs() < 1e-9 * b.abs().max(1.0), "{a} is not {b}");
+}
+
+fn node(slots: u32) -> TaskNode {
+    TaskNode {
+        speeds: Speeds::new(f64::from(slots), |_| 1.0),
+        storage: [100e6, 100e6],
+        network: 100e6,
+        slots,
+        executor_slots: slots,
+        memory: 1e9,
+        heap_ratio: 1.0,
+        startup_ratio: 1.0,
+        driver_ratio: 1.0,
+    }
+}
+
+fn cluster(nodes: u32, slots: u32) -> Cluster {
+    Cluster { nodes, node: node(slots) }
+}
+
+/// An application of stages with these numbers of tasks, one after the other, and no other times.
+fn chain(stages: &[usize]) -> Application {
+    let mut application = Application {
+        executors: Executors { count: 1, hosts: 1, slots: 1, per_host: 1, ..Default::default() },
+        ..Application::default()
+    };
+    for (at, count) in stages.iter().enumerate() {
+        let from = application.tasks.len();
+        application.tasks.extend(std::iter::repeat_n(AppTask::default(), *count));
+        let after = at.checked_sub(1).into_iter().collect();
+        let before = (at + 1 < stages.len()).then_some(at + 1).into_iter().collect();
+        let tasks = from..from + count;
+        application.stages.push(AppStage { after, before, tasks, ..AppStage::default() });
+    }
+    application
+}
+
+fn computing(secs: f64) -> TaskDemand {
+    TaskDemand { work: secs, ..TaskDemand::default() }
+}
+
+fn time(application: &Application, demands: &[TaskDemand], cluster: &Cluster) -> f64 {
+    let mut simulator = Simulator::default();
+    let outcome = simulator.run(application, demands, cluster);
+    near(outcome.parts.iter().sum(), outcome.time);
+    let path = critical_path(application, demands, cluster);
+    assert!(path <= outcome.time * (1.0 + 1e-9), "{path} is above {}", outcome.time);
+    outcome.time
+}
+
+#[test]
+fn equal_tasks_run_in_waves() {
+    let application = chain(&[8]);
+    let demands = vec![computing(3.0); 8];
+    for (nodes, slots, waves) in [(1, 1, 8.0), (1, 2, 4.0), (3, 1, 3.0), (2, 4, 1.0), (64, 4, 1.0)] {
+        near(time(&application, &demands, &cluster(nodes, slots)), waves * 3.0);
+    }
+}
+
+#[test]
+fn stages_wait_for_one_another_and_for_the_driver() {
+    let mut application = chain(&[2, 2]);
+    application.stages[1].driver = 5.0;
+    application.tail = 1.0;
+    let demands = vec![computing(2.0); 4];
+    near(time(&application, &demands, &cluster(2, 1)), 2.0 + 5.0 + 2.0 + 1.0);
+    near(time(&application, &demands, &cluster(1, 1)), 4.0 + 5.0 + 4.0 + 1.0);
+}
+
+#[test]
+fn independent_stages_overlap() {
+    let mut application = chain(&[1, 1]);
+    (application.stages[1].after, application.stages[0].before) = (Vec::new(), Vec::new());
+    near(time(&application, &[computing(2.0); 2], &cluster(2, 1)), 2.0);
+    near(time(&application, &[computing(2.0); 2], &cluster(1, 1)), 4.0);
+}
+
+#[test]
+fn tasks_wait_for_the_executors() {
+    let mut application = chain(&[2]);
+    application.startup = 10.0;
+    application.executors.delays = vec![0.0, 4.0];
+    near(time(&application, &[computing(1.0); 2], &cluster(2, 1)), 12.0);
+    application.stages[0].after_startup = true;
+    near(time(&application, &[computing(8.0); 2], &cluster(2, 1)), 22.0);
+}
+
+#[test]
+fn the_storage_of_a_node_is_shared() {
+    let application = chain(&[4]);
+    let demand = TaskDemand { moved: [100e6, 0.0], waited: 1.0, ..TaskDemand::default() };
+    let mut simulator = Simulator::default();
+    let outcome = simulator.run(&application, &[demand; 4], &cluster(1, 4));
+    near(outcome.time, 4.0);
+    near(outcome.parts[Part::Disk as usize], 4.0);
+    near(time(&application, &[demand; 4], &cluster(2, 4)), 2.0);
+}
+
+#[test]
+fn bytes_that_were_not_waited_for_limit_once_the_storage_is_too_slow() {
+    let application = chain(&[4]);
+    let demand = TaskDemand { moved: [100e6, 0.0], ..computing(4.0) };
+    near(time(&application, &[demand; 4], &cluster(1, 4)), 4.0);
+    let mut slow = cluster(1, 4);
+    slow.node.storage = [50e6, 50e6];
+    // All of the device's time: 4 x 100 MB at 50 MB/s.
+    near(time(&application, &[demand; 4], &slow), 8.0);
+}
+
+#[test]
+fn more_nodes_fetch_more_from_one_another() {
+    let application = chain(&[2]);
+    let demand = TaskDemand { shuffled: 200e6, ..TaskDemand::default() };
+    near(time(&application, &[demand; 2], &cluster(1, 2)), 0.0);
+    near(time(&application, &[demand; 2], &cluster(2, 1)), 1.0);
+    near(time(&application, &[demand; 2], &cluster(4, 1)), 1.5);
+}
+
+#[test]
+fn memory_that_a_task_lacks_is_spilled() {
+    let application = chain(&[1]);
+    let demand = TaskDemand { memory: 1.5e9, spill_ratio: 0.5, ..computing(1.0) };
+    // 0.25 GB are written and read again at 100 MB/s.
+    near(time(&application, &[demand], &cluster(1, 1)), 1.0 + 5.0);
+    let mut simulator = Simulator::default();
+    let outcome = simulator.run(&application, &[demand], &cluster(1, 1));
+    near(outcome.parts[Part::Spill as usize], 5.0);
+}
+
+#[test]
+fn the_first_task_of_a_slot_is_longer() {
+    let mut application = chain(&[4]);
+    application.warm_up = 2.0;
+    let demands = vec![computing(1.0); 4];
+    near(time(&application, &demands, &cluster(1, 1)), 6.0);
+    near(time(&application, &demands, &cluster(4, 1)), 3.0);
+}
+
+#[test]
+fn tasks_read_on_a_node_take_the_same_time_on_it() {
+    let mut application = chain(&[3]);
+    for task in &mut application.tasks {
+        *task = AppTask {
+            wall: 7.0,
+            scheduling: 0.5,
+            cpu: 2.0,
+            gc: 0.5,
+            fetch: 0.25,
+            beside: 1.0,
+            input: 100e6,
+            ..AppTask::default()
+        };
+    }
+    let traced = TracedNode {
+        speeds: Speeds::new(1.0, |_| 1.0),
+        storage: Some([100e6, 100e6]),
+        heap: 1e9,
+        counted: Vec::new(),
+    };
+    let found = demands(&application, &traced);
+    near(time(&application, &found, &cluster(3, 1)), 7.0);
+    // Of a core of 0.4, all of 6.5 s - 0.5 - 0.25 - 1 of reading may be computing.
+    let part = TracedNode { speeds: Speeds::new(0.4, |_| 1.0), ..traced };
+    let found = demands(&application, &part);
+    let mut slower = cluster(3, 1);
+    slower.node.speeds = Speeds::new(0.4, |_| 1.0);
+    near(time(&application, &found, &slower), 7.0);
+}
+
+#[test]
+fn a_stage_in_other_parts_does_the_same_work() {
+    let mut application = chain(&[6]);
+    application.stages[0].is_shuffled = true;
+    for task in &mut application.tasks {
+        (task.cpu, task.wall, task.shuffled) = (1.0, 1.5, 10.0);
+    }
+    for count in [1, 4, 6, 18] {
+        let mut other = application.clone();
+        other.repartition(count);
+        assert_eq!(other.tasks.len(), count as usize);
+        near(other.tasks.iter().map(|task| task.cpu).sum(), 6.0);
+        near(other.tasks.iter().map(|task| task.shuffled).sum(), 60.0);
+    }
+}
+
+#[test]
+fn no_schedule_is_below_the_critical_path() {
+    let mut random = SplitMix64(1);
+    for _ in 0..200 {
+        let stages: Vec<usize> =
+            (0..=random.below(6)).map(|_| 1 + random.below(20) as usize).collect();
+        let mut application = chain(&stages);
+        application.startup = random.below(5) as f64;
+        for at in 1..stages.len() {
+            if random.below(3) == 0 {
+                application.stages[at].after.clear();
+                application.stages[at - 1].before.clear();
+            }
+            application.stages[at].driver = random.below(3) as f64;
+        }
+        let mut draw = |most: u64| random.below(most) as f64;
+        let demands: Vec<TaskDemand> = (0..application.tasks.len())
+            .map(|_| TaskDemand {
+                scheduling: draw(2) / 10.0,
+                gc: draw(2),
+                fetch: draw(2),
+                shuffled: draw(3) * 50e6,
+                remote: draw(2) * 25e6,
+                moved: [draw(4) * 50e6, draw(4) * 50e6],
+                waited: draw(3) / 2.0,
+                memory: draw(4) * 0.4e9,
+                spill_ratio: 1.0,
+                ..computing(draw(10))
+            })
+            .collect();
+        for (nodes, slots) in [(1, 1), (2, 3), (7, 2)] {
+            time(&application, &demands, &cluster(nodes, slots));
+        }
+    }
+}
