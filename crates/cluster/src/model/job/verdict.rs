@@ -1,5 +1,5 @@
-//! The recommended machine: of those that are nearly as fast as the fastest, the cheapest, or the one
-//! of least energy.
+//! The recommended machine: of those that are nearly as fast as the fastest, the cheapest, or the
+//! one of least energy.
 
 use super::evaluate::{BY_ENERGY, BY_PRICE, FASTEST, JobModel};
 use super::report::{Verdict, VerdictBy};
@@ -47,8 +47,8 @@ fn recommend(model: &JobModel<'_>, fronts: &[Front], fastest: u64, time: f64) ->
     (verdict, number)
 }
 
-/// The design of a front of time and cost with the least cost of those that take at most `time`: the
-/// front is in the order of the times, so the first of the last with another cost.
+/// The design of a front of time and cost with the least cost of those that take at most `time`:
+/// the front is in the order of the times, so the first of the last with another cost.
 fn least_within(front: &Front, time: f64) -> Option<u64> {
     let within = front.objectives[0].partition_point(|secs| *secs <= time);
     let last = within.checked_sub(1)?;
