@@ -223,8 +223,8 @@ pub struct Baseline {
 }
 
 /// A space of node designs or of machines, or both. Of the designs, each choice of processors is
-/// combined with each choice of storage; they need all of `budget`, `baseline`, `node`, `processors`
-/// and `storage`.
+/// combined with each choice of storage; they need all of `budget`, `baseline`, `node`,
+/// `processors` and `storage`.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Space {

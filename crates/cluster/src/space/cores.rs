@@ -1,7 +1,8 @@
 //! The cores of a machine: their speed by the number of busy ones, and its error.
 
 /// Errors of the speed of another processor, as logarithms: of each, and as a share of the
-/// logarithm of the ratio of both. The first is that of c5 against m5 on EC2; the second is assumed.
+/// logarithm of the ratio of both. The first is that of c5 against m5 on EC2; the second is
+/// assumed.
 const SPEED_ERROR: f64 = 0.05;
 const SPEED_ERROR_SHARE: f64 = 0.1;
 /// Speeds that differ by less than this share are taken as those of the same processor.

@@ -77,8 +77,8 @@ pub struct Machine {
     pub active: Option<Sourced<Watts>>,
 }
 
-/// Storage of a machine: devices of the catalogue, which are simulated, the limits of a volume, or a
-/// table that was measured. A machine that has limits and devices has devices behind a limit.
+/// Storage of a machine: devices of the catalogue, which are simulated, the limits of a volume, or
+/// a table that was measured. A machine that has limits and devices has devices behind a limit.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct MachineStorage(pub StorageTable);
 

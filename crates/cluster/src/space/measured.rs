@@ -2,8 +2,8 @@
 //!
 //! The points are those of `gordon storage characterise`. Between them, the logarithm of the time
 //! is linear in the logarithms of size and depth. Larger requests than the largest have its
-//! bandwidth, smaller ones than the smallest have its time; depths outside of the measured ones have
-//! the times of the nearest. Each depth may have sizes of its own.
+//! bandwidth, smaller ones than the smallest have its time; depths outside of the measured ones
+//! have the times of the nearest. Each depth may have sizes of its own.
 //!
 //! Not modelled: reads and writes that slow each other down, and sizes that differ within a sample.
 

@@ -1,5 +1,5 @@
-//! What is compared: grids of parts and lists of machines, with their cores, storage, network, power
-//! and price. All models take these from here.
+//! What is compared: grids of parts and lists of machines, with their cores, storage, network,
+//! power and price. All models take these from here.
 
 pub mod choices;
 pub mod config;

@@ -2,8 +2,8 @@
 //! activity`. So over a time T in which a part is busy for b it uses the energy `idle x T + (active
 //! - idle) x b`. The sum over the parts is multiplied by the overhead of the machine.
 //!
-//! [`NodePower`] is a node of a survey, [`MachinePower`] any list of parts: the machine that a meter
-//! models, or the system that a sort is modelled on.
+//! [`NodePower`] is a node of a survey, [`MachinePower`] any list of parts: the machine that a
+//! meter models, or the system that a sort is modelled on.
 
 use crate::error::ClusterError;
 use crate::space::config::{Cpu, Design, MemoryPer, NodeCommon, Parts};
@@ -11,8 +11,8 @@ use gordon_blockio::Usage;
 use gordon_units::{Hertz, Joules, Volts, Watts};
 use std::collections::BTreeMap;
 
-/// Energy over `secs` seconds of parts that draw `idle`, except while they work: each pair of `work`
-/// is the power of a kind of work, and its seconds.
+/// Energy over `secs` seconds of parts that draw `idle`, except while they work: each pair of
+/// `work` is the power of a kind of work, and its seconds.
 #[inline]
 fn drawn(idle: Watts, secs: f64, work: impl IntoIterator<Item = (Watts, f64)>) -> Joules {
     let joules = |sum, (active, busy)| sum + Joules::of(active - idle, busy);
@@ -267,8 +267,8 @@ impl MachinePower {
     }
 }
 
-/// Energy over `secs` seconds of a machine that draws `whole`, and is busy for `busy` of them, and of
-/// simulated storage in it, if any.
+/// Energy over `secs` seconds of a machine that draws `whole`, and is busy for `busy` of them, and
+/// of simulated storage in it, if any.
 pub fn machine_energy(
     whole: Power,
     storage: Option<(&StoragePower, &Usage)>,

@@ -7,8 +7,8 @@
 
 use crate::error::ClusterError;
 use crate::space::measured::{AccessPattern, MeasuredStorage, StoragePoint};
+use crate::space::storage::DEFAULT_DEPTH;
 use crate::space::storage::{DeviceConfig, Storage};
-use crate::trace::replay::DEFAULT_DEPTH;
 use gordon_blockio::{Device, IoOp, Request};
 use gordon_hdd::Disk;
 use gordon_sim::InOrderHost;

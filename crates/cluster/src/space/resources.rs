@@ -5,7 +5,7 @@ use super::cores::Cores;
 use super::machine::{Machine, StorageTable};
 use super::measured::{AccessPattern, MeasuredStorage, OpLoad, OpPatterns};
 use super::node::Power;
-use crate::trace::replay::DEFAULT_DEPTH;
+use crate::space::storage::DEFAULT_DEPTH;
 
 /// Hours of a month for which the price of a volume is.
 const HOURS_OF_MONTH: f64 = 730.0;
@@ -36,7 +36,8 @@ impl Machine {
         }
     }
 
-    /// Speed of a lone thread relative to that of a processor while all are busy; `None` if unknown.
+    /// Speed of a lone thread relative to that of a processor while all are busy; `None` if
+    /// unknown.
     pub(crate) fn lone_gain(&self) -> Option<f64> {
         self.core_speed_single.as_ref().map(|single| **single / *self.core_speed)
     }
@@ -79,8 +80,8 @@ pub(crate) struct StorageTimes<'a> {
 }
 
 impl StorageTimes<'_> {
-    /// Seconds for reads and writes at a number of outstanding requests: the longest of the times of
-    /// the part, if the requests are random, the measured ones, and the limits of the volume.
+    /// Seconds for reads and writes at a number of outstanding requests: the longest of the times
+    /// of the part, if the requests are random, the measured ones, and the limits of the volume.
     pub fn device_time(&self, loads: [OpLoad; 2], depth: f64, state: IoState) -> f64 {
         let table = self.table;
         let random = loads.map(|load| OpLoad { sequential: 0.0, ..load });

@@ -8,6 +8,9 @@ use gordon_ssd as ssd;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+/// Assumed queue depth at requests without a measured latency: the queue of a drive.
+pub(crate) const DEFAULT_DEPTH: usize = 32;
+
 /// Parameters of a simulated device.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]

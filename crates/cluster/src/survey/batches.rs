@@ -1,4 +1,5 @@
-//! Evaluation on all cores with results in order, so that they do not depend on the number of cores.
+//! Evaluation on all cores with results in order, so that they do not depend on the number of
+//! cores.
 
 use rayon::prelude::*;
 

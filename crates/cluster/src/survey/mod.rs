@@ -2,8 +2,8 @@
 //!
 //! | step | what it does |
 //! |---|---|
-//! | candidates | lists the designs of the space, checks all values, opens the traces, replays them on each distinct storage |
-//! | evaluate | prepares the model and computes the figures of all designs, in chunks on all cores |
+//! | candidates | lists the designs, checks all values, opens and replays the traces |
+//! | evaluate | prepares the model and computes all designs, in chunks on all cores |
 //! | select | keeps the Pareto fronts and the best design of each name |
 //! | report | reports the chosen designs and the stages on them, and writes the table |
 //!

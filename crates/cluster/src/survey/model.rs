@@ -32,8 +32,8 @@ pub struct Settings<'a> {
     pub table: Option<&'a Path>,
 }
 
-/// A survey to run: a space and a model, as read from JSON. `Serialize` gives the text that the table
-/// keeps.
+/// A survey to run: a space and a model, as read from JSON. `Serialize` gives the text that the
+/// table keeps.
 pub trait Survey: Serialize + Sync {
     /// The candidates.
     type Space<'a>: Sync
@@ -93,8 +93,8 @@ pub trait Survey: Serialize + Sync {
     ) -> Result<Self::Model<'s>, ClusterError>;
 }
 
-/// The designs of a space under a model. They have numbers from 0, in the order of the space, and are
-/// not stored.
+/// The designs of a space under a model. They have numbers from 0, in the order of the space, and
+/// are not stored.
 pub trait Model: Sync {
     /// The report of a design.
     type Design: Serialize + Send;
@@ -131,7 +131,8 @@ pub trait Model: Sync {
     /// A stage on designs, in their order.
     fn in_stage(&self, numbers: &[u64], window: &StageWindow) -> Vec<StageOnDesign>;
 
-    /// The rows of the table for a chunk. `front` holds the numbers of the reported front, ascending.
+    /// The rows of the table for a chunk. `front` holds the numbers of the reported front,
+    /// ascending.
     fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn>;
 
     /// Warnings for the reader.

@@ -15,8 +15,8 @@ pub struct Assumption {
     pub why: String,
 }
 
-/// The results of a survey. A design is what the model reports of it; `Extras` are the keys that only
-/// this model has.
+/// The results of a survey. A design is what the model reports of it; `Extras` are the keys that
+/// only this model has.
 #[derive(Clone, Debug, Serialize)]
 pub struct SurveyReport<Design, Extras> {
     /// Version of the program.

@@ -1,7 +1,7 @@
 //! Chooses the designs that a report shows: Pareto fronts and the designs with a name.
 //!
-//! Designs have numbers, in the order of the space, and are not stored: a choice holds the fronts so
-//! far and the best design for each name. Ties go to the lower number.
+//! Designs have numbers, in the order of the space, and are not stored: a choice holds the fronts
+//! so far and the best design for each name. Ties go to the lower number.
 
 use crate::error::ClusterError;
 use crate::survey::RunningFront;
@@ -12,8 +12,8 @@ use std::ops::Range;
 
 /// Number of designs of a chunk, at most.
 const CHUNK: usize = 1 << 12;
-/// Number of chunks that keep all cores busy, whatever the number of cores: results do not depend on
-/// it.
+/// Number of chunks that keep all cores busy, whatever the number of cores: results do not depend
+/// on it.
 const CHUNKS: usize = 64;
 
 /// What an ordering by name compares: the first value, then the others where that is equal.
@@ -169,7 +169,8 @@ pub(crate) fn in_order<Design: Copy + Sync, Key: Ord, Result: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// The numbers to report, ascending: `shown`, and the first `others` until there are `rows` numbers.
+/// The numbers to report, ascending: `shown`, and the first `others` until there are `rows`
+/// numbers.
 pub(crate) fn reported(
     mut shown: Vec<u64>,
     rows: usize,

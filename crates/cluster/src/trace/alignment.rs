@@ -47,8 +47,8 @@ impl<'a> Lags<'a> {
         lengths.map(|(trace, stream)| self.of(trace) + stream.samples.len()).collect()
     }
 
-    /// The samples of a trace after those before its start, in which its node does nothing and takes
-    /// no time.
+    /// The samples of a trace after those before its start, in which its node does nothing and
+    /// takes no time.
     pub(crate) fn delayed<T: Clone + Default>(&self, trace: usize, samples: Vec<T>) -> Vec<T> {
         let mut all = vec![T::default(); self.of(trace)];
         all.extend(samples);

@@ -12,6 +12,7 @@
 //! distances but keeps the order.
 
 use crate::error::ClusterError;
+use crate::space::storage::DEFAULT_DEPTH;
 use crate::trace::extents::{EXTENT, ExtentRanks, ExtentSet};
 use crate::trace::requests::Requests;
 use gordon_blockio::{Device, IoOp, PREFETCH_STAGES, Request, SECTOR, Usage};
@@ -41,9 +42,6 @@ pub struct Replay {
     /// Sum of the storage times of all samples.
     pub simulated: Ns,
 }
-
-/// Assumed queue depth at requests without a measured latency: the queue of a drive.
-pub(crate) const DEFAULT_DEPTH: usize = 32;
 
 /// Number of requests ahead at which a device prefetches, by stage. Simulating a few requests takes
 /// longer than a memory access.

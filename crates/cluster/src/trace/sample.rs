@@ -1,5 +1,5 @@
-//! What a traced machine did in a sample, and where the time of the sample went: computing, blocked on
-//! storage, idle. docs/design/cluster.md derives the equations.
+//! What a traced machine did in a sample, and where the time of the sample went: computing,
+//! blocked on storage, idle. docs/design/cluster.md derives the equations.
 //!
 //! All times are in seconds, all CPU times in core-seconds, all sizes in bytes.
 
@@ -97,7 +97,8 @@ impl JobSample {
     /// Reads: a thread that reads and computes in turn waits W of its W + C seconds, whatever the
     /// number of such threads. Writes are written back by the kernel, whose flusher threads cause
     /// iowait next to a job that computes: they count only in time in which no core computed. No
-    /// wait lasts longer than the device was busy. Stalls that the kernel counted are a lower bound.
+    /// wait lasts longer than the device was busy. Stalls that the kernel counted are a lower
+    /// bound.
     pub fn blocked_time(&self) -> f64 {
         let reads = self.iowait * self.read_share();
         let mut blocked = 0.0;

@@ -223,8 +223,8 @@ impl StretchTable {
     }
 }
 
-/// The least and the greatest stretch over all demands with this mean, on cores of one speed: steady
-/// at `width`, or one core and all cores in turn (and then as many as there are).
+/// The least and the greatest stretch over all demands with this mean, on cores of one speed:
+/// steady at `width`, or one core and all cores in turn (and then as many as there are).
 fn stretch_bounds(width: f64, cores: u32, target: u32, over: Option<f64>) -> (f64, f64) {
     let flat = (width / f64::from(target)).max(1.0);
     let mut all = if cores > 1 { (width - 1.0) / (f64::from(cores) - 1.0) } else { 1.0 };

@@ -8,32 +8,25 @@
 use super::JobSurvey;
 use super::group::{JOB_LIMITS, JobDesign, JobGroup};
 use super::load::{JobLoad, JobStretches};
-use super::notes::{assumptions, warnings};
 use super::range::RANGE_SOURCES;
-use super::report::{JobExtras, JobReport, MachineReport};
-use super::rows::rows;
-use super::traces::{JobTraces, reference_report};
-use super::verdict::answer;
+use super::report::{JobReport, MachineReport};
+use super::traces::JobTraces;
 use crate::error::ClusterError;
-use crate::model::cost::{Compared, Figures, NAMES};
+use crate::model::cost::{Compared, Figures};
 use crate::space::cores::Cores;
 use crate::space::machines::{MachineDesign, MachineSpace, Place};
 use crate::space::measured::{OpPatterns, READS, WRITES};
-use crate::survey::report::Assumption;
-use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
-use crate::trace::alignment::Lags;
+use crate::survey::Chunk;
 use crate::trace::job_stream::JobStream;
 use crate::trace::replays::Replays;
-use crate::trace::report::StageOnDesign;
-use crate::trace::stages::StageWindow;
 use std::collections::BTreeMap;
 
 /// Machines at the places that their traces were replayed at.
 pub struct JobModel<'a> {
-    survey: &'a JobSurvey,
+    pub(super) survey: &'a JobSurvey,
     pub(super) space: &'a MachineSpace<'a>,
     /// The traces, by place.
-    loads: Vec<JobLoad>,
+    pub(super) loads: Vec<JobLoad>,
     pub(super) traces: JobTraces<'a>,
     /// By place: seconds for a byte that is read again.
     read_again: Vec<f64>,
@@ -42,8 +35,8 @@ pub struct JobModel<'a> {
     /// Size of a node's volume.
     volume_gib: f64,
     /// Numbers of the designs with the same cores, by place.
-    same_cores: Vec<Vec<usize>>,
-    compared: Compared,
+    pub(super) same_cores: Vec<Vec<usize>>,
+    pub(super) compared: Compared,
 }
 
 /// Idle time, which no machine shortens.
@@ -53,7 +46,7 @@ pub(super) struct Floor {
 }
 
 /// What distinguishes the cores of groups.
-type CoresKey = (u32, u32, Option<u64>);
+pub(super) type CoresKey = (u32, u32, Option<u64>);
 
 impl<'a> JobModel<'a> {
     /// Prepares the designs.
@@ -138,7 +131,11 @@ impl<'a> JobModel<'a> {
     }
 
     /// The figures of designs of a group, in their order.
-    fn figures(&self, group: &JobGroup<'_>, designs: &[&MachineDesign<'_>]) -> Vec<Figures> {
+    pub(super) fn figures(
+        &self,
+        group: &JobGroup<'_>,
+        designs: &[&MachineDesign<'_>],
+    ) -> Vec<Figures> {
         let own: Vec<_> = designs.iter().map(|design| self.job_design(design)).collect();
         let figures = |(own, time): (&JobDesign, f64)| Figures {
             time,
@@ -151,7 +148,7 @@ impl<'a> JobModel<'a> {
     /// The idle time that no machine shortens, and its share of the time of a design.
     pub(super) fn floor(&self, number: u64) -> Floor {
         let mut floor = Floor { secs: 0.0, share: 0.0 };
-        self.each_group(&indices(&[number]), |group, designs, _| {
+        self.each_group(&[index(number)], |group, designs, _| {
             let time = group.times(&[self.job_design(designs[0])])[0];
             floor.secs = group.floor();
             floor.share = if time > 0.0 { floor.secs / time } else { 0.0 };
@@ -160,12 +157,12 @@ impl<'a> JobModel<'a> {
     }
 
     /// Whether a design is the traced machine.
-    fn is_reference(&self, design: &MachineDesign<'_>) -> bool {
+    pub(super) fn is_reference(&self, design: &MachineDesign<'_>) -> bool {
         let mut references = self.traces.references.iter();
         design.is_first() && references.any(|traced| traced.machine == Some(design.index))
     }
 
-    fn report(&self, group: &JobGroup<'_>, design: &MachineDesign<'_>) -> MachineReport {
+    pub(super) fn report(&self, group: &JobGroup<'_>, design: &MachineDesign<'_>) -> MachineReport {
         let machine = design.machine;
         let place = &self.space.places[design.place];
         let own = self.job_design(design);
@@ -200,131 +197,20 @@ impl<'a> JobModel<'a> {
     }
 }
 
-impl Model for JobModel<'_> {
-    type Design = MachineReport;
-    type Extras = JobExtras;
-
-    fn designs_total(&self) -> u64 {
-        self.space.designs.len() as u64
-    }
-
-    fn candidates(&self) -> impl Iterator<Item = u64> {
-        0..self.designs_total()
-    }
-
-    /// Groups of the same cores.
-    fn chunks(&self) -> Vec<Chunk> {
-        chunks(self.same_cores.iter().map(Vec::len))
-    }
-
-    fn names(&self) -> &'static [&'static str] {
-        &NAMES
-    }
-
-    fn objectives(&self) -> Vec<usize> {
-        self.compared.objectives()
-    }
-
-    fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
-        let is_candidate =
-            |number: &usize| self.traces.fit(self.space.designs[*number].machine).is_candidate();
-        let candidates: Vec<usize> =
-            self.members(chunk).iter().copied().filter(is_candidate).collect();
-        self.each_group(&candidates, |group, designs, numbers| {
-            for (number, figures) in numbers.iter().zip(self.figures(group, designs)) {
-                self.compared.compare(*number as u64, &figures, choice);
-            }
-        });
-    }
-
-    /// The recommended design, those with a name and the traced machine are always reported.
-    fn conclude(&self, chosen: &Chosen) -> Conclusion<JobExtras> {
-        let answer = answer(self, chosen);
-        let traced = (0..).zip(&self.space.designs).filter(|(_, design)| self.is_reference(design));
-        let traced = traced.map(|(number, _)| number);
-        let shown: Vec<u64> =
-            answer.recommended.into_iter().chain(chosen.named()).chain(traced).collect();
-        let memory = || self.traces.streams.iter().map(|stream| &stream.memory);
-        Conclusion {
-            extras: JobExtras {
-                reference: reference_report(&self.traces.references),
-                peak_memory_bytes: memory().filter_map(|m| m.used).max().map(|peak| peak.0),
-                peak_cache_bytes: memory().map(|m| m.cache).max().unwrap_or_default().0,
-                verdict: answer.verdict,
-                floor_s: answer.floor_s,
-            },
-            in_stages: shown.clone(),
-            shown,
-        }
-    }
-
-    fn id(&self, number: u64) -> String {
-        self.space.designs[index(number)].id()
-    }
-
-    fn reports(&self, numbers: &[u64]) -> Vec<MachineReport> {
-        let numbers = indices(numbers);
-        let key = |number: &usize| {
-            let design = &self.space.designs[*number];
-            (cores_key(design), design.place)
-        };
-        in_order(&numbers, key, |some| {
-            let mut reports = Vec::with_capacity(some.len());
-            self.each_group(some, |group, designs, _| {
-                reports.extend(designs.iter().map(|design| self.report(group, design)));
-            });
-            reports
-        })
-    }
-
-    fn in_stage(&self, numbers: &[u64], window: &StageWindow) -> Vec<StageOnDesign> {
-        let lags = Lags::new(&self.survey.lags);
-        let on_design = |number: &usize| {
-            let design = &self.space.designs[*number];
-            let load = self.loads[design.place].in_stage(window, |trace| lags.of(trace));
-            let stretches = JobStretches::new(&load, design.machine.all_cores());
-            let group = JobGroup::new(&load, &stretches);
-            let own = self.job_design(design);
-            StageOnDesign {
-                id: design.id(),
-                time_s: group.times(&[own])[0],
-                limits: shares(&group.limits(&own)),
-            }
-        };
-        indices(numbers).iter().map(on_design).collect()
-    }
-
-    fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
-        rows(self, chunk, front)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        warnings(&self.traces)
-    }
-
-    fn assumptions(&self) -> Vec<Assumption> {
-        assumptions(self.survey, self.traces.streams)
-    }
-}
-
 /// Index of a design in the space.
 #[allow(clippy::cast_possible_truncation)]
-fn index(number: u64) -> usize {
+pub(super) fn index(number: u64) -> usize {
     number as usize
 }
 
-fn indices(numbers: &[u64]) -> Vec<usize> {
-    numbers.iter().copied().map(index).collect()
-}
-
 /// What distinguishes the cores of a design.
-fn cores_key(design: &MachineDesign<'_>) -> CoresKey {
+pub(super) fn cores_key(design: &MachineDesign<'_>) -> CoresKey {
     let Cores { count, threads, single } = design.machine.all_cores();
     (count, threads, single.map(f64::to_bits))
 }
 
 /// The shares above zero, by name.
-fn shares(shares: &[f64]) -> BTreeMap<String, f64> {
+pub(super) fn shares(shares: &[f64]) -> BTreeMap<String, f64> {
     let pairs = JOB_LIMITS.iter().zip(shares).filter(|(_, share)| **share > 0.0);
     pairs.map(|(name, share)| ((*name).to_owned(), *share)).collect()
 }

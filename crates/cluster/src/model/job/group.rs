@@ -1,12 +1,12 @@
 //! Groups of designs by the `job` model: time with its range, energy, price and limits.
 //!
 //! Model: the variable is `y`, the reciprocal of the core speed relative to the traced machine's.
-//! The stretch of a sample depends on its width and on the target's cores, so a group has one number
-//! of cores, with one gain of a lone thread. The best estimate of a sample is the larger of the time
-//! of device and network and of a line in y. For each source of doubt that differs by sample, an end
-//! of the range is the least or the greatest of such lines; the other sources are multiples of y or
-//! of the time. A group reads its samples once, and evaluates the lines of each for a block of
-//! designs, because most groups are small.
+//! The stretch of a sample depends on its width and on the target's cores, so a group has one
+//! number of cores, with one gain of a lone thread. The best estimate of a sample is the larger of
+//! the time of device and network and of a line in y. For each source of doubt that differs by
+//! sample, an end of the range is the least or the greatest of such lines; the other sources are
+//! multiples of y or of the time. A group reads its samples once, and evaluates the lines of each
+//! for a block of designs, because most groups are small.
 //!
 //! Left out: what `job` does not model.
 
@@ -63,8 +63,8 @@ struct NodeTimes {
 }
 
 impl<'a> JobGroup<'a> {
-    /// Prepares the designs with the cores of `stretches`, which are those of `load` or of a load of
-    /// the same traces.
+    /// Prepares the designs with the cores of `stretches`, which are those of `load` or of a load
+    /// of the same traces.
     pub fn new(load: &'a JobLoad, stretches: &JobStretches) -> Self {
         let of_node = |(at, node): (usize, &PreparedNode)| NodeTimes::new(node, at, stretches);
         let nodes = load.nodes.iter().enumerate().map(of_node);

@@ -25,7 +25,8 @@ pub struct JobNode {
     pub usage: Usage,
     /// The cores of the traced machine.
     pub cores: Cores,
-    /// Speed of a core of the traced machine while all are busy, in the unit of the designs' speeds.
+    /// Speed of a core of the traced machine while all are busy, in the unit of the designs'
+    /// speeds.
     pub reference_speed: f64,
 }
 

@@ -1,17 +1,21 @@
 //! The `job` model: how long one job of fixed work takes on other machines.
 //!
-//! For each sample of a trace, the model separates the time in which the job was blocked on storage,
-//! the time in which it was idle, and the time in which it computed, with the mean number of cores
-//! that were busy while it computed ([`crate::trace::sample`]). What limited a sample is kept if the
-//! target does not change it. docs/design/cluster.md derives the equations.
+//! For each sample of a trace, the model separates the time in which the job was blocked on
+//! storage, the time in which it was idle, and the time in which it computed, with the mean number
+//! of cores that were busy while it computed ([`crate::trace::sample`]). What limited a sample is
+//! kept if the target does not change it. docs/design/cluster.md derives the equations.
 //!
 //! Each distinct storage part is replayed once for each stream. The time of a volume that is
 //! described by its limits, or of a measured storage, comes from the counts of each sample.
 //!
-//! This module checks a survey of machines and prepares it. `place` computes the times of the samples
-//! of a trace on a storage and a network, `load` and `group` answer the designs by `demand` and
-//! `range`, `evaluate` reports them, `rows` tabulates them, `measured` checks measured storages,
-//! `notes` lists warnings and assumptions.
+//! | file | what it has |
+//! |---|---|
+//! | this one | the settings of a survey of machines, and their checks |
+//! | `traces`, `place` | the traced machines; the times of samples on a storage and a network |
+//! | `demand`, `range`, `load`, `group` | the equations, for many designs at once |
+//! | `evaluate`, `survey` | the designs of a space, and how the driver asks for them |
+//! | `verdict`, `rows`, `notes` | the recommended machine; the table; warnings |
+//! | `measured` | checks of measured storages |
 
 pub mod demand;
 mod evaluate;
@@ -23,6 +27,7 @@ mod place;
 pub mod range;
 pub mod report;
 mod rows;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod traces;
@@ -85,8 +90,8 @@ pub struct JobSurvey {
     /// Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub report_stages: Vec<Stage>,
-    /// Number of samples by which each trace starts after the first one of its run; missing ones are
-    /// 0. Samples are then simultaneous by number. Default: none.
+    /// Number of samples by which each trace starts after the first one of its run; missing ones
+    /// are 0. Samples are then simultaneous by number. Default: none.
     #[serde(default)]
     pub lags: Vec<usize>,
     /// Parquet file to write, with a row for each design. Default: none.

@@ -6,9 +6,9 @@ use super::traces::JobTraces;
 use crate::model::job::demand::TAIL;
 use crate::space::machine::{Machine, StorageTable};
 use crate::space::reference::is_arm_core;
+use crate::space::storage::DEFAULT_DEPTH;
 use crate::survey::report::Assumption;
 use crate::trace::job_stream::{JobStream, MemoryFit, TracedMemory};
-use crate::trace::replay::DEFAULT_DEPTH;
 use gordon_units::Bytes;
 
 /// Length of samples above which phases of a job are averaged, so that a survey gives a warning.

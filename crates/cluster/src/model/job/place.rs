@@ -10,8 +10,8 @@ use crate::space::cores::Cores;
 use crate::space::machines::Place;
 use crate::space::reference::TraceReference;
 use crate::space::resources::{IoState, StorageTimes};
+use crate::space::storage::DEFAULT_DEPTH;
 use crate::trace::job_stream::{JobStream, SampleIo};
-use crate::trace::replay::DEFAULT_DEPTH;
 use crate::trace::sample::JobSample;
 use crate::trace::stream::Replayed;
 use gordon_blockio::Usage;
@@ -24,8 +24,8 @@ const BURST: f64 = 1800.0;
 const LINK_FULL: std::ops::RangeInclusive<f64> = 0.85..=1.15;
 /// Bytes a second of the slowest link that a machine is expected to have: 100 Mb/s. Assumed.
 const SLOWEST_LINK: f64 = 12.5e6;
-/// Error of the time of a simulated device, as a logarithm. Assumed; on one machine, jobs on emulated
-/// devices take up to 7 % less or more (docs/validation/here.md).
+/// Error of the time of a simulated device, as a logarithm. Assumed; on one machine, jobs on
+/// emulated devices take up to 7 % less or more (docs/validation/here.md).
 const SIMULATED_ERROR: f64 = 0.1;
 /// Mean size of requests from which a trace without a block log counts as sequential.
 const SEQUENTIAL_SIZE: f64 = 65536.0;

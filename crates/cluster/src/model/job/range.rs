@@ -1,8 +1,8 @@
 //! The time of a sample as a function of the core speed, and the range of what a trace leaves open.
 //!
-//! Model: docs/design/cluster.md, "Range". A source of doubt is varied alone, from one end of its 80 %
-//! range to the other. The logarithms of what it does to the time are independent, so that their
-//! squares add up.
+//! Model: docs/design/cluster.md, "Range". A source of doubt is varied alone, from one end of its
+//! 80 % range to the other. The logarithms of what it does to the time are independent, so that
+//! their squares add up.
 
 use super::demand::{CoreDemand, Stretch, StretchTable, demand_ratio};
 use crate::model::line::Line;
@@ -23,7 +23,8 @@ pub enum RangeSource {
     Waiting,
     /// How fast the job is on another processor, relative to the benchmark.
     Speed,
-    /// What is read again, because the page cache is smaller, or written, because files live longer.
+    /// What is read again, because the page cache is smaller, or written, because files live
+    /// longer.
     Memory,
     /// Differences between runs on the same machine.
     Runs,
@@ -46,8 +47,8 @@ pub(crate) const SPEED: usize = 4;
 const MEMORY: usize = 5;
 const RUNS: usize = 6;
 
-/// Half of the 80 % range of runs on the same machine, as a logarithm. On EC2, four of five times on
-/// r5 and m5, which have the same processor, are within it.
+/// Half of the 80 % range of runs on the same machine, as a logarithm. On EC2, four of five times
+/// on r5 and m5, which have the same processor, are within it.
 const RUN_NOISE: f64 = 0.02;
 /// Error of the stretch, as a share of its logarithm. Assumed; see `WIDTH_COVER`.
 const STRETCH_ERROR: f64 = 0.15;
@@ -354,8 +355,8 @@ impl SampleStretches {
 }
 
 impl SampleTimes {
-    /// Sets what a source of doubt does: at the ends of its range, the job's own time is the least or
-    /// the greatest of its estimate and of `lines`, and device and network need `floors`.
+    /// Sets what a source of doubt does: at the ends of its range, the job's own time is the least
+    /// or the greatest of its estimate and of `lines`, and device and network need `floors`.
     fn vary(
         &mut self,
         source: RangeSource,
@@ -431,8 +432,8 @@ impl End {
     }
 }
 
-/// The upper end of the 80 % range; `uncached` is the time of reads and writes that the page cache of
-/// the traced machine saved.
+/// The upper end of the 80 % range; `uncached` is the time of reads and writes that the page cache
+/// of the traced machine saved.
 pub(crate) fn upper_end(time: f64, highs: &SourceEnds, uncached: f64) -> f64 {
     combined(time, &all_ends(time, highs, uncached, End::Upper), End::Upper)
 }
@@ -471,8 +472,8 @@ pub(crate) fn combined(time: f64, ends: &[f64], end: End) -> f64 {
     time * (sign * squares.sqrt()).exp()
 }
 
-/// Error of a node's time that is in proportion to its computing, as a logarithm: of the processor's
-/// speed, and of the stretch.
+/// Error of a node's time that is in proportion to its computing, as a logarithm: of the
+/// processor's speed, and of the stretch.
 pub(crate) fn computing_error(speed_error: f64, stretch: f64) -> f64 {
     let of_stretch = if stretch > 0.0 { STRETCH_ERROR * stretch.ln().abs() } else { 0.0 };
     speed_error.hypot(of_stretch)

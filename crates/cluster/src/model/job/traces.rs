@@ -1,10 +1,10 @@
 //! The traces of a survey of machines: the machines on which they were recorded, their times on the
 //! storages and networks of the space, and what they need of a machine.
 
-use super::{JobSurvey, given_reference};
 use super::load::JobLoad;
 use super::place::{TraceLoad, TraceStorage};
 use super::report::ReferenceReport;
+use super::{JobSurvey, given_reference};
 use crate::error::ClusterError;
 use crate::space::config::Parts;
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};

@@ -1,5 +1,5 @@
-//! The recommended machine: of those that are nearly as fast as the fastest, the cheapest, or the one
-//! of least energy.
+//! The recommended machine: of those that are nearly as fast as the fastest, the cheapest, or the
+//! one of least energy.
 
 use super::evaluate::JobModel;
 use super::report::Verdict;

@@ -1,7 +1,8 @@
 //! Surveys of a grid of designs, by the `paper` model. Each distinct storage is replayed once for
-//! each stream; designs with the same storage share the replay. Replays and designs run on all cores.
-//! Memory use depends on the number of samples, the map of accessed extents, the simulated devices
-//! and the reported designs, but neither on the length of a block log nor on the size of the grid.
+//! each stream; designs with the same storage share the replay. Replays and designs run on all
+//! cores. Memory use depends on the number of samples, the map of accessed extents, the simulated
+//! devices and the reported designs, but neither on the length of a block log nor on the size of
+//! the grid.
 //!
 //! `evaluate` computes the figures of the designs, which [`crate::space`] numbers.
 
@@ -80,8 +81,8 @@ pub struct PaperSurvey {
     /// Default: none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub report_stages: Vec<Stage>,
-    /// Number of samples by which each trace starts after the first one of its run; missing ones are
-    /// 0. Samples are then simultaneous by number. Default: none.
+    /// Number of samples by which each trace starts after the first one of its run; missing ones
+    /// are 0. Samples are then simultaneous by number. Default: none.
     #[serde(default)]
     pub lags: Vec<usize>,
     /// Parquet file to write, with a row for each design within the budget. Default: none.

@@ -109,9 +109,8 @@ impl LeftOut {
             .filter(|(count, _)| *count > 0)
             .map(|(count, what)| format!("{count} {what}"))
             .collect();
-        (!words.is_empty()).then(|| {
-            format!("attempts of tasks that are not simulated: {}", words.join(", "))
-        })
+        (!words.is_empty())
+            .then(|| format!("attempts of tasks that are not simulated: {}", words.join(", ")))
     }
 }
 
@@ -339,7 +338,8 @@ impl Application {
             if first.len().min(others.len()) < ENOUGH {
                 continue;
             }
-            let of = |tasks: Vec<&AppTask>| median(tasks.into_iter().map(|task| task.cpu).collect());
+            let of =
+                |tasks: Vec<&AppTask>| median(tasks.into_iter().map(|task| task.cpu).collect());
             #[allow(clippy::cast_precision_loss)]
             let count = first.len() as f64;
             sum += (of(first) - of(others)).max(0.0) * count;
@@ -428,11 +428,8 @@ impl Executors {
         let known: Vec<_> =
             executors.iter().filter_map(|index| named.get(log.text(*index)).copied()).collect();
         let cpus = log.settings.task_cpus.max(1);
-        let mut slots: Vec<u32> = known
-            .iter()
-            .map(|executor| executor.cores / cpus)
-            .filter(|slots| *slots > 0)
-            .collect();
+        let mut slots: Vec<u32> =
+            known.iter().map(|executor| executor.cores / cpus).filter(|slots| *slots > 0).collect();
         slots.sort_unstable();
         let mut per_host: BTreeMap<&str, u32> = BTreeMap::new();
         for executor in &known {

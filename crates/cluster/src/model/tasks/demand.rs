@@ -68,8 +68,7 @@ fn demand(
     traced: &TracedNode,
     counted: f64,
 ) -> TaskDemand {
-    let (stretch, speed) =
-        (traced.speeds.stretch(task.beside), traced.speeds.of_core(task.beside));
+    let (stretch, speed) = (traced.speeds.stretch(task.beside), traced.speeds.of_core(task.beside));
     let warm_up = if task.is_first { application.warm_up.min(task.cpu / 2.0) } else { 0.0 };
     let run = (task.wall - task.scheduling).max(0.0);
     let rest = (run - task.cpu * stretch - task.gc - task.fetch).max(0.0);

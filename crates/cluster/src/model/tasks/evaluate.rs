@@ -136,7 +136,7 @@ impl<'a> TasksModel<'a> {
             moved: [sum(|demand| demand.moved[0]), sum(|demand| demand.moved[1])],
             shuffled: sum(|demand| demand.shuffled),
             compared: Compared::of(&survey.machines),
-            answers: (0..space.held.len() * survey.nodes.len()).map(|_| OnceLock::new()).collect(),
+            answers: (0..space.held.len() * space.nodes.len()).map(|_| OnceLock::new()).collect(),
             traced,
             demands,
         };
@@ -163,8 +163,8 @@ impl<'a> TasksModel<'a> {
     fn parts_of(&self, number: u64) -> (usize, u32) {
         #[allow(clippy::cast_possible_truncation)]
         let number = number as usize;
-        let choices = self.survey.nodes.len();
-        (number / choices, self.survey.nodes[number % choices])
+        let choices = self.space.nodes.len();
+        (number / choices, self.space.nodes[number % choices])
     }
 
     /// Name of a design.
@@ -195,8 +195,7 @@ impl<'a> TasksModel<'a> {
         let (design, executor, nodes) = self.cluster(number);
         let place = &self.space.machines.places[design.place];
         let cores = f64::from(*design.machine.cores);
-        let ratios =
-            Ratios { lone: self.lone(design), driver_speed: self.survey.driver_speed };
+        let ratios = Ratios { lone: self.lone(design), driver_speed: self.survey.driver_speed };
         let speeds = speeds(design.machine, cores, self.has_gains(design));
         let storage = self.storages[design.place];
         let node = node(&executor, speeds, storage, place.network, &self.traced, &ratios);
@@ -288,7 +287,8 @@ impl<'a> TasksModel<'a> {
         let machine = design.machine;
         let parts = || PARTS.iter().zip(outcome.parts).filter(|(_, secs)| *secs > 0.0);
         let pairs = SOURCES.iter().copied().zip(answer.by);
-        let is_doubt = |(_, [low, high]): &(_, [f64; 2])| *low != answer.time || *high != answer.time;
+        let is_doubt =
+            |(_, [low, high]): &(_, [f64; 2])| *low != answer.time || *high != answer.time;
         TasksReport {
             id: self.name(number),
             machine: design.id(),
@@ -315,9 +315,7 @@ impl<'a> TasksModel<'a> {
                 price: answer.price(answer.time),
                 price_high: answer.price(answer.high),
             },
-            limits: parts()
-                .map(|(part, secs)| (part.name().into(), secs / outcome.time))
-                .collect(),
+            limits: parts().map(|(part, secs)| (part.name().into(), secs / outcome.time)).collect(),
             stages: match has_stages {
                 true => self.stages(&cluster, outcome),
                 false => Vec::new(),
@@ -328,40 +326,42 @@ impl<'a> TasksModel<'a> {
     fn stages(&self, cluster: &Cluster, outcome: &Outcome) -> Vec<StageOnCluster> {
         let slots = f64::from(cluster.nodes) * f64::from(cluster.node.slots);
         let stages = self.application().stages.iter().zip(&outcome.stages);
-        let of = |(stage, found): (&super::application::AppStage, &super::simulate::StageOutcome)| {
-            let driver = stage.driver * cluster.node.driver_ratio;
-            let secs = found.ended - found.ready;
-            let part = |part: Part| found.tasks[part as usize];
-            let tasks: f64 = found.tasks.iter().sum();
-            let memory = part(Part::Spill) + part(Part::Gc);
-            let most = |(limit, secs): (StageLimit, f64)| (secs > SKEWED * tasks).then_some(limit);
-            let of_tasks = [
-                (StageLimit::Network, part(Part::Network)),
-                (StageLimit::Disk, part(Part::Disk)),
-                (StageLimit::Memory, memory),
-            ];
-            #[allow(clippy::cast_precision_loss)]
-            let tasks_per_slot = stage.tasks.len() as f64 / slots;
-            let limit = if driver > secs {
-                StageLimit::Driver
-            } else if let Some(limit) = of_tasks.into_iter().find_map(most) {
-                limit
-            } else if tasks_per_slot <= 1.0 || found.longest > SKEWED * secs {
-                StageLimit::Skew
-            } else {
-                StageLimit::Slots
+        let of =
+            |(stage, found): (&super::application::AppStage, &super::simulate::StageOutcome)| {
+                let driver = stage.driver * cluster.node.driver_ratio;
+                let secs = found.ended - found.ready;
+                let part = |part: Part| found.tasks[part as usize];
+                let tasks: f64 = found.tasks.iter().sum();
+                let memory = part(Part::Spill) + part(Part::Gc);
+                let most =
+                    |(limit, secs): (StageLimit, f64)| (secs > SKEWED * tasks).then_some(limit);
+                let of_tasks = [
+                    (StageLimit::Network, part(Part::Network)),
+                    (StageLimit::Disk, part(Part::Disk)),
+                    (StageLimit::Memory, memory),
+                ];
+                #[allow(clippy::cast_precision_loss)]
+                let tasks_per_slot = stage.tasks.len() as f64 / slots;
+                let limit = if driver > secs {
+                    StageLimit::Driver
+                } else if let Some(limit) = of_tasks.into_iter().find_map(most) {
+                    limit
+                } else if tasks_per_slot <= 1.0 || found.longest > SKEWED * secs {
+                    StageLimit::Skew
+                } else {
+                    StageLimit::Slots
+                };
+                StageOnCluster {
+                    id: stage.id,
+                    name: stage.name.clone(),
+                    tasks: stage.tasks.len(),
+                    start_s: found.ready,
+                    end_s: found.ended,
+                    longest_s: found.longest,
+                    driver_s: driver,
+                    limit,
+                }
             };
-            StageOnCluster {
-                id: stage.id,
-                name: stage.name.clone(),
-                tasks: stage.tasks.len(),
-                start_s: found.ready,
-                end_s: found.ended,
-                longest_s: found.longest,
-                driver_s: driver,
-                limit,
-            }
-        };
         stages.map(of).collect()
     }
 
@@ -482,9 +482,11 @@ impl Model for TasksModel<'_> {
     }
 
     fn reports(&self, numbers: &[u64]) -> Vec<TasksReport> {
-        in_order(numbers, |number| *number, |some| {
-            some.iter().map(|number| self.report(*number, true)).collect()
-        })
+        in_order(
+            numbers,
+            |number| *number,
+            |some| some.iter().map(|number| self.report(*number, true)).collect(),
+        )
     }
 
     fn in_stage(&self, _numbers: &[u64], _window: &StageWindow) -> Vec<StageOnDesign> {

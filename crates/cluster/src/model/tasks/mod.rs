@@ -59,7 +59,8 @@ pub struct TasksSurvey {
     /// Number of samples by which each trace starts after the first one of its run.
     #[serde(default)]
     pub lags: Vec<usize>,
-    /// Numbers of nodes to compare.
+    /// Numbers of nodes to compare. Default: 1 to 64 in steps of a half, and the recorded number.
+    #[serde(default)]
     pub nodes: Vec<u32>,
     /// Machines to compare.
     pub machines: Vec<Machine>,
@@ -123,6 +124,8 @@ pub struct ExecutorSettings {
     pub memory: Option<Bytes>,
 }
 
+/// Numbers of nodes that are compared unless they are given.
+const NODES: [u32; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
 /// The most nodes of a cluster.
 const MOST_NODES: u32 = 10_000;
 
@@ -134,6 +137,8 @@ pub struct TasksSpace<'a> {
     held: Vec<(usize, Executor)>,
     /// Those that do not.
     refused: Vec<Refusal>,
+    /// Numbers of nodes, ascending.
+    nodes: Vec<u32>,
     /// The log.
     application: Application,
     /// What the log warns of.
@@ -168,10 +173,9 @@ impl Survey for TasksSurvey {
     fn candidates(&self) -> Result<TasksSpace<'_>, ClusterError> {
         check_survey(self)?;
         let log = EventLog::read(&self.event_log, false, &AtomicBool::new(false))?;
-        let window = self.window.map(|window| Window {
-            start: Ns(window.start_unix_ns),
-            end: Ns(window.end_unix_ns),
-        });
+        let window = self
+            .window
+            .map(|window| Window { start: Ns(window.start_unix_ns), end: Ns(window.end_unix_ns) });
         let mut application = Application::of(&log, window);
         if application.tasks.is_empty() {
             return Err(ClusterError::Impossible {
@@ -182,6 +186,13 @@ impl Survey for TasksSurvey {
         if let Some(partitions) = self.partitions {
             application.repartition(partitions);
         }
+        let hosts = application.executors.hosts;
+        let mut nodes = match self.nodes.is_empty() {
+            true => NODES.into_iter().chain([hosts]).collect(),
+            false => self.nodes.clone(),
+        };
+        nodes.sort_unstable();
+        nodes.dedup();
         let machines = MachineSpace::new(&self.machines);
         let (mut held, mut refused) = (Vec::new(), Vec::new());
         for (at, design) in machines.designs.iter().enumerate() {
@@ -196,7 +207,7 @@ impl Survey for TasksSurvey {
                 why: format!("no machine holds one; {}: {}", first.machine, first.why),
             });
         }
-        Ok(TasksSpace { machines, held, refused, application, log_warnings: log.warnings })
+        Ok(TasksSpace { machines, held, refused, nodes, application, log_warnings: log.warnings })
     }
 
     /// Traces are not replayed: bytes on storage are those of tasks.
@@ -235,9 +246,6 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
         |what: &str, why: String| Err(ClusterError::Impossible { what: what.into(), why });
     if survey.machines.is_empty() {
         return impossible("machines", "the space has none".into());
-    }
-    if survey.nodes.is_empty() {
-        return impossible("nodes", "at least one number is needed".into());
     }
     if let Some(bad) = survey.nodes.iter().find(|nodes| !(1..=MOST_NODES).contains(nodes)) {
         return impossible("nodes", format!("{bad} is not 1 to {MOST_NODES}"));

@@ -95,9 +95,7 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
                 [less + noise_less, more + noise_more]
             }
             TasksSource::Driver if doubts.driver_is_given => [0.0; 2],
-            TasksSource::Driver => {
-                kept_or_scaled(of(Part::Driver), doubts.lone, node.driver_ratio)
-            }
+            TasksSource::Driver => kept_or_scaled(of(Part::Driver), doubts.lone, node.driver_ratio),
             TasksSource::Speed => both(computing(&outcome.parts), doubts.speed),
             TasksSource::Uncounted => {
                 let uncounted = of(Part::Uncounted);
@@ -105,9 +103,7 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
                 let kept = uncounted / doubts.lone - uncounted;
                 [(-kept).max(0.0), kept.max(0.0)]
             }
-            TasksSource::Storage => {
-                [of(Part::Disk), (doubts.all_disk - of(Part::Disk)).max(0.0)]
-            }
+            TasksSource::Storage => [of(Part::Disk), (doubts.all_disk - of(Part::Disk)).max(0.0)],
             TasksSource::Network => {
                 [of(Part::Network), (doubts.all_network - of(Part::Network)).max(0.0)]
             }

@@ -204,11 +204,7 @@ impl Run<'_> {
 
 /// Seconds that no number of nodes such as those of `cluster` removes: the longest chain of stages,
 /// each with the driver's time before it and its longest task alone on a node.
-pub fn critical_path(
-    application: &Application,
-    demands: &[TaskDemand],
-    cluster: &Cluster,
-) -> f64 {
+pub fn critical_path(application: &Application, demands: &[TaskDemand], cluster: &Cluster) -> f64 {
     let node = &cluster.node;
     let startup = application.startup * node.startup_ratio;
     let mut ends: Vec<f64> = Vec::with_capacity(application.stages.len());

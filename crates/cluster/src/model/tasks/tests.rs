@@ -61,7 +61,8 @@ fn time(application: &Application, demands: &[TaskDemand], cluster: &Cluster) ->
 fn equal_tasks_run_in_waves() {
     let application = chain(&[8]);
     let demands = vec![computing(3.0); 8];
-    for (nodes, slots, waves) in [(1, 1, 8.0), (1, 2, 4.0), (3, 1, 3.0), (2, 4, 1.0), (64, 4, 1.0)] {
+    for (nodes, slots, waves) in [(1, 1, 8.0), (1, 2, 4.0), (3, 1, 3.0), (2, 4, 1.0), (64, 4, 1.0)]
+    {
         near(time(&application, &demands, &cluster(nodes, slots)), waves * 3.0);
     }
 }

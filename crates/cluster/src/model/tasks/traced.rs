@@ -50,11 +50,7 @@ pub(super) fn traced_node(
 
 /// By stage: CPU seconds of the nodes while it ran, for each second that the engine counted of all
 /// tasks meanwhile. A sample counts by the share that the stage covers.
-fn counted(
-    survey: &TasksSurvey,
-    application: &Application,
-    streams: &[JobStream],
-) -> Vec<f64> {
+fn counted(survey: &TasksSurvey, application: &Application, streams: &[JobStream]) -> Vec<f64> {
     if streams.is_empty() {
         return Vec::new();
     }

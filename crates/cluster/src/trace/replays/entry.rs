@@ -1,5 +1,5 @@
-//! The bytes of an entry: a line `gordon-replay SHA-256`, and the replay with its key as JSON, whose
-//! SHA-256 this is.
+//! The bytes of an entry: a line `gordon-replay SHA-256`, and the replay with its key as JSON,
+//! whose SHA-256 this is.
 
 use super::key::{ReplayKey, digest};
 use crate::trace::replay::{Replay, StorageCost};
