@@ -13,8 +13,83 @@ from gordon.survey.model import SHIFT, Model, Request, Row, no_work
 MODEL = "job"
 
 
-class Machines(Model):
-    """The machines of a space."""
+class OfMachines(Model):
+    """The machines of a space: what all models of machines take of it."""
+
+    def read(self, request: Request, chosen: spaces.Space) -> Row:
+        """Reads the machines, their parts and prices. Returns what the core needs of them."""
+        self.chosen, self.parts = chosen, Catalogue(chosen.get("parts"))
+        settings.apply_to_machines(request.set_values, chosen, self.parts)
+        self.prices_date = prices.day(chosen)
+        prices.per_hour(chosen)
+        machines = spaces.machines(chosen)
+        quotas.resolve(machines)
+        self.traced = references.of_machines(request.reference, chosen, request.inputs.paths)
+        self.ids = [machine["id"] for machine in machines]
+        self.tables: dict[str, measured.Measured] = {}
+        for machine in machines:
+            for storage in spaces.storages(machine):
+                name = storage.get("part")
+                if name is not None:
+                    _use(self.parts, name, machine["id"])
+                file = storage.get("measured")
+                # The core refuses another type, which --set may give.
+                if isinstance(file, str) and file not in self.tables:
+                    self.tables[file] = measured.read(file, machine["id"])
+        return {
+            "machines": machines,
+            "unit": chosen.get("reference", {}).get("machine"),
+            "parts": {kind: self.parts.used[kind] for kind in ("flash", "disk")},
+            "measured": self.tables,
+            **self.traced.config,
+        }
+
+    def explained(self, error: _core.GordonError) -> _core.GordonError:
+        """With ids instead of places in the list of machines, which --set does not show."""
+        message = re.sub(
+            r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", error.args[0]
+        )
+        return _core.GordonError(message, error.args[1], kind=error.kind)
+
+    def storage_kind(self, row: Row) -> str | None:
+        part = row["storage_part"]
+        return None if part is None else self.parts.storage_kind(part)
+
+    def space(self, raw: Row) -> Row:
+        chosen = self.chosen
+        return {
+            "name": chosen["name"],
+            "summary": chosen["summary"],
+            "region": chosen.get("region"),
+            "currency": chosen.get("currency", "USD"),
+            "unit": chosen.get("reference"),
+            "sources": chosen.get("sources", {}),
+            "not_modelled": chosen.get("not_modelled", []),
+            "prices_date": self.prices_date,
+        }
+
+    def parameters(self, raw: Row) -> list[Row]:
+        shown = {row["machine"] for row in raw["designs"]}
+        listed = [machine for machine in self.chosen["machines"] if machine["id"] in shown]
+        return (
+            parameters.of_machines(listed, self.chosen.get("sources", {}))
+            + parameters.rows(self.parts.used)
+            + parameters.rows(_ownership(self.chosen))
+            + parameters.of_measured(self.tables)
+        )
+
+    def warnings(self, raw: Row) -> list[str]:
+        found: list[str] = self.traced.warnings + raw["warnings"]
+        if spaces.has_grid(self.chosen):
+            found.append(
+                f"the grid of designs of the space `{self.chosen['name']}` is left out; --model "
+                "paper surveys it, and leaves out the machines"
+            )
+        return found + prices.age_warnings(self.chosen["name"], self.prices_date)
+
+
+class Machines(OfMachines):
+    """Machines by the `job` model."""
 
     core = MODEL
 
@@ -38,85 +113,18 @@ class Machines(Model):
                 "surveys clusters of any size",
                 kind="bad-nodes",
             )
-        self.chosen, self.parts = chosen, Catalogue(chosen.get("parts"))
-        settings.apply_to_machines(request.set_values, chosen, self.parts)
-        self.prices_date = prices.day(chosen)
-        prices.per_hour(chosen)
-        machines = spaces.machines(chosen)
-        quotas.resolve(machines)
-        self.traced = references.of_machines(request.reference, chosen, request.inputs.paths)
-        self.ids = [machine["id"] for machine in machines]
-        self.tables: dict[str, measured.Measured] = {}
-        for machine in machines:
-            for storage in spaces.storages(machine):
-                name = storage.get("part")
-                if name is not None:
-                    _use(self.parts, name, machine["id"])
-                file = storage.get("measured")
-                # The core refuses another type, which --set may give.
-                if isinstance(file, str) and file not in self.tables:
-                    self.tables[file] = measured.read(file, machine["id"])
-        self.config = request.config() | {
-            "nodes": of_traces,
-            "machines": machines,
-            "unit": chosen.get("reference", {}).get("machine"),
-            "parts": {kind: self.parts.used[kind] for kind in ("flash", "disk")},
-            "measured": self.tables,
-            **self.traced.config,
-        }
-
-    def explained(self, error: _core.GordonError) -> _core.GordonError:
-        """With ids instead of places in the list of machines, which --set does not show."""
-        message = re.sub(
-            r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", error.args[0]
-        )
-        return _core.GordonError(message, error.args[1], kind=error.kind)
+        own = self.read(request, chosen)
+        self.config = request.config() | {"nodes": of_traces} | own
 
     def check(self, raw: Row) -> None:
         if all(outcome(row)["time_s"] <= 0 for row in raw["designs"]):
             raise no_work()
-
-    def storage_kind(self, row: Row) -> str | None:
-        part = row["storage_part"]
-        return None if part is None else self.parts.storage_kind(part)
-
-    def space(self, raw: Row) -> Row:
-        chosen = self.chosen
-        return {
-            "name": chosen["name"],
-            "summary": chosen["summary"],
-            "region": chosen.get("region"),
-            "currency": chosen.get("currency", "USD"),
-            "unit": chosen.get("reference"),
-            "sources": chosen.get("sources", {}),
-            "not_modelled": chosen.get("not_modelled", []),
-            "prices_date": self.prices_date,
-        }
 
     def keys(self, raw: Row) -> Row:
         own = ("reference", "peak_memory_bytes", "peak_cache_bytes", "verdict", "floor_s")
         by_id = {row["id"]: row for row in raw["designs"]}
         sentence = _sentence(raw, by_id, self.chosen.get("currency", "USD"))
         return {"model": MODEL, **{key: raw[key] for key in own}, "sentence": sentence}
-
-    def parameters(self, raw: Row) -> list[Row]:
-        shown = {row["machine"] for row in raw["designs"]}
-        listed = [machine for machine in self.chosen["machines"] if machine["id"] in shown]
-        return (
-            parameters.of_machines(listed, self.chosen.get("sources", {}))
-            + parameters.rows(self.parts.used)
-            + parameters.rows(_ownership(self.chosen))
-            + parameters.of_measured(self.tables)
-        )
-
-    def warnings(self, raw: Row) -> list[str]:
-        found: list[str] = self.traced.warnings + raw["warnings"]
-        if spaces.has_grid(self.chosen):
-            found.append(
-                f"the grid of designs of the space `{self.chosen['name']}` is left out; --model "
-                "paper surveys it, and leaves out the machines"
-            )
-        return found + prices.age_warnings(self.chosen["name"], self.prices_date)
 
 
 def _use(parts: Catalogue, name: str, machine: str) -> None:
