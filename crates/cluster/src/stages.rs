@@ -119,18 +119,30 @@ pub fn stage_of_samples(stages: &[Stage], samples: &[(Ns, Ns)]) -> Vec<usize> {
     samples.iter().map(of_sample).collect()
 }
 
-/// Warnings about stages that no sample belongs to; `of_samples` is from [`stage_of_samples`].
-pub(crate) fn unused(stages: &[Stage], of_samples: &[usize]) -> Vec<String> {
+/// Stages that the warning about stages without effect names.
+const NAMED: usize = 3;
+
+/// A warning about the stages that no sample belongs to, if any; `of_samples` is from
+/// [`stage_of_samples`].
+pub(crate) fn unused(stages: &[Stage], of_samples: &[usize]) -> Option<String> {
     let is_unused = |(index, _): &(usize, &Stage)| !of_samples.contains(index);
     let unused: Vec<(usize, &Stage)> = stages.iter().enumerate().filter(is_unused).collect();
-    let note = |(index, stage): &(usize, &Stage)| {
-        format!(
-            "stages[{index}] `{}`, {} s to {} s: it covers most of no sample of the trace and has no \
-             effect",
-            stage.name, stage.start_s, stage.end_s
-        )
+    let name = |(index, stage): &(usize, &Stage)| {
+        format!("stages[{index}] `{}`, {} s to {} s", stage.name, stage.start_s, stage.end_s)
     };
-    unused.iter().map(note).collect()
+    let named: Vec<String> = unused.iter().take(NAMED).map(name).collect();
+    let more = match unused.len() {
+        0 => return None,
+        1 => return Some(format!("{}: it covers most of no sample and has no effect", named[0])),
+        count if count > NAMED => format!("; and {} more", count - NAMED),
+        _ => String::new(),
+    };
+    Some(format!(
+        "{} of {} stages cover most of no sample and have no effect: {}{more}",
+        unused.len(),
+        stages.len(),
+        named.join("; ")
+    ))
 }
 
 #[cfg(test)]
