@@ -147,7 +147,12 @@ def survey(
     the folder of a run, which has a trace of each node. Of several runs, each is surveyed, and
     their mean is shown.
 
+    A TRACE is also a file that `gordon trace convert` reads: output of sadf, answers of Prometheus
+    or a recording of rezolus, whose hosts are nodes, or an event log of Spark, plain, compressed or
+    rolled, which is a job as a run is; a folder of such files; or - for standard input.
+
     \b
+    gordon survey application_1.zstd --space ec2
     gordon survey sort.trace --space ec2 --reference m5.xlarge
     gordon survey sort.trace --space gordon-2009 --nodes 32 -o cluster.html
     """
@@ -169,7 +174,7 @@ def survey(
     if bundled:
         traces, space, model, nodes = _bundled(space, model, nodes)
     space = space or SPACE
-    used = [stages, *output.trace_files(traces), *measured.files(space, set_values)]
+    used = [stages, *traces, *output.trace_files(traces), *measured.files(space, set_values)]
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
         Progress("replaying the traces on each storage") as progress,
