@@ -5,7 +5,7 @@
     python scripts/bundle_log.py RUN/eventlog/* python/gordon/bundled/spark-sort.gz
 
 What names the machine is replaced or left out: hosts, users, paths, addresses, all settings but
-those of executors and of the number of tasks, and the plans of queries.
+those of executors and of the number of tasks, and of the plans of queries all but the operators.
 """
 
 import gzip
@@ -27,9 +27,15 @@ SETTINGS = re.compile(
     r"|default\.parallelism|dynamicAllocation\.\w+|speculation|app\.name|eventLog\.compress"
     r"|sql\.(shuffle\.partitions|adaptive\.\w+|files\.maxPartitionBytes))"
 )
+#: The start of a query, of which the operators are kept.
+QUERY = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"
 #: Values that name the machine, or that no reader of ours needs and that are long.
-REPLACED = {"User": "user", "Details": "", "Log Urls": {}, "Attributes": {}, "Callsite": ""}
-LEFT_OUT = ("Properties", "Accumulables")
+REPLACED = {
+    **{"User": "user", "Details": "", "Log Urls": {}, "Attributes": {}, "Callsite": ""},
+    **{"simpleString": "", "metadata": {}, "metrics": [], "Accumulables": []},
+}
+#: What is kept of the properties of a job or a stage: the query and the operation it is of.
+ORIGIN = ("spark.sql.execution.id", "spark.rdd.scope")
 HOST = re.compile(r"\b\d+\.\d+\.\d+\.\d+\b")
 PATH = re.compile(r" at /\S+")
 
@@ -41,8 +47,11 @@ def main() -> None:
     for line in source.read_text().splitlines():
         event = json.loads(line)
         name = event["Event"].removeprefix("SparkListener")
-        if name not in KEPT:
+        if name not in KEPT and name != QUERY:
             continue
+        if name == QUERY:
+            kept = ("Event", "executionId", "description", "sparkPlanInfo", "time")
+            event = {key: event[key] for key in kept}
         if name == "EnvironmentUpdate":
             given = event["Spark Properties"]
             event = {
@@ -63,9 +72,10 @@ def node(hosts: dict[str, str]) -> str:
 
 def cleaned(value: Any) -> Any:
     if isinstance(value, dict):
-        return {
-            key: REPLACED.get(key, cleaned(of)) for key, of in value.items() if key not in LEFT_OUT
-        }
+        made = {key: REPLACED.get(key, cleaned(of)) for key, of in value.items()}
+        if isinstance(given := value.get("Properties"), dict):
+            made["Properties"] = {key: given[key] for key in given if key in ORIGIN}
+        return made
     if isinstance(value, list):
         return [cleaned(of) for of in value]
     return PATH.sub("", value) if isinstance(value, str) else value

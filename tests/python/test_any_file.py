@@ -84,7 +84,9 @@ FILES: dict[str, Callable[[], str]] = {
 def unnamed(result: dict[str, Any]) -> dict[str, Any]:
     """A survey without what depends on the name of its input."""
     traces = [{**trace, "path": ""} for trace in result["traces"]]
-    return result | {"traces": traces, "warnings": []}
+    timeline = dict(result.get("timeline", {"nodes": []}))
+    timeline["nodes"] = [node | {"name": "", "trace": ""} for node in timeline["nodes"]]
+    return result | {"traces": traces, "timeline": timeline, "warnings": []}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -97,6 +99,9 @@ def test_the_survey_of_a_file_is_that_of_its_conversion(run: Run, name: str) -> 
     assert unnamed(found) == unnamed(of_traces)
     for trace in found["traces"]:
         assert trace["path"] == path or trace["path"].startswith(f"{path}/")
+    if "timeline" in found:
+        named = [node["name"] for node in found["timeline"]["nodes"]]
+        assert named == [Path(trace["path"]).name for trace in found["traces"]]
     # The same warnings as of the conversion, after the same names.
     assert made.err.count("warning: ") <= len(found["warnings"])
     assert str(Path("tmp").resolve()) not in json.dumps(found)

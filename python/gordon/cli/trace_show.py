@@ -60,7 +60,7 @@ def _requests(source: str) -> Shown:
     from gordon.run.converted import Workplace
 
     place = Workplace()
-    target = place.new(source)
+    target = place.new(source, source)
     with reading(source, {}, objects=False), place.naming():
         done = json.loads(_core.trace_convert(json.dumps(load_of(source, {})), target, None))
     made: Shown = place.named(json.loads(_core.trace_summary(target)))

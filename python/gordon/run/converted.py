@@ -42,11 +42,15 @@ class Workplace:
         self.path = stack.enter_context(scratch(tempfile.gettempdir(), _PREFIX))
         self.names: dict[str, str] = {}
         """What stands for a path: the file that it was made of, or a bundled file's name."""
-        weakref.finalize(self, stack.close)
+        self.close = weakref.finalize(self, stack.close)
+        """Removes the folder."""
 
-    def new(self, label: str) -> str:
-        """A path that does not exist yet, for what is made of `label`."""
-        path = str(self.path / f"{len(self.names)}")
+    def new(self, label: str, source: str) -> str:
+        """A path that does not exist yet, for what is made of `label`. A survey names nodes after
+        the last part of paths, which is that of `source`."""
+        parent = self.path / f"{len(self.names)}"
+        parent.mkdir()
+        path = str(parent / (Path(source).name or "trace"))
         self.names[path] = label
         return path
 
@@ -89,7 +93,7 @@ class Converted:
 
 def spooled(place: Workplace) -> Path:
     """A copy of standard input, since its format is detected before it is read."""
-    path = Path(place.new(STDIN))
+    path = Path(place.new(STDIN, STDIN))
     with path.open("wb") as file:
         shutil.copyfileobj(sys.stdin.buffer, file)
     return path
@@ -127,7 +131,7 @@ def convert(sources: Sequence[Path], format_: str, place: Workplace) -> Converte
     label = place.named(str(sources[0]))
     if len(sources) > 1:
         label += f" and {len(sources) - 1} more"
-    target = place.new(label)
+    target = place.new(label, str(sources[0]))
     given = [str(source) for source in sources]
     try:
         done = json.loads(trace_convert_activity(given, target, format_))

@@ -80,6 +80,7 @@ def expand(given: Sequence[GivenPath]) -> list[Inputs]:
     except GordonError as error:
         if not place:
             raise
+        place[0].close()
         with place[0].naming():
             raise error from None
 
@@ -91,6 +92,8 @@ def _expand(given: Sequence[GivenPath], place: list[Workplace]) -> list[Inputs]:
     warnings: list[str] = []
     listed: set[Path] = set()
     for path in (_found(Path(one), place) for one in given):
+        if path.is_file():
+            not_traces.check_part(path)
         runs = _run_folders(path)
         if runs:
             jobs += [_Job(run, is_run=True) for run in runs]
