@@ -23,6 +23,13 @@ MSR = "".join(
 CLF = '192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326\n'
 
 
+SAR = """Linux 6.1.0-18-amd64 (db1) \t03/02/2026 \t_x86_64_\t(4 CPU)
+
+10:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle
+10:00:11        all      5.00      0.00      1.00      0.00      0.00     94.00
+"""
+
+
 @pytest.fixture(autouse=True)
 def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -100,6 +107,18 @@ def test_other_files_are_one_error_with_the_command_that_reads_them(
     ran.refused("not-a-trace", path, what)
     assert hint in ran.err.partition("try: ")[2], ran.err
     assert not Path("out.json").exists()
+
+
+def test_a_file_of_another_program_is_refused_as_by_the_conversion(run: Run) -> None:
+    Path("sar.txt").write_text(SAR)
+    of_conversion = run("trace", "convert", "sar.txt", "made")
+    for command in (("survey",), ("trace", "show")):
+        ran = run(*command, "sar.txt")
+        ran.refused("not-a-trace", "sar.txt", "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV")
+        assert ran.err == of_conversion.err
+    Path("prose").write_text("dear diary\n")
+    names = [one["name"] for one in json.loads(gordon._core.trace_formats())]
+    assert not [name for name in names if name not in run("survey", "prose").err]
 
 
 @pytest.mark.parametrize("name", ["blocks", "objects"])

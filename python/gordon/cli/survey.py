@@ -175,7 +175,7 @@ def survey(
     if bundled:
         traces, space, model, nodes = _bundled(space, model, nodes)
     space = space or SPACE
-    used = [stages, *traces, *output.trace_files(traces), *measured.files(space, set_values)]
+    used = [stages, *output.trace_files(traces), *measured.files(space, set_values)]
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
         Progress("replaying the traces on each storage") as progress,

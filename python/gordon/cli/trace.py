@@ -122,7 +122,7 @@ def show(source: str, json_path: str | None) -> None:
     """
     from gordon.cli import output, trace_show
 
-    output.check(json_path, used=[source, *output.trace_files([source])])
+    output.check(json_path, used=output.trace_files([source]))
     found = trace_show.summary(source)
     if json_path is not None:
         output.write({json_path: found})

@@ -23,7 +23,6 @@ from gordon._core import (
     trace_activity_format,
     trace_convert_activity,
 )
-from gordon.human import counted
 from gordon.scratch import scratch
 
 SPARK = "spark-eventlog"
@@ -107,21 +106,20 @@ def format_of(path: Path) -> str | None:
 def logs(path: Path) -> tuple[list[Path], list[str]]:
     """The event logs that a path stands for, and a warning if its folder has something else."""
     found = [Path(log) for log in spark_event_logs(str(path))]
-    if found == [path]:
+    if not path.is_dir():
         return found, []
-    names = {log.name for log in found}
-    others = sorted(
-        child.name
-        for child in path.iterdir()
-        if child.name not in names and not child.name.startswith(".")
-    )
+    inside = [child for child in sorted(path.iterdir()) if not child.name.startswith(".")]
+    if found == [path]:
+        # The files of one log: those of other monitors are not among them.
+        others = [child for child in inside if format_of(child) not in (None, SPARK)]
+    else:
+        names = {log.name for log in found}
+        others = [child for child in inside if child.name not in names]
     if not others:
         return found, []
-    one = len(others) == 1
+    what = "entry is" if len(others) == 1 else "entries are"
     return found, [
-        f"{path}: {counted(len(others), 'file')} or folder{'' if one else 's'} that "
-        f"{'is' if one else 'are'} not an event log, left out: {others[0]}"
-        + ("" if one else " and others")
+        f"{path}: {len(others)} {what} not an event log, left out, such as {others[0].name}"
     ]
 
 

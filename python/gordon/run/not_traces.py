@@ -46,42 +46,54 @@ def check_part(path: Path) -> None:
 
 def is_of_blocks(path: Path) -> bool:
     """Whether a file has block requests, in any format that is detected."""
-    name = _requests(path)
-    return name is not None and _kinds()[name] == "blocks"
+    try:
+        name = _requests(path)
+    except _core.GordonError:
+        return False
+    return _kinds()[name] == "blocks"
 
 
 def _kinds() -> dict[str, str]:
-    """What the records of each format are."""
+    """What the records of each format are: `activity`, `blocks` or `objects`."""
     return {one["name"]: one["of"] for one in json.loads(_core.trace_formats())}
 
 
 def _check_file(path: Path) -> None:
-    check_part(path)
     if path.stat().st_size == 0:
         raise _error(path, "it is an empty file", "a file with records, or a trace")
-    name = _requests(path)
-    if name is not None:
-        command = "cache replay" if _kinds()[name] == "objects" else "flash replay"
+    kinds = _kinds()
+    try:
+        name = _requests(path)
+    except _core.GordonError as error:
+        what, hint = (*error.args, "", "")[:2]
+        # The reader knows the output of other programs. The options that it names for all other
+        # files are not those of a survey.
+        if "--columns" not in hint:
+            raise _core.GordonError(what, hint, kind="not-a-trace") from None
+        activity = ", ".join(name for name, of in kinds.items() if of == "activity")
+        others = ", ".join(name for name, of in kinds.items() if of != "activity")
         raise _error(
             path,
-            f"it is a file of requests, of the format {name}, and has nothing of processors",
-            f"`{_command(command, path)}`",
-        )
+            "it is a file, and its format is not detected",
+            f"a file of {activity}; `gordon trace formats` describes these and those of requests, "
+            f"which `gordon trace convert` reads with --format: {others}",
+        ) from None
+    command = "cache replay" if kinds[name] == "objects" else "flash replay"
     raise _error(
         path,
-        "it is a file, and its format is not detected",
-        "`gordon trace formats` lists the files that `gordon trace convert FILE OUT` reads, some "
-        "with --format",
+        f"it is a file of requests, of the format {name}, and has nothing of processors",
+        f"`{_command(command, path)}`",
     )
 
 
-def _requests(path: Path) -> str | None:
-    """The format of a file of requests; None for another file."""
-    try:
-        note = _core.trace_input(json.dumps({"path": str(path)}), False)
-    except _core.GordonError:
-        return None
-    return None if note is None else str(json.loads(note)["format"])
+def _requests(path: Path) -> str:
+    """The format of a file of requests. Raises GordonError for another file."""
+    note = _core.trace_input(json.dumps({"path": str(path)}), False)
+    if note is None:
+        raise _error(
+            path, "it is a pipe, which can be read once", f"`cat {path} > FILE`, then FILE"
+        )
+    return str(json.loads(note)["format"])
 
 
 def _command(name: str, path: Path) -> str:
