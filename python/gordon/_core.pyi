@@ -56,6 +56,12 @@ def spark_event_log(
 ) -> str:
     """Describes an event log of Spark (JSON); writes its tables into the folder `tables`."""
 
+def spark_event_logs(path: str) -> list[str]:
+    """The event logs that a path stands for: itself, or those in the folder."""
+
+def spark_recorded_stages(path: str) -> str | None:
+    """The stages that the tables of a folder have (JSON); None without tables."""
+
 def trace_anonymise(source: str, target: str) -> str:
     """Copies a trace or a run with pseudonyms; returns what was replaced (JSON)."""
 

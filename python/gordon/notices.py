@@ -48,10 +48,12 @@ def grouped(warnings: Iterable[str], traces: Sequence[str] = ()) -> Notices:
         about = _split(warning, traces)
         cause = _NUMBER.sub("#", _NAME.sub(_HOLE, about.text))
         causes.setdefault((bool(about.trace), cause), []).append(about)
-    lines = [(_line(found, len(set(traces))), found[0].text) for found in causes.values()]
+    major = [found for found in causes.values() if not found[0].text.startswith(_MINOR)]
+    minor = [found for found in causes.values() if found[0].text.startswith(_MINOR)]
     return Notices(
-        [line for line, text in lines if not text.startswith(_MINOR)],
-        [line for line, text in lines if text.startswith(_MINOR)],
+        [_line(found, len(set(traces))) for found in major],
+        # Whose input it is does not matter.
+        list(dict.fromkeys(_merged(list(dict.fromkeys(a.text for a in found))) for found in minor)),
     )
 
 

@@ -12,8 +12,7 @@ import pytest
 
 import gordon
 import sadf
-from test_run import SECOND, made_run
-from test_survey_jobs import job
+from test_run import made_run
 
 from conftest import Run
 
@@ -22,10 +21,13 @@ MSR = "".join(
     for at, op in enumerate(["Write", "Read", "Write"])
 )
 CLF = '192.0.2.1 - - [10/Oct/2000:13:55:36 -0700] "GET /a.gif HTTP/1.0" 200 2326\n'
-EVENT_LOG = (
-    '{"Event":"SparkListenerLogStart","Spark Version":"3.5.1"}\n'
-    '{"Event":"SparkListenerApplicationStart","App Name":"a","Timestamp":1000,"User":"u"}\n'
-)
+
+
+SAR = """Linux 6.1.0-18-amd64 (db1) \t03/02/2026 \t_x86_64_\t(4 CPU)
+
+10:00:01        CPU     %user     %nice   %system   %iowait    %steal     %idle
+10:00:11        all      5.00      0.00      1.00      0.00      0.00     94.00
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -77,12 +79,6 @@ def a_file(name: str, text: str) -> Callable[[], str]:
     return make
 
 
-def a_log_folder() -> str:
-    a_file("eventlog_v2_app-1/events_1_app-1", EVENT_LOG)()
-    a_file("eventlog_v2_app-1/appstatus_app-1", "")()
-    return "eventlog_v2_app-1"
-
-
 def a_folder_of_days() -> str:
     a_file("days/monday.json", day("a"))()
     a_file("days/notes.txt", "no format")()
@@ -91,14 +87,6 @@ def a_folder_of_days() -> str:
 
 #: What is given, and the words that the error and its hint have.
 OTHERS = {
-    "sysstat": (a_file("my day.json", day("a")), "format sysstat", "trace convert 'my day.json'"),
-    "event log": (a_file("app-1", EVENT_LOG), "spark-eventlog", "trace convert app-1 app-1.trace"),
-    "log folder": (a_log_folder, "spark-eventlog", "trace convert eventlog_v2_app-1"),
-    "folder of files": (
-        a_folder_of_days,
-        "folder of the format sysstat",
-        "convert days days.trace",
-    ),
     "blocks": (a_file("m.csv", MSR), "format msr", "gordon flash replay m.csv"),
     "objects": (a_file("access.log", CLF), "format clf", "gordon cache replay access.log"),
     "text": (a_file("notes.txt", "dear diary\n"), "not detected", "gordon trace formats"),
@@ -108,18 +96,32 @@ OTHERS = {
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("command", [("survey",), ("trace", "show")])
-def test_other_files_and_folders_are_one_error_with_the_command_that_reads_them(
+def test_other_files_are_one_error_with_the_command_that_reads_them(
     run: Run, name: str, command: tuple[str, ...]
 ) -> None:
     make, what, hint = OTHERS[name]
     path = make()
+    if (name, command[-1]) == ("blocks", "show"):
+        return  # shown: test_any_file.py
     ran = run(*command, path, "--json", "out.json")
     ran.refused("not-a-trace", path, what)
     assert hint in ran.err.partition("try: ")[2], ran.err
     assert not Path("out.json").exists()
 
 
-@pytest.mark.parametrize("name", ["sysstat", "folder of files", "blocks", "objects"])
+def test_a_file_of_another_program_is_refused_as_by_the_conversion(run: Run) -> None:
+    Path("sar.txt").write_text(SAR)
+    of_conversion = run("trace", "convert", "sar.txt", "made")
+    for command in (("survey",), ("trace", "show")):
+        ran = run(*command, "sar.txt")
+        ran.refused("not-a-trace", "sar.txt", "sadf -j FILE -- -u ALL -P ALL -r ALL -d -n DEV")
+        assert ran.err == of_conversion.err
+    Path("prose").write_text("dear diary\n")
+    names = [one["name"] for one in json.loads(gordon._core.trace_formats())]
+    assert not [name for name in names if name not in run("survey", "prose").err]
+
+
+@pytest.mark.parametrize("name", ["blocks", "objects"])
 def test_the_command_of_the_hint_works(run: Run, name: str) -> None:
     path = OTHERS[name][0]()
     hint = run("survey", path).err.partition("try: `")[2].partition("`")[0]
@@ -128,23 +130,6 @@ def test_the_command_of_the_hint_works(run: Run, name: str) -> None:
     more = {"objects": ("--policy", "lru", "--dram", "1MiB")}.get(name, ())
     ran = run(*words, *more)
     assert ran.status == 0, ran.err
-    if name in {"sysstat", "folder of files"}:
-        assert run("survey", words[-1]).status == 0
-
-
-def test_a_trace_is_shown_of_a_run_or_hosts_one_by_one(
-    run: Run, hosts: str, tmp_path: Path, trace: str
-) -> None:
-    made_run(tmp_path / "run", trace, [0, 7 * SECOND])
-    (tmp_path / "runs").mkdir()
-    job(tmp_path / "runs/sort", trace, "sort")
-    for path, what in ((hosts, "3 hosts"), ("run", "2 nodes"), ("runs", "1 run")):
-        ran = run("trace", "show", path)
-        ran.refused("not-a-trace", path, what)
-        assert f"gordon survey {path}" in ran.err
-        if path != "runs":
-            command = ran.err.partition("try: `gordon ")[2].partition("`")[0]
-            assert run(*shlex.split(command)).status == 0
 
 
 def test_a_file_of_a_trace_or_a_run_is_not_the_trace(

@@ -106,7 +106,8 @@ def test_inputs_that_are_no_event_log_leave_nothing(run: Run, tmp_path: Path) ->
         "empty": (b"", "not-event-log"),
         "text": (b"hello\n", "not-event-log"),
         "bad": (text.replace('"Stage ID":0', '"Stage ID":"x"', 1).encode(), "bad"),
-        "app.lz4": (b"LZ4Block%\0\0\0", "compression"),
+        "app.lz4": (b"LZ4Block%\0\0\0", "read"),
+        "app.lzf": (b"ZV\1\0\5\0\5hello", "compression"),
         "app.gz": (gzip.compress(text.encode())[:10], "read"),
         "idle": (text.splitlines()[0].encode(), "content"),
     }

@@ -129,6 +129,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::trace_activity_format, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_convert_activity, module)?)?;
     module.add_function(wrap_pyfunction!(trace::spark_event_log, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::spark_event_logs, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::spark_recorded_stages, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_anonymise, module)?)?;
     module.add_function(wrap_pyfunction!(trace::trace_estimate_network, module)?)?;
     module.add_function(wrap_pyfunction!(block::block_create, module)?)?;

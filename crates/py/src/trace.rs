@@ -7,7 +7,7 @@ use gordon_config::from_json;
 use gordon_replay::config::TraceLoad;
 use gordon_trace::activity::{self, ActivityError, ActivityFormat, ActivityOptions};
 use gordon_trace::formats::{Format, Order, convert};
-use gordon_trace::spark::{EventLog, NodeExecutors, estimate_network};
+use gordon_trace::spark::{EventLog, NodeExecutors, estimate_network, event_logs, recorded_stages};
 use gordon_trace::{Profile, Trace, anonymise};
 use gordon_units::{Bytes, Hertz, Ns};
 use pyo3::prelude::*;
@@ -185,6 +185,19 @@ pub fn spark_event_log(
         py.detach(|| log.write_tables(&folder)).map_err(raise)?;
     }
     json(&log.summary(start_unix_ns.map(Ns)))
+}
+
+/// The event logs of Spark that `path` stands for: itself, or those in the folder.
+#[pyfunction]
+pub fn spark_event_logs(py: Python<'_>, path: PathBuf) -> PyResult<Vec<PathBuf>> {
+    py.detach(|| event_logs(&path)).map_err(raise)
+}
+
+/// The stages that the tables in the folder `path` have (JSON); `None` if it has no tables.
+#[pyfunction]
+pub fn spark_recorded_stages(py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
+    let found = py.detach(|| recorded_stages(&path)).map_err(raise)?;
+    found.map(|stages| json(&stages)).transpose()
 }
 
 /// Adds network columns, estimated from the event log of Spark at `log`, to traces of nodes without a

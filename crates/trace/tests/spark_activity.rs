@@ -390,7 +390,7 @@ fn cpu_time_that_the_cores_cannot_use_is_left_out_and_counted() {
     let (much, some) = (cpu(30), cpu(9));
     let made = converted(&log_of_tasks(&[&much, &some]));
     assert_eq!(made.report().hosts[0].cpu_s, 24.0, "2 cores in 12 s");
-    assert!(warns(&made, "cores: 15.0 s of CPU time of tasks of n1 are left out"));
+    assert!(warns(&made, "cores: 15.0 s of CPU time of tasks of `n1` are left out"));
     let trace = made.trace("");
     let lacks = &trace.manifest().unavailable;
     assert!(lacks.iter().any(|missing| missing.why.starts_with("15.0 s of 39.0 s")), "{lacks:?}");

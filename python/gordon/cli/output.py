@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -90,11 +90,13 @@ def _named_files() -> list[str]:
     return [path for path in given if isinstance(path, str) and Path(path).is_file()]
 
 
-def trace_files(traces: Iterable[str]) -> list[str]:
-    """The files of traces, which are folders, and of runs, which are folders of traces."""
+def trace_files(traces: Sequence[str]) -> list[str]:
+    """The files of traces, which are folders, and of runs, which are folders of traces; and what is
+    a file itself."""
     names = ("manifest.json", "activity.parquet", "disks.parquet", "block.parquet", "run.json")
     folders = [found for trace in traces for found in (Path(trace), *Path(trace).glob("*/"))]
-    return [str(folder / name) for folder in folders for name in names]
+    files = [trace for trace in traces if Path(trace).is_file()]
+    return files + [str(folder / name) for folder in folders for name in names]
 
 
 def _check_folder(path: str) -> None:

@@ -147,7 +147,13 @@ def survey(
     the folder of a run, which has a trace of each node. Of several runs, each is surveyed, and
     their mean is shown.
 
+    A TRACE is also a file that `gordon trace convert` reads: output of sadf, answers of Prometheus
+    or a recording of rezolus, whose hosts are nodes, or an event log of Spark, plain, compressed or
+    rolled, which is a job as a run is; a folder of such files; or - for standard input. spark-sort
+    is a log that comes with gordon.
+
     \b
+    gordon survey spark-sort --space ec2
     gordon survey sort.trace --space ec2 --reference m5.xlarge
     gordon survey sort.trace --space gordon-2009 --nodes 32 -o cluster.html
     """

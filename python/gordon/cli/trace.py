@@ -111,25 +111,23 @@ def _record_run(
 
 
 @trace.command()
-@click.argument("folder", metavar="DIR")
+@click.argument("source", metavar="TRACE")
 @click.option("--json", "json_path", metavar="PATH", help="Write the summary as JSON (-: stdout).")
-def show(folder: str, json_path: str | None) -> None:
-    """Show a summary of a trace."""
-    from pathlib import Path
+def show(source: str, json_path: str | None) -> None:
+    """Show a summary of a trace.
 
-    from gordon import _core
-    from gordon.cli import output
-    from gordon.run import not_traces
+    TRACE is a folder with a trace, a run or a folder of traces, whose nodes are listed, or a file
+    that `gordon trace convert` reads. Of a Spark job the stages are shown: their tasks, the median
+    and the longest, and the driver's time outside of stages.
+    """
+    from gordon.cli import output, trace_show
 
-    output.check(json_path, used=output.trace_files([folder]))
-    not_traces.check(Path(folder))
-    text = _core.trace_summary(folder)
+    output.check(json_path, used=output.trace_files([source]))
+    found = trace_show.summary(source)
     if json_path is not None:
-        output.write({json_path: text if text.endswith("\n") else text + "\n"})
+        output.write({json_path: found})
     if json_path != output.STDOUT:
-        from gordon.cli.trace_view import show as view
-
-        view(json.loads(text))
+        trace_show.show(found)
 
 
 @trace.command()

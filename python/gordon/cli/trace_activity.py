@@ -32,7 +32,7 @@ def convert(
     json_path: str | None,
 ) -> None:
     """Converts `sources`, read as one, to a trace or a folder of traces."""
-    from gordon import _core
+    from gordon import _core, notices
     from gordon.cli import options, output
 
     others = [key for key in options.given(given) if key not in TAKEN]
@@ -48,8 +48,9 @@ def convert(
     )
     done: dict[str, Any] = json.loads(made)
     several = f" and {len(sources) - 1} more" if len(sources) > 1 else ""
-    for warning in done["warnings"]:
-        say(f"{sources[0]}{several}: {warning}", kind="warning")
+    hosts = [host["host"] for host in done["hosts"]]
+    for line in notices.grouped(done["warnings"], hosts).printed():
+        say(f"{sources[0]}{several}: {line}", kind="warning")
     if json_path is not None:
         output.write({json_path: made + "\n"})
     for host in done["hosts"]:

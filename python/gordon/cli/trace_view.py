@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from gordon.cli import warn
 from gordon.cli.terminal import GAP, Column, data, width
 from gordon.human import duration, short
 
@@ -29,7 +28,8 @@ DISKS = {"disk_read_bytes": "read_bytes", "disk_write_bytes": "write_bytes", "di
 
 
 def show(summary: dict[str, Any]) -> None:
-    """The command and how it ended, each column over time, the block I/O."""
+    """The command and how it ended, each column over time, the block I/O. Warnings are left to the
+    caller."""
     manifest, samples = summary["manifest"], summary["samples"]
     console = data()
     imported = manifest.get("imported")
@@ -46,9 +46,7 @@ def show(summary: dict[str, Any]) -> None:
     rates: list[list[float]] = []
     kinds = summary["kinds"] | _kinds_of_disks(manifest)
     for key, what, unit, per in ROWS:
-        # Seconds here are nanoseconds in the trace's columns.
-        column = key[:-2] + "_ns" if key.endswith("_s") else key
-        kind = kinds.get(column, "measured")
+        kind = _kind(kinds, key)
         row = None if kind == "missing" else _row(samples[key], samples["span_s"], unit, per)
         rows.append((what, *row[0], kind) if row else (what, "", "", "", "missing"))
         rates.append(row[1] if row else [])
@@ -69,7 +67,16 @@ def show(summary: dict[str, Any]) -> None:
         console.text(
             f"read amplification of the command: at least {summary['read_amplification']:.2f}"
         )
-    warn(summary["warnings"])
+
+
+def kind_of(summary: dict[str, Any], key: str) -> str:
+    """How the values of a column are known: `measured`, `estimated` or `missing`."""
+    return _kind(summary["kinds"] | _kinds_of_disks(summary["manifest"]), key)
+
+
+def _kind(kinds: dict[str, str], key: str) -> str:
+    # Seconds here are nanoseconds in the trace's columns.
+    return kinds.get(key[:-2] + "_ns" if key.endswith("_s") else key, "measured")
 
 
 def _kinds_of_disks(manifest: dict[str, Any]) -> dict[str, str]:

@@ -1,20 +1,26 @@
-"""The traces of a survey: given one by one, or as folders of runs, whose nodes they are.
+"""The traces of a survey: given one by one, or as what holds them or can be converted to them.
 
 A run folder is one job. It is what `gordon.run.folder` describes, or a folder with several runs of
 the same job, its repeats. A folder that holds run folders stands for all of them. A folder with
-traces of hosts, as `gordon trace convert` writes it, stands for its traces.
+traces of hosts, as `gordon trace convert` writes it, stands for its traces. An event log of Spark,
+and what was converted from one, is one job too; a folder of several logs stands for all of them.
+Other files that `gordon trace convert` reads (`gordon.run.converted`) are read as one, and their
+hosts are nodes of one job.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from os import fspath
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
+from gordon import bundled
+from gordon._core import GordonError, spark_recorded_stages
 from gordon.options import Path as GivenPath
-from gordon.run import folder, not_traces
+from gordon.run import converted, folder, not_traces
+from gordon.run.converted import Workplace
 
 
 @dataclass
@@ -25,54 +31,207 @@ class Inputs:
     lags: list[int] = field(default_factory=list)
     """Samples by which each trace starts after the first of its run; empty without a run."""
     stages: list[dict[str, Any]] = field(default_factory=list)
-    """The stages that the engine of the run recorded, in seconds after the start of the first
+    """The stages that the engine of the job recorded, in seconds after the start of the first
     trace. Repeats have none: their stages are at different times."""
     name: str = ""
-    """Id of the job, or the folder of its run; empty without a run."""
+    """Id of the job, or the name of its folder or log; empty for traces of nodes."""
     repeats: int = 1
     warnings: list[str] = field(default_factory=list)
-    """What is wrong with the run, or was left out."""
+    """What is wrong with the run or the file, or was left out."""
+    folder: str = ""
+    """The run, the trace or the folder of traces, which may have tables of stages and tasks; empty
+    for several."""
+    place: Workplace | None = None
+    """Where files were converted to, if any."""
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Errors in it name the files that were converted."""
+        with nullcontext() if self.place is None else self.place.naming():
+            yield
+
+    def named(self, result: dict[str, Any]) -> dict[str, Any]:
+        """A result of the traces, with the names of the files that were converted."""
+        if self.place is None:
+            return result
+        named: dict[str, Any] = self.place.named(result)
+        return named
+
+
+@dataclass
+class _Job:
+    """A path that is a whole job: a run, or an event log, converted or not."""
+
+    path: Path
+    is_run: bool = False
+    is_log: bool = False
 
 
 def expand(given: Sequence[GivenPath]) -> list[Inputs]:
-    """The traces by job: one job for traces of nodes, one for each run folder.
+    """The traces by job: one job for traces of nodes, one for each run folder and event log.
 
-    Raises GordonError for runs next to traces, for a run that is given twice, and for a run that
-    lacks a trace.
+    Files are converted first. Raises GordonError for jobs next to traces of nodes, for a job or a
+    file that is given twice, for files of several formats, for a run that lacks a trace, and for a
+    file that cannot be converted.
     """
-    found = [(Path(path), _run_folders(Path(path))) for path in given]
-    runs = [run for _, runs in found for run in runs]
-    if not runs:
-        return [Inputs([fspath(trace) for path, _ in found for trace in _nodes(path)])]
-    alone = [path for path, runs in found if not runs]
-    if alone:
+    place: list[Workplace] = []
+    try:
+        return _expand(given, place)
+    except GordonError as error:
+        if not place:
+            raise
+        place[0].close()
+        with place[0].naming():
+            raise error from None
+
+
+def _expand(given: Sequence[GivenPath], place: list[Workplace]) -> list[Inputs]:
+    jobs: list[_Job] = []
+    nodes: list[Path] = []
+    files: list[tuple[str, Path]] = []
+    warnings: list[str] = []
+    listed: set[Path] = set()
+    for path in (_found(Path(one), place) for one in given):
+        if path.is_file():
+            not_traces.check_part(path)
+        runs = _run_folders(path)
+        if runs:
+            jobs += [_Job(run, is_run=True) for run in runs]
+            warnings += _left_out(path, runs)
+        elif not_traces.is_trace(path) or not_traces.hosts(path):
+            if _is_application(path):
+                jobs.append(_Job(path))
+            else:
+                nodes.append(path)
+        elif (name := converted.format_of(path)) == converted.SPARK:
+            logs, others = converted.logs(path)
+            jobs += [_Job(log, is_log=True) for log in logs]
+            listed.update(logs if logs != [path] else [])
+            warnings += others
+        elif name is not None:
+            files.append((name, path))
+        else:
+            not_traces.check(path)
+            nodes.append(path)
+    if jobs:
+        several = _jobs(jobs, [*nodes, *(path for _, path in files)], listed, place)
+        several[0].warnings[:0] = warnings
+        return several
+    made = Inputs([fspath(trace) for path in nodes for trace in not_traces.hosts(path) or [path]])
+    return [_with_files(made, nodes, files, place)]
+
+
+def _found(path: Path, place: list[Workplace]) -> Path:
+    """The path; that of a bundled file of this name; or that of a copy of standard input."""
+    if path.exists():
+        return path
+    if fspath(path) in bundled.FILES:
+        file = bundled.FILES[fspath(path)]
+        _workplace(place).names[fspath(file)] = fspath(path)
+        return file
+    return converted.spooled(_workplace(place)) if fspath(path) == converted.STDIN else path
+
+
+def _workplace(place: list[Workplace]) -> Workplace:
+    """The folder for converted files, made once it is needed."""
+    if not place:
+        place.append(Workplace())
+    return place[0]
+
+
+def _is_application(path: Path) -> bool:
+    """Whether the traces in a folder were converted from an event log."""
+    return (path / "stages.parquet").is_file()
+
+
+def _jobs(
+    found: list[_Job], nodes: list[Path], listed: set[Path], place: list[Workplace]
+) -> list[Inputs]:
+    """The jobs of runs and of event logs. A log of a folder of several (`listed`) that cannot be
+    converted is left out, unless no other one can."""
+    if nodes:
+        what = "a run" if found[0].is_run else "a whole job, an application of Spark"
         raise GordonError(
-            f"{alone[0]} is not a run, and {runs[0]} is one: they cannot be surveyed together",
-            "runs only, or the traces of nodes only (RUN/NODE)",
+            f"{nodes[0]} is not a run, and {found[0].path} is {what}: they cannot be surveyed "
+            "together",
+            "runs and event logs only, or the traces of nodes only (RUN/NODE)",
             kind="runs-and-traces",
         )
     seen: set[Path] = set()
-    for run in (run for of_job in runs for run in _repeats(of_job) or [of_job]):
-        if run.resolve() in seen:
-            raise GordonError(f"the run {run} is given twice", "each run once", kind="same-run")
-        seen.add(run.resolve())
-    jobs = [_job(run) for run in runs]
-    for path, of_path in found:
-        jobs[0].warnings += _left_out(path, of_path)
-    ids = [job.name for job in jobs]
+    for one in found:
+        for path in (_repeats(one.path) if one.is_run else []) or [one.path]:
+            if path.resolve() in seen:
+                what = "run" if one.is_run else "event log"
+                raise GordonError(
+                    f"the {what} {path} is given twice", f"each {what} once", kind="same-run"
+                )
+            seen.add(path.resolve())
+    made: list[Inputs] = []
+    failed: list[tuple[Path, GordonError]] = []
+    for one in found:
+        try:
+            made.append(_job(one.path) if one.is_run else _application(one, place))
+        except GordonError as error:
+            if one.path not in listed:
+                raise
+            failed.append((one.path, error))
+    if not made:
+        raise failed[0][1]
+    made[0].warnings += [f"{error.args[0]}; {path} is left out" for path, error in failed]
+    ids = [job.name for job in made]
     if len(set(ids)) < len(ids):
-        for job, run in zip(jobs, runs, strict=True):
-            job.name = fspath(run)
-    return jobs
+        failures = {path for path, _ in failed}
+        kept = [one for one in found if one.path not in failures]
+        for job, one in zip(made, kept, strict=True):
+            job.name = fspath(one.path)
+    return made
 
 
-def _nodes(path: Path) -> list[Path]:
-    """The traces at a path: itself, or those of the hosts in a folder. Raises GordonError for a
-    path that is not a trace."""
-    found = not_traces.hosts(path)
-    if not found:
-        not_traces.check(path)
-    return found or [path]
+def _application(one: _Job, place: list[Workplace]) -> Inputs:
+    """The traces of an application of Spark, with its stages."""
+    if one.is_log:
+        used = _workplace(place)
+        done = converted.convert([one.path], converted.SPARK, used)
+        made = Inputs(done.paths, warnings=done.warnings, folder=done.folder, place=used)
+        made.name = used.names.get(fspath(one.path), one.path.name)
+    else:
+        hosts = not_traces.hosts(one.path) or [one.path]
+        made = Inputs([fspath(host) for host in hosts], folder=fspath(one.path))
+        made.name = one.path.resolve().name
+    found = spark_recorded_stages(made.folder)
+    stages = [] if found is None else json.loads(found)["stages"]
+    made.stages = [{key: stage[key] for key in ("name", "start_s", "end_s")} for stage in stages]
+    return made
+
+
+def _with_files(
+    made: Inputs, nodes: list[Path], files: list[tuple[str, Path]], place: list[Workplace]
+) -> Inputs:
+    """The traces of nodes with those of the hosts in files, which are of one format."""
+    if not files:
+        if len(nodes) == 1:
+            made.folder = fspath(nodes[0])
+        return made
+    first_format, first = files[0]
+    for name, path in files:
+        if name != first_format:
+            raise GordonError(
+                f"{first} is a file of the format {first_format}, and {path} of {name}: they "
+                "cannot be read as one job",
+                "files of one format, or `gordon trace convert` for each, and the traces that it "
+                "writes",
+                kind="several-formats",
+            )
+    paths = [path for _, path in files]
+    for index, path in enumerate(paths):
+        if path.resolve() in (other.resolve() for other in paths[:index]):
+            raise GordonError(f"the file {path} is given twice", "each file once", kind="same-file")
+    made.place = _workplace(place)
+    done = converted.convert(paths, first_format, made.place)
+    made.paths += done.paths
+    made.warnings += done.warnings
+    made.folder = "" if nodes else done.folder
+    return made
 
 
 def _run_folders(path: Path) -> list[Path]:
@@ -143,6 +302,7 @@ def _run(path: Path) -> Inputs:
         stages=[stage for stage in stages if stage["end_s"] > stage["start_s"]],
         name=job.get("id") or path.resolve().name,
         warnings=_wrong(path, run),
+        folder=fspath(path),
     )
 
 

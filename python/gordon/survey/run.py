@@ -48,8 +48,9 @@ def run(
     """Surveys the traced job over a space of designs.
 
     `traces` is a trace folder, or a list of them: one per node, or fewer that are spread over the
-    nodes; or the folder of a run, which has a trace of each node, joined by their clocks. Several
-    runs are surveyed one by one: the result has `jobs`, by id, and its designs are their mean
+    nodes; or the folder of a run, which has a trace of each node, joined by their clocks; or files
+    that `gordon trace convert` reads, such as an event log of Spark. Several runs or event logs
+    are surveyed one by one: the result has `jobs`, by id, and its designs are their mean
     (`gordon.survey.jobs`). `nodes` is the size of the cluster; the default is the number of traces,
     or 32 for one trace. Nodes that run copies of one trace start it at samples up to the fraction
     `shift` of its length apart. `space` is a shipped space or a TOML file. `set_values` are values
@@ -106,7 +107,15 @@ def run(
     return jobs.run(given, partial(one, nodes=nodes), rows)
 
 
-def _survey(
+def _survey(inputs: Inputs, **options: Any) -> dict[str, Any]:
+    """Surveys one job."""
+    with inputs.naming():
+        result = inputs.named(_simulated(inputs, **options))
+    result["warnings"] = inputs.warnings + result["warnings"]
+    return result
+
+
+def _simulated(
     inputs: Inputs,
     *,
     model: str | None,
@@ -154,7 +163,7 @@ def _result(model: Model, raw: Row, inputs: Inputs) -> Row:
         "storages": raw["storages"],
         "parameters": model.parameters(raw),
         "assumptions": raw["assumptions"],
-        "warnings": inputs.warnings + model.warnings(raw),
+        "warnings": model.warnings(raw),
     }
     if "timeline" in raw:
         found["timeline"] = raw["timeline"]

@@ -119,18 +119,30 @@ pub fn stage_of_samples(stages: &[Stage], samples: &[(Ns, Ns)]) -> Vec<usize> {
     samples.iter().map(of_sample).collect()
 }
 
-/// Warnings about stages that no sample belongs to; `of_samples` is from [`stage_of_samples`].
+/// Stages that the warning about stages without effect names.
+const NAMED: usize = 3;
+
+/// A warning about the stages that no sample belongs to, if any; `of_samples` is from
+/// [`stage_of_samples`].
 pub(crate) fn unused(stages: &[Stage], of_samples: &[usize]) -> Vec<String> {
     let is_unused = |(index, _): &(usize, &Stage)| !of_samples.contains(index);
     let unused: Vec<(usize, &Stage)> = stages.iter().enumerate().filter(is_unused).collect();
-    let note = |(index, stage): &(usize, &Stage)| {
-        format!(
-            "stages[{index}] `{}`, {} s to {} s: it covers most of no sample of the trace and has no \
-             effect",
-            stage.name, stage.start_s, stage.end_s
-        )
+    let name = |(index, stage): &(usize, &Stage)| {
+        format!("stages[{index}] `{}`, {} s to {} s", stage.name, stage.start_s, stage.end_s)
     };
-    unused.iter().map(note).collect()
+    let named: Vec<String> = unused.iter().take(NAMED).map(name).collect();
+    let more = match unused.len() {
+        0 => return Vec::new(),
+        1 => return vec![format!("{}: it covers most of no sample and has no effect", named[0])],
+        count if count > NAMED => format!("; and {} more", count - NAMED),
+        _ => String::new(),
+    };
+    vec![format!(
+        "{} of {} stages cover most of no sample and have no effect: {}{more}",
+        unused.len(),
+        stages.len(),
+        named.join("; ")
+    )]
 }
 
 #[cfg(test)]
@@ -172,9 +184,14 @@ mod tests {
     fn a_stage_after_the_trace_or_shorter_than_half_a_sample_is_unused() {
         let stages = [stage("map", 0.0, 2.0), stage("short", 2.0, 2.4), stage("late", 9.0, 10.0)];
         let notes = unused(&stages, &of(&stages, 3));
-        assert_eq!(notes.len(), 2, "{notes:?}");
-        assert!(notes[0].contains("stages[1] `short`"));
-        assert!(notes[1].contains("stages[2] `late`, 9 s to 10 s"));
+        let [note] = &notes[..] else { panic!("{notes:?}") };
+        for part in ["2 of 3 stages", "stages[1] `short`", "stages[2] `late`, 9 s to 10 s"] {
+            assert!(note.contains(part), "{note}");
+        }
+        assert_eq!(unused(&stages[..1], &of(&stages[..1], 3)), Vec::<String>::new());
+        let many: Vec<Stage> = (0..29).map(|n| stage(&n.to_string(), 9.0, 10.0)).collect();
+        let [note] = &unused(&many, &of(&many, 3))[..] else { panic!() };
+        assert!(note.starts_with("29 of 29 stages") && note.ends_with("; and 26 more"), "{note}");
     }
 
     fn window(stage: &Stage, seconds: u64) -> StageWindow {

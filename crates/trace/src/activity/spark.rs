@@ -81,7 +81,7 @@ pub(super) fn read(
             if left_out > ROUNDING_S {
                 let most = total - left_out;
                 notes.push(format!(
-                    "cores: {left_out:.1} s of CPU time of tasks of {host} are left out: {cores} \
+                    "cores: {left_out:.1} s of CPU time of tasks of `{host}` are left out: {cores} \
                      cores cannot use {total:.1} s in the time of \
                      the application, but {most:.1} s at most"
                 ));
@@ -92,7 +92,7 @@ pub(super) fn read(
             }
             if moved > MUCH_MOVED * total {
                 notes.push(format!(
-                    "cores: tasks of {host} used more than {cores} cores at times; {moved:.1} s of \
+                    "cores: tasks of `{host}` used more than {cores} cores at times; {moved:.1} s of \
                      CPU time are in later or earlier samples"
                 ));
             }

@@ -1,11 +1,13 @@
-//! Reads the bytes of a file or of standard input, and decompresses them. gzip, zstd, xz and bzip2
-//! are recognized by their magic numbers; concatenated compressed files are read to the end.
+//! Reads the bytes of a file or of standard input, and decompresses them. gzip, zstd, xz, bzip2
+//! and the block streams of Java (`java_blocks`) are recognized by their magic numbers; concatenated
+//! compressed files are read to the end.
 //!
 //! Memory is bounded by a buffer of 256 KiB and the memory of the decompressor. The buffer grows
 //! for long lines, up to 1 MiB; a longer line is an error.
 
 use super::entry_error::FilePosition;
 use super::error::FormatError;
+use super::java_blocks::{JavaBlocks, JavaCodec};
 use crate::foreign::{UTF16, is_utf16};
 use bzip2::bufread::MultiBzDecoder;
 use flate2::bufread::MultiGzDecoder;
@@ -24,6 +26,8 @@ const BUFFER: usize = 1 << 18;
 /// The longest line.
 pub(super) const LONGEST: usize = 1 << 20;
 
+/// Bytes of the longest magic number.
+const MAGIC: usize = 8;
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
@@ -52,10 +56,11 @@ impl Input {
 
     /// Decompresses `raw` if it starts with the magic number of a supported compression.
     pub fn new(mut raw: Box<dyn Read + Send>) -> io::Result<Self> {
-        let mut magic = Vec::with_capacity(6);
-        raw.by_ref().take(6).read_to_end(&mut magic)?;
+        let mut magic = Vec::with_capacity(MAGIC);
+        raw.by_ref().take(MAGIC as u64).read_to_end(&mut magic)?;
         let (gzip, zstd) = (magic.starts_with(GZIP), magic.starts_with(ZSTD));
         let (xz, bzip2) = (magic.starts_with(XZ), magic.starts_with(BZIP2));
+        let java = JavaCodec::of(&magic);
         let raw = io::Cursor::new(magic).chain(raw);
         // Uncompressed input needs no further buffer: it is read directly into the window.
         let buffered = |raw| BufReader::with_capacity(BUFFER, raw);
@@ -67,6 +72,8 @@ impl Input {
             Box::new(XzReader::new(buffered(raw), true))
         } else if bzip2 {
             Box::new(MultiBzDecoder::new(buffered(raw)))
+        } else if let Some(codec) = java {
+            Box::new(JavaBlocks::new(buffered(raw), codec))
         } else {
             Box::new(raw)
         };

@@ -25,6 +25,7 @@ mod ftrace;
 mod gordon;
 mod input;
 mod input_note;
+mod java_blocks;
 mod line_sample;
 mod objects;
 mod options;

@@ -17,34 +17,17 @@ const HINT: &str = "a file or an eventlog_v2_APP folder of spark.eventLog.dir";
 
 /// Bytes from which a log is detected.
 const HEAD: usize = 1 << 16;
-/// Magic numbers of Spark's other codecs: LZ4BlockOutputStream of lz4-java, SnappyOutputStream of
-/// snappy-java, LZFOutputStream of compress-lzf.
-const CODECS: [(&[u8], &str, &str); 3] = [
-    (
-        b"LZ4Block",
-        "lz4",
-        "spark.eventLog.compression.codec=zstd (the default), or decompress the file with lz4-java",
-    ),
-    (
-        b"\x82SNAPPY\0",
-        "snappy",
-        "spark.eventLog.compression.codec=zstd (the default), or decompress the file with snappy-java",
-    ),
-    (
-        b"ZV\x01",
-        "lzf",
-        "spark.eventLog.compression.codec=zstd (the default), or decompress the file with compress-lzf",
-    ),
-];
+/// Start of the blocks of LZFOutputStream of compress-lzf, the one codec of Spark that is not read.
+const LZF: &[u8] = b"ZV\x01";
+const LZF_HINT: &str =
+    "spark.eventLog.compression.codec=zstd (the default), or decompress the file with compress-lzf";
 
 /// Name and hint of a compression that is not supported, from the first bytes of a file.
 pub(super) fn codec(head: &[u8]) -> Option<(&'static str, &'static str)> {
-    let found = CODECS.iter().find(|(magic, ..)| head.starts_with(magic));
-    found.map(|(_, codec, hint)| (*codec, *hint))
+    head.starts_with(LZF).then_some(("lzf", LZF_HINT))
 }
 
-/// Whether a file or folder is an event log or holds a single one, or is compressed in a way that
-/// only Spark uses and that the reader refuses.
+/// Whether a file or folder is an event log or holds a single one.
 pub fn is_event_log(path: &Path) -> bool {
     if path.is_dir() {
         return LogFiles::of(path).is_ok();
@@ -55,8 +38,19 @@ pub fn is_event_log(path: &Path) -> bool {
     let Ok(mut input) = open_input(path) else { return false };
     // A read error occurs again when the log is read, and is reported then.
     let _ = input.want(HEAD);
-    let head = input.bytes();
-    codec(head).is_some_and(|(name, _)| name != "lzf") || starts_log(head)
+    starts_log(input.bytes())
+}
+
+/// The event logs that a path stands for: itself, if it is a single log or a folder of one, else
+/// the logs in the folder by name. Empty for a folder without logs.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn event_logs(path: &Path) -> Result<Vec<PathBuf>, EventLogError> {
+    if is_event_log(path) || !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    logs_in(path)
 }
 
 /// Whether a folder holds event logs, one or several.

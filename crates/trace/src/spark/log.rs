@@ -6,10 +6,6 @@ use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The shortest stage of a list for the survey, which needs an end after the start. Spark's times
-/// are in milliseconds.
-const SHORTEST: Ns = Ns(1_000_000);
-
 /// What an event log records of an application. The tasks are in memory, 300 bytes each.
 #[derive(Clone, Debug, Default)]
 pub struct EventLog {
@@ -195,16 +191,8 @@ impl EventLog {
             if to <= start {
                 return None;
             }
-            let to = to.max(from + SHORTEST);
-            let attempt = match stage.attempt {
-                0 => String::new(),
-                attempt => format!(", attempt {attempt}"),
-            };
-            Some(NamedStage {
-                name: format!("{}: {}{attempt}", stage.id, stage.name),
-                start_s: (from - start).as_secs(),
-                end_s: (to - start).as_secs(),
-            })
+            let named = NamedStage::of(stage.id, &stage.name, stage.attempt);
+            Some(named.between(from - start, to - start))
         };
         self.stages.iter().filter_map(named).collect()
     }

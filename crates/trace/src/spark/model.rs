@@ -241,3 +241,24 @@ pub struct NamedStage {
     /// End in seconds after that time.
     pub end_s: f64,
 }
+
+/// The shortest stage of a list for the survey, which needs an end after the start. Spark's times
+/// are in milliseconds.
+const SHORTEST: Ns = Ns(1_000_000);
+
+impl NamedStage {
+    /// A stage whose times are not set yet.
+    pub(super) fn of(stage: u32, name: &str, attempt: u32) -> Self {
+        let attempt = match attempt {
+            0 => String::new(),
+            attempt => format!(", attempt {attempt}"),
+        };
+        Self { name: format!("{stage}: {name}{attempt}"), start_s: 0.0, end_s: 0.0 }
+    }
+
+    /// The stage between these times.
+    pub(super) fn between(self, from: Ns, to: Ns) -> Self {
+        let to = to.max(from + SHORTEST);
+        Self { start_s: from.as_secs(), end_s: to.as_secs(), ..self }
+    }
+}

@@ -24,7 +24,7 @@ pub const STAGES_FILE: &str = "stages.parquet";
 /// Name of the table of tasks.
 pub const TASKS_FILE: &str = "tasks.parquet";
 /// Metadata key of the JSON description of a table.
-const ABOUT: &str = "gordon";
+pub(super) const ABOUT: &str = "gordon";
 /// Version of the tables.
 const VERSION: u32 = 1;
 /// Rows of a row group of tasks, which is also the number of rows in memory.
@@ -66,6 +66,7 @@ impl EventLog {
             "spark": self.version,
             "application": self.name,
             "start_unix_ns": self.start.0,
+            "end_unix_ns": (self.start + self.duration()).0,
         });
         let zstd = ZstdLevel::try_new(1).expect("zstd has a level 1");
         let properties = WriterProperties::builder()
