@@ -121,11 +121,13 @@ impl ClassicDisk {
         let mechanics = config.check()?;
         let head = Head::default();
         let (seek, rotation, transfer) = (Ns::ZERO, Ns::ZERO, Ns::ZERO);
+        // No command gets to a drive whose bus is held by another.
+        let length = if config.bus.held { 1 } else { config.queue.length as usize };
         Ok(Self {
             overheads: config.overheads,
             link: config.bus,
             buffer: config.buffer,
-            length: config.queue.length as usize,
+            length,
             arm: Actuator { mechanics, head, seek, rotation, transfer, passes: 0, moves: 0 },
             clock: Ns::ZERO,
             now: Ns::ZERO,
