@@ -20,6 +20,7 @@
 //!
 //! A trim is acknowledged and changes nothing. A flush waits for the medium.
 
+mod arm;
 mod buffer;
 mod bus;
 mod config;
@@ -37,9 +38,10 @@ pub use config::{
 use crate::disk::{
     Candidate, Choice, DiskConfigError, DiskStats, Head, Scheduler, SchedulerInput, ShortSkew,
 };
+use arm::Access;
 use buffer::BufferSegments;
 use bus::Bus;
-use control::{Access, Command};
+use control::Command;
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 use media::{Actuator, MediaStream, WriteStream};
