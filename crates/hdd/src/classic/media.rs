@@ -112,6 +112,19 @@ impl Actuator {
             revolution: geometry.turn(),
         }
     }
+
+    /// Takes a planned pass that the head does not make out of the counters. `from` is the track
+    /// of the pass before it.
+    fn uncount(&mut self, pass: &MediaPass, from: Head) {
+        // A pass that the head makes again was counted the first time.
+        if pass.again {
+            return;
+        }
+        self.moves -= u64::from(from.cylinder != pass.track.cylinder);
+        self.seek -= pass.there - pass.lead;
+        self.rotation -= pass.begins - pass.there;
+        self.passes -= 1;
+    }
 }
 
 /// The first sector before `end` for which `is` holds, if it holds for all sectors behind it and for
@@ -214,6 +227,11 @@ impl MediaStream {
             let missed =
                 if fits(begin) { first_where(begin, end, |lba| !fits(lba)) } else { begin };
             let turned = pass.begins + pass.time(missed - pass.first) + pass.turn();
+            let mut last = pass.track;
+            for never in &self.passes[at + 1..] {
+                arm.uncount(never, last);
+                last = never.track;
+            }
             self.passes.truncate(at);
             arm.head = pass.track;
             self.over = false;

@@ -454,6 +454,22 @@ fn the_head_passes_by_sectors_for_which_there_is_no_room() {
 }
 
 #[test]
+fn a_track_that_is_read_later_than_planned_is_counted_once() {
+    let mut slow = config();
+    slow.buffer.read_ahead = ReadAhead::None;
+    slow.bus.read_sector = us(300);
+    let mut drive = drive(&slow);
+    // The bus takes three times as long as the head, and the segment has 64 sectors: the head
+    // waits for room on each of the three tracks, and reads the tracks behind later. It goes to
+    // the other surface, and to the next cylinder.
+    let took = response_time(&mut drive, 0, IoOp::Read, 0, 250);
+    assert!(took > 250 * 300, "{took}");
+    let stats = drive.stats();
+    assert_eq!((stats.positionings, stats.seeks), (3, 1));
+    assert_eq!((stats.seek_time, stats.transfer_time), (us(1000 + 2100), us(250 * 100)));
+}
+
+#[test]
 fn a_queue_is_served_in_the_order_of_its_policy() {
     let order = |policy, length| {
         let mut queued = config();
