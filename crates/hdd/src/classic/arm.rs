@@ -282,8 +282,7 @@ impl ClassicDisk {
             self.since = begins;
         }
         if missing {
-            self.reading.reach(end, &mut self.arm);
-            self.arm.transfer += self.reading.transfer_time(had.max(start), end);
+            self.reading.want(had.max(start), end, &mut self.arm);
         }
     }
 
