@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.cli.meter import seconds
 
 
 @click.command()
@@ -23,10 +24,10 @@ from gordon.cli import options
 )
 @click.option(
     "--nodes",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Nodes of a cluster of designs; machines have as many as there are traces.  [default: as "
-    "many as traces; 32 for one trace of a grid]",
+    metavar="N|N..M|N,M",
+    help="Nodes of a cluster of designs; machines have as many as there are traces. For the tasks "
+    "model the numbers of nodes to compare: 2..8 or 2,4,8.  [default: as many as traces; 32 for "
+    "one trace of a grid; 1 to 64 for the tasks model]",
 )
 @click.option(
     "--shift",
@@ -65,11 +66,13 @@ from gordon.cli import options
 )
 @click.option(
     "--model",
-    type=click.Choice(["job", "paper", "stages"]),
-    help="job: time of one job of fixed work, for machines. The others are for grids of designs, "
+    type=click.Choice(["job", "tasks", "paper", "stages"]),
+    help="job: time of one job of fixed work, for machines. tasks: time of an application of Spark "
+    "on any number of them, from its event log. The others are for grids of designs, "
     "such as gordon-2009. paper: throughput, each second takes the longest of processor, storage "
     "and network. stages: as paper, and nodes wait for each other only at the ends of stages.  "
-    "[default: job for a space with machines, else paper]",
+    "[default: for a space with machines tasks of an event log or of a run that has one, else job; "
+    "else paper]",
 )
 @click.option(
     "--stages",
@@ -77,6 +80,19 @@ from gordon.cli import options
     help='Stages of the job, as JSON: {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}, '
     "in seconds after the start of the traces. The stages model uses them; of machines, the limits "
     "of each stage are reported.",
+)
+@click.option(
+    "--deadline",
+    callback=seconds,
+    metavar="TIME",
+    help="Of the tasks model: the cheapest cluster that ends within this time, by the upper end of "
+    "its range, such as 10min.",
+)
+@click.option(
+    "--partitions",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Of the tasks model: tasks of each stage that reads shuffle data.  [default: as recorded]",
 )
 @click.option(
     "--rows",
@@ -122,13 +138,15 @@ def survey(
     traces: tuple[str, ...],
     bundled: bool,
     space: str | None,
-    nodes: int | None,
+    nodes: str | None,
     shift: float,
     set_values: tuple[str, ...],
     charge: str,
     reference: str | None,
     model: str | None,
     stages: str | None,
+    deadline: float | None,
+    partitions: int | None,
     rows: int,
     parquet: str | None,
     cache: str | None,
@@ -162,6 +180,7 @@ def survey(
     from gordon.cli.machines_view import show_machines
     from gordon.cli.progress import Progress
     from gordon.cli.survey_view import show
+    from gordon.cli.tasks_view import show_tasks
     from gordon.survey import measured, run
     from gordon.survey.columns import to_csv
     from gordon.survey.run import SPACE
@@ -191,6 +210,8 @@ def survey(
             reference=reference,
             model=model,
             stages=stages,
+            partitions=partitions,
+            deadline=deadline,
             rows=rows,
             table=table,
             cache=cache,
@@ -210,6 +231,8 @@ def survey(
     console = terminal.messages() if silent else terminal.data()
     if "jobs" in result:
         show_jobs(console, result, show_all)
+    elif "application" in result:
+        show_tasks(console, result, show_all)
     elif "verdict" in result:
         show_machines(console, result, show_all)
     else:
@@ -220,8 +243,8 @@ def survey(
 
 
 def _bundled(
-    space: str | None, model: str | None, nodes: int | None
-) -> tuple[tuple[str, ...], str, str | None, int | None]:
+    space: str | None, model: str | None, nodes: str | None
+) -> tuple[tuple[str, ...], str, str | None, str | None]:
     """The bundled traces, and how they are surveyed."""
     from gordon import bundled
     from gordon.survey import space as spaces
@@ -232,7 +255,7 @@ def _bundled(
     if model is None:
         model = bundled.MODEL
     if model == bundled.MODEL and nodes is None:
-        nodes = bundled.NODES
+        nodes = str(bundled.NODES)
     return (str(bundled.FOLDER),), space, model, nodes
 
 

@@ -41,6 +41,11 @@ class Inputs:
     folder: str = ""
     """The run, the trace or the folder of traces, which may have tables of stages and tasks; empty
     for several."""
+    log: str = ""
+    """The event log of the engine, which has the tasks of the job; empty if there is none."""
+    window: tuple[int, int] | None = None
+    """Start and end of the job by the clock of its driver, in nanoseconds since 1970, if the log
+    has more than the job."""
     place: Workplace | None = None
     """Where files were converted to, if any."""
 
@@ -67,16 +72,16 @@ class _Job:
     is_log: bool = False
 
 
-def expand(given: Sequence[GivenPath]) -> list[Inputs]:
+def expand(given: Sequence[GivenPath], *, keep_log: bool = False) -> list[Inputs]:
     """The traces by job: one job for traces of nodes, one for each run folder and event log.
 
-    Files are converted first. Raises GordonError for jobs next to traces of nodes, for a job or a
-    file that is given twice, for files of several formats, for a run that lacks a trace, and for a
-    file that cannot be converted.
+    Files are converted first; with `keep_log`, a single event log is not. Raises GordonError for
+    jobs next to traces of nodes, for a job or a file that is given twice, for files of several
+    formats, for a run that lacks a trace, and for a file that cannot be converted.
     """
     place: list[Workplace] = []
     try:
-        return _expand(given, place)
+        return _expand(given, place, keep_log)
     except GordonError as error:
         if not place:
             raise
@@ -85,7 +90,7 @@ def expand(given: Sequence[GivenPath]) -> list[Inputs]:
             raise error from None
 
 
-def _expand(given: Sequence[GivenPath], place: list[Workplace]) -> list[Inputs]:
+def _expand(given: Sequence[GivenPath], place: list[Workplace], keep_log: bool) -> list[Inputs]:
     jobs: list[_Job] = []
     nodes: list[Path] = []
     files: list[tuple[str, Path]] = []
@@ -113,6 +118,8 @@ def _expand(given: Sequence[GivenPath], place: list[Workplace]) -> list[Inputs]:
         else:
             not_traces.check(path)
             nodes.append(path)
+    if keep_log and len(jobs) == 1 and jobs[0].is_log and not nodes and not files:
+        return [_kept(jobs[0], warnings, place)]
     if jobs:
         several = _jobs(jobs, [*nodes, *(path for _, path in files)], listed, place)
         several[0].warnings[:0] = warnings
@@ -187,6 +194,15 @@ def _jobs(
     return made
 
 
+def _kept(one: _Job, warnings: list[str], place: list[Workplace]) -> Inputs:
+    """An event log as it is."""
+    made = Inputs([], log=fspath(one.path), warnings=warnings)
+    made.place = place[0] if place else None
+    named = made.place.names.get(made.log) if made.place else None
+    made.name = named or one.path.name
+    return made
+
+
 def _application(one: _Job, place: list[Workplace]) -> Inputs:
     """The traces of an application of Spark, with its stages."""
     if one.is_log:
@@ -194,6 +210,7 @@ def _application(one: _Job, place: list[Workplace]) -> Inputs:
         done = converted.convert([one.path], converted.SPARK, used)
         made = Inputs(done.paths, warnings=done.warnings, folder=done.folder, place=used)
         made.name = used.names.get(fspath(one.path), one.path.name)
+        made.log = fspath(one.path)
     else:
         hosts = not_traces.hosts(one.path) or [one.path]
         made = Inputs([fspath(host) for host in hosts], folder=fspath(one.path))
@@ -303,7 +320,15 @@ def _run(path: Path) -> Inputs:
         name=job.get("id") or path.resolve().name,
         warnings=_wrong(path, run),
         folder=fspath(path),
+        log=fspath(path / run["event_log"]) if run.get("event_log") else "",
+        window=_window(run),
     )
+
+
+def _window(run: dict[str, Any]) -> tuple[int, int]:
+    """Start and end of the job."""
+    start: int = run["start_unix_ns"]
+    return start, start + round(run["duration_s"] * 1e9)
 
 
 def _wrong(path: Path, run: dict[str, Any]) -> list[str]:

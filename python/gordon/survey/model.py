@@ -3,7 +3,7 @@ of the result that only this model has. `gordon.survey.run` takes the steps that
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import fspath
 from typing import Any, ClassVar
 
@@ -37,6 +37,16 @@ class Request:
     reported: list[Row]
     rows: int
     table: Path | None
+    #: Numbers of nodes to compare, by models of clusters of machines.
+    numbers: list[int] | None = None
+    #: Number of tasks of stages that read shuffle data, unless as recorded.
+    partitions: int | None = None
+    #: Seconds within which the job has to end.
+    deadline_s: float | None = None
+
+    def with_settings(self, set_values: list[str]) -> "Request":
+        """The request with other values of `--set`."""
+        return replace(self, set_values=set_values)
 
     def config(self) -> Row:
         """The settings that all models have in the core."""

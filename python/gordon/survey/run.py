@@ -14,7 +14,7 @@ from gordon import _core
 from gordon.options import Path, several
 from gordon.parts import unknown
 from gordon.run.inputs import Inputs, expand
-from gordon.survey import grids, jobs
+from gordon.survey import grids, jobs, numbers, tasks
 from gordon.survey import space as spaces
 from gordon.survey.grids import Grid
 from gordon.survey.machines import Machines
@@ -23,7 +23,7 @@ from gordon.survey.replays import Replays, simulate
 from gordon.survey.stages import of as stages_of
 
 ROWS = 1000
-MODELS = ("job", *grids.MODELS)
+MODELS = ("job", tasks.MODEL, *grids.MODELS)
 SPACE = "modern"
 
 
@@ -31,13 +31,15 @@ def run(
     traces: Path | Sequence[Path],
     *,
     space: str = SPACE,
-    nodes: int | None = None,
+    nodes: int | str | Sequence[int] | None = None,
     shift: float = SHIFT,
     set_values: str | Sequence[str] = (),
     charge: str = "auto",
     reference: str | float | None = None,
     model: str | None = None,
     stages: Path | None = None,
+    partitions: int | None = None,
+    deadline: float | None = None,
     rows: int = ROWS,
     table: Path | None = None,
     cache: Path | None = None,
@@ -63,7 +65,11 @@ def run(
     `job` is for machines and their default; the others are for grids of designs, `stages` if
     `stages` is given, a JSON file with the stages of the job. For machines, `reference` is the
     machine on which the traces were recorded
-    (`gordon.survey.references.of_machines`), and `nodes` is the number of traces. At most
+    (`gordon.survey.references.of_machines`), and `nodes` is the number of traces. An event log of
+    Spark, and a run that has one, is surveyed by the `tasks` model unless another one is named: on
+    each number of each machine. `nodes` is then the numbers, as `2..8`, `2,4,8` or a list;
+    `partitions` the number of tasks of stages that read shuffle data, and `deadline` the seconds
+    within which it has to end. At most
     `rows` designs are returned, the front and the named ones always; `table` is a Parquet file to
     write with all of them. `cache` is a folder in which replays are kept and found by later
     surveys, whatever their space. `engine` computes the replays in other processes, by joblib:
@@ -78,8 +84,23 @@ def run(
             "record one with `gordon trace -o DIR -- CMD`",
             kind="no-traces",
         )
+    has_machines = bool(spaces.machines(spaces.load(space)))
+    keep_log = has_machines and model in (None, tasks.MODEL)
+    given = expand(traces, keep_log=keep_log)
+    if model is None and keep_log and stages is None and _is_application(given):
+        model = tasks.MODEL
+    if model == tasks.MODEL and len(given) > 1:
+        raise _core.GordonError(
+            f"the tasks model surveys one application, and {len(given)} are given",
+            "one log or run at a time, or --model job",
+            kind="several-jobs",
+        )
+    if model != tasks.MODEL:
+        _refuse(partitions=partitions, deadline=deadline)
     one = partial(
         _survey,
+        partitions=partitions,
+        deadline_s=deadline,
         space=space,
         shift=shift,
         set_values=several(set_values),
@@ -91,7 +112,16 @@ def run(
         replays=Replays(cache, engine, workers),
         progress=progress,
     )
-    given = expand(traces)
+    listed = _listed(nodes)
+    if model == tasks.MODEL:
+        return one(given[0], nodes=None, numbers=listed, rows=rows)
+    if listed is not None and len(listed) > 1:
+        raise _core.GordonError(
+            f"--nodes {nodes}: several numbers are for the tasks model, which needs an event log",
+            "one number",
+            kind="bad-nodes",
+        )
+    nodes = None if listed is None else listed[0]
     if len(given) == 1:
         return one(given[0], nodes=nodes, rows=rows)
     if table is not None or stages is not None:
@@ -105,6 +135,31 @@ def run(
         # The mean is over clusters of the same size.
         nodes = max(grids.nodes(len(inputs.paths)) for inputs in given)
     return jobs.run(given, partial(one, nodes=nodes), rows)
+
+
+def _listed(nodes: int | str | Sequence[int] | None) -> list[int] | None:
+    """Numbers of nodes as a list."""
+    if nodes is None:
+        return None
+    if isinstance(nodes, int | str):
+        return numbers.parse(str(nodes))
+    return list(nodes)
+
+
+def _is_application(given: list[Inputs]) -> bool:
+    """Whether the input is one application of Spark with its tasks."""
+    return len(given) == 1 and bool(given[0].log) and given[0].repeats == 1
+
+
+def _refuse(**options: Any) -> None:
+    """Raises GordonError for an option of the tasks model."""
+    for name, value in options.items():
+        if value is not None:
+            raise _core.GordonError(
+                f"--{name} is for the tasks model, which needs an event log of Spark",
+                "the log or a run with --model tasks, or leave the option out",
+                kind="wrong-model",
+            )
 
 
 def _survey(inputs: Inputs, **options: Any) -> dict[str, Any]:
@@ -131,13 +186,22 @@ def _simulated(
     _, listed = stages_of(model, stages, inputs, is_of_machines)
     # The stages of a run are reported by all models; one uses them.
     request = Request(inputs=inputs, stages=listed, reported=listed or inputs.stages, **options)
-    prepared = Machines(request, chosen) if is_of_machines else Grid(request, chosen)
+    prepared = _prepared(model, request, chosen, is_of_machines)
     with spaces.blamed(space, request.set_values):
         try:
             raw = simulate(prepared.core, prepared.config, replays, progress)
         except _core.GordonError as error:
             raise prepared.explained(error) from None
     return _result(prepared, raw, inputs)
+
+
+def _prepared(
+    model: str | None, request: Request, chosen: spaces.Space, is_of_machines: bool
+) -> Model:
+    """The model, prepared for a request."""
+    if model == tasks.MODEL:
+        return tasks.Tasks(request, chosen)
+    return Machines(request, chosen) if is_of_machines else Grid(request, chosen)
 
 
 def _result(model: Model, raw: Row, inputs: Inputs) -> Row:
@@ -175,9 +239,9 @@ def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
     for a model that the space has nothing for."""
     if model not in (None, *MODELS):
         raise unknown("model", str(model), list(MODELS))
-    if model == "job" and not spaces.machines(chosen):
+    if model in ("job", tasks.MODEL) and not spaces.machines(chosen):
         raise _core.GordonError(
-            f"the space `{chosen['name']}` lists no machines, which the job model needs",
+            f"the space `{chosen['name']}` lists no machines, which the {model} model needs",
             "--model paper, or a space with machines (`gordon spaces`)",
             kind="wrong-model",
         )

@@ -88,7 +88,7 @@ fn demand(
         scheduling: task.scheduling + application.turnaround,
         work: (task.cpu - warm_up + more) * speed,
         uncounted: (rest - waiting).max(0.0) * speed / stretch,
-        gc: task.gc * speed,
+        gc: task.gc * speed / traced.speeds.stretch(1.0),
         fetch: task.fetch,
         shuffled: task.shuffled,
         remote: task.remote,

@@ -7,7 +7,7 @@ use super::demand::{TaskDemand, TracedNode, demands};
 use super::durations::Durations;
 use super::node::{Cluster, PARTS, Part};
 use super::notes::{assumptions, warnings};
-use super::place::{Executor, Ratios, node, speeds};
+use super::place::{Executor, node, speeds};
 use super::range::{Doubts, SOURCES, TasksRange, range};
 use super::report::{
     ApplicationReport, StageLimit, StageOnCluster, StageRecorded, TasksExtras, TasksReport,
@@ -178,13 +178,6 @@ impl<'a> TasksModel<'a> {
         chunk.members.start as u64..chunk.members.end as u64
     }
 
-    /// Speed of a lone thread of the traced machine relative to that of a design.
-    fn lone(&self, design: &MachineDesign<'_>) -> f64 {
-        let single = |gain: Option<f64>| gain.filter(|_| self.has_gains(design)).unwrap_or(1.0);
-        let here = *design.machine.core_speed * single(design.machine.lone_gain());
-        self.reference.speed * single(self.reference.single) / here
-    }
-
     /// Whether the gains of lone threads of both machines are known: one says nothing.
     fn has_gains(&self, design: &MachineDesign<'_>) -> bool {
         self.reference.single.is_some() && design.machine.lone_gain().is_some()
@@ -198,7 +191,8 @@ impl<'a> TasksModel<'a> {
         let ratios = Ratios { lone: self.lone(design), driver_speed: self.survey.driver_speed };
         let speeds = speeds(design.machine, cores, self.has_gains(design));
         let storage = self.storages[design.place];
-        let node = node(&executor, speeds, storage, place.network, &self.traced, &ratios);
+        let node =
+            node(&executor, speeds, storage, place.network, &self.traced, self.survey.driver_speed);
         Cluster { nodes, node }
     }
 
@@ -247,9 +241,10 @@ impl<'a> TasksModel<'a> {
         critical_path: f64,
     ) -> Doubts {
         let nodes = f64::from(cluster.nodes);
+        let lone = cluster.node.lone_ratio;
         let speed = match self.reference.is_assumed {
             true => UNKNOWN_SPEED,
-            false => speed_error(*design.machine.core_speed / self.reference.speed),
+            false => speed_error(lone),
         };
         let [read, write] = cluster.node.storage;
         let is_traced = self.is_reference(design, cluster.nodes);
@@ -258,7 +253,7 @@ impl<'a> TasksModel<'a> {
         Doubts {
             durations: self.durations.at(cluster.nodes * cluster.node.slots),
             speed,
-            lone: self.lone(design),
+            lone,
             driver_is_given: self.survey.driver_speed.is_some(),
             all_disk: match is_traced {
                 true => 0.0,

@@ -29,8 +29,9 @@ pub struct TaskNode {
     pub memory: f64,
     /// Heap of a traced executor for each byte of an executor here.
     pub heap_ratio: f64,
-    /// Seconds until the first executor has started, on a node such as the traced one: 1 second here
-    /// takes this long there.
+    /// Speed of a lone thread of the traced node relative to this one.
+    pub lone_ratio: f64,
+    /// Seconds of the start of executors here for each recorded one.
     pub startup_ratio: f64,
     /// Seconds of the driver here for each recorded one.
     pub driver_ratio: f64,
@@ -134,7 +135,8 @@ impl TaskPhases {
         };
         Self {
             scheduling: demand.scheduling,
-            gc: demand.gc * node.heap_ratio / node.speeds.of_core(f64::from(node.slots)),
+            gc: demand.gc * node.heap_ratio * node.speeds.stretch(1.0)
+                / node.speeds.of_core(f64::from(node.slots)),
             fetch,
             compute: demand.work,
             uncounted: demand.uncounted,

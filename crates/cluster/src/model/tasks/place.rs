@@ -117,26 +117,19 @@ pub(super) fn speeds(machine: &Machine, cores: f64, has_gain: bool) -> Speeds {
     })
 }
 
-/// What a node costs in time relative to the traced one.
-pub(super) struct Ratios {
-    /// Speed of a lone thread of the traced machine relative to this one.
-    pub lone: f64,
-    /// Relative speed of the driver, if it is given.
-    pub driver_speed: Option<f64>,
-}
-
-/// A node for the simulation.
+/// A node for the simulation. `driver_speed` is the relative speed of the driver, if it is given.
 pub(super) fn node(
     executor: &Executor,
     speeds: Speeds,
     storage: [f64; 2],
     network: f64,
     traced: &TracedNode,
-    ratios: &Ratios,
+    driver_speed: Option<f64>,
 ) -> TaskNode {
-    // Part of these times is computing, part waiting; nothing says how much. The middle of the range
-    // of the logarithm.
-    let middle = ratios.lone.sqrt();
+    let lone_ratio = traced.speeds.each(1) / speeds.each(1);
+    // Part of the driver's time and of the start of executors is computing, part waiting; nothing
+    // says how much. The middle of the range of the logarithm.
+    let middle = lone_ratio.sqrt();
     let heap_ratio = (traced.heap / executor.heap).clamp(*HEAP_RATIO.start(), *HEAP_RATIO.end());
     TaskNode {
         speeds,
@@ -146,7 +139,8 @@ pub(super) fn node(
         executor_slots: executor.slots,
         memory: executor.working / f64::from(executor.slots),
         heap_ratio,
+        lone_ratio,
         startup_ratio: middle,
-        driver_ratio: ratios.driver_speed.map_or(middle, |speed| 1.0 / speed),
+        driver_ratio: driver_speed.map_or(middle, |speed| 1.0 / speed),
     }
 }

@@ -18,6 +18,7 @@ fn node(slots: u32) -> TaskNode {
         executor_slots: slots,
         memory: 1e9,
         heap_ratio: 1.0,
+        lone_ratio: 1.0,
         startup_ratio: 1.0,
         driver_ratio: 1.0,
     }

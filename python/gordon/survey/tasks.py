@@ -1,0 +1,189 @@
+"""Surveys numbers of machines by the `tasks` model: an application of Spark on clusters."""
+
+from os import fspath
+from typing import Any
+
+from gordon import _core
+from gordon.human import counted, duration, figures, short
+from gordon.settings import split
+from gordon.survey import space as spaces
+from gordon.survey.machines import OfMachines
+from gordon.survey.model import SHIFT, Request, Row
+
+#: The model of clusters.
+MODEL = "tasks"
+#: Settings of `--set` that are of the application and not of machines, with the keys of the core.
+_OWN = ("executor.cores", "executor.memory", "driver.speed")
+#: Share of a time from which its floor is the answer.
+_MOSTLY_FLOOR = 0.9
+
+
+class Tasks(OfMachines):
+    """Clusters of the machines of a space."""
+
+    core = MODEL
+
+    def __init__(self, request: Request, chosen: spaces.Space) -> None:
+        _check(request)
+        with spaces.blamed(request.space, request.set_values):
+            self._prepare(request, chosen)
+
+    def _prepare(self, request: Request, chosen: spaces.Space) -> None:
+        own, others = _settings(request.set_values)
+        inputs = request.inputs
+        machines = self.read(request.with_settings(others), chosen)
+        window = inputs.window
+        self.config = {
+            "event_log": inputs.log,
+            "window": window and {"start_unix_ns": window[0], "end_unix_ns": window[1]},
+            "traces": inputs.paths,
+            "lags": inputs.lags,
+            "nodes": request.numbers or [],
+            "partitions": request.partitions,
+            "deadline_s": request.deadline_s,
+            "rows": request.rows,
+            "table": None if request.table is None else fspath(request.table),
+            **own,
+            **machines,
+        }
+
+    def check(self, raw: Row) -> None:
+        """Every log with a task has an answer."""
+
+    def keys(self, raw: Row) -> Row:
+        own = ("reference", "application", "refused", "verdict", "floor_s")
+        by_id = {row["id"]: row for row in raw["designs"]}
+        currency = self.chosen.get("currency", "USD")
+        sentence = _sentence(raw, by_id, currency, self.config["deadline_s"])
+        return {"model": MODEL, **{key: raw[key] for key in own}, "sentence": sentence}
+
+
+def _check(request: Request) -> None:
+    """Raises GordonError for a request that the model cannot answer."""
+    inputs = request.inputs
+    if not inputs.log:
+        raise _core.GordonError(
+            "the tasks model needs the event log of an application of Spark, and there is none: "
+            + (inputs.folder or ", ".join(inputs.paths) or "no input"),
+            "the log itself (a file or folder of spark.eventLog.dir), or a run of `gordon workload "
+            "run`; --model job surveys traces",
+            kind="no-event-log",
+        )
+    if inputs.repeats > 1:
+        raise _core.GordonError(
+            f"{inputs.name} has {inputs.repeats} repeats, each with a log of its own",
+            "survey one of them: RUN/1; or --model job",
+            kind="several-jobs",
+        )
+    if request.shift != SHIFT:
+        raise _core.GordonError(
+            "--shift moves copies of one trace, and the tasks model has the tasks of all nodes",
+            "leave out --shift",
+            kind="bad-shift",
+        )
+
+
+def _settings(given: list[str]) -> tuple[Row, list[str]]:
+    """The settings of executors and driver, as the core takes them, and the other ones."""
+    own: Row = {"executor": {}}
+    others = []
+    for setting in given:
+        key, text = split(setting, "executor.cores=2")
+        if key not in _OWN:
+            others.append(setting)
+            continue
+        try:
+            match key:
+                case "executor.cores":
+                    own["executor"]["cores"] = int(text)
+                case "executor.memory":
+                    own["executor"]["memory"] = _core.parse_bytes(text)
+                case _:
+                    own["driver_speed"] = float(text)
+        except (ValueError, _core.GordonError):
+            raise _core.GordonError(
+                f"--set {setting}: {text!r} is not a value of {key}",
+                "executor.cores=2, executor.memory=4GiB or driver.speed=1.5",
+                kind="bad-setting",
+            ) from None
+    return own, others
+
+
+def outcome(row: Row) -> Row:
+    """Time, energy and price of a cluster."""
+    found: Row = row[MODEL]
+    return found
+
+
+def recommended(result: Row) -> str | None:
+    """The id of the recommended cluster, if there is one."""
+    verdict = result["verdict"]
+    return None if verdict is None else str(verdict["id"])
+
+
+def is_notable(row: Row, verdict: str | None) -> bool:
+    """Whether a cluster has a name, is the recorded one, or is the recommended one, `verdict`."""
+    return bool(row["names"]) or row["is_reference"] or row["id"] == verdict
+
+
+def limiting(row: Row) -> str:
+    """What takes most of the time of a cluster: `compute 80%`."""
+    limits: dict[str, float] = row["limits"]
+    most = max(limits, key=lambda name: limits[name], default=None)
+    return "" if most is None else f"{most.replace('_', ' ')} {limits[most]:.0%}"
+
+
+def _sentence(raw: Row, by_id: Row, currency: str, deadline: float | None) -> str:
+    """What the survey says in a sentence."""
+    verdict = raw["verdict"]
+    fastest = by_id[raw["named"]["fastest"]]
+    if verdict is None:
+        at_most = duration(outcome(fastest)["time_s_high"])
+        return (
+            f"No cluster is sure to end within {duration(deadline or 0)}. The nearest is "
+            f"{_described(fastest)}, which ends within {at_most}."
+        )
+    best = by_id[verdict["id"]]
+    of = outcome(best)
+    match verdict["by"]:
+        case "price":
+            what, cost = "Cheapest", f", {figures(of['price'])} {currency}"
+        case "energy":
+            what, cost = "Least energy", f", {short(of['energy_j'], 'J')}"
+        case _:
+            what, cost = "Fastest", "; neither prices nor powers are known"
+    within = f"within {duration(deadline)}" if deadline is not None else "within 10% of the fastest"
+    text = f"{what} {within}: {_described(best)}{cost}"
+    if best is not fastest:
+        text += f"; the fastest is {_described(fastest)}"
+    floor = of["floor_s"]
+    if floor > _MOSTLY_FLOOR * of["time_s"]:
+        text += f". More nodes do not help: {duration(floor)} are {_floor(best)}"
+    return text + "."
+
+
+def _floor(row: Row) -> str:
+    """What a time consists of that no number of nodes shortens."""
+    limits = row["limits"]
+    if limits.get("driver", 0.0) + limits.get("startup", 0.0) > 0.5:
+        return "start-up and driver"
+    return "the longest tasks of its stages, the driver and start-up"
+
+
+def _described(row: Row) -> str:
+    of = outcome(row)
+    ends = f"{duration(of['time_s_low'])} to {duration(of['time_s_high'])}"
+    return f"{row['id']}, {duration(of['time_s'])} ({ends})"
+
+
+def recorded_line(application: dict[str, Any]) -> str:
+    """How the application was recorded, in a line."""
+    return (
+        f"recorded: {application['name']}, {duration(application['time_s'])} on "
+        f"{counted(application['nodes'], 'node')}, "
+        f"{counted(application['executors'], 'executor')} of "
+        f"{counted(application['slots_per_executor'], 'slot')}, "
+        f"{counted(len(application['stages']), 'stage')}, "
+        f"{counted(application['tasks'], 'task')}; start-up {duration(application['startup_s'])}, "
+        f"driver {duration(application['driver_s'])}"
+    )

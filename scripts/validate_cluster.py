@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""Writes docs/validation/cluster.md: predicted against measured times of Spark jobs on local nodes.
+
+Each job runs on several numbers and kinds of nodes of this machine. From each configuration the
+`tasks` model predicts all others, by the run (traces and event log) and by the event log alone. As
+root on Linux, with Java and PySpark (scripts/spark.sh), and nothing else to do.
+
+python scripts/validate_cluster.py                      measure what is missing, and write the page
+python scripts/validate_cluster.py --jobs sort,ngram    some of the jobs
+python scripts/validate_cluster.py --page RESULTS.json  the page of recorded results, to stdout
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gordon import __version__, survey
+from gordon._core import GordonError
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs/validation/cluster.md"
+WORK = ROOT / "build/validate-cluster"
+RESULTS = WORK / "results.json"
+GORDON = ROOT / ".venv/bin/gordon"
+Json = dict[str, Any]
+
+#: Jobs with the sizes of their inputs.
+JOBS = {
+    "sort": "100MB",
+    "grep-simple": "300MB",
+    "ngram": "100MB",
+    "webindex": "100MB",
+    "identity": "100MB",
+    "grep-complex": "300MB",
+    "randomwriter": "200MB",
+}
+RUNS = 3
+#: Difference of measured times from which their order counts.
+APART = 1.15
+_CORES = (0.2, 0.4, 0.8)
+_NODES = (1, 2, 4)
+#: All nodes together have at most this many cores of the machine.
+MOST_CORES = 1.6
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Local nodes."""
+
+    nodes: int
+    cores: float
+    memory: str = "2GiB"
+
+    @property
+    def machine(self) -> str:
+        """Name of the node in the space."""
+        return f"node-{self.cores}"
+
+    @property
+    def name(self) -> str:
+        return f"{self.nodes} x {self.cores}"
+
+
+CLUSTERS = [
+    Cluster(nodes, cores)
+    for nodes in _NODES
+    for cores in _CORES
+    if nodes * cores <= MOST_CORES + 1e-9
+]
+
+
+def space(path: Path) -> Path:
+    """The space of the nodes. A core with a quota is a slower core."""
+    lines = ['name = "local-nodes"', 'summary = "nodes of this machine with a quota"']
+    for cores in _CORES:
+        lines += [
+            "[[machines]]",
+            f'id = "node-{cores}"',
+            'source = "the quota"',
+            "cores = 1",
+            f"core_speed = {cores}",
+            'memory = "2GiB"',
+            'storage = { bandwidth = "500MB" }',
+            'network = "10Gb"',
+        ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def measure(job: str, cluster: Cluster, number: int) -> Json:
+    """Runs a job; its length by the run, and by the event log alone."""
+    folder = WORK / "runs" / f"{job}-{cluster.nodes}x{cluster.cores}-{number}"
+    if not folder.exists():
+        words = [
+            *(str(GORDON), "workload", "run", job, "--size", JOBS[job]),
+            *("--nodes", str(cluster.nodes), "--cores", str(cluster.cores)),
+            *("--memory", cluster.memory, "--seed", "1", "-o", str(folder)),
+        ]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            print(f"{folder.name}: {done.stderr.strip().splitlines()[-1]}", flush=True)
+            return {}
+    run = json.loads((folder / "run.json").read_text())
+    return {"folder": str(folder), "run_s": run["duration_s"], "warnings": run["warnings"]}
+
+
+def predict(given: str, cluster: Cluster, space_file: Path, *, is_log: bool) -> dict[str, Json]:
+    """The predictions from a run or a log for all clusters, by name."""
+    found = survey.run(
+        given,
+        space=str(space_file),
+        model="tasks",
+        nodes=list(_NODES),
+        # The quota is in a run's traces; a log has none, and its node is a slower machine.
+        reference=cluster.machine if is_log else 1.0,
+        set_values=["driver.speed=1"],
+    )
+    wanted = {(one.machine, one.nodes): one.name for one in CLUSTERS}
+    predicted = {}
+    for row in found["designs"]:
+        name = wanted.get((row["machine"], row["nodes"]))
+        if name is not None:
+            predicted[name] = row["tasks"]
+    predicted["recorded"] = found["application"]
+    return predicted
+
+
+def pairs(results: Json, how: str) -> list[Json]:
+    """Each prediction of another configuration with what was measured."""
+    found = []
+    for job, of_job in results["jobs"].items():
+        for source, of_source in of_job.items():
+            for target, of_target in of_job.items():
+                if source == target or not of_source["runs"] or not of_target["runs"]:
+                    continue
+                measured = statistics.median(of_target[f"{how}_s"])
+                for predicted in of_source[how]:
+                    one = predicted[target]
+                    found.append(
+                        {
+                            "job": job,
+                            "source": source,
+                            "target": target,
+                            "measured": measured,
+                            "time": one["time_s"],
+                            "low": one["time_s_low"],
+                            "high": one["time_s_high"],
+                            "recorded": statistics.median(of_source[f"{how}_s"]),
+                            "log": predicted["recorded"],
+                        }
+                    )
+    return found
+
+
+def cores_of(name: str) -> float:
+    """Cores of a configuration in all."""
+    nodes, cores = name.split(" x ")
+    return int(nodes) * float(cores)
+
+
+def linear(pair: Json) -> float:
+    """The recorded time in proportion to the cores."""
+    return pair["recorded"] * cores_of(pair["source"]) / cores_of(pair["target"])
+
+
+def amdahl(pair: Json) -> float:
+    """The driver's and the start's share as the serial part, the rest in proportion to the cores."""
+    serial = min(pair["log"]["driver_s"] + pair["log"]["startup_s"], pair["recorded"])
+    ratio = cores_of(pair["source"]) / cores_of(pair["target"])
+    return serial + (pair["recorded"] - serial) * ratio
+
+
+def sparklens(pair: Json) -> float:
+    """As Sparklens: the driver's time, and of each stage the longer of its longest task and of its
+    tasks over the slots. It knows no other kind of machine."""
+    slots = int(pair["target"].split(" x ")[0])
+    stages = sum(
+        max(stage["longest_s"], stage["median_s"] * stage["tasks"] / slots)
+        for stage in pair["log"]["stages"]
+    )
+    return pair["log"]["driver_s"] + pair["log"]["startup_s"] + stages
+
+
+BASELINES = {"linear": linear, "Amdahl": amdahl, "Sparklens": sparklens}
+
+
+def error(time: float, measured: float) -> float:
+    """Absolute relative error in percent."""
+    return abs(time / measured - 1) * 100
+
+
+def quantile(values: list[float], share: float) -> float:
+    """A quantile by order."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, math.ceil(share * len(ordered)) - 1)]
+
+
+def ordered(found: list[Json]) -> tuple[int, int]:
+    """Pairs of targets whose measured times are apart, and those whose predictions have their
+    order."""
+    right = apart = 0
+    groups: dict[tuple[str, str], list[Json]] = {}
+    for pair in found:
+        groups.setdefault((pair["job"], pair["source"]), []).append(pair)
+    for group in groups.values():
+        for index, one in enumerate(group):
+            for other in group[index + 1 :]:
+                low, high = sorted([one, other], key=lambda pair: pair["measured"])
+                if high["measured"] > APART * low["measured"]:
+                    apart += 1
+                    right += low["time"] < high["time"]
+    return right, apart
+
+
+def table(found: list[Json]) -> list[str]:
+    """Rows of the page: the model and the baselines."""
+    rows = ["| model | pairs | median error | p90 | in the range |", "|---|---|---|---|---|"]
+    errors = [error(pair["time"], pair["measured"]) for pair in found]
+    inside = sum(pair["low"] <= pair["measured"] <= pair["high"] for pair in found)
+    rows.append(
+        f"| tasks | {len(found)} | {statistics.median(errors):.1f} % | {quantile(errors, 0.9):.1f} % "
+        f"| {inside / len(found):.0%} |"
+    )
+    for name, of in BASELINES.items():
+        errors = [error(of(pair), pair["measured"]) for pair in found]
+        rows.append(
+            f"| {name} | {len(found)} | {statistics.median(errors):.1f} % | "
+            f"{quantile(errors, 0.9):.1f} % | |"
+        )
+    return rows
+
+
+def page(results: Json) -> str:
+    """The page of results."""
+    lines = [
+        "# Clusters on this machine",
+        "",
+        "Generated by `make validate-cluster`. The jobs of Table 2 ran on local nodes, which are"
+        " namespaces and control groups of one machine with a quota of its cores. From each"
+        " configuration the `tasks` model predicted all others.",
+        "",
+        f"Gordon {results['version']}, {results['runs']} runs of each configuration in mixed order;"
+        f" jobs: {', '.join(f'{job} ({size})' for job, size in results['sizes'].items())};"
+        f" configurations (nodes x cores): {', '.join(results['clusters'])}.",
+        "",
+    ]
+    titles = {"run": "By runs, with the traces of nodes", "log": "By event logs alone"}
+    for how, title in titles.items():
+        found = pairs(results, how)
+        if not found:
+            continue
+        right, apart = ordered(found)
+        lines += [f"## {title}", "", *table(found), ""]
+        lines += [
+            f"Of {apart} pairs of configurations whose measured times differ by more than"
+            f" {APART - 1:.0%}, {right} are in the right order.",
+            "",
+            "| job | median error | largest | in the range |",
+            "|---|---|---|---|",
+        ]
+        for job in results["jobs"]:
+            own = [pair for pair in found if pair["job"] == job]
+            if not own:
+                continue
+            errors = [error(pair["time"], pair["measured"]) for pair in own]
+            inside = sum(pair["low"] <= pair["measured"] <= pair["high"] for pair in own)
+            lines.append(
+                f"| {job} | {statistics.median(errors):.1f} % | {max(errors):.1f} % | "
+                f"{inside} of {len(own)} |"
+            )
+        lines.append("")
+    lines += ["## Measured times", "", "| job | nodes x cores | run | application |", "|---|---|---|---|"]
+    for job, of_job in results["jobs"].items():
+        for name, found in of_job.items():
+            if found["runs"]:
+                run, log = (", ".join(f"{s:.1f}" for s in found[key]) for key in ("run_s", "log_s"))
+                lines.append(f"| {job} | {name} | {run} s | {log} s |")
+    return "\n".join(lines) + "\n"
+
+
+def measured(jobs: list[str], runs: int) -> Json:
+    """Measures in mixed order, then predicts."""
+    (WORK / "runs").mkdir(parents=True, exist_ok=True)
+    todo = [(job, one, number) for job in jobs for one in CLUSTERS for number in range(runs)]
+    random.Random(1).shuffle(todo)  # noqa: S311 the order of measurements
+    folders: dict[tuple[str, str], list[Json]] = {}
+    for at, (job, one, number) in enumerate(todo, 1):
+        print(f"{at}/{len(todo)}: {job} on {one.name}", flush=True)
+        if found := measure(job, one, number):
+            folders.setdefault((job, one.name), []).append(found)
+    space_file = space(WORK / "local-nodes.toml")
+    results: Json = {
+        "version": __version__,
+        "runs": runs,
+        "sizes": {job: JOBS[job] for job in jobs},
+        "clusters": [one.name for one in CLUSTERS],
+        "jobs": {},
+    }
+    for job in jobs:
+        of_job = results["jobs"][job] = {}
+        for one in CLUSTERS:
+            found = folders.get((job, one.name), [])
+            of_run = [predict(f["folder"], one, space_file, is_log=False) for f in found]
+            logs = [next((Path(f["folder"]) / "eventlog").iterdir()) for f in found]
+            of_log = [predict(str(log), one, space_file, is_log=True) for log in logs]
+            of_job[one.name] = {
+                "runs": found,
+                "run_s": [f["run_s"] for f in found],
+                "log_s": [predicted["recorded"]["time_s"] for predicted in of_log],
+                "run": of_run,
+                "log": of_log,
+            }
+    return results
+
+
+def main() -> None:
+    """Measures and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--page", type=Path, help="write the page of these results to stdout")
+    parser.add_argument("--jobs", default=",".join(JOBS))
+    parser.add_argument("--runs", type=int, default=RUNS)
+    args = parser.parse_args()
+    if args.page is not None:
+        sys.stdout.write(page(json.loads(args.page.read_text())))
+        return
+    try:
+        results = measured(args.jobs.split(","), args.runs)
+    except GordonError as failed:
+        sys.exit(f"error: {failed.args[0]}")
+    RESULTS.write_text(json.dumps(results))
+    PAGE.write_text(page(results))
+    print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()
