@@ -22,7 +22,6 @@ from gordon.options import Path as GivenPath
 from gordon.run import converted, folder, not_traces
 from gordon.run.converted import Workplace
 
-
 #: What a survey says of a trace whose conversion said that the input has no such section.
 _AGAIN = {
     "network": "no network: the input has no such section",
