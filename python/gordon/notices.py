@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from gordon.human import counted
 
-#: Traces, or names, that a line names; of more it has the number.
-_NAMED = 3
+#: Names that a line lists, and traces; of more it has the number.
+_NAMED, _TRACES = 3, 4
 #: Characters of a list of traces, at most.
-_LONGEST = 60
+_LONGEST = 80
 #: What an input lacks although no figure depends on it.
 _MINOR = ("no figures of one command", "no core frequency")
 #: Numbers that stand alone, not those of names such as `m5.large`.
@@ -79,7 +79,7 @@ def _line(found: list[_About], of: int) -> str:
     traces = list(dict.fromkeys(about.trace for about in found if about.trace))
     others = sum(about.others for about in found)
     named = " and ".join([", ".join(traces[:-1]), *traces[-1:]][len(traces) == 1 :])
-    is_short = len(traces) <= _NAMED and len(named) <= _LONGEST
+    is_short = len(traces) <= _TRACES and len(named) <= _LONGEST
     if not traces:
         return text
     if others == 0 and (len(traces) == 1 or is_short):

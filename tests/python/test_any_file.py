@@ -226,8 +226,8 @@ def test_hosts_with_one_warning_are_one_line_that_names_them(run: Run) -> None:
     (line,) = [line for line in made.err.splitlines() if "network" in line]
     assert line.startswith("warning: day.json: web1, web2 and web3: network")
     ran = run("survey", "day.json")
-    lines = [line for line in ran.err.splitlines() if "network never limits" in line]
-    assert len(lines) == 1
+    lines = [line for line in ran.err.splitlines() if "network" in line]
+    assert len(lines) == 1, lines
     assert all(host in lines[0] for host in hosts)
 
 

@@ -109,7 +109,8 @@ def test_the_table_of_a_terminal(
 ) -> None:
     lines, err = shown(capsys, monkeypatch, columns)
     assert lines == GOLDEN[columns].splitlines()
-    assert err == "warning: all 4 traces: no block log\n"
+    nodes = "run/node-1, run/node-2, run/node-3 and run/node-4"
+    assert err == f"warning: {nodes}: no block log\n"
 
 
 @pytest.mark.parametrize("columns", range(20, 140, 7))

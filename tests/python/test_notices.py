@@ -14,13 +14,18 @@ def lines(*warnings: str, traces: list[str] = NODES) -> list[str]:
 
 
 def test_equal_warnings_of_all_traces_are_one_line_that_counts_them() -> None:
-    assert lines(*(f"{node}: no block log" for node in NODES)) == ["all 4 traces: no block log"]
+    nodes = [*NODES, "run/node-5"]
+    found = lines(*(f"{node}: no block log" for node in nodes), traces=nodes)
+    assert found == ["all 5 traces: no block log"]
 
 
 def test_few_traces_are_named_and_many_are_counted() -> None:
     assert lines(*(f"{node}: none" for node in NODES[1:3])) == ["run/node-2 and run/node-3: none"]
     assert lines(*(f"{node}: none" for node in NODES[1:])) == [
         "run/node-2, run/node-3 and run/node-4: none"
+    ]
+    assert lines(*(f"{node}: none" for node in NODES)) == [
+        "run/node-1, run/node-2, run/node-3 and run/node-4: none"
     ]
     long = [f"{'x' * 30}/{number}" for number in range(5)]
     assert lines(*(f"{node}: none" for node in long[:3]), traces=long) == ["3 of 5 traces: none"]

@@ -151,6 +151,31 @@ fn stages_for_the_survey_are_in_seconds_after_a_start() {
     assert!(log.named_stages(log.last + Ns::SECOND).is_empty());
 }
 
+/// Blocks as snappy-java's SnappyOutputStream writes them.
+fn snappy(text: &[u8]) -> Vec<u8> {
+    let mut stream = b"\x82SNAPPY\0\0\0\0\x01\0\0\0\x01".to_vec();
+    for block in text.chunks(32 << 10) {
+        let packed = snap::raw::Encoder::new().compress_vec(block).unwrap();
+        stream.extend(u32::try_from(packed.len()).unwrap().to_be_bytes());
+        stream.extend(packed);
+    }
+    stream
+}
+
+/// Blocks as lz4-java's LZ4BlockOutputStream writes those that do not shrink.
+fn lz4(text: &[u8]) -> Vec<u8> {
+    let mut stream = Vec::new();
+    for block in text.chunks(32 << 10).chain([&b""[..]]) {
+        let length = u32::try_from(block.len()).unwrap().to_le_bytes();
+        let hash = twox_hash::XxHash32::oneshot(0x9747_b28c, block) & 0x0fff_ffff;
+        let checksum = if block.is_empty() { 0 } else { hash };
+        stream.extend(b"LZ4Block\x15");
+        stream.extend([length, length, checksum.to_le_bytes()].concat());
+        stream.extend(block);
+    }
+    stream
+}
+
 #[test]
 fn compressed_and_joined_logs_are_the_same_log() {
     let text = text_of(&log_of_4_0());
@@ -162,6 +187,8 @@ fn compressed_and_joined_logs_are_the_same_log() {
         ("plain", text.clone().into_bytes()),
         ("app.gz", gz.finish().unwrap()),
         ("app.zst", zstd::encode_all(text.as_bytes(), 1).unwrap()),
+        ("app.snappy", snappy(text.as_bytes())),
+        ("app.lz4", lz4(text.as_bytes())),
         ("windows", text.replace('\n', "\r\n").into_bytes()),
         ("no-end", text.trim_end().as_bytes().to_vec()),
     ];
@@ -327,10 +354,12 @@ fn inputs_of_other_kinds_are_refused() {
         let error = not(bytes);
         assert!(matches!(error, EventLogError::NotEventLog { .. }), "{bytes:?}: {error}");
     }
-    for (magic, codec) in [(&b"LZ4Block%"[..], "lz4"), (b"\x82SNAPPY\0\0\0\0\x01", "snappy")] {
-        let EventLogError::Compression { codec: found, .. } = not(magic) else { panic!() };
-        assert_eq!(found, codec);
-    }
+    let EventLogError::Compression { codec, .. } = not(b"ZV\x01\0\x05\0\x05hello") else {
+        panic!()
+    };
+    assert_eq!(codec, "lzf");
+    let damaged = [&b"LZ4Block%"[..], &[0xff; 12]].concat();
+    assert!(matches!(not(&damaged), EventLogError::Read { .. }));
     assert!(matches!(not(&[0x1f, 0x8b, 8, 0]), EventLogError::Read { .. }));
     let empty = tempfile::tempdir().unwrap();
     let error = EventLog::read(empty.path(), false, &false.into()).unwrap_err();

@@ -22,6 +22,13 @@ from gordon.options import Path as GivenPath
 from gordon.run import converted, folder, not_traces
 from gordon.run.converted import Workplace
 
+#: What a survey says of a trace whose conversion said that the input has no such section.
+_AGAIN = {
+    "network": "no network: the input has no such section",
+    "memory": "no memory: the input has no such section",
+    "disks": "no block I/O in it; storage never limits",
+}
+
 
 @dataclass
 class Inputs:
@@ -48,6 +55,19 @@ class Inputs:
     has more than the job."""
     place: Workplace | None = None
     """Where files were converted to, if any."""
+
+    def joined(self, warnings: list[str]) -> list[str]:
+        """The warnings about the inputs and these of a survey, without those that say again what
+        the conversion of a file said of a section that it lacks."""
+        lacking = {text.partition(": the input has none")[0] for text in self.warnings}
+
+        def is_new(text: str) -> bool:
+            return not any(
+                text.endswith(again) and f"{text.removesuffix(again)}{section}" in lacking
+                for section, again in _AGAIN.items()
+            )
+
+        return [*self.warnings, *filter(is_new, warnings)]
 
     @contextmanager
     def naming(self) -> Iterator[None]:

@@ -166,7 +166,7 @@ def _survey(inputs: Inputs, **options: Any) -> dict[str, Any]:
     """Surveys one job."""
     with inputs.naming():
         result = inputs.named(_simulated(inputs, **options))
-    result["warnings"] = inputs.warnings + result["warnings"]
+    result["warnings"] = inputs.joined(result["warnings"])
     return result
 
 
