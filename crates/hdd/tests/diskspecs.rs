@@ -185,6 +185,44 @@ fn options_that_are_not_simulated_are_refused() {
 }
 
 #[test]
+fn options_that_are_not_simulated_together_are_refused() {
+    let of = |level: u32, combine: u32, options: &str| {
+        let specs = SPECS
+            .replace("Fast write level = 1", &format!("Fast write level = {level}"))
+            .replace("Combine seq writes = 1", &format!("Combine seq writes = {combine}"));
+        let specs = specs.replace("Time scale", &format!("{options}, Time scale"));
+        let (_folder, path) = files("some.diskspecs", SPECS, &specs);
+        read(&path).map(|_| ()).map_err(|error| error.to_string())
+    };
+    for level in [1, 2] {
+        let text = of(level, 1, "Never disconnect = 1").unwrap_err();
+        assert!(text.contains("line 5") && text.contains("`Never disconnect = 1`"), "{text}");
+        of(level, 1, "Never disconnect = 0").unwrap();
+    }
+    of(0, 1, "Never disconnect = 1").unwrap();
+    for policy in 1..=23 {
+        if matches!(policy, 10 | 13 | 16..=21) {
+            continue;
+        }
+        let options = format!(
+            "Scheduler = disksim_ioqueue {{ Scheduling policy = {policy}, \
+             Timeout time/weight = 50 }}"
+        );
+        let positions = matches!(policy, 8..=15);
+        match of(2, 1, &options) {
+            Ok(()) => assert!(!positions, "{policy}"),
+            Err(text) => {
+                let what = format!("`Scheduling policy = {policy}`");
+                assert!(positions && text.contains("line 12") && text.contains(&what), "{text}");
+            }
+        }
+        for (level, combine) in [(0, 1), (1, 1), (2, 0)] {
+            of(level, combine, &options).unwrap();
+        }
+    }
+}
+
+#[test]
 fn options_out_of_range_or_in_contradiction_are_refused() {
     let with =
         |option: &str| error("some.diskspecs", "Time scale", &format!("{option}, Time scale"));

@@ -119,7 +119,8 @@ pub struct HostBus {
     pub read_sector: Ns,
     /// Bus time of one sector of a write. Default: 0.
     pub write_sector: Ns,
-    /// Whether the drive holds the bus from the command to its end. Default: false.
+    /// Whether the drive holds the bus from the command to its end, which is not simulated with
+    /// `immediate_report`. Default: false.
     pub held: bool,
     /// Whether the drive holds the bus from the first sector of a read to the last, even if it
     /// waits for the medium in between. Default: false.
@@ -154,7 +155,8 @@ pub enum ReadAhead {
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Queue")]
 pub struct QueueConfig {
-    /// Maximum number of commands in the drive that are not completed, at least 1. Default: 1.
+    /// Maximum number of commands in the drive that are not completed, at least 1. A drive with
+    /// `bus.held` has one at a time, whatever this is. Default: 1.
     pub length: u32,
     /// Order in which the arm serves them, and acknowledged writes. Default: `fcfs`.
     pub policy: QueuePolicy,
@@ -212,6 +214,25 @@ pub enum QueuePolicy {
     ArmDistance,
 }
 
+impl QueuePolicy {
+    /// Whether the order depends on positioning times.
+    pub(crate) fn positions(self) -> bool {
+        use QueuePolicy::{
+            AgedPositioning, CachedAgedPositioning, CachedPositioning, CachedWeightedPositioning,
+            Positioning, WeightedPositioning,
+        };
+        matches!(
+            self,
+            Positioning
+                | CachedPositioning
+                | WeightedPositioning
+                | CachedWeightedPositioning
+                | AgedPositioning
+                | CachedAgedPositioning
+        )
+    }
+}
+
 /// When writes are acknowledged before they are on the medium.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -244,7 +265,8 @@ pub struct BufferConfig {
     /// Whether writes are acknowledged as soon as their data are in the buffer.
     pub immediate_report: bool,
     /// Whether a write that directly follows the write in progress on the medium is appended to it.
-    /// Requires `immediate_report`.
+    /// Requires `immediate_report`. Not simulated with `join` = `always` and a queue in the order
+    /// of positioning times.
     pub join_writes: bool,
     /// Whether a write is appended if other commands wait. Default: `always`.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -333,6 +355,14 @@ impl ClassicConfig {
         {
             let must = format!("from 1 to buffer.segments, {}", buffer.segments);
             return Err(wrong("buffer.write_segments", count, must));
+        }
+        if self.bus.held && buffer.immediate_report {
+            return Err(wrong("bus.held", true, "false with buffer.immediate_report".into()));
+        }
+        let joins = buffer.join_writes && buffer.join == WriteJoin::Always;
+        if joins && buffer.immediate_report && self.queue.policy.positions() {
+            let must = "false or buffer.join = \"alone\" with a policy of positioning times";
+            return Err(wrong("buffer.join_writes", true, must.into()));
         }
         at_most("buffer.least_read_ahead", buffer.least_read_ahead, buffer.segment_sectors)?;
         for (key, time) in [

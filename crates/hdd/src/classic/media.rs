@@ -112,6 +112,19 @@ impl Actuator {
             revolution: geometry.turn(),
         }
     }
+
+    /// Takes a planned pass that the head does not make out of the counters. `from` is the track
+    /// of the pass before it.
+    fn uncount(&mut self, pass: &MediaPass, from: Head) {
+        // A pass that the head makes again was counted the first time.
+        if pass.again {
+            return;
+        }
+        self.moves -= u64::from(from.cylinder != pass.track.cylinder);
+        self.seek -= pass.there - pass.lead;
+        self.rotation -= pass.begins - pass.there;
+        self.passes -= 1;
+    }
 }
 
 /// The first sector before `end` for which `is` holds, if it holds for all sectors behind it and for
@@ -190,6 +203,7 @@ impl MediaStream {
         // A query for an earlier time may have moved `arm.head` since.
         arm.head = self.passes.last().map_or(arm.head, |last| last.track);
         let pass = arm.pass(self.at, self.next, false, Ns::ZERO);
+        arm.transfer += self.wanted_time(&pass);
         self.at = pass.done(pass.end - 1);
         self.next = pass.end;
         self.passes.push(pass);
@@ -199,8 +213,13 @@ impl MediaStream {
     /// revolution later. With `on_arrival`, the sectors of the track behind them, up to `limit`,
     /// are read when they pass, if there is room for them, and are held until then.
     pub fn pass_by(&mut self, room: &Room, limit: u64, on_arrival: bool, arm: &mut Actuator) {
-        let mut at = 0;
-        while let Some(&pass) = self.passes.get(at) {
+        let (mut at, mut late) = (0, false);
+        loop {
+            // When the head reaches the tracks behind a late sector is not known yet.
+            if at == self.passes.len() && !late && self.next < self.wanted {
+                self.grow(arm);
+            }
+            let Some(&pass) = self.passes.get(at) else { return };
             // What passes after the transfer is left open, unless it is read early.
             let fits = |lba: u64| room.fits(lba, &pass, true);
             let fits_early = |lba: u64| room.fits(lba, &pass, false);
@@ -214,9 +233,16 @@ impl MediaStream {
             let missed =
                 if fits(begin) { first_where(begin, end, |lba| !fits(lba)) } else { begin };
             let turned = pass.begins + pass.time(missed - pass.first) + pass.turn();
+            let mut last = pass.track;
+            for never in &self.passes[at + 1..] {
+                arm.uncount(never, last);
+                arm.transfer -= if never.again { Ns::ZERO } else { self.wanted_time(never) };
+                last = never.track;
+            }
             self.passes.truncate(at);
             arm.head = pass.track;
             self.over = false;
+            late = true;
             if missed > pass.first {
                 self.passes.push(MediaPass { end: missed, ..pass });
                 at += 1;
@@ -274,6 +300,21 @@ impl MediaStream {
         Some(if reached > pass.first { pass.done(reached - 1) } else { pass.begins })
     }
 
+    /// Time in which the requested sectors of a pass are read.
+    fn wanted_time(&self, pass: &MediaPass) -> Ns {
+        pass.time(pass.end.min(self.wanted).saturating_sub(pass.first))
+    }
+
+    /// Adds the sectors from `missing` to `end` to those that are requested. Only the first pass
+    /// over them is planned, since later ones may have to wait for room in the segment.
+    pub fn want(&mut self, missing: u64, end: u64, arm: &mut Actuator) {
+        self.wanted = self.wanted.max(end);
+        arm.transfer += self.transfer_time(missing, end);
+        if self.next <= missing {
+            self.grow(arm);
+        }
+    }
+
     /// Adds passes until all sectors before `end` are covered.
     pub fn reach(&mut self, end: u64, arm: &mut Actuator) {
         self.wanted = self.wanted.max(end);
@@ -308,7 +349,7 @@ impl MediaStream {
     }
 
     /// Time in which the head passes the sectors from `missing` to `end`.
-    pub fn transfer_time(&self, missing: u64, end: u64) -> Ns {
+    fn transfer_time(&self, missing: u64, end: u64) -> Ns {
         let pass =
             |pass: &MediaPass| pass.time(pass.end.min(end).saturating_sub(pass.first.max(missing)));
         self.passes.iter().map(pass).sum()

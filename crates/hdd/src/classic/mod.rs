@@ -20,6 +20,7 @@
 //!
 //! A trim is acknowledged and changes nothing. A flush waits for the medium.
 
+mod arm;
 mod buffer;
 mod bus;
 mod config;
@@ -37,9 +38,10 @@ pub use config::{
 use crate::disk::{
     Candidate, Choice, DiskConfigError, DiskStats, Head, Scheduler, SchedulerInput, ShortSkew,
 };
+use arm::Access;
 use buffer::BufferSegments;
 use bus::Bus;
-use control::{Access, Command};
+use control::Command;
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 use media::{Actuator, MediaStream, WriteStream};
@@ -121,11 +123,13 @@ impl ClassicDisk {
         let mechanics = config.check()?;
         let head = Head::default();
         let (seek, rotation, transfer) = (Ns::ZERO, Ns::ZERO, Ns::ZERO);
+        // No command gets to a drive whose bus is held by another.
+        let length = if config.bus.held { 1 } else { config.queue.length as usize };
         Ok(Self {
             overheads: config.overheads,
             link: config.bus,
             buffer: config.buffer,
-            length: config.queue.length as usize,
+            length,
             arm: Actuator { mechanics, head, seek, rotation, transfer, passes: 0, moves: 0 },
             clock: Ns::ZERO,
             now: Ns::ZERO,

@@ -231,6 +231,27 @@ fn inconsistent_parameters_are_refused() {
     let mut far = config();
     far.buffer.read_mark = 1.5;
     assert!(ClassicDisk::new(&far).unwrap_err().to_string().contains("buffer.read_mark"));
+    let mut held = config();
+    held.bus.held = true;
+    let key = |config: &ClassicConfig| match ClassicDisk::new(config) {
+        Err(DiskConfigError::Value { key, .. }) => key,
+        _ => "none",
+    };
+    assert_eq!(key(&held), "bus.held");
+    held.buffer.immediate_report = false;
+    assert_eq!(key(&held), "none");
+    for (policy, refused) in [
+        (QueuePolicy::Positioning, "buffer.join_writes"),
+        (QueuePolicy::CachedAgedPositioning, "buffer.join_writes"),
+        (QueuePolicy::Sstf, "none"),
+        (QueuePolicy::ArmDistance, "none"),
+    ] {
+        let mut joins = config();
+        joins.queue.policy = policy;
+        assert_eq!(key(&joins), refused, "{policy:?}");
+        joins.buffer.join = WriteJoin::Alone;
+        assert_eq!(key(&joins), "none", "{policy:?}");
+    }
 }
 
 #[test]
@@ -303,7 +324,7 @@ fn an_almost_read_hit_lets_the_head_go_on() {
     almost.buffer.hits_next_sector = true;
     let mut drive = drive(&almost);
     response_time(&mut drive, 0, IoOp::Read, 40, 4);
-    // At 5.05 ms the head is in sector 50. It goes on, and sectors 50 and 51 have passed at 5.2 ms.
+    // At 5.05 ms the head is in sector 50. It reads on: sectors 50 and 51 have passed at 5.2 ms.
     assert_eq!(response_time(&mut drive, 5050, IoOp::Read, 50, 2), 150 + 10);
     // Without such hits it reads the sector a revolution later.
     let mut drive = ClassicDisk::new(&config()).unwrap();
@@ -433,6 +454,22 @@ fn the_head_passes_by_sectors_for_which_there_is_no_room() {
 }
 
 #[test]
+fn a_track_that_is_read_later_than_planned_is_counted_once() {
+    let mut slow = config();
+    slow.buffer.read_ahead = ReadAhead::None;
+    slow.bus.read_sector = us(300);
+    let mut drive = drive(&slow);
+    // The bus takes three times as long as the head, and the segment has 64 sectors: the head
+    // waits for room on each of the three tracks, and reads the tracks behind later. It goes to
+    // the other surface, and to the next cylinder.
+    let took = response_time(&mut drive, 0, IoOp::Read, 0, 250);
+    assert!(took > 250 * 300, "{took}");
+    let stats = drive.stats();
+    assert_eq!((stats.positionings, stats.seeks), (3, 1));
+    assert_eq!((stats.seek_time, stats.transfer_time), (us(1000 + 2100), us(250 * 100)));
+}
+
+#[test]
 fn a_queue_is_served_in_the_order_of_its_policy() {
     let order = |policy, length| {
         let mut queued = config();
@@ -449,6 +486,19 @@ fn a_queue_is_served_in_the_order_of_its_policy() {
     assert_eq!(order(QueuePolicy::Look, 5), [0, 4, 2, 1, 3]);
     assert_eq!(order(QueuePolicy::CLook, 5), [0, 4, 2, 1, 3]);
     assert_eq!(order(QueuePolicy::ArmDistance, 5), [0, 4, 2, 3, 1]);
-    // The host is first come, first served unless it is told otherwise; a queue of 2 sees the next.
+    // The host is first come, first served without a queue of its own; a queue of 2 sees the next.
     assert_eq!(order(QueuePolicy::Sstf, 1).len(), 5);
+}
+
+#[test]
+fn a_drive_that_holds_its_bus_has_one_command_at_a_time() {
+    let mut held = config();
+    (held.bus.held, held.buffer.immediate_report) = (true, false);
+    let requests = [(0, IoOp::Read, 5000, 8), (1, IoOp::Write, 200, 8), (2, IoOp::Read, 9000, 8)];
+    let one = completions(&held, &requests);
+    held.queue.length = 8;
+    assert_eq!(completions(&held, &requests), one);
+    // Each is completed before the next one begins.
+    let ids: Vec<_> = one.iter().map(|(id, _)| *id).collect();
+    assert_eq!(ids, [0, 1, 2]);
 }

@@ -143,6 +143,12 @@ pub(super) fn check(spec: &Block) -> Result<(), SpecError> {
     at_most("Maximum number of write segments", "Number of buffer segments")?;
     at_most("Minimum read-ahead (blks)", "Segment size (in blks)")?;
     at_most("Maximum read-ahead (blks)", "Segment size (in blks)")?;
+    // An acknowledged write keeps the arm while the next command holds the bus.
+    if set("Never disconnect")? && set("Fast write level")? {
+        let (key, other) = ("Never disconnect", "Fast write level");
+        let why = format!("`{key} = 1` is not simulated with `{other}` above 0");
+        return Err(spec.wrong(key, why));
+    }
     if set("Use separate write segment")? && spec.count("Number of buffer segments")? < 2 {
         let key = "Use separate write segment";
         return Err(spec.wrong(key, format!("`{key}` needs two `Number of buffer segments`")));
@@ -344,6 +350,14 @@ pub(super) fn queue(spec: &Block) -> Result<QueueConfig, SpecError> {
             return Err(scheduler.wrong(key, why));
         }
     };
+    let (combine, level) = ("Combine seq writes", "Fast write level");
+    if spec.on(combine)? && spec.optional(level)? == Some(2.0) && queue.policy.positions() {
+        let why = format!(
+            "`{combine} = 1` is not simulated with `{level} = 2` and `{key} = {policy}`; with \
+             `{level}` 0 and 1 it is"
+        );
+        return Err(spec.wrong(combine, why));
+    }
     let time = |key: &str| Ok::<_, SpecError>(ms(scheduler.optional(key)?.unwrap_or(0.0)));
     (queue.read_delay, queue.write_delay) =
         (time("Read initiation delay")?, time("Write initiation delay")?);
