@@ -136,7 +136,7 @@ impl Survey for PaperSurvey {
         Ok(PaperSpace { grid, overhead_ratio, storages })
     }
 
-    fn storages<'s>(space: &'s PaperSpace) -> Vec<(&'s str, u32)> {
+    fn storages(space: &PaperSpace) -> Vec<(&str, u32)> {
         space.storages.iter().map(|(part, count)| (part.as_str(), *count)).collect()
     }
 
