@@ -132,19 +132,21 @@ def test_the_command_of_the_hint_works(run: Run, name: str) -> None:
         assert run("survey", words[-1]).status == 0
 
 
-def test_a_trace_is_shown_of_a_run_or_hosts_one_by_one(
+def test_a_run_is_shown_with_its_nodes_and_hosts_one_by_one(
     run: Run, hosts: str, tmp_path: Path, trace: str
 ) -> None:
     made_run(tmp_path / "run", trace, [0, 7 * SECOND])
     (tmp_path / "runs").mkdir()
     job(tmp_path / "runs/sort", trace, "sort")
-    for path, what in ((hosts, "3 hosts"), ("run", "2 nodes"), ("runs", "1 run")):
+    for path, what in ((hosts, "3 hosts"), ("runs", "1 run")):
         ran = run("trace", "show", path)
         ran.refused("not-a-trace", path, what)
         assert f"gordon survey {path}" in ran.err
-        if path != "runs":
-            command = ran.err.partition("try: `gordon ")[2].partition("`")[0]
-            assert run(*shlex.split(command)).status == 0
+        command = ran.err.rpartition("`gordon trace show ")[2].partition("`")[0]
+        assert run("trace", "show", *shlex.split(command)).status == 0
+    shown = run("trace", "show", "run")
+    assert shown.status == 0
+    assert shown.out.count("worker") == 2
 
 
 def test_a_file_of_a_trace_or_a_run_is_not_the_trace(

@@ -114,14 +114,24 @@ def _record_run(
 @click.argument("folder", metavar="DIR")
 @click.option("--json", "json_path", metavar="PATH", help="Write the summary as JSON (-: stdout).")
 def show(folder: str, json_path: str | None) -> None:
-    """Show a summary of a trace."""
+    """Show a summary of a trace, or the nodes of a run with their roles."""
     from pathlib import Path
 
     from gordon import _core
     from gordon.cli import output
+    from gordon.run import folder as runs
     from gordon.run import not_traces
 
     output.check(json_path, used=output.trace_files([folder]))
+    if runs.is_run(folder):
+        from gordon.cli import run_nodes_view
+
+        run = runs.read(folder)
+        if json_path is not None:
+            output.write({json_path: run})
+        if json_path != output.STDOUT:
+            run_nodes_view.show(folder, run)
+        return
     not_traces.check(Path(folder))
     text = _core.trace_summary(folder)
     if json_path is not None:

@@ -44,8 +44,8 @@ def check(path: Path) -> None:
         raise _error(
             path,
             f"it is a folder with {counted(len(runs), 'run')}",
-            f"`{_command('survey', path)}`, or a node of one: "
-            f"`{_command('trace show', path / runs[0] / 'NODE')}`",
+            f"`{_command('survey', path)}`, or one of them: "
+            f"`{_command('trace show', path / runs[0])}`",
         )
     elif path.is_dir():
         _check_folder(path)
