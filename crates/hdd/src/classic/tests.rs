@@ -303,7 +303,7 @@ fn an_almost_read_hit_lets_the_head_go_on() {
     almost.buffer.hits_next_sector = true;
     let mut drive = drive(&almost);
     response_time(&mut drive, 0, IoOp::Read, 40, 4);
-    // At 5.05 ms the head is in sector 50. It goes on, and sectors 50 and 51 have passed at 5.2 ms.
+    // At 5.05 ms the head is in sector 50. It reads on: sectors 50 and 51 have passed at 5.2 ms.
     assert_eq!(response_time(&mut drive, 5050, IoOp::Read, 50, 2), 150 + 10);
     // Without such hits it reads the sector a revolution later.
     let mut drive = ClassicDisk::new(&config()).unwrap();
@@ -449,6 +449,6 @@ fn a_queue_is_served_in_the_order_of_its_policy() {
     assert_eq!(order(QueuePolicy::Look, 5), [0, 4, 2, 1, 3]);
     assert_eq!(order(QueuePolicy::CLook, 5), [0, 4, 2, 1, 3]);
     assert_eq!(order(QueuePolicy::ArmDistance, 5), [0, 4, 2, 3, 1]);
-    // The host is first come, first served unless it is told otherwise; a queue of 2 sees the next.
+    // The host is first come, first served without a queue of its own; a queue of 2 sees the next.
     assert_eq!(order(QueuePolicy::Sstf, 1).len(), 5);
 }

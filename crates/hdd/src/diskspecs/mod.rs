@@ -8,7 +8,7 @@
 //! with the same name is used if it exists.
 //!
 //! Every option of a drive and of its queue is simulated, or has no effect in DiskSim either, or is
-//! refused with its name and line ([`electronics`]). So are spare schemes 4 to 6 and skews in
+//! refused with its name and line (`electronics`). So are spare schemes 4 to 6 and skews in
 //! revolutions of `dm_layout_g1`, and seek curves that are neither `extracted` nor of the HPL kind.
 
 mod electronics;

@@ -1,5 +1,6 @@
 //! The events of a log that are read, with the keys that Spark's `JsonProtocol` gives them.
 
+use super::settings::Settings;
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -46,6 +47,11 @@ pub(super) struct SparkProperties(BTreeMap<String, serde_json::Value>);
 impl SparkProperties {
     fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str()
+    }
+
+    /// What the settings say of executors.
+    pub fn settings(&self) -> Settings {
+        Settings::of(&self.0)
     }
 
     /// Whether executors read the shuffle data of others on their host from its disks.
@@ -146,6 +152,9 @@ pub(super) struct RddInfo {
     /// The operation that made it, as JSON.
     #[serde(rename = "Scope")]
     pub scope: Option<String>,
+    /// Bytes of its blocks that are cached in memory.
+    #[serde(rename = "Memory Size", default)]
+    pub memory: Count,
 }
 
 /// `SparkListenerSQLExecutionStart` and `SparkListenerSQLAdaptiveExecutionUpdate`.

@@ -1,7 +1,8 @@
 //! An event log that has been read.
 
 use super::model::{Executor, NamedStage, Stage, Task, TaskFigures};
-use gordon_units::Ns;
+use super::settings::Settings;
+use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -27,6 +28,10 @@ pub struct EventLog {
     /// Whether executors read the shuffle data of others on their host from its disks, so that
     /// remote bytes are those of other hosts.
     pub reads_host_local_disk: bool,
+    /// What the application's settings say of its executors.
+    pub settings: Settings,
+    /// The most bytes of blocks that were cached in memory at the end of a stage.
+    pub cached: Bytes,
     /// Accelerators that the application may use, whose work the log does not have.
     pub accelerators: Vec<String>,
     /// Tasks whose CPU time is an estimate, because Spark recorded none: their run time.

@@ -19,6 +19,7 @@ mod model;
 mod network;
 mod read;
 mod senders;
+mod settings;
 mod stage_name;
 mod tables;
 
@@ -31,5 +32,6 @@ pub use model::{
 };
 pub use network::{NetworkEstimate, NodeExecutors, estimate_network};
 pub(crate) use senders::{SenderShare, Senders};
+pub use settings::Settings;
 pub(crate) use stage_name::is_of_operators;
 pub use tables::{STAGES_FILE, TASKS_FILE};

@@ -70,6 +70,8 @@ struct Reader {
     operators: BTreeMap<(u32, u32), StageOperators>,
     /// Plans by the number of the query.
     plans: BTreeMap<u64, QueryPlan>,
+    /// Bytes in memory of each RDD, as last known.
+    cached: BTreeMap<u32, u64>,
     /// Tasks that have started and not ended.
     running: BTreeMap<u64, Task>,
     has_start: bool,
@@ -200,6 +202,7 @@ impl Reader {
                 let EnvironmentUpdate { properties } = parse(text)?;
                 self.log.reads_host_local_disk = properties.reads_host_local_disk();
                 self.log.accelerators = properties.accelerators();
+                self.log.settings = properties.settings();
             }
             "SparkListenerExecutorAdded" => self.executor_added(parse(text)?),
             "SparkListenerExecutorRemoved" => self.executor_removed(parse(text)?),
@@ -230,6 +233,11 @@ impl Reader {
             "SparkListenerStageCompleted" => {
                 let StageEvent { info, .. } = parse(text)?;
                 let is_failed = info.failure.is_some();
+                let cached = info.rdds.iter().map(|rdd| (rdd.id, rdd.memory.0));
+                self.cached.extend(cached);
+                let cached =
+                    self.cached.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
+                self.log.cached = self.log.cached.max(Bytes(cached));
                 let stage = self.stage_info(info);
                 stage.status = if is_failed { StageStatus::Failed } else { StageStatus::Complete };
             }

@@ -293,6 +293,7 @@ fn separated(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::events::Count;
     use super::*;
 
     fn node(name: &str, children: Vec<PlanNode>) -> PlanNode {
@@ -300,7 +301,11 @@ mod tests {
     }
 
     fn rdd(id: u32, scope: &str) -> RddInfo {
-        RddInfo { id, scope: Some(serde_json::json!({ "id": "7", "name": scope }).to_string()) }
+        RddInfo {
+            id,
+            memory: Count(0),
+            scope: Some(serde_json::json!({ "id": "7", "name": scope }).to_string()),
+        }
     }
 
     fn name(scopes: &[&str], plan: &QueryPlan) -> Option<String> {
@@ -386,8 +391,10 @@ mod tests {
         assert_eq!(of_exchange.stage_name(None, true).as_deref(), Some("scan text, exchange"));
         let other = StageOperators::new(0, &rdds, None);
         assert_eq!(other.stage_name(None, false).as_deref(), Some("scan text, exchange"));
-        let broken =
-            [RddInfo { id: 1, scope: Some("{".to_owned()) }, RddInfo { id: 2, scope: None }];
+        let broken = [
+            RddInfo { id: 1, scope: Some("{".to_owned()), memory: Count(0) },
+            RddInfo { id: 2, scope: None, memory: Count(0) },
+        ];
         assert_eq!(StageOperators::new(0, &broken, None).stage_name(None, true), None);
     }
 }
