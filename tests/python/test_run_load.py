@@ -33,7 +33,7 @@ def judged(*, is_shared: bool = True, **given: Any) -> list[str]:
 
 def test_a_machine_with_cores_and_memory_left_is_no_warning() -> None:
     assert judged() == []
-    assert judged(full_ns=5 * SECOND, steal_ns=10 * SECOND, throttled_ns=5 * SECOND) == []
+    assert judged(full_ns=5 * SECOND, steal_ns=10 * SECOND, throttled_ns=10 * SECOND) == []
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_a_machine_with_cores_and_memory_left_is_no_warning() -> None:
     [
         ({"full_ns": 6 * SECOND}, ("all 2 cores", "6 s of 100 s (6%)", "--cores")),
         ({"steal_ns": 11 * SECOND}, ("hypervisor", "11 s of 200 s")),
-        ({"throttled_ns": 6 * SECOND}, ("quota", "6 s of 100 s")),
+        ({"throttled_ns": 11 * SECOND}, ("quota", "11 s of 200 s")),
         ({"psi_memory_some_ns": 11 * SECOND}, ("waited for memory", "11%")),
         ({"memory_peak_bytes": 960}, ("96% of the memory",)),
     ],

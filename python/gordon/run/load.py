@@ -71,15 +71,17 @@ def judge(machines: Sequence[dict[str, Any]], shared: Collection[str]) -> list[s
                 "cores that others used, and their traces show it as idle time; end other "
                 "programs, or give the nodes fewer cores together (--cores, --nodes)"
             )
-        if time := _much(machine["steal_s"], span * (machine["cores"] or 1)):
+        # Both are summed over the cores.
+        of_cores = span * (machine["cores"] or 1)
+        if time := _much(machine["steal_s"], of_cores):
             found.append(
                 f"the hypervisor of {where} gave {time} of its cores' time to other machines: "
                 "its nodes were slower than their cores"
             )
-        if time := _much(machine["throttled_s"], span):
+        if time := _much(machine["throttled_s"], of_cores):
             found.append(
-                f"a CPU quota around {where} held it back for {time}: the quota has too few cores "
-                "for the nodes"
+                f"a CPU quota around {where} held its cores back for {time}: the quota has too few "
+                "cores for the nodes"
             )
         found += _memory(machine, where)
     return found
