@@ -43,7 +43,7 @@ def show(path: str, run: dict[str, Any]) -> None:
     for title, key in BYTES:
         columns.append(Column(title, [_bytes(node, key) for node in nodes], True))
     throttled = [_time((node.get("load") or {}).get("throttled_s")) for node in nodes]
-    if set(throttled) != {UNKNOWN}:
+    if set(throttled) - {UNKNOWN}:
         columns.append(Column("throttled", throttled, True))
     console.table(columns)
     for machine in run.get("machines") or []:

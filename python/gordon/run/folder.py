@@ -123,6 +123,10 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
             f"the gordon that wrote it ({found.get('gordon')})",
             kind="other-version",
         )
+    if not isinstance(found.get("nodes"), list):
+        raise GordonError(
+            f"{file} has no list of nodes", "the file as gordon wrote it", kind="bad-run"
+        )
     return found
 
 
