@@ -208,7 +208,8 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
     assert report["verification"]["passed"]
     assert any("plain processes that share" in text for text in report["warnings"])
     # The network is that of the tasks.
-    [warning] = [text for text in report["warnings"] if "network" in text]
+    [warning] = [text for text in report["warnings"] if text.startswith("network: ")]
+    assert not any("no network" in text for text in report["warnings"])
     assert "estimated" in warning
     remote = report["totals"]["engine"]["shuffle_read_remote_bytes"]
     assert remote > 0.2 * report["data"]["bytes"]
@@ -220,6 +221,9 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
         assert node["scope"]["processes"]
         assert node["totals"]["cpu_s"] > 0.5
     # The network of the driver is unknown.
+    driver = folder.driver(report)
+    assert driver is not None
+    assert driver["totals"]["rx_bytes"] is driver["totals"]["tx_bytes"] is None
     for node in folder.workers(report):
         assert node["totals"]["rx_bytes"] > 0
         assert node["totals"]["tx_bytes"] > 0

@@ -79,5 +79,5 @@ def _time(seconds: float | None) -> str:
 
 
 def _bytes(node: dict[str, Any], key: str) -> str:
-    totals = node.get("totals")
-    return UNKNOWN if not totals else short(totals[key], "B")
+    amount = (node.get("totals") or {}).get(key)
+    return UNKNOWN if amount is None else short(amount, "B")

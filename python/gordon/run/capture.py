@@ -208,17 +208,20 @@ class NodeCapture:
 def node_sums(report: dict[str, Any]) -> dict[str, float]:
     """Sums over the workers of a run."""
     of_nodes = [node["totals"] for node in workers(report) if node["totals"]]
-    return {name: sum(totals[name] for totals in of_nodes) for name in TOTALS}
+    return {name: sum(totals[name] or 0 for totals in of_nodes) for name in TOTALS}
 
 
-def trace_totals(trace: Path) -> dict[str, float]:
-    """Sums over a trace."""
+def trace_totals(trace: Path) -> dict[str, float | None]:
+    """Sums over a trace; None for what the trace lacks."""
     return _totals_of(json.loads(_core.trace_summary(str(trace))))
 
 
-def _totals_of(summary: dict[str, Any]) -> dict[str, float]:
-    samples = summary["samples"]
-    return {name: sum(samples[column]) for name, column in TOTALS.items()}
+def _totals_of(summary: dict[str, Any]) -> dict[str, float | None]:
+    samples, kinds = summary["samples"], summary["kinds"]
+    return {
+        name: None if kinds.get(column) == "missing" else sum(samples[column])
+        for name, column in TOTALS.items()
+    }
 
 
 def hosts_of(path: Path) -> list[str]:
