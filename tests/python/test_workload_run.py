@@ -209,7 +209,7 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
     assert any("plain processes that share" in text for text in report["warnings"])
     # The network is that of the tasks.
     [warning] = [text for text in report["warnings"] if text.startswith("network: ")]
-    assert not any("no network" in text for text in report["warnings"])
+    assert not any("no network:" in text for text in report["warnings"])
     assert "estimated" in warning
     remote = report["totals"]["engine"]["shuffle_read_remote_bytes"]
     assert remote > 0.2 * report["data"]["bytes"]
