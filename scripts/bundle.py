@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the bundled traces of runs of all jobs.
 
-    gordon workload run all --scale 1/8 --repeats 2 --nodes 4 --memory 2GiB -o RUNS
+    gordon workload run all --scale 1/8 --repeats 2 --nodes 4 --cores 0.5 --memory 2GiB -o RUNS
     python scripts/bundle.py RUNS python/gordon/bundled
 
 The runs need root, 10 GB of disk and, on two quiet cores, 40 minutes. Names of the machine and its
@@ -20,6 +20,8 @@ from gordon import _core
 from gordon.run import checks, folder
 from gordon.workload.jobs import JOBS
 
+#: Files and folders of a run that the bundle does not have: surveys take the workers only.
+LEFT_OUT = ("stages.parquet", "tasks.parquet", folder.DRIVER)
 #: Settings that are addresses and paths of the machine.
 OF_MACHINE = ("spark.driver.host", "spark.driver.bindAddress", "spark.eventLog.dir")
 
@@ -39,11 +41,12 @@ def main() -> None:
 def bundle(run: Path, out: Path) -> None:
     """Copies a run without what names the machine that made it."""
     report = folder.read(run)
+    report["nodes"] = folder.workers(report)
     command = ["gordon", *report["command"][1:]]
     command[command.index("-o") + 1] = f"{out.parent.name}/{out.name}"
     with TemporaryDirectory() as scratch:
         copy, made = Path(scratch, "copy"), Path(scratch, "made")
-        shutil.copytree(run, copy, ignore=shutil.ignore_patterns("stages.parquet", "tasks.parquet"))
+        shutil.copytree(run, copy, ignore=shutil.ignore_patterns(*LEFT_OUT))
         (log,) = (copy / "eventlog").iterdir()
         read = json.loads(_core.spark_event_log(str(log), str(copy), report["start_unix_ns"]))
         stages = [stage for stage in read["stages"] if stage["start_s"] < report["duration_s"]]

@@ -6,15 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gordon.run import control_groups, local
+from gordon.run import control_groups, local, quotas
 from gordon.run.control_groups import ControlGroup
 from gordon.run.local import LocalNodes, Sizes
 from serving import eventually, need_nodes
+
+from conftest import raises
 
 MIB = 1 << 20
 SIZES = Sizes(count=2, memory=128 * MIB, disk=64 * MIB)
@@ -101,7 +104,7 @@ def test_a_node_cannot_use_more_memory_than_its_limit(nodes: LocalNodes) -> None
 
 def test_a_node_has_its_share_of_the_cores(nodes: LocalNodes) -> None:
     node = nodes.nodes[0]
-    assert node.cores == (os.cpu_count() or 1) / 2
+    assert node.cores == 0.8 * (os.cpu_count() or 1) / 2
     assert node.group is not None
     folder = node.group.folders["cpu"]
     if (folder / "cpu.max").exists():
@@ -110,6 +113,56 @@ def test_a_node_has_its_share_of_the_cores(nodes: LocalNodes) -> None:
         quota = int((folder / "cpu.cfs_quota_us").read_text())
         period = int((folder / "cpu.cfs_period_us").read_text())
     assert quota / period == node.cores
+
+
+def test_a_driver_has_a_network_and_a_disk_and_no_limits(nodes: LocalNodes) -> None:
+    driver = nodes.driver
+    assert driver.name not in [node.name for node in nodes.nodes]
+    assert driver.cores is None
+    assert os.path.ismount(driver.disk)
+    assert driver.address in said(driver, "ip -4 -o addr show dev eth0")
+    assert driver.group is not None
+    quota = driver.group.folders["cpu"]
+    limits = [quota / name for name in ("cpu.max", "cpu.cfs_quota_us")]
+    (text,) = [path.read_text() for path in limits if path.exists()]
+    assert text.split()[0] in ("max", "-1")
+
+
+def test_nodes_have_the_cores_and_the_rate_of_the_disk_that_they_are_given(
+    tmp_path: Path, isolated: None
+) -> None:
+    rate = 20 * MIB
+    sizes = Sizes(count=1, memory=128 * MIB, disk=96 * MIB, cores=0.5, disk_rate=rate)
+    with LocalNodes(tmp_path, sizes) as nodes:
+        (node,) = nodes.nodes
+        assert nodes.limits() == {
+            "cores": 0.5,
+            "memory_bytes": 128 * MIB,
+            "network": None,
+            "disk_bytes": 96 * MIB,
+            "disk_bytes_per_s": rate,
+        }
+        device = f"/dev/{node.loop}"
+        began = time.monotonic()
+        said(node, f"dd if=/dev/zero of={node.disk}/file bs=1M count=32 conv=fsync 2>&1")
+        # The kernel allows a part of the first second at once.
+        assert time.monotonic() - began > 0.7 * 32 * MIB / rate
+    left = [
+        path for path in quotas._throttle_files() if quotas._numbers(device) in path.read_text()
+    ]
+    assert left == []
+
+
+def test_more_cores_than_the_machine_has_are_refused_before_a_node_is_made(
+    tmp_path: Path, isolated: None
+) -> None:
+    cores = float(os.cpu_count() or 1)
+    with (
+        raises("out-of-range", "2 x"),
+        LocalNodes(tmp_path, Sizes(count=2, memory=MIB, disk=MIB, cores=cores)),
+    ):
+        pass
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_processes_of_a_node_end_with_it(tmp_path: Path, isolated: None) -> None:

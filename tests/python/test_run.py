@@ -239,6 +239,7 @@ def test_a_run_is_not_surveyed_with_traces(tmp_path: Path, trace: str) -> None:
     [
         ("{", "bad-run"),
         ('{"format": "x"}', "bad-run"),
+        ('{"format": "gordon-run", "version": 1}', "bad-run"),
         ('{"format": "gordon-run", "version": 9, "gordon": "9.9"}', "other-version"),
     ],
 )

@@ -22,7 +22,7 @@ import pytest
 import gordon
 from gordon import GordonError
 from gordon.cli.workload_run import JOBS
-from gordon.run import folder, local
+from gordon.run import folder, load, local
 from gordon.run.control_groups import ControlGroup
 from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Sizes
@@ -62,14 +62,33 @@ def test_a_job_is_traced_on_every_node(run: Run, tmp_path: Path, job: str) -> No
     out = tmp_path / "run"
     size = 20 * MB
     ran = run("workload", "run", job, "--size", "20MB", "--nodes", "2", "--memory", "1GiB",
-              "-o", str(out))  # fmt: skip
+              "--cores", "0.5", "-o", str(out))  # fmt: skip
     assert "2 nodes traced" in ran.out
     report = folder.read(out)
-    assert [node["status"] for node in report["nodes"]] == ["complete", "complete"]
+    assert [(node["name"], node["role"], node["status"]) for node in report["nodes"]] == [
+        ("node-1", "worker", "complete"),
+        ("node-2", "worker", "complete"),
+        ("driver", "driver", "complete"),
+    ]
+    assert report["limits"]["cores"] == 0.5
+    assert (out / report["event_log"]).is_file()
+    *workers, driver = report["nodes"]
+    assert 0 < driver["totals"]["cpu_s"] < report["totals"]["machine"]["cpu_s"]
+    # Results and closures cross its network; the data of the job does not.
+    assert 10_000 < driver["totals"]["rx_bytes"] < size / 4
+    assert driver["totals"]["read_bytes"] < size / 4
+    (machine,) = report["machines"]
+    assert machine["cores"] == os.cpu_count()
+    assert machine["span_s"] == pytest.approx(report["duration_s"], abs=2.0)
+    is_full = machine["full_s"] > load.MUCH * machine["span_s"]
+    assert is_full == any(text.startswith("all ") for text in report["warnings"])
+    for node in workers:
+        # None is held back by its quota on a machine that has no cores left.
+        assert 0 <= node["load"]["throttled_s"] <= machine["span_s"] * machine["cores"]
     assert report["verification"]["passed"]
     assert report["engine"]["settings"]["spark.sql.adaptive.enabled"] == "false"
     # Spark reads the input of a sort twice, the second time from the page cache.
-    for node in report["nodes"]:
+    for node in workers:
         assert node["totals"]["read_bytes"] == pytest.approx(size / 2, rel=0.3)
         assert node["totals"]["write_bytes"] >= size / 2
         assert node["totals"]["cpu_s"] > 0.5
@@ -171,7 +190,7 @@ def test_the_tasks_of_a_killed_worker_run_again(tmp_path: Path) -> None:
         "sort", out, size="20MB", nodes=2, memory="1GiB", notify=notify, interval_ns=200 * 10**6
     )
     killer.join()
-    assert [node["status"] for node in report["nodes"]] == ["complete", "lost"]
+    assert [node["status"] for node in report["nodes"]] == ["complete", "lost", "complete"]
     assert report["verification"]["passed"]
     for node in report["nodes"]:
         samples = columns(out / node["name"])
@@ -189,7 +208,8 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
     assert report["verification"]["passed"]
     assert any("plain processes that share" in text for text in report["warnings"])
     # The network is that of the tasks.
-    [warning] = [text for text in report["warnings"] if "network" in text]
+    [warning] = [text for text in report["warnings"] if text.startswith("network: ")]
+    assert not any("no network:" in text for text in report["warnings"])
     assert "estimated" in warning
     remote = report["totals"]["engine"]["shuffle_read_remote_bytes"]
     assert remote > 0.2 * report["data"]["bytes"]
@@ -200,6 +220,11 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
     for node in report["nodes"]:
         assert node["scope"]["processes"]
         assert node["totals"]["cpu_s"] > 0.5
+    # The network of the driver is unknown.
+    driver = folder.driver(report)
+    assert driver is not None
+    assert driver["totals"]["rx_bytes"] is driver["totals"]["tx_bytes"] is None
+    for node in folder.workers(report):
         assert node["totals"]["rx_bytes"] > 0
         assert node["totals"]["tx_bytes"] > 0
         summary = json.loads(gordon._core.trace_summary(str(tmp_path / "run" / node["name"])))

@@ -86,6 +86,16 @@ impl MachineSource {
         self.pmu.is_verified
     }
 
+    /// Whether the time in which a quota held this process, or the command, back is counted.
+    pub(crate) fn has_throttled_time(&self) -> bool {
+        self.throttled.is_ok()
+    }
+
+    /// Whether the kernel has pressure stall information of the machine.
+    pub(crate) fn has_pressure(&self) -> bool {
+        self.counters.without_pressure().is_none()
+    }
+
     /// Marks the columns whose counters shared the hardware, which is known only at the end.
     pub(crate) fn describe_scaled(&self, columns: &mut Columns) {
         self.pmu.machine.describe_scaled(columns, "");

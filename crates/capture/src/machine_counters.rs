@@ -329,7 +329,7 @@ fn of_all_cores(text: &str, field: usize, tick: u64) -> Ns {
 
 /// The total of a line of pressure stall information: `full avg10=0.00 ... total=4711`, in
 /// microseconds.
-fn pressure(text: &str, line: &str) -> Ns {
+pub(crate) fn pressure(text: &str, line: &str) -> Ns {
     let line = text.lines().find_map(|found| found.strip_prefix(line));
     let total = line.and_then(|line| line.rsplit_once("total=")?.1.trim().parse::<u64>().ok());
     Ns(total.unwrap_or(0) * 1000)

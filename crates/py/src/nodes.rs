@@ -42,7 +42,17 @@ fn report(outcome: &NodesOutcome) -> Value {
     json!({
         "traces": outcome.traces.iter().map(trace).collect::<Vec<_>>(),
         "machine": {
+            "span_ns": machine.span.0,
+            "cores": machine.cores,
             "cpu_ns": machine.cpu.0,
+            "steal_ns": machine.steal.0,
+            "full_ns": machine.full.0,
+            "throttled_ns": machine.throttled.map(|time| time.0),
+            "psi_cpu_some_ns": machine.cpu_pressure.map(|time| time.0),
+            "psi_io_full_ns": machine.io_pressure.map(|time| time.0),
+            "psi_memory_some_ns": machine.memory_pressure.map(|time| time.0),
+            "memory_bytes": machine.memory.0,
+            "memory_peak_bytes": machine.memory_peak.0,
             "read_bytes": machine.read_bytes.0,
             "write_bytes": machine.write_bytes.0,
             "rx_bytes": machine.rx_bytes.0,

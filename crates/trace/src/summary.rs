@@ -78,6 +78,9 @@ pub struct SampleSeries {
     disk_read_bytes: Vec<u64>,
     disk_write_bytes: Vec<u64>,
     disk_ios: Vec<u64>,
+    throttled_s: Vec<f64>,
+    psi_cpu_some_s: Vec<f64>,
+    psi_io_full_s: Vec<f64>,
 }
 
 /// Totals of the requests of one operation.
@@ -272,6 +275,9 @@ impl SampleSeries {
         self.tx_bytes.push(sample.tx_bytes.0);
         self.command_cpu_s.push(sample.command.cpu.as_secs());
         self.command_memory_bytes.push(sample.command.memory.0);
+        self.throttled_s.push(sample.throttled.as_secs());
+        self.psi_cpu_some_s.push(sample.psi_cpu_some.as_secs());
+        self.psi_io_full_s.push(sample.psi_io_full.as_secs());
         let disks = || sample.disks.iter().filter(|d| !trace.is_virtual(d.device));
         self.disk_read_bytes.push(disks().map(|d| d.read_bytes.0).sum());
         self.disk_write_bytes.push(disks().map(|d| d.write_bytes.0).sum());

@@ -6,7 +6,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.cli import warn
-from gordon.run import not_traces
+from gordon.run import folder, not_traces
 from gordon.run.inputs import Inputs, expand
 
 #: A job: its name, its nodes and, of an application of Spark, its stages.
@@ -18,7 +18,7 @@ def summary(source: str) -> Shown:
 
     A trace has the keys of the core's summary. `application` is what an event log of Spark, or the
     tables in the folder, have of the stages: times in seconds after the start of the application,
-    `outside_s` the time without a stage. `warnings` of a converted file are those of the
+    `outside_s` the time without a stage. `run` is the `run.json` of a run. `warnings` of a converted file are those of the
     conversion. Raises GordonError for what has no trace.
     """
     path = Path(source)
@@ -37,16 +37,19 @@ def _job(inputs: Inputs) -> Shown:
         if inputs.folder:
             tables = _core.spark_recorded_stages(inputs.folder)
     more: Shown = {} if tables is None else {"application": json.loads(tables)}
-    if len(nodes) == 1 and not _is_run(inputs):
+    if len(nodes) == 1 and not inputs.lags:
         made = inputs.named(nodes[0]) | more
         made["warnings"] = inputs.warnings + made["warnings"]
         return made
     made = {"name": inputs.name, "nodes": nodes, "warnings": inputs.warnings} | more
+    if _is_run(inputs):
+        made |= {"folder": inputs.folder, "run": folder.read(inputs.folder)}
     return inputs.named(made)
 
 
 def _is_run(inputs: Inputs) -> bool:
-    return bool(inputs.lags)
+    """Whether a job is one run; repeats have no common folder."""
+    return bool(inputs.folder) and folder.is_run(inputs.folder)
 
 
 def _node(trace: str) -> Shown:
@@ -70,12 +73,15 @@ def _requests(source: str) -> Shown:
 
 def show(found: Shown) -> None:
     """Prints the summary, and the warnings on stderr."""
-    from gordon.cli import nodes_view, trace_view
+    from gordon.cli import nodes_view, run_nodes_view, trace_view
 
     for index, job in enumerate(found.get("jobs", [found])):
         nodes_view.separate(index)
         if "nodes" in job:
-            nodes_view.show(job)
+            if "run" in job:
+                run_nodes_view.show(job["folder"], job["run"])
+            else:
+                nodes_view.show(job)
             said = [f"{node['path']}: {text}" for node in job["nodes"] for text in node["warnings"]]
             paths = [node["path"] for node in job["nodes"]]
         else:

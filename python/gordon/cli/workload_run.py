@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from gordon.cli import options
 
@@ -20,6 +21,31 @@ JOBS = (
 )
 #: All of them, sequentially.
 ALL = "all"
+#: Key of the arguments of a program in the context of the command.
+ARGUMENTS = "gordon.workload.arguments"
+#: Options that have no effect on a run of a program, or on an existing cluster, by their parameter.
+OF_JOBS = {
+    "size": "--size",
+    "scale": "--scale",
+    "repeats": "--repeats",
+    "parameters": "--parameter",
+    "seed": "--seed",
+    "sources": "--from",
+    "disk_rate": "--disk-rate",
+    "master": "--master",
+    "inputs": "--input",
+    "result": "--result",
+    "hosts": "--hosts",
+    "via": "--via",
+}
+OF_APPS = {"py_files": "--py-files", "main_class": "--class"}
+OF_NODES = {
+    "nodes": "--nodes",
+    "cores": "--cores",
+    "memory": "--memory",
+    "network": "--network",
+    "disk_rate": "--disk-rate",
+}
 
 
 class _Scale(click.ParamType[Fraction]):
@@ -39,8 +65,38 @@ class _Scale(click.ParamType[Fraction]):
         return scale
 
 
-@click.command()
-@click.argument("job", type=click.Choice([*JOBS, ALL]))
+class _WithArguments(click.Command):
+    """A command whose words after `--` are the arguments of a program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[ARGUMENTS] = tuple(args[at + 1 :]) if at < len(args) else None
+        return super().parse_args(ctx, args[:at])
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return [*super().collect_usage_pieces(ctx), "[-- ARGS...]"]
+
+
+@click.command(cls=_WithArguments)
+@click.argument("job", type=click.Choice([*JOBS, ALL]), required=False, metavar="[JOB]")
+@click.option(
+    "--app",
+    metavar="FILE",
+    help="Run this program instead of a JOB: a file of Python or a jar, with the ARGS after --.",
+)
+@click.option(
+    "--py-files",
+    multiple=True,
+    metavar="FILES",
+    help="With --app: Python modules of the program (.py, .zip, .egg), separated by commas; "
+    "repeatable.",
+)
+@click.option(
+    "--class",
+    "main_class",
+    metavar="NAME",
+    help="With --app of a jar: its main class.  [default: that of its manifest]",
+)
 @click.option("-o", "--out", required=True, metavar="RUN", help="New folder for the run.")
 @click.option(
     "--size",
@@ -67,7 +123,14 @@ class _Scale(click.ParamType[Fraction]):
     default=4,
     show_default=True,
     metavar="N",
-    help="Nodes on this machine; each has an equal share of the cores.",
+    help="Nodes on this machine.",
+)
+@click.option(
+    "--cores",
+    type=options.NUMBER,
+    metavar="N",
+    help="Cores of each node, also a fraction: 0.4.  [default: an equal share of 80% of this "
+    "machine's, which leaves the driver the rest]",
 )
 @click.option(
     "--memory",
@@ -80,6 +143,12 @@ class _Scale(click.ParamType[Fraction]):
     "--network",
     metavar="RATE",
     help="Limit of each node's link in both directions, as tc takes it: 1gbit.  [default: none]",
+)
+@click.option(
+    "--disk-rate",
+    metavar="RATE",
+    help="Limit of each node's disk in bytes per second, for reads and for writes each: 50MB.  "
+    "[default: none]",
 )
 @click.option(
     "--parameter",
@@ -130,7 +199,10 @@ class _Scale(click.ParamType[Fraction]):
 )
 @options.json_out
 def run(
-    job: str,
+    job: str | None,
+    app: str | None,
+    py_files: tuple[str, ...],
+    main_class: str | None,
     out: str,
     size: str | None,
     scale: Fraction | None,
@@ -147,21 +219,26 @@ def run(
     json_path: str | None,
     **given: Any,
 ) -> None:
-    """Run a job of the paper's Table 2 on Spark, with a trace of each node; or all of them.
+    """Run a job of the paper's Table 2 on Spark, with a trace of each node; or all of them; or a
+    program of your own (--app FILE -- ARGS).
 
-    RUN is a folder with a trace for each node and run.json: nodes, clocks, settings of Spark, the
-    input, and the verification of the output. `gordon survey RUN` surveys it. With `all`, RUN has a
-    folder for each job. Needs Java and PySpark (pip install 'gordon[spark]'); nodes of their own
-    need root.
+    JOB: randomwriter, identity, sort, grep-simple, grep-complex, ngram, webindex, or all.
+
+    RUN is a folder with a trace for each node and for the driver, Spark's event log, and run.json:
+    nodes, clocks, settings of Spark, load of the machine, the input, and the verification of the
+    output. `gordon survey RUN` surveys it. With `all`, RUN has a folder for each job. Needs Java
+    and PySpark (pip install 'gordon[spark]'); nodes of their own need root.
     """
     from gordon import _core
-    from gordon.cli import output, say, terminal
+    from gordon.cli import output, say
     from gordon.cli.progress import Moved
-    from gordon.human import counted, duration
     from gordon.workload.run import Cluster
     from gordon.workload.suite import plan, run_planned
 
-    output.check(json_path, used=[out, hosts, *sources])
+    ctx = click.get_current_context()
+    _check_words(ctx, job, app)
+    used = [part for files in py_files for part in files.split(",") if part]
+    output.check(json_path, used=[out, hosts, app, *used, *sources])
     if size is not None and scale is not None:
         raise click.UsageError("--size cannot be combined with --scale")
     if master is not None and (job == ALL or repeats > 1):
@@ -174,7 +251,10 @@ def run(
         cluster = Cluster(master, list(inputs), result, via, place)
     elif inputs or result or hosts or via:
         raise click.UsageError("--input, --result, --hosts and --via need --master")
-    for option, text in (("--size", size), ("--memory", given["memory"])):
+    if master is not None and (without := _given(ctx, OF_NODES)):
+        raise click.UsageError(f"{without[0]} is for nodes on this machine: not with --master")
+    amounts = {"--size": size, "--memory": given["memory"], "--disk-rate": given["disk_rate"]}
+    for option, text in amounts.items():
         try:
             _core.parse_bytes(text or "1GB")
         except _core.GordonError as error:
@@ -183,8 +263,25 @@ def run(
         interval_ns = _core.parse_ns(interval)
     except _core.GordonError as error:
         raise click.BadParameter(error.args[0], param_hint="--interval") from None
+    if app is not None:
+        from gordon.workload.app import App, run_app
+
+        arguments = ctx.meta[ARGUMENTS] or ()
+        program = App(Path(app), arguments, [Path(file) for file in used], main_class)
+        del given["disk_rate"]
+        report = run_app(
+            program,
+            out,
+            interval_ns=interval_ns,
+            notify=lambda text: say(text, kind="note"),
+            **given,
+        )
+        _show(report, out, is_json=json_path == output.STDOUT)
+        if json_path is not None:
+            output.write({json_path: report | {"folder": out}})
+        return
+    assert job is not None
     runs = plan(job, out, size=size, scale=scale, repeats=repeats, seed=seed)
-    console = terminal.messages() if json_path == output.STDOUT else terminal.data()
     reports = []
     with Moved("generating the input") as progress:
         made = run_planned(
@@ -198,17 +295,60 @@ def run(
             **given,
         )
         for planned, report in made:
-            for warning in report["warnings"]:
-                say(warning, kind="warning")
-            checks = report["verification"]["checks"]
-            console.text(
-                f"{planned.out}: {planned.job}, {duration(report['duration_s'])}, "
-                f"{counted(len(report['nodes']), 'node')} traced, "
-                f"{counted(len(checks), 'check')} passed"
-            )
+            _show(report, str(planned.out), is_json=json_path == output.STDOUT)
             reports.append(report | {"folder": str(planned.out)})
     if json_path is not None:
         output.write({json_path: reports[0] if len(runs) == 1 else {"runs": reports}})
+
+
+def _check_words(ctx: click.Context, job: str | None, app: str | None) -> None:
+    """Raises a usage error for a job and a program, none of both, or options of the other."""
+    if job is not None and app is not None:
+        raise click.UsageError(f"the job {job} and --app are two jobs: leave one out")
+    if job is None and app is None:
+        raise click.UsageError(
+            f"Missing argument 'JOB': one of {', '.join([*JOBS, ALL])}, or --app FILE"
+        )
+    if app is not None:
+        if without := _given(ctx, OF_JOBS):
+            raise click.UsageError(f"{without[0]} is for the jobs of gordon: not with --app")
+        return
+    if without := _given(ctx, OF_APPS):
+        raise click.UsageError(f"{without[0]} needs --app")
+    if ctx.meta[ARGUMENTS] is not None:
+        raise click.UsageError("the arguments after -- are those of a program: they need --app")
+
+
+def _given(ctx: click.Context, names: dict[str, str]) -> list[str]:
+    """Those of the options that were given on the command line."""
+    return [
+        option
+        for name, option in names.items()
+        if ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    ]
+
+
+def _show(report: dict[str, Any], out: str, *, is_json: bool) -> None:
+    """The warnings of a run, and what was traced."""
+    from gordon.cli import say, terminal
+    from gordon.human import counted, duration
+    from gordon.run import folder
+
+    for warning in report["warnings"]:
+        say(warning, kind="warning")
+    words = [
+        report["job"]["id"],
+        duration(report["duration_s"]),
+        f"{counted(len(folder.workers(report)), 'node')} traced",
+    ]
+    if driver := folder.driver(report):
+        totals = driver["totals"]
+        known = "no trace" if totals is None else f"{duration(totals['cpu_s'])} of CPU time"
+        words.append(f"driver: {known}")
+    if "verification" in report:
+        words.append(f"{counted(len(report['verification']['checks']), 'check')} passed")
+    console = terminal.messages() if is_json else terminal.data()
+    console.text(f"{out}: {', '.join(words)}")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from gordon import _core
 from gordon._core import GordonError
-from gordon.run import checks
+from gordon.run import checks, load
 from gordon.run.agents import LOCAL, Agent, AgentLost, ClockReading, HostClock
-from gordon.run.folder import COMPLETE, LOST, MISSING, RunFolder
+from gordon.run.folder import COMPLETE, DRIVER, LOST, MISSING, WORKER, RunFolder, workers
 
 #: Seconds within which an agent completes its traces.
 PATIENCE_S = 120.0
@@ -33,17 +33,35 @@ class Host:
     name: str
     scopes: list[dict[str, Any]]
     """As the agent takes them, without `out`: `{"kind": "machine", "name": NAME}` for all of it."""
+    driver: str | None = None
+    """Name of the scope that is the driver of the job; the others are workers."""
     agent: Agent = field(init=False)
     clock_start: ClockReading = field(init=False)
+    warnings: list[str] = field(init=False, default_factory=list)
+    """Of the start of the capture, each with the names of its scopes."""
+
+    def has_warned(self, name: str, warning: str) -> bool:
+        """Whether the start of the capture gave a warning for this scope."""
+        groups = [text.removesuffix(f": {warning}") for text in self.warnings]
+        return any(
+            name in group.split(", ")
+            for group, text in zip(groups, self.warnings, strict=True)
+            if group != text
+        )
 
     @property
     def is_local(self) -> bool:
         return self.name == LOCAL
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether the nodes are parts of the host, which they share."""
+        return any(scope["kind"] == "node" for scope in self.scopes)
+
 
 class NodeCapture:
     """A context manager that captures nodes while its body runs. At the end `folder.report` has
-    `nodes`, `totals` and the times of the run, whether the body failed or not."""
+    `nodes`, `machines`, `totals` and the times of the run, whether the body failed or not."""
 
     def __init__(
         self,
@@ -86,6 +104,13 @@ class NodeCapture:
             report["duration_s"] = (ended - self._started) / 1e9
             report["interval_ns"] = self.interval_ns
             report["nodes"] = [node for nodes, _ in stopped for node in nodes]
+            report["machines"] = [
+                load.of_machine(host.name, machine)
+                for host, (_, machine) in zip(self.hosts, stopped, strict=True)
+                if machine is not None
+            ]
+            shared = {host.name for host in self.hosts if host.is_shared}
+            report["warnings"] += load.judge(report["machines"], shared)
             report["totals"] = self._totals([machine for _, machine in stopped])
             if report["totals"]["machine"] is not None:
                 # The disk of a node may be in the page cache of its machine, and its network is
@@ -108,7 +133,8 @@ class NodeCapture:
             phase_unix_ns=self._started + host.clock_start.offset_ns,
             command=self.command,
         )
-        for warning in reply["warnings"]:
+        host.warnings = reply["warnings"]
+        for warning in host.warnings:
             self._warn(host, warning)
 
     def _stop(self, host: Host) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
@@ -136,14 +162,17 @@ class NodeCapture:
             "name": name,
             "host": host.name,
             "folder": name,
+            "role": DRIVER if name == host.driver else WORKER,
             "status": MISSING,
             "clock": None if clock is None else clock.report(),
             "totals": None,
+            "load": None,
         }
         if trace is None:
             return made
         for warning in trace["warnings"]:
-            self._warn(host, f"{name}: {warning}")
+            if not host.has_warned(name, warning):
+                self._warn(host, f"{name}: {warning}")
         if trace["error"] is not None:
             self._warn(host, f"{name}: {trace['error']['message']}")
             return made
@@ -155,7 +184,12 @@ class NodeCapture:
                 self._warn(host, error.args[0])
                 return made
         status = LOST if name in self.lost else COMPLETE
-        return made | {"status": status, "totals": trace_totals(self.folder.path / name)}
+        summary = json.loads(_core.trace_summary(str(self.folder.path / name)))
+        return made | {
+            "status": status,
+            "totals": _totals_of(summary),
+            "load": load.of_node(summary),
+        }
 
     def _totals(self, machines: list[dict[str, Any] | None]) -> dict[str, Any]:
         """Sums over the nodes and over the machines, without comparisons yet."""
@@ -172,15 +206,22 @@ class NodeCapture:
 
 
 def node_sums(report: dict[str, Any]) -> dict[str, float]:
-    """Sums over the nodes of a run."""
-    of_nodes = [node["totals"] for node in report["nodes"] if node["totals"]]
-    return {name: sum(totals[name] for totals in of_nodes) for name in TOTALS}
+    """Sums over the workers of a run."""
+    of_nodes = [node["totals"] for node in workers(report) if node["totals"]]
+    return {name: sum(totals[name] or 0 for totals in of_nodes) for name in TOTALS}
 
 
-def trace_totals(trace: Path) -> dict[str, float]:
-    """Sums over a trace."""
-    samples = json.loads(_core.trace_summary(str(trace)))["samples"]
-    return {name: sum(samples[column]) for name, column in TOTALS.items()}
+def trace_totals(trace: Path) -> dict[str, float | None]:
+    """Sums over a trace; None for what the trace lacks."""
+    return _totals_of(json.loads(_core.trace_summary(str(trace))))
+
+
+def _totals_of(summary: dict[str, Any]) -> dict[str, float | None]:
+    samples, kinds = summary["samples"], summary["kinds"]
+    return {
+        name: None if kinds.get(column) == "missing" else sum(samples[column])
+        for name, column in TOTALS.items()
+    }
 
 
 def hosts_of(path: Path) -> list[str]:

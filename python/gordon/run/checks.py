@@ -8,6 +8,8 @@ gives the reason of each direction.
 
 from typing import Any, Literal
 
+from gordon.run.folder import COMPLETE, workers
+
 #: Share by which a bound may be exceeded before it is a warning.
 MUCH = 0.05
 #: Bytes for each node that a bound on its disk may be exceeded by: metadata of its file system.
@@ -91,10 +93,11 @@ def compare_engine(
     `is_cold`: whether the page cache was dropped before the job. `has_network`: whether the nodes
     have network interfaces, which all remote reads of the tasks cross. Nothing is compared if the
     trace of a node is missing."""
-    if any(node["totals"] is None for node in report["nodes"]) or not report["nodes"]:
+    nodes = workers(report)
+    if any(node["totals"] is None for node in nodes) or not nodes:
         return
     engine = report["totals"]["engine"]
-    count = len(report["nodes"])
+    count = len(nodes)
     compare(report, "cpu_s", "at least", ("engine", engine["cpu_ns"] / 1e9))
     if has_network:
         remote = engine["shuffle_read_remote_bytes"]
@@ -105,7 +108,7 @@ def compare_engine(
     slack = count * SLACK_BYTES
     compare(report, "write_bytes", "at least", ("engine", engine["output_bytes"]))
     # A lost executor does not say what its tasks read.
-    if all(node["status"] == "complete" for node in report["nodes"]):
+    if all(node["status"] == COMPLETE for node in nodes):
         requested = sum(engine[key] for key in READS)
         compare(report, "read_bytes", "at most", ("engine", requested), slack=slack)
     data = report.get("data")

@@ -111,5 +111,13 @@ def _create(folder: Path) -> None:
     for above in (parent.parent, parent):
         control = above / "cgroup.subtree_control"
         if control.exists():
-            control.write_text("+cpu +memory")
+            _enable(control)
     folder.mkdir()
+
+
+def _enable(control: Path) -> None:
+    """Gives the children of a group of version 2 the controllers. That of I/O is needed only for
+    limits of disks, and the kernel may lack it."""
+    control.write_text("+cpu +memory")
+    with suppress(OSError):
+        control.write_text("+io")

@@ -29,6 +29,9 @@ FILE = "run.json"
 #: A node's trace is whole; its processes or its agent were lost, and the trace ends there; there is
 #: no trace.
 COMPLETE, LOST, MISSING = "complete", "lost", "missing"
+#: A node does the work of the job, or it drives the others. A node of an older run has no role, and
+#: is a worker.
+WORKER, DRIVER = "worker", "driver"
 
 
 class RunFolder:
@@ -120,23 +123,38 @@ def read(path: str | PathLike[str]) -> dict[str, Any]:
             f"the gordon that wrote it ({found.get('gordon')})",
             kind="other-version",
         )
+    if not isinstance(found.get("nodes"), list):
+        raise GordonError(
+            f"{file} has no list of nodes", "the file as gordon wrote it", kind="bad-run"
+        )
     return found
 
 
+def workers(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """The nodes of a run that do the work of its job."""
+    return [node for node in run["nodes"] if node.get("role", WORKER) == WORKER]
+
+
+def driver(run: dict[str, Any]) -> dict[str, Any] | None:
+    """The node of the driver of a run, if the run has one."""
+    return next((node for node in run["nodes"] if node.get("role") == DRIVER), None)
+
+
 def traces(path: str | PathLike[str], run: dict[str, Any]) -> list[Path]:
-    """The traces of a run, in the order of its nodes. Raises GordonError if a node has none, or if
-    no node was traced."""
-    if not run["nodes"]:
+    """The traces of the workers of a run, in the order of its nodes. Raises GordonError if a worker
+    has none, or if no worker was traced."""
+    nodes = workers(run)
+    if not nodes:
         raise GordonError(
             f"the run {path} has no traces: no node of its cluster was captured",
             "--hosts FILE names the hosts to trace",
             kind="missing-trace",
         )
-    missing = [node["name"] for node in run["nodes"] if node["status"] == MISSING]
+    missing = [node["name"] for node in nodes if node["status"] == MISSING]
     if missing:
         raise GordonError(
             f"the run {path} has no trace of {', '.join(missing)}",
             "survey the traces of the other nodes: " + f"{path}/NODE",
             kind="missing-trace",
         )
-    return [Path(path) / node["folder"] for node in run["nodes"]]
+    return [Path(path) / node["folder"] for node in nodes]

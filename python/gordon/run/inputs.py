@@ -325,7 +325,9 @@ def _run(path: Path) -> Inputs:
     run = folder.read(path)
     paths = folder.traces(path, run)
     interval = run["interval_ns"]
-    starts = [_start(trace, node) for trace, node in zip(paths, run["nodes"], strict=True)]
+    # The driver is not a machine that the job runs on: its trace is left out.
+    nodes = folder.workers(run)
+    starts = [_start(trace, node) for trace, node in zip(paths, nodes, strict=True)]
     first = min(starts)
     # Agents take samples at multiples of the interval after the start of the run.
     samples = [(start - run["start_unix_ns"]) // interval for start in starts]
@@ -359,7 +361,7 @@ def _wrong(path: Path, run: dict[str, Any]) -> list[str]:
         found.append(f"the run {path} failed: {run['error']}")
     elif verification is not None and not verification["passed"]:
         found.append(f"the output of the run {path} is wrong")
-    lost = [node["name"] for node in run["nodes"] if node["status"] == folder.LOST]
+    lost = [node["name"] for node in folder.workers(run) if node["status"] == folder.LOST]
     if lost:
         found.append(f"the run {path} lost {', '.join(lost)} before its end")
     return found

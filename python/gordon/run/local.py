@@ -3,10 +3,15 @@ of its own and a disk of its own, so that a trace of a node is exactly the node'
 
 | a node has | by |
 |---|---|
-| a share of the cores | a CPU quota: the cores of the machine divided by the number of nodes |
+| a share of the cores | a CPU quota (`gordon.run.quotas`) |
 | memory | a limit of its control group, which includes its page cache |
 | a network interface | a network namespace, with a veth pair to a bridge; `tc` may cap its rate |
 | a disk | a loop device with ext4, mounted at `Node.disk`; its image is a sparse file |
+| a rate of its disk | a limit of block I/O, if requested (`gordon.run.quotas`) |
+
+`LocalNodes.driver` is one more node, for the program that drives the others. It has a control group
+and a network of its own, so that its work is in a trace of its own, a disk if the nodes have disks,
+and no limits.
 
 All of this needs root, and `ip`, `losetup` and `mkfs.ext4`. Without them nodes are plain processes
 that share the machine (`LocalNodes.is_isolated`), and traces of them are estimated in part.
@@ -29,11 +34,16 @@ from pathlib import Path
 
 from gordon._core import GordonError
 from gordon.human import short
+from gordon.run import quotas
 from gordon.run.control_groups import MOUNTS, ControlGroup, hierarchies
 
 TOOLS = ("ip", "losetup", "mkfs.ext4", "mount", "umount")
 #: Start of the names of all that is created, followed by the process that owns it.
 PREFIX = "gordon-nodes-"
+#: Name of the node of the driver.
+DRIVER = "driver"
+#: Bytes of its disk, for broadcast values and what it keeps of results; the image is sparse.
+DRIVER_DISK = 1 << 30
 #: Seconds between asking the processes of a node to end and killing them.
 GRACE_S = 3.0
 
@@ -45,10 +55,14 @@ class Sizes:
     count: int
     memory: int
     """Bytes of memory, page cache included."""
-    disk: int
-    """Bytes of the disk."""
+    disk: int | None
+    """Bytes of the disk. None: no disk of its own, but a folder on the machine's."""
     rate: str | None = None
     """Limit of the network in each direction, as `tc` takes it (`1gbit`). Default: none."""
+    cores: float | None = None
+    """Cores of each node. Default: an equal share of 80 % of the machine's."""
+    disk_rate: int | None = None
+    """Limit of the disk in bytes a second, of reads and of writes each. Default: none."""
 
 
 @dataclass
@@ -106,8 +120,11 @@ class LocalNodes:
         self.folder = work / f"{PREFIX}{os.getpid()}"
         self.sizes = sizes
         self.nodes: list[Node] = []
+        self.driver: Node
         self.warnings: list[str] = []
         self.is_isolated = False
+        #: Cores of each node.
+        self.cores = 0.0
         self.address = "127.0.0.1"
         self._undo = ExitStack()
 
@@ -117,17 +134,20 @@ class LocalNodes:
         with self._undo:
             missing = self._missing()
             check_space(self.folder.parent, self.sizes)
+            self.cores, found = quotas.cores_of(self.sizes.count, self.sizes.cores)
             self.folder.mkdir()
             self._undo.callback(shutil.rmtree, self.folder, ignore_errors=True)
             self.is_isolated = not missing
             if self.is_isolated:
+                self.warnings += found
                 self._create()
             else:
                 self.warnings.append(
-                    f"nodes are plain processes that share this machine: {'; '.join(missing)}"
+                    "nodes are plain processes that share this machine, without limits of cores, "
+                    f"memory, network and disk: {'; '.join(missing)}"
                 )
-                for number in range(1, self.sizes.count + 1):
-                    self._plain(number)
+                self.nodes = [self._plain(name) for name in self._names()]
+                self.driver = self._plain(DRIVER)
             # What was created stays until the end, unless an error came before this line.
             self._undo = self._undo.pop_all()
         return self
@@ -143,13 +163,26 @@ class LocalNodes:
             missing.append("this machine has no control groups for CPU time and memory")
         return missing
 
-    def _plain(self, number: int) -> None:
-        name = f"node-{number}"
+    def limits(self) -> dict[str, object]:
+        """What each node may use, for `run.json`; None without a limit."""
+        own = self.is_isolated
+        return {
+            "cores": self.cores if own else None,
+            "memory_bytes": self.sizes.memory if own else None,
+            "network": self.sizes.rate if own else None,
+            "disk_bytes": self.sizes.disk if own else None,
+            "disk_bytes_per_s": self.sizes.disk_rate if own else None,
+        }
+
+    def _names(self) -> list[str]:
+        return [f"node-{number}" for number in range(1, self.sizes.count + 1)]
+
+    def _plain(self, name: str) -> Node:
         disk = self.folder / name
         disk.mkdir()
         node = Node(name=name, address="127.0.0.1", disk=disk, cores=None)
         self._undo.callback(node.stop)
-        self.nodes.append(node)
+        return node
 
     def _create(self) -> None:
         tag = f"{os.getpid()}"
@@ -161,15 +194,29 @@ class LocalNodes:
         _run("ip", "link", "set", bridge, "up")
         above = ControlGroup(f"/{PREFIX}{tag}")
         self._undo.callback(above.remove)
-        for number in range(1, self.sizes.count + 1):
-            self._create_node(number, tag, bridge, f"{net}.{number + 1}")
+        for number, name in enumerate(self._names(), 1):
+            node = self._isolated(name, number, bridge, net, self.cores, self.sizes.memory)
+            self.nodes.append(node)
+            if self.sizes.disk is not None:
+                node.loop = self._disk(node, self.sizes.disk, self.sizes.disk_rate)
+        self.driver = self._isolated(DRIVER, self.sizes.count + 1, bridge, net, None, None)
+        if self.sizes.disk is not None:
+            self.driver.loop = self._disk(self.driver, DRIVER_DISK, None)
 
-    def _create_node(self, number: int, tag: str, bridge: str, address: str) -> None:
-        name = f"node-{number}"
+    def _isolated(
+        self,
+        name: str,
+        number: int,
+        bridge: str,
+        net: str,
+        cores: float | None,
+        memory: int | None,
+    ) -> Node:
+        """A node with limits and a network of its own; its folder is on the machine's disk."""
+        tag = f"{os.getpid()}"
         namespace, link = f"{PREFIX}{tag}-{number}", f"g{tag}n{number}"[:15]
         group = ControlGroup(f"/{PREFIX}{tag}/{name}")
-        cores = (os.cpu_count() or 1) / self.sizes.count
-        group.create(cores, self.sizes.memory)
+        group.create(cores, memory)
         self._undo.callback(group.remove)
         self._made(["ip", "netns", "add", namespace], ["ip", "netns", "del", namespace])
         # A namespace is removed some time after its deletion, and the link with it.
@@ -177,15 +224,15 @@ class LocalNodes:
         self._made(["ip", "link", "add", link, *peer], ["ip", "link", "del", link])
         _run("ip", "link", "set", link, "master", bridge, "up")
         within = ("ip", "-n", namespace)
+        address = f"{net}.{number + 1}"
         _run(*within, "addr", "add", f"{address}/24", "dev", "eth0")
         for device in ("lo", "eth0"):
             _run(*within, "link", "set", device, "up")
-        if self.sizes.rate is not None:
+        if self.sizes.rate is not None and name != DRIVER:
             for place in (("-n", namespace, "dev", "eth0"), ("dev", link)):
                 self._cap(place)
         disk = self.folder / name
         disk.mkdir()
-        loop = self._disk(self.folder / f"{name}.image", disk)
         node = Node(
             name=name,
             address=address,
@@ -193,10 +240,9 @@ class LocalNodes:
             cores=cores,
             group=group,
             namespace=namespace,
-            loop=loop,
         )
         self._undo.callback(node.stop)
-        self.nodes.append(node)
+        return node
 
     def _cap(self, place: tuple[str, ...]) -> None:
         """Limits what is sent at one end of a node's link; both ends make both directions."""
@@ -205,16 +251,22 @@ class LocalNodes:
         _run("tc", *options, "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst",
              "256kb", "latency", "50ms")  # fmt: skip
 
-    def _disk(self, image: Path, mount: Path) -> str:
-        """A loop device with ext4; returns its name."""
+    def _disk(self, node: Node, size: int, rate: int | None) -> str:
+        """A loop device with ext4, mounted at the folder of a node; returns its name."""
+        image, mount = self.folder / f"{node.name}.image", node.disk
         with image.open("wb") as file:
-            file.truncate(self.sizes.disk)
+            file.truncate(size)
         self._undo.callback(image.unlink)
         device = _run("losetup", "--find", "--show", "--direct-io=on", str(image)).strip()
         self._undo.callback(_quietly, "losetup", "-d", device)
         # No initialisation in the background: it would be in the traces.
         _run("mkfs.ext4", "-q", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0", device)
+        if rate is not None and node.group is not None:
+            limit = quotas.DiskLimit(device, node.group, rate)
+            self._undo.callback(limit.remove)
         self._made(["mount", device, str(mount)], ["umount", "--lazy", str(mount)])
+        # Its processes keep the file system busy, and end first.
+        self._undo.callback(node.stop)
         return Path(device).name
 
     def _made(self, make: list[str], undo: list[str]) -> None:
@@ -225,7 +277,7 @@ class LocalNodes:
 def check_space(place: Path, sizes: Sizes) -> None:
     """Raises GordonError if the disks of nodes might not fit. Their images are sparse, and a write
     to one fails when the disk of the machine is full."""
-    needed = sizes.count * sizes.disk
+    needed = sizes.count * (sizes.disk or 0)
     free = shutil.disk_usage(place).free
     if free < needed:
         raise GordonError(
@@ -298,6 +350,7 @@ def _remove_left() -> None:
             _quietly("umount", "--lazy", mount)
         for device, image in images.items():
             if mine.search(image):
+                quotas.remove_limit(device)
                 _quietly("losetup", "-d", device)
                 folder = Path(image.removesuffix(" (deleted)")).parent
                 shutil.rmtree(folder, ignore_errors=True)
@@ -306,7 +359,7 @@ def _remove_left() -> None:
 def _remove_groups(tag: str) -> None:
     parent = ControlGroup(f"/{PREFIX}{tag}")
     for folder in set(parent.folders.values()):
-        for child in folder.glob("node-*"):
+        for child in folder.glob("*/"):
             group = ControlGroup(f"{parent.path}/{child.name}")
             for pid in group.processes:
                 with suppress(ProcessLookupError):

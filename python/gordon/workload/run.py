@@ -6,7 +6,6 @@ sync of the disks at its end. On an existing cluster it traces the hosts that it
 whole, and reads and writes what it is given.
 """
 
-import json
 import os
 import re
 import shutil
@@ -15,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +22,14 @@ from gordon._core import GordonError
 from gordon.options import Path as GivenPath
 from gordon.options import Progress, several
 from gordon.run import checks, folder
-from gordon.run.agents import LOCAL
-from gordon.run.capture import Host, NodeCapture, hosts_of, node_sums, trace_totals
-from gordon.run.folder import MISSING, RunFolder
+from gordon.run.capture import Host, NodeCapture, hosts_of
+from gordon.run.folder import RunFolder
 from gordon.run.local import LocalNodes, Node, Sizes
-from gordon.workload import java, jobs, settings, spark, verify
+from gordon.workload import java, jobs, local_run, settings, spark, verify
 from gordon.workload.data import generate
-from gordon.workload.standalone import WORK, Standalone
+from gordon.workload.driver import Driver, JobFailed
+from gordon.workload.session import describe, opened
+from gordon.workload.standalone import Standalone
 
 NODES = 4
 #: The paper's nodes have 2 GB.
@@ -53,7 +52,6 @@ SHORTEST_NS = 100_000_000
 PATIENCE_S = 10
 
 LOOPBACK = "127.0.0.1"
-DROP_CACHES = Path("/proc/sys/vm/drop_caches")
 
 
 @dataclass(frozen=True)
@@ -101,6 +99,8 @@ def run(
     nodes: int = NODES,
     memory: str = MEMORY,
     network: str | None = None,
+    cores: float | None = None,
+    disk_rate: str | None = None,
     parameters: Mapping[str, Any] | None = None,
     seed: int = 1,
     sources: GivenPath | Sequence[GivenPath] = (),
@@ -114,10 +114,11 @@ def run(
 
     `job` is an id of `jobs.JOBS`. On local nodes, `size` is that of the input (randomwriter: of the
     output), generated with `seed`, as `gordon.workload.data` does with `sources`; each of `nodes`
-    has `memory`, and `network` limits their links, as `1gbit`. `progress` is called with the bytes
-    of input that are generated. With `cluster` these have no effect. `parameters` are those of the
-    job. Raises GordonError; a run whose output is wrong is kept, and raises the kind
-    `wrong-output`.
+    has `memory` and `cores` (default: an equal share of 80 % of the machine's), `network` limits
+    their links, as `1gbit`, and `disk_rate` the reads and the writes of their disks, each in bytes
+    a second, as `50MB`. `progress` is called with the bytes of input that are generated. With
+    `cluster` these have no effect. `parameters` are those of the job. Raises GordonError; a run
+    whose output is wrong is kept, and raises the kind `wrong-output`.
     """
     chosen = jobs.get(job)
     given = dict(parameters or {})
@@ -137,13 +138,8 @@ def run(
         interval_ns,
         notify or (lambda text: None),
     )
-    if interval_ns < SHORTEST_NS:
-        raise GordonError(
-            f"an interval of {interval_ns / 1e6:g} ms is too short for traces of nodes",
-            "0.1s or more",
-            kind="out-of-range",
-        )
-    sizes = sizes_of(chosen, size, nodes, memory, network)
+    check_interval(interval_ns)
+    sizes = sizes_of(chosen, size, nodes, memory, network, cores, disk_rate)
     with folder.created(out) as made:
         spark.require()
         found = java.find()
@@ -163,14 +159,29 @@ def run(
     return made.report
 
 
+def check_interval(interval_ns: int) -> None:
+    """Raises GordonError for an interval that agents refuse."""
+    if interval_ns < SHORTEST_NS:
+        raise GordonError(
+            f"an interval of {interval_ns / 1e6:g} ms is too short for traces of nodes",
+            "0.1s or more",
+            kind="out-of-range",
+        )
+
+
 def sizes_of(
-    job: jobs.Job, size: str, nodes: int, memory: str = MEMORY, network: str | None = None
+    job: jobs.Job,
+    size: str,
+    nodes: int,
+    memory: str = MEMORY,
+    network: str | None = None,
+    cores: float | None = None,
+    disk_rate: str | None = None,
 ) -> Sizes:
     """What each local node gets for an input of `size`. Raises GordonError."""
-    if nodes < 1:
-        raise GordonError(f"{nodes} nodes: at least one is needed", kind="out-of-range")
+    local_run.check_nodes(nodes)
     disk = DISK_BASE + job.disk_per_byte * _core.parse_bytes(size) // nodes
-    return Sizes(nodes, _core.parse_bytes(memory), disk, network)
+    return local_run.sizes_of(nodes, disk, memory, network, cores, disk_rate)
 
 
 def _run_locally(
@@ -182,6 +193,7 @@ def _run_locally(
 ) -> None:
     with LocalNodes(made.target.resolve().parent, sizes) as nodes:
         made.report["warnings"] += nodes.warnings
+        made.report["limits"] = nodes.limits()
         inputs = _spread(made, work, nodes, corpus)
         output = nodes.folder / "out"
         output.mkdir()
@@ -190,8 +202,8 @@ def _run_locally(
         work.notify("starting Spark")
         with Standalone(nodes, found.home, output, logs) as cluster:
             own = {
-                "spark.driver.host": nodes.address,
-                "spark.driver.bindAddress": nodes.address,
+                "spark.driver.host": nodes.driver.address,
+                "spark.driver.bindAddress": nodes.driver.address,
                 "spark.executor.memory": f"{cluster.memory_mib}m",
                 "spark.sql.shuffle.partitions": str(
                     settings.shuffle_partitions(corpus.size, cluster.cores * sizes.count)
@@ -200,27 +212,27 @@ def _run_locally(
             if not nodes.is_isolated:
                 # Executors fetch from one another, as they would from hosts of their own.
                 own["spark.shuffle.readHostLocalDisk"] = "false"
-            with _job_session(made, work, cluster.master, found, own) as session:
-                jobs.check_input(session, work.job, inputs)
-                scopes = [_scope(node) for node in nodes.nodes]
-                is_cold = _drop_caches(made)
-                capture = NodeCapture(
-                    made, [Host(LOCAL, scopes)], work.command, interval_ns=work.interval_ns
-                )
-                with capture:
+            request = {
+                "job": work.job.id,
+                "parameters": work.parameters,
+                "inputs": inputs,
+                "output": f"file://{output}/result",
+                "master": cluster.master,
+                "settings": own | local_run.event_log_settings(made),
+            }
+            with Driver(nodes.driver, found, request, logs / "driver.log") as driver:
+                made.report["engine"] = driver.engine
+                is_cold = local_run.drop_caches(made)
+                with local_run.capture(made, nodes, work.command, work.interval_ns):
                     work.notify(f"running {work.job.id}")
-                    target = f"file://{output}/result"
                     try:
-                        figures = work.job.run(session, inputs, target, work.parameters)
-                    except spark.errors() as error:
+                        figures = driver.run()
+                    except JobFailed as error:
                         raise _failed(work.job, error, nodes.nodes) from error
-                    finally:
-                        capture.lost |= {node.name for node in nodes.nodes if _is_lost(node)}
-                    os.sync()
         made.report["job"] |= figures
-        _read_event_log(made)
+        local_run.read_event_log(made)
         if not nodes.is_isolated:
-            _estimate_network(made, nodes)
+            local_run.estimate_network(made, nodes)
         checks.compare_engine(
             made.report, has_disks=nodes.is_isolated, is_cold=is_cold, has_network=True
         )
@@ -248,7 +260,7 @@ def _run_on(made: RunFolder, work: Work, cluster: Cluster, found: java.Java) -> 
             except spark.errors() as error:
                 raise _failed(work.job, error, []) from error
     made.report["job"] |= figures
-    executors = _read_event_log(made)
+    executors = local_run.read_event_log(made)
     places = {executor["host"] for executor in executors if executor["id"] != "driver"}
     if 0 < len(places) <= len(hosts):
         checks.compare_engine(made.report, has_disks=False, is_cold=False, has_network=False)
@@ -289,24 +301,6 @@ def _spread(
     return inputs
 
 
-def _scope(node: Node) -> dict[str, Any]:
-    """What an agent captures of a node."""
-    worker = node.processes[-1].pid
-    scope: dict[str, Any] = {"kind": "node", "name": node.name}
-    if node.group is None:
-        return scope | {"processes": [worker]}
-    return scope | {
-        "cgroup": node.group.path,
-        "netns": node.namespace,
-        "devices": [node.loop],
-        "cores": node.cores,
-    }
-
-
-def _is_lost(node: Node) -> bool:
-    return any(process.poll() is not None for process in node.processes)
-
-
 def _failed(job: jobs.Job, error: Exception, nodes: Sequence[Node]) -> GordonError:
     """The error for a job that Spark gave up."""
     full = [node.name for node in nodes if shutil.disk_usage(node.disk).free < FULL]
@@ -324,20 +318,6 @@ def _failed(job: jobs.Job, error: Exception, nodes: Sequence[Node]) -> GordonErr
         "logs and event log of the run say more",
         kind="job-failed",
     )
-
-
-def _drop_caches(made: RunFolder) -> bool:
-    """Drops the page cache, so that a job reads its input from the disk, as in the paper. Returns
-    whether the kernel did."""
-    os.sync()
-    try:
-        DROP_CACHES.write_text("3\n")
-    except OSError as error:
-        made.report["warnings"].append(
-            f"the page cache was not dropped: {error.strerror}; the job may find its input there"
-        )
-        return False
-    return True
 
 
 def _view(nodes: LocalNodes, result: Path) -> Path:
@@ -363,7 +343,7 @@ def _verify(
         # By default Spark takes the address of an interface, and keeps it for as long as its JVM
         # lives: that of nodes of another run may be gone.
         own |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
-    with _session(f"gordon verify {work.job.id}", master, found, own) as session:
+    with opened(f"gordon verify {work.job.id}", master, found.home, own) as session:
         made.report["verification"] = verify.verify(
             session, work.job.id, inputs, output, work.parameters
         )
@@ -385,87 +365,12 @@ def _knock(master: str) -> None:
     )
 
 
-def _read_event_log(made: RunFolder) -> list[dict[str, Any]]:
-    """Writes the tables of stages and tasks, and adds stages and totals to the report. Returns the
-    executors."""
-    (log,) = (made.path / "eventlog").iterdir()
-    start = made.report["start_unix_ns"]
-    found = json.loads(_core.spark_event_log(str(log), str(made.path), start))
-    ended = made.report["duration_s"]
-    made.report["event_log"] = f"eventlog/{log.name}"
-    made.report["stages"] = [stage for stage in found["stages"] if stage["start_s"] < ended]
-    made.report["totals"]["engine"] = found["totals"]
-    made.report["warnings"] += found["warnings"]
-    executors: list[dict[str, Any]] = found["executors"]
-    return executors
-
-
-def _estimate_network(made: RunFolder, nodes: LocalNodes) -> None:
-    """Adds to the traces of nodes that are plain processes their network, from the event log."""
-    report = made.report
-    present = {node["name"]: node for node in report["nodes"] if node["status"] != MISSING}
-    if not present:
-        return
-    of_node = []
-    replaced: set[str] = set()
-    for node in nodes.nodes:
-        if node.name in present:
-            manifest = json.loads((made.path / node.name / "manifest.json").read_text())
-            lacking = [each for each in manifest["unavailable"] if each["what"] == "network"]
-            replaced |= {f"no network: {each['why']}" for each in lacking}
-            # A worker makes a folder for each executor: work/APPLICATION/EXECUTOR.
-            places = (node.disk / WORK).glob("*/*")
-            executors = [place.name for place in places if place.is_dir()]
-            of_node.append((str(made.path / node.name), executors))
-    _core.trace_estimate_network(str(made.path / report["event_log"]), of_node)
-    for name, entry in present.items():
-        entry["totals"] = trace_totals(made.path / name)
-    report["totals"]["nodes"] = node_sums(report)
-    report["warnings"] = [text for text in report["warnings"] if not text.endswith(tuple(replaced))]
-    report["warnings"].append(
-        "network: what nodes received and sent is estimated from the shuffle bytes that tasks read"
-        " from other executors, because plain processes have no network of their own"
-    )
-
-
 @contextmanager
 def _job_session(
     made: RunFolder, work: Work, master: str, found: java.Java, own: dict[str, str]
 ) -> Iterator[Any]:
     """A session whose settings and event log become part of the run."""
-    log = made.path.resolve() / "eventlog"
-    log.mkdir()
-    own = own | {"spark.eventLog.dir": f"file://{log}"}
-    with _session(f"gordon {work.job.id}", master, found, own) as session:
-        made.report["engine"] = {
-            "name": "spark",
-            "version": session.version,
-            "java": found.version,
-            "python": sys.version.split()[0],
-            "settings": {key: session.conf.get(key, None) for key in settings.values() | own},
-        }
+    own = own | local_run.event_log_settings(made)
+    with opened(f"gordon {work.job.id}", master, found.home, own) as session:
+        made.report["engine"] = describe(session, found.version, own)
         yield session
-
-
-@contextmanager
-def _session(name: str, master: str, found: java.Java, own: dict[str, str]) -> Iterator[Any]:
-    """A session of Spark with the pinned settings, and those of the run."""
-    before = os.environ.get("JAVA_HOME")
-    os.environ["JAVA_HOME"] = str(found.home)
-    try:
-        builder = import_module("pyspark.sql").SparkSession.builder.master(master).appName(name)
-        for key, value in (settings.values() | own).items():
-            builder = builder.config(key, value)
-        session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-    finally:
-        if before is None:
-            del os.environ["JAVA_HOME"]
-        else:
-            os.environ["JAVA_HOME"] = before
-    try:
-        yield session
-    finally:
-        session.stop()
-        # The next session would have the settings of this one.
-        session.builder._options.clear()

@@ -6,6 +6,7 @@ without it. With Spark Connect the same names serve a remote session.
 
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from gordon._core import GordonError
@@ -33,6 +34,12 @@ def require() -> str:
             kind="old-spark",
         )
     return version
+
+
+def home() -> Path:
+    """The folder of Spark, with its programs in `bin`."""
+    require()
+    return Path(str(import_module("pyspark").__file__)).parent
 
 
 def functions() -> Any:

@@ -1,6 +1,5 @@
-"""A Spark standalone cluster on local nodes: the master on this machine, a worker in each node.
+"""A Spark standalone cluster on local nodes: a worker in each node, the master in the driver's.
 
-The driver runs outside of the nodes, as on a gateway of a cluster: its work is in no node's trace.
 Workers write shuffle and spill files to the disk of their node, and the output of a job too: the
 output folder is bound to a folder on each node's disk, in which a task's commit renames its files.
 Any executor may read any input file, so that input of another node's disk does not cross the
@@ -19,6 +18,7 @@ from pathlib import Path
 
 from gordon._core import GordonError
 from gordon.run.local import LocalNodes, Node
+from gordon.workload import spark
 
 #: Seconds within which master and workers start.
 PATIENCE_S = 120.0
@@ -29,6 +29,8 @@ HEAP_SHARE = 0.5
 WORKER_HEAP = "128m"
 #: Folder on the disk of a node in which its worker makes a folder for each executor.
 WORK = "work"
+#: Ports of the master, as is usual for Spark.
+PORT, WEB_PORT = 7077, 8080
 MASTER = "org.apache.spark.deploy.master.Master"
 WORKER = "org.apache.spark.deploy.worker.Worker"
 
@@ -50,17 +52,19 @@ class Standalone:
 
     def __enter__(self) -> "Standalone":
         with self._stack:
-            address = self.nodes.address
-            port, web = _free_port(address), _free_port(address)
+            driver = self.nodes.driver
+            address = driver.address
+            # A node with a network of its own has all ports.
+            shares_ports = driver.namespace is None
+            port, web = (_free_port(address) if shares_ports else port for port in (PORT, WEB_PORT))
             self.master = f"spark://{address}:{port}"
             words = ["--host", address, "--port", str(port), "--webui-port", str(web)]
             with (self.logs / "master.log").open("wb") as log:
-                master = subprocess.Popen(  # noqa: S603 our own command
+                master = driver.start(
                     [*_spark_class(), MASTER, *words],
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     env=self._environment(WORKER_HEAP),
-                    start_new_session=True,
                 )
             self._stack.callback(_end, master)
             self._until(lambda: _workers(address, web) is not None, "master", [master])
@@ -129,9 +133,7 @@ class Standalone:
 
 
 def _spark_class() -> list[str]:
-    import pyspark  # type: ignore[import-not-found, unused-ignore]
-
-    return [str(Path(pyspark.__file__).parent / "bin" / "spark-class")]
+    return [str(spark.home() / "bin" / "spark-class")]
 
 
 def _workers(address: str, port: int) -> int | None:

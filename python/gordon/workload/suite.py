@@ -21,6 +21,8 @@ from gordon.workload.run import NODES, run, sizes_of
 
 ALL = "all"
 SIZE = "1GB"
+#: The options of `run` for the nodes.
+OF_NODES = ("nodes", "memory", "network", "cores", "disk_rate")
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ def run_planned(runs: list[Planned], **options: Any) -> Iterator[tuple[Planned, 
         job = jobs.get(planned.job)
         job.complete(options.get("parameters") or {})
         if options.get("cluster") is None:
-            sizes = sizes_of(job, planned.size, options.get("nodes", NODES))
+            given = {name: options[name] for name in OF_NODES if name in options}
+            sizes = sizes_of(job, planned.size, **({"nodes": NODES} | given))
             check_space(
                 next(path for path in planned.out.resolve().parents if path.exists()), sizes
             )

@@ -8,11 +8,13 @@
 
 mod counters;
 mod deadline;
+mod machine_load;
 mod network;
 mod options;
 mod processes;
 mod shared_io;
 
+pub use machine_load::MachineTotals;
 pub use options::{MachineOptions, NodeOptions, NodesOptions, ScopeOptions};
 
 use crate::block::{self, BlockLogger, BlockRoute, LogResult, SampleShares, ShareQueue};
@@ -29,6 +31,7 @@ use gordon_trace::{
     TraceError, TraceFolder, TracePart, Unavailable,
 };
 use gordon_units::{Bytes, Ns};
+use machine_load::MachineLoad;
 use shared_io::SharedIo;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -65,21 +68,6 @@ pub struct ScopeOutcome {
     pub result: Result<Manifest, CaptureError>,
     /// What was not available, and what happened during the capture.
     pub warnings: Vec<String>,
-}
-
-/// Totals of the machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MachineTotals {
-    /// CPU time of all cores.
-    pub cpu: Ns,
-    /// Bytes read from the disks that are made of no other devices.
-    pub read_bytes: Bytes,
-    /// Bytes written to these.
-    pub write_bytes: Bytes,
-    /// Bytes received from the network, by the interfaces that a trace of the machine counts.
-    pub rx_bytes: Bytes,
-    /// Bytes sent.
-    pub tx_bytes: Bytes,
 }
 
 /// Starts a capture.
@@ -157,7 +145,7 @@ struct Sampler {
     start: Ns,
     start_unix_ns: u64,
     cpu_before: Ns,
-    last: Sample,
+    load: MachineLoad,
 }
 
 impl Sampler {
@@ -179,12 +167,12 @@ impl Sampler {
 
         let start_unix_ns = unix_now();
         let start = monotonic();
-        let last = machine.start(start)?;
+        let first = machine.start(start)?;
         for scope in &mut scopes {
             let Ok(recording) = &mut scope.recording else { continue };
             recording.start(match &mut scope.source {
-                ScopeSource::Machine => last.clone(),
-                ScopeSource::Node(node) => node.start(&last),
+                ScopeSource::Machine => first.clone(),
+                ScopeSource::Node(node) => node.start(&first),
             })?;
         }
         let logger = logs.map(|(source, routes)| BlockLogger::start(source, routes, start));
@@ -209,7 +197,7 @@ impl Sampler {
             start,
             start_unix_ns,
             cpu_before,
-            last,
+            load: MachineLoad::start(root, first),
         };
         Ok((sampler, warnings))
     }
@@ -261,7 +249,7 @@ impl Sampler {
                 scope.fail(error.into());
             }
         }
-        self.last = machine;
+        self.load.add(machine);
     }
 
     fn share_disks(&mut self, machine: &Sample, totals: &mut [Sample]) {
@@ -290,16 +278,7 @@ impl Sampler {
             logs[*at] = Some(result);
         }
         let disks = physical(&self.info);
-        let moved = |of: fn(&gordon_trace::DiskSample) -> Bytes| {
-            self.last.disks.iter().filter(|d| disks.contains(&d.device)).map(of).sum()
-        };
-        let machine = MachineTotals {
-            cpu: self.last.cpu(),
-            read_bytes: moved(|disk| disk.read_bytes),
-            write_bytes: moved(|disk| disk.write_bytes),
-            rx_bytes: self.last.rx_bytes,
-            tx_bytes: self.last.tx_bytes,
-        };
+        let machine = self.load.totals(&self.machine, self.info.memory, &disks);
         let capture_cpu = own_cpu().saturating_sub(self.cpu_before);
         let share = Ns(capture_cpu.0 / self.scopes.len().max(1) as u64);
         let traces = std::mem::take(&mut self.scopes).into_iter().zip(logs).map(|(scope, log)| {

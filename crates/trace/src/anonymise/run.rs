@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// Keys whose texts say nothing of the owner.
-const KEPT: [&str; 16] = [
+const KEPT: [&str; 17] = [
     "bound",
     "cpu_model",
     "format",
@@ -22,6 +22,7 @@ const KEPT: [&str; 16] = [
     "kind_of",
     "model",
     "python",
+    "role",
     "scala",
     "scheduler",
     "status",
@@ -76,6 +77,11 @@ pub(super) fn replace(run: &mut Value, names: &mut Names) {
     // The log is not copied.
     if let Some(log) = run.get_mut("event_log") {
         *log = Value::Null;
+    }
+    // The program of the owner, not one of our jobs.
+    let app = run.get_mut("job").filter(|job| job.get("app").is_some());
+    if let Some(Value::String(id)) = app.and_then(|job| job.get_mut("id")) {
+        *id = names.of(NameKind::Value, id);
     }
     object(run, "", names);
 }
@@ -196,7 +202,7 @@ mod tests {
             "command": ["./acme.sh", "--user", "ann", 3],
             "nodes": [
                 {"name": "acme-a", "host": "db1.acme.example", "folder": "acme-a",
-                 "status": "complete", "clock": {"offset_ns": -5},
+                 "status": "complete", "role": "worker", "clock": {"offset_ns": -5},
                  "machine": {"cpu_model": "Xeon", "disks": [{"name": "vg-acme"}, {"name": "sda"}]}},
             ],
             "engine": {"name": "spark", "version": "4.0.1", "settings": {
@@ -224,6 +230,7 @@ mod tests {
         assert_eq!(run["nodes"][0]["folder"], "node-1");
         assert_eq!(run["nodes"][0]["host"], "host-1");
         assert_eq!(run["nodes"][0]["status"], "complete");
+        assert_eq!(run["nodes"][0]["role"], "worker");
         assert_eq!(run["nodes"][0]["clock"]["offset_ns"], -5);
         assert_eq!(run["nodes"][0]["machine"]["cpu_model"], "Xeon");
         assert_eq!(run["nodes"][0]["machine"]["disks"][1]["name"], "sda");
@@ -241,5 +248,15 @@ mod tests {
         assert_eq!(run["stages"][0]["start_s"], 0.5);
         assert_eq!(run["job"]["id"], "sort");
         assert_eq!(run["warnings"][0], "host-1 did not answer");
+    }
+
+    #[test]
+    fn a_program_of_the_owner_has_no_name_of_its_own() {
+        let mut run = json!({"job": {"id": "acme-etl", "app": "/home/ann/acme-etl.py",
+            "arguments": ["--user=ann", "7"], "py_files": ["acme.zip"], "class": "com.acme.Etl"}});
+        replace(&mut run, &mut Names::default());
+        let text = run.to_string();
+        assert!(!text.contains("acme") && !text.contains("ann"), "{text}");
+        assert_eq!(run["job"]["arguments"][1], "7");
     }
 }

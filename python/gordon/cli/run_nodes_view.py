@@ -1,0 +1,83 @@
+"""The nodes of a run for people: `gordon trace show RUN`."""
+
+from pathlib import Path
+from typing import Any
+
+from gordon.cli import warn
+from gordon.cli.terminal import Column, data
+from gordon.human import duration, short
+from gordon.run import folder
+
+BYTES = (
+    ("read", "read_bytes"),
+    ("written", "write_bytes"),
+    ("received", "rx_bytes"),
+    ("sent", "tx_bytes"),
+)
+UNKNOWN = "-"
+
+
+def show(path: str, run: dict[str, Any]) -> None:
+    """What ran, each node with its role and totals, and the load of the machines."""
+    console = data()
+    name = (run.get("job") or {}).get("id") or " ".join(run.get("command") or []) or path
+    console.text(name, style="bold")
+    facts = []
+    if "duration_s" in run:
+        facts.append(f"ran {duration(run['duration_s'])}")
+    if run.get("exit_status") is not None:
+        facts.append(f"exit status {run['exit_status']}")
+    if run.get("stages"):
+        facts.append(f"{len(run['stages'])} stages of {run['engine']['name']}")
+    if run.get("event_log"):
+        facts.append(f"event log {Path(path) / run['event_log']}")
+    if facts:
+        console.text(", ".join(facts))
+    nodes = run["nodes"]
+    columns = [
+        Column("node", [node["name"] for node in nodes]),
+        Column("role", [node.get("role", folder.WORKER) for node in nodes]),
+        Column("trace", [node["status"] for node in nodes]),
+        Column("CPU", [_time((node.get("totals") or {}).get("cpu_s")) for node in nodes], True),
+    ]
+    for title, key in BYTES:
+        columns.append(Column(title, [_bytes(node, key) for node in nodes], True))
+    throttled = [_time((node.get("load") or {}).get("throttled_s")) for node in nodes]
+    if set(throttled) - {UNKNOWN}:
+        columns.append(Column("throttled", throttled, True))
+    console.table(columns)
+    for machine in run.get("machines") or []:
+        console.text(_machine(machine))
+    if run.get("error"):
+        console.text(f"the run failed: {run['error']}")
+    warn(run.get("warnings") or [])
+
+
+def _machine(machine: dict[str, Any]) -> str:
+    """The load of a machine in a line."""
+    cores, span = machine["cores"], machine["span_s"]
+    where = "this run's machine" if machine["host"] == "local" else machine["host"]
+    facts = []
+    if cores and span:
+        facts.append(f"{machine['cpu_s'] / (cores * span):.0%} of {cores} cores used")
+        facts.append(f"all of them for {_time(machine['full_s'])}")
+    for name, key in (
+        ("throttled", "throttled_s"),
+        ("stolen", "steal_s"),
+        ("waited for memory", "psi_memory_some_s"),
+    ):
+        if machine[key] is not None:
+            facts.append(f"{name} {_time(machine[key])}")
+    if machine["memory_bytes"] and machine["memory_peak_bytes"]:
+        peak = short(machine["memory_peak_bytes"], "B")
+        facts.append(f"at most {peak} of {short(machine['memory_bytes'], 'B')} of memory in use")
+    return f"{where}: {', '.join(facts) or 'its load was not recorded'}"
+
+
+def _time(seconds: float | None) -> str:
+    return UNKNOWN if seconds is None else duration(seconds)
+
+
+def _bytes(node: dict[str, Any], key: str) -> str:
+    amount = (node.get("totals") or {}).get(key)
+    return UNKNOWN if amount is None else short(amount, "B")
