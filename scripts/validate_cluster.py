@@ -169,25 +169,28 @@ def cores_of(name: str) -> float:
 
 def linear(pair: Json) -> float:
     """The recorded time in proportion to the cores."""
-    return pair["recorded"] * cores_of(pair["source"]) / cores_of(pair["target"])
+    recorded: float = pair["recorded"]
+    return recorded * cores_of(pair["source"]) / cores_of(pair["target"])
 
 
 def amdahl(pair: Json) -> float:
-    """The driver's and the start's share as the serial part, the rest in proportion to the cores."""
-    serial = min(pair["log"]["driver_s"] + pair["log"]["startup_s"], pair["recorded"])
+    """The driver and the start are the serial part, the rest is in proportion to the cores."""
+    serial: float = min(pair["log"]["driver_s"] + pair["log"]["startup_s"], pair["recorded"])
     ratio = cores_of(pair["source"]) / cores_of(pair["target"])
-    return serial + (pair["recorded"] - serial) * ratio
+    recorded: float = pair["recorded"]
+    return serial + (recorded - serial) * ratio
 
 
 def sparklens(pair: Json) -> float:
     """As Sparklens: the driver's time, and of each stage the longer of its longest task and of its
     tasks over the slots. It knows no other kind of machine."""
     slots = int(pair["target"].split(" x ")[0])
-    stages = sum(
+    stages: float = sum(
         max(stage["longest_s"], stage["median_s"] * stage["tasks"] / slots)
         for stage in pair["log"]["stages"]
     )
-    return pair["log"]["driver_s"] + pair["log"]["startup_s"] + stages
+    driver: float = pair["log"]["driver_s"] + pair["log"]["startup_s"]
+    return driver + stages
 
 
 BASELINES = {"linear": linear, "Amdahl": amdahl, "Sparklens": sparklens}
@@ -227,8 +230,8 @@ def table(found: list[Json]) -> list[str]:
     errors = [error(pair["time"], pair["measured"]) for pair in found]
     inside = sum(pair["low"] <= pair["measured"] <= pair["high"] for pair in found)
     rows.append(
-        f"| tasks | {len(found)} | {statistics.median(errors):.1f} % | {quantile(errors, 0.9):.1f} % "
-        f"| {inside / len(found):.0%} |"
+        f"| tasks | {len(found)} | {statistics.median(errors):.1f} % | "
+        f"{quantile(errors, 0.9):.1f} % | {inside / len(found):.0%} |"
     )
     for name, of in BASELINES.items():
         errors = [error(of(pair), pair["measured"]) for pair in found]
@@ -278,7 +281,12 @@ def page(results: Json) -> str:
                 f"{inside} of {len(own)} |"
             )
         lines.append("")
-    lines += ["## Measured times", "", "| job | nodes x cores | run | application |", "|---|---|---|---|"]
+    lines += [
+        "## Measured times",
+        "",
+        "| job | nodes x cores | run | application |",
+        "|---|---|---|---|",
+    ]
     for job, of_job in results["jobs"].items():
         for name, found in of_job.items():
             if found["runs"]:
@@ -287,11 +295,11 @@ def page(results: Json) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measured(jobs: list[str], runs: int) -> Json:
+def measured(jobs: list[str], repeats: int) -> Json:
     """Measures in mixed order, then predicts."""
     (WORK / "runs").mkdir(parents=True, exist_ok=True)
-    todo = [(job, one, number) for job in jobs for one in CLUSTERS for number in range(runs)]
-    random.Random(1).shuffle(todo)  # noqa: S311 the order of measurements
+    todo = [(job, one, number) for job in jobs for one in CLUSTERS for number in range(repeats)]
+    random.Random(1).shuffle(todo)
     folders: dict[tuple[str, str], list[Json]] = {}
     for at, (job, one, number) in enumerate(todo, 1):
         print(f"{at}/{len(todo)}: {job} on {one.name}", flush=True)
@@ -300,7 +308,7 @@ def measured(jobs: list[str], runs: int) -> Json:
     space_file = space(WORK / "local-nodes.toml")
     results: Json = {
         "version": __version__,
-        "runs": runs,
+        "runs": repeats,
         "sizes": {job: JOBS[job] for job in jobs},
         "clusters": [one.name for one in CLUSTERS],
         "jobs": {},
@@ -308,13 +316,13 @@ def measured(jobs: list[str], runs: int) -> Json:
     for job in jobs:
         of_job = results["jobs"][job] = {}
         for one in CLUSTERS:
-            found = folders.get((job, one.name), [])
-            of_run = [predict(f["folder"], one, space_file, is_log=False) for f in found]
-            logs = [next((Path(f["folder"]) / "eventlog").iterdir()) for f in found]
+            runs = folders.get((job, one.name), [])
+            of_run = [predict(made["folder"], one, space_file, is_log=False) for made in runs]
+            logs = [next((Path(made["folder"]) / "eventlog").iterdir()) for made in runs]
             of_log = [predict(str(log), one, space_file, is_log=True) for log in logs]
             of_job[one.name] = {
-                "runs": found,
-                "run_s": [f["run_s"] for f in found],
+                "runs": runs,
+                "run_s": [made["run_s"] for made in runs],
                 "log_s": [predicted["recorded"]["time_s"] for predicted in of_log],
                 "run": of_run,
                 "log": of_log,

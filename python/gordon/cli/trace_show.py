@@ -18,8 +18,8 @@ def summary(source: str) -> Shown:
 
     A trace has the keys of the core's summary. `application` is what an event log of Spark, or the
     tables in the folder, have of the stages: times in seconds after the start of the application,
-    `outside_s` the time without a stage. `run` is the `run.json` of a run. `warnings` of a converted file are those of the
-    conversion. Raises GordonError for what has no trace.
+    `outside_s` the time without a stage. `run` is the `run.json` of a run. `warnings` of a
+    converted file are those of the conversion. Raises GordonError for what has no trace.
     """
     path = Path(source)
     if path.is_file() and _core.trace_activity_format(source) is None:
@@ -38,10 +38,10 @@ def _job(inputs: Inputs) -> Shown:
             tables = _core.spark_recorded_stages(inputs.folder)
     more: Shown = {} if tables is None else {"application": json.loads(tables)}
     if len(nodes) == 1 and not inputs.lags:
-        made = inputs.named(nodes[0]) | more
-        made["warnings"] = inputs.warnings + made["warnings"]
-        return made
-    made = {"name": inputs.name, "nodes": nodes, "warnings": inputs.warnings} | more
+        one: Shown = inputs.named(nodes[0]) | more
+        one["warnings"] = inputs.warnings + one["warnings"]
+        return one
+    made: Shown = {"name": inputs.name, "nodes": nodes, "warnings": inputs.warnings} | more
     if _is_run(inputs):
         made |= {"folder": inputs.folder, "run": folder.read(inputs.folder)}
     return inputs.named(made)

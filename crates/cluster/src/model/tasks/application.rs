@@ -205,18 +205,13 @@ impl Application {
             name: log.name.clone(),
             duration: clock.secs(end),
             startup: if first.is_finite() { first.max(0.0) } else { 0.0 },
-            executors: Executors::of(log, &kept),
+            executors: Executors::of(log, &kept, start),
             turnaround: kept.turnaround(log),
             settings: log.settings.clone(),
             cached: bytes(log.cached),
             left_out: kept.left_out,
             ..Self::default()
         };
-        if window.is_some() {
-            application.startup = 0.0;
-            application.executors.delays = vec![0.0];
-            application.executors.is_dynamic = false;
-        }
         application.add_stages(log, &kept, &beside, clock);
         application.find_predecessors(log);
         application.measure_warm_up();
@@ -413,7 +408,8 @@ impl Executors {
         }
     }
 
-    fn of(log: &EventLog, kept: &Kept) -> Self {
+    /// Executors that ran a task; the delays are those after `start`.
+    fn of(log: &EventLog, kept: &Kept, start: Ns) -> Self {
         let used: Vec<&Task> = kept.tasks.iter().map(|index| &log.tasks[*index]).collect();
         let distinct = |of: fn(&Task) -> u32| {
             let mut all: Vec<u32> = used.iter().map(|task| of(task)).collect();
@@ -435,9 +431,9 @@ impl Executors {
         for executor in &known {
             *per_host.entry(&executor.host).or_default() += 1;
         }
-        let first = known.iter().map(|executor| executor.added).min().unwrap_or_default();
-        let mut delays: Vec<f64> =
-            known.iter().map(|executor| (executor.added - first).as_secs()).collect();
+        let added = known.iter().map(|executor| executor.added.max(start));
+        let first = added.clone().min().unwrap_or_default();
+        let mut delays: Vec<f64> = added.map(|at| (at - first).as_secs()).collect();
         delays.sort_by(f64::total_cmp);
         Self {
             count: count(executors.len()),
@@ -445,7 +441,7 @@ impl Executors {
             slots: slots.get(slots.len() / 2).copied().unwrap_or(1),
             per_host: per_host.values().copied().max().unwrap_or(1),
             delays,
-            is_dynamic: log.settings.is_dynamic,
+            is_dynamic: log.settings.is_dynamic && first > start,
         }
     }
 }
