@@ -97,7 +97,7 @@ def _settings(given: list[str]) -> tuple[Row, list[str]]:
                 case "executor.cores":
                     own["executor"]["cores"] = int(text)
                 case "executor.memory":
-                    own["executor"]["memory"] = _core.parse_bytes(text)
+                    own["executor"]["memory"] = f"{_core.parse_bytes(text)}B"
                 case _:
                     own["driver_speed"] = float(text)
         except (ValueError, _core.GordonError):

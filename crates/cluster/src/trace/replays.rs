@@ -27,7 +27,7 @@ pub use store::ReplayStore;
 
 /// Version of the results of replays. It must change when a change of a simulator, of the replay or
 /// of the entries changes what an entry holds: entries of other versions are not used.
-pub const RESULTS_VERSION: u32 = 1;
+pub const RESULTS_VERSION: u32 = 2;
 
 /// The replays of a survey, and warnings about the store.
 pub struct Replays<'a> {

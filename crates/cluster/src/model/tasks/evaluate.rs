@@ -5,7 +5,7 @@
 use super::application::Application;
 use super::demand::{TaskDemand, TracedNode, demands};
 use super::durations::Durations;
-use super::node::{Cluster, PARTS, Part};
+use super::node::{Cluster, PARTS, Part, Parts};
 use super::notes::{assumptions, warnings};
 use super::place::{Executor, node, speeds};
 use super::range::{Doubts, SOURCES, TasksRange, range};
@@ -60,6 +60,8 @@ pub struct TasksModel<'a> {
     compared: Compared,
     /// By design, once it is simulated.
     answers: Vec<OnceLock<Answer>>,
+    /// Designs whose stages are reported, once they are chosen.
+    notable: OnceLock<Vec<u64>>,
 }
 
 /// The answer of a design.
@@ -70,6 +72,7 @@ pub(super) struct Answer {
     pub high: f64,
     pub floor: f64,
     by: [[f64; 2]; SOURCES.len()],
+    parts: Parts,
     nodes: u32,
     power: Option<Power>,
     rate: Option<Rate>,
@@ -137,6 +140,7 @@ impl<'a> TasksModel<'a> {
             shuffled: sum(|demand| demand.shuffled),
             compared: Compared::of(&survey.machines),
             answers: (0..space.held.len() * space.nodes.len()).map(|_| OnceLock::new()).collect(),
+            notable: OnceLock::new(),
             traced,
             demands,
         };
@@ -188,7 +192,6 @@ impl<'a> TasksModel<'a> {
         let (design, executor, nodes) = self.cluster(number);
         let place = &self.space.machines.places[design.place];
         let cores = f64::from(*design.machine.cores);
-        let ratios = Ratios { lone: self.lone(design), driver_speed: self.survey.driver_speed };
         let speeds = speeds(design.machine, cores, self.has_gains(design));
         let storage = self.storages[design.place];
         let node =
@@ -221,6 +224,7 @@ impl<'a> TasksModel<'a> {
             high,
             floor,
             by,
+            parts: outcome.parts,
             nodes,
             power: design.machine.power(),
             rate: design.machine.rate(self.volume_gib(nodes)),
@@ -272,15 +276,12 @@ impl<'a> TasksModel<'a> {
             && nodes == self.application().executors.hosts
     }
 
-    fn report(&self, number: u64, has_stages: bool) -> TasksReport {
+    fn report(&self, number: u64) -> TasksReport {
         let (design, executor, nodes) = self.cluster(number);
-        let cluster = self.simulated(number);
-        let mut simulator = Simulator::default();
-        let outcome = simulator.run(self.application(), &self.demands, &cluster);
         let answer = self.answer(number);
         let place = &self.space.machines.places[design.place];
         let machine = design.machine;
-        let parts = || PARTS.iter().zip(outcome.parts).filter(|(_, secs)| *secs > 0.0);
+        let parts = || PARTS.iter().zip(answer.parts).filter(|(_, secs)| *secs > 0.0);
         let pairs = SOURCES.iter().copied().zip(answer.by);
         let is_doubt =
             |(_, [low, high]): &(_, [f64; 2])| *low != answer.time || *high != answer.time;
@@ -293,12 +294,13 @@ impl<'a> TasksModel<'a> {
             core_speed: *machine.core_speed,
             memory_bytes: machine.memory.0,
             storage: place.storage.label(),
+            storage_part: place.storage.part.clone(),
             network_bytes_per_s: place.network,
             price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
             is_reference: self.is_reference(design, nodes),
             memory_fits: Some(true),
             executors_per_node: executor.count,
-            slots_per_node: cluster.node.slots,
+            slots_per_node: executor.count * executor.slots,
             tasks: TasksTime {
                 time_s: answer.time,
                 time_s_low: answer.low,
@@ -310,15 +312,19 @@ impl<'a> TasksModel<'a> {
                 price: answer.price(answer.time),
                 price_high: answer.price(answer.high),
             },
-            limits: parts().map(|(part, secs)| (part.name().into(), secs / outcome.time)).collect(),
-            stages: match has_stages {
-                true => self.stages(&cluster, outcome),
+            limits: parts().map(|(part, secs)| (part.name().into(), secs / answer.time)).collect(),
+            stages: match self.notable.get().is_some_and(|notable| notable.contains(&number)) {
+                true => self.stages(number),
                 false => Vec::new(),
             },
         }
     }
 
-    fn stages(&self, cluster: &Cluster, outcome: &Outcome) -> Vec<StageOnCluster> {
+    /// The stages on a design, which is simulated again.
+    fn stages(&self, number: u64) -> Vec<StageOnCluster> {
+        let cluster = self.simulated(number);
+        let mut simulator = Simulator::default();
+        let outcome = simulator.run(self.application(), &self.demands, &cluster);
         let slots = f64::from(cluster.nodes) * f64::from(cluster.node.slots);
         let stages = self.application().stages.iter().zip(&outcome.stages);
         let of =
@@ -453,7 +459,14 @@ impl Model for TasksModel<'_> {
             }
         });
         let floors = (0..self.designs_total()).map(|number| self.answer(number).floor);
-        let shown: Vec<u64> = recommended.iter().map(|(_, number, _)| *number).collect();
+        let recorded = (0..self.designs_total()).filter(|number| {
+            let (design, _, nodes) = self.cluster(*number);
+            self.is_reference(design, nodes)
+        });
+        let shown: Vec<u64> =
+            recommended.iter().map(|(_, number, _)| *number).chain(recorded).collect();
+        let notable = shown.iter().copied().chain(chosen.named()).collect();
+        self.notable.set(notable).expect("a survey concludes once");
         let reference = &self.reference;
         Conclusion {
             extras: TasksExtras {
@@ -480,7 +493,7 @@ impl Model for TasksModel<'_> {
         in_order(
             numbers,
             |number| *number,
-            |some| some.iter().map(|number| self.report(*number, true)).collect(),
+            |some| some.iter().map(|number| self.report(*number)).collect(),
         )
     }
 

@@ -2,7 +2,7 @@
 //! the chain of tasks that ended last is made of.
 //!
 //! As for the `job` model, the ends are those of an 80 % range, and the squares of their logarithms
-//! add up. The lower end is not below the critical path.
+//! add up. The lower end is not below the lower end of the critical path.
 
 use super::node::{Part, Parts, TaskNode};
 use super::simulate::Outcome;
@@ -113,7 +113,18 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
     });
     let low = combined(time, &by.map(|[low, _]| low), End::Lower);
     let high = combined(time, &by.map(|[_, high]| high), End::Upper);
-    TasksRange { low: low.max(doubts.critical_path.min(time)), high, by }
+    // The critical path is as doubtful as what it consists of.
+    let of_path = by.map(|[low, _]| low).into_iter().zip(SOURCES);
+    let of_path: Vec<f64> =
+        of_path.filter(|(_, source)| is_of_path(*source)).map(|(low, _)| low).collect();
+    let surely = combined(time, &of_path, End::Lower) / time;
+    TasksRange { low: low.max(doubts.critical_path.min(time) * surely), high, by }
+}
+
+/// Whether a source makes the critical path doubtful.
+fn is_of_path(source: TasksSource) -> bool {
+    use TasksSource::{Driver, Runs, Speed, Startup, Uncounted};
+    matches!(source, Runs | Startup | Driver | Speed | Uncounted)
 }
 
 fn computing(parts: &Parts) -> f64 {

@@ -51,6 +51,8 @@ pub struct TasksReport {
     pub memory_bytes: u64,
     /// A node's storage in words.
     pub storage: String,
+    /// Name of its storage part; `None` if only limits are known.
+    pub storage_part: Option<String>,
     /// Network bandwidth of each direction of a node.
     pub network_bytes_per_s: f64,
     /// Price of an hour of a node; `None` if unknown.

@@ -1,0 +1,212 @@
+"""`gordon survey` of applications of Spark by the tasks model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gordon
+from gordon import survey
+from test_trace_spark import ONE_HOST, TWO_HOSTS
+
+from conftest import Run
+
+DATA = Path(__file__).resolve().parents[2] / "crates/trace/tests/data/spark"
+LOGS = [DATA / "app-3.5", DATA / "app-4.3-query", DATA / "eventlog_v2_app-4.0"]
+#: Machines in which everything but the named values is the same.
+MACHINE = """
+[[machines]]
+id = "{id}"
+cores = {cores}
+core_speed = {speed}
+memory = "{memory}"
+storage = {{ bandwidth = "500MB" }}
+network = "10Gb"
+price_per_hour = {price}
+"""
+
+
+def space(folder: Path, *machines: dict[str, Any]) -> str:
+    """A space file of machines."""
+    path = folder / "machines.toml"
+    defaults = {"id": "one", "cores": 4, "speed": 1.0, "memory": "16GiB", "price": 1.0}
+    listed = "".join(MACHINE.format(**(defaults | machine)) for machine in machines)
+    path.write_text(f'name = "machines"\nsummary = "made up"\n{listed}')
+    return str(path)
+
+
+def log_with(folder: Path, change: Any) -> Path:
+    """The log of one host with other events."""
+    path = folder / "changed"
+    events = [json.loads(line) for line in ONE_HOST.read_text().splitlines()]
+    kept = [changed for event in events for changed in [change(event)] if changed is not None]
+    path.write_text("".join(json.dumps(event) + "\n" for event in kept))
+    return path
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
+@pytest.mark.parametrize("name", ["ec2", "modern", "azure", "gcp"])
+def test_no_cluster_is_below_the_critical_path_of_its_tasks(log: Path, name: str) -> None:
+    found = survey.run(log, space=name, nodes=[1, 2, 5, 40])
+    assert found["model"] == "tasks"
+    for row in found["designs"]:
+        of = row["tasks"]
+        assert of["floor_s"] <= of["time_s"] * (1 + 1e-9)
+        assert 0 < of["time_s_low"] < of["time_s"] < of["time_s_high"]
+        assert sum(of["parts_s"].values()) == pytest.approx(of["time_s"])
+        longest = max((stage["longest_s"] for stage in row.get("stages", [])), default=0.0)
+        assert longest <= of["time_s"]
+    assert found["floor_s"] == pytest.approx(
+        min(row["tasks"]["floor_s"] for row in found["designs"])
+    )
+
+
+@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
+def test_the_recorded_cluster_takes_the_recorded_time(log: Path, tmp_path: Path) -> None:
+    recorded = survey.run(log, space="ec2", nodes="1")["application"]
+    cores = recorded["slots_per_executor"]
+    made = space(tmp_path, {"cores": cores, "memory": "64GiB"})
+    found = survey.run(log, space=made, nodes=recorded["nodes"], reference="one")
+    (row,) = found["designs"]
+    assert row["is_reference"]
+    assert row["tasks"]["time_s"] == pytest.approx(recorded["time_s"], rel=0.1)
+    assert row["tasks"]["time_s_low"] < recorded["time_s"] < row["tasks"]["time_s_high"]
+
+
+def test_a_faster_machine_and_more_nodes_take_less_time(tmp_path: Path) -> None:
+    made = space(tmp_path, {"id": "slow"}, {"id": "fast", "speed": 2.0})
+    found = survey.run(TWO_HOSTS, space=made, nodes="1,2", reference="slow")
+    times = {row["id"]: row["tasks"]["time_s"] for row in found["designs"]}
+    assert times["1 x fast"] < times["1 x slow"]
+    # Of two nodes, half of the shuffle data comes from the other one.
+    assert times["2 x slow"] <= times["1 x slow"] * 1.001
+
+
+def test_the_cheapest_cluster_within_the_deadline_is_recommended(tmp_path: Path) -> None:
+    made = space(tmp_path, {"id": "cheap"}, {"id": "fast", "speed": 4.0, "price": 20.0})
+    free = survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap")
+    by_id = {row["id"]: row["tasks"] for row in free["designs"]}
+    slowest = max(of["time_s_high"] for of in by_id.values())
+    easy = survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=slowest)
+    assert easy["verdict"]["id"] == free["named"]["cheapest"]
+    hard = survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=1e-3)
+    assert hard["verdict"] is None
+    assert free["named"]["fastest"] in hard["sentence"]
+    limit = by_id[free["named"]["fastest"]]["time_s_high"] * 1.01
+    tight = survey.run(ONE_HOST, space=made, nodes="1..4", reference="cheap", deadline=limit)
+    assert tight["verdict"]["machine"] == "fast"
+    assert by_id[tight["verdict"]["id"]]["time_s_high"] <= limit
+
+
+def test_executors_need_the_cores_and_the_memory_of_a_machine(tmp_path: Path) -> None:
+    made = space(
+        tmp_path, {"id": "small", "cores": 1, "memory": "1GiB"}, {"id": "large", "cores": 8}
+    )
+    found = survey.run(ONE_HOST, space=made, nodes="2", set_values="executor.memory=2GiB")
+    assert [refused["machine"] for refused in found["refused"]] == ["small"]
+    assert {row["machine"] for row in found["designs"]} == {"large"}
+    halves = survey.run(
+        ONE_HOST, space=made, nodes="2", set_values=["executor.cores=4", "executor.memory=2GiB"]
+    )
+    (row,) = halves["designs"]
+    assert (row["executors_per_node"], row["slots_per_node"]) == (2, 8)
+    with pytest.raises(gordon.GordonError, match="no machine holds one"):
+        survey.run(ONE_HOST, space=made, set_values="executor.memory=1TiB")
+
+
+def test_a_stage_of_more_partitions_has_shorter_tasks(tmp_path: Path) -> None:
+    made = space(tmp_path, {"cores": 8})
+    few, many = (
+        survey.run(TWO_HOSTS, space=made, nodes="4", partitions=count) for count in (1, 32)
+    )
+    assert few["designs"][0]["tasks"]["time_s"] >= many["designs"][0]["tasks"]["time_s"]
+
+
+def test_failed_and_repeated_attempts_are_counted_and_left_out(tmp_path: Path) -> None:
+    failed = 0
+
+    def change(event: dict[str, Any]) -> dict[str, Any]:
+        nonlocal failed
+        if event["Event"] == "SparkListenerTaskEnd" and failed < 2:
+            failed += 1
+            event["Task End Reason"] = {"Reason": "ExceptionFailure"}
+        return event
+
+    found = survey.run(log_with(tmp_path, change), nodes="1")
+    assert found["application"]["left_out"]["failed"] == 2
+    assert any("2 failed" in warning for warning in found["warnings"])
+
+
+@pytest.mark.parametrize("event", ["SparkListenerTaskEnd", "SparkListenerTaskStart"])
+def test_a_log_without_ends_of_tasks_is_refused(event: str, tmp_path: Path, run: Run) -> None:
+    def change(found: dict[str, Any]) -> dict[str, Any] | None:
+        return (
+            None if found["Event"] == "SparkListenerTaskEnd" or found["Event"] == event else found
+        )
+
+    ran = run("survey", str(log_with(tmp_path, change)))
+    assert ran.status == 1
+    assert "error: event log" in ran.err
+    assert "no task" in ran.err
+
+
+def test_an_application_that_still_runs_is_surveyed_with_a_warning(tmp_path: Path) -> None:
+    found = survey.run(
+        log_with(tmp_path, lambda e: None if e["Event"].endswith("ApplicationEnd") else e)
+    )
+    assert any("end:" in warning for warning in found["warnings"])
+
+
+def test_every_column_of_the_table_has_the_values_of_the_report(tmp_path: Path) -> None:
+    table = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "designs.parquet"
+    found = survey.run(ONE_HOST, space="ec2", nodes="1..3", table=path)
+    rows = table.read_table(path).to_pylist()
+    assert len(rows) == found["designs_total"]
+    by_id = {row["id"]: row for row in rows}
+    for row in found["designs"]:
+        assert by_id[row["id"]]["time_s"] == row["tasks"]["time_s"]
+        assert by_id[row["id"]]["nodes"] == row["nodes"]
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        (("--model", "job", "--nodes", "1,2"), "several numbers"),
+        (("--model", "job", "--deadline", "1min"), "--deadline is for the tasks model"),
+        (("--model", "job", "--partitions", "8"), "--partitions is for the tasks model"),
+        (("--space", "gordon-2009", "--model", "tasks"), "lists no machines"),
+        (("--shift", "0.2"), "--shift"),
+        (("--set", "executor.cores=many"), "executor.cores"),
+        (("--set", "executor.cores=0"), "executor.cores"),
+        (("--set", "driver.speed=-1"), "driver_speed"),
+        (("--nodes", "0"), "--nodes 0"),
+        (("--nodes", "8..2"), "--nodes 8..2"),
+        (("--nodes", "20000"), "nodes"),
+        (("--deadline", "0"), "deadline"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    words: tuple[str, ...], what: str, run: Run, tmp_path: Path
+) -> None:
+    ran = run("survey", str(ONE_HOST), *words, "--json", str(tmp_path / "none.json"))
+    assert ran.status in (1, 2)
+    assert what in ran.err
+    assert not (tmp_path / "none.json").exists()
+
+
+def test_a_trace_without_a_log_is_refused(trace: str, run: Run) -> None:
+    ran = run("survey", trace, "--model", "tasks")
+    assert ran.status == 1
+    assert "event log" in ran.err
+
+
+def test_the_screen_has_the_verdict_and_the_stages(run: Run) -> None:
+    ran = run("survey", str(TWO_HOSTS), "--nodes", "1..3")
+    assert ran.status == 0
+    assert "recorded: " in ran.out
+    assert "limited by" in ran.out
+    assert "Cheapest within 10% of the fastest: " in ran.out
