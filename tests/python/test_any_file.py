@@ -94,8 +94,8 @@ def test_the_survey_of_a_file_is_that_of_its_conversion(run: Run, name: str) -> 
     path = FILES[name]()
     made = run("trace", "convert", path, "made")
     assert made.status == 0, made.err
-    found = gordon.survey.run(path, space="modern")
-    of_traces = gordon.survey.run("made", space="modern")
+    found = gordon.survey.run(path, space="modern", model="job")
+    of_traces = gordon.survey.run("made", space="modern", model="job")
     assert unnamed(found) == unnamed(of_traces)
     for trace in found["traces"]:
         assert trace["path"] == path or trace["path"].startswith(f"{path}/")
@@ -125,7 +125,7 @@ def test_several_files_are_read_as_one_and_hosts_are_nodes(run: Run) -> None:
     assert [trace["path"] for trace in found["traces"]] == ["web1", "web2"]
     made = run("trace", "convert", "1.json", "2.json", "made")
     assert made.status == 0, made.err
-    assert unnamed(found) == unnamed(gordon.survey.run("made", space="modern"))
+    assert unnamed(found) == unnamed(gordon.survey.run("made", space="modern", model="job"))
 
 
 def test_a_trace_and_a_file_are_two_nodes(run: Run) -> None:

@@ -37,7 +37,7 @@ def show_tasks(console: Output, result: Row, show_all: bool) -> None:
     by_id = {row["id"]: row for row in rows}
     best = by_id.get(chosen or result["named"]["fastest"])
     if best is not None and best.get("stages"):
-        console.text(f"stages on {best['id']}, beside those recorded:")
+        console.text(f"stages on {best['id']}, and as recorded:")
         console.table(_stages(result["application"], best))
     console.text(result["sentence"])
     warn(result["warnings"], [trace["path"] for trace in result["traces"]])

@@ -347,8 +347,10 @@ def _run(path: Path) -> Inputs:
     )
 
 
-def _window(run: dict[str, Any]) -> tuple[int, int]:
-    """Start and end of the job."""
+def _window(run: dict[str, Any]) -> tuple[int, int] | None:
+    """Start and end of the job; None of a run that does not say how long it was."""
+    if "duration_s" not in run:
+        return None
     start: int = run["start_unix_ns"]
     return start, start + round(run["duration_s"] * 1e9)
 

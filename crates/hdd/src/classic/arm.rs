@@ -7,8 +7,8 @@
 use super::ClassicDisk;
 use super::buffer::{Hit, SegmentUse};
 use super::bus::BusStep;
+use super::command::Command;
 use super::config::{ReadAhead, WriteJoin};
-use super::control::Command;
 use super::media::{DataArrival, MediaPass};
 use crate::disk::Head;
 use gordon_units::Ns;

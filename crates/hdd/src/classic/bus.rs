@@ -4,8 +4,8 @@
 
 use super::ClassicDisk;
 use super::buffer::Hit;
+use super::command::Command;
 use super::config::WriteJoin;
-use super::control::Command;
 use super::media::Room;
 use gordon_blockio::{Cause, Completion};
 use gordon_units::Ns;

@@ -23,6 +23,7 @@
 mod arm;
 mod buffer;
 mod bus;
+mod command;
 mod config;
 mod control;
 mod media;
@@ -41,7 +42,7 @@ use crate::disk::{
 use arm::Access;
 use buffer::BufferSegments;
 use bus::Bus;
-use control::Command;
+use command::Command;
 use gordon_blockio::{Cause, Completion, Device, IoOp, Request, SECTOR, Usage};
 use gordon_units::{Bytes, Ns};
 use media::{Actuator, MediaStream, WriteStream};

@@ -8,9 +8,9 @@
 //! Each distinct storage part is replayed once for each stream. The time of a volume that is
 //! described by its limits, or of a measured storage, comes from the counts of each sample.
 //!
-//! | file | what it has |
+//! | file | contents |
 //! |---|---|
-//! | this one | the settings of a survey of machines, and their checks |
+//! | `mod` | settings of a survey of machines, and their checks |
 //! | `traces`, `place` | the traced machines; the times of samples on a storage and a network |
 //! | `demand`, `range`, `load`, `group` | the equations, for many designs at once |
 //! | `evaluate`, `survey` | the designs of a space, and how the driver asks for them |

@@ -40,7 +40,7 @@ pub(super) fn spread_note(
     })
 }
 
-/// Notes of the streams, and storages of which the traced addresses were moved together.
+/// Notes of the streams, and of storages on which the traced addresses were moved together.
 pub(super) fn warnings(streams: &[Stream], replays: &Replays<'_>) -> Vec<String> {
     // Each text with the first trace to which it applies, and the number of such traces.
     let mut notes: Vec<(String, &Stream, usize)> = Vec::new();

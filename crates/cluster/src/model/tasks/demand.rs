@@ -1,8 +1,8 @@
 //! What the tasks of an application need, read from what they took on the machine that ran them.
 //!
 //! A task's time is: scheduling + CPU time, stretched where its host ran more tasks than it has
-//! cores + garbage collection + waiting for shuffle data + the rest. The log says no more of the
-//! rest. As much of it as the task's bytes take on the traced storage, if that is known, is taken as
+//! cores + garbage collection + waiting for shuffle data + a rest that the log does not explain. As
+//! much of the rest as the task's bytes take on the traced storage, if that is known, is taken as
 //! waiting for storage; what remains as computing that the engine does not count (Python workers,
 //! code generation, other threads), which a faster core shortens.
 

@@ -6,20 +6,16 @@ use super::application::Application;
 use super::demand::{TaskDemand, TracedNode, demands};
 use super::durations::Durations;
 use super::node::{Cluster, PARTS, Part, Parts};
-use super::notes::{assumptions, warnings};
 use super::place::{Executor, node, speeds};
 use super::range::{Doubts, SOURCES, TasksRange, range};
 use super::report::{
-    ApplicationReport, StageLimit, StageOnCluster, StageRecorded, TasksExtras, TasksReport,
-    TasksTime, TasksVerdict,
+    ApplicationReport, StageLimit, StageOnCluster, StageRecorded, TasksReport, TasksTime,
 };
-use super::rows::rows;
 use super::simulate::{Outcome, Simulator, critical_path};
 use super::traced::{reference_of, traced_node};
 use super::{TasksSpace, TasksSurvey};
 use crate::error::ClusterError;
-use crate::model::cost::{Compared, FASTEST, Figures, NAMES, SLACK, VerdictBy, least_cost};
-use crate::model::job::report::ReferenceReport;
+use crate::model::cost::{Compared, FASTEST, SLACK, VerdictBy, least_cost};
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
 use crate::space::machine::StorageTable;
 use crate::space::machines::{MachineDesign, part_of};
@@ -29,15 +25,12 @@ use crate::space::part_times::part_times;
 use crate::space::reference::TraceReference;
 use crate::space::resources::{Rate, StorageTimes};
 use crate::space::storage::Storage;
-use crate::survey::report::Assumption;
-use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
+use crate::survey::{Chosen, Chunk, Model};
 use crate::trace::job_stream::JobStream;
-use crate::trace::report::StageOnDesign;
-use crate::trace::stages::StageWindow;
 use rayon::prelude::*;
 use std::sync::OnceLock;
 
-/// Bytes a second of a storage of which nothing is known: it never limits.
+/// Bytes a second of a storage without known limits: it never limits.
 const UNLIMITED: f64 = 1e15;
 /// Share of a stage's time from which its longest task limits it.
 const SKEWED: f64 = 0.5;
@@ -57,11 +50,11 @@ pub struct TasksModel<'a> {
     /// Bytes of all tasks: read, written, and read of others.
     moved: [f64; 2],
     shuffled: f64,
-    compared: Compared,
+    pub(super) compared: Compared,
     /// By design, once it is simulated.
-    answers: Vec<OnceLock<Answer>>,
+    pub(super) answers: Vec<OnceLock<Answer>>,
     /// Designs whose stages are reported, once they are chosen.
-    notable: OnceLock<Vec<u64>>,
+    pub(super) notable: OnceLock<Vec<u64>>,
 }
 
 /// The answer of a design.
@@ -270,13 +263,13 @@ impl<'a> TasksModel<'a> {
     }
 
     /// Whether a design is the recorded cluster.
-    fn is_reference(&self, design: &MachineDesign<'_>, nodes: u32) -> bool {
+    pub(super) fn is_reference(&self, design: &MachineDesign<'_>, nodes: u32) -> bool {
         design.is_first()
             && self.reference.machine == Some(design.index)
             && nodes == self.application().executors.hosts
     }
 
-    fn report(&self, number: u64) -> TasksReport {
+    pub(super) fn report(&self, number: u64) -> TasksReport {
         let (design, executor, nodes) = self.cluster(number);
         let answer = self.answer(number);
         let place = &self.space.machines.places[design.place];
@@ -366,7 +359,7 @@ impl<'a> TasksModel<'a> {
         stages.map(of).collect()
     }
 
-    fn application_report(&self) -> ApplicationReport {
+    pub(super) fn application_report(&self) -> ApplicationReport {
         let application = self.application();
         let recorded = |stage: &super::application::AppStage| {
             let tasks = &application.tasks[stage.tasks.clone()];
@@ -400,7 +393,7 @@ impl<'a> TasksModel<'a> {
     }
 
     /// The recommended design.
-    fn recommended(&self, chosen: &Chosen) -> Option<(VerdictBy, u64, u64)> {
+    pub(super) fn recommended(&self, chosen: &Chosen) -> Option<(VerdictBy, u64, u64)> {
         let ([time, ..], fastest) = chosen.best[FASTEST]?;
         let limit = match self.survey.deadline_s {
             Some(deadline) if deadline < time => return None,
@@ -409,107 +402,5 @@ impl<'a> TasksModel<'a> {
         };
         let (by, number) = least_cost(&chosen.fronts, limit, fastest);
         Some((by, number, fastest))
-    }
-}
-
-impl Model for TasksModel<'_> {
-    type Design = TasksReport;
-    type Extras = TasksExtras;
-
-    fn designs_total(&self) -> u64 {
-        self.answers.len() as u64
-    }
-
-    fn candidates(&self) -> impl Iterator<Item = u64> {
-        0..self.designs_total()
-    }
-
-    fn chunks(&self) -> Vec<Chunk> {
-        chunks([self.answers.len()].into_iter())
-    }
-
-    fn names(&self) -> &'static [&'static str] {
-        &NAMES
-    }
-
-    fn objectives(&self) -> Vec<usize> {
-        self.compared.objectives()
-    }
-
-    fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
-        for number in self.members(chunk) {
-            let answer = self.answer(number);
-            let time = answer.high;
-            let figures = Figures { time, energy: answer.energy(time), price: answer.price(time) };
-            self.compared.compare(number, &figures, choice);
-        }
-    }
-
-    fn conclude(&self, chosen: &Chosen) -> Conclusion<TasksExtras> {
-        let recommended = self.recommended(chosen);
-        let verdict = recommended.map(|(by, number, fastest)| {
-            let (design, _, nodes) = self.cluster(number);
-            TasksVerdict {
-                id: self.name(number),
-                machine: design.id(),
-                nodes,
-                fastest: self.name(fastest),
-                deadline_s: self.survey.deadline_s,
-                by,
-            }
-        });
-        let floors = (0..self.designs_total()).map(|number| self.answer(number).floor);
-        let recorded = (0..self.designs_total()).filter(|number| {
-            let (design, _, nodes) = self.cluster(*number);
-            self.is_reference(design, nodes)
-        });
-        let shown: Vec<u64> =
-            recommended.iter().map(|(_, number, _)| *number).chain(recorded).collect();
-        let notable = shown.iter().copied().chain(chosen.named()).collect();
-        self.notable.set(notable).expect("a survey concludes once");
-        let reference = &self.reference;
-        Conclusion {
-            extras: TasksExtras {
-                reference: ReferenceReport {
-                    machine: reference.name.map(str::to_owned),
-                    core_speed: reference.speed,
-                    is_assumed: reference.is_assumed,
-                },
-                application: self.application_report(),
-                refused: self.space.refused.clone(),
-                verdict,
-                floor_s: floors.fold(f64::INFINITY, f64::min),
-            },
-            in_stages: Vec::new(),
-            shown,
-        }
-    }
-
-    fn id(&self, number: u64) -> String {
-        self.name(number)
-    }
-
-    fn reports(&self, numbers: &[u64]) -> Vec<TasksReport> {
-        in_order(
-            numbers,
-            |number| *number,
-            |some| some.iter().map(|number| self.report(*number)).collect(),
-        )
-    }
-
-    fn in_stage(&self, _numbers: &[u64], _window: &StageWindow) -> Vec<StageOnDesign> {
-        Vec::new()
-    }
-
-    fn rows(&self, chunk: &Chunk, front: &[u64]) -> Vec<NamedColumn> {
-        rows(self, chunk, front)
-    }
-
-    fn warnings(&self) -> Vec<String> {
-        warnings(self)
-    }
-
-    fn assumptions(&self) -> Vec<Assumption> {
-        assumptions(self)
     }
 }

@@ -19,6 +19,7 @@ mod rows;
 pub mod simulate;
 pub mod speeds;
 mod station;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod traced;

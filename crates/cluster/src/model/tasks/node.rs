@@ -146,7 +146,7 @@ impl TaskPhases {
         }
     }
 
-    /// Seconds of the task if no other one runs beside it: no schedule makes it shorter.
+    /// Seconds of the task if no other one shares the node: no schedule makes it shorter.
     pub fn alone(&self, node: &TaskNode) -> f64 {
         let computing = (self.compute + self.uncounted) / node.speeds.fastest();
         let chain = self.scheduling + self.gc + self.fetch + computing + self.disk;

@@ -103,7 +103,7 @@ fn overhead(settings: &Settings, heap: Bytes) -> f64 {
     (recorded * bytes(heap) / bytes(settings.executor_memory)).max(LEAST_OVERHEAD)
 }
 
-/// The cores of a machine, of which `cores` run tasks.
+/// The speeds of a machine's cores; `cores` of them run tasks.
 pub(super) fn speeds(machine: &Machine, cores: f64, has_gain: bool) -> Speeds {
     let speed = *machine.core_speed;
     let all = machine.all_cores();

@@ -1,5 +1,5 @@
-//! Simulates an application on a cluster: a list schedule of its tasks, of which those that run on a
-//! node share its cores, its storage and its link.
+//! Simulates an application on a cluster: a list schedule of its tasks. Tasks of the same node share
+//! its cores, its storage and its link.
 //!
 //! Stages start when what they wait for has ended and the driver has submitted them; the tasks of an
 //! earlier stage start first, in their recorded order, each on the node with the fewest busy slots.

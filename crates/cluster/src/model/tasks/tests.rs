@@ -28,7 +28,7 @@ fn cluster(nodes: u32, slots: u32) -> Cluster {
     Cluster { nodes, node: node(slots) }
 }
 
-/// An application of stages with these numbers of tasks, one after the other, and no other times.
+/// An application of stages with these numbers of tasks. Each stage waits for the one before it.
 fn chain(stages: &[usize]) -> Application {
     let mut application = Application {
         executors: Executors { count: 1, hosts: 1, slots: 1, per_host: 1, ..Default::default() },
