@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const { result, el, colour, config, still, figures, layout, limits, lowest, lanes, plain, label } = charts;
-  const NAMES = JSON.parse(el("plot-parts").dataset.names);
+  const NAMES = Object.fromEntries(JSON.parse(el("plot-parts").dataset.names));
   const AGAINST = el("plot-front").dataset.against;
   const TONES = ["cpu", "storage", "network", "flash-controller", "mixed", "flash-memory", "accent", "ink"];
   const byId = Object.fromEntries(result.designs.map((d) => [d.id, d]));
@@ -19,11 +19,20 @@
     return (h ? h + " h " : "") + m + " min " + s + " s";
   }
   const tick = (secs) => (secs < 60 ? secs + " s" : secs < 3600 ? secs / 60 + " min" : secs < 86400 ? secs / 3600 + " h" : secs / 86400 + " d");
-  const MINUTES = [60, 120, 300, 600, 1200, 3600, 7200, 14400, 28800, 86400];
-  const TICKS = [...[0.001, 0.01, 0.1, 1].flatMap((n) => [n, 2 * n, 5 * n]).filter((n) => n < 5), 5, 10, 20, ...MINUTES, ...[2, 5, 10, 20, 50, 100, 200, 500].map((n) => n * 86400)];
+  // Ticks of a logarithmic axis from `least` to `most` seconds, closer for a short one.
+  function ticks(least, most) {
+    const steps = most / least > 30 ? [[1, 2, 5], [1, 2, 5, 10, 30], [1, 2, 5, 12]] : [[1, 1.5, 2, 3, 4, 5, 7], [1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 45], [1, 1.5, 2, 3, 4, 6, 8, 12, 18]];
+    const [decade, minutes, hours] = steps;
+    const tens = (from, to) => [-3, -2, -1, 0, 1, 2, 3].filter((n) => n >= from && n <= to).flatMap((n) => decade.map((step) => Number((step * 10 ** n).toPrecision(2))));
+    return [...tens(-3, 1).filter((secs) => secs < 60), ...minutes.map((n) => 60 * n), ...hours.map((n) => 3600 * n), ...tens(0, 3).map((n) => 86400 * n)];
+  }
 
   // A unit in which the numbers of an axis of seconds are short, and its seconds.
   const unitOf = (longest) => (longest < 600 ? ["s", 1] : longest < 36000 ? ["min", 60] : ["h", 3600]);
+
+  // A narrow plot has its legend below it, in one column.
+  const isNarrow = (plot) => plot.clientWidth < 600;
+  const legend = (plot, more) => ({ legend: { orientation: "h", x: 0, ...(isNarrow(plot) ? { yref: "container", y: 0, yanchor: "bottom" } : { y: 1.02, yanchor: "bottom" }), ...more } });
 
   // What a cluster costs.
   const cost = (d) => (AGAINST === "nodes" ? d.nodes : outcome(d)[AGAINST]);
@@ -76,7 +85,7 @@
       traces.push({
         x: curve.map(cost), y: curve.map(time), mode: "lines+markers+text", name: plain(name), line: { color: tone, width: 1.5 },
         marker: { color: tone, size: curve.map((d) => (d.pareto ? 10 : 6)), symbol: curve.map((d) => (d.pareto ? "circle" : "circle-open")) },
-        text: curve.map((d, at) => (isNumbered(d, at, curve) ? String(d.nodes) : "")), textposition: "top right", textfont: { color: tone, size: 11 },
+        text: curve.map((d, at) => (isNumbered(d, at, curve) ? String(d.nodes) : "")), textposition: i % 2 ? "bottom right" : "top right", textfont: { color: tone, size: 11 },
         customdata: curve.map(said), ...hover,
       });
     }
@@ -106,22 +115,27 @@
     const annotations = lines.map(([secs, text]) => ({
       xref: "paper", x: 1, xanchor: "right", y: at(secs, isLogY), yanchor: "bottom", text, showarrow: false, font: { size: 12 }, bgcolor: colour("paper"), opacity: 0.9,
     }));
-    const isNarrow = plot.clientWidth < 600;
-    const isLeft = (d) => { const all = drawn.map(cost); return cost(d) < Math.sqrt(Math.min(...all) * Math.max(...all)); };
-    for (const d of drawn.filter((d) => remarks[d.id])) {
-      const ax = (isLeft(d) ? 1 : -1) * (isNarrow ? 20 : 50);
+    // Labels go to the side where there is room.
+    const [least, most] = [Math.min(...drawn.map(cost)), Math.max(...drawn.map(cost))];
+    const middle = isLogX ? Math.sqrt(least * most) : (least + most) / 2;
+    // Neighbours at different heights.
+    const named = drawn.filter((d) => remarks[d.id]).sort((a, b) => cost(a) - cost(b));
+    for (const [i, d] of named.entries()) {
+      const isLeft = cost(d) < middle;
       annotations.push({
         x: at(cost(d), isLogX), y: at(time(d), isLogY), text: title(d), showarrow: true, arrowhead: 0, arrowwidth: 1, arrowcolor: colour("soft"),
-        ax, ay: d === best ? 44 : -40, font: { size: 12 }, bgcolor: colour("paper"), opacity: 0.9, borderpad: 1,
+        ax: isLeft ? 12 : -12, xanchor: isLeft ? "left" : "right", align: isLeft ? "left" : "right", ay: d === best ? 44 : -40 - 40 * (i % 2),
+        font: { size: 12 }, bgcolor: colour("paper"), opacity: 0.9, borderpad: 1,
       });
     }
     const axis = (text, values, isLog) => ({ title: { text, standoff: 14 }, type: isLog ? "log" : "linear", range: range(values, isLog) });
-    const onNodes = AGAINST === "nodes" ? { tickmode: "array", tickvals: [...new Set(drawn.map(cost))], tickformat: "d" } : { dtick: isLogX ? "D2" : undefined, tickformat: AGAINST === "price" ? "~g" : "~s" };
-    const ticks = isLogY ? { tickmode: "array", tickvals: TICKS, ticktext: TICKS.map(tick) } : {};
+    const onNodes = AGAINST === "nodes" ? { tickmode: "array", tickvals: [...new Set(drawn.map(cost))], tickformat: "d" } : { dtick: isLogX ? (isNarrow(plot) ? 1 : "D2") : undefined, tickformat: AGAINST === "price" ? "~g" : "~s" };
+    const steps = isLogY ? ticks(Math.min(...times), Math.max(...times)) : [];
+    const inTime = isLogY ? { tickmode: "array", tickvals: steps, ticktext: steps.map(tick) } : {};
     Plotly.react(plot, traces, layout({
       xaxis: { ...axis(COSTS[AGAINST][0], drawn.map(cost), isLogX), ...onNodes },
-      yaxis: { ...axis("time of the application" + (isLogY ? "" : ", s"), times, isLogY), ...ticks },
-      annotations, shapes, hovermode: "closest",
+      yaxis: { ...axis("time of the application" + (isLogY ? "" : ", s"), times, isLogY), ...inTime },
+      annotations, shapes, hovermode: "closest", ...legend(plot),
     }), config);
   }
 
@@ -141,10 +155,10 @@
       mode: "markers", name: "floor", y: labels, x: clusters.map((d) => outcome(d).floor_s / secs), marker: { symbol: "line-ns", size: 30, line: { color: colour("ink"), width: 3 } },
       customdata: clusters.map((d) => plain(d.id) + "<br>floor " + duration(outcome(d).floor_s)), hovertemplate: "%{customdata}<extra></extra>",
     });
-    plot.style.height = 150 + 52 * clusters.length + "px";
+    plot.style.height = (isNarrow(plot) ? 110 + 20 * traces.length : 150) + 52 * clusters.length + "px";
     Plotly.react(plot, traces, layout({
       barmode: "stack", bargap: 0.35, xaxis: { rangemode: "tozero", title: { text: "time, " + unit } }, yaxis: { showgrid: false, ticks: "" },
-      margin: { l: 8, r: 16, t: 30, b: 46 }, legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, traceorder: "normal" },
+      margin: { l: 8, r: 16, t: 30, b: isNarrow(plot) ? 60 + 20 * traces.length : 46 }, ...legend(plot, { traceorder: "normal" }),
     }), still);
   }
 
@@ -152,7 +166,7 @@
   function drawStages() {
     const plot = el("plot-stages");
     if (!plot) return;
-    const LANE = 24, GAP = 64, TOP = 24, BOTTOM = 52;
+    const LANE = 24, GAP = 56, TOP = 24, BOTTOM = 52;
     const recorded = result.application;
     const panels = [
       { title: "as recorded", stages: recorded.stages, startup: recorded.startup_s, end: recorded.time_s },
@@ -188,7 +202,8 @@
       if (panel.startup > 0) {
         traces.push({
           type: "bar", orientation: "h", xaxis: "x" + suffix, yaxis: "y" + suffix, showlegend: false, x: [panel.startup / secs], y: [0], width: 0.86, marker: { color: colour("overhead"), opacity: 0.4 },
-          hovertemplate: "start of executors, " + duration(panel.startup) + "<extra></extra>",
+          text: [label("start-up", panel.startup / end * width)], textposition: "inside", insidetextanchor: "start", constraintext: "none", textangle: 0, insidetextfont: { color: colour("ink"), size: 12 },
+          hovertemplate: "start-up of executors, " + duration(panel.startup) + "<extra></extra>",
         });
       }
       axes["xaxis" + suffix] = { anchor: "y" + suffix, range: [0, end / secs * 1.01], title: i || !isShared ? { text: "time since the start of the application, " + unit } : undefined, automargin: false };
@@ -210,6 +225,7 @@
 
   // Better first: the first click on a figure of merit sorts it downwards.
   sortable("cluster", ["names", "cores", "speed", "memory", "network"]);
+  window.addEventListener("resize", draw);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   draw();
 })();

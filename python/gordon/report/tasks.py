@@ -17,19 +17,18 @@ Row = dict[str, Any]
 
 #: Parts of a time, in the order of the bars: key and name.
 PARTS = {
-    "startup": "start of executors",
+    "startup": "start-up",
     "driver": "driver",
     "scheduling": "scheduling",
-    "compute": "computing",
-    "warm_up": "warm-up of the JVM",
-    "uncounted": "not counted",
+    "compute": "compute",
+    "warm_up": "warm-up",
+    "uncounted": "uncounted",
     "gc": "garbage collection",
-    "network": "shuffle over the network",
-    "disk": "reads and writes",
+    "network": "network",
+    "disk": "disk",
     "spill": "spill",
 }
-#: What a time may be compared with, in the order of preference: key, name, and adjective of the
-#: least.
+#: What a time may be compared with, in the order of preference: key and name.
 _COSTS = {"price": "price", "energy_j": "energy", "nodes": "nodes"}
 #: Figures of the front that go into it if they are known.
 _FIGURES = {"price": "price", "energy_j": "energy"}
@@ -66,7 +65,8 @@ def render(result: Row) -> str:
             "capacity": capacity,
             "duration": duration,
             "parts": _parts,
-            "source": _source,
+            "spaced": _spaced,
+            "tone": str,
         },
         libraries=LIBRARIES,
         notices=notices.grouped(result["warnings"], trace_paths(result)),
@@ -85,12 +85,11 @@ def render(result: Row) -> str:
         ),
         columns=_columns(result, known),
         names=_names(rows),
+        parts_of_cards=_names(notable),
         recorded=_capitalised(recorded_line(application)),
         not_simulated=_not_simulated(application["left_out"]),
         pairs=_pairs(application, best),
         has_one_scale=_APART > _ratio(application["time_s"], outcome(best)["time_s"]),
-        numbers=sorted({row["nodes"] for row in rows}),
-        machines=len({row["machine"] for row in rows}),
         parameters=page.grouped(sources(result["parameters"], [*notable, *front])),
     )
 
@@ -141,7 +140,7 @@ def _names(rows: list[Row]) -> dict[str, str]:
     """The parts of all times, in the order of the bars, with their names."""
     found = dict.fromkeys(part for row in rows for part in outcome(row)["parts_s"])
     known = {part: name for part, name in PARTS.items() if part in found}
-    return known | {part: part.replace("_", " ") for part in found if part not in PARTS}
+    return known | {part: _spaced(part) for part in found if part not in PARTS}
 
 
 def _parts(row: Row) -> dict[str, float]:
@@ -150,8 +149,8 @@ def _parts(row: Row) -> dict[str, float]:
     return {part: limits[part] for part in _names([row]) if part in limits}
 
 
-def _source(name: str) -> str:
-    """The name of a source of doubt."""
+def _spaced(name: str) -> str:
+    """The words of a name."""
     return name.replace("_", " ")
 
 
@@ -181,7 +180,7 @@ def _ratio(one: float, other: float) -> float:
 
 def _not_simulated(counts: dict[str, int]) -> str:
     """How many recorded tasks are not simulated, by reason."""
-    found = [f"{count:,} {why.replace('_', ' ')}" for why, count in counts.items() if count]
+    found = [f"{count:,} {_spaced(why)}" for why, count in counts.items() if count]
     return ", ".join(found) if found else counted(0, "task")
 
 
