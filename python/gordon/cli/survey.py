@@ -260,8 +260,10 @@ def _bundled(
 
 
 def _report(result: dict[str, Any]) -> str:
-    from gordon.report import jobs, machines, survey
+    from gordon.report import jobs, machines, survey, tasks
 
     if "jobs" in result:
         return jobs.render(result)
+    if "application" in result:
+        return tasks.render(result)
     return machines.render(result) if "verdict" in result else survey.render(result)

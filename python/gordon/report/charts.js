@@ -52,5 +52,46 @@ const charts = (() => {
     };
   }
 
-  return { result, el, colour, config, still, figures, percent, layout, limits, limitStyle, PARTS };
+  // The designs on the front that no other beats in `of` and in the upper end of the time, the
+  // fastest first.
+  function lowest(designs, of, upper) {
+    let best = Infinity;
+    const sorted = designs.filter((d) => d.pareto).sort((a, b) => upper(a) - upper(b) || of(a) - of(b));
+    return sorted.filter((d) => of(d) < best && ((best = of(d)), true));
+  }
+
+  // Gives bars {from, to}, in the order of their starts, lanes: bars that overlap are in different
+  // ones. Returns the number of lanes.
+  function lanes(bars) {
+    const free = [];
+    for (const bar of bars) {
+      bar.lane = free.findIndex((time) => time <= bar.from);
+      if (bar.lane < 0) bar.lane = free.length;
+      free[bar.lane] = bar.to;
+    }
+    return Math.max(free.length, 1);
+  }
+
+  // Spark has stages such as "collect at <console>:25".
+  const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+
+  // Pixels of a letter of a label.
+  const LETTER = 6.6;
+
+  // As much of a name as fits; the number with which a name starts, or nothing, if little does.
+  function label(name, pixels) {
+    const letters = Math.floor((pixels - 8) / LETTER);
+    if (letters >= name.length) return name;
+    if (letters >= 6) return name.slice(0, letters - 1) + "…";
+    const number = name.split(":")[0];
+    return number.length <= letters ? number : "";
+  }
+
+  // A sheet of paper is not as wide as the window: charts are drawn for its width (report.css).
+  const PAPER = 1000;
+  const each = (change) => document.querySelectorAll(".js-plotly-plot").forEach((plot) => Plotly.relayout(plot, change));
+  window.addEventListener("beforeprint", () => each({ width: PAPER }));
+  window.addEventListener("afterprint", () => each({ width: null, autosize: true }));
+
+  return { result, el, colour, config, still, figures, percent, layout, limits, limitStyle, lowest, lanes, plain, label, PARTS };
 })();

@@ -1,7 +1,7 @@
 // Draws the plots of a survey of machines.
 "use strict";
 (() => {
-  const { result, el, colour, config, still, figures, layout, limits } = charts;
+  const { result, el, colour, config, still, figures, layout, limits, lowest } = charts;
   const SHARES = { cpu: ["processor", "cpu"], storage: ["storage", "storage"], network: ["network", "network"], idle: ["idle", "overhead"] };
   const share = (d, key) => d.limits[key] || 0;
   const outcome = (d) => d.job;
@@ -9,14 +9,6 @@
   const byTime = (a, b) => time(a) - time(b);
   const remarks = (d) => [...(d.id === result.verdict?.machine ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];
   const isNotable = (d) => d.pareto || remarks(d).length > 0;
-
-  // The machines that no other beats in `of` and in the upper end of the time, the fastest first.
-  function lowest(designs, of) {
-    let best = Infinity;
-    const upper = (d) => outcome(d).time_s_high;
-    const sorted = designs.filter((d) => d.pareto).sort((a, b) => upper(a) - upper(b) || of(a) - of(b));
-    return sorted.filter((d) => of(d) < best && ((best = of(d)), true));
-  }
 
   function drawFront() {
     const plot = el("plot-front");
@@ -26,7 +18,7 @@
     const of = (d) => outcome(d)[key];
     const unit = key === "price" ? result.space.currency : "J";
     const designs = result.designs.filter((d) => of(d) !== null);
-    const front = lowest(designs, of);
+    const front = lowest(designs, of, (d) => outcome(d).time_s_high);
     const traces = [{
       x: front.map(time), y: front.map(of), mode: "lines", name: "Pareto front",
       line: { color: colour("soft"), width: 1.5, dash: "dot" }, hoverinfo: "skip",

@@ -51,7 +51,7 @@ def render(result: Row) -> str:
     return page.render(
         "machines",
         result,
-        FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": _capacity},
+        FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": capacity},
         libraries=libraries(result),
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
@@ -63,14 +63,14 @@ def render(result: Row) -> str:
         cards=[row for row in notable if is_notable(row, verdict)],
         against=next((key for key in ("price", "energy_j") if key in known), None),
         known=known,
-        compared=" and ".join([", ".join(compared[:-1]), compared[-1]][len(compared) == 1 :]),
+        compared=in_words(compared),
         three=len(compared) == len(_FIGURES),
         columns=_columns(result, known),
         has_reference=bool(traced),
         measured_apart=not any(abs(time / measured - 1) < _SAME for time in traced),
         small=[row["id"] for row in rows if row["memory_fits"] is False],
         measured_s=measured,
-        parts=page.grouped(_used(result["parameters"], notable)),
+        parts=page.grouped(sources(result["parameters"], notable)),
         names=SHARES,
     )
 
@@ -110,7 +110,7 @@ def _remarks(row: Row, verdict: str | None) -> list[str]:
     return (["verdict"] if row["id"] == verdict else []) + remarks(row)
 
 
-def _used(parameters: list[Row], notable: list[Row]) -> list[Row]:
+def sources(parameters: list[Row], notable: list[Row]) -> list[Row]:
     """The values of these machines, then those of their storage parts and measured storages."""
     ids = list(dict.fromkeys(row["machine"] for row in notable))
     parts = {row["storage_part"] for row in notable}
@@ -126,11 +126,16 @@ def _shares(row: Row) -> dict[str, float]:
     return {key: limits[key] for key in SHARES if key in limits}
 
 
+def in_words(names: list[str]) -> str:
+    """`time, price and energy`."""
+    return " and ".join([", ".join(names[:-1]), names[-1]][len(names) == 1 :])
+
+
 def money(price: float | None) -> str:
     """A price in three significant figures; a dash for None."""
     return "–" if price is None else figures(price)
 
 
-def _capacity(size: int) -> str:
+def capacity(size: int) -> str:
     """Main memory, which is sold in powers of two."""
     return f"{size / (1 << 30):.4g} GiB" if size >= 1 << 30 else short(size, "B")

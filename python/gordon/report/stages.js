@@ -1,7 +1,7 @@
 // Draws the stages of a job as bands over the series of the traced nodes.
 "use strict";
 (() => {
-  const { result, el, colour, config, figures, layout, limits } = charts;
+  const { result, el, colour, config, figures, layout, limits, plain, label } = charts;
   const { stages, nodes, start_s: starts, end_s: end } = result.timeline;
   const ROWS = [
     ["cpu_share", "cores busy", { tickformat: ".0%" }, "%{y:.1%}"],
@@ -11,8 +11,8 @@
   const LINES = ["cpu", "storage", "network", "flash-controller", "mixed", "flash-memory", "overhead", "ink"];
   // Stages that follow each other differ in colour.
   const BANDS = ["accent", "overhead", "mixed"];
-  // Pixels: of a lane, of a row, between rows, and of a letter of a label.
-  const LANE = 22, ROW = 128, GAP = 24, LETTER = 6.6;
+  // Pixels: of a lane, of a row, and between rows.
+  const LANE = 22, ROW = 128, GAP = 24;
   const TOP = 46, BOTTOM = 52, LEFT = 84, RIGHT = 16;
   // A point is drawn from its start to the next one, the last to its end.
   const x = [...starts, end];
@@ -21,29 +21,13 @@
   // What the plot shows: each stage within the traces, with its lane. Stages that overlap are in
   // different lanes.
   function shown() {
-    const free = [];
     const order = stages.map((stage, index) => ({ stage, index })).filter(({ stage }) => stage.start_s < end);
     order.sort((a, b) => a.stage.start_s - b.stage.start_s || a.index - b.index);
     for (const one of order) {
       one.from = one.stage.start_s;
       one.to = Math.min(one.stage.end_s, end);
-      one.lane = free.findIndex((time) => time <= one.from);
-      if (one.lane < 0) one.lane = free.length;
-      free[one.lane] = one.to;
     }
-    return { order, lanes: Math.max(free.length, 1) };
-  }
-
-  // Spark has stages such as "collect at <console>:25".
-  const plain = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
-
-  // As much of a name as fits; the number with which a name starts, or nothing, if little does.
-  function label(name, pixels) {
-    const letters = Math.floor((pixels - 8) / LETTER);
-    if (letters >= name.length) return name;
-    if (letters >= 6) return name.slice(0, letters - 1) + "…";
-    const number = name.split(":")[0];
-    return number.length <= letters ? number : "";
+    return { order, lanes: charts.lanes(order) };
   }
 
   function said(stage) {

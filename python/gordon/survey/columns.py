@@ -4,9 +4,13 @@ import csv
 import io
 from typing import Any
 
+#: Units of keys whose values may be tables.
+_UNITS = ("_j", "_s")
+
 
 def to_csv(result: dict[str, Any]) -> str:
-    """One line per design; nested keys are joined with `_`, with the unit last."""
+    """One line per design; nested keys are joined with `_`, with the unit last. The stages of a
+    cluster, which are rows of their own, are only in `--json`."""
     rows = [_flat(design) for design in result["designs"]]
     prices_date = result.get("space", {}).get("prices_date")
     if prices_date is not None:
@@ -24,8 +28,10 @@ def to_csv(result: dict[str, Any]) -> str:
 def _flat(design: dict[str, Any]) -> dict[str, Any]:
     row: dict[str, Any] = {}
     for key, field in design.items():
+        if _is_table(field):
+            continue
         if isinstance(field, dict):
-            stem, unit = (key[:-2], "_j") if key.endswith("_j") else (key, "")
+            stem, unit = (key[:-2], key[-2:]) if key.endswith(_UNITS) else (key, "")
             for inner, number in _flat(field).items():
                 row[f"{stem}_{inner}{unit}"] = number
         elif isinstance(field, list):
@@ -35,3 +41,8 @@ def _flat(design: dict[str, Any]) -> dict[str, Any]:
         elif field is not None:
             row[key] = field
     return row
+
+
+def _is_table(field: Any) -> bool:
+    """Whether a value has rows of its own."""
+    return isinstance(field, list) and any(isinstance(row, dict) for row in field)

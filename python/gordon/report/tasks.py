@@ -1,0 +1,188 @@
+"""The report of a survey of clusters: the verdict, time against price, parts, stages, sources.
+
+One HTML file that works offline, like the report of machines. The same result gives the same bytes.
+"""
+
+from typing import Any, NamedTuple
+
+from gordon import notices
+from gordon.human import counted, duration
+from gordon.report import page
+from gordon.report.machines import capacity, in_words, money, sources
+from gordon.report.survey import FILTERS, LIBRARIES
+from gordon.survey.jobs import traces as trace_paths
+from gordon.survey.tasks import is_notable, limiting, outcome, recommended, recorded_line
+
+Row = dict[str, Any]
+
+#: Parts of a time, in the order of the bars: key and name.
+PARTS = {
+    "startup": "start-up",
+    "driver": "driver",
+    "scheduling": "scheduling",
+    "compute": "compute",
+    "warm_up": "warm-up",
+    "uncounted": "uncounted",
+    "gc": "garbage collection",
+    "network": "network",
+    "disk": "disk",
+    "spill": "spill",
+}
+#: What a time may be compared with, in the order of preference: key and name.
+_COSTS = {"price": "price", "energy_j": "energy", "nodes": "nodes"}
+#: Figures of the front that go into it if they are known.
+_FIGURES = {"price": "price", "energy_j": "energy"}
+#: Ratio of two times from which their stages are drawn on scales of their own.
+_APART = 5
+
+
+class Pair(NamedTuple):
+    """A stage as it was recorded, and on a cluster."""
+
+    recorded: Row
+    there: Row
+
+
+def render(result: Row) -> str:
+    """The report's HTML."""
+    rows = sorted(result["designs"], key=lambda row: outcome(row)["time_s"])
+    by_id = {row["id"]: row for row in rows}
+    verdict = recommended(result)
+    best = by_id[verdict or result["named"]["fastest"]]
+    notable = [best, *(row for row in rows if row is not best and is_notable(row, verdict))]
+    known = {key for row in rows for key in _FIGURES if outcome(row)[key] is not None}
+    against = next((key for key in _COSTS if key in known), "nodes")
+    front = [row for row in rows if row["pareto"]]
+    application = result["application"]
+    return page.render(
+        "tasks",
+        result,
+        FILTERS
+        | {
+            "outcome": outcome,
+            "limiting": limiting,
+            "money": money,
+            "capacity": capacity,
+            "duration": duration,
+            "parts": _parts,
+            "spaced": _spaced,
+            "tone": str,
+        },
+        libraries=LIBRARIES,
+        notices=notices.grouped(result["warnings"], trace_paths(result)),
+        r=result,
+        rows=rows,
+        best=best,
+        is_recommended=verdict is not None,
+        remarks={row["id"]: _remarks(row, verdict) for row in rows},
+        cards=notable,
+        known=known,
+        against=against,
+        cost=_COSTS[against],
+        not_drawn=sum(_cost(row, against) is None for row in rows),
+        compared=in_words(
+            ["time", *(name for key, name in _FIGURES.items() if _all_known(front, key))]
+        ),
+        columns=_columns(result, known),
+        names=_names(rows),
+        parts_of_cards=_names(notable),
+        recorded=_capitalised(recorded_line(application)),
+        not_simulated=_not_simulated(application["left_out"]),
+        pairs=_pairs(application, best),
+        has_one_scale=_APART > _ratio(application["time_s"], outcome(best)["time_s"]),
+        parameters=page.grouped(sources(result["parameters"], [*notable, *front])),
+    )
+
+
+def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
+    """The columns of the table: key, heading, hint."""
+    currency, unit = result["space"]["currency"], result["space"]["unit"]
+    speed = "of a logical processor while all are busy"
+    if unit is not None:
+        speed += f", relative to {unit['machine']}"
+    columns = [
+        ("cluster", "cluster", "sorts by the machine, then by the number of nodes"),
+        ("names", "remark", ""),
+        ("nodes", "nodes", ""),
+        ("slots", "slots", "tasks that all nodes run at a time"),
+        ("time", "time, s", "of the application on all nodes"),
+        ("low", "low, s", "lower end of the 80 % range"),
+        ("high", "high, s", "upper end of the 80 % range"),
+        ("floor", "floor, s", "seconds that no number of these nodes removes"),
+    ]
+    if "price" in known:
+        columns.append(("price", f"price, {currency}", "of one run on all nodes"))
+    if "energy_j" in known:
+        columns.append(("energy", "energy", "of one run on all nodes"))
+    columns += [
+        ("limit", "limited by", "share of the time"),
+        ("cores", "cores", "logical processors of a node"),
+        ("speed", "speed", speed),
+        ("memory", "memory", "main memory of a node"),
+        ("storage", "storage", "of a node"),
+        ("network", "network", "of a node, each way"),
+    ]
+    if "price" in known:
+        columns.append(("hour", f"{currency} / hour", "price of an hour of all nodes"))
+    return columns
+
+
+def _remarks(row: Row, verdict: str | None) -> list[str]:
+    """What a reader is to know of a cluster, apart from its figures."""
+    return [
+        *(["verdict"] if row["id"] == verdict else []),
+        *row["names"],
+        *(["recorded here"] if row["is_reference"] else []),
+    ]
+
+
+def _names(rows: list[Row]) -> dict[str, str]:
+    """The parts of all times, in the order of the bars, with their names."""
+    found = dict.fromkeys(part for row in rows for part in outcome(row)["parts_s"])
+    known = {part: name for part, name in PARTS.items() if part in found}
+    return known | {part: _spaced(part) for part in found if part not in PARTS}
+
+
+def _parts(row: Row) -> dict[str, float]:
+    """The shares of a time, in the order of the bars."""
+    limits: dict[str, float] = row["limits"]
+    return {part: limits[part] for part in _names([row]) if part in limits}
+
+
+def _spaced(name: str) -> str:
+    """The words of a name."""
+    return name.replace("_", " ")
+
+
+def _cost(row: Row, key: str) -> float | None:
+    """What a cluster costs: price, energy, or its number of nodes."""
+    found: float | None = row["nodes"] if key == "nodes" else outcome(row)[key]
+    return found
+
+
+def _all_known(rows: list[Row], key: str) -> bool:
+    return all(outcome(row)[key] is not None for row in rows)
+
+
+def _pairs(application: Row, best: Row) -> list[Pair]:
+    """The recorded stages beside those of a cluster; none if the result has none of it."""
+    there = best.get("stages")
+    if not there:
+        return []
+    return [Pair(*pair) for pair in zip(application["stages"], there, strict=True)]
+
+
+def _ratio(one: float, other: float) -> float:
+    """How many times longer the longer of two times is."""
+    least, most = sorted((one, other))
+    return most / least if least > 0 else 1.0
+
+
+def _not_simulated(counts: dict[str, int]) -> str:
+    """How many recorded tasks are not simulated, by reason."""
+    found = [f"{count:,} {_spaced(why)}" for why, count in counts.items() if count]
+    return ", ".join(found) if found else counted(0, "task")
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
