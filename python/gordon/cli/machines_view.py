@@ -54,6 +54,10 @@ def _table(result: dict[str, Any], shown: list[Row]) -> list[Column]:
     ]
     if any(outcome(row)["price"] is not None for row in shown):
         columns.append(column(currency, lambda r: _known(outcome(r)["price"], figures), **number))
+        month = {"spare": 6, **number}
+        columns.append(
+            column(f"{currency}/month", lambda r: _known(r["price_per_month"], figures), **month)
+        )
     if any(outcome(row)["energy_j"] is not None for row in shown):
         energy = {"spare": 2, **number}
         columns.append(

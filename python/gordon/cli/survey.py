@@ -23,10 +23,10 @@ from gordon.cli import options
 )
 @click.option(
     "--nodes",
-    type=click.IntRange(1),
-    metavar="N",
-    help="Nodes of a cluster of designs; machines have as many as there are traces.  [default: as "
-    "many as traces; 32 for one trace of a grid]",
+    metavar="N|A..B|N,N",
+    help="Nodes of a cluster of designs; machines have as many as there are traces, and of a "
+    "service several numbers are compared, such as 2..8.  [default: as many as traces; 32 for one "
+    "trace of a grid; 1..8 of a service]",
 )
 @click.option(
     "--shift",
@@ -70,6 +70,19 @@ from gordon.cli import options
     "such as gordon-2009. paper: throughput, each second takes the longest of processor, storage "
     "and network. stages: as paper, and nodes wait for each other only at the ends of stages.  "
     "[default: job for a space with machines, else paper]",
+)
+@click.option(
+    "--service",
+    is_flag=True,
+    help="The traces are records of a service, of one node each, and not of a job: find the "
+    "machines, and how many of them, that keep up with the load.",
+)
+@click.option(
+    "--headroom",
+    type=options.SHARE,
+    metavar="SHARE",
+    help="Of a service: the share of processor, memory, storage and network that is free in 99% of "
+    "the time, below 100%.  [default: 30%]",
 )
 @click.option(
     "--stages",
@@ -122,12 +135,14 @@ def survey(
     traces: tuple[str, ...],
     bundled: bool,
     space: str | None,
-    nodes: int | None,
+    nodes: str | None,
     shift: float,
     set_values: tuple[str, ...],
     charge: str,
     reference: str | None,
     model: str | None,
+    service: bool,
+    headroom: float | None,
     stages: str | None,
     rows: int,
     parquet: str | None,
@@ -150,14 +165,17 @@ def survey(
     \b
     gordon survey sort.trace --space ec2 --reference m5.xlarge
     gordon survey sort.trace --space gordon-2009 --nodes 32 -o cluster.html
+    gordon survey web1.trace --service --headroom 30% --space ec2 --reference m5.2xlarge
     """
     from gordon.cli import output, terminal
     from gordon.cli.jobs_view import show_jobs
     from gordon.cli.machines_view import show_machines
     from gordon.cli.progress import Progress
+    from gordon.cli.service_view import show_service
     from gordon.cli.survey_view import show
     from gordon.survey import measured, run
     from gordon.survey.columns import to_csv
+    from gordon.survey.model import HEADROOM
     from gordon.survey.run import SPACE
 
     if bundled == bool(traces):
@@ -166,6 +184,10 @@ def survey(
             if bundled
             else "give a TRACE, or --bundled"
         )
+    if headroom is not None and not service:
+        raise click.UsageError("--headroom is of a service: add --service")
+    if bundled and service:
+        raise click.UsageError("--bundled surveys jobs, and --service a load")
     if bundled:
         traces, space, model, nodes = _bundled(space, model, nodes)
     space = space or SPACE
@@ -184,6 +206,8 @@ def survey(
             charge=charge,
             reference=reference,
             model=model,
+            service=service,
+            headroom=HEADROOM if headroom is None else headroom,
             stages=stages,
             rows=rows,
             table=table,
@@ -204,6 +228,8 @@ def survey(
     console = terminal.messages() if silent else terminal.data()
     if "jobs" in result:
         show_jobs(console, result, show_all)
+    elif service:
+        show_service(console, result, show_all)
     elif "verdict" in result:
         show_machines(console, result, show_all)
     else:
@@ -214,8 +240,8 @@ def survey(
 
 
 def _bundled(
-    space: str | None, model: str | None, nodes: int | None
-) -> tuple[tuple[str, ...], str, str | None, int | None]:
+    space: str | None, model: str | None, nodes: str | None
+) -> tuple[tuple[str, ...], str, str | None, str | None]:
     """The bundled traces, and how they are surveyed."""
     from gordon import bundled
     from gordon.survey import space as spaces
@@ -226,13 +252,15 @@ def _bundled(
     if model is None:
         model = bundled.MODEL
     if model == bundled.MODEL and nodes is None:
-        nodes = bundled.NODES
+        nodes = str(bundled.NODES)
     return (str(bundled.FOLDER),), space, model, nodes
 
 
 def _report(result: dict[str, Any]) -> str:
-    from gordon.report import jobs, machines, survey
+    from gordon.report import jobs, machines, service, survey
 
     if "jobs" in result:
         return jobs.render(result)
+    if result.get("model") == service.MODEL:
+        return service.render(result)
     return machines.render(result) if "verdict" in result else survey.render(result)

@@ -51,7 +51,7 @@ def render(result: Row) -> str:
     return page.render(
         "machines",
         result,
-        FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": _capacity},
+        FILTERS | {"outcome": outcome, "shares": _shares, "money": money, "capacity": capacity},
         libraries=libraries(result),
         notices=notices.grouped(result["warnings"], trace_paths(result)),
         r=result,
@@ -102,6 +102,7 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
     ]
     if "price" in known:
         columns.append(("hour", f"{currency} / hour", "price of an hour of one machine"))
+        columns.append(("month", f"{currency} / month", "of all nodes with volumes, 730 hours"))
     return columns
 
 
@@ -131,6 +132,6 @@ def money(price: float | None) -> str:
     return "–" if price is None else figures(price)
 
 
-def _capacity(size: int) -> str:
+def capacity(size: int) -> str:
     """Main memory, which is sold in powers of two."""
     return f"{size / (1 << 30):.4g} GiB" if size >= 1 << 30 else short(size, "B")

@@ -1,0 +1,1 @@
+//! Uses of made-up loads whose answer is computed by hand.
