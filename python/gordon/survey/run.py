@@ -57,15 +57,15 @@ def run(
     or 32 for one trace. A survey of a service compares several: `2..8`, or `2,4,8`
     (`gordon.survey.numbers`); the default is 1 to 8 and the number of traces. Nodes that run copies
     of one trace start it at samples up to the fraction `shift` of its length apart. `space` is a
-    shipped space or a TOML file. `set_values` are values to override, each `KEY=VALUE`, of the grid and its parts, or of machines
-    (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is `command` to simulate only the
-    CPU time and the cache misses of the traced command, `machine` for those of the whole machine,
-    or `auto`: those of the command where the trace has them. `reference` is the processor on which
-    traces without hardware counters were recorded: the name of a part, or its instructions per
-    cycle; the default is the part named in the manifest. `model` is `paper`, `stages` or `job`:
-    `job` is for machines and their default; the others are for grids of designs, `stages` if
-    `stages` is given, a JSON file with the stages of the job. For machines, `reference` is the
-    machine on which the traces were recorded
+    shipped space or a TOML file. `set_values` are values to override, each `KEY=VALUE`, of the grid
+    and its parts, or of machines (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is
+    `command` to simulate only the CPU time and the cache misses of the traced command, `machine`
+    for those of the whole machine, or `auto`: those of the command where the trace has them.
+    `reference` is the processor on which traces without hardware counters were recorded: the name
+    of a part, or its instructions per cycle; the default is the part named in the manifest. `model`
+    is `paper`, `stages` or `job`: `job` is for machines and their default; the others are for grids
+    of designs, `stages` if `stages` is given, a JSON file with the stages of the job. For machines,
+    `reference` is the machine on which the traces were recorded
     (`gordon.survey.references.of_machines`), and `nodes` is the number of traces. `service`: the
     traces are records of a service, not of a job, and machines are chosen that keep up with the
     load and leave the share `headroom` of each resource free (`gordon.survey.service`). At most
