@@ -24,8 +24,6 @@ mod rows;
 mod sample;
 mod series;
 mod survey;
-#[cfg(test)]
-mod tests;
 mod traces;
 mod verdict;
 

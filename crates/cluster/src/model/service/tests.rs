@@ -1,1 +1,0 @@
-//! Uses of made-up loads whose answer is computed by hand.
