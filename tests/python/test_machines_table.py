@@ -54,7 +54,8 @@ GOLDEN = {
     120: """\
 99 machines of ec2, 4 nodes; times by the job model
   machine       cores  speed     time       low - high   USD  USD/month   energy  limited by
-* c8g.24xlarge     16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     fastest
+* c8g.24xlarge     16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+fastest
 * c8g.2xlarge      16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
 cheapest, least-energy,
                                                                                               \
