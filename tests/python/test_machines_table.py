@@ -25,6 +25,7 @@ def row(
         "memory_fits": True,
         "cores": 16,
         "core_speed": 1.21,
+        "price_per_month": 913.2,
         "limits": {"cpu": 0.8, "idle": 0.2},
     }
     times = {"time_s": 35271.0, "time_s_low": 29800.0, "time_s_high": 41100.0}
@@ -52,12 +53,17 @@ RESULT: dict[str, Any] = {
 GOLDEN = {
     120: """\
 99 machines of ec2, 4 nodes; times by the job model
-  machine       cores  speed     time       low - high   USD   energy  limited by
-* c8g.24xlarge     16   1.21  35271 s  29800 - 41100 s  3.13  1.25 MJ  cpu 80%     fastest
-* c8g.2xlarge      16   1.21  35271 s  29800 - 41100 s  3.13  1.25 MJ  cpu 80%     cheapest, \
-least-energy, little memory
-  m5.2xlarge       16   1.21  35271 s  29800 - 41100 s  3.13  1.25 MJ  cpu 80%     traced here, \
-too little memory
+  machine       cores  speed     time       low - high   USD  USD/month   energy  limited by
+* c8g.24xlarge     16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+fastest
+* c8g.2xlarge      16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+cheapest, least-energy,
+                                                                                              \
+little memory
+  m5.2xlarge       16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+traced here, too little
+                                                                                              \
+memory
 * on the Pareto front of time, price, energy; low - high: the 80% range. Names, front and verdict \
 go by its upper end
 Cheapest: c8g.2xlarge.

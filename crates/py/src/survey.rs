@@ -4,6 +4,7 @@ use crate::error::raise;
 use crate::watch::watch;
 use gordon_cluster::model::job::JobSurvey;
 use gordon_cluster::model::paper::PaperSurvey;
+use gordon_cluster::model::service::ServiceSurvey;
 use gordon_cluster::model::tasks::TasksSurvey;
 use gordon_cluster::space::config::NodeAlone;
 use gordon_cluster::space::node::NodePower;
@@ -32,6 +33,7 @@ pub fn survey(
         PAPER => simulated::<PaperSurvey>(py, config, tick, cache),
         JOB => simulated::<JobSurvey>(py, config, tick, cache),
         TASKS => simulated::<TasksSurvey>(py, config, tick, cache),
+        SERVICE => simulated::<ServiceSurvey>(py, config, tick, cache),
         _ => Err(unknown(model)),
     }
 }
@@ -44,6 +46,7 @@ pub fn survey_missing(py: Python<'_>, model: &str, config: &str, cache: &str) ->
         PAPER => missing::<PaperSurvey>(py, config, cache),
         JOB => missing::<JobSurvey>(py, config, cache),
         TASKS => missing::<TasksSurvey>(py, config, cache),
+        SERVICE => missing::<ServiceSurvey>(py, config, cache),
         _ => Err(unknown(model)),
     }
 }
@@ -52,9 +55,12 @@ pub fn survey_missing(py: Python<'_>, model: &str, config: &str, cache: &str) ->
 const PAPER: &str = "paper";
 const JOB: &str = "job";
 const TASKS: &str = "tasks";
+const SERVICE: &str = "service";
 
 fn unknown(model: &str) -> PyErr {
-    PyValueError::new_err(format!("no model `{model}`; there are `{PAPER}`, `{JOB}` and `{TASKS}`"))
+    PyValueError::new_err(format!(
+        "no model `{model}`; there are `{PAPER}`, `{JOB}`, `{TASKS}` and `{SERVICE}`"
+    ))
 }
 
 fn simulated<S: Survey + DeserializeOwned>(

@@ -93,6 +93,10 @@ def _mean(result: Row, shown: list[Row]) -> list[Column]:
         for title, key in figured
         if any(outcome(row)[key] is not None for row in shown)
     ]
+    months = [row["price_per_month"] for row in shown]
+    if any(month is not None for month in months):
+        texts = ["" if month is None else figures(month) for month in months]
+        known.append(Column(f"{currency}/month", texts, right=True, spare=2))
     return [
         Column("  machine", [("* " if row["pareto"] else "  ") + row["id"] for row in shown]),
         *known,

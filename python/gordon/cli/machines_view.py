@@ -47,19 +47,23 @@ def _table(result: dict[str, Any], shown: list[Row]) -> list[Column]:
     number: dict[str, Any] = {"right": True}
     columns = [
         column("  machine", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
-        column("cores", lambda r: str(r["cores"]), spare=4, **number),
-        column("speed", lambda r: figures(r["core_speed"]), spare=5, **number),
+        column("cores", lambda r: str(r["cores"]), spare=5, **number),
+        column("speed", lambda r: figures(r["core_speed"]), spare=6, **number),
         column("time", lambda r: f"{figures(outcome(r)['time_s'])} s", **number),
         column("low - high", _interval, spare=1, **number),
     ]
     if any(outcome(row)["price"] is not None for row in shown):
         columns.append(column(currency, lambda r: _known(outcome(r)["price"], figures), **number))
+        month = {"spare": 2, **number}
+        columns.append(
+            column(f"{currency}/month", lambda r: _known(r["price_per_month"], figures), **month)
+        )
     if any(outcome(row)["energy_j"] is not None for row in shown):
-        energy = {"spare": 2, **number}
+        energy = {"spare": 3, **number}
         columns.append(
             column("energy", lambda r: _known(outcome(r)["energy_j"], _joules), **energy)
         )
-    columns.append(column("limited by", _limit, spare=3))
+    columns.append(column("limited by", _limit, spare=4))
     columns.append(column("", lambda r: ", ".join(remarks(r)), wraps=True, enough=_TWO_REMARKS))
     return columns
 

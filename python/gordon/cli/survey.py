@@ -26,8 +26,8 @@ from gordon.cli.meter import seconds
     "--nodes",
     metavar="N|N..M|N,M",
     help="Nodes of a cluster of designs; machines have as many as there are traces. For the tasks "
-    "model the numbers of nodes to compare: 2..8 or 2,4,8.  [default: as many as traces; 32 for "
-    "one trace of a grid; 1 to 64 for the tasks model]",
+    "model and for a service, the numbers of nodes to compare: 2..8 or 2,4,8.  [default: as many as "
+    "traces; 32 for one trace of a grid; 1 to 64 for the tasks model; 1..8 of a service]",
 )
 @click.option(
     "--shift",
@@ -73,6 +73,19 @@ from gordon.cli.meter import seconds
     "and network. stages: as paper, and nodes wait for each other only at the ends of stages.  "
     "[default: for a space with machines tasks of an event log or of a run that has one, else job; "
     "else paper]",
+)
+@click.option(
+    "--service",
+    is_flag=True,
+    help="The traces are records of a service, of one node each, and not of a job: find the "
+    "machines, and how many of them, that keep up with the load.",
+)
+@click.option(
+    "--headroom",
+    type=options.SHARE,
+    metavar="SHARE",
+    help="Of a service: the share of processor, memory, storage and network that is free in 99% of "
+    "the time, below 100%.  [default: 30%]",
 )
 @click.option(
     "--stages",
@@ -144,6 +157,8 @@ def survey(
     charge: str,
     reference: str | None,
     model: str | None,
+    service: bool,
+    headroom: float | None,
     stages: str | None,
     deadline: float | None,
     partitions: int | None,
@@ -174,15 +189,18 @@ def survey(
     gordon survey spark-sort --space ec2
     gordon survey sort.trace --space ec2 --reference m5.xlarge
     gordon survey sort.trace --space gordon-2009 --nodes 32 -o cluster.html
+    gordon survey web1.trace --service --headroom 30% --space ec2 --reference m5.2xlarge
     """
     from gordon.cli import output, terminal
     from gordon.cli.jobs_view import show_jobs
     from gordon.cli.machines_view import show_machines
     from gordon.cli.progress import Progress
+    from gordon.cli.service_view import show_service
     from gordon.cli.survey_view import show
     from gordon.cli.tasks_view import show_tasks
     from gordon.survey import measured, run
     from gordon.survey.columns import to_csv
+    from gordon.survey.model import HEADROOM
     from gordon.survey.run import SPACE
 
     if bundled == bool(traces):
@@ -191,6 +209,10 @@ def survey(
             if bundled
             else "give a TRACE, or --bundled"
         )
+    if headroom is not None and not service:
+        raise click.UsageError("--headroom is of a service: add --service")
+    if bundled and service:
+        raise click.UsageError("--bundled surveys jobs, and --service a load")
     if bundled:
         traces, space, model, nodes = _bundled(space, model, nodes)
     space = space or SPACE
@@ -209,6 +231,8 @@ def survey(
             charge=charge,
             reference=reference,
             model=model,
+            service=service,
+            headroom=HEADROOM if headroom is None else headroom,
             stages=stages,
             partitions=partitions,
             deadline=deadline,
@@ -233,6 +257,8 @@ def survey(
         show_jobs(console, result, show_all)
     elif "application" in result:
         show_tasks(console, result, show_all)
+    elif service:
+        show_service(console, result, show_all)
     elif "verdict" in result:
         show_machines(console, result, show_all)
     else:
@@ -260,10 +286,12 @@ def _bundled(
 
 
 def _report(result: dict[str, Any]) -> str:
-    from gordon.report import jobs, machines, survey, tasks
+    from gordon.report import jobs, machines, service, survey, tasks
 
     if "jobs" in result:
         return jobs.render(result)
     if "application" in result:
         return tasks.render(result)
+    if result.get("model") == service.MODEL:
+        return service.render(result)
     return machines.render(result) if "verdict" in result else survey.render(result)

@@ -102,6 +102,7 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
     ]
     if "price" in known:
         columns.append(("hour", f"{currency} / hour", "price of an hour of one machine"))
+        columns.append(("month", f"{currency} / month", "of all nodes with volumes, 730 hours"))
     return columns
 
 

@@ -35,7 +35,7 @@ def _flat(design: dict[str, Any]) -> dict[str, Any]:
             for inner, number in _flat(field).items():
                 row[f"{stem}_{inner}{unit}"] = number
         elif isinstance(field, list):
-            row[key] = " ".join(map(str, field))
+            row[key] = " ".join("-" if item is None else str(item) for item in field)
         elif isinstance(field, bool):
             row[key] = str(field).lower()
         elif field is not None:

@@ -258,6 +258,7 @@ class _Mean:
         design: Row = {"id": id} | {key: rows[0][key] for key in _FIXED if key in rows[0]}
         design["limits"] = _shares([row["limits"] for row in rows])
         if self.by is None:
+            design |= _mean_of([{"price_per_month": row["price_per_month"]} for row in rows])
             design[MODEL] = _mean_of([_without_sources(row[MODEL]) for row in rows])
             fits = [row["memory_fits"] for row in rows]
             design["memory_fits"] = False if False in fits else None if None in fits else True

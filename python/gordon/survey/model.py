@@ -15,6 +15,8 @@ from gordon.survey.space import Space
 
 Row = dict[str, Any]
 
+#: Share of each resource that a service leaves free, unless it is given.
+HEADROOM = 0.3
 #: Share of a trace over which copies of it are shifted.
 SHIFT = 0.05
 
@@ -26,6 +28,7 @@ class Request:
     inputs: Inputs
     #: The name or the file of the space.
     space: str
+    #: The number of nodes, for models that take one.
     nodes: int | None
     shift: float
     set_values: list[str]
@@ -43,6 +46,9 @@ class Request:
     partitions: int | None = None
     #: Seconds within which the job has to end.
     deadline_s: float | None = None
+
+    #: The share of each resource that a service leaves free.
+    headroom: float = HEADROOM
 
     def with_settings(self, set_values: list[str]) -> "Request":
         """The request with other values of `--set`."""

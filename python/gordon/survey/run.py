@@ -18,8 +18,9 @@ from gordon.survey import grids, jobs, numbers, tasks
 from gordon.survey import space as spaces
 from gordon.survey.grids import Grid
 from gordon.survey.machines import Machines
-from gordon.survey.model import SHIFT, Model, Request, Row
+from gordon.survey.model import HEADROOM, SHIFT, Model, Request, Row
 from gordon.survey.replays import Replays, simulate
+from gordon.survey.service import Service
 from gordon.survey.stages import of as stages_of
 
 ROWS = 1000
@@ -37,6 +38,8 @@ def run(
     charge: str = "auto",
     reference: str | float | None = None,
     model: str | None = None,
+    service: bool = False,
+    headroom: float = HEADROOM,
     stages: Path | None = None,
     partitions: int | None = None,
     deadline: float | None = None,
@@ -54,22 +57,25 @@ def run(
     that `gordon trace convert` reads, such as an event log of Spark. Several runs or event logs
     are surveyed one by one: the result has `jobs`, by id, and its designs are their mean
     (`gordon.survey.jobs`). `nodes` is the size of the cluster; the default is the number of traces,
-    or 32 for one trace. Nodes that run copies of one trace start it at samples up to the fraction
-    `shift` of its length apart. `space` is a shipped space or a TOML file. `set_values` are values
-    to override, each `KEY=VALUE`, of the grid and its parts, or of machines
-    (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is `command` to simulate only the
-    CPU time and the cache misses of the traced command, `machine` for those of the whole machine,
-    or `auto`: those of the command where the trace has them. `reference` is the processor on which
-    traces without hardware counters were recorded: the name of a part, or its instructions per
-    cycle; the default is the part named in the manifest. `model` is `paper`, `stages` or `job`:
-    `job` is for machines and their default; the others are for grids of designs, `stages` if
-    `stages` is given, a JSON file with the stages of the job. For machines, `reference` is the
-    machine on which the traces were recorded
-    (`gordon.survey.references.of_machines`), and `nodes` is the number of traces. An event log of
-    Spark, and a run that has one, is surveyed by the `tasks` model unless another one is named: on
-    each number of each machine. `nodes` is then the numbers, as `2..8`, `2,4,8` or a list;
-    `partitions` the number of tasks of stages that read shuffle data, and `deadline` the seconds
-    within which it has to end. At most
+    or 32 for one trace. A survey of a service compares several: `2..8`, or `2,4,8`
+    (`gordon.survey.numbers`); the default is 1 to 8 and the number of traces. Nodes that run copies
+    of one trace start it at samples up to the fraction `shift` of its length apart. `space` is a
+    shipped space or a TOML file. `set_values` are values to override, each `KEY=VALUE`, of the grid
+    and its parts, or of machines (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is
+    `command` to simulate only the CPU time and the cache misses of the traced command, `machine`
+    for those of the whole machine, or `auto`: those of the command where the trace has them.
+    `reference` is the processor on which traces without hardware counters were recorded: the name
+    of a part, or its instructions per cycle; the default is the part named in the manifest. `model`
+    is `paper`, `stages` or `job`: `job` is for machines and their default; the others are for grids
+    of designs, `stages` if `stages` is given, a JSON file with the stages of the job. For machines,
+    `reference` is the machine on which the traces were recorded
+    (`gordon.survey.references.of_machines`), and `nodes` is the number of traces. `service`: the
+    traces are records of a service, not of a job, and machines are chosen that keep up with the
+    load and leave the share `headroom` of each resource free (`gordon.survey.service`). An event
+    log of Spark, and a run that has one, is surveyed by the `tasks` model unless another one is
+    named: on each number of each machine. `nodes` is then the numbers to compare, `partitions` the
+    number of tasks of stages that read shuffle data, and `deadline` the seconds within which it has
+    to end. At most
     `rows` designs are returned, the front and the named ones always; `table` is a Parquet file to
     write with all of them. `cache` is a folder in which replays are kept and found by later
     surveys, whatever their space. `engine` computes the replays in other processes, by joblib:
@@ -84,8 +90,9 @@ def run(
             "record one with `gordon trace -o DIR -- CMD`",
             kind="no-traces",
         )
+    counts = _listed(nodes)
     has_machines = bool(spaces.machines(spaces.load(space)))
-    keep_log = has_machines and model in (None, tasks.MODEL)
+    keep_log = has_machines and not service and model in (None, tasks.MODEL)
     given = expand(traces, keep_log=keep_log)
     if model is None and keep_log and stages is None and _is_application(given):
         model = tasks.MODEL
@@ -107,23 +114,23 @@ def run(
         charge=charge,
         reference=reference,
         model=model,
+        service=service,
+        headroom=headroom,
+        numbers=counts if service or model == tasks.MODEL else None,
         stages=stages,
         table=table,
         replays=Replays(cache, engine, workers),
         progress=progress,
     )
-    listed = _listed(nodes)
-    if model == tasks.MODEL:
-        return one(given[0], nodes=None, numbers=listed, rows=rows)
-    if listed is not None and len(listed) > 1:
-        raise _core.GordonError(
-            f"--nodes {nodes}: several numbers are for the tasks model, which needs an event log",
-            "one number",
-            kind="bad-nodes",
-        )
-    nodes = None if listed is None else listed[0]
+    count = None if service or model == tasks.MODEL else _one(counts)
     if len(given) == 1:
-        return one(given[0], nodes=nodes, rows=rows)
+        return one(given[0], nodes=count, rows=rows)
+    if service:
+        raise _core.GordonError(
+            f"{len(given)} runs are given, and --service takes the traces of one service",
+            "the traces of its nodes, recorded in the same hours",
+            kind="several-jobs",
+        )
     if table is not None or stages is not None:
         raise _core.GordonError(
             f"{len(given)} jobs are surveyed: a table of designs (--parquet) and a file of stages "
@@ -131,10 +138,21 @@ def run(
             "survey one run, or leave these options out",
             kind="several-jobs",
         )
-    if nodes is None and not uses_machines(spaces.load(space), model):
+    if count is None and not uses_machines(spaces.load(space), model):
         # The mean is over clusters of the same size.
-        nodes = max(grids.nodes(len(inputs.paths)) for inputs in given)
-    return jobs.run(given, partial(one, nodes=nodes), rows)
+        count = max(grids.nodes(len(inputs.paths)) for inputs in given)
+    return jobs.run(given, partial(one, nodes=count), rows)
+
+
+def _one(counts: list[int] | None) -> int | None:
+    """The number of nodes for a model that takes one. Raises GordonError for several."""
+    if counts is None or len(counts) == 1:
+        return None if counts is None else counts[0]
+    raise _core.GordonError(
+        "--nodes names several numbers, and the survey of a job takes one",
+        "one number; the tasks model and --service compare several",
+        kind="bad-nodes",
+    )
 
 
 def _listed(nodes: int | str | Sequence[int] | None) -> list[int] | None:
@@ -174,6 +192,7 @@ def _simulated(
     inputs: Inputs,
     *,
     model: str | None,
+    service: bool,
     stages: Path | None,
     replays: Replays,
     progress: Callable[[int, int], None] | None,
@@ -182,11 +201,13 @@ def _simulated(
     """Surveys one job."""
     space = options["space"]
     chosen = spaces.load(space)
-    is_of_machines = uses_machines(chosen, model)
+    if service:
+        _check_service(model, stages, chosen)
+    is_of_machines = service or uses_machines(chosen, model)
     _, listed = stages_of(model, stages, inputs, is_of_machines)
     # The stages of a run are reported by all models; one uses them.
     request = Request(inputs=inputs, stages=listed, reported=listed or inputs.stages, **options)
-    prepared = _prepared(model, request, chosen, is_of_machines)
+    prepared = _prepared(model, request, chosen, service, is_of_machines)
     with spaces.blamed(space, request.set_values):
         try:
             raw = simulate(prepared.core, prepared.config, replays, progress)
@@ -196,12 +217,35 @@ def _simulated(
 
 
 def _prepared(
-    model: str | None, request: Request, chosen: spaces.Space, is_of_machines: bool
+    model: str | None,
+    request: Request,
+    chosen: spaces.Space,
+    service: bool,
+    is_of_machines: bool,
 ) -> Model:
     """The model, prepared for a request."""
+    if service:
+        return Service(request, chosen)
     if model == tasks.MODEL:
         return tasks.Tasks(request, chosen)
     return Machines(request, chosen) if is_of_machines else Grid(request, chosen)
+
+
+def _check_service(model: str | None, stages: Path | None, chosen: spaces.Space) -> None:
+    """Raises GordonError for options that are of jobs, and for a space without machines."""
+    for option, given in (("--model", model), ("--stages", stages)):
+        if given is not None:
+            raise _core.GordonError(
+                f"{option} is of a job, and --service of a load",
+                f"leave out {option} or --service",
+                kind="wrong-model",
+            )
+    if not spaces.machines(chosen):
+        raise _core.GordonError(
+            f"the space `{chosen['name']}` lists no machines, which --service needs",
+            "a space with machines (`gordon spaces`): --space ec2",
+            kind="wrong-model",
+        )
 
 
 def _result(model: Model, raw: Row, inputs: Inputs) -> Row:

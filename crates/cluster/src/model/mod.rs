@@ -17,4 +17,5 @@ mod cost;
 pub mod job;
 mod line;
 pub mod paper;
+pub mod service;
 pub mod tasks;

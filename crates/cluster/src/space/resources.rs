@@ -7,8 +7,11 @@ use super::measured::{AccessPattern, MeasuredStorage, OpLoad, OpPatterns};
 use super::node::Power;
 use crate::space::storage::DEFAULT_DEPTH;
 
-/// Hours of a month for which the price of a volume is.
+/// Hours of a month, for which the price of a volume is.
 const HOURS_OF_MONTH: f64 = 730.0;
+/// Seconds for which a volume has its burst bandwidth: Amazon and Microsoft promise half an hour a
+/// day (the sources of `storage` in the spaces ec2 and azure).
+pub(crate) const BURST: f64 = 1800.0;
 
 /// What a machine costs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +26,11 @@ impl Rate {
     /// Price of `nodes` machines for `secs` seconds.
     pub fn price(&self, nodes: u32, secs: f64) -> f64 {
         self.per_hour * f64::from(nodes) * secs.max(self.minimum) / 3600.0
+    }
+
+    /// Price of `nodes` machines for a month of 730 hours.
+    pub fn per_month(&self, nodes: u32) -> f64 {
+        self.per_hour * f64::from(nodes) * HOURS_OF_MONTH
     }
 }
 

@@ -17,6 +17,14 @@ use gordon_trace::{ColumnKind, Sample};
 use gordon_units::{Bytes, Ns};
 use std::collections::BTreeMap;
 
+/// Formats of monitors, which record machines and not jobs.
+const MONITORS: [&str; 3] = ["sysstat", "prometheus", "rezolus"];
+/// Seconds from which a record of a monitor may be that of a service. Assumed.
+const LONG_RECORD: f64 = 1800.0;
+/// Share of the 99th percentile of busy cores that the median of a service has at least: nights have
+/// less load than days, and a machine that waits for jobs has none. Assumed.
+const STEADY: f64 = 0.1;
+
 /// A trace, as the models need it.
 pub struct JobStream {
     pub(crate) stream: Stream,
@@ -137,6 +145,23 @@ impl JobStream {
     pub(crate) fn span(&self) -> f64 {
         self.samples.iter().map(|s| s.span).sum()
     }
+
+    /// Whether it looks like the record of a service: it comes from a monitor, without a command, is
+    /// long, and its load is steady, that is, its median is near the most.
+    pub(crate) fn looks_like_service(&self) -> bool {
+        let manifest = self.stream.trace.manifest();
+        let is_of_monitor =
+            manifest.imported.as_ref().is_some_and(|from| MONITORS.contains(&from.format.as_str()));
+        let mut busy: Vec<f64> =
+            self.samples.iter().map(|sample| sample.cpu / sample.span).collect();
+        busy.sort_by(f64::total_cmp);
+        let of = |share: usize| busy[(busy.len() - 1) * share / 100];
+        is_of_monitor
+            && manifest.command.is_empty()
+            && self.span() >= LONG_RECORD
+            && of(50) > 0.0
+            && of(50) >= STEADY * of(99)
+    }
 }
 
 /// The cores of a traced machine or node, as the `job` model reads them.
@@ -227,9 +252,11 @@ fn link(stream: &Stream) -> Option<f64> {
     (total > 0.0).then_some(total * 1e6 / 8.0)
 }
 
+/// Mean size of requests from which a trace without a block log counts as sequential.
+pub(crate) const SEQUENTIAL_SIZE: f64 = 65536.0;
 /// Share of the memory outside of the page cache that may be the kernel's, and that another machine
 /// may not need. Assumed.
-const KERNEL_SHARE: f64 = 0.2;
+pub(crate) const KERNEL_SHARE: f64 = 0.2;
 
 /// The memory that a job used at most.
 #[derive(Clone, Copy, Debug, Default)]

@@ -181,6 +181,7 @@ impl<'a> JobModel<'a> {
             storage_part: place.storage.part.clone(),
             network_bytes_per_s: place.network,
             price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
+            price_per_month: own.rate.map(|rate| rate.per_month(self.survey.nodes)),
             is_reference: self.is_reference(design),
             memory_fits: self.traces.fit(machine).known(),
             job: JobReport {

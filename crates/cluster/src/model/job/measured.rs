@@ -3,7 +3,8 @@
 
 use super::JobSurvey;
 use crate::error::ClusterError;
-use crate::space::measured::{OpPatterns, READS, WRITES};
+use crate::space::machine::Machine;
+use crate::space::measured::{MeasuredStorages, OpPatterns, READS, WRITES};
 use crate::trace::job_stream::JobStream;
 use std::collections::BTreeSet;
 
@@ -11,17 +12,17 @@ use std::collections::BTreeSet;
 const OPS: [(&str, OpPatterns); 2] = [("reads", READS), ("writes", WRITES)];
 
 /// The files of the measured storages of the machines.
-pub(super) fn files(survey: &JobSurvey) -> BTreeSet<&str> {
-    let storages = survey.machines.iter().flat_map(|machine| machine.storage.iter());
+pub(super) fn files(machines: &[Machine]) -> BTreeSet<&str> {
+    let storages = machines.iter().flat_map(|machine| machine.storage.iter());
     storages.filter_map(|storage| storage.0.measured.as_deref()).collect()
 }
 
 /// Returns an error for a measured storage of a machine that is missing or has an invalid value.
-pub(super) fn check(survey: &JobSurvey) -> Result<(), ClusterError> {
-    for (path, storage) in &survey.measured {
+pub(crate) fn check(machines: &[Machine], measured: &MeasuredStorages) -> Result<(), ClusterError> {
+    for (path, storage) in measured {
         storage.check(path)?;
     }
-    match files(survey).into_iter().find(|path| !survey.measured.contains_key(*path)) {
+    match files(machines).into_iter().find(|path| !measured.contains_key(*path)) {
         Some(path) => Err(ClusterError::Impossible {
             what: format!("measured storage `{path}`"),
             why: "the survey does not have its points".into(),
@@ -31,9 +32,13 @@ pub(super) fn check(survey: &JobSurvey) -> Result<(), ClusterError> {
 }
 
 /// Returns an error for a trace with reads or writes that were not measured on a storage.
-pub(super) fn check_ops(survey: &JobSurvey, streams: &[JobStream]) -> Result<(), ClusterError> {
-    for path in files(survey) {
-        let storage = &survey.measured[path];
+pub(crate) fn check_ops(
+    machines: &[Machine],
+    measured: &MeasuredStorages,
+    streams: &[JobStream],
+) -> Result<(), ClusterError> {
+    for path in files(machines) {
+        let storage = &measured[path];
         for stream in streams {
             for ((name, of), is_used) in OPS.into_iter().zip(stream.ops()) {
                 if is_used && !storage.has(of.sequential) && !storage.has(of.random) {
@@ -56,7 +61,7 @@ pub(super) fn substitutes(
     streams: &[JobStream],
 ) -> Vec<(String, String, &'static str)> {
     let mut list = Vec::new();
-    for path in files(survey) {
+    for path in files(&survey.machines) {
         let storage = &survey.measured[path];
         for (op, (name, of)) in OPS.into_iter().enumerate() {
             let mut add = |missing: String, used| list.push((path.to_owned(), missing, used));

@@ -21,7 +21,7 @@ pub mod demand;
 mod evaluate;
 pub mod group;
 pub mod load;
-mod measured;
+pub(crate) mod measured;
 mod notes;
 mod place;
 pub mod range;
@@ -140,7 +140,7 @@ impl Survey for JobSurvey {
         _space: &MachineSpace<'_>,
         traces: &[JobStream],
     ) -> Result<(), ClusterError> {
-        measured::check_ops(self, traces)
+        measured::check_ops(&self.machines, &self.measured, traces)
     }
 
     fn prepare<'s, 'a: 's>(
@@ -173,7 +173,7 @@ fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
     }
     stages::check_times(&survey.report_stages)?;
     check(&survey.machines)?;
-    measured::check(survey)?;
+    measured::check(&survey.machines, &survey.measured)?;
     given_reference(survey).check()
 }
 

@@ -33,6 +33,13 @@ pub(super) fn warnings(traces: &JobTraces<'_>) -> Vec<String> {
              ranges go from half to twice as fast. Give the traced machine with --reference"
         ));
     }
+    if let Some(stream) = streams.iter().find(|stream| stream.looks_like_service()) {
+        list.push(format!(
+            "{}: this looks like the record of a service, not of a job: no command, and a steady load. \
+             `gordon survey --service` finds the machines that keep up with it",
+            stream.stream.path.display()
+        ));
+    }
     for (stream, reference) in streams.iter().zip(references) {
         let path = stream.stream.path.display();
         if survey.reference.is_some()
@@ -182,7 +189,7 @@ pub(super) fn assumptions(survey: &JobSurvey, streams: &[JobStream]) -> Vec<Assu
         "probability that the job could use k cores while all n traced cores were busy, which the \
          trace cannot show",
     );
-    let has_measured = !files(survey).is_empty();
+    let has_measured = !files(&survey.machines).is_empty();
     let has_limits = storages(survey).any(|storage| storage.bandwidth.is_some());
     let are_logged = streams.iter().all(|stream| stream.stream.logged);
     if (has_limits || has_measured) && !are_logged && survey.reference.is_none() {

@@ -9,16 +9,13 @@ use crate::model::job::range::{PlaceCost, StorageRatio};
 use crate::space::cores::Cores;
 use crate::space::machines::Place;
 use crate::space::reference::TraceReference;
-use crate::space::resources::{IoState, StorageTimes};
+use crate::space::resources::{BURST, IoState, StorageTimes};
 use crate::space::storage::DEFAULT_DEPTH;
-use crate::trace::job_stream::{JobStream, SampleIo};
+use crate::trace::job_stream::{JobStream, SEQUENTIAL_SIZE, SampleIo};
 use crate::trace::sample::JobSample;
 use crate::trace::stream::Replayed;
 use gordon_blockio::Usage;
 
-/// Seconds for which a volume has its burst bandwidth: Amazon and Microsoft promise half an hour a
-/// day (the sources of `storage` in the spaces ec2 and azure).
-const BURST: f64 = 1800.0;
 /// Shares of the speed of a link between which its traffic is at the limit. More than the link is
 /// said to carry means that its speed is not the one described, such as that of a burst.
 const LINK_FULL: std::ops::RangeInclusive<f64> = 0.85..=1.15;
@@ -27,8 +24,6 @@ const SLOWEST_LINK: f64 = 12.5e6;
 /// Error of the time of a simulated device, as a logarithm. Assumed; on one machine, jobs on
 /// emulated devices take up to 7 % less or more (docs/validation/here.md).
 const SIMULATED_ERROR: f64 = 0.1;
-/// Mean size of requests from which a trace without a block log counts as sequential.
-const SEQUENTIAL_SIZE: f64 = 65536.0;
 
 /// A storage, with what was simulated or measured of it for a trace.
 #[derive(Clone, Copy)]

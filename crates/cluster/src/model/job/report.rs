@@ -48,6 +48,8 @@ pub struct MachineReport {
     pub network_bytes_per_s: f64,
     /// Price of an hour; `None` if unknown.
     pub price_per_hour: Option<f64>,
+    /// Price of all nodes with their volumes for a month of 730 hours; `None` if unknown.
+    pub price_per_month: Option<f64>,
     /// Whether the trace was recorded on this machine.
     pub is_reference: bool,
     /// Whether its memory holds the job; `None` if that is unknown.

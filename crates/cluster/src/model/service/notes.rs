@@ -1,0 +1,177 @@
+//! The notes of a report: what the record lacks, and what the model assumes in its place.
+
+use super::evaluate::ServiceModel;
+use crate::space::storage::DEFAULT_DEPTH;
+use crate::survey::report::Assumption;
+use crate::trace::job_stream::JobStream;
+
+const HOUR: f64 = 3600.0;
+const DAY: f64 = 24.0 * HOUR;
+/// Length of samples from which peaks within them are worth a warning.
+const LONG_SAMPLE: f64 = 60.0;
+/// Share of the demand for cores that was not served from which a survey gives a warning.
+const MUCH_UNSERVED: f64 = 0.01;
+
+pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
+    let traces = &model.traces;
+    let load = &traces.load;
+    let mut list = Vec::new();
+    if traces.is_assumed() {
+        list.push(
+            "the speed of the recorded machine is unknown: core_speed 1.0 is assumed, and it may be \
+             half to twice as fast: a design keeps up for certain if it does with twice the load. \
+             Give the recorded machine with --reference"
+                .into(),
+        );
+    }
+    for stream in traces.streams {
+        let path = stream.stream.path.display();
+        list.extend(stream_notes(stream).into_iter().map(|note| format!("{path}: {note}")));
+    }
+    let span = load.secs();
+    if span < DAY {
+        list.push(format!(
+            "the record covers {}: it has none of the peaks of a day or a week. Record a day, or \
+             better a week",
+            length(span)
+        ));
+    }
+    if load.left_out > 0 {
+        list.push(format!(
+            "{} samples of {} are left out, because not all nodes have a record of them; {} samples \
+             of {} are used",
+            load.left_out,
+            length(load.left_out_secs),
+            load.samples.len(),
+            length(span)
+        ));
+    }
+    let interval = load.interval();
+    if interval > LONG_SAMPLE {
+        list.push(format!(
+            "samples of {}: shorter peaks are averaged, and the headroom has to cover them",
+            length(interval)
+        ));
+    }
+    list.extend(hidden_notes(model));
+    let missing = [
+        (
+            load.recorded.memory,
+            "memory",
+            "machines with less than the recorded one may be too small",
+        ),
+        (load.recorded.disk, "disks", "storage is not judged"),
+        (load.recorded.network, "network", "the network is not judged"),
+    ];
+    for (_, name, result) in missing.into_iter().filter(|(is_there, ..)| !is_there) {
+        list.push(format!("the record has no {name}: {result}"));
+    }
+    let mut machines = model.survey.machines.iter();
+    let has_volumes = machines.any(|machine| machine.volume_price_per_gib_month.is_some());
+    if !traces.are_logged() && has_volumes {
+        list.push(
+            "prices are without block storage: the record does not have the size of the data. A \
+             space has its price as volume_price_per_gib_month"
+                .into(),
+        );
+    }
+    list
+}
+
+/// What the record of a node lacks.
+fn stream_notes(stream: &JobStream) -> Vec<String> {
+    let mut notes = Vec::new();
+    let lost: Vec<String> = stream
+        .stream
+        .trace
+        .manifest()
+        .lost()
+        .filter(|lost| lost.what != "memory" && lost.what != "network")
+        .map(|lost| format!("{} ({})", lost.what, lost.why))
+        .collect();
+    if !lost.is_empty() {
+        notes.push(format!(
+            "{} samples of {} are used; the record lacks {}",
+            stream.samples.len(),
+            length(stream.span()),
+            lost.join(", ")
+        ));
+    }
+    let unserved = stream.unserved_share();
+    if unserved >= MUCH_UNSERVED {
+        notes.push(format!(
+            "{:.0} % of the demand for cores was not served (steal, quota, other programs); it counts \
+             as demand",
+            unserved * 100.0
+        ));
+    }
+    notes
+}
+
+/// Resources whose limit hides demand.
+fn hidden_notes(model: &ServiceModel<'_>) -> Vec<String> {
+    let load = &model.traces.load;
+    let names = ["all cores were busy", "a disk was always busy", "the link was at its rate"];
+    let of = |((name, share), hides): ((&str, f64), bool)| {
+        let result = match hides {
+            true => "no upper end of the use is known, and no design is known to keep up",
+            false => "the peak is a lower bound",
+        };
+        (share > 0.0).then(|| {
+            format!(
+                "{name} in {:.2} % of the time: the demand may have been higher then; {result}",
+                share * 100.0
+            )
+        })
+    };
+    names.into_iter().zip(load.full()).zip(load.hides()).filter_map(of).collect()
+}
+
+/// A time in the largest unit of which it has at least two.
+fn length(secs: f64) -> String {
+    match secs {
+        _ if secs >= 2.0 * DAY => format!("{:.1} days", secs / DAY),
+        _ if secs >= 2.0 * HOUR => format!("{:.1} hours", secs / HOUR),
+        _ if secs >= 120.0 => format!("{:.0} minutes", secs / 60.0),
+        _ => format!("{secs:.0} s"),
+    }
+}
+
+pub(super) fn assumptions(model: &ServiceModel<'_>) -> Vec<Assumption> {
+    let load = &model.traces.load;
+    let mut list = Vec::new();
+    let mut add = |key: &str, value: String, why: &str| {
+        list.push(Assumption { key: key.into(), value, why: why.into() });
+    };
+    add(
+        "division",
+        "even".into(),
+        "requests over the nodes of a design: a service without state, or one whose data are divided",
+    );
+    add(
+        "memory.nodes",
+        "as recorded".into(),
+        "memory of each of more nodes: that of the recorded node with most; fewer nodes share the sum",
+    );
+    if load.recorded.disk {
+        add(
+            "storage.depth",
+            format!("{DEFAULT_DEPTH}"),
+            "outstanding requests of a storage that is used to its capacity",
+        );
+        if !model.traces.are_logged() {
+            add(
+                "storage.order",
+                "between random and sequential".into(),
+                "requests below 64 KiB: the record has no addresses; the range has both",
+            );
+        }
+    }
+    add(
+        "cache",
+        "five minutes".into(),
+        "time in which a page cache that no longer fits is read again, once, at the upper end of the \
+         use of storage (Gray and Putzolu, SIGMOD 1987)",
+    );
+    list
+}

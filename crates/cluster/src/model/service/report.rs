@@ -1,0 +1,184 @@
+//! What a report says of the load of a service and of designs. Keys are snake_case and end in their
+//! unit.
+
+use super::resource::PerResource;
+use crate::model::job::report::ReferenceReport;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A machine with one of its storages and networks, and a number of such nodes.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceReport {
+    /// Name of the design, such as `2 x m5.large`.
+    pub id: String,
+    /// Name of the machine.
+    pub machine: String,
+    /// Number of nodes.
+    pub nodes: u32,
+    /// One-line description of the machine.
+    pub summary: Option<String>,
+    /// Logical processors of a node.
+    pub cores: u32,
+    /// Speed of a logical processor, in the unit of the space.
+    pub core_speed: f64,
+    /// Main memory of a node.
+    pub memory_bytes: u64,
+    /// Storage of a node in words.
+    pub storage: String,
+    /// Name of its storage part; `None` if only limits are known.
+    pub storage_part: Option<String>,
+    /// Network bandwidth of each direction of a node.
+    pub network_bytes_per_s: f64,
+    /// Price of an hour of a node; `None` if unknown.
+    pub price_per_hour: Option<f64>,
+    /// Price of all nodes for a month of 730 hours; `None` if unknown.
+    pub price_per_month: Option<f64>,
+    /// Mean power of all nodes; `None` if unknown.
+    pub power_w: Option<f64>,
+    /// Whether the load was recorded on this design.
+    pub is_reference: bool,
+    /// Whether the design keeps up; `None` if the record leaves it open.
+    pub keeps_up: Option<bool>,
+    /// Resources without which it keeps up: those that do not suffice, or of which that is unknown.
+    pub short_of: Vec<&'static str>,
+    /// The resource with the highest use, relative to what is allowed.
+    pub limited_by: &'static str,
+    /// By resource: the use that is not exceeded in 99 % of the time; `None` if it is unknown.
+    #[serde(rename = "use")]
+    pub used: PerResource<Option<f64>>,
+    /// By resource: the highest use of a sample.
+    pub peak: PerResource<Option<f64>>,
+    /// By resource of which the record leaves the use open: the ends of `use`; the upper end is
+    /// `None` if nothing bounds it.
+    pub range: BTreeMap<&'static str, [Option<f64>; 2]>,
+    /// By resource: number of samples that do not leave the headroom.
+    pub samples_over_headroom: PerResource<Option<usize>>,
+    /// By resource: number of samples that exceed the capacity.
+    pub samples_over_capacity: PerResource<Option<usize>>,
+}
+
+/// Mean, percentile and peak of a demand.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Demand {
+    /// Mean over the time.
+    pub mean: f64,
+    /// Not exceeded in 99 % of the time.
+    pub p99: f64,
+    /// Greatest of a sample.
+    pub peak: f64,
+}
+
+/// The recorded load, over all nodes.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoadReport {
+    /// Recorded nodes.
+    pub nodes: usize,
+    /// Samples that are used.
+    pub samples: usize,
+    /// Their length together.
+    pub span_s: f64,
+    /// Their usual length.
+    pub interval_s: f64,
+    /// Samples that are left out, because a node has no record of them, or without a length.
+    pub samples_left_out: usize,
+    /// Their length together.
+    pub left_out_s: f64,
+    /// Busy cores, with demand that was not served.
+    pub cpu_cores: Demand,
+    /// Memory of a node in use, without the page cache where it is apart; `None` if it is unknown.
+    pub memory_bytes: Option<Demand>,
+    /// As `memory_bytes`, with the page cache.
+    pub memory_with_cache_bytes: Option<Demand>,
+    /// `reads_per_s`, `writes_per_s`, `read_bytes_per_s`, `write_bytes_per_s`; `None` if unknown.
+    pub disk: Option<BTreeMap<&'static str, Demand>>,
+    /// `rx_bytes_per_s`, `tx_bytes_per_s`; `None` if unknown.
+    pub network: Option<BTreeMap<&'static str, Demand>>,
+    /// Share of the time in which a recorded node was at the limit of a resource, so that its
+    /// demand may have been higher; resources that never were are left out.
+    pub hidden: BTreeMap<&'static str, f64>,
+    /// The load over time.
+    pub series: LoadSeries,
+}
+
+/// The load over time; a point has the mean of its samples, or the greatest.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct LoadSeries {
+    /// Samples of a point.
+    pub samples_per_point: usize,
+    /// Start of each point in seconds.
+    pub start_s: Vec<f64>,
+    /// Mean number of busy cores.
+    pub cpu_cores: Vec<f64>,
+    /// Busy cores of the sample with most.
+    pub cpu_cores_peak: Vec<f64>,
+    /// Memory of the node with most, as `memory_bytes` of the load.
+    pub memory_bytes: Vec<f64>,
+    /// Bytes read and written a second.
+    pub disk_bytes_per_s: Vec<f64>,
+    /// Bytes received and sent a second, of the busier direction.
+    pub network_bytes_per_s: Vec<f64>,
+}
+
+/// What a recommendation goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceVerdictBy {
+    /// The lowest price of a month.
+    Price,
+    /// The least power, because no design that keeps up has a price.
+    Power,
+    /// The fewest cores, because neither prices nor powers are known.
+    Cores,
+}
+
+/// A design that is named.
+#[derive(Clone, Debug, Serialize)]
+pub struct NamedService {
+    /// Its id.
+    pub id: String,
+    /// Name of the machine.
+    pub machine: String,
+    /// Number of nodes.
+    pub nodes: u32,
+}
+
+/// The recommended design.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceVerdict {
+    /// The design.
+    #[serde(flatten)]
+    pub design: NamedService,
+    /// What was compared.
+    pub by: ServiceVerdictBy,
+}
+
+/// A design that does not keep up, or of which the record leaves it open.
+#[derive(Clone, Debug, Serialize)]
+pub struct NearService {
+    /// The design.
+    #[serde(flatten)]
+    pub design: NamedService,
+    /// The resource that limits it, or of which it is unknown whether it suffices.
+    pub resource: &'static str,
+    /// Use of that resource that is not exceeded in 99 % of the time; `None` if it is unknown.
+    #[serde(rename = "use")]
+    pub used: Option<f64>,
+}
+
+/// The keys of a report that only this model has.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceExtras {
+    /// The recorded machine.
+    pub reference: ReferenceReport,
+    /// Share of each resource that is to be free.
+    pub headroom: f64,
+    /// The recorded load.
+    pub load: LoadReport,
+    /// The recommended design; `None` if none is known to keep up.
+    pub verdict: Option<ServiceVerdict>,
+    /// The best design of which the record leaves open whether it keeps up, if it is better than the
+    /// recommended one.
+    pub maybe: Option<NearService>,
+    /// The design that lacks least, if none keeps up.
+    pub nearest: Option<NearService>,
+}

@@ -1,0 +1,141 @@
+"""Surveys machines by the `service` model: which, and how many, keep up with a recorded load.
+
+The traces are records of the nodes of a service, such as a day of sysstat or Prometheus. They have
+no end and no job: the answer is a price of a month, never a shorter hour.
+"""
+
+from gordon import _core
+from gordon.human import figures, short
+from gordon.survey import space as spaces
+from gordon.survey.machines import OfMachines
+from gordon.survey.model import SHIFT, Request, Row, no_work
+
+MODEL = "service"
+#: Numbers of nodes that are compared, next to the recorded number, unless they are given.
+NODES = range(1, 9)
+#: Names of resources in sentences.
+RESOURCES = {"cpu": "processor", "memory": "memory", "disk": "storage", "network": "network"}
+
+
+class Service(OfMachines):
+    """Machines, and numbers of them, by the `service` model."""
+
+    core = MODEL
+
+    def __init__(self, request: Request, chosen: spaces.Space) -> None:
+        if request.shift != SHIFT:
+            raise _core.GordonError(
+                "--shift moves copies of one trace, and a service has the nodes that were recorded",
+                "leave out --shift",
+                kind="bad-shift",
+            )
+        with spaces.blamed(request.space, request.set_values):
+            own = self.read(request, chosen)
+        common = request.config()
+        of_traces = len(request.inputs.paths)
+        self.config = {key: common[key] for key in ("traces", "charge", "rows", "table")} | {
+            "nodes": request.numbers or sorted({*NODES, of_traces}),
+            "headroom": request.headroom,
+            **own,
+        }
+
+    def check(self, raw: Row) -> None:
+        load = raw["load"]
+        demands = [load["cpu_cores"], load["memory_bytes"]]
+        demands += [of for key in ("disk", "network") for of in (load[key] or {}).values()]
+        if all(of is None or of["peak"] <= 0 for of in demands):
+            raise no_work()
+
+    def keys(self, raw: Row) -> Row:
+        own = ("reference", "headroom", "load", "verdict", "maybe", "nearest")
+        by_id = {row["id"]: row for row in raw["designs"]}
+        sentence = _sentence(raw, by_id, self.chosen.get("currency", "USD"))
+        return {"model": MODEL, **{key: raw[key] for key in own}, "sentence": sentence}
+
+
+def recommended(result: Row) -> str | None:
+    """The id of the recommended design, if there is one."""
+    verdict = result["verdict"]
+    return None if verdict is None else str(verdict["id"])
+
+
+def is_notable(row: Row, result: Row) -> bool:
+    """Whether a design is recommended, near, the recorded one, or has a name."""
+    near = [result[key]["id"] for key in ("maybe", "nearest") if result[key] is not None]
+    return row["id"] in (recommended(result), *near) or row["is_reference"] or _names(row) != []
+
+
+def remarks(row: Row) -> list[str]:
+    """What a reader is to know of a design, apart from its figures."""
+    found = _names(row)
+    if row["is_reference"]:
+        found.append("recorded here")
+    short_of = " and ".join(RESOURCES[name] for name in row["short_of"])
+    if row["keeps_up"] is False:
+        found.append(f"too little {short_of}")
+    elif row["keeps_up"] is None:
+        found.append(f"{short_of} unknown")
+    return found
+
+
+def _names(row: Row) -> list[str]:
+    """The names of a design that keeps up."""
+    return [name for name in row["names"] if name not in ("maybe", "nearest")]
+
+
+def cheapest_first(row: Row) -> tuple[float, float, float]:
+    """The order of designs: by price, then by power, then by cores."""
+    unknown = float("inf")
+    price, power = row["price_per_month"], row["power_w"]
+    return (
+        unknown if price is None else price,
+        unknown if power is None else power,
+        row["nodes"] * row["cores"],
+    )
+
+
+def keeps_up(row: Row) -> str:
+    """Whether a design keeps up, in a word."""
+    return {True: "yes", False: "no", None: "unknown"}[row["keeps_up"]]
+
+
+def _sentence(raw: Row, by_id: dict[str, Row], currency: str) -> str:
+    """The recommended design, or why there is none."""
+    kept = f"keeps up with {raw['headroom']:.0%} headroom"
+    verdict, maybe, nearest = raw["verdict"], raw["maybe"], raw["nearest"]
+    if verdict is not None:
+        design = by_id[verdict["id"]]
+        title = {"price": "Cheapest", "power": "Least power", "cores": "Fewest cores"}
+        text = f"{title[verdict['by']]} that {kept}: {design['id']}{_cost(design, currency)}"
+        limit = design["limited_by"]
+        text += f"; its {RESOURCES[limit]} is {design['use'][limit]:.0%} used in 99% of the time."
+        return text + (f" Less would do if {_open(maybe, by_id, currency)}" if maybe else "")
+    text = f"No design is known to {kept.replace('keeps', 'keep')}."
+    if maybe is not None:
+        text += f" The nearest may, if {_open(maybe, by_id, currency)}"
+    elif nearest is not None:
+        used = "of unknown use" if nearest["use"] is None else f"{nearest['use']:.0%} used"
+        where = RESOURCES[nearest["resource"]]
+        text += f" The nearest is {nearest['id']}, whose {where} is {used} in 99% of the time."
+    return text
+
+
+def _open(maybe: Row, by_id: dict[str, Row], currency: str) -> str:
+    """What decides whether a design keeps up."""
+    design = by_id[maybe["id"]]
+    what = " and ".join(RESOURCES[name] for name in design["short_of"])
+    suffice = "suffices" if len(design["short_of"]) == 1 else "suffice"
+    return (
+        f"its {what} {suffice}, which the record leaves open: {design['id']}"
+        f"{_cost(design, currency)}."
+    )
+
+
+def _cost(design: Row, currency: str) -> str:
+    """Price of a month and power of a design, where they are known."""
+    text = ""
+    if design["price_per_month"] is not None:
+        text += f", {figures(design['price_per_month'])} {currency} a month"
+    if design["power_w"] is not None:
+        text += f", {short(design['power_w'], 'W')}"
+    return text

@@ -1,0 +1,300 @@
+"""Surveys of services: machines that keep up with a recorded load."""
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sadf
+from browser import Document, drawn, loads, needs_browser
+from spaces import BOTH, GRID, MACHINES
+
+from conftest import Run
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.toml").write_text(MACHINES)
+
+
+def record(*, count: int = 48, interval: int = 1800, user: float = 20.0) -> list[dict[str, Any]]:
+    """Samples of a monitor, with the same load each."""
+    samples = []
+    for number in range(count):
+        sample = sadf.second(0, user=user, writes=10.0, write_kib=640.0)
+        hours, seconds = divmod(number * interval, 3600)
+        day, hour = divmod(hours, 24)
+        sample["timestamp"] = {
+            "date": f"2026-11-{day + 1:02}",
+            "time": f"{hour:02}:{seconds // 60:02}:{seconds % 60:02}",
+            "utc": 1,
+            "interval": interval,
+        }
+        samples.append(sample)
+    return samples
+
+
+def converted(run: Run, samples: list[dict[str, Any]], *hosts: str) -> str:
+    """The trace of a record, or the folder with those of several hosts."""
+    Path("day.json").write_text(sadf.day(samples, *hosts))
+    made = run("trace", "convert", "day.json", "day.trace", "--format", "sysstat")
+    assert made.status == 0, made.err
+    return "day.trace"
+
+
+def answer(run: Run, *words: str) -> dict[str, Any]:
+    ran = run("survey", *words, "--space", "own.toml", "--service", "--json", "-")
+    assert ran.status == 0, ran.err
+    result: dict[str, Any] = json.loads(ran.out)
+    return result
+
+
+def by_id(result: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {row["id"]: row for row in result["designs"]}
+
+
+def test_a_day_of_sysstat_has_a_machine_a_number_and_a_price_of_a_month(run: Run) -> None:
+    trace = converted(run, record(), "web1")
+    result = answer(run, trace, "--reference", "small", "--nodes", "1..3")
+    assert result["model"] == "service"
+    assert result["designs_total"] == 9
+    designs = by_id(result)
+    small = designs["1 x small"]
+    assert (small["machine"], small["nodes"], small["keeps_up"]) == ("small", 1, True)
+    assert small["is_reference"]
+    # Two cores, busy for 20 %; 10 writes of 64 KiB a second to a volume of 131 MB.
+    assert small["use"]["cpu"] == pytest.approx(0.2)
+    assert small["use"]["disk"] == pytest.approx(640 * 1024 / 131e6, rel=1e-3)
+    assert small["use"]["network"] == pytest.approx(1024 * 8 / 10e9, rel=1e-3)
+    assert 0 < small["use"]["memory"] < 0.1
+    assert small["price_per_month"] == pytest.approx(0.096 * 730)
+    assert small["power_w"] == pytest.approx(4 + 16 * 0.2)
+    # One core of half the speed.
+    assert designs["1 x worse"]["use"]["cpu"] == pytest.approx(0.8)
+    assert designs["1 x worse"]["keeps_up"] is False
+    assert designs["2 x worse"]["use"]["cpu"] == pytest.approx(0.4)
+    assert designs["3 x small"]["price_per_month"] == pytest.approx(3 * 0.096 * 730)
+    assert designs["1 x large"]["use"]["cpu"] == pytest.approx(0.05)
+    verdict = result["verdict"]
+    assert (verdict["machine"], verdict["nodes"], verdict["by"]) == ("small", 1, "price")
+    assert result["sentence"].startswith(
+        "Cheapest that keeps up with 30% headroom: 1 x small, 70.1 USD a month, 7.20 W; "
+    )
+    assert not any("time_s" in key for row in result["designs"] for key in row)
+    assert result["load"]["span_s"] == pytest.approx(86400)
+    assert not any("the record covers" in warning for warning in result["warnings"])
+
+
+def test_the_headroom_and_the_numbers_of_nodes_are_as_given(run: Run) -> None:
+    trace = converted(run, record(user=60.0), "web1")
+    words = (trace, "--reference", "small", "--nodes", "1,2")
+    kept = {
+        headroom: by_id(answer(run, *words, "--headroom", headroom))["1 x small"]["keeps_up"]
+        for headroom in ("30%", "0.4", "41%", "0")
+    }
+    assert kept == {"30%": True, "0.4": True, "41%": False, "0": True}
+    assert {row["nodes"] for row in answer(run, *words)["designs"]} == {1, 2}
+    default = answer(run, trace, "--reference", "small")
+    assert sorted({row["nodes"] for row in default["designs"]}) == list(range(1, 9))
+
+
+def test_hosts_of_a_service_are_added(run: Run) -> None:
+    folder = converted(run, record(), "web1", "web2")
+    result = answer(run, folder, "--reference", "small", "--nodes", "1..2")
+    designs = by_id(result)
+    assert designs["1 x small"]["use"]["cpu"] == pytest.approx(0.4)
+    assert designs["2 x small"]["use"]["cpu"] == pytest.approx(0.2)
+    assert designs["2 x small"]["is_reference"]
+    memory = {id: designs[id]["use"]["memory"] for id in ("1 x small", "2 x small")}
+    assert memory["1 x small"] == pytest.approx(2 * memory["2 x small"])
+    assert result["load"]["nodes"] == 2
+
+
+def test_gaps_and_restarts_are_counted_and_the_rest_is_used(run: Run) -> None:
+    samples = record(count=96)
+    del samples[10:20]
+    Path("day.json").write_text(
+        json.dumps(
+            {
+                "sysstat": {
+                    "hosts": [
+                        {
+                            "nodename": "web1",
+                            "number-of-cpus": 2,
+                            "statistics": samples,
+                            "restarts": [{"boot": {"date": "2026-11-01", "time": "07:10:00"}}],
+                        }
+                    ]
+                }
+            }
+        )
+    )
+    assert run("trace", "convert", "day.json", "day.trace").status == 0
+    result = answer(run, "day.trace", "--reference", "small")
+    assert result["load"]["samples"] == 86
+    assert by_id(result)["1 x small"]["use"]["cpu"] == pytest.approx(0.2)
+    (warning,) = [w for w in result["warnings"] if "86 samples of 43.0 hours are used" in w]
+    assert "samples for 18000 s (the input has 1 gap)" in warning
+    assert "time of restarts (the input has 1 restart" in warning
+
+
+def test_a_short_record_and_one_of_the_processor_alone_warn(run: Run) -> None:
+    samples = record(count=10, interval=60)
+    for sample in samples:
+        for section in ("memory", "disk", "network"):
+            del sample[section]
+    result = answer(run, converted(run, samples, "web1"), "--reference", "small", "--nodes", "1")
+    text = "\n".join(result["warnings"])
+    assert "the record covers 10 minutes: it has none of the peaks of a day or a week" in text
+    for name in ("memory", "disks", "network"):
+        assert f"the record has no {name}" in text
+    small = by_id(result)["1 x small"]
+    assert small["use"] == {
+        "cpu": pytest.approx(0.2),
+        "memory": None,
+        "disk": None,
+        "network": None,
+    }
+    # The recorded machine has the memory that it had.
+    assert small["keeps_up"] is True
+
+
+def test_full_cores_have_no_verdict_and_the_sentence_says_what_is_unknown(run: Run) -> None:
+    result = answer(run, converted(run, record(user=100.0), "web1"), "--reference", "small")
+    assert result["verdict"] is None
+    assert result["maybe"]["resource"] == "cpu"
+    assert result["sentence"].startswith(
+        "No design is known to keep up with 30% headroom. The nearest may, if its processor "
+    )
+    assert {row["keeps_up"] for row in result["designs"]} == {None, False}
+    assert by_id(result)["1 x large"]["range"]["cpu"][1] is None
+
+
+def test_the_nearest_is_named_with_what_limits_it(run: Run) -> None:
+    words = (converted(run, record(user=90.0), "web1"), "--reference", "small", "--nodes", "1")
+    small = [f"machines.large.{key}" for key in ("cores=1", "core_speed=0.5")]
+    result = answer(run, *words, *(word for value in small for word in ("--set", value)))
+    assert result["verdict"] is None
+    assert result["nearest"] == {
+        "id": "1 x small",
+        "machine": "small",
+        "nodes": 1,
+        "resource": "cpu",
+        "use": pytest.approx(0.9),
+    }
+    assert result["sentence"].endswith("whose processor is 90% used in 99% of the time.")
+
+
+def test_a_range_query_of_prometheus_is_a_load(run: Run) -> None:
+    start, step, count = 1795687200, 60, 30
+
+    def series(name: str, labels: dict[str, str], a_second: float) -> dict[str, Any]:
+        values = [[start + step * n, str(a_second * step * n)] for n in range(count)]
+        return {"metric": {"__name__": name, "instance": "a:9100", **labels}, "values": values}
+
+    cpus = [
+        series("node_cpu_seconds_total", {"cpu": cpu, "mode": mode}, share)
+        for cpu in ("0", "1")
+        for mode, share in (("user", 0.3), ("idle", 0.7))
+    ]
+    network = [
+        series(f"node_network_{way}_bytes_total", {"device": "eth0"}, 1e6)
+        for way in ("receive", "transmit")
+    ]
+    found = {"status": "success", "data": {"resultType": "matrix", "result": cpus + network}}
+    Path("hour.json").write_text(json.dumps(found))
+    assert run("trace", "convert", "hour.json", "a.trace", "--format", "prometheus").status == 0
+    result = answer(run, "a.trace", "--reference", "small")
+    small = by_id(result)["1 x small"]
+    assert small["use"]["cpu"] == pytest.approx(0.3, rel=0.01)
+    assert small["use"]["network"] == pytest.approx(8e6 / 10e9, rel=0.01)
+
+
+def test_the_screen_the_table_and_the_files_have_use_and_price_of_a_month(run: Run) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    trace = converted(run, record(), "web1")
+    words = (trace, "--space", "own.toml", "--service", "--reference", "small", "--nodes", "1..2")
+    ran = run("survey", *words, "--csv", "out.csv", "--parquet", "out.parquet", "-o", "out.html")
+    assert ran.status == 0, ran.err
+    lines = ran.out.splitlines()
+    for title in ("keeps up", "processor", "memory", "storage", "network", "USD/month", "power"):
+        assert title in lines[1]
+    assert any(line.startswith("* 1 x small") and "cheapest" in line for line in lines)
+    assert "Cheapest that keeps up with 30% headroom: 1 x small" in ran.out
+    rows = {row["id"]: row for row in csv.DictReader(io.StringIO(Path("out.csv").read_text()))}
+    assert float(rows["1 x small"]["use_cpu"]) == pytest.approx(0.2)
+    assert float(rows["1 x small"]["price_per_month"]) == pytest.approx(70.08)
+    table = parquet.read_table("out.parquet").to_pylist()
+    assert [row["nodes"] for row in table] == [1, 2] * 3
+    assert table[0]["use_cpu"] == pytest.approx(0.2)
+    page = Document(Path("out.html").read_text())
+    assert loads(page) == []
+    assert {row["data-id"] for row in page.rows()} == set(rows)
+
+
+@needs_browser
+def test_the_report_draws_the_load(run: Run, tmp_path: Path) -> None:
+    trace = converted(run, record(), "web1")
+    words = (trace, "--space", "own.toml", "--service", "--reference", "small")
+    assert run("survey", *words, "-o", "out.html").status == 0
+    page = drawn(tmp_path / "out.html", tmp_path)
+    assert "hours since the start" in page
+    for title in ("busy cores", "memory, GB", "disk, MB/s", "network, MB/s"):
+        assert title in page
+
+
+def test_the_survey_of_a_job_points_to_service_for_a_record_that_looks_like_one(run: Run) -> None:
+    def hinted(samples: list[dict[str, Any]]) -> bool:
+        trace = converted(run, samples, "web1")
+        ran = run("survey", trace, "--space", "own.toml", "--json", "-", "--reference", "small")
+        assert ran.status == 0, ran.err
+        warnings = json.loads(ran.out)["warnings"]
+        shutil.rmtree(trace)
+        return any("gordon survey --service" in warning for warning in warnings)
+
+    assert hinted(record())
+    # Minutes, and a machine that waits for jobs.
+    assert not hinted(record(count=10, interval=60))
+    rare = record()
+    for sample in rare[:40]:
+        sample["cpu-load"][0] |= {"user": 0.0, "idle": 100.0}
+    assert not hinted(rare)
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "kind"),
+    [
+        (("--headroom", "30%"), 2, "--headroom"),
+        (("--service", "--headroom", "130%"), 2, "--headroom"),
+        (("--service", "--headroom", "100%"), 1, "headroom"),
+        (("--service", "--nodes", "0"), 2, "--nodes"),
+        (("--service", "--nodes", "4..2"), 2, "--nodes"),
+        (("--service", "--model", "job"), 2, "--model"),
+        (("--service", "--shift", "0.2"), 2, "--shift"),
+        (("--service", "--stages", "x.json"), 2, "--stages"),
+        (("--service", "--space", "gordon-2009"), 2, "gordon-2009"),
+        (("--nodes", "1..2"), 2, "--nodes"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(
+    run: Run, words: tuple[str, ...], status: int, kind: str
+) -> None:
+    trace = converted(run, record(count=2), "web1")
+    ran = run("survey", trace, "--space", "own.toml", *words, "--json", "out.json")
+    assert ran.status == status, ran.err
+    assert kind in ran.err
+    assert not Path("out.json").exists()
+
+
+def test_a_space_of_machines_and_a_grid_is_surveyed_by_its_machines(run: Run) -> None:
+    trace = converted(run, record(count=2), "web1")
+    Path("both.toml").write_text(BOTH)
+    Path("grid.toml").write_text(GRID)
+    ran = run("survey", trace, "--space", "both.toml", "--service", "--json", "-")
+    assert ran.status == 0, ran.err
+    assert run("survey", trace, "--space", "grid.toml", "--service").status == 2
