@@ -26,8 +26,8 @@ from gordon.cli.meter import seconds
     "--nodes",
     metavar="N|N..M|N,M",
     help="Nodes of a cluster of designs; machines have as many as there are traces. For the tasks "
-    "model and for a service, the numbers of nodes to compare: 2..8 or 2,4,8.  [default: as many as "
-    "traces; 32 for one trace of a grid; 1 to 64 for the tasks model; 1..8 of a service]",
+    "model and for a service, the numbers of nodes to compare: 2..8 or 2,4,8.  [default: as many "
+    "as traces; 32 for one trace of a grid; 1 to 64 for the tasks model; 1..8 of a service]",
 )
 @click.option(
     "--shift",

@@ -524,7 +524,7 @@ impl Kept {
     /// The median pause of an executor between the end of a task and the next start, of pauses that
     /// are short and not at the start of a stage.
     fn turnaround(&self, log: &EventLog) -> f64 {
-        let mut by_executor: HashMap<u32, Vec<(Ns, bool, u32)>> = HashMap::new();
+        let mut by_executor: BTreeMap<u32, Vec<(Ns, bool, u32)>> = BTreeMap::new();
         for index in &self.tasks {
             let task = &log.tasks[*index];
             let events = by_executor.entry(task.executor).or_default();
