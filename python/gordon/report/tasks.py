@@ -89,7 +89,7 @@ def render(result: Row) -> str:
         recorded=_capitalised(recorded_line(application)),
         not_simulated=_not_simulated(application["left_out"]),
         pairs=_pairs(application, best),
-        has_one_scale=_APART > _ratio(application["time_s"], outcome(best)["time_s"]),
+        has_one_scale=_ratio(application["time_s"], outcome(best)["time_s"]) < _APART,
         parameters=page.grouped(sources(result["parameters"], [*notable, *front])),
     )
 

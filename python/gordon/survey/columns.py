@@ -4,13 +4,10 @@ import csv
 import io
 from typing import Any
 
-#: Units of keys whose values may be tables.
-_UNITS = ("_j", "_s")
-
 
 def to_csv(result: dict[str, Any]) -> str:
-    """One line per design; nested keys are joined with `_`, with the unit last. The stages of a
-    cluster, which are rows of their own, are only in `--json`."""
+    """One line per design; nested keys are joined with `_`, with the unit of energies last. The
+    stages of a cluster, which are rows of their own, are only in `--json`."""
     rows = [_flat(design) for design in result["designs"]]
     prices_date = result.get("space", {}).get("prices_date")
     if prices_date is not None:
@@ -31,7 +28,7 @@ def _flat(design: dict[str, Any]) -> dict[str, Any]:
         if _is_table(field):
             continue
         if isinstance(field, dict):
-            stem, unit = (key[:-2], key[-2:]) if key.endswith(_UNITS) else (key, "")
+            stem, unit = (key[:-2], "_j") if key.endswith("_j") else (key, "")
             for inner, number in _flat(field).items():
                 row[f"{stem}_{inner}{unit}"] = number
         elif isinstance(field, list):
