@@ -63,8 +63,10 @@
     const front = lowest(drawn, cost, (d) => outcome(d).time_s_high);
     const machines = new Map();
     for (const d of drawn) machines.set(d.machine, [...(machines.get(d.machine) || []), d]);
-    // The machines of the front, of names and of the recorded cluster have colours.
-    const shown = new Set([...front, ...drawn.filter((d) => remarks[d.id] || d.pareto)].map((d) => d.machine));
+    // The machines of the front, of names and of the recorded cluster have colours, and others where
+    // there are enough.
+    const notable = [...front, ...drawn.filter((d) => remarks[d.id] || d.pareto)].map((d) => d.machine);
+    const shown = new Set([...notable, ...(machines.size > TONES.length ? [] : machines.keys())]);
     const coloured = [...shown].slice(0, TONES.length);
     const others = [...machines.keys()].filter((name) => !coloured.includes(name));
     const hover = { hovertemplate: "%{customdata}<extra></extra>" };
@@ -77,8 +79,8 @@
         line: { color: colour("line"), width: 1 }, marker: { color: colour("overhead"), size: 4, opacity: 0.7 }, customdata: gapped.map((d) => d && said(d)), ...hover,
       });
     }
-    // Numbers of nodes next to points: those on the front, the ends of curves, and each doubling.
-    const isNumbered = (d, at, all) => d.pareto || remarks[d.id] || at === 0 || at === all.length - 1 || (d.nodes & (d.nodes - 1)) === 0;
+    // Numbers of nodes next to points: those of the dotted line, the ends of curves, and each doubling.
+    const isNumbered = (d, at, all) => front.includes(d) || remarks[d.id] || at === 0 || at === all.length - 1 || (d.nodes & (d.nodes - 1)) === 0;
     for (const [i, name] of coloured.entries()) {
       const curve = machines.get(name);
       const tone = colour(TONES[i]);
@@ -177,9 +179,12 @@
     for (const panel of panels) {
       panel.end = isShared ? longest : panel.end;
       [panel.unit, panel.secs] = unitOf(panel.end);
-      // A stage of no task has no bar.
-      panel.bars = panel.stages.map((stage, index) => ({ stage, index, from: stage.start_s, to: stage.end_s }));
-      panel.bars.sort((a, b) => a.from - b.from || a.index - b.index);
+      panel.bars = panel.stages.map((stage, index) => ({
+        from: stage.start_s, to: stage.end_s, tone: colour(TONES[index % TONES.length]), name: stage.id + ": " + stage.name,
+        said: "<br>" + stage.tasks + (stage.tasks === 1 ? " task" : " tasks") + ", the longest " + duration(stage.longest_s) + (stage.limit ? "<br>limited by " + stage.limit : ""),
+      }));
+      if (panel.startup > 0) panel.bars.push({ from: 0, to: panel.startup, tone: colour("overhead"), name: "start-up", said: "" });
+      panel.bars.sort((a, b) => a.from - b.from);
       panel.lanes = lanes(panel.bars);
     }
     const inner = (panels[0].lanes + panels[1].lanes) * LANE + GAP;
@@ -191,21 +196,13 @@
       const suffix = i ? "2" : "";
       const bottom = Math.max(top - panel.lanes * LANE / inner, 0);
       const { bars, secs, unit, end } = panel;
-      const told = ({ stage }) => "<b>" + stage.id + ": " + plain(stage.name) + "</b><br>" + figures(stage.start_s) + " s to " + figures(stage.end_s) + " s<br>" +
-        stage.tasks + (stage.tasks === 1 ? " task" : " tasks") + ", the longest " + duration(stage.longest_s) + (stage.limit ? "<br>limited by " + stage.limit : "");
       traces.push({
         type: "bar", orientation: "h", xaxis: "x" + suffix, yaxis: "y" + suffix, showlegend: false, base: bars.map((bar) => bar.from / secs), x: bars.map((bar) => (bar.to - bar.from) / secs),
-        y: bars.map((bar) => bar.lane), width: 0.86, marker: { color: bars.map((bar) => colour(TONES[bar.index % TONES.length])), opacity: 0.6, line: { color: colour("paper"), width: 1 } },
-        text: bars.map((bar) => plain(label(bar.stage.id + ": " + bar.stage.name, (bar.to - bar.from) / end * width))), textposition: "inside", insidetextanchor: "start",
-        constraintext: "none", textangle: 0, insidetextfont: { color: colour("ink"), size: 12 }, customdata: bars.map(told), hovertemplate: "%{customdata}<extra></extra>",
+        y: bars.map((bar) => bar.lane), width: 0.86, marker: { color: bars.map((bar) => bar.tone), opacity: 0.6, line: { color: colour("paper"), width: 1 } },
+        text: bars.map((bar) => plain(label(bar.name, (bar.to - bar.from) / end * width))), textposition: "inside", insidetextanchor: "start",
+        constraintext: "none", textangle: 0, insidetextfont: { color: colour("ink"), size: 12 },
+        customdata: bars.map((bar) => "<b>" + plain(bar.name) + "</b><br>" + duration(bar.from) + " to " + duration(bar.to) + bar.said), hovertemplate: "%{customdata}<extra></extra>",
       });
-      if (panel.startup > 0) {
-        traces.push({
-          type: "bar", orientation: "h", xaxis: "x" + suffix, yaxis: "y" + suffix, showlegend: false, x: [panel.startup / secs], y: [0], width: 0.86, marker: { color: colour("overhead"), opacity: 0.4 },
-          text: [label("start-up", panel.startup / end * width)], textposition: "inside", insidetextanchor: "start", constraintext: "none", textangle: 0, insidetextfont: { color: colour("ink"), size: 12 },
-          hovertemplate: "start-up of executors, " + duration(panel.startup) + "<extra></extra>",
-        });
-      }
       axes["xaxis" + suffix] = { anchor: "y" + suffix, range: [0, end / secs * 1.01], title: i || !isShared ? { text: "time since the start of the application, " + unit } : undefined, automargin: false };
       axes["yaxis" + suffix] = { ...layout({}).yaxis, anchor: "x" + suffix, domain: [bottom, top], range: [panel.lanes - 0.5, -0.5], showgrid: false, zeroline: false, showticklabels: false, fixedrange: true, automargin: false };
       annotations.push({ xref: "paper", x: 0, xanchor: "left", yref: "paper", y: top, yanchor: "bottom", text: "<b>" + panel.title + "</b>", showarrow: false });

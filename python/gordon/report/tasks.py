@@ -165,7 +165,7 @@ def _all_known(rows: list[Row], key: str) -> bool:
 
 
 def _pairs(application: Row, best: Row) -> list[Pair]:
-    """The recorded stages with those of a cluster; none if the result has none of it."""
+    """The recorded stages, each with that of a cluster; none if the result has none of it."""
     there = best.get("stages")
     if not there:
         return []

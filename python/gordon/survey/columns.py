@@ -5,10 +5,9 @@ import io
 from typing import Any
 
 
-
 def to_csv(result: dict[str, Any]) -> str:
-    """One line per design; nested keys are joined with `_`, with joules last. The stages of a
-    cluster, which are rows of their own, are only in `--json`."""
+    """One line per design; nested keys are joined with `_`, with the unit of energies last. The
+    stages of a cluster, which are rows of their own, are only in `--json`."""
     rows = [_flat(design) for design in result["designs"]]
     prices_date = result.get("space", {}).get("prices_date")
     if prices_date is not None:
