@@ -291,7 +291,7 @@ fn storage_has_the_longest_of_its_limits() {
         ("1 x writes", 0.2 + 0.5),
         ("1 x iops", 0.5 + 0.5),
         ("2 x iops", 0.5),
-        // 300 requests of 32 ms, of which 32 are outstanding.
+        // 300 requests of 32 ms, 32 at a time.
         ("1 x latency", 0.3),
     ] {
         near(design(&report, id).used.disk.unwrap(), used);
@@ -450,4 +450,54 @@ fn values_that_no_survey_can_have_are_refused() {
         let found = run(&survey, &Progress::default());
         assert!(matches!(found, Err(ClusterError::Impossible { .. })), "{survey:?}");
     }
+}
+
+#[test]
+fn gaps_of_one_of_several_nodes_make_a_range_to_peaks_that_coincide() {
+    let folder = tempfile::tempdir().unwrap();
+    let alternating = |first: usize| load((0..50).map(move |n| f64::from((n + first) % 2 == 0)));
+    let traces = [("a", 0), ("b", 1)]
+        .map(|(name, first)| write(folder.path(), name, &alternating(first), true));
+    let report = answer(&survey(traces.to_vec(), &space(), &[1]));
+    near(design(&report, "1 x traced").used.cpu.unwrap(), 0.25);
+    assert!(!design(&report, "1 x traced").range.contains_key("cpu"));
+    let path = Path::new(&traces[1]).join("manifest.json");
+    let mut manifest: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let gap = serde_json::json!({"what": "samples for 60 s", "why": "the input has 1 gap"});
+    manifest["unavailable"].as_array_mut().unwrap().push(gap);
+    std::fs::write(&path, manifest.to_string()).unwrap();
+    let report = answer(&survey(traces.to_vec(), &space(), &[1]));
+    let found = design(&report, "1 x traced");
+    near(found.used.cpu.unwrap(), 0.25);
+    near(found.range["cpu"][1].unwrap(), 0.5);
+    assert!(warned(&report, "50 samples of 50 s are used; the record lacks samples for 60 s"));
+    assert!(warned(&report, "the ranges reach to peaks that coincide"));
+}
+
+#[test]
+fn samples_of_a_fast_part_are_between_sequential_and_random() {
+    let disk = DiskSample {
+        device: 8 << 20,
+        reads: 60,
+        read_bytes: Bytes(60 * 4096),
+        ..DiskSample::default()
+    };
+    let samples: Vec<Sample> =
+        (0..20).map(|nth| Sample { disks: vec![disk], ..second(nth, 0.5) }).collect();
+    let (_folder, trace) = traced(&samples);
+    let part = |id: &str| {
+        format!(
+            "[[machines]]\nid = \"{id}\"\ncores = 4\ncore_speed = 2.0\nmemory = \"16GiB\"\n\
+             storage = \"sata-7200-1tb\"\nnetwork = \"10Gb\"\n"
+        )
+    };
+    let text = space() + &part("disk");
+    let report = answer(&survey(vec![trace], &text, &[1, 2]));
+    let found = design(&report, "1 x disk");
+    let [low, high] = found.range["disk"].map(Option::unwrap);
+    // A drive of 7200 revolutions does some 100 to 200 random reads a second with a queue.
+    assert!(high > 0.3 && high < 0.8 && low < 0.1 * high, "{low} {high}");
+    near(found.used.disk.unwrap(), (low * high).sqrt());
+    near(design(&report, "2 x disk").range["disk"][1].unwrap(), high / 2.0);
 }

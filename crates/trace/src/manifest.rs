@@ -254,6 +254,13 @@ pub struct BlockLog {
 }
 
 impl Manifest {
+    /// Whether time is missing between samples, so that later ones are earlier in the trace than they
+    /// were.
+    pub fn has_gaps(&self) -> bool {
+        let is_gap = |what: &str| what.starts_with(SAMPLES) || what == TIME_OF_RESTARTS;
+        self.unavailable.iter().any(|missing| is_gap(&missing.what))
+    }
+
     /// What the trace lacks of the machine's time and activity, which no column of it shows.
     pub fn lost(&self) -> impl Iterator<Item = &Unavailable> {
         let is_lost = |what: &str| LOST.contains(&what) || what.starts_with(SAMPLES);

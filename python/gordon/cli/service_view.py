@@ -5,7 +5,7 @@ from typing import Any
 
 from gordon.cli import warn
 from gordon.cli.terminal import Column, Output
-from gordon.human import counted, figures, short
+from gordon.human import counted, duration, figures, short
 from gordon.survey.prices import dated
 from gordon.survey.service import RESOURCES, cheapest_first, is_notable, keeps_up, remarks
 
@@ -22,10 +22,9 @@ def show_service(console: Output, result: Row, show_all: bool) -> None:
     front = [row["id"] for row in ordered if row["pareto"]][:_OF_FRONT]
     shown = [r for r in ordered if show_all or r["id"] in front or is_notable(r, result)]
     load = result["load"]
-    hours = load["span_s"] / 3600
     console.text(
         f"{counted(result['designs_total'], 'design')} of {result['space']['name']} for "
-        f"{figures(hours)} hours of {counted(load['nodes'], 'node')}: "
+        f"{duration(load['span_s'])} of {counted(load['nodes'], 'node')}: "
         f"{figures(load['cpu_cores']['p99'])} cores busy at the 99th percentile, "
         f"{figures(load['cpu_cores']['peak'])} at the peak{dated(result)}"
     )

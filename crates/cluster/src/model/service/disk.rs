@@ -22,16 +22,27 @@ const READ_AGAIN: f64 = 300.0;
 /// Sizes of the reads of data that a page cache no longer holds.
 const READ_SIZES: std::ops::RangeInclusive<f64> = 4096.0..=1_048_576.0;
 
-/// The use of a storage in each sample, of all nodes together.
+/// Size of the sequential requests whose times on a simulated part are known.
+const LARGE: f64 = 1_048_576.0;
+
+/// The use of a storage by all nodes together.
 pub struct DiskSeries {
-    /// At the least and at the greatest of what the record allows.
+    /// In each sample, at the least and at the greatest of what the record allows.
     views: [DiskView; 2],
+    sustained: DiskUses,
 }
 
 struct DiskView {
     sustained: Vec<f64>,
     /// With the burst bandwidth, if the volume has one.
     burst: Option<Vec<f64>>,
+}
+
+/// The uses of the samples: the best estimate, the least and the greatest.
+struct DiskUses {
+    best: Series,
+    low: Series,
+    high: Series,
 }
 
 /// Share of a second that a storage needs for these rates.
@@ -51,9 +62,23 @@ pub fn disk_use(times: &StorageTimes<'_>, rates: &Rates, state: IoState) -> f64 
     let depth = DEFAULT_DEPTH as f64;
     let time = times.device_time(loads, depth, state);
     match times.part.filter(|_| !state.is_random) {
-        Some(part) => time.max(part.device_time(loads, depth)),
+        Some(part) => {
+            let [sequential, random] = [true, false].map(|is_sequential| {
+                part.device_time(loads.map(|load| in_order(load, is_sequential)), depth)
+            });
+            time.max(sequential + random)
+        }
         None => time,
     }
+}
+
+/// The sequential or the random requests of a load. Sequential ones of any size have the bandwidth of
+/// large ones, which caches and read-ahead make of them.
+fn in_order(load: OpLoad, is_sequential: bool) -> OpLoad {
+    let share = if is_sequential { load.sequential } else { 1.0 - load.sequential };
+    let bytes = load.bytes * share;
+    let requests = if is_sequential { bytes / LARGE } else { load.requests * share };
+    OpLoad { requests, bytes, sequential: f64::from(is_sequential), ..load }
 }
 
 impl DiskSeries {
@@ -69,25 +94,47 @@ impl DiskSeries {
             };
             DiskView { sustained: of(false), burst: times.table.burst.is_some().then(|| of(true)) }
         };
-        Self { views: [view(false), view(true)] }
+        let views = [view(false), view(true)];
+        let [low, high] = [0, 1].map(|view: usize| views[view].sustained.as_slice());
+        let sustained = DiskUses::new(low, high, load);
+        Self { views, sustained }
     }
 
     /// The use of each of `nodes` nodes, with `limit` as the highest p99.
     pub fn on(&self, nodes: u32, load: &ServiceLoad, limit: f64) -> ResourceUse {
-        let [low, high] = [0, 1].map(|view| self.views[view].uses(nodes, load));
-        // Nothing says which: the middle of the range of the logarithm.
-        let best = low.iter().zip(&high).map(|(low, high)| (low * high).sqrt());
-        let series = |uses: &mut dyn Iterator<Item = f64>| {
-            Series::new(uses.zip(load.samples.iter().map(|sample| sample.secs)))
+        let nodes = f64::from(nodes);
+        let may_burst = self.views[0].burst.is_some() && self.sustained.high.peak() > nodes;
+        if !may_burst {
+            return self.sustained.of(nodes, limit);
+        }
+        let [low, high] = [0, 1].map(|view: usize| self.views[view].uses(nodes, load));
+        DiskUses::new(&low, &high, load).of(1.0, limit)
+    }
+}
+
+impl DiskUses {
+    fn new(low: &[f64], high: &[f64], load: &ServiceLoad) -> Self {
+        let series = |uses: Vec<f64>| {
+            Series::new(uses.into_iter().zip(load.samples.iter().map(|sample| sample.secs)))
         };
-        let best = series(&mut best.into_iter());
-        let of = |series: &Series| LoadUse { p99: series.p99(), peak: series.peak() };
+        let pairs = || low.iter().zip(high);
+        // Nothing says which: the middle of the range of the logarithm.
+        Self {
+            best: series(pairs().map(|(low, high)| (low * high).sqrt()).collect()),
+            low: series(pairs().map(|(low, high)| low.min(*high)).collect()),
+            high: series(pairs().map(|(low, high)| low.max(*high)).collect()),
+        }
+    }
+
+    /// The use of each of `nodes` nodes.
+    fn of(&self, nodes: f64, limit: f64) -> ResourceUse {
+        let each = |series: &Series| LoadUse::of(series).times(1.0 / nodes);
         ResourceUse {
-            best: of(&best),
-            low: of(&series(&mut low.into_iter())),
-            high: Some(of(&series(&mut high.into_iter()))),
-            over_headroom: best.above(limit),
-            over_capacity: best.above(1.0),
+            best: each(&self.best),
+            low: each(&self.low),
+            high: Some(each(&self.high)),
+            over_headroom: self.best.above(limit * nodes),
+            over_capacity: self.best.above(nodes),
         }
     }
 }
@@ -95,25 +142,24 @@ impl DiskSeries {
 impl DiskView {
     /// The use of each sample. A volume that needs more than its sustained bandwidth has its burst
     /// bandwidth until that was so for half an hour of a day.
-    fn uses(&self, nodes: u32, load: &ServiceLoad) -> Vec<f64> {
-        let nodes = f64::from(nodes);
+    fn uses(&self, nodes: f64, load: &ServiceLoad) -> Vec<f64> {
         let Some(burst) = &self.burst else {
             return self.sustained.iter().map(|used| used / nodes).collect();
         };
         let (mut day, mut spent) = (0.0, 0.0);
-        let of_sample = |((sample, sustained), burst): ((&super::load::ServiceSample, _), _)| {
-            let (sustained, burst): (f64, f64) = (sustained / nodes, burst / nodes);
+        let mut uses = Vec::with_capacity(burst.len());
+        for ((sample, sustained), burst) in load.samples.iter().zip(&self.sustained).zip(burst) {
             let today = (sample.start / DAY).floor();
-            if today != day {
+            if today > day {
                 (day, spent) = (today, 0.0);
             }
-            if sustained <= 1.0 || spent + sample.secs > BURST {
-                return sustained;
+            let is_burst = *sustained > nodes && spent + sample.secs <= BURST;
+            if is_burst {
+                spent += sample.secs;
             }
-            spent += sample.secs;
-            burst
-        };
-        load.samples.iter().zip(&self.sustained).zip(burst).map(of_sample).collect()
+            uses.push(if is_burst { burst } else { sustained } / nodes);
+        }
+        uses
     }
 }
 

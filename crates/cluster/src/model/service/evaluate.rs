@@ -2,11 +2,12 @@
 //!
 //! A design is a machine with a number of nodes, among which the load divides evenly. The headroom
 //! also has to cover the errors of known speeds and prices; what the record leaves open is a range,
-//! and a design of which it decides is not recommended.
+//! and a design that depends on it is not recommended.
 
 use super::ServiceSurvey;
 use super::cores::Throughput;
 use super::disk::{DiskSeries, read_again};
+use super::load::{ServiceLoad, ServiceSample};
 use super::report::{NamedService, ServiceReport};
 use super::resource::{LoadUse, PerResource, ResourceUse};
 use super::series::{Series, is_within};
@@ -24,6 +25,8 @@ use rayon::prelude::*;
 const CPU: usize = 0;
 const DISK: usize = 1;
 const NETWORK: usize = 2;
+/// Place of the memory in use in [`Rates::memory`](super::sample::Rates::memory).
+const USED: usize = 1;
 
 /// Clusters of machines for a load.
 pub struct ServiceModel<'a> {
@@ -31,9 +34,9 @@ pub struct ServiceModel<'a> {
     pub(super) space: &'a MachineSpace<'a>,
     pub(super) traces: ServiceTraces<'a>,
     /// Work a second, without and with the gain of threads that have a core of their own.
-    work: [Series; 2],
+    work: [Demanded; 2],
     /// Bytes a second of the busier direction.
-    network: Series,
+    network: Demanded,
     /// By number of nodes up to the recorded one: memory of each.
     memory: Vec<[Series; 3]>,
     /// By place and number of nodes; empty if the record has no storage.
@@ -45,6 +48,26 @@ pub struct ServiceModel<'a> {
     cache_hits: Option<f64>,
     read_size: Option<f64>,
     volume_gib: f64,
+}
+
+/// A demand of all nodes.
+struct Demanded {
+    series: Series,
+    /// The greatest that the record allows, if nothing says which samples of nodes coincide.
+    most: Option<LoadUse>,
+}
+
+impl Demanded {
+    fn of(traces: &ServiceTraces<'_>, of: impl Fn(&ServiceSample) -> f64 + Copy) -> Self {
+        Self {
+            series: traces.load.series(of),
+            most: traces.coinciding(|load| LoadUse::of(&load.series(of))),
+        }
+    }
+
+    fn high(&self) -> LoadUse {
+        self.most.unwrap_or_else(|| LoadUse::of(&self.series))
+    }
 }
 
 /// The answer of a design.
@@ -79,7 +102,7 @@ impl ServiceAnswer {
         overloads.fold(("cpu", 0.0), |most, one| if one.1 > most.1 { one } else { most })
     }
 
-    /// The resources that do not suffice; if there are none, those of which that is unknown.
+    /// The resources that do not suffice; if there are none, those that may not suffice.
     pub fn short_of(&self) -> Vec<&'static str> {
         let with = |wanted: Option<bool>| -> Vec<&'static str> {
             let found = self.keeps.named().filter(|(_, keeps)| **keeps == wanted);
@@ -103,9 +126,20 @@ impl<'a> ServiceModel<'a> {
         let traces = ServiceTraces::new(survey, space, streams)?;
         let load = &traces.load;
         let limit = 1.0 - survey.headroom;
+        let is_logged = traces.are_logged();
         let of_place = |place: &Place<'a>| {
-            let series = DiskSeries::new(&traces.times(place.storage), load, traces.are_logged());
-            survey.nodes.iter().map(|nodes| series.on(*nodes, load, limit)).collect()
+            let series = DiskSeries::new(&traces.times(place.storage), load, is_logged);
+            let alone = |load| DiskSeries::new(&traces.times(place.storage), load, is_logged);
+            let alone: Vec<_> = traces.alone.iter().map(|load| (load, alone(load))).collect();
+            let of_number = |nodes: &u32| {
+                let high = |(load, series): &(&ServiceLoad, DiskSeries)| {
+                    series.on(*nodes, load, limit).high.unwrap_or_default()
+                };
+                let most = alone.iter().map(high).reduce(LoadUse::plus);
+                let together = series.on(*nodes, load, limit);
+                ResourceUse { high: most.or(together.high), ..together }
+            };
+            survey.nodes.iter().map(of_number).collect()
         };
         let disk = match load.recorded.disk {
             true => space.places.par_iter().map(of_place).collect(),
@@ -117,8 +151,8 @@ impl<'a> ServiceModel<'a> {
         };
         let most = u32::try_from(load.nodes).unwrap_or(u32::MAX);
         Ok(Self {
-            work: [0, 1].map(|gain| load.series(|sample| sample.sum.work[gain])),
-            network: load.series(|sample| {
+            work: [0, 1].map(|gain: usize| Demanded::of(&traces, |s| s.sum.work[gain])),
+            network: Demanded::of(&traces, |sample| {
                 let [received, sent] = sample.sum.network;
                 received.max(sent)
             }),
@@ -192,7 +226,7 @@ impl<'a> ServiceModel<'a> {
         let uses = PerResource { cpu: Some(cpu), memory, disk, network };
         let mut keeps = uses.map(|used| match used {
             Some(used) => used.keeps_up(self.limit()),
-            // Storage and network of which the record has nothing are not judged.
+            // Storage and network that the record does not have are not judged.
             None => Some(true),
         });
         if memory.is_none() {
@@ -217,31 +251,32 @@ impl<'a> ServiceModel<'a> {
         let work = &self.work[usize::from(gain.is_some())];
         let speed = *machine.core_speed * f64::from(nodes);
         let cores = Throughput::new(&cores.known(gain.unwrap_or(1.0)), speed);
-        let of = |factor: f64| LoadUse {
-            p99: cores.share(work.p99() * factor),
-            peak: cores.share(work.peak() * factor),
-        };
+        let of =
+            |work: LoadUse| LoadUse { p99: cores.share(work.p99), peak: cores.share(work.peak) };
         let error = if self.traces.is_assumed() { UNKNOWN_SPEED.exp() } else { 1.0 };
         let all = f64::from(*machine.cores);
         let used = ResourceUse {
-            best: of(1.0),
-            low: of(1.0 / error),
-            high: Some(of(error)).filter(|_| !self.hides[CPU]),
-            over_headroom: work.above(cores.work(self.limit() * all)),
-            over_capacity: work.above(cores.work(all)),
+            best: of(LoadUse::of(&work.series)),
+            low: of(LoadUse::of(&work.series).times(1.0 / error)),
+            high: Some(of(work.high().times(error))).filter(|_| !self.hides[CPU]),
+            over_headroom: work.series.above(cores.work(self.limit() * all)),
+            over_capacity: work.series.above(cores.work(all)),
         };
-        (used, work.mean_of(&cores.points()))
+        (used, work.series.mean_of(&cores.points()))
     }
 
     #[allow(clippy::cast_precision_loss)]
     fn memory_on(&self, machine: &Machine, nodes: u32) -> Option<ResourceUse> {
         let [least, used, _] = self.memory_of(nodes)?;
         let size = machine.memory.0 as f64;
-        let of = |series: &Series| LoadUse { p99: series.p99() / size, peak: series.peak() / size };
+        let of = |series: &Series| LoadUse::of(series).times(1.0 / size);
+        let alone = |load: &ServiceLoad| LoadUse::of(&load.series(|s| s.sum.memory[USED]));
+        let most = self.traces.coinciding(alone);
+        let most = most.map(|most| most.times(1.0 / size / f64::from(nodes)));
         Some(ResourceUse {
             best: of(used),
             low: of(least),
-            high: Some(of(used)),
+            high: Some(most.map_or(of(used), |most| most.most(of(used)))),
             over_headroom: used.above(self.limit() * size),
             over_capacity: used.above(size),
         })
@@ -250,7 +285,7 @@ impl<'a> ServiceModel<'a> {
     /// The use of a storage by the load and, at the upper end, by reads that a page cache saved.
     fn disk_on(&self, place: usize, at: usize, again: f64) -> Option<ResourceUse> {
         let of_load = self.disk.get(place)?[at];
-        let more = |high: LoadUse| LoadUse { p99: high.p99 + again, peak: high.peak + again };
+        let more = |high: LoadUse| high.plus(LoadUse { p99: again, peak: again });
         Some(ResourceUse { high: of_load.high.map(more).filter(|_| !self.hides[DISK]), ..of_load })
     }
 
@@ -264,13 +299,14 @@ impl<'a> ServiceModel<'a> {
             return None;
         }
         let all = link * f64::from(nodes);
-        let used = LoadUse { p99: self.network.p99() / all, peak: self.network.peak() / all };
+        let used = LoadUse::of(&self.network.series).times(1.0 / all);
+        let high = self.network.high().times(1.0 / all);
         Some(ResourceUse {
             best: used,
             low: used,
-            high: Some(used).filter(|_| !self.hides[NETWORK]),
-            over_headroom: self.network.above(self.limit() * all),
-            over_capacity: self.network.above(all),
+            high: Some(high).filter(|_| !self.hides[NETWORK]),
+            over_headroom: self.network.series.above(self.limit() * all),
+            over_capacity: self.network.series.above(all),
         })
     }
 

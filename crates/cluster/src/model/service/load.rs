@@ -19,6 +19,8 @@ pub struct NodeRecord {
     pub samples: Vec<NodeSample>,
     pub left_out: usize,
     pub recorded: Recorded,
+    /// Whether time is missing within the record, after which its samples are too early.
+    pub has_gaps: bool,
 }
 
 /// A sample of all nodes.
@@ -190,6 +192,7 @@ mod tests {
             samples: busy.iter().enumerate().map(sample).collect(),
             left_out: 0,
             recorded: Recorded::default(),
+            has_gaps: false,
         }
     }
 

@@ -46,6 +46,13 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
             length(span)
         ));
     }
+    if !traces.alone.is_empty() {
+        list.push(
+            "time is missing within the record of a node, so that nothing says which samples of the \
+             nodes are of the same time: the ranges reach to peaks that coincide"
+                .into(),
+        );
+    }
     let interval = load.interval();
     if interval > LONG_SAMPLE {
         list.push(format!(
@@ -58,7 +65,8 @@ pub(super) fn warnings(model: &ServiceModel<'_>) -> Vec<String> {
         (
             load.recorded.memory,
             "memory",
-            "machines with less than the recorded one may be too small",
+            "only machines with as much as the recorded one are judged. Record it: `sadf` with -r ALL, \
+             node_memory_.* of Prometheus",
         ),
         (load.recorded.disk, "disks", "storage is not judged"),
         (load.recorded.network, "network", "the network is not judged"),
@@ -127,7 +135,7 @@ fn hidden_notes(model: &ServiceModel<'_>) -> Vec<String> {
     names.into_iter().zip(load.full()).zip(load.hides()).filter_map(of).collect()
 }
 
-/// A time in the largest unit of which it has at least two.
+/// A time in the largest unit that it is at least twice.
 fn length(secs: f64) -> String {
     match secs {
         _ if secs >= 2.0 * DAY => format!("{:.1} days", secs / DAY),

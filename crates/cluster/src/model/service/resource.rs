@@ -1,6 +1,6 @@
 //! The resources of a machine, and whether a use of one keeps up.
 
-use super::series::is_within;
+use super::series::{Series, is_within};
 use serde::Serialize;
 
 /// Resources, in the order of [`PerResource`].
@@ -46,6 +46,26 @@ pub struct LoadUse {
 }
 
 impl LoadUse {
+    /// That of a series.
+    pub fn of(series: &Series) -> Self {
+        Self { p99: series.p99(), peak: series.peak() }
+    }
+
+    /// A multiple.
+    pub fn times(self, factor: f64) -> Self {
+        Self { p99: self.p99 * factor, peak: self.peak * factor }
+    }
+
+    /// The sums of both.
+    pub fn plus(self, other: Self) -> Self {
+        Self { p99: self.p99 + other.p99, peak: self.peak + other.peak }
+    }
+
+    /// The greater of both.
+    pub fn most(self, other: Self) -> Self {
+        Self { p99: self.p99.max(other.p99), peak: self.peak.max(other.peak) }
+    }
+
     /// As [`overload`](Self::overload) of at most 1.
     fn keeps_up(&self, limit: f64) -> bool {
         is_within(self.p99, limit) && is_within(self.peak, 1.0)

@@ -31,8 +31,8 @@ pub(super) fn rows(
     add("keeps_up", Arc::new(answers.iter().map(|a| a.keeps_up()).collect::<BooleanArray>()));
     add("price_per_month", Arc::new(answers.iter().map(|a| a.price).collect::<Float64Array>()));
     add("power_w", Arc::new(answers.iter().map(|a| a.power).collect::<Float64Array>()));
-    let figures: [(&str, fn(&ResourceUse) -> f64); 2] =
-        [("use", |used| used.best.p99), ("peak", |used| used.best.peak)];
+    type Figure = (&'static str, fn(&ResourceUse) -> f64);
+    let figures: [Figure; 2] = [("use", |used| used.best.p99), ("peak", |used| used.best.peak)];
     for (figure, of) in figures {
         for (at, resource) in super::resource::RESOURCES.into_iter().enumerate() {
             let values = answers.iter().map(|answer| {

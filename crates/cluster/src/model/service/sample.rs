@@ -104,18 +104,21 @@ impl Recorded {
     }
 }
 
+/// Reads an amount of memory.
+type Gauge = fn(&Sample) -> Bytes;
+
 /// How the memory of a sample is read; see `TracedMemory`, whose peaks these are.
 #[derive(Clone, Copy)]
 struct Gauges {
     /// What could not be dropped, and its part that counts.
-    least: Option<(fn(&Sample) -> Bytes, f64)>,
-    used: fn(&Sample) -> Bytes,
+    least: Option<(Gauge, f64)>,
+    used: Gauge,
 }
 
 impl Gauges {
     /// `None` if the record has no memory.
     fn of(stream: &JobStream) -> Option<Self> {
-        let known = |of: fn(&Sample) -> Bytes| {
+        let known = |of: Gauge| {
             stream.stream.samples.iter().any(|sample| of(sample) > Bytes(0)).then_some(of)
         };
         let of_command = known(|sample| sample.command.anonymous)

@@ -2,6 +2,7 @@
 
 use super::disk::disk_use;
 use super::load::{NodeRecord, ServiceLoad};
+use super::resource::LoadUse;
 use super::sample::{Rates, Recorded, node_samples};
 use super::{ServiceSurvey, given_reference};
 use crate::error::ClusterError;
@@ -24,6 +25,9 @@ pub(super) struct ServiceTraces<'a> {
     /// By node.
     pub references: Vec<TraceReference<'a>>,
     pub load: ServiceLoad,
+    /// Each of several nodes by itself, if time is missing within the record of one: nothing says
+    /// which of its samples are of the same time as those of others.
+    pub alone: Vec<ServiceLoad>,
     storages: Storages<'a>,
 }
 
@@ -57,12 +61,27 @@ impl<'a> ServiceTraces<'a> {
             .zip(&references)
             .map(|(stream, reference)| storages.record(stream, reference, start(stream) - first))
             .collect();
-        Ok(Self { survey, streams, references, load: ServiceLoad::new(&records)?, storages })
+        let is_apart = records.len() > 1 && records.iter().any(|record| record.has_gaps);
+        let alone = match is_apart {
+            true => records
+                .iter()
+                .map(|record| ServiceLoad::new(std::slice::from_ref(record)))
+                .collect::<Result<_, _>>()?,
+            false => Vec::new(),
+        };
+        let load = ServiceLoad::new(&records)?;
+        Ok(Self { survey, streams, references, load, alone, storages })
     }
 
     /// What is known of the times of a storage.
     pub fn times<'s>(&'s self, table: &'s StorageTable) -> StorageTimes<'s> {
         self.storages.times(table)
+    }
+
+    /// The sum of a demand of each node by itself, if which samples are of the same time is unknown:
+    /// that of nodes whose peaks coincide.
+    pub fn coinciding(&self, of: impl Fn(&ServiceLoad) -> LoadUse) -> Option<LoadUse> {
+        self.alone.iter().map(of).reduce(LoadUse::plus)
     }
 
     /// Whether all records have the order of the requests.
@@ -133,7 +152,13 @@ impl Storages<'_> {
         };
         let link = stream.link.or(machine.map(|machine| machine.network[0].0));
         let (samples, left_out) = node_samples(stream, reference, disk, link);
-        NodeRecord { start: after as f64 / 1e9, samples, left_out, recorded: Recorded::of(stream) }
+        NodeRecord {
+            start: after as f64 / 1e9,
+            samples,
+            left_out,
+            recorded: Recorded::of(stream),
+            has_gaps: stream.stream.trace.manifest().has_gaps(),
+        }
     }
 
     /// What is known of the times of a storage.
