@@ -291,7 +291,7 @@ fn storage_has_the_longest_of_its_limits() {
         ("1 x writes", 0.2 + 0.5),
         ("1 x iops", 0.5 + 0.5),
         ("2 x iops", 0.5),
-        // 300 requests of 32 ms, of which 32 are outstanding.
+        // 300 requests of 32 ms, with 32 outstanding.
         ("1 x latency", 0.3),
     ] {
         near(design(&report, id).used.disk.unwrap(), used);

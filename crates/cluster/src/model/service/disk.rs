@@ -22,7 +22,7 @@ const READ_AGAIN: f64 = 300.0;
 /// Sizes of the reads of data that a page cache no longer holds.
 const READ_SIZES: std::ops::RangeInclusive<f64> = 4096.0..=1_048_576.0;
 
-/// Size of the sequential requests of which the times of a simulated part are known.
+/// Size of the sequential requests whose times on a simulated part are known.
 const LARGE: f64 = 1_048_576.0;
 
 /// The use of a storage by all nodes together.
