@@ -455,7 +455,8 @@ fn values_that_no_survey_can_have_are_refused() {
 #[test]
 fn gaps_of_one_of_several_nodes_make_a_range_to_peaks_that_coincide() {
     let folder = tempfile::tempdir().unwrap();
-    let alternating = |first: usize| load((0..50).map(move |n| f64::from((n + first) % 2 == 0)));
+    let alternating =
+        |first: usize| load((0..50).map(move |n| f64::from((n + first).is_multiple_of(2))));
     let traces = [("a", 0), ("b", 1)]
         .map(|(name, first)| write(folder.path(), name, &alternating(first), true));
     let report = answer(&survey(traces.to_vec(), &space(), &[1]));
