@@ -291,7 +291,7 @@ fn storage_has_the_longest_of_its_limits() {
         ("1 x writes", 0.2 + 0.5),
         ("1 x iops", 0.5 + 0.5),
         ("2 x iops", 0.5),
-        // 300 requests of 32 ms, 32 at a time.
+        // 300 requests of 32 ms, with 32 outstanding.
         ("1 x latency", 0.3),
     ] {
         near(design(&report, id).used.disk.unwrap(), used);
@@ -455,7 +455,8 @@ fn values_that_no_survey_can_have_are_refused() {
 #[test]
 fn gaps_of_one_of_several_nodes_make_a_range_to_peaks_that_coincide() {
     let folder = tempfile::tempdir().unwrap();
-    let alternating = |first: usize| load((0..50).map(move |n| f64::from((n + first) % 2 == 0)));
+    let alternating =
+        |first: usize| load((0..50).map(move |n| f64::from((n + first).is_multiple_of(2))));
     let traces = [("a", 0), ("b", 1)]
         .map(|(name, first)| write(folder.path(), name, &alternating(first), true));
     let report = answer(&survey(traces.to_vec(), &space(), &[1]));

@@ -2,7 +2,7 @@
 //!
 //! A design is a machine with a number of nodes, among which the load divides evenly. The headroom
 //! also has to cover the errors of known speeds and prices; what the record leaves open is a range,
-//! and a design that depends on it is not recommended.
+//! and a design whose answer depends on it is not recommended.
 
 use super::ServiceSurvey;
 use super::cores::Throughput;
@@ -102,7 +102,7 @@ impl ServiceAnswer {
         overloads.fold(("cpu", 0.0), |most, one| if one.1 > most.1 { one } else { most })
     }
 
-    /// The resources that do not suffice; if there are none, those that may not suffice.
+    /// The resources that do not suffice; if there are none, those for which that is unknown.
     pub fn short_of(&self) -> Vec<&'static str> {
         let with = |wanted: Option<bool>| -> Vec<&'static str> {
             let found = self.keeps.named().filter(|(_, keeps)| **keeps == wanted);
@@ -226,7 +226,7 @@ impl<'a> ServiceModel<'a> {
         let uses = PerResource { cpu: Some(cpu), memory, disk, network };
         let mut keeps = uses.map(|used| match used {
             Some(used) => used.keeps_up(self.limit()),
-            // Storage and network that the record does not have are not judged.
+            // Storage and network are not judged if the record lacks them.
             None => Some(true),
         });
         if memory.is_none() {

@@ -5,7 +5,7 @@
 //! relative to the capacity. A design keeps up if each use leaves the headroom free in 99 % of the
 //! time and never exceeds the capacity. docs/design/cluster.md, "Services", has the equations.
 //!
-//! | file | contents |
+//! | file | content |
 //! |---|---|
 //! | this one | the settings of a survey, and their checks |
 //! | `traces`, `sample`, `load` | the recorded nodes, their samples, and the sum over nodes |

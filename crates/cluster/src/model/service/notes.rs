@@ -135,7 +135,7 @@ fn hidden_notes(model: &ServiceModel<'_>) -> Vec<String> {
     names.into_iter().zip(load.full()).zip(load.hides()).filter_map(of).collect()
 }
 
-/// A time in the largest unit that it is at least twice.
+/// A time in the largest unit that it fills twice.
 fn length(secs: f64) -> String {
     match secs {
         _ if secs >= 2.0 * DAY => format!("{:.1} days", secs / DAY),

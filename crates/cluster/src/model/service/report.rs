@@ -39,7 +39,7 @@ pub struct ServiceReport {
     pub is_reference: bool,
     /// Whether the design keeps up; `None` if the record leaves it open.
     pub keeps_up: Option<bool>,
-    /// Resources without which it keeps up: those that do not suffice, or may not.
+    /// Resources without which it keeps up: those that do not suffice, or for which that is unknown.
     pub short_of: Vec<&'static str>,
     /// The resource with the highest use, relative to what is allowed.
     pub limited_by: &'static str,
@@ -152,13 +152,13 @@ pub struct ServiceVerdict {
     pub by: ServiceVerdictBy,
 }
 
-/// A design that does not keep up, or may not.
+/// A design that does not keep up, or for which the record leaves it open.
 #[derive(Clone, Debug, Serialize)]
 pub struct NearService {
     /// The design.
     #[serde(flatten)]
     pub design: NamedService,
-    /// The resource that limits it, or may not suffice.
+    /// The resource that limits it, or for which it is unknown whether it suffices.
     pub resource: &'static str,
     /// Use of that resource that is not exceeded in 99 % of the time; `None` if it is unknown.
     #[serde(rename = "use")]
@@ -176,7 +176,7 @@ pub struct ServiceExtras {
     pub load: LoadReport,
     /// The recommended design; `None` if none is known to keep up.
     pub verdict: Option<ServiceVerdict>,
-    /// The best design that may keep up by the record, if it is better than the
+    /// The best design for which the record leaves open whether it keeps up, if it is better than the
     /// recommended one.
     pub maybe: Option<NearService>,
     /// The design that lacks least, if none keeps up.
