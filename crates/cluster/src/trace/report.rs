@@ -148,7 +148,6 @@ pub struct StageOnDesign {
     pub id: String,
     /// Time of the node that takes longest for its samples of the stage.
     pub time_s: f64,
-    /// Fraction of the time by limiting part, as [`DesignReport::limits`] or
-    /// [`MachineReport::limits`].
+    /// Fraction of the time by limiting part, as the `limits` of a design.
     pub limits: BTreeMap<String, f64>,
 }

@@ -34,7 +34,7 @@ const JOB_IDLE: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct JobDesign {
     /// Speed of a core while all are busy, in the unit of
-    /// [`JobNode::reference_speed`](super::JobNode).
+    /// [`JobNode::reference_speed`](super::load::JobNode).
     pub speed: f64,
     /// Error of the speed relative to the traced machine's, as a logarithm.
     pub speed_error: f64,
