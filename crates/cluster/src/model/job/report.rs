@@ -1,7 +1,7 @@
 //! What a report says of machines. Keys are snake_case and end in their unit.
 
 use super::range::RangeSource;
-use crate::model::cost::VerdictBy;
+pub use crate::model::cost::VerdictBy;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
