@@ -11,6 +11,8 @@
 # make golden  runs commands of every engine and compares each value of their results with the recorded one
 # make validate  predicts three jobs on three targets, runs them there and writes docs/validation/here.md;
 #             as root on Linux with two cores, quiet, 15 minutes
+# make validate-cluster  runs the seven jobs on local nodes, predicts each from the others and writes
+#             docs/validation/cluster.md; as root on Linux with Java and PySpark, quiet, some hours
 # make figures  the pages of docs/design that are printed by programs
 
 PYTHON ?= python3
@@ -18,7 +20,7 @@ export PATH := $(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH
 VENV := .venv/bin
 RUST := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
-.PHONY: demo spark test build lint bench torture fuzz miri golden figures validate clean
+.PHONY: demo spark test build lint bench torture fuzz miri golden figures validate validate-cluster clean
 build: .venv/installed .venv/built
 
 .venv/maturin: pyproject.toml requirements.lock
@@ -63,6 +65,7 @@ bench: build
 	$(VENV)/python bench/survey.py
 	$(VENV)/python bench/designs.py
 	$(VENV)/python bench/survey_job.py
+	$(VENV)/python bench/tasks.py
 	$(VENV)/python bench/flash.py
 	$(VENV)/python bench/disk.py
 	$(VENV)/python bench/disk_fit.py
@@ -127,6 +130,10 @@ figures: build
 
 validate: build
 	$(VENV)/python scripts/validate_here.py
+
+validate-cluster: build
+	sh scripts/spark.sh
+	$(VENV)/python scripts/validate_cluster.py
 
 clean:
 	rm -rf build target .venv

@@ -108,7 +108,7 @@
     }
     const recorded = result.application.time_s;
     const lines = [[recorded, "recorded: " + duration(recorded), "storage"]];
-    if (result.verdict && result.verdict.deadline_s !== null) lines.push([result.verdict.deadline_s, "deadline: " + duration(result.verdict.deadline_s), "flash-controller"]);
+    if (result.deadline_s !== null) lines.push([result.deadline_s, "deadline: " + duration(result.deadline_s), "flash-controller"]);
     const times = [...drawn.map(time), of.time_s_low, of.time_s_high, ...lines.map(([secs]) => secs)];
     // Neither a free machine nor a time of nothing has a logarithm.
     const [isLogX, isLogY] = [drawn.every((d) => cost(d) > 0), times.every((secs) => secs > 0)];

@@ -356,8 +356,9 @@ def _window(run: dict[str, Any]) -> tuple[int, int] | None:
 
 
 def _wrong(path: Path, run: dict[str, Any]) -> list[str]:
-    """Warnings about a run that failed, or that lost a node."""
-    found = []
+    """The warnings of a run, such as that its machine had nothing left, and those about a run that
+    failed or that lost a node."""
+    found = [f"the run {path}: {text}" for text in run.get("warnings") or []]
     verification = run.get("verification")
     if run.get("error"):
         found.append(f"the run {path} failed: {run['error']}")

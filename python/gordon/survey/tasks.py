@@ -54,8 +54,14 @@ class Tasks(OfMachines):
         own = ("reference", "application", "refused", "verdict", "floor_s")
         by_id = {row["id"]: row for row in raw["designs"]}
         currency = self.chosen.get("currency", "USD")
-        sentence = _sentence(raw, by_id, currency, self.config["deadline_s"])
-        return {"model": MODEL, **{key: raw[key] for key in own}, "sentence": sentence}
+        deadline = self.config["deadline_s"]
+        sentence = _sentence(raw, by_id, currency, deadline)
+        return {
+            "model": MODEL,
+            **{key: raw[key] for key in own},
+            "deadline_s": deadline,
+            "sentence": sentence,
+        }
 
 
 def _check(request: Request) -> None:
@@ -158,16 +164,11 @@ def _sentence(raw: Row, by_id: Row, currency: str, deadline: float | None) -> st
         text += f"; the fastest is {_described(fastest)}"
     floor = of["floor_s"]
     if floor > _MOSTLY_FLOOR * of["time_s"]:
-        text += f". More nodes do not help: {duration(floor)} are {_floor(best)}"
+        text += (
+            f". More nodes do not help: {duration(floor)} are start-up, driver and the longest task "
+            "of each stage"
+        )
     return text + "."
-
-
-def _floor(row: Row) -> str:
-    """What a time consists of that no number of nodes shortens."""
-    limits = row["limits"]
-    if limits.get("driver", 0.0) + limits.get("startup", 0.0) > 0.5:
-        return "start-up and driver"
-    return "the longest tasks of its stages, the driver and start-up"
 
 
 def _described(row: Row) -> str:
