@@ -18,6 +18,8 @@ pub struct TracedNode {
     pub storage: Option<[f64; 2]>,
     /// Heap of an executor in bytes.
     pub heap: f64,
+    /// Core seconds on a core of speed 1 by which the first task of a slot is longer than later ones.
+    pub warm_up: f64,
     /// By stage, CPU seconds of the nodes for each second that the engine counted; 1 where nothing
     /// was traced.
     pub counted: Vec<f64>,

@@ -29,6 +29,8 @@ pub struct TaskNode {
     pub memory: f64,
     /// Heap of a traced executor for each byte of an executor here.
     pub heap_ratio: f64,
+    /// Core seconds on a core of speed 1 by which the first task of a slot is longer than later ones.
+    pub warm_up: f64,
     /// Speed of a lone thread of the traced node relative to this one.
     pub lone_ratio: f64,
     /// Seconds of the start of executors here for each recorded one.

@@ -139,6 +139,7 @@ pub(super) fn node(
         executor_slots: executor.slots,
         memory: executor.working / f64::from(executor.slots),
         heap_ratio,
+        warm_up: traced.warm_up,
         lone_ratio,
         startup_ratio: middle,
         driver_ratio: driver_speed.map_or(middle, |speed| 1.0 / speed),

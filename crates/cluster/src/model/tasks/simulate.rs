@@ -373,7 +373,7 @@ impl Simulator {
         place.stage = stage;
         place.step = Step::Fixed;
         (place.started, place.since, place.phases) = (now, now, phases);
-        place.warm_up = if place.is_warm { 0.0 } else { run.application.warm_up };
+        place.warm_up = if place.is_warm { 0.0 } else { run.cluster.node.warm_up };
         place.is_warm = true;
         place.spent = Parts::default();
         place.behind = 0;

@@ -18,6 +18,7 @@ fn node(slots: u32) -> TaskNode {
         executor_slots: slots,
         memory: 1e9,
         heap_ratio: 1.0,
+        warm_up: 0.0,
         lone_ratio: 1.0,
         startup_ratio: 1.0,
         driver_ratio: 1.0,
@@ -140,11 +141,15 @@ fn memory_that_a_task_lacks_is_spilled() {
 
 #[test]
 fn the_first_task_of_a_slot_is_longer() {
-    let mut application = chain(&[4]);
-    application.warm_up = 2.0;
+    let application = chain(&[4]);
     let demands = vec![computing(1.0); 4];
-    near(time(&application, &demands, &cluster(1, 1)), 6.0);
-    near(time(&application, &demands, &cluster(4, 1)), 3.0);
+    let cold = |nodes: u32| {
+        let mut cluster = cluster(nodes, 1);
+        cluster.node.warm_up = 2.0;
+        cluster
+    };
+    near(time(&application, &demands, &cold(1)), 6.0);
+    near(time(&application, &demands, &cold(4)), 3.0);
 }
 
 #[test]
@@ -166,6 +171,7 @@ fn tasks_read_on_a_node_take_the_same_time_on_it() {
         speeds: Speeds::new(1.0, |_| 1.0),
         storage: Some([100e6, 100e6]),
         heap: 1e9,
+        warm_up: 0.0,
         counted: Vec::new(),
     };
     let found = demands(&application, &traced);
