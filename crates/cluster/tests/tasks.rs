@@ -76,11 +76,11 @@ impl Log {
 
     fn read(mut self, end: u64) -> EventLog {
         self.add("ApplicationEnd", json!({ "Timestamp": START + end }));
-        let folder = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("app");
         let lines: Vec<String> = self.0.iter().map(|event| format!("{event}\n")).collect();
-        std::fs::write(&path, lines.concat()).unwrap();
-        EventLog::read(&path, false, &AtomicBool::new(false)).unwrap()
+        std::fs::write(&path, lines.concat()).expect("a file");
+        EventLog::read(&path, false, &AtomicBool::new(false)).expect("a log")
     }
 }
 

@@ -57,6 +57,10 @@ def _clusters(result: Row, shown: list[Row]) -> list[Column]:
     currency = result["space"]["currency"]
     if any(outcome(row)["price"] is not None for row in shown):
         columns.append(column(currency, lambda row: _known(outcome(row)["price"]), **number))
+        month: dict[str, Any] = {"spare": 4, **number}
+        columns.append(
+            column(f"{currency}/month", lambda row: _known(row["price_per_month"]), **month)
+        )
     if any(outcome(row)["energy_j"] is not None for row in shown):
         columns.append(column("energy", _energy, spare=2, **number))
     columns.append(column("limited by", limiting, spare=3))

@@ -123,7 +123,10 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
         ("network", "network", "of a node, each way"),
     ]
     if "price" in known:
-        columns.append(("hour", f"{currency} / hour", "price of an hour of all nodes"))
+        columns += [
+            ("hour", f"{currency} / hour", "price of an hour of all nodes"),
+            ("month", f"{currency} / month", "price of a month of all nodes"),
+        ]
     return columns
 
 

@@ -42,6 +42,8 @@ pub struct Application {
     pub settings: Settings,
     /// The most bytes of blocks cached in memory.
     pub cached: f64,
+    /// Accelerators that it may have used, whose work the log does not have.
+    pub accelerators: Vec<String>,
     /// What is not simulated.
     pub left_out: LeftOut,
 }
@@ -209,6 +211,7 @@ impl Application {
             turnaround: kept.turnaround(log),
             settings: log.settings.clone(),
             cached: bytes(log.cached),
+            accelerators: log.accelerators.clone(),
             left_out: kept.left_out,
             ..Self::default()
         };

@@ -290,6 +290,7 @@ impl<'a> TasksModel<'a> {
             storage_part: place.storage.part.clone(),
             network_bytes_per_s: place.network,
             price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
+            price_per_month: answer.rate.map(|rate| rate.per_month(nodes)),
             is_reference: self.is_reference(design, nodes),
             memory_fits: Some(true),
             executors_per_node: executor.count,

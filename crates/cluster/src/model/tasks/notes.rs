@@ -17,6 +17,20 @@ pub(super) fn warnings(model: &TasksModel<'_>) -> Vec<String> {
                 .into(),
         );
     }
+    if !application.accelerators.is_empty() {
+        list.push(format!(
+            "the application may have used {}: the log has none of their work, and the times are \
+             those of its processors",
+            application.accelerators.join(", ")
+        ));
+    }
+    if application.executors.is_dynamic {
+        list.push(format!(
+            "the number of executors followed the tasks (dynamic allocation), {} in all: each cluster \
+             is simulated with all of its executors, which start one after the other",
+            application.executors.count
+        ));
+    }
     let driver = application.driver_time();
     if driver > MUCH_DRIVER * application.duration {
         list.push(format!(

@@ -57,6 +57,8 @@ pub struct TasksReport {
     pub network_bytes_per_s: f64,
     /// Price of an hour of a node; `None` if unknown.
     pub price_per_hour: Option<f64>,
+    /// Price of a month of all nodes; `None` if unknown.
+    pub price_per_month: Option<f64>,
     /// Whether the application was recorded on these nodes.
     pub is_reference: bool,
     /// Whether a node's memory holds an executor: machines that hold none are refused.
