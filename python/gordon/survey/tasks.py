@@ -165,8 +165,8 @@ def _sentence(raw: Row, by_id: Row, currency: str, deadline: float | None) -> st
     floor = of["floor_s"]
     if floor > _MOSTLY_FLOOR * of["time_s"]:
         text += (
-            f". More nodes do not help: {duration(floor)} are start-up, driver and the longest task "
-            "of each stage"
+            f". More nodes do not help: {duration(floor)} are start-up, driver and the longest "
+            "task of each stage"
         )
     return text + "."
 

@@ -27,7 +27,7 @@ pub(super) fn warnings(model: &TasksModel<'_>) -> Vec<String> {
     if application.executors.is_dynamic {
         list.push(format!(
             "the number of executors followed the tasks (dynamic allocation), {} in all: each cluster \
-             is simulated with all of its executors, which start one after the other",
+             is simulated with all of its executors, which start in turn",
             application.executors.count
         ));
     }
