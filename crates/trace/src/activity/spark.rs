@@ -9,7 +9,7 @@ use super::ActivityOptions;
 use super::error::ActivityError;
 use super::host::{CpuShares, DiskUse, HostActivity, HostSample, MemoryUse, NetworkUse, Recorded};
 use crate::manifest::{IMPOSSIBLE_CPU, Unavailable};
-use crate::spark::{EventLog, EventLogError, SenderShare, Senders, TaskFigures};
+use crate::spark::{EventLog, SenderShare, Senders, TaskFigures};
 use gordon_units::Ns;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,8 +23,6 @@ const NAME: &str = "spark";
 pub(super) const REQUEST: f64 = 131_072.0;
 /// Applications that ran longer have samples of a minute.
 const LONG: Ns = Ns(7 * 86_400 * Ns::SECOND.0);
-/// Times of damaged logs are thousands of years apart.
-const LONGEST: Ns = Ns(366 * 86_400 * Ns::SECOND.0);
 /// Share of the CPU time that may exceed the cores of a second before a warning.
 const MUCH_MOVED: f64 = 0.01;
 /// Spark's times are in milliseconds, so that the CPU time of many tasks may exceed the cores a
@@ -49,18 +47,7 @@ pub(super) fn read(
     let log = EventLog::read(path, options.skip_bad, stop)?;
     recorded.skipped.lines += log.skipped;
     recorded.skipped.notes.clone_from(&log.warnings);
-    let content = |why: String| {
-        let path = path.to_owned();
-        EventLogError::Content { path, why, hint: HINT }
-    };
-    if !log.tasks.iter().any(|task| task.figures.is_some()) {
-        let why = "no task in it ended with figures, so nothing is known of its hosts".to_owned();
-        return Err(content(why).into());
-    }
-    if log.duration() > LONGEST {
-        let years = log.duration().as_secs() / LONGEST.as_secs();
-        return Err(content(format!("its times are {years:.0} years apart")).into());
-    }
+    log.check(path)?;
     if log.end.is_none() {
         let why =
             "the log ends before it: the application was killed, still ran, or the log was cut";

@@ -1,10 +1,15 @@
 //! An event log that has been read.
 
+use super::error::EventLogError;
 use super::model::{Executor, NamedStage, Stage, Task, TaskFigures};
 use super::settings::Settings;
 use gordon_units::{Bytes, Ns};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Times of damaged logs are thousands of years apart.
+const LONGEST: Ns = Ns(366 * 86_400 * Ns::SECOND.0);
 
 /// What an event log records of an application. The tasks are in memory, 300 bytes each.
 #[derive(Clone, Debug, Default)]
@@ -138,6 +143,26 @@ impl EventLog {
                 self.estimated_cpu
             ));
         }
+    }
+
+    /// Checks that the log, which was read from `path`, says what its tasks did.
+    ///
+    /// # Errors
+    /// Returns an error if no task has figures, or if the times are those of a damaged log.
+    pub fn check(&self, path: &Path) -> Result<(), EventLogError> {
+        let content = |why: String| {
+            let hint = "spark.eventLog.enabled=true, and a log of an application that ran";
+            Err(EventLogError::Content { path: path.to_owned(), why, hint })
+        };
+        if !self.tasks.iter().any(|task| task.figures.is_some()) {
+            let why = "no task in it ended with figures, so nothing is known of its hosts";
+            return content(why.to_owned());
+        }
+        if self.duration() > LONGEST {
+            let years = self.duration().as_secs() / LONGEST.as_secs();
+            return content(format!("its times are {years:.0} years apart"));
+        }
+        Ok(())
     }
 
     /// The text of an index of a [`Task`].

@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Milliseconds, Spark's unit of times, within which a stage follows its parents at once.
 const AT_ONCE: f64 = 0.05;
+/// What the two times of a task in milliseconds may be too short by.
+const ROUNDING: Ns = Ns(2_000_000);
 /// Tasks of a stage from which a median of theirs says something.
 const ENOUGH: usize = 3;
 /// The longest pause of a slot that is the engine's and not a lack of tasks, in seconds.
@@ -42,6 +44,8 @@ pub struct Application {
     pub settings: Settings,
     /// The most bytes of blocks cached in memory.
     pub cached: f64,
+    /// Tasks whose recorded CPU time was above their time, which is taken instead.
+    pub capped: usize,
     /// Accelerators that it may have used, whose work the log does not have.
     pub accelerators: Vec<String>,
     /// What is not simulated.
@@ -211,6 +215,7 @@ impl Application {
             turnaround: kept.turnaround(log),
             settings: log.settings.clone(),
             cached: bytes(log.cached),
+            capped: kept.tasks.iter().filter(|index| is_above(&log.tasks[**index])).count(),
             accelerators: log.accelerators.clone(),
             left_out: kept.left_out,
             ..Self::default()
@@ -382,7 +387,8 @@ impl AppTask {
             started: 0.0,
             wall: wall.as_secs(),
             scheduling: wall.saturating_sub(run + deserialize).as_secs(),
-            cpu: figures.cpu.as_secs(),
+            // A thread cannot compute for longer than it runs.
+            cpu: figures.cpu.min(run + deserialize).as_secs(),
             gc: figures.gc.as_secs(),
             fetch: figures.fetch_wait.as_secs(),
             beside: 1.0,
@@ -447,6 +453,11 @@ impl Executors {
             is_dynamic: log.settings.is_dynamic && first > start,
         }
     }
+}
+
+/// Whether the CPU time of a task is above its time.
+fn is_above(task: &Task) -> bool {
+    task.figures.is_some_and(|figures| figures.cpu > figures.run + figures.deserialize + ROUNDING)
 }
 
 fn count(length: usize) -> u32 {

@@ -174,6 +174,7 @@ impl Survey for TasksSurvey {
     fn candidates(&self) -> Result<TasksSpace<'_>, ClusterError> {
         check_survey(self)?;
         let log = EventLog::read(&self.event_log, false, &AtomicBool::new(false))?;
+        log.check(&self.event_log)?;
         let window = self
             .window
             .map(|window| Window { start: Ns(window.start_unix_ns), end: Ns(window.end_unix_ns) });

@@ -17,6 +17,12 @@ pub(super) fn warnings(model: &TasksModel<'_>) -> Vec<String> {
                 .into(),
         );
     }
+    if application.capped > 0 {
+        list.push(format!(
+            "{} tasks have more CPU time than time, which no thread has: their time is taken",
+            application.capped
+        ));
+    }
     if !application.accelerators.is_empty() {
         list.push(format!(
             "the application may have used {}: the log has none of their work, and the times are \
