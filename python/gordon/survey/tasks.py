@@ -58,6 +58,7 @@ class Tasks(OfMachines):
         sentence = _sentence(raw, by_id, currency, deadline)
         return {
             "model": MODEL,
+            "nodes": raw["application"]["nodes"],
             **{key: raw[key] for key in own},
             "deadline_s": deadline,
             "sentence": sentence,
