@@ -236,7 +236,7 @@ def test_without_the_tools_nodes_are_traced_by_their_processes(
         assert (kinds["rx_bytes"], kinds["tx_bytes"]) == ("estimated", "estimated")
         lacking = [each["what"] for each in summary["manifest"]["unavailable"]]
         assert "network" not in lacking
-    assert gordon.survey.run(tmp_path / "run")["nodes"] == 2
+    assert gordon.survey.run(tmp_path / "run", model="job")["nodes"] == 2
 
 
 def test_a_job_runs_on_an_existing_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
