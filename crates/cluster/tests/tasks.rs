@@ -180,14 +180,14 @@ fn a_window_leaves_out_what_ended_before_it() {
 }
 
 #[test]
-fn tasks_beside_each_other_share_their_host() {
+fn concurrent_tasks_share_their_host() {
     let mut log = Log::new();
     log.executor(1, 0, 2);
     log.task(0, 0, 1, 0, 4000);
     log.task(0, 1, 1, 2000, 4000);
     log.stage(0, &[], 0, 4000);
     let application = Application::of(&log.read(4000), None);
-    let beside: Vec<f64> = application.tasks.iter().map(|task| task.beside).collect();
-    near(beside[0], 1.5);
-    near(beside[1], 2.0);
+    let concurrent: Vec<f64> = application.tasks.iter().map(|task| task.concurrent).collect();
+    near(concurrent[0], 1.5);
+    near(concurrent[1], 2.0);
 }

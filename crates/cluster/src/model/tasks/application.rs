@@ -163,7 +163,7 @@ pub struct AppTask {
     /// Seconds in which it waited for shuffle data.
     pub fetch: f64,
     /// Mean number of tasks that ran on its host meanwhile, itself included.
-    pub beside: f64,
+    pub concurrent: f64,
     /// Whether it was the first task of its slot.
     pub is_first: bool,
     /// Bytes read of files and of cached data.
@@ -204,7 +204,7 @@ impl Application {
         let clock = Clock(start);
         let mut kept = Kept::of(log, start);
         kept.find_first(log);
-        let beside = Beside::of(log, &kept);
+        let concurrent = Concurrency::of(log, &kept);
         let added = log.executors.iter().map(|executor| clock.secs(executor.added));
         let first = added.fold(f64::INFINITY, f64::min);
         let mut application = Self {
@@ -220,7 +220,7 @@ impl Application {
             left_out: kept.left_out,
             ..Self::default()
         };
-        application.add_stages(log, &kept, &beside, clock);
+        application.add_stages(log, &kept, &concurrent, clock);
         application.find_predecessors(log);
         application.measure_warm_up();
         let last = application.stages.iter().map(|stage| stage.ended).fold(0.0, f64::max);
@@ -258,7 +258,7 @@ impl Application {
         self.tasks = tasks;
     }
 
-    fn add_stages(&mut self, log: &EventLog, kept: &Kept, beside: &Beside, clock: Clock) {
+    fn add_stages(&mut self, log: &EventLog, kept: &Kept, concurrent: &Concurrency, clock: Clock) {
         let mut stages: BTreeMap<u32, (Vec<&Stage>, Vec<usize>)> = BTreeMap::new();
         for stage in &log.stages {
             stages.entry(stage.id).or_default().0.push(stage);
@@ -275,7 +275,7 @@ impl Application {
             for index in &indices {
                 let task = &log.tasks[*index];
                 self.tasks.push(AppTask {
-                    beside: beside.of_task(task),
+                    concurrent: concurrent.of_task(task),
                     is_first: kept.first.contains(index),
                     started: clock.secs(task.started),
                     ..AppTask::of(task)
@@ -391,7 +391,7 @@ impl AppTask {
             cpu: figures.cpu.min(run + deserialize).as_secs(),
             gc: figures.gc.as_secs(),
             fetch: figures.fetch_wait.as_secs(),
-            beside: 1.0,
+            concurrent: 1.0,
             is_first: false,
             input: bytes(figures.input),
             shuffled: bytes(figures.shuffle_local) + bytes(figures.shuffle_remote),
@@ -563,12 +563,12 @@ impl Kept {
 }
 
 /// The number of running tasks on each host over time.
-struct Beside {
+struct Concurrency {
     /// By host: times, and the integral of the number up to each.
     hosts: HashMap<u32, Vec<(Ns, f64, f64)>>,
 }
 
-impl Beside {
+impl Concurrency {
     fn of(log: &EventLog, kept: &Kept) -> Self {
         let mut changes: HashMap<u32, Vec<(Ns, f64)>> = HashMap::new();
         for task in kept.tasks.iter().map(|index| &log.tasks[*index]) {

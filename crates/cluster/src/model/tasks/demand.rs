@@ -70,7 +70,8 @@ fn demand(
     traced: &TracedNode,
     counted: f64,
 ) -> TaskDemand {
-    let (stretch, speed) = (traced.speeds.stretch(task.beside), traced.speeds.of_core(task.beside));
+    let (stretch, speed) =
+        (traced.speeds.stretch(task.concurrent), traced.speeds.of_core(task.concurrent));
     let warm_up = if task.is_first { application.warm_up.min(task.cpu / 2.0) } else { 0.0 };
     let run = (task.wall - task.scheduling).max(0.0);
     let rest = (run - task.cpu * stretch - task.gc - task.fetch).max(0.0);
@@ -81,7 +82,7 @@ fn demand(
     let spilled = task.spilled_disk;
     let bytes = [task.input + spilled, task.written + spilled];
     let seconds = traced.storage.map_or(0.0, |[read, write]| bytes[0] / read + bytes[1] / write);
-    let seconds = seconds * task.beside;
+    let seconds = seconds * task.concurrent;
     let waited = share(rest, seconds);
     let waiting = waited * seconds;
     // More bytes than the storage moves in the time of the task were in the page cache.

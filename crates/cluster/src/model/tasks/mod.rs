@@ -60,7 +60,7 @@ pub struct TasksSurvey {
     /// Number of samples by which each trace starts after the first one of its run.
     #[serde(default)]
     pub lags: Vec<usize>,
-    /// Numbers of nodes to compare. Default: 1 to 64 in steps of a half, and the recorded number.
+    /// Numbers of nodes to compare. Default: 12 numbers from 1 to 64, and the recorded number.
     #[serde(default)]
     pub nodes: Vec<u32>,
     /// Machines to compare.

@@ -162,7 +162,7 @@ fn tasks_read_on_a_node_take_the_same_time_on_it() {
             cpu: 2.0,
             gc: 0.5,
             fetch: 0.25,
-            beside: 1.0,
+            concurrent: 1.0,
             input: 100e6,
             ..AppTask::default()
         };
