@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gordon import __version__, survey
 from gordon._core import GordonError
 
@@ -32,6 +34,7 @@ WORK = ROOT / "build/validate-cluster"
 RESULTS = WORK / "results.json"
 GORDON = ROOT / ".venv/bin/gordon"
 Json = dict[str, Any]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 #: Jobs with the sizes of their inputs.
 JOBS = {
@@ -96,9 +99,14 @@ def space(path: Path) -> Path:
     return path
 
 
+def folder_of(job: str, cluster: Cluster, number: int) -> Path:
+    """The folder of a run."""
+    return WORK / "runs" / f"{job}-{cluster.nodes}x{cluster.cores}-{number}"
+
+
 def measure(job: str, cluster: Cluster, number: int) -> Json:
-    """Runs a job; its length by the run, and by the event log alone."""
-    folder = WORK / "runs" / f"{job}-{cluster.nodes}x{cluster.cores}-{number}"
+    """Runs a job, unless its folder is there; its length by the run, and by the event log alone."""
+    folder = folder_of(job, cluster, number)
     if not folder.exists():
         words = [
             *(str(GORDON), "workload", "run", job, "--size", JOBS[job]),
@@ -143,6 +151,11 @@ def pairs(results: Json, how: str) -> list[Json]:
                 if source == target or not of_source["runs"] or not of_target["runs"]:
                     continue
                 measured = statistics.median(of_target[f"{how}_s"])
+                others = {
+                    name: statistics.median(of_other[f"{how}_s"])
+                    for name, of_other in of_job.items()
+                    if name != target and of_other["runs"]
+                }
                 for predicted in of_source[how]:
                     one = predicted[target]
                     found.append(
@@ -156,6 +169,7 @@ def pairs(results: Json, how: str) -> list[Json]:
                             "high": one["time_s_high"],
                             "recorded": statistics.median(of_source[f"{how}_s"]),
                             "log": predicted["recorded"],
+                            "others": others,
                         }
                     )
     return found
@@ -193,7 +207,35 @@ def sparklens(pair: Json) -> float:
     return driver + stages
 
 
-BASELINES = {"linear": linear, "Amdahl": amdahl, "Sparklens": sparklens}
+def ernest(pair: Json) -> float:
+    """As Ernest (NSDI 2016): a + b / cores + c log(nodes) + d nodes with coefficients that are not
+    negative, fitted to the measured times of all other configurations of the job."""
+    rows = np.array([_ernest_terms(name) for name in pair["others"]])
+    times = np.array(list(pair["others"].values()))
+    return float(_ernest_terms(pair["target"]) @ _not_negative(rows, times))
+
+
+def _ernest_terms(name: str) -> Floats:
+    nodes = int(name.split(" x ")[0])
+    return np.array([1.0, 1.0 / cores_of(name), math.log(nodes), float(nodes)])
+
+
+def _not_negative(rows: Floats, times: Floats) -> Floats:
+    """The coefficients of least squares that are not negative: the best fit of any of the terms
+    whose coefficients are not."""
+    count = rows.shape[1]
+    best, least = np.zeros(count), float(times @ times)
+    for number in range(1, 1 << count):
+        terms = [term for term in range(count) if number >> term & 1]
+        fitted = np.linalg.lstsq(rows[:, terms], times, rcond=None)[0]
+        error = rows[:, terms] @ fitted - times
+        if (fitted >= 0).all() and float(error @ error) < least:
+            best, least = np.zeros(count), float(error @ error)
+            best[terms] = fitted
+    return best
+
+
+BASELINES = {"linear": linear, "Amdahl": amdahl, "Sparklens": sparklens, "Ernest": ernest}
 
 
 def error(time: float, measured: float) -> float:
@@ -295,13 +337,15 @@ def page(results: Json) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measured(jobs: list[str], repeats: int) -> Json:
-    """Measures in mixed order, then predicts."""
+def measured(jobs: list[str], repeats: int, *, is_measured: bool) -> Json:
+    """Measures in mixed order, then predicts. With `is_measured`, what is missing is left out."""
     (WORK / "runs").mkdir(parents=True, exist_ok=True)
     todo = [(job, one, number) for job in jobs for one in CLUSTERS for number in range(repeats)]
     random.Random(1).shuffle(todo)
     folders: dict[tuple[str, str], list[Json]] = {}
     for at, (job, one, number) in enumerate(todo, 1):
+        if is_measured and not folder_of(job, one, number).exists():
+            continue
         print(f"{at}/{len(todo)}: {job} on {one.name}", flush=True)
         if found := measure(job, one, number):
             folders.setdefault((job, one.name), []).append(found)
@@ -336,12 +380,15 @@ def main() -> None:
     parser.add_argument("--page", type=Path, help="write the page of these results to stdout")
     parser.add_argument("--jobs", default=",".join(JOBS))
     parser.add_argument("--runs", type=int, default=RUNS)
+    parser.add_argument(
+        "--measured", action="store_true", help="only what was measured before; measure nothing"
+    )
     args = parser.parse_args()
     if args.page is not None:
         sys.stdout.write(page(json.loads(args.page.read_text())))
         return
     try:
-        results = measured(args.jobs.split(","), args.runs)
+        results = measured(args.jobs.split(","), args.runs, is_measured=args.measured)
     except GordonError as failed:
         sys.exit(f"error: {failed.args[0]}")
     RESULTS.write_text(json.dumps(results))

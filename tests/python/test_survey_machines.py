@@ -65,9 +65,12 @@ def test_a_space_with_machines_has_times_prices_energies_and_a_front(
     assert result["front"] == ["large", "small"]
     assert result["designs"][0]["is_reference"]
     assert result["verdict"] == {
+        "id": "large",
         "machine": "large",
+        "nodes": 1,
         "fastest": "large",
         "slack": 0.1,
+        "deadline_s": None,
         "by": "price",
     }
     assert result["sentence"].startswith("Cheapest within 10% of the fastest: large, ")

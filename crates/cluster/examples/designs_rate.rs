@@ -14,6 +14,8 @@ use common::{design, node, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::model::job::group::{JobColumns, JobDesign, JobGroup};
 use gordon_cluster::model::job::load::{JobLoad, JobNode, JobStretches};
+use gordon_cluster::model::job::numbers::NodeNumbers;
+use gordon_cluster::model::job::pool::pooled;
 use gordon_cluster::model::job::range::{PlaceCost, StorageRatio};
 use gordon_cluster::model::paper::group::{PaperColumns, PaperDesign, PaperGroup};
 use gordon_cluster::model::paper::limits::PaperLimits;
@@ -140,6 +142,11 @@ fn job_nodes(place: Place) -> Vec<JobNode> {
     (0..TRACES).map(|_| trace(random)).collect()
 }
 
+fn job_load(place: Place) -> JobLoad {
+    let numbers = NodeNumbers::as_traced(u32::try_from(TRACES).unwrap());
+    JobLoad::new(pooled(job_nodes(place), &[]), numbers, None, None)
+}
+
 fn job_design(id: u64, place: Place, cores: u32) -> JobDesign {
     let (speed, power) = processor(id);
     let cost = 0.01 + 0.02 * speed * f64::from(cores) + 0.2 / place.storage_factor();
@@ -182,7 +189,7 @@ fn stored_job(count: usize) -> usize {
     let mut columns = JobColumns::default();
     let evaluate = |number| {
         let place = Place::of(number);
-        let load = JobLoad::new(job_nodes(place), None, None);
+        let load = job_load(place);
         let mut columns = JobColumns::default();
         for (cores, ids) in groups_of(number, count) {
             let stretches = JobStretches::new(&load, Cores::uniform(cores));
@@ -222,7 +229,7 @@ fn streamed_job(count: usize) -> usize {
     let mut whole = RunningFront::new(3);
     let evaluate = |number| {
         let place = Place::of(number);
-        let load = JobLoad::new(job_nodes(place), None, None);
+        let load = job_load(place);
         let mut front = RunningFront::new(3);
         for (cores, ids) in groups_of(number, count) {
             let stretches = JobStretches::new(&load, Cores::uniform(cores));

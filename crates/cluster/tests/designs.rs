@@ -8,6 +8,8 @@ use common::{design, node, parts};
 use gordon_blockio::Usage;
 use gordon_cluster::model::job::group::{JobDesign, JobGroup};
 use gordon_cluster::model::job::load::{JobLoad, JobNode, JobStretches};
+use gordon_cluster::model::job::numbers::NodeNumbers;
+use gordon_cluster::model::job::pool::pooled;
 use gordon_cluster::model::job::range::{JobTime, PlaceCost, StorageRatio};
 use gordon_cluster::model::paper::group::{PaperDesign, PaperGroup};
 use gordon_cluster::model::paper::limits::{PAPER_LIMITS, PaperLimits};
@@ -225,6 +227,7 @@ fn job_sample(draw: &mut Draw, cores: u32) -> JobSample {
         unserved: if draw.chance(0.2) { (all - cpu) * draw.share() } else { 0.0 },
         is_link_full: draw.chance(0.1),
         link_doubt: if draw.chance(0.2) { span * draw.share() } else { 0.0 },
+        busiest: 0.0,
     }
 }
 
@@ -280,16 +283,19 @@ fn a_design_of_the_job_model_is_the_same_alone_and_in_a_group() {
     for seed in 0..GROUPS {
         let draw = &mut Draw(SplitMix64(seed));
         let nodes = job_nodes(draw);
+        let traced = u32::try_from(nodes.len()).unwrap();
+        let target = if draw.chance(0.5) { traced } else { draw.count(8) };
+        let numbers = NodeNumbers { traced, target };
+        let node = pooled(nodes, &[]);
         let count = if draw.chance(0.2) { 256 } else { draw.count(32) };
         let cores = cores(draw, count);
         let storage = draw
             .chance(0.5)
             .then(|| StoragePower::new("gordon-slc-256g", draw.count(3), &parts).unwrap());
-        let elsewhere =
-            JobLoad::new(nodes.iter().map(|node| moved(draw, node)).collect(), None, None);
-        let load = JobLoad::new(nodes.clone(), storage, Some(&elsewhere));
+        let elsewhere = JobLoad::new(moved(draw, &node), numbers, None, None);
+        let load = JobLoad::new(node.clone(), numbers, storage, Some(&elsewhere));
         let group = JobGroup::new(&load, &JobStretches::new(&elsewhere, cores));
-        let own = JobLoad::new(nodes.clone(), storage, None);
+        let own = JobLoad::new(node.clone(), numbers, storage, None);
         let own = JobGroup::new(&own, &JobStretches::new(&own, cores));
         let designs: Vec<JobDesign> = (0..DESIGNS)
             .map(|_| JobDesign {
@@ -316,17 +322,15 @@ fn a_design_of_the_job_model_is_the_same_alone_and_in_a_group() {
             assert!(alone.time == 0.0 || (shares - 1.0).abs() < 1e-9, "seed {seed}: {shares}");
             match design.power {
                 Some(power) => {
-                    let energy =
-                        |node: &JobNode| joules(node, storage, design, power, count, alone.time);
-                    let of_nodes: f64 = nodes.iter().map(energy).sum();
-                    same(seed, "energy", all.energy[at], of_nodes);
+                    let of_one = joules(&node, numbers, storage, design, power, count, alone.time);
+                    same(seed, "energy", all.energy[at], of_one * f64::from(target));
                 }
                 None => assert!(all.energy[at].is_nan()),
             }
             match design.rate {
                 Some(rate) => {
                     let hours = alone.time.max(rate.minimum) / 3600.0;
-                    let price = rate.per_hour * hours * nodes.len() as f64;
+                    let price = rate.per_hour * hours * f64::from(target);
                     same(seed, "price", all.price[at], price);
                 }
                 None => assert!(all.price[at].is_nan()),
@@ -335,9 +339,10 @@ fn a_design_of_the_job_model_is_the_same_alone_and_in_a_group() {
     }
 }
 
-/// Energy by the equation of docs/design/cluster.md, "Several nodes, price, energy".
+/// Energy of one of the nodes by the equation of docs/design/cluster.md, "Price, energy".
 fn joules(
     node: &JobNode,
+    numbers: NodeNumbers,
     storage: Option<StoragePower>,
     design: &JobDesign,
     power: Power,
@@ -349,7 +354,11 @@ fn joules(
     let busy = (cpu / speed / f64::from(cores)).min(secs);
     let mut energy = gordon_cluster::space::node::Energy::default();
     if let Some(storage) = storage {
-        storage.add(secs, &node.usage, &mut energy);
+        let target = u64::from(numbers.target);
+        let Usage { read, write, controller } = node.usage;
+        let usage =
+            Usage { read: read / target, write: write / target, controller: controller / target };
+        storage.add(secs, &usage, &mut energy);
     }
     power.energy(secs, busy).0 + energy.total().0
 }

@@ -210,7 +210,7 @@ fn the_network_of_the_target_may_limit() {
 }
 
 #[test]
-fn the_longest_node_gives_the_time_and_all_nodes_the_price() {
+fn the_node_that_ends_last_gives_the_time_and_all_nodes_the_price() {
     let folder = tempfile::tempdir().unwrap();
     let long = write(folder.path(), "a", &[second(0, 4.0), second(1, 4.0)], true);
     let short = write(folder.path(), "b", &[second(0, 4.0)], true);
@@ -284,9 +284,11 @@ fn traces_of_machines_with_other_speeds_are_scaled_each_by_its_own() {
         .replacen("core_speed = 2.0", "core_speed = 2.0\nmodels = [\"Slow\"]", 1)
         .replacen("core_speed = 4.0", "core_speed = 4.0\nmodels = [\"Fast\"]", 1);
     let report = answer(&JobSurvey { reference: None, ..survey(traces, &space) });
-    // The work of the fast machine takes twice as long on the slow one.
-    near(job(&report, "traced").time_s, 2.0);
-    near(job(&report, "fast").time_s, 1.0);
+    // A third of the work is that of the slow machine, and all of it divides among two machines. If
+    // each does what one of the traced ones did, the work of the fast machine takes longest.
+    near(job(&report, "traced").time_s, 1.5);
+    near(job(&report, "fast").time_s, 0.75);
+    assert!(job(&report, "traced").range_by_s[&RangeSource::Cores][1] > 1.99);
 }
 
 #[test]
@@ -418,10 +420,52 @@ fn the_traced_machine_may_be_of_another_space_or_be_known_by_its_speed_alone() {
 }
 
 #[test]
-fn the_job_model_needs_a_trace_of_each_node() {
+fn the_trace_of_one_machine_does_not_show_how_its_job_runs_on_several() {
     let (_folder, trace) = traced(&[second(0, 4.0)]);
-    let more = JobSurvey { nodes: 2, ..survey(vec![trace], &SPACE) };
-    assert!(refusal(&more).contains("a trace of each node"));
+    let more = JobSurvey { nodes: vec![1, 2], ..survey(vec![trace], &SPACE) };
+    assert!(refusal(&more).contains("run on 2"));
+}
+
+/// Two nodes that compute on all of their cores for two seconds.
+fn two_busy_nodes(folder: &std::path::Path) -> Vec<String> {
+    let samples = [second(0, 4.0), second(1, 4.0)];
+    ["a", "b"].map(|name| write(folder, name, &samples, true)).to_vec()
+}
+
+#[test]
+fn the_work_of_nodes_divides_among_another_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let traces = two_busy_nodes(folder.path());
+    let report = answer(&JobSurvey { nodes: vec![4, 1, 2], ..survey(traces, &SPACE) });
+    let of = |id: &str| {
+        let found = named(&report, id);
+        (found.nodes, found.is_reference, found.job.clone())
+    };
+    let (nodes, is_reference, as_traced) = of("2 x traced");
+    assert_eq!((nodes, is_reference), (2, true));
+    near(as_traced.time_s, 2.0);
+    let (_, is_reference, one) = of("1 x traced");
+    assert!(!is_reference);
+    near(one.time_s, 4.0);
+    // All cores were busy: twice as many may be of no use, or halve the time.
+    let (_, _, four) = of("4 x traced");
+    assert!(four.time_s > 1.0 && four.time_s < 2.0, "{four:?}");
+    assert!(four.time_s_low < 1.05 && four.time_s_high > 1.9, "{four:?}");
+    near(four.price.unwrap(), four.time_s * 4.0 * 0.36 / 3600.0);
+    assert!(report.warnings.iter().any(|text| text.contains("another number")));
+}
+
+#[test]
+fn a_cluster_is_idle_only_while_all_of_its_nodes_are() {
+    let folder = tempfile::tempdir().unwrap();
+    // Each node waits for the other.
+    let a = write(folder.path(), "a", &[second(0, 1.0), second(1, 0.0), second(2, 0.0)], true);
+    let b = write(folder.path(), "b", &[second(0, 0.0), second(1, 1.0), second(2, 0.0)], true);
+    let report = answer(&survey(vec![a, b], &SPACE));
+    near(report.extras.floor_s, 1.0);
+    let fast = job(&report, "fast").time_s;
+    near(job(&report, "traced").time_s, 3.0);
+    assert!(fast < 2.5, "{fast}");
 }
 
 #[test]

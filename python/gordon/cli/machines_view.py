@@ -9,6 +9,7 @@ from gordon.human import counted, figures, short
 from gordon.survey.machines import (
     answer,
     front_figures,
+    in_nodes,
     is_notable,
     noun,
     outcome,
@@ -31,7 +32,7 @@ def show_machines(console: Output, result: dict[str, Any], show_all: bool) -> No
     shown.sort(key=lambda r: outcome(r)["time_s"])
     console.text(
         f"{counted(result['designs_total'], noun(rows))} of {result['space']['name']}, "
-        f"{counted(result['nodes'], 'node')}; times by the {result['model']} model{dated(result)}"
+        f"{in_nodes(result)}; times by the {result['model']} model{dated(result)}"
     )
     console.table(_table(result, shown))
     console.text(_legend(result, len(rows) - len(shown)))
@@ -47,7 +48,7 @@ def _table(result: dict[str, Any], shown: list[Row]) -> list[Column]:
     number: dict[str, Any] = {"right": True}
     columns = [
         column("  machine", lambda r: ("* " if r["pareto"] else "  ") + r["id"]),
-        column("cores", lambda r: str(r["cores"]), spare=5, **number),
+        column("cores", lambda r: str(r["cores"] * r["nodes"]), spare=5, **number),
         column("speed", lambda r: figures(r["core_speed"]), spare=6, **number),
         column("time", lambda r: f"{figures(outcome(r)['time_s'])} s", **number),
         column("low - high", _interval, spare=1, **number),

@@ -25,9 +25,9 @@ from gordon.cli.meter import seconds
 @click.option(
     "--nodes",
     metavar="N|N..M|N,M",
-    help="Nodes of a cluster of designs; machines have as many as there are traces. For the tasks "
-    "model and for a service, the numbers of nodes to compare: 2..8 or 2,4,8.  [default: as many "
-    "as traces; 32 for one trace of a grid; 1 to 64 for the tasks model; 1..8 of a service]",
+    help="Nodes of a cluster of designs. For machines, the numbers of nodes to compare: 2..8 or "
+    "2,4,8.  [default: as many as traces; 32 for one trace of a grid; 1 to 64 for the tasks "
+    "model; 1..8 of a service]",
 )
 @click.option(
     "--shift",
@@ -98,8 +98,8 @@ from gordon.cli.meter import seconds
     "--deadline",
     callback=seconds,
     metavar="TIME",
-    help="Of the tasks model: the cheapest cluster that ends within this time, by the upper end of "
-    "its range, such as 10min.",
+    help="Of jobs on machines: recommend the cheapest that ends within this time, such as 10min, "
+    "by the upper end of its range.",
 )
 @click.option(
     "--partitions",

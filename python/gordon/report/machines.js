@@ -7,7 +7,7 @@
   const outcome = (d) => d.job;
   const time = (d) => outcome(d).time_s;
   const byTime = (a, b) => time(a) - time(b);
-  const remarks = (d) => [...(d.id === result.verdict?.machine ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];
+  const remarks = (d) => [...(d.id === result.verdict?.id ? ["verdict"] : []), ...d.names, ...(d.is_reference ? ["traced here"] : [])];
   const isNotable = (d) => d.pareto || remarks(d).length > 0;
 
   function drawFront() {

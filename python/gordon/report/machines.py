@@ -14,6 +14,7 @@ from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import (
     answer,
     front_figures,
+    in_nodes,
     is_notable,
     noun,
     outcome,
@@ -57,6 +58,7 @@ def render(result: Row) -> str:
         r=result,
         rows=rows,
         noun=noun(rows),
+        nodes=in_nodes(result),
         answer=answer(result),
         remarks=said,
         stage_columns=stage_columns(result, said),
@@ -94,7 +96,8 @@ def _columns(result: Row, known: set[str]) -> list[tuple[str, str, str]]:
         columns.append(("energy", "energy", "of one run on all nodes"))
     columns += [
         ("limit", "limited by", "share of the time"),
-        ("cores", "cores", "logical processors"),
+        ("nodes", "nodes", ""),
+        ("cores", "cores", "logical processors of a node"),
         ("speed", "speed", speed),
         ("memory", "memory", "main memory"),
         ("storage", "storage", ""),

@@ -23,8 +23,8 @@ MOST = 100_000
 #: Keys of a design that do not depend on the job.
 _FIXED = (
     "cpu", "cpus", "ghz", "storage", "storage_count", "storage_kind", "max_node_power_w",
-    "machine", "cores", "core_speed", "memory_bytes", "network_bytes_per_s", "storage_part",
-    "price_per_hour",
+    "machine", "nodes", "cores", "core_speed", "memory_bytes", "network_bytes_per_s",
+    "storage_part", "price_per_hour",
 )  # fmt: skip
 #: Keys of a result that are the same for all jobs.
 _SHARED = ("version", "space", "model", "by", "designs_total")

@@ -105,16 +105,17 @@ class Machines(OfMachines):
 
     def _prepare(self, request: Request, chosen: spaces.Space) -> None:
         of_traces = len(request.inputs.paths)
-        if request.nodes not in (None, of_traces):
+        if of_traces == 1 and request.numbers is not None and request.numbers != [1]:
             raise _core.GordonError(
-                f"the job model needs a trace of each node: {counted(of_traces, 'trace')} given, "
-                f"--nodes {request.nodes}",
-                "leave out --nodes: the cluster is as large as the traced one. --space gordon-2009 "
-                "surveys clusters of any size",
+                f"--nodes {_joined(request.numbers)}: one trace is given, and the trace of one "
+                "machine does not show whether its job can run on several",
+                "leave out --nodes, or give the traces of all nodes of a cluster, or the event log "
+                "of an application of Spark. --space gordon-2009 surveys clusters of copies",
                 kind="bad-nodes",
             )
         own = self.read(request, chosen)
-        self.config = request.config() | {"nodes": of_traces} | own
+        of_job = {"nodes": request.numbers or [of_traces], "deadline_s": request.deadline_s}
+        self.config = request.config() | of_job | own
 
     def check(self, raw: Row) -> None:
         if all(outcome(row)["time_s"] <= 0 for row in raw["designs"]):
@@ -123,8 +124,14 @@ class Machines(OfMachines):
     def keys(self, raw: Row) -> Row:
         own = ("reference", "peak_memory_bytes", "peak_cache_bytes", "verdict", "floor_s")
         by_id = {row["id"]: row for row in raw["designs"]}
-        sentence = _sentence(raw, by_id, self.chosen.get("currency", "USD"))
+        sentence = _sentence(
+            raw, by_id, self.chosen.get("currency", "USD"), self.config["deadline_s"]
+        )
         return {"model": MODEL, **{key: raw[key] for key in own}, "sentence": sentence}
+
+
+def _joined(numbers: list[int]) -> str:
+    return ",".join(map(str, numbers))
 
 
 def _use(parts: Catalogue, name: str, machine: str) -> None:
@@ -144,8 +151,20 @@ def _ownership(space: spaces.Space) -> dict[str, Row]:
 
 
 def noun(rows: list[Row]) -> str:
-    """What a row is: a machine, or a design where a machine has several storages or networks."""
+    """What a row is: a machine, or a design where a machine has several storages, networks or
+    numbers of nodes."""
     return "machine" if all(row["id"] == row["machine"] for row in rows) else "design"
+
+
+def in_nodes(result: Row) -> str:
+    """The numbers of nodes of a result: `2 nodes`, or `1 to 8 nodes, 2 traced`."""
+    traced = counted(result["nodes"], "node")
+    numbers = {row["nodes"] for row in result["designs"]}
+    if numbers == {result["nodes"]}:
+        return traced
+    least, most = min(numbers), max(numbers)
+    listed = counted(most, "node") if least == most else f"{least} to {most} nodes"
+    return f"{listed}, {result['nodes']} traced"
 
 
 def outcome(row: Row) -> Row:
@@ -157,7 +176,7 @@ def outcome(row: Row) -> Row:
 def recommended(result: Row) -> str | None:
     """The id of the recommended machine, if there is one."""
     verdict = result["verdict"]
-    return None if verdict is None else str(verdict["machine"])
+    return None if verdict is None else str(verdict["id"])
 
 
 def answer(result: Row) -> str:
@@ -189,7 +208,7 @@ def front_figures(rows: list[Row]) -> list[str]:
     return [key for key in keys if all(outcome(row)[key] is not None for row in rows)]
 
 
-def _sentence(raw: Row, by_id: dict[str, Row], currency: str) -> str:
+def _sentence(raw: Row, by_id: dict[str, Row], currency: str, deadline: float | None) -> str:
     """What the survey says in a sentence: the recommended machine, or why there is none."""
     verdict = raw["verdict"]
     if verdict is not None:
@@ -198,6 +217,12 @@ def _sentence(raw: Row, by_id: dict[str, Row], currency: str) -> str:
     if fastest is None:
         used = short(raw["peak_memory_bytes"], "B")
         return f"No machine of the space is known to have the memory that the job used ({used})."
+    if deadline is not None:
+        at_most = duration(outcome(by_id[fastest])["time_s_high"])
+        return (
+            f"No machine is sure to end within {duration(deadline)}. The nearest is "
+            f"{_described(by_id[fastest])}, which ends within {at_most}."
+        )
     return (
         f"No machine makes this job faster than {duration(raw['floor_s'])}: it waits for what no "
         f"machine shortens, such as timers, other machines or a service. The fastest is "
@@ -207,8 +232,13 @@ def _sentence(raw: Row, by_id: dict[str, Row], currency: str) -> str:
 
 def _recommended(verdict: Row, by_id: dict[str, Row], currency: str) -> str:
     """A sentence about the recommended machine."""
-    best, fastest = by_id[verdict["machine"]], by_id[verdict["fastest"]]
-    within = f"within {verdict['slack']:.0%} of the fastest"
+    best, fastest = by_id[verdict["id"]], by_id[verdict["fastest"]]
+    deadline = verdict["deadline_s"]
+    within = (
+        f"within {verdict['slack']:.0%} of the fastest"
+        if deadline is None
+        else f"within {duration(deadline)}"
+    )
     match verdict["by"]:
         case "price":
             price = figures(outcome(best)["price"])

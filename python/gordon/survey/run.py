@@ -69,13 +69,13 @@ def run(
     is `paper`, `stages` or `job`: `job` is for machines and their default; the others are for grids
     of designs, `stages` if `stages` is given, a JSON file with the stages of the job. For machines,
     `reference` is the machine on which the traces were recorded
-    (`gordon.survey.references.of_machines`), and `nodes` is the number of traces. `service`: the
+    (`gordon.survey.references.of_machines`), and `nodes` are the numbers to compare: the number
+    of traces by default, and 1 for a single trace. `service`: the
     traces are records of a service, not of a job, and machines are chosen that keep up with the
     load and leave the share `headroom` of each resource free (`gordon.survey.service`). An event
     log of Spark, and a run that has one, is surveyed by the `tasks` model unless another one is
-    named: on each number of each machine. `nodes` is then the numbers to compare, `partitions` the
-    number of tasks of stages that read shuffle data, and `deadline` the seconds within which it has
-    to end. At most
+    named: on each number of each machine. `partitions` is then the number of tasks of stages that
+    read shuffle data. `deadline` are the seconds within which a job has to end on machines. At most
     `rows` designs are returned, the front and the named ones always; `table` is a Parquet file to
     write with all of them. `cache` is a folder in which replays are kept and found by later
     surveys, whatever their space. `engine` computes the replays in other processes, by joblib:
@@ -103,7 +103,10 @@ def run(
             kind="several-jobs",
         )
     if model != tasks.MODEL:
-        _refuse(partitions=partitions, deadline=deadline)
+        _refuse("partitions", partitions, "the tasks model, which needs an event log of Spark")
+    of_machines = service or uses_machines(spaces.load(space), model)
+    if service or not of_machines:
+        _refuse("deadline", deadline, "a job on machines (`gordon spaces`)")
     one = partial(
         _survey,
         partitions=partitions,
@@ -116,13 +119,13 @@ def run(
         model=model,
         service=service,
         headroom=headroom,
-        numbers=counts if service or model == tasks.MODEL else None,
+        numbers=counts if of_machines else None,
         stages=stages,
         table=table,
         replays=Replays(cache, engine, workers),
         progress=progress,
     )
-    count = None if service or model == tasks.MODEL else _one(counts)
+    count = None if of_machines else _one(counts)
     if len(given) == 1:
         return one(given[0], nodes=count, rows=rows)
     if service:
@@ -138,7 +141,7 @@ def run(
             "survey one run, or leave these options out",
             kind="several-jobs",
         )
-    if count is None and not uses_machines(spaces.load(space), model):
+    if count is None and not of_machines:
         # The mean is over clusters of the same size.
         count = max(grids.nodes(len(inputs.paths)) for inputs in given)
     return jobs.run(given, partial(one, nodes=count), rows)
@@ -149,8 +152,8 @@ def _one(counts: list[int] | None) -> int | None:
     if counts is None or len(counts) == 1:
         return None if counts is None else counts[0]
     raise _core.GordonError(
-        "--nodes names several numbers, and the survey of a job takes one",
-        "one number; the tasks model and --service compare several",
+        "--nodes names several numbers, and the survey of a grid of designs takes one",
+        "one number; surveys of machines compare several",
         kind="bad-nodes",
     )
 
@@ -169,15 +172,10 @@ def _is_application(given: list[Inputs]) -> bool:
     return len(given) == 1 and bool(given[0].log) and given[0].repeats == 1
 
 
-def _refuse(**options: Any) -> None:
-    """Raises GordonError for an option of the tasks model."""
-    for name, value in options.items():
-        if value is not None:
-            raise _core.GordonError(
-                f"--{name} is for the tasks model, which needs an event log of Spark",
-                "the log or a run with --model tasks, or leave the option out",
-                kind="wrong-model",
-            )
+def _refuse(name: str, value: Any, of: str) -> None:
+    """Raises GordonError for an option that is of another survey."""
+    if value is not None:
+        raise _core.GordonError(f"--{name} is for {of}", f"leave out --{name}", kind="wrong-model")
 
 
 def _survey(inputs: Inputs, **options: Any) -> dict[str, Any]:

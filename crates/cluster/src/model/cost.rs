@@ -85,6 +85,15 @@ impl Compared {
     }
 }
 
+/// The longest time that a recommended design may take, if the fastest takes `fastest`: the deadline,
+/// otherwise a little more than the fastest. `None` if no design meets the deadline.
+pub(super) fn longest(deadline: Option<f64>, fastest: f64) -> Option<f64> {
+    match deadline {
+        Some(deadline) => (fastest <= deadline).then_some(deadline),
+        None => Some(fastest * (1.0 + SLACK)),
+    }
+}
+
 /// The design of least price, or energy, that takes at most `time`; otherwise `fastest`.
 pub(super) fn least_cost(fronts: &[Front], time: f64, fastest: u64) -> (VerdictBy, u64) {
     match (least_within(&fronts[BY_PRICE], time), least_within(&fronts[BY_ENERGY], time)) {

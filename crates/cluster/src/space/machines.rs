@@ -1,22 +1,28 @@
-//! The designs of a list of machines: each machine with each of its storages and networks, in the
-//! order of the space. The network changes fastest; a design's number is its index.
+//! The designs of a list of machines: each machine with each of its storages and networks, and each
+//! number of nodes, in the order of the space. The number of nodes changes fastest; a design's
+//! number is its index.
 //!
-//! A place is a distinct storage with a network. Designs at the same place differ only in their
-//! processors, power and price.
+//! A place is a number of nodes with a distinct storage and network. Designs at the same place differ
+//! only in their processors, power and price.
 
+use crate::space::cores::Cores;
 use crate::space::machine::{Machine, StorageTable, network_label};
 use gordon_units::Sourced;
 use std::collections::BTreeMap;
 
-/// A storage and a network.
+/// The most nodes of a cluster.
+pub(crate) const MOST_NODES: u32 = 10_000;
+
+/// A storage and a network of each of some nodes.
 #[derive(Clone, Copy)]
 pub struct Place<'a> {
     pub storage: &'a StorageTable,
     /// Bytes a second, each way.
     pub network: f64,
+    pub nodes: u32,
 }
 
-/// A machine with one of its storages and one of its networks.
+/// A number of nodes, each a machine with one of its storages and one of its networks.
 #[derive(Clone, Copy)]
 pub struct MachineDesign<'a> {
     pub machine: &'a Machine,
@@ -24,6 +30,8 @@ pub struct MachineDesign<'a> {
     pub index: usize,
     /// Index of the place.
     pub place: usize,
+    /// Number of nodes.
+    pub nodes: u32,
     storage: usize,
     network: usize,
 }
@@ -32,26 +40,60 @@ pub struct MachineDesign<'a> {
 pub struct MachineSpace<'a> {
     pub designs: Vec<MachineDesign<'a>>,
     pub places: Vec<Place<'a>>,
+    /// Whether the number of nodes is a part of a design's name.
+    has_numbers: bool,
 }
 
 impl<'a> MachineSpace<'a> {
-    /// The designs of `machines`.
-    pub fn new(machines: &'a [Machine]) -> Self {
-        let mut space = Self { designs: Vec::new(), places: Vec::new() };
+    /// The designs of `machines`, each on `nodes` nodes.
+    pub fn new(machines: &'a [Machine], nodes: u32) -> Self {
+        Self::of(machines, &[nodes], false)
+    }
+
+    /// The designs of `machines` on each of the numbers of `nodes`, which their names have.
+    pub fn clusters(machines: &'a [Machine], nodes: &[u32]) -> Self {
+        Self::of(machines, nodes, true)
+    }
+
+    fn of(machines: &'a [Machine], nodes: &[u32], has_numbers: bool) -> Self {
+        let mut space = Self { designs: Vec::new(), places: Vec::new(), has_numbers };
         let mut known = BTreeMap::new();
         for (index, machine) in machines.iter().enumerate() {
             for (storage, table) in machine.storage.iter().enumerate() {
                 for (network, rate) in machine.network.iter().enumerate() {
-                    let place =
-                        *known.entry(PlaceKey::new(&table.0, rate.0)).or_insert_with(|| {
-                            space.places.push(Place { storage: &table.0, network: rate.0 });
+                    for &nodes in nodes {
+                        let new = Place { storage: &table.0, network: rate.0, nodes };
+                        let place = *known.entry(PlaceKey::new(&new)).or_insert_with(|| {
+                            space.places.push(new);
                             space.places.len() - 1
                         });
-                    space.designs.push(MachineDesign { machine, index, place, storage, network });
+                        space.designs.push(MachineDesign {
+                            machine,
+                            index,
+                            place,
+                            nodes,
+                            storage,
+                            network,
+                        });
+                    }
                 }
             }
         }
         space
+    }
+
+    /// Name of a design.
+    pub fn id(&self, design: &MachineDesign<'_>) -> String {
+        self.numbered(design, design.id())
+    }
+
+    /// As [`id`](Self::id), for any storage and network.
+    pub fn machine_id(&self, design: &MachineDesign<'_>) -> String {
+        self.numbered(design, design.machine.id.clone())
+    }
+
+    fn numbered(&self, design: &MachineDesign<'_>, machine: String) -> String {
+        if self.has_numbers { cluster_id(design.nodes, &machine) } else { machine }
     }
 
     /// The distinct storage parts and their numbers, in order.
@@ -69,9 +111,20 @@ pub(crate) fn part_of(storage: &StorageTable) -> Option<(&str, u32)> {
     Some((storage.part.as_deref()?, storage.devices()))
 }
 
+/// Name of a number of nodes.
+pub fn cluster_id(nodes: u32, machine: &str) -> String {
+    format!("{nodes} x {machine}")
+}
+
 impl MachineDesign<'_> {
-    /// Name of the design: that of its machine, with the choices of storage and network if there
-    /// are several.
+    /// The cores of all nodes.
+    pub fn cores(&self) -> Cores {
+        let of_one = self.machine.all_cores();
+        Cores { count: of_one.count.saturating_mul(self.nodes), ..of_one }
+    }
+
+    /// Name of a node: that of its machine, with the choices of storage and network if there are
+    /// several.
     pub fn id(&self) -> String {
         let mut id = self.machine.id.clone();
         if self.machine.storage.len() > 1 {
@@ -97,10 +150,12 @@ struct PlaceKey<'a> {
     measured: Option<&'a str>,
     limits: [Option<u64>; 5],
     network: u64,
+    nodes: u32,
 }
 
 impl<'a> PlaceKey<'a> {
-    fn new(table: &'a StorageTable, network: f64) -> Self {
+    fn new(place: &Place<'a>) -> Self {
+        let table = place.storage;
         let number = |value: &Option<Sourced<f64>>| value.as_ref().map(|value| value.to_bits());
         Self {
             part: table.part.as_deref(),
@@ -113,7 +168,8 @@ impl<'a> PlaceKey<'a> {
                 number(&table.write_iops),
                 table.latency.as_ref().map(|time| time.0),
             ],
-            network: network.to_bits(),
+            network: place.network.to_bits(),
+            nodes: place.nodes,
         }
     }
 }

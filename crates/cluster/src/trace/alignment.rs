@@ -130,12 +130,12 @@ fn start_apart(one: &Stream, other: &Stream) -> Option<Ns> {
 }
 
 /// Start of a trace since 1970.
-fn start(stream: &Stream) -> Ns {
+pub(crate) fn start(stream: &Stream) -> Ns {
     Ns(stream.trace.manifest().start_unix_ns)
 }
 
 /// Whether two traces were recorded at the same time, for a part of it.
-fn are_simultaneous(one: &Stream, other: &Stream) -> bool {
+pub(crate) fn are_simultaneous(one: &Stream, other: &Stream) -> bool {
     let end = |stream: &Stream| start(stream) + stream.trace.manifest().duration;
     start(one) < end(other) && start(other) < end(one)
 }

@@ -40,6 +40,8 @@ pub struct JobSample {
     pub is_link_full: bool,
     /// Seconds of idle time that may be the network's, because the speed of the link is unknown.
     pub link_doubt: f64,
+    /// Of several nodes that are read as one machine: core-seconds of the busiest node; 0 for one.
+    pub busiest: f64,
 }
 
 /// Where the time of a sample went on the traced machine.
@@ -78,6 +80,7 @@ impl JobSample {
             unserved: self.unserved * share,
             is_link_full: self.is_link_full,
             link_doubt: self.link_doubt * share,
+            busiest: self.busiest * share,
         }
     }
 

@@ -32,8 +32,6 @@ pub struct JobModel<'a> {
     read_again: Vec<f64>,
     /// By place: seconds for all that may be written in addition.
     write_more: Vec<f64>,
-    /// Size of a node's volume.
-    volume_gib: f64,
     /// Numbers of the designs with the same cores, by place.
     pub(super) same_cores: Vec<Vec<usize>>,
     pub(super) compared: Compared,
@@ -69,7 +67,7 @@ impl<'a> JobModel<'a> {
         };
         let more = |(place, secs): (&Place<'a>, f64)| match traces.has_storage(place.storage) {
             true => 0.0,
-            false => traces.write_more() * secs,
+            false => traces.write_more() * traces.nodes(place.nodes).part() * secs,
         };
         let mut made = Self {
             survey,
@@ -77,7 +75,6 @@ impl<'a> JobModel<'a> {
             loads: traces.loads(space)?,
             read_again: secs_per_byte(READS),
             write_more: space.places.iter().zip(secs_per_byte(WRITES)).map(more).collect(),
-            volume_gib: traces.volume_gib(),
             traces,
             same_cores: Vec::new(),
             compared: Compared::of(&survey.machines),
@@ -96,13 +93,13 @@ impl<'a> JobModel<'a> {
     pub(super) fn job_design(&self, design: &MachineDesign<'_>) -> JobDesign {
         let machine = design.machine;
         let place = design.place;
-        let again = self.traces.read_again(machine) * self.read_again[place];
+        let again = self.traces.read_again(design) * self.read_again[place];
         JobDesign {
             speed: *machine.core_speed,
             speed_error: self.traces.speed_error(machine),
             uncached: again + self.write_more[place],
             power: machine.power(),
-            rate: machine.rate(self.volume_gib),
+            rate: machine.rate(self.traces.volume_gib(design.nodes)),
         }
     }
 
@@ -122,7 +119,7 @@ impl<'a> JobModel<'a> {
         let cores_of = |number: &usize| cores_key(design(number));
         for same_cores in numbers.chunk_by(|a, b| cores_of(a) == cores_of(b)) {
             let first = design(&same_cores[0]);
-            let stretches = JobStretches::new(&self.loads[first.place], first.machine.all_cores());
+            let stretches = JobStretches::new(&self.loads[first.place], first.cores());
             for same in same_cores.chunk_by(|a, b| place(a) == place(b)) {
                 let group = JobGroup::new(&self.loads[place(&same[0])], &stretches);
                 take(&group, &same.iter().map(design).collect::<Vec<_>>(), same);
@@ -156,10 +153,12 @@ impl<'a> JobModel<'a> {
         floor
     }
 
-    /// Whether a design is the traced machine.
+    /// Whether a design is the traced machine, or as many of it as were traced.
     pub(super) fn is_reference(&self, design: &MachineDesign<'_>) -> bool {
         let mut references = self.traces.references.iter();
-        design.is_first() && references.any(|traced| traced.machine == Some(design.index))
+        design.is_first()
+            && !self.traces.nodes(design.nodes).differ()
+            && references.any(|traced| traced.machine == Some(design.index))
     }
 
     pub(super) fn report(&self, group: &JobGroup<'_>, design: &MachineDesign<'_>) -> MachineReport {
@@ -171,8 +170,9 @@ impl<'a> JobModel<'a> {
         let pairs = RANGE_SOURCES.iter().copied().zip(found.by);
         let is_doubt = |(_, [low, high]): &(_, [f64; 2])| *low != time.time || *high != time.time;
         MachineReport {
-            id: design.id(),
+            id: self.space.id(design),
             machine: machine.id.clone(),
+            nodes: design.nodes,
             summary: machine.summary.clone(),
             cores: *machine.cores,
             core_speed: *machine.core_speed,
@@ -181,9 +181,9 @@ impl<'a> JobModel<'a> {
             storage_part: place.storage.part.clone(),
             network_bytes_per_s: place.network,
             price_per_hour: machine.price_per_hour.as_ref().map(|price| **price),
-            price_per_month: own.rate.map(|rate| rate.per_month(self.survey.nodes)),
+            price_per_month: own.rate.map(|rate| rate.per_month(design.nodes)),
             is_reference: self.is_reference(design),
-            memory_fits: self.traces.fit(machine).known(),
+            memory_fits: self.traces.fit(design).known(),
             job: JobReport {
                 time_s: time.time,
                 time_s_low: time.low,
@@ -206,7 +206,7 @@ pub(super) fn index(number: u64) -> usize {
 
 /// What distinguishes the cores of a design.
 pub(super) fn cores_key(design: &MachineDesign<'_>) -> CoresKey {
-    let Cores { count, threads, single } = design.machine.all_cores();
+    let Cores { count, threads, single } = design.cores();
     (count, threads, single.map(f64::to_bits))
 }
 

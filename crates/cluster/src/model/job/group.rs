@@ -10,10 +10,10 @@
 //!
 //! Left out: what `job` does not model.
 
-use super::load::{JobLoad, JobStretches, PreparedNode};
+use super::load::{JobLoad, JobStretches};
 use crate::model::job::range::{
-    End, JobRange, SAMPLE_SOURCES, SPEED, SampleTimes, SourceEnds, computing_error, range,
-    upper_end,
+    End, JobRange, PreparedSample, SAMPLE_SOURCES, SPEED, SampleTimes, SourceEnds, computing_error,
+    range, upper_end,
 };
 use crate::space::cores::Cores;
 use crate::space::node::{Power, machine_energy};
@@ -50,13 +50,8 @@ pub struct JobDesign {
 #[derive(Clone, Debug)]
 pub struct JobGroup<'a> {
     load: &'a JobLoad,
+    /// Cores of all nodes.
     cores: Cores,
-    nodes: Vec<NodeTimes>,
-}
-
-#[derive(Clone, Debug)]
-struct NodeTimes {
-    reference_speed: f64,
     samples: Vec<SampleTimes>,
     /// Mean stretch of the computing time.
     stretch: f64,
@@ -66,14 +61,25 @@ impl<'a> JobGroup<'a> {
     /// Prepares the designs with the cores of `stretches`, which are those of `load` or of a load
     /// of the same traces.
     pub fn new(load: &'a JobLoad, stretches: &JobStretches) -> Self {
-        let of_node = |(at, node): (usize, &PreparedNode)| NodeTimes::new(node, at, stretches);
-        let nodes = load.nodes.iter().enumerate().map(of_node);
-        Self { load, cores: stretches.cores, nodes: nodes.collect() }
+        let stretches = stretches.of(load);
+        let samples = load.samples.iter().zip(&load.costs).zip(&stretches.samples);
+        let times =
+            |((sample, cost), own): ((&PreparedSample, _), _)| sample.times(cost, own, load.nodes);
+        Self {
+            load,
+            cores: stretches.cores,
+            samples: samples.map(times).collect(),
+            stretch: stretches.mean,
+        }
+    }
+
+    fn y(&self, design: &JobDesign) -> f64 {
+        self.load.reference_speed / design.speed
     }
 
     /// Time of the job on each design, best estimate.
     pub fn times(&self, designs: &[JobDesign]) -> Vec<f64> {
-        self.longest(designs, NodeTimes::y, NodeTimes::add_times)
+        self.sums(designs, |design| self.y(design), |ys, sums| self.add_times(ys, sums))
     }
 
     /// The upper end of the range of the time of each design.
@@ -101,74 +107,56 @@ impl<'a> JobGroup<'a> {
             }
         };
         for source in 0..SAMPLE_SOURCES {
-            set(
-                source,
-                self.longest(designs, NodeTimes::y, |node, ys, sums| {
-                    node.add_ends(source, end, ys, sums);
-                }),
-            );
+            let add_ends = |ys: &[f64], sums: &mut [f64]| self.add_ends(source, end, ys, sums);
+            set(source, self.sums(designs, |design| self.y(design), add_ends));
         }
-        let with_error = |node: &NodeTimes, design: &JobDesign| {
-            let error = computing_error(design.speed_error, node.stretch);
-            node.y(design) * (end.sign() * error).exp()
+        let with_error = |design: &JobDesign| {
+            let error = computing_error(design.speed_error, self.stretch);
+            self.y(design) * (end.sign() * error).exp()
         };
-        set(SPEED, self.longest(designs, with_error, NodeTimes::add_times));
+        set(SPEED, self.sums(designs, with_error, |ys, sums| self.add_times(ys, sums)));
         ends
     }
 
-    /// Time of each design: that of its longest node, because there are no barriers. `y` is the
-    /// variable of a node on a design, and `add` adds the times of a node's samples to sums.
-    fn longest(
+    /// Time of each design. `y` is its variable, and `add` adds the times of the samples to sums.
+    fn sums(
         &self,
         designs: &[JobDesign],
-        y: impl Fn(&NodeTimes, &JobDesign) -> f64,
-        add: impl Fn(&NodeTimes, &[f64], &mut [f64]),
+        y: impl Fn(&JobDesign) -> f64,
+        add: impl Fn(&[f64], &mut [f64]),
     ) -> Vec<f64> {
-        let mut longest = vec![0.0; designs.len()];
-        for (designs, longest) in designs.chunks(BLOCK).zip(longest.chunks_mut(BLOCK)) {
-            for node in &self.nodes {
-                let ys: Vec<f64> = designs.iter().map(|design| y(node, design)).collect();
-                let mut sums = vec![0.0; designs.len()];
-                add(node, &ys, &mut sums);
-                for (longest, sum) in longest.iter_mut().zip(sums) {
-                    *longest = f64::max(*longest, sum);
-                }
-            }
+        let mut sums = vec![0.0; designs.len()];
+        for (designs, sums) in designs.chunks(BLOCK).zip(sums.chunks_mut(BLOCK)) {
+            let ys: Vec<f64> = designs.iter().map(&y).collect();
+            add(&ys, sums);
         }
-        longest
+        sums
     }
 
     /// Joules of all nodes, which are on for `secs` seconds; `None` if the power is unknown.
     pub fn energy(&self, design: &JobDesign, secs: f64) -> Option<f64> {
         let power = design.power?;
-        let of_node = |node: &PreparedNode| {
-            let busy = node.cpu / design.speed / f64::from(self.cores.count);
-            let storage = self.load.storage.as_ref().map(|storage| (storage, &node.usage));
-            machine_energy(power, storage, secs, busy).0
-        };
-        Some(self.load.nodes.iter().map(of_node).sum())
+        let load = self.load;
+        let busy = load.cpu / design.speed / f64::from(self.cores.count);
+        let storage = load.storage.as_ref().map(|storage| (storage, &load.usage));
+        Some(f64::from(load.nodes.target) * machine_energy(power, storage, secs, busy).0)
     }
 
     /// Price of all nodes for `secs` seconds; `None` if it is unknown.
     pub fn price(&self, design: &JobDesign, secs: f64) -> Option<f64> {
-        let nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        design.rate.map(|rate| rate.price(nodes, secs))
+        design.rate.map(|rate| rate.price(self.load.nodes.target, secs))
     }
 
-    /// Shares of the longest node's time by [`JOB_LIMITS`].
+    /// Shares of the time by [`JOB_LIMITS`].
     pub fn limits(&self, design: &JobDesign) -> [f64; JOB_LIMITS.len()] {
-        let parts = |(node, load): (&NodeTimes, _)| node.parts(load, node.y(design));
-        let total = |parts: &[f64]| parts.iter().sum::<f64>();
-        let all = self.nodes.iter().zip(&self.load.nodes).map(parts);
-        let longest = all.max_by(|a, b| total(a).total_cmp(&total(b))).unwrap_or_default();
-        let secs = total(&longest);
-        if secs > 0.0 { longest.map(|part| part / secs) } else { longest }
+        let parts = self.parts(self.y(design));
+        let secs: f64 = parts.iter().sum();
+        if secs > 0.0 { parts.map(|part| part / secs) } else { parts }
     }
 
     /// Idle seconds that remain however fast the cores are.
     pub fn floor(&self) -> f64 {
-        let nodes = self.nodes.iter().zip(&self.load.nodes);
-        nodes.map(|(node, load)| node.parts(load, 0.0)[JOB_IDLE]).fold(0.0, f64::max)
+        self.parts(0.0)[JOB_IDLE]
     }
 
     /// The results of `designs`.
@@ -186,22 +174,6 @@ impl<'a> JobGroup<'a> {
             }
         }
         columns
-    }
-}
-
-impl NodeTimes {
-    fn new(node: &PreparedNode, at: usize, stretches: &JobStretches) -> Self {
-        let stretches = stretches.of(at, node);
-        let samples = node.samples.iter().zip(&node.costs).zip(&stretches.samples);
-        Self {
-            reference_speed: node.reference_speed,
-            samples: samples.map(|((sample, cost), own)| sample.times(cost, own)).collect(),
-            stretch: stretches.mean,
-        }
-    }
-
-    fn y(&self, design: &JobDesign) -> f64 {
-        self.reference_speed / design.speed
     }
 
     /// Adds the estimate at each of `ys` to `sums`.
@@ -223,8 +195,8 @@ impl NodeTimes {
     }
 
     /// The estimate by [`JOB_LIMITS`]; the sum is the time.
-    fn parts(&self, load: &PreparedNode, y: f64) -> [f64; JOB_LIMITS.len()] {
-        let mut parts = [0.0; JOB_LIMITS.len()];
+    fn parts(&self, y: f64) -> [f64; JOB_LIMITS.len()] {
+        let (load, mut parts) = (self.load, [0.0; JOB_LIMITS.len()]);
         for ((times, prepared), cost) in self.samples.iter().zip(&*load.samples).zip(&load.costs) {
             if times.own.at(y) < times.floor {
                 let storage = prepared.sample.busy * cost.storage.best;
@@ -232,8 +204,8 @@ impl NodeTimes {
                 continue;
             }
             parts[CPU] += times.computing * y;
-            parts[JOB_IDLE] += times.idle.at(y);
-            parts[STORAGE] += times.own.intercept - times.idle.intercept;
+            parts[JOB_IDLE] += times.idle;
+            parts[STORAGE] += times.own.intercept - times.idle;
         }
         parts
     }
@@ -259,7 +231,7 @@ pub struct JobColumns {
     pub energy: Vec<f64>,
     /// Price of all nodes, in the currency of the designs.
     pub price: Vec<f64>,
-    /// Shares of the longest node's time by [`JOB_LIMITS`].
+    /// Shares of the time by [`JOB_LIMITS`].
     pub limits: [Vec<f64>; JOB_LIMITS.len()],
 }
 

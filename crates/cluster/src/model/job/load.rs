@@ -5,6 +5,7 @@
 //! cores of a target. They are computed once for all groups of the load.
 
 use crate::model::job::demand::StretchTable;
+use crate::model::job::numbers::NodeNumbers;
 use crate::model::job::range::{PlaceCost, PreparedSample, SampleStretches};
 use crate::space::cores::Cores;
 use crate::space::node::StoragePower;
@@ -14,7 +15,7 @@ use gordon_blockio::Usage;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A traced machine of the job on a storage and a network.
+/// A traced machine, or several as one ([`pooled`](super::pool::pooled)), on a storage and a network.
 #[derive(Clone, Debug)]
 pub struct JobNode {
     /// Its samples.
@@ -30,113 +31,107 @@ pub struct JobNode {
     pub reference_speed: f64,
 }
 
-/// The nodes of a job on a storage and a network.
+/// A job on a number of nodes with a storage and a network.
 #[derive(Clone, Debug)]
 pub struct JobLoad {
-    pub(super) nodes: Vec<PreparedNode>,
+    /// Shared by the loads of all places at which the samples are the same.
+    pub(super) samples: Arc<[PreparedSample]>,
+    /// By sample.
+    pub(super) costs: Vec<PlaceCost>,
+    /// Core-seconds at a speed of 1.
+    pub(super) cpu: f64,
+    /// Busy times of the simulated storage of a node.
+    pub(super) usage: Usage,
+    pub(super) cores: Cores,
+    pub(super) reference_speed: f64,
+    pub(super) nodes: NodeNumbers,
     pub(super) storage: Option<StoragePower>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct PreparedNode {
-    /// Shared by the loads of all places at which the samples are the same.
-    pub samples: Arc<[PreparedSample]>,
-    /// By sample.
-    pub costs: Vec<PlaceCost>,
-    /// Core-seconds at a speed of 1.
-    pub cpu: f64,
-    pub usage: Usage,
-    pub cores: Cores,
-    pub reference_speed: f64,
-}
-
 impl JobLoad {
-    /// Prepares `nodes`; `storage` is the power of the simulated storage of each, if any. What does
-    /// not depend on storage and network is taken from `other`, a load of the same traces.
-    pub fn new(nodes: Vec<JobNode>, storage: Option<StoragePower>, other: Option<&Self>) -> Self {
-        let has_peers = nodes.len() > 1;
-        let prepare = |(at, node): (usize, JobNode)| {
-            let same = other.map(|other| &other.nodes[at].samples).filter(|samples| {
-                samples.iter().map(|prepared| &prepared.sample).eq(&node.samples)
-            });
-            let prepared = || node.samples.iter().map(|x| PreparedSample::new(x, has_peers));
-            let samples = same.map_or_else(|| prepared().collect(), Arc::clone);
-            PreparedNode::new(samples, node.costs, node.usage, node.cores, node.reference_speed)
-        };
-        Self { nodes: nodes.into_iter().enumerate().map(prepare).collect(), storage }
+    /// Prepares a job whose traced nodes are `traced`, on the target's number of nodes; `storage` is
+    /// the power of the simulated storage of each, if any. What does not depend on storage and
+    /// network is taken from `other`, a load of the same traces.
+    pub fn new(
+        traced: JobNode,
+        nodes: NodeNumbers,
+        storage: Option<StoragePower>,
+        other: Option<&Self>,
+    ) -> Self {
+        let same = other
+            .map(|other| &other.samples)
+            .filter(|samples| samples.iter().map(|prepared| &prepared.sample).eq(&traced.samples));
+        let prepared = || traced.samples.iter().map(PreparedSample::new).collect();
+        let samples: Arc<[PreparedSample]> = same.map_or_else(prepared, Arc::clone);
+        let target = u64::from(nodes.target);
+        let Usage { read, write, controller } = traced.usage;
+        Self {
+            cpu: cpu_of(&samples) * traced.reference_speed,
+            samples,
+            costs: traced.costs.iter().map(|cost| cost.of_part(nodes.part())).collect(),
+            usage: Usage {
+                read: read / target,
+                write: write / target,
+                controller: controller / target,
+            },
+            cores: traced.cores,
+            reference_speed: traced.reference_speed,
+            nodes,
+            storage,
+        }
     }
 
-    /// What the nodes do in a stage, for times and limits: it leaves out the busy times of storage,
-    /// and so the energy. `lag` is the number of samples before the first one of a node.
-    pub fn in_stage(&self, window: &StageWindow, lag: impl Fn(usize) -> usize) -> Self {
-        let of_node = |(at, node): (usize, &PreparedNode)| {
-            let pairs: Vec<_> = node.samples.iter().zip(&node.costs).collect();
-            let covered = window.of_items(&pairs, lag(at));
-            let scaled =
-                covered.map(|((sample, cost), share)| (sample.scaled(share), cost.scaled(share)));
-            let (samples, costs): (Vec<_>, Vec<_>) = scaled.unzip();
-            let usage = Usage::default();
-            PreparedNode::new(samples.into(), costs, usage, node.cores, node.reference_speed)
-        };
-        Self { nodes: self.nodes.iter().enumerate().map(of_node).collect(), storage: self.storage }
+    /// The job in a stage, for times and limits: it leaves out the busy times of storage, and so the
+    /// energy.
+    pub fn in_stage(&self, window: &StageWindow) -> Self {
+        let pairs: Vec<_> = self.samples.iter().zip(&self.costs).collect();
+        let scaled = window
+            .of_items(&pairs, 0)
+            .map(|((sample, cost), share)| (sample.scaled(share), cost.scaled(share)));
+        let (samples, costs): (Vec<_>, Vec<_>) = scaled.unzip();
+        Self {
+            cpu: cpu_of(&samples) * self.reference_speed,
+            samples: samples.into(),
+            costs,
+            usage: Usage::default(),
+            ..self.clone()
+        }
     }
 }
 
-impl PreparedNode {
-    fn new(
-        samples: Arc<[PreparedSample]>,
-        costs: Vec<PlaceCost>,
-        usage: Usage,
-        cores: Cores,
-        reference_speed: f64,
-    ) -> Self {
-        let cpu = samples.iter().map(|prepared| prepared.sample.cpu).sum::<f64>() * reference_speed;
-        Self { samples, costs, cpu, usage, cores, reference_speed }
-    }
+fn cpu_of(samples: &[PreparedSample]) -> f64 {
+    samples.iter().map(|prepared| prepared.sample.cpu).sum()
 }
 
 /// The stretches of a load's samples on some cores. Loads at other places have the same where their
 /// samples are the same.
 #[derive(Clone, Debug)]
 pub struct JobStretches {
-    pub(super) cores: Cores,
-    nodes: Vec<NodeStretches>,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct NodeStretches {
     of: Arc<[PreparedSample]>,
-    pub samples: Vec<SampleStretches>,
+    pub(super) cores: Cores,
+    pub(super) samples: Vec<SampleStretches>,
     /// Mean stretch of the computing time.
-    pub mean: f64,
+    pub(super) mean: f64,
 }
 
 impl JobStretches {
-    /// The stretches on `cores`.
+    /// The stretches on `cores`, which are those of all nodes.
     pub fn new(load: &JobLoad, cores: Cores) -> Self {
-        let nodes = load.nodes.iter().map(|node| NodeStretches::new(node, &cores)).collect();
-        Self { cores, nodes }
-    }
-
-    /// Those of the node `at`, which is `node`.
-    pub(super) fn of(&self, at: usize, node: &PreparedNode) -> Cow<'_, NodeStretches> {
-        let known = &self.nodes[at];
-        if Arc::ptr_eq(&known.of, &node.samples) {
-            Cow::Borrowed(known)
-        } else {
-            Cow::Owned(NodeStretches::new(node, &self.cores))
-        }
-    }
-}
-
-impl NodeStretches {
-    fn new(node: &PreparedNode, cores: &Cores) -> Self {
-        let table = StretchTable::new(&node.cores, cores);
-        let samples: Vec<_> = node.samples.iter().map(|sample| sample.stretches(&table)).collect();
-        let works = || node.samples.iter().zip(&samples).map(|(sample, own)| sample.work(own));
+        let table = StretchTable::new(&load.cores, &cores);
+        let samples: Vec<_> = load.samples.iter().map(|sample| sample.stretches(&table)).collect();
+        let works = || load.samples.iter().zip(&samples).map(|(sample, own)| sample.work(own));
         let work: f64 = works().map(|(work, _)| work).sum();
         let computing: f64 = works().map(|(_, computing)| computing).sum();
         let mean = if work > 0.0 { computing / work } else { 0.0 };
-        Self { of: Arc::clone(&node.samples), samples, mean }
+        Self { of: Arc::clone(&load.samples), cores, samples, mean }
+    }
+
+    /// Those of `load`.
+    pub(super) fn of(&self, load: &JobLoad) -> Cow<'_, Self> {
+        if Arc::ptr_eq(&self.of, &load.samples) {
+            Cow::Borrowed(self)
+        } else {
+            Cow::Owned(Self::new(load, self.cores))
+        }
     }
 }

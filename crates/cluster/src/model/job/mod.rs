@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `mod` | settings of a survey of machines, and their checks |
 //! | `traces`, `place` | the traced machines; the times of samples on a storage and a network |
+//! | `pool`, `numbers` | several nodes as one machine; on another number of nodes |
 //! | `demand`, `range`, `load`, `group` | the equations, for many designs at once |
 //! | `evaluate`, `survey` | the designs of a space, and how the driver asks for them |
 //! | `verdict`, `rows`, `notes` | the recommended machine; the table; warnings |
@@ -23,7 +24,9 @@ pub mod group;
 pub mod load;
 pub(crate) mod measured;
 mod notes;
+pub mod numbers;
 mod place;
+pub mod pool;
 pub mod range;
 pub mod report;
 mod rows;
@@ -36,7 +39,7 @@ mod verdict;
 use crate::error::ClusterError;
 use crate::space::config::Parts;
 use crate::space::machine::{Machine, check};
-use crate::space::machines::MachineSpace;
+use crate::space::machines::{MOST_NODES, MachineSpace};
 use crate::space::measured::MeasuredStorages;
 use crate::space::reference::GivenReference;
 use crate::survey::{Settings, Survey};
@@ -57,8 +60,9 @@ use traces::storage_power;
 pub struct JobSurvey {
     /// Folders that contain the traces.
     pub traces: Vec<String>,
-    /// Number of nodes: that of the traces.
-    pub nodes: u32,
+    /// Numbers of nodes to compare. Default: as many as there are traces.
+    #[serde(default)]
+    pub nodes: Vec<u32>,
     /// Processor time that is simulated. Default: that of the command if the trace has it.
     #[serde(default)]
     pub charge: Charge,
@@ -83,6 +87,9 @@ pub struct JobSurvey {
     /// Measured storages, by their file; those of the machines at least.
     #[serde(default, skip_serializing_if = "MeasuredStorages::is_empty")]
     pub measured: MeasuredStorages,
+    /// Seconds within which the job has to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_s: Option<f64>,
     /// Number of designs in the report. The Pareto front, the designs with a name, the recommended
     /// one and the traced machine are always in it.
     pub rows: usize,
@@ -99,6 +106,25 @@ pub struct JobSurvey {
     pub table: Option<PathBuf>,
 }
 
+impl JobSurvey {
+    /// Number of traced nodes.
+    #[allow(clippy::cast_possible_truncation)]
+    fn traced(&self) -> u32 {
+        self.traces.len() as u32
+    }
+
+    /// Numbers of nodes to compare, ascending.
+    fn numbers(&self) -> Vec<u32> {
+        let mut numbers = self.nodes.clone();
+        if numbers.is_empty() {
+            numbers.push(self.traced());
+        }
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+}
+
 impl Survey for JobSurvey {
     type Space<'a> = MachineSpace<'a>;
     type Trace = JobStream;
@@ -109,7 +135,7 @@ impl Survey for JobSurvey {
     fn settings(&self) -> Settings<'_> {
         Settings {
             traces: &self.traces,
-            nodes: self.nodes,
+            nodes: self.traced(),
             parts: &self.parts,
             rows: self.rows,
             report_stages: &self.report_stages,
@@ -120,7 +146,10 @@ impl Survey for JobSurvey {
 
     fn candidates(&self) -> Result<MachineSpace<'_>, ClusterError> {
         check_survey(self)?;
-        let space = MachineSpace::new(&self.machines);
+        let space = match &self.numbers()[..] {
+            [nodes] if *nodes == self.traced() => MachineSpace::new(&self.machines, *nodes),
+            numbers => MachineSpace::clusters(&self.machines, numbers),
+        };
         for place in &space.places {
             storage_power(place.storage, &self.parts)?;
         }
@@ -163,13 +192,19 @@ fn check_survey(survey: &JobSurvey) -> Result<(), ClusterError> {
     if survey.traces.is_empty() {
         return impossible("traces", "at least one is needed".into());
     }
-    if survey.traces.len() != survey.nodes as usize {
+    let numbers = survey.numbers();
+    if let Some(bad) = numbers.iter().find(|nodes| !(1..=MOST_NODES).contains(*nodes)) {
+        return impossible("nodes", format!("{bad} is not 1 to {MOST_NODES}"));
+    }
+    if let ([_], Some(more)) = (&survey.traces[..], numbers.iter().find(|nodes| **nodes != 1)) {
         let why = format!(
-            "the job model needs a trace of each node, and there are {} for {}",
-            survey.traces.len(),
-            survey.nodes
+            "the trace of one machine does not show whether the job can run on {more}; the traces of \
+             all nodes of a cluster do"
         );
         return impossible("nodes", why);
+    }
+    if let Some(bad) = survey.deadline_s.filter(|secs| !(secs.is_finite() && *secs > 0.0)) {
+        return impossible("deadline_s", format!("{bad} is not above zero"));
     }
     stages::check_times(&survey.report_stages)?;
     check(&survey.machines)?;

@@ -4,7 +4,8 @@ use super::JobSurvey;
 use super::measured::{files, substitutes};
 use super::traces::JobTraces;
 use crate::model::job::demand::TAIL;
-use crate::space::machine::{Machine, StorageTable};
+use crate::space::machine::StorageTable;
+use crate::space::machines::{MachineDesign, MachineSpace};
 use crate::space::reference::is_arm_core;
 use crate::space::storage::DEFAULT_DEPTH;
 use crate::survey::report::Assumption;
@@ -18,9 +19,17 @@ const MUCH_SATURATED: f64 = 0.1;
 /// Share of the demand for cores that was not served from which a survey gives a warning.
 const MUCH_UNSERVED: f64 = 0.05;
 
-pub(super) fn warnings(traces: &JobTraces<'_>) -> Vec<String> {
+pub(super) fn warnings(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Vec<String> {
     let JobTraces { survey, streams, references, .. } = traces;
     let mut list = Vec::new();
+    list.extend(nodes_note(traces, space));
+    if traces.starts.is_none() {
+        list.push(
+            "the traces were not recorded at the same time: they are taken as if they had started \
+             together"
+                .into(),
+        );
+    }
     let mut assumed = streams.iter().zip(references).filter(|(_, of)| of.is_assumed);
     if let Some((stream, _)) = assumed.next() {
         let model = &stream.stream.trace.manifest().machine.cpu_model;
@@ -56,18 +65,32 @@ pub(super) fn warnings(traces: &JobTraces<'_>) -> Vec<String> {
         }
         list.extend(stream_notes(survey, stream).into_iter().map(|note| format!("{path}: {note}")));
     }
-    list.extend(memory_notes(traces));
+    list.extend(memory_notes(traces, space));
     list
 }
 
-/// Warnings about machines with less memory than the job used.
-fn memory_notes(traces: &JobTraces<'_>) -> Vec<String> {
-    let of = |fits: &[MemoryFit]| -> Vec<&str> {
-        let machines = traces.survey.machines.iter().filter(|m| fits.contains(&traces.fit(m)));
-        machines.map(|m| m.id.as_str()).collect()
+/// A warning if another number of nodes than was traced is compared.
+fn nodes_note(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Option<String> {
+    let traced = traces.streams.len();
+    let differs = space.places.iter().any(|place| traces.nodes(place.nodes).differ());
+    differs.then(|| {
+        format!(
+            "traces do not show how the work of {traced} nodes divides among another number: the \
+             estimate keeps the number of cores that were busy at a time, and the range reaches to \
+             work that divides among any number"
+        )
+    })
+}
+
+/// Warnings about designs with less memory than the job used.
+fn memory_notes(traces: &JobTraces<'_>, space: &MachineSpace<'_>) -> Vec<String> {
+    let all = || space.designs.iter().filter(|design| design.is_first());
+    let of = |fits: &[MemoryFit]| -> Vec<String> {
+        let designs = all().filter(|design| fits.contains(&traces.fit(design)));
+        designs.map(|design| space.machine_id(design)).collect()
     };
-    let named = |ids: &[&str]| match ids {
-        [only] => (*only).to_owned(),
+    let named = |ids: &[String]| match ids {
+        [only] => only.clone(),
         [first, rest @ ..] => format!("{first} and {} more", rest.len()),
         [] => String::new(),
     };
@@ -93,13 +116,11 @@ fn memory_notes(traces: &JobTraces<'_>) -> Vec<String> {
             peak(|memory| memory.used)
         ));
     }
-    let is_short = |machine: &Machine| {
-        let mut streams = traces.streams.iter();
-        traces.fit(machine).is_candidate()
-            && streams.any(|stream| stream.memory.read_again(*machine.memory) > Bytes(0))
+    let is_short = |design: &&MachineDesign<'_>| {
+        traces.fit(design).is_candidate() && traces.read_again(design) > 0.0
     };
-    let short: Vec<&str> =
-        traces.survey.machines.iter().filter(|m| is_short(m)).map(|m| m.id.as_str()).collect();
+    let short: Vec<String> =
+        all().filter(is_short).map(|design| space.machine_id(design)).collect();
     if !short.is_empty() {
         notes.push(format!(
             "{}: less memory than the job and its page cache of {} used; the ranges include that the \

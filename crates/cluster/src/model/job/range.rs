@@ -5,6 +5,7 @@
 //! their squares add up.
 
 use super::demand::{CoreDemand, Stretch, StretchTable, demand_ratio};
+use super::numbers::NodeNumbers;
 use crate::model::line::Line;
 use crate::trace::sample::{JobSample, SampleSplit};
 use serde::Serialize;
@@ -105,6 +106,16 @@ impl PlaceCost {
     pub(crate) fn scaled(&self, share: f64) -> Self {
         Self { network: self.network * share, ..*self }
     }
+
+    /// The cost for a node that moves this part of the bytes.
+    pub(crate) fn of_part(&self, part: f64) -> Self {
+        let StorageRatio { best, low, high } = self.storage;
+        Self {
+            storage: StorageRatio { best: best * part, low: low * part, high: high * part },
+            network: self.network * part,
+            network_ratio: self.network_ratio * part,
+        }
+    }
 }
 
 /// One way to read a sample.
@@ -137,6 +148,11 @@ impl Reading {
         self.split.computing * self.served
     }
 
+    /// The job's own time, with a stretch and a time of waiting for storage.
+    fn own(&self, stretch: f64, blocked: f64) -> Line {
+        Line { intercept: self.split.idle + blocked, slope: self.work() * stretch }
+    }
+
     fn stretch(&self, table: &StretchTable) -> Option<Stretch> {
         (self.split.computing > 0.0).then(|| table.of(&self.demand))
     }
@@ -155,8 +171,6 @@ pub(crate) struct PreparedSample {
     write_back: Option<Reading>,
     /// The demand for cores that was not served is idle time; `None` if all was served.
     only_served: Option<Reading>,
-    /// Whether idle time may be that of waiting for other nodes.
-    has_peers: bool,
 }
 
 /// The stretches of the readings of a sample on some cores.
@@ -180,7 +194,7 @@ pub(crate) struct VariedTime {
 }
 
 /// Number of lines: the estimate, and what differs from it.
-const VARIED_LINES: usize = 5;
+const VARIED_LINES: usize = 6;
 
 /// The times of a sample on a target: the estimate, and by source the ends of its range.
 #[derive(Clone, Copy, Debug)]
@@ -189,7 +203,7 @@ pub(crate) struct SampleTimes {
     /// Time of the job itself: computing, idle, and blocked.
     pub own: Line,
     /// The idle time in `own`.
-    pub idle: Line,
+    pub idle: f64,
     /// The computing time in `own`, per unit of the variable.
     pub computing: f64,
     /// By source; `None` if the source leaves no doubt.
@@ -197,7 +211,7 @@ pub(crate) struct SampleTimes {
 }
 
 impl PreparedSample {
-    pub fn new(sample: &JobSample, has_peers: bool) -> Self {
+    pub fn new(sample: &JobSample) -> Self {
         let (blocked, more) = (sample.blocked_time(), sample.blocked_time_high());
         let unserved = sample.unserved.min(sample.span * sample.cores_f() - sample.cpu).max(0.0);
         let best = Reading::of(sample, blocked, unserved);
@@ -206,13 +220,12 @@ impl PreparedSample {
             best,
             write_back: (more > blocked).then(|| Reading::of(sample, more, unserved)),
             only_served: (unserved > 0.0).then(|| Reading::of(sample, blocked, 0.0)),
-            has_peers,
         }
     }
 
     /// A share of the sample: all of its times are this share of the sample's, on any design.
     pub fn scaled(&self, share: f64) -> Self {
-        Self::new(&self.sample.scaled(share), self.has_peers)
+        Self::new(&self.sample.scaled(share))
     }
 
     pub fn stretches(&self, table: &StretchTable) -> SampleStretches {
@@ -233,41 +246,30 @@ impl PreparedSample {
         (work, work * stretches.best())
     }
 
-    /// The idle time of a reading. Of several nodes, half of it is waiting for the others, whose
-    /// time is in proportion to the variable.
-    fn idle(&self, reading: &Reading) -> Line {
-        let idle = reading.split.idle;
-        match self.has_peers {
-            true => Line { intercept: idle / 2.0, slope: idle / 2.0 },
-            false => Line::constant(idle),
-        }
-    }
-
-    /// The job's own time by a reading, with a stretch and a time of waiting for storage.
-    fn own(&self, reading: &Reading, stretch: f64, blocked: f64) -> Line {
-        let slope = reading.work() * stretch;
-        self.idle(reading) + Line { intercept: blocked, slope }
-    }
-
     /// Seconds that the device and the network need at least.
     fn floor(&self, cost: &PlaceCost, storage_ratio: f64) -> f64 {
         (self.sample.busy * storage_ratio).max(cost.network)
     }
 
-    pub fn times(&self, cost: &PlaceCost, stretches: &SampleStretches) -> SampleTimes {
+    pub fn times(
+        &self,
+        cost: &PlaceCost,
+        stretches: &SampleStretches,
+        nodes: NodeNumbers,
+    ) -> SampleTimes {
         let best = &self.best;
         let blocked = best.split.blocked * cost.storage.best;
         let mut times = SampleTimes {
             floor: self.floor(cost, cost.storage.best),
-            own: self.own(best, stretches.best(), blocked),
-            idle: self.idle(best),
+            own: best.own(stretches.best(), blocked),
+            idle: best.split.idle,
             computing: self.work(stretches).1,
             varied: [None; SAMPLE_SOURCES],
         };
         if let Some(stretch) = &stretches.best {
-            self.vary_cores(&mut times, stretch, blocked, stretches.to);
-            let as_all_busy = self.own(best, stretch.as_all_busy, blocked);
-            let with_gain = self.own(best, stretch.with_gain, blocked);
+            self.vary_cores(&mut times, stretch, blocked, stretches.to, nodes);
+            let as_all_busy = best.own(stretch.as_all_busy, blocked);
+            let with_gain = best.own(stretch.with_gain, blocked);
             times.vary(RangeSource::Threads, [as_all_busy, with_gain], [times.floor; 2]);
         }
         self.vary_storage(&mut times, cost, stretches);
@@ -275,7 +277,14 @@ impl PreparedSample {
         times
     }
 
-    fn vary_cores(&self, times: &mut SampleTimes, stretch: &Stretch, blocked: f64, to: f64) {
+    fn vary_cores(
+        &self,
+        times: &mut SampleTimes,
+        stretch: &Stretch,
+        blocked: f64,
+        to: f64,
+        nodes: NodeNumbers,
+    ) {
         let (best, sample) = (&self.best, &self.sample);
         let stretched = |factor: f64| {
             times.own + Line { slope: times.computing * (factor - 1.0), intercept: 0.0 }
@@ -288,8 +297,23 @@ impl PreparedSample {
             let all = Line { intercept: idle + blocked, slope: wanted * best.served / to };
             waves = Some(times.own * (1.0 - stretch.cover) + all * stretch.cover);
         }
+        let waiting = best.split.idle + blocked;
+        // The work of a node may stay on a node.
+        let pinned = (nodes.traced > 1).then(|| Line {
+            intercept: waiting,
+            slope: sample.busiest * f64::from(nodes.target) / to,
+        });
+        // The program may start as many workers as there are cores.
+        let spread = nodes.differ().then(|| Line {
+            intercept: best.split.idle,
+            slope: (sample.span - best.split.idle) * best.served * sample.cores_f() / to,
+        });
         let lines = [stretched(stretch.least), stretched(stretch.greatest)];
-        times.vary(RangeSource::Cores, lines.into_iter().chain(waves), [times.floor; 2]);
+        times.vary(
+            RangeSource::Cores,
+            lines.into_iter().chain(waves).chain(pinned).chain(spread),
+            [times.floor; 2],
+        );
     }
 
     fn vary_storage(&self, times: &mut SampleTimes, cost: &PlaceCost, stretches: &SampleStretches) {
@@ -307,7 +331,7 @@ impl PreparedSample {
             [least, (blocked + more).max(blocked * high).max(blocked)]
         };
         let of = |reading: &Reading, stretch: f64| {
-            waits(reading.split.blocked).map(|blocked| self.own(reading, stretch, blocked))
+            waits(reading.split.blocked).map(|blocked| reading.own(stretch, blocked))
         };
         let write_back = self.write_back.as_ref();
         let with_write_back = write_back.map(|reading| of(reading, stretches.write_back));
@@ -330,21 +354,15 @@ impl PreparedSample {
         let computing = Line { intercept: blocked, slope: times.computing };
         // A link whose speed is unknown may have been what the idle time waited for.
         let not_link = (split.idle - self.sample.link_doubt).max(0.0);
-        let with_peers = [
-            computing + Line { intercept: 0.0, slope: not_link },
-            computing + Line::constant(split.idle),
-            computing + Line { intercept: 0.0, slope: split.idle },
-        ];
-        let alone = [computing + Line::constant(not_link)];
-        let lines: &[Line] = if self.has_peers { &with_peers } else { &alone };
+        let only_link = computing + Line::constant(not_link);
         // Transfers of a saturated link overlap the computing in the estimate.
         let (again, stretch) = match &self.only_served {
             Some(reading) => (reading, stretches.only_served),
             None => (&self.best, stretches.best()),
         };
         let link = Line::constant(split.link * cost.network_ratio);
-        let apart = self.own(again, stretch, blocked) + link;
-        times.vary(RangeSource::Waiting, lines.iter().copied().chain([apart]), [times.floor; 2]);
+        let apart = again.own(stretch, blocked) + link;
+        times.vary(RangeSource::Waiting, [only_link, apart], [times.floor; 2]);
     }
 }
 

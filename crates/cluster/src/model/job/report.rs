@@ -28,10 +28,13 @@ pub struct JobReport {
 /// The results of a machine with one of its storages and networks.
 #[derive(Clone, Debug, Serialize)]
 pub struct MachineReport {
-    /// Name of the design: that of the machine, and of what was chosen from lists.
+    /// Name of the design: that of the machine, and of what was chosen from lists, and the number of
+    /// nodes unless it is that of the traces.
     pub id: String,
     /// Name of the machine.
     pub machine: String,
+    /// Number of nodes.
+    pub nodes: u32,
     /// One-line description.
     pub summary: Option<String>,
     /// Number of logical processors.
@@ -71,17 +74,23 @@ pub struct ReferenceReport {
     pub is_assumed: bool,
 }
 
-/// The recommended design: of those that are nearly as fast as the fastest, the cheapest or the one
-/// of least energy.
+/// The recommended design: of those that are nearly as fast as the fastest, or meet the deadline, the
+/// cheapest or the one of least energy.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verdict {
     /// Id of the design.
+    pub id: String,
+    /// Its machine, with what was chosen from lists.
     pub machine: String,
+    /// Its number of nodes.
+    pub nodes: u32,
     /// Id of the fastest design.
     pub fastest: String,
-    /// How much longer than the fastest the recommended one may take, as a fraction, by the upper
-    /// ends of their ranges.
+    /// Without a deadline: how much longer than the fastest the recommended one may take, as a
+    /// fraction, by the upper ends of their ranges.
     pub slack: f64,
+    /// The deadline, which the upper end of its range meets; `None` without one.
+    pub deadline_s: Option<f64>,
     /// What was compared.
     pub by: VerdictBy,
 }
@@ -96,8 +105,8 @@ pub struct JobExtras {
     pub peak_memory_bytes: Option<u64>,
     /// Largest page cache of any trace; 0 if it is unknown.
     pub peak_cache_bytes: u64,
-    /// The recommended design; `None` if most of the time of the fastest one is `floor_s`, or if no
-    /// machine is known to hold the job.
+    /// The recommended design; `None` if no design meets the deadline, if there is none and most of
+    /// the time of the fastest design is `floor_s`, or if no machine is known to hold the job.
     pub verdict: Option<Verdict>,
     /// Time of the job in which it waits for what no machine shortens: its idle time on the fastest
     /// design.

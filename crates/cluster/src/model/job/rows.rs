@@ -25,7 +25,7 @@ pub(super) fn rows(model: &JobModel<'_>, chunk: &Chunk, front: &[u64]) -> Vec<Na
     let all = || designs.iter();
     let places = || all().map(|design| &model.space.places[design.place]);
     let prices = all().map(|d| d.machine.price_per_hour.as_ref().map(|price| **price));
-    let fits = all().map(|design| model.traces.fit(design.machine).known());
+    let fits = all().map(|design| model.traces.fit(design).known());
     let whole = |values: Vec<f64>| -> ArrayRef { Arc::new(Float64Array::from(values)) };
     let known = |values: Vec<f64>| {
         float(values.into_iter().map(|value| (!value.is_nan()).then_some(value)))
@@ -33,8 +33,9 @@ pub(super) fn rows(model: &JobModel<'_>, chunk: &Chunk, front: &[u64]) -> Vec<Na
     let mut table: Vec<NamedColumn> = Vec::new();
     let mut add = |name: &str, column: ArrayRef| table.push((name.into(), column));
     add("number", Arc::new(UInt64Array::from(numbers)));
-    add("id", text(all().map(|d| d.id())));
+    add("id", text(all().map(|d| model.space.id(d))));
     add("machine", text(all().map(|d| &d.machine.id)));
+    add("nodes", Arc::new(UInt32Array::from_iter_values(all().map(|d| d.nodes))));
     add("cores", Arc::new(UInt32Array::from_iter_values(all().map(|d| *d.machine.cores))));
     add("core_speed", whole(all().map(|d| *d.machine.core_speed).collect()));
     add("storage", text(places().map(|place| place.storage.label())));

@@ -11,7 +11,6 @@ use super::verdict::answer;
 use crate::model::cost::NAMES;
 use crate::survey::report::Assumption;
 use crate::survey::{Choice, Chosen, Chunk, Conclusion, Model, NamedColumn, chunks, in_order};
-use crate::trace::alignment::Lags;
 use crate::trace::report::StageOnDesign;
 use crate::trace::stages::StageWindow;
 
@@ -42,7 +41,7 @@ impl Model for JobModel<'_> {
 
     fn compare(&self, chunk: &Chunk, choice: &mut Choice) {
         let is_candidate =
-            |number: &usize| self.traces.fit(self.space.designs[*number].machine).is_candidate();
+            |number: &usize| self.traces.fit(&self.space.designs[*number]).is_candidate();
         let candidates: Vec<usize> =
             self.members(chunk).iter().copied().filter(is_candidate).collect();
         self.each_group(&candidates, |group, designs, numbers| {
@@ -74,7 +73,7 @@ impl Model for JobModel<'_> {
     }
 
     fn id(&self, number: u64) -> String {
-        self.space.designs[index(number)].id()
+        self.space.id(&self.space.designs[index(number)])
     }
 
     fn reports(&self, numbers: &[u64]) -> Vec<MachineReport> {
@@ -93,15 +92,14 @@ impl Model for JobModel<'_> {
     }
 
     fn in_stage(&self, numbers: &[u64], window: &StageWindow) -> Vec<StageOnDesign> {
-        let lags = Lags::new(&self.survey.lags);
         let on_design = |number: &u64| {
             let design = &self.space.designs[index(*number)];
-            let load = self.loads[design.place].in_stage(window, |trace| lags.of(trace));
-            let stretches = JobStretches::new(&load, design.machine.all_cores());
+            let load = self.loads[design.place].in_stage(window);
+            let stretches = JobStretches::new(&load, design.cores());
             let group = JobGroup::new(&load, &stretches);
             let own = self.job_design(design);
             StageOnDesign {
-                id: design.id(),
+                id: self.space.id(design),
                 time_s: group.times(&[own])[0],
                 limits: shares(&group.limits(&own)),
             }
@@ -114,7 +112,7 @@ impl Model for JobModel<'_> {
     }
 
     fn warnings(&self) -> Vec<String> {
-        warnings(&self.traces)
+        warnings(&self.traces, self.space)
     }
 
     fn assumptions(&self) -> Vec<Assumption> {

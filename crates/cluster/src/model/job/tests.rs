@@ -1,9 +1,13 @@
 //! The equations of the model on single samples.
 
 use super::demand::{CoreDemand, StretchTable, demand_ratio};
+use super::load::JobNode;
+use super::numbers::NodeNumbers;
+use super::pool::pooled;
 use super::range::{PlaceCost, PreparedSample, RangeSource, SampleTimes, StorageRatio, VariedTime};
 use crate::space::cores::Cores;
 use crate::trace::sample::{JobSample, mark_steady};
+use gordon_blockio::Usage;
 
 const MIB: f64 = 1e6;
 
@@ -15,12 +19,12 @@ fn sample(cpu: f64) -> JobSample {
 fn on(sample: &JobSample, cores: u32, ratio: f64) -> SampleTimes {
     let (from, to) = (Cores::uniform(sample.cores), Cores::uniform(cores));
     let cost = PlaceCost { storage: StorageRatio::known(ratio), ..PlaceCost::UNCHANGED };
-    times(sample, &cost, false, &StretchTable::new(&from, &to))
+    times(sample, &cost, &StretchTable::new(&from, &to))
 }
 
-fn times(x: &JobSample, cost: &PlaceCost, has_peers: bool, table: &StretchTable) -> SampleTimes {
-    let sample = PreparedSample::new(x, has_peers);
-    sample.times(cost, &sample.stretches(table))
+fn times(x: &JobSample, cost: &PlaceCost, table: &StretchTable) -> SampleTimes {
+    let sample = PreparedSample::new(x);
+    sample.times(cost, &sample.stretches(table), NodeNumbers::as_traced(1))
 }
 
 fn time(sample: &JobSample, cores: u32, speed: f64, ratio: f64) -> f64 {
@@ -207,7 +211,7 @@ fn a_lone_thread_has_the_speed_of_a_lone_thread_on_both_machines() {
     let from = Cores { count: 4, threads: 2, single: Some(1.6) };
     let to = Cores { count: 32, threads: 1, single: Some(1.02) };
     let table = StretchTable::new(&from, &to);
-    let of = |sample| times(&sample, &PlaceCost::UNCHANGED, false, &table);
+    let of = |sample| times(&sample, &PlaceCost::UNCHANGED, &table);
     near(of(sample(1.0)).own.slope, 1.6 / 1.02);
     // Two steady threads have a core each on the traced machine.
     let two = of(JobSample { steady: true, ..sample(2.0) }).own.slope;
@@ -238,7 +242,7 @@ fn a_full_link_is_time_of_the_network() {
     let table = StretchTable::new(&Cores::uniform(4), &Cores::uniform(4));
     let on = |network| {
         let cost = PlaceCost { network, network_ratio: network, ..PlaceCost::UNCHANGED };
-        let times = times(&full, &cost, false, &table);
+        let times = times(&full, &cost, &table);
         let waiting = times.varied[RangeSource::Waiting as usize].unwrap();
         [times.time(1.0), waiting.greatest(1.0)]
     };
@@ -248,16 +252,81 @@ fn a_full_link_is_time_of_the_network() {
     near(on(0.1)[1], 0.28);
 }
 
+/// A node of four cores of this speed, with these samples.
+fn node(speed: f64, samples: Vec<JobSample>) -> JobNode {
+    JobNode {
+        costs: vec![PlaceCost { network: 0.1, ..PlaceCost::UNCHANGED }; samples.len()],
+        samples,
+        usage: Usage::default(),
+        cores: Cores::uniform(4),
+        reference_speed: speed,
+    }
+}
+
 #[test]
-fn idle_time_of_several_nodes_is_half_waiting_for_the_others() {
-    let x = JobSample { cores: 1, ..sample(0.5) };
-    let table = StretchTable::new(&Cores::uniform(1), &Cores::uniform(1));
-    let times = times(&x, &PlaceCost::UNCHANGED, true, &table);
-    near(times.own.at(1.0), 1.0);
-    near(times.own.at(0.5), 0.25 + 0.25 + 0.125);
-    let waiting = times.varied[RangeSource::Waiting as usize].unwrap();
-    near(waiting.least(0.5), 0.5);
-    near(waiting.greatest(0.5), 0.75);
+fn the_work_of_nodes_adds_up_whenever_they_start_and_however_long_their_samples_are() {
+    let of = |span: f64, cpu: f64| JobSample {
+        span,
+        busy: span / 2.0,
+        read: MIB,
+        stalled: Some(span / 4.0),
+        ..sample(cpu)
+    };
+    let long = node(1.0, vec![of(2.0, 3.0); 3]);
+    let short = node(2.0, vec![of(0.5, 1.0); 9]);
+    for starts in [[0.0, 0.0], [1.3, 0.0], [0.0, 0.7], [0.0, 8.1]] {
+        let one = pooled(vec![long.clone(), short.clone()], &starts);
+        let sum = |of: fn(&JobSample) -> f64| one.samples.iter().map(of).sum::<f64>();
+        near(one.reference_speed, 1.5);
+        near(sum(|s| s.cpu) * one.reference_speed, 9.0 + 2.0 * 9.0);
+        near(sum(|s| s.read), 12.0 * MIB);
+        near(sum(|s| s.span), f64::max(starts[0] + 6.0, starts[1] + 4.5));
+        assert!(one.samples.iter().all(|s| s.cores == 8 && s.cpu <= 8.0 * s.span + 1e-9));
+        // The busier link of each window, at least as long as that of either node in all.
+        assert!(one.costs.iter().map(|cost| cost.network).sum::<f64>() >= 0.9 - 1e-9);
+    }
+}
+
+#[test]
+fn a_window_of_several_nodes_has_the_sum_of_their_work_and_the_busiest_storage() {
+    let x = JobSample { busy: 0.6, stalled: Some(0.3), waiting: Some(0.2), ..sample(1.0) };
+    let y = JobSample { busy: 0.2, stalled: Some(0.1), waiting: None, ..sample(3.0) };
+    let one = pooled(vec![node(1.0, vec![x]), node(1.0, vec![y])], &[]);
+    let [found] = &one.samples[..] else { panic!() };
+    near(found.cpu, 4.0);
+    near(found.busiest, 3.0);
+    near(found.busy, 0.6);
+    near(found.stalled.unwrap(), 0.1);
+    assert_eq!(found.waiting, None);
+    near(one.costs[0].network, 0.1);
+}
+
+#[test]
+fn each_of_more_nodes_moves_its_part_of_the_bytes() {
+    let numbers = NodeNumbers { traced: 2, target: 8 };
+    let cost = PlaceCost { storage: StorageRatio::known(2.0), network: 4.0, network_ratio: 1.0 };
+    let part = cost.of_part(numbers.part());
+    near(part.storage.best, 0.5);
+    near(part.network, 1.0);
+    near(part.network_ratio, 0.25);
+}
+
+#[test]
+fn another_number_of_nodes_has_the_range_of_work_that_divides_evenly() {
+    let x = JobSample { cores: 8, busiest: 1.0, ..sample(1.0) };
+    let prepared = PreparedSample::new(&x);
+    let on = |traced, target| {
+        let cores = Cores::uniform(4 * target);
+        let table = StretchTable::new(&Cores::uniform(8), &cores);
+        let numbers = NodeNumbers { traced, target };
+        let found = prepared.times(&PlaceCost::UNCHANGED, &prepared.stretches(&table), numbers);
+        let cores = found.varied[RangeSource::Cores as usize];
+        (found.time(1.0), cores.map_or(found.time(1.0), |varied| varied.least(1.0)))
+    };
+    // One core was busy, and stays so, unless the program starts more workers.
+    near(on(2, 8).0, 1.0);
+    near(on(2, 8).1, 0.25);
+    near(on(2, 1).0, 1.0);
 }
 
 #[test]

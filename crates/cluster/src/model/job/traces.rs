@@ -2,23 +2,26 @@
 //! storages and networks of the space, and what they need of a machine.
 
 use super::load::JobLoad;
+use super::numbers::NodeNumbers;
 use super::place::{TraceLoad, TraceStorage};
+use super::pool::pooled;
 use super::report::ReferenceReport;
 use super::{JobSurvey, given_reference};
 use crate::error::ClusterError;
 use crate::space::config::Parts;
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
 use crate::space::machine::{Machine, StorageTable};
-use crate::space::machines::{MachineSpace, Place, part_of};
+use crate::space::machines::{MachineDesign, MachineSpace, Place, part_of};
 use crate::space::measured::MeasuredStorage;
 use crate::space::node::StoragePower;
 use crate::space::part_times::part_times;
 use crate::space::reference::{TraceReference, same_processor};
 use crate::space::resources::StorageTimes;
 use crate::space::storage::Storage;
+use crate::trace::alignment::{Lags, are_simultaneous, start};
 use crate::trace::job_stream::{JobStream, MemoryFit};
 use crate::trace::replays::Replays;
-use crate::trace::stream::Replayed;
+use crate::trace::stream::{Replayed, Stream};
 use gordon_units::Bytes;
 use rayon::prelude::*;
 
@@ -30,6 +33,11 @@ pub(super) struct JobTraces<'a> {
     pub streams: &'a [JobStream],
     /// By stream.
     pub references: Vec<TraceReference<'a>>,
+    /// By stream: seconds after the start of the first one; `None` if they were not recorded at the
+    /// same time.
+    pub starts: Option<Vec<f64>>,
+    /// Bytes of storage that the largest trace touched.
+    touched: Bytes,
     replays: &'a Replays<'a>,
     /// By storage part; empty if no trace needs them.
     part_times: Vec<MeasuredStorage>,
@@ -44,7 +52,16 @@ impl<'a> JobTraces<'a> {
     ) -> Result<Self, ClusterError> {
         let references = streams.iter().map(|stream| reference_of(survey, stream)).collect();
         let part_times = times_of_parts(survey, streams, &replays.storages)?;
-        Ok(Self { survey, streams, references, replays, part_times })
+        let touched = streams.iter().map(|stream| stream.stream.footprint.touched()).max();
+        Ok(Self {
+            survey,
+            streams,
+            references,
+            starts: starts(survey, streams),
+            touched: touched.unwrap_or_default(),
+            replays,
+            part_times,
+        })
     }
 
     fn replay_of(&self, storage: &StorageTable, stream: usize) -> Option<&'a Replayed> {
@@ -80,21 +97,34 @@ impl<'a> JobTraces<'a> {
         }
     }
 
+    /// The numbers of nodes of a design.
+    pub fn nodes(&self, target: u32) -> NodeNumbers {
+        numbers(self.streams, target)
+    }
+
     /// The traces at all places.
     pub fn loads(&self, space: &MachineSpace<'_>) -> Result<Vec<JobLoad>, ClusterError> {
+        let starts = self.starts.as_deref().unwrap_or_default();
         let load = |place: &Place<'_>, other| {
             let storage = storage_power(place.storage, &self.survey.parts)?;
             let nodes = (0..self.streams.len()).map(|stream| self.load(*place, stream).job());
-            Ok(JobLoad::new(nodes.collect(), storage, other))
+            let traced = pooled(nodes.collect(), starts);
+            Ok(JobLoad::new(traced, self.nodes(place.nodes), storage, other))
         };
         let first = load(&space.places[0], None)?;
         space.places.par_iter().map(|place| load(place, Some(&first))).collect()
     }
 
-    /// Whether a machine with this memory holds the node that needs most.
-    pub fn fit(&self, machine: &Machine) -> MemoryFit {
-        let fits = self.streams.iter().map(|stream| stream.memory.fit(*machine.memory));
+    /// Whether machines with this memory hold the node that needs most. Fewer nodes than were traced
+    /// need more each.
+    pub fn fit(&self, design: &MachineDesign<'_>) -> MemoryFit {
+        let memory = self.memory(design);
+        let fits = self.streams.iter().map(|stream| stream.memory.fit(memory));
         fits.max().unwrap_or(MemoryFit::Unknown)
+    }
+
+    fn memory(&self, design: &MachineDesign<'_>) -> Bytes {
+        memory(design.machine, self.nodes(design.nodes))
     }
 
     /// Error of the speed of a machine relative to the traced ones, as a logarithm.
@@ -106,18 +136,19 @@ impl<'a> JobTraces<'a> {
         self.references.iter().map(of).fold(0.0, f64::max)
     }
 
-    /// Size of a node's volume in whole GiB: that of the data that the trace touched.
+    /// Size of the volume of each of `nodes` nodes in whole GiB: that of the data that the largest
+    /// trace touched.
     #[allow(clippy::cast_precision_loss)]
-    pub fn volume_gib(&self) -> f64 {
-        let bytes = self.streams.iter().map(|stream| stream.stream.footprint.touched());
-        (bytes.max().unwrap_or_default().0 as f64 / GIB).ceil()
+    pub fn volume_gib(&self, nodes: u32) -> f64 {
+        (self.touched.0 as f64 * self.nodes(nodes).part() / GIB).ceil()
     }
 
-    /// Bytes that a node reads again, at most, because a machine has less memory.
+    /// Bytes that a node reads again, at most, because a design has less memory.
     #[allow(clippy::cast_precision_loss)]
-    pub fn read_again(&self, machine: &Machine) -> f64 {
-        let bytes = self.streams.iter().map(|s| s.memory.read_again(*machine.memory));
-        bytes.max().unwrap_or_default().0 as f64
+    pub fn read_again(&self, design: &MachineDesign<'_>) -> f64 {
+        let memory = self.memory(design);
+        let bytes = self.streams.iter().map(|s| s.memory.read_again(memory));
+        bytes.max().unwrap_or_default().0 as f64 * self.nodes(design.nodes).part()
     }
 
     /// Bytes that a node writes, at most, where files live longer than in the trace.
@@ -136,6 +167,38 @@ impl<'a> JobTraces<'a> {
     }
 }
 
+/// Seconds after the start of the first trace at which each starts: by the lags of a run, otherwise
+/// by the clocks; `None` if they were not recorded at the same time.
+fn starts(survey: &JobSurvey, streams: &[JobStream]) -> Option<Vec<f64>> {
+    if !survey.lags.is_empty() || streams.len() == 1 {
+        let lags = Lags::new(&survey.lags);
+        let start = |(at, stream): (usize, &JobStream)| {
+            let interval = stream.samples.first().map_or(0.0, |sample| sample.span);
+            lags.of(at) as f64 * interval
+        };
+        return Some(streams.iter().enumerate().map(start).collect());
+    }
+    let streams: Vec<&Stream> = streams.iter().map(AsRef::as_ref).collect();
+    let all_at_once =
+        streams.iter().all(|one| streams.iter().all(|other| are_simultaneous(one, other)));
+    let first = streams.iter().map(|stream| start(stream)).min()?;
+    let after = |stream: &&Stream| start(stream).saturating_sub(first).as_secs();
+    all_at_once.then(|| streams.iter().map(after).collect())
+}
+
+#[allow(clippy::cast_possible_truncation)]
+fn numbers(streams: &[JobStream], target: u32) -> NodeNumbers {
+    NodeNumbers { traced: streams.len() as u32, target }
+}
+
+/// The memory of a node for what a traced one used: fewer nodes need more each.
+#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn memory(machine: &Machine, nodes: NodeNumbers) -> Bytes {
+    let of_one = *machine.memory;
+    let part = nodes.part();
+    if part > 1.0 { Bytes((of_one.0 as f64 / part) as u64) } else { of_one }
+}
+
 /// The power of a storage of the catalogue; `None` if it is described by its limits.
 pub(super) fn storage_power(
     storage: &StorageTable,
@@ -151,10 +214,11 @@ fn times_of_parts(
     streams: &[JobStream],
     parts: &[(&str, u32)],
 ) -> Result<Vec<MeasuredStorage>, ClusterError> {
+    let fewest = numbers(streams, survey.numbers()[0]);
     let lacks_cache = |stream: &JobStream| {
         let mut machines = survey.machines.iter();
         stream.memory.unwritten > Bytes(0)
-            || machines.any(|machine| stream.memory.read_again(*machine.memory) > Bytes(0))
+            || machines.any(|m| stream.memory.read_again(memory(m, fewest)) > Bytes(0))
     };
     let is_needed =
         |stream: &JobStream| (stream.has_io() && !stream.stream.logged) || lacks_cache(stream);

@@ -1,10 +1,10 @@
-//! The recommended machine: of those that are nearly as fast as the fastest, the cheapest, or the
-//! one of least energy.
+//! The recommended machine: of those that are nearly as fast as the fastest, or meet the deadline, the
+//! cheapest, or the one of least energy.
 
-use super::evaluate::JobModel;
+use super::evaluate::{JobModel, index};
 use super::report::Verdict;
-use crate::model::cost::{FASTEST, SLACK, least_cost};
-use crate::survey::{Chosen, Front, Model};
+use crate::model::cost::{FASTEST, SLACK, least_cost, longest};
+use crate::survey::{Chosen, Model};
 
 /// Share of the time of the fastest design from which its floor is the answer.
 const MOSTLY_FLOOR: f64 = 0.5;
@@ -24,19 +24,22 @@ pub(super) fn answer(model: &JobModel<'_>, chosen: &Chosen) -> JobAnswer {
         return JobAnswer::default();
     };
     let floor = model.floor(fastest);
+    let deadline_s = model.survey.deadline_s;
     let mut answer = JobAnswer { floor_s: floor.secs, ..JobAnswer::default() };
-    if floor.share < MOSTLY_FLOOR {
-        let (verdict, number) = recommend(model, &chosen.fronts, fastest, time);
-        answer.verdict = Some(verdict);
+    let has_choice = deadline_s.is_some() || floor.share < MOSTLY_FLOOR;
+    if let Some(longest) = longest(deadline_s, time).filter(|_| has_choice) {
+        let (by, number) = least_cost(&chosen.fronts, longest, fastest);
+        let design = &model.space.designs[index(number)];
+        answer.verdict = Some(Verdict {
+            id: model.id(number),
+            machine: design.id(),
+            nodes: design.nodes,
+            fastest: model.id(fastest),
+            slack: SLACK,
+            deadline_s,
+            by,
+        });
         answer.recommended = Some(number);
     }
     answer
-}
-
-/// The recommended design and its number; see [`Verdict`]. `time` is that of the fastest.
-fn recommend(model: &JobModel<'_>, fronts: &[Front], fastest: u64, time: f64) -> (Verdict, u64) {
-    let (by, number) = least_cost(fronts, time * (1.0 + SLACK), fastest);
-    let machine = model.id(number);
-    let verdict = Verdict { machine, fastest: model.id(fastest), slack: SLACK, by };
-    (verdict, number)
 }

@@ -110,7 +110,7 @@ impl Survey for ServiceSurvey {
 
     fn candidates(&self) -> Result<MachineSpace<'_>, ClusterError> {
         check_survey(self)?;
-        let space = MachineSpace::new(&self.machines);
+        let space = MachineSpace::new(&self.machines, 1);
         for part in space.storage_parts() {
             Storage::of(part, &self.parts)?;
         }

@@ -15,10 +15,10 @@ use super::simulate::{Outcome, Simulator, critical_path};
 use super::traced::{reference_of, traced_node};
 use super::{TasksSpace, TasksSurvey};
 use crate::error::ClusterError;
-use crate::model::cost::{Compared, FASTEST, SLACK, VerdictBy, least_cost};
+use crate::model::cost::{Compared, FASTEST, VerdictBy, least_cost, longest};
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
 use crate::space::machine::StorageTable;
-use crate::space::machines::{MachineDesign, part_of};
+use crate::space::machines::{MachineDesign, cluster_id, part_of};
 use crate::space::measured::{MeasuredStorage, READS, WRITES};
 use crate::space::node::Power;
 use crate::space::part_times::part_times;
@@ -167,7 +167,7 @@ impl<'a> TasksModel<'a> {
     /// Name of a design.
     pub(super) fn name(&self, number: u64) -> String {
         let (design, _, nodes) = self.cluster(number);
-        format!("{nodes} x {}", design.id())
+        cluster_id(nodes, &design.id())
     }
 
     /// Numbers of a chunk.
@@ -396,12 +396,8 @@ impl<'a> TasksModel<'a> {
     /// The recommended design.
     pub(super) fn recommended(&self, chosen: &Chosen) -> Option<(VerdictBy, u64, u64)> {
         let ([time, ..], fastest) = chosen.best[FASTEST]?;
-        let limit = match self.survey.deadline_s {
-            Some(deadline) if deadline < time => return None,
-            Some(deadline) => deadline,
-            None => time * (1.0 + SLACK),
-        };
-        let (by, number) = least_cost(&chosen.fronts, limit, fastest);
+        let longest = longest(self.survey.deadline_s, time)?;
+        let (by, number) = least_cost(&chosen.fronts, longest, fastest);
         Some((by, number, fastest))
     }
 }

@@ -27,7 +27,7 @@ mod traced;
 use crate::error::ClusterError;
 use crate::space::config::Parts;
 use crate::space::machine::{Machine, check};
-use crate::space::machines::{MachineDesign, MachineSpace};
+use crate::space::machines::{MOST_NODES, MachineDesign, MachineSpace};
 use crate::space::measured::MeasuredStorages;
 use crate::space::reference::GivenReference;
 use crate::survey::{Settings, Survey};
@@ -127,8 +127,6 @@ pub struct ExecutorSettings {
 
 /// Numbers of nodes that are compared unless they are given.
 const NODES: [u32; 12] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
-/// The most nodes of a cluster.
-const MOST_NODES: u32 = 10_000;
 
 /// The application, and the clusters that can run it.
 pub struct TasksSpace<'a> {
@@ -195,7 +193,7 @@ impl Survey for TasksSurvey {
         };
         nodes.sort_unstable();
         nodes.dedup();
-        let machines = MachineSpace::new(&self.machines);
+        let machines = MachineSpace::new(&self.machines, 1);
         let (mut held, mut refused) = (Vec::new(), Vec::new());
         for (at, design) in machines.designs.iter().enumerate() {
             match executor_of(self, &application, design) {
