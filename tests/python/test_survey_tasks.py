@@ -174,8 +174,8 @@ def test_every_column_of_the_table_has_the_values_of_the_report(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "what"),
     [
-        (("--model", "job", "--nodes", "1,2"), "names several numbers"),
-        (("--model", "job", "--deadline", "1min"), "--deadline is for the tasks model"),
+        (("--model", "job", "--nodes", "1,2"), "one trace is given"),
+        (("--space", "gordon-2009", "--deadline", "1min"), "--deadline is for a job on machines"),
         (("--model", "job", "--partitions", "8"), "--partitions is for the tasks model"),
         (("--space", "gordon-2009", "--model", "tasks"), "lists no machines"),
         (("--shift", "0.2"), "--shift"),

@@ -175,8 +175,10 @@ fn a_window_leaves_out_what_ended_before_it() {
     near(application.duration, 4.0);
     near(application.stages[0].driver, 1.0);
     near(application.tail, 1.0);
-    // Its executor had run a task before.
-    assert!(!application.tasks[0].is_first);
+    // Its executor had run a task before, but none of this stage.
+    assert!(application.tasks[0].is_first);
+    near(application.before, 4.0);
+    near(application.start_of_first, 1.0);
 }
 
 #[test]

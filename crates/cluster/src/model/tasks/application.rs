@@ -5,6 +5,8 @@
 //! the stage, it waits for the stage that ended last before it was submitted, too: the program did
 //! not submit it earlier. The time from there to its submission is the driver's.
 
+use super::median;
+use super::warm_up::WarmUp;
 use gordon_trace::spark::{EventLog, Settings, Stage, Task, TaskFigures, TaskStatus};
 use gordon_units::{Bytes, Ns};
 use std::collections::hash_map::Entry;
@@ -28,6 +30,10 @@ pub struct Application {
     pub duration: f64,
     /// When its first executor had started; 0 if executors were there before.
     pub startup: f64,
+    /// Seconds from the start of the application to that of this executor.
+    pub start_of_first: f64,
+    /// Seconds of the application before the time that is simulated.
+    pub before: f64,
     /// Stages that ran, by submission.
     pub stages: Vec<AppStage>,
     /// The tasks of all stages.
@@ -38,7 +44,7 @@ pub struct Application {
     pub executors: Executors,
     /// Seconds between the end of a task and the start of the next one in its slot.
     pub turnaround: f64,
-    /// CPU seconds by which the first task of a slot is longer than later ones of its stage.
+    /// CPU seconds by which the first task of a slot in a stage is longer than later ones; the mean.
     pub warm_up: f64,
     /// The settings of its executors.
     pub settings: Settings,
@@ -145,6 +151,8 @@ pub struct AppStage {
     pub partitions: u32,
     /// Whether it reads shuffle data.
     pub is_shuffled: bool,
+    /// What the first task of a slot takes on top of later ones.
+    pub warm_up: WarmUp,
 }
 
 /// A successful task.
@@ -164,7 +172,7 @@ pub struct AppTask {
     pub fetch: f64,
     /// Mean number of tasks that ran on its host meanwhile, itself included.
     pub concurrent: f64,
-    /// Whether it was the first task of its slot.
+    /// Whether it was the first task of its stage in its slot.
     pub is_first: bool,
     /// Bytes read of files and of cached data.
     pub input: f64,
@@ -207,10 +215,13 @@ impl Application {
         let concurrent = Concurrency::of(log, &kept);
         let added = log.executors.iter().map(|executor| clock.secs(executor.added));
         let first = added.fold(f64::INFINITY, f64::min);
+        let before = start.saturating_sub(log.start).as_secs();
         let mut application = Self {
             name: log.name.clone(),
             duration: clock.secs(end),
             startup: if first.is_finite() { first.max(0.0) } else { 0.0 },
+            start_of_first: if first.is_finite() { (first + before).max(0.0) } else { 0.0 },
+            before,
             executors: Executors::of(log, &kept, start),
             turnaround: kept.turnaround(log),
             settings: log.settings.clone(),
@@ -242,20 +253,22 @@ impl Application {
         (self.duration - covered).max(0.0)
     }
 
-    /// Gives the stages that read shuffle data `partitions` tasks each. The bytes and the computing of
-    /// a stage stay; a task takes the place of those that covered its part of the stage.
-    pub fn repartition(&mut self, partitions: u32) {
-        let mut tasks = Vec::with_capacity(self.tasks.len());
-        for stage in &mut self.stages {
-            let recorded = &self.tasks[stage.tasks.clone()];
-            let from = tasks.len();
-            match stage.is_shuffled {
-                true => tasks.extend((0..partitions).map(|at| part_of(recorded, at, partitions))),
-                false => tasks.extend_from_slice(recorded),
-            }
-            stage.tasks = from..tasks.len();
+    /// When the first executor has started on a cluster that takes `ratio` times as long for it.
+    pub fn startup_on(&self, ratio: f64) -> f64 {
+        (self.start_of_first * ratio - self.before).max(0.0)
+    }
+
+    /// All but the tasks.
+    pub(super) fn without_tasks(&self) -> Self {
+        Self {
+            name: self.name.clone(),
+            executors: self.executors.clone(),
+            settings: self.settings.clone(),
+            accelerators: self.accelerators.clone(),
+            stages: Vec::new(),
+            tasks: Vec::new(),
+            ..*self
         }
-        self.tasks = tasks;
     }
 
     fn add_stages(&mut self, log: &EventLog, kept: &Kept, concurrent: &Concurrency, clock: Clock) {
@@ -331,47 +344,19 @@ impl Application {
         }
     }
 
-    /// The first task of a slot against the others of its stage, by medians: the mean of the stages
-    /// that have enough of both, weighted by the number of first tasks.
     fn measure_warm_up(&mut self) {
         let (mut sum, mut weight) = (0.0, 0.0);
-        for stage in &self.stages {
+        for stage in &mut self.stages {
             let (first, others): (Vec<_>, Vec<_>) =
                 self.tasks[stage.tasks.clone()].iter().partition(|task| task.is_first);
-            if first.len().min(others.len()) < ENOUGH {
-                continue;
-            }
-            let of =
-                |tasks: Vec<&AppTask>| median(tasks.into_iter().map(|task| task.cpu).collect());
+            let cpu = |tasks: Vec<&AppTask>| tasks.into_iter().map(|task| task.cpu).collect();
             #[allow(clippy::cast_precision_loss)]
             let count = first.len() as f64;
-            sum += (of(first) - of(others)).max(0.0) * count;
+            stage.warm_up = WarmUp::measured(cpu(first), cpu(others));
+            sum += stage.warm_up.cpu * count;
             weight += count;
         }
         self.warm_up = if weight > 0.0 { sum / weight } else { 0.0 };
-    }
-}
-
-/// Task `at` of `count` equal parts of the work of `recorded` tasks.
-fn part_of(recorded: &[AppTask], at: u32, count: u32) -> AppTask {
-    #[allow(clippy::cast_precision_loss)]
-    let width = recorded.len() as f64 / f64::from(count);
-    let middle = (f64::from(at) + 0.5) * width;
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let task = recorded[(middle as usize).min(recorded.len() - 1)];
-    AppTask {
-        wall: task.scheduling + (task.wall - task.scheduling) * width,
-        cpu: task.cpu * width,
-        gc: task.gc * width,
-        fetch: task.fetch * width,
-        input: task.input * width,
-        shuffled: task.shuffled * width,
-        remote: task.remote * width,
-        written: task.written * width,
-        spilled: task.spilled * width,
-        spilled_disk: task.spilled_disk * width,
-        peak: task.peak * width,
-        ..task
     }
 }
 
@@ -404,7 +389,19 @@ impl AppTask {
     }
 }
 
+impl AppStage {
+    /// Number of its tasks.
+    pub fn tasks_total(&self) -> u32 {
+        count(self.tasks.len())
+    }
+}
+
 impl Executors {
+    /// Tasks that all of them run at a time.
+    pub fn slots_total(&self) -> u32 {
+        self.count.saturating_mul(self.slots).max(1)
+    }
+
     /// Seconds from the start of the first executor to that of the one with this number: as recorded,
     /// or, of dynamic allocation, after the second in which Spark asks for it (1, 2, 4, ... a second).
     pub fn delay(&self, number: u32) -> f64 {
@@ -512,17 +509,18 @@ impl Kept {
         Self { tasks, first: HashSet::new(), left_out }
     }
 
-    /// Marks the first task of each slot of an executor, of all that it ever ran.
+    /// Marks the first task of each stage in each slot of an executor, of all that it ever ran.
     fn find_first(&mut self, log: &EventLog) {
         let cores: HashMap<&str, u32> =
             log.executors.iter().map(|executor| (executor.id.as_str(), executor.cores)).collect();
         let mut order: Vec<usize> = (0..log.tasks.len()).collect();
         order.sort_by_key(|index| (log.tasks[*index].started, log.tasks[*index].id));
-        let mut free: HashMap<u32, u32> = HashMap::new();
+        let mut free: HashMap<(u32, u32), u32> = HashMap::new();
         let kept: HashSet<usize> = self.tasks.iter().copied().collect();
         for index in order {
-            let executor = log.tasks[index].executor;
-            let slots = free.entry(executor).or_insert_with(|| {
+            let task = &log.tasks[index];
+            let executor = task.executor;
+            let slots = free.entry((executor, task.stage)).or_insert_with(|| {
                 let cores = cores.get(log.text(executor)).copied().unwrap_or(1);
                 (cores / log.settings.task_cpus.max(1)).max(1)
             });
@@ -609,15 +607,5 @@ impl Concurrency {
             }
             _ => 1.0,
         }
-    }
-}
-
-/// The median; 0 of nothing.
-pub(super) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        length if length % 2 == 1 => values[length / 2],
-        length => f64::midpoint(values[length / 2 - 1], values[length / 2]),
     }
 }

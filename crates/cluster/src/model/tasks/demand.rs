@@ -6,7 +6,7 @@
 //! waiting for storage; what remains as computing that the engine does not count (Python workers,
 //! code generation, other threads), which a faster core shortens.
 
-use super::application::{AppTask, Application};
+use super::application::{AppStage, AppTask, Application};
 use super::speeds::Speeds;
 
 /// What is known of the nodes that ran an application.
@@ -18,8 +18,6 @@ pub struct TracedNode {
     pub storage: Option<[f64; 2]>,
     /// Heap of an executor in bytes.
     pub heap: f64,
-    /// Core seconds on a core of speed 1 by which the first task of a slot is longer than later ones.
-    pub warm_up: f64,
     /// By stage, CPU seconds of the nodes for each second that the engine counted; 1 where nothing
     /// was traced.
     pub counted: Vec<f64>,
@@ -32,6 +30,8 @@ pub struct TaskDemand {
     pub scheduling: f64,
     /// Core seconds.
     pub work: f64,
+    /// Core seconds on top of `work` if the task is the first of its stage in its slot.
+    pub warm_up: f64,
     /// Seconds of computing that the engine did not count.
     pub uncounted: f64,
     /// Seconds of garbage collection.
@@ -58,7 +58,7 @@ pub fn demands(application: &Application, traced: &TracedNode) -> Vec<TaskDemand
     for (at, stage) in application.stages.iter().enumerate() {
         let counted = traced.counted.get(at).copied().unwrap_or(1.0).max(1.0);
         for index in stage.tasks.clone() {
-            demands[index] = demand(&application.tasks[index], application, traced, counted);
+            demands[index] = demand(&application.tasks[index], stage, application, traced, counted);
         }
     }
     demands
@@ -66,13 +66,14 @@ pub fn demands(application: &Application, traced: &TracedNode) -> Vec<TaskDemand
 
 fn demand(
     task: &AppTask,
+    stage: &AppStage,
     application: &Application,
     traced: &TracedNode,
     counted: f64,
 ) -> TaskDemand {
     let (stretch, speed) =
         (traced.speeds.stretch(task.concurrent), traced.speeds.of_core(task.concurrent));
-    let warm_up = if task.is_first { application.warm_up.min(task.cpu / 2.0) } else { 0.0 };
+    let warm_up = if task.is_first { stage.warm_up.of_task(task.cpu) } else { 0.0 };
     let run = (task.wall - task.scheduling).max(0.0);
     let rest = (run - task.cpu * stretch - task.gc - task.fetch).max(0.0);
     // CPU time of the nodes that the engine did not count.
@@ -90,6 +91,7 @@ fn demand(
     TaskDemand {
         scheduling: task.scheduling + application.turnaround,
         work: (task.cpu - warm_up + more) * speed,
+        warm_up: stage.warm_up.cpu * speed,
         uncounted: (rest - waiting).max(0.0) * speed / stretch,
         gc: task.gc * speed / traced.speeds.stretch(1.0),
         fetch: task.fetch,

@@ -2,7 +2,7 @@
 //!
 //! A design is a machine with a number of nodes. Each is simulated once; its answer is kept.
 
-use super::application::Application;
+use super::application::{AppStage, Application};
 use super::demand::{TaskDemand, TracedNode, demands};
 use super::durations::Durations;
 use super::node::{Cluster, PARTS, Part, Parts};
@@ -12,8 +12,9 @@ use super::report::{
     ApplicationReport, StageLimit, StageOnCluster, StageRecorded, TasksReport, TasksTime,
 };
 use super::simulate::{Outcome, Simulator, critical_path};
+use super::split::{count, follows, split};
 use super::traced::{reference_of, traced_node};
-use super::{TasksSpace, TasksSurvey};
+use super::{TasksSpace, TasksSurvey, median};
 use crate::error::ClusterError;
 use crate::model::cost::{Compared, FASTEST, VerdictBy, least_cost, longest};
 use crate::space::cores::{UNKNOWN_SPEED, speed_error};
@@ -28,6 +29,7 @@ use crate::space::storage::Storage;
 use crate::survey::{Chosen, Chunk, Model};
 use crate::trace::job_stream::JobStream;
 use rayon::prelude::*;
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 /// Bytes a second of a storage without known limits: it never limits.
@@ -43,7 +45,10 @@ pub struct TasksModel<'a> {
     pub(super) reference: TraceReference<'a>,
     pub(super) has_traces: bool,
     traced: TracedNode,
-    demands: Vec<TaskDemand>,
+    /// With as many tasks as were recorded, or as `--partitions` says.
+    work: Work<'a>,
+    /// Whether stages have more or fewer tasks on clusters with other numbers of slots.
+    has_followers: bool,
     /// By place: bytes a second that its storage reads and writes.
     storages: Vec<[f64; 2]>,
     durations: Durations,
@@ -55,6 +60,25 @@ pub struct TasksModel<'a> {
     pub(super) answers: Vec<OnceLock<Answer>>,
     /// Designs whose stages are reported, once they are chosen.
     pub(super) notable: OnceLock<Vec<u64>>,
+}
+
+/// An application with the demands of its tasks.
+#[derive(Clone)]
+struct Work<'a> {
+    application: Cow<'a, Application>,
+    demands: Cow<'a, [TaskDemand]>,
+}
+
+impl Work<'_> {
+    /// As many tasks as `number` gives.
+    fn split(&self, number: impl Fn(&AppStage) -> u32) -> Work<'static> {
+        let (application, demands) = split(&self.application, &self.demands, number);
+        Work { application: Cow::Owned(application), demands: Cow::Owned(demands) }
+    }
+
+    fn run<'s>(&self, simulator: &'s mut Simulator, cluster: &Cluster) -> &'s Outcome {
+        simulator.run(&self.application, &self.demands, cluster)
+    }
 }
 
 /// The answer of a design.
@@ -120,7 +144,15 @@ impl<'a> TasksModel<'a> {
         });
         let traced = traced_node(survey, application, &reference, streams, storage);
         let demands = demands(application, &traced);
-        let sum = |of: fn(&TaskDemand) -> f64| demands.iter().map(of).sum::<f64>();
+        let mut work =
+            Work { application: Cow::Borrowed(application), demands: Cow::Owned(demands) };
+        if let Some(partitions) = survey.partitions {
+            work = work.split(|stage| match stage.is_shuffled {
+                true => partitions,
+                false => stage.tasks_total(),
+            });
+        }
+        let sum = |of: fn(&TaskDemand) -> f64| work.demands.iter().map(of).sum::<f64>();
         let known = |table: &StorageTable| bandwidths(table).map(|rate| rate.unwrap_or(UNLIMITED));
         let mut model = Self {
             survey,
@@ -135,15 +167,17 @@ impl<'a> TasksModel<'a> {
             answers: (0..space.held.len() * space.nodes.len()).map(|_| OnceLock::new()).collect(),
             notable: OnceLock::new(),
             traced,
-            demands,
+            has_followers: survey.partitions.is_none()
+                && application.stages.iter().any(|stage| follows(stage, application)),
+            work,
         };
         let most = (0..model.designs_total()).map(|number| {
             let cluster = model.simulated(number);
             cluster.nodes.saturating_mul(cluster.node.slots)
         });
         let first = Cluster { nodes: 1, node: model.simulated(0).node };
-        model.durations =
-            Durations::of(application, &model.demands, &first, most.max().unwrap_or(1));
+        let Work { application, demands } = &model.work;
+        model.durations = Durations::of(application, demands, &first, most.max().unwrap_or(1));
         Ok(model)
     }
 
@@ -198,17 +232,44 @@ impl<'a> TasksModel<'a> {
         let place = &self.answers[number as usize];
         place.get_or_init(|| {
             let cluster = self.simulated(number);
+            let work = self.work_on(&cluster);
             let mut simulator = Simulator::default();
-            let outcome = simulator.run(self.application(), &self.demands, &cluster);
-            self.answered(number, &cluster, outcome)
+            let outcome = work.run(&mut simulator, &cluster);
+            self.answered(number, &cluster, &work, outcome)
         })
     }
 
-    fn answered(&self, number: u64, cluster: &Cluster, outcome: &Outcome) -> Answer {
+    /// The work on a cluster: stages that follow its slots have as many tasks for each as when they
+    /// were recorded.
+    fn work_on(&self, cluster: &Cluster) -> Cow<'_, Work<'a>> {
+        let Work { application, demands } = &self.work;
+        let slots = cluster.nodes * cluster.node.slots;
+        if !self.has_followers || slots == application.executors.slots_total() {
+            return Cow::Borrowed(&self.work);
+        }
+        Cow::Owned(self.work.split(|stage| match follows(stage, application) {
+            true => count(stage, application, demands, slots),
+            false => stage.tasks_total(),
+        }))
+    }
+
+    fn answered(
+        &self,
+        number: u64,
+        cluster: &Cluster,
+        work: &Work<'_>,
+        outcome: &Outcome,
+    ) -> Answer {
         let (design, executor, nodes) = self.cluster(number);
-        let floor = critical_path(self.application(), &self.demands, cluster).min(outcome.time);
-        let TasksRange { low, high, by } =
-            range(outcome, &cluster.node, &self.doubts(design, &executor, cluster, floor));
+        let floor = critical_path(&work.application, &work.demands, cluster).min(outcome.time);
+        let as_recorded = match std::ptr::eq(work, &self.work) {
+            true => outcome.time,
+            false => self.work.run(&mut Simulator::default(), cluster).time,
+        };
+        let warm_up = assumed_warm_up(&work.application, outcome);
+        let doubts =
+            Doubts { as_recorded, warm_up, ..self.doubts(design, &executor, cluster, floor) };
+        let TasksRange { low, high, by } = range(outcome, &cluster.node, &doubts);
         let cores = f64::from(nodes) * f64::from(*design.machine.cores);
         let all = cores * outcome.time;
         Answer {
@@ -249,6 +310,10 @@ impl<'a> TasksModel<'a> {
         let cached = self.application().cached;
         Doubts {
             durations: self.durations.at(cluster.nodes * cluster.node.slots),
+            start_of_first: self.application().start_of_first,
+            before: self.application().before,
+            warm_up: [0.0; 2],
+            as_recorded: 0.0,
             speed,
             lone,
             driver_is_given: self.survey.driver_speed.is_some(),
@@ -318,45 +383,44 @@ impl<'a> TasksModel<'a> {
     fn stages(&self, number: u64) -> Vec<StageOnCluster> {
         let cluster = self.simulated(number);
         let mut simulator = Simulator::default();
-        let outcome = simulator.run(self.application(), &self.demands, &cluster);
+        let work = self.work_on(&cluster);
+        let outcome = work.run(&mut simulator, &cluster);
         let slots = f64::from(cluster.nodes) * f64::from(cluster.node.slots);
-        let stages = self.application().stages.iter().zip(&outcome.stages);
-        let of =
-            |(stage, found): (&super::application::AppStage, &super::simulate::StageOutcome)| {
-                let driver = stage.driver * cluster.node.driver_ratio;
-                let secs = found.ended - found.ready;
-                let part = |part: Part| found.tasks[part as usize];
-                let tasks: f64 = found.tasks.iter().sum();
-                let memory = part(Part::Spill) + part(Part::Gc);
-                let most =
-                    |(limit, secs): (StageLimit, f64)| (secs > SKEWED * tasks).then_some(limit);
-                let of_tasks = [
-                    (StageLimit::Network, part(Part::Network)),
-                    (StageLimit::Disk, part(Part::Disk)),
-                    (StageLimit::Memory, memory),
-                ];
-                #[allow(clippy::cast_precision_loss)]
-                let tasks_per_slot = stage.tasks.len() as f64 / slots;
-                let limit = if driver > secs {
-                    StageLimit::Driver
-                } else if let Some(limit) = of_tasks.into_iter().find_map(most) {
-                    limit
-                } else if tasks_per_slot <= 1.0 || found.longest > SKEWED * secs {
-                    StageLimit::Skew
-                } else {
-                    StageLimit::Slots
-                };
-                StageOnCluster {
-                    id: stage.id,
-                    name: stage.name.clone(),
-                    tasks: stage.tasks.len(),
-                    start_s: found.ready,
-                    end_s: found.ended,
-                    longest_s: found.longest,
-                    driver_s: driver,
-                    limit,
-                }
+        let stages = work.application.stages.iter().zip(&outcome.stages);
+        let of = |(stage, found): (&AppStage, &super::simulate::StageOutcome)| {
+            let driver = stage.driver * cluster.node.driver_ratio;
+            let secs = found.ended - found.ready;
+            let part = |part: Part| found.tasks[part as usize];
+            let tasks: f64 = found.tasks.iter().sum();
+            let memory = part(Part::Spill) + part(Part::Gc);
+            let most = |(limit, secs): (StageLimit, f64)| (secs > SKEWED * tasks).then_some(limit);
+            let of_tasks = [
+                (StageLimit::Network, part(Part::Network)),
+                (StageLimit::Disk, part(Part::Disk)),
+                (StageLimit::Memory, memory),
+            ];
+            #[allow(clippy::cast_precision_loss)]
+            let tasks_per_slot = stage.tasks.len() as f64 / slots;
+            let limit = if driver > secs {
+                StageLimit::Driver
+            } else if let Some(limit) = of_tasks.into_iter().find_map(most) {
+                limit
+            } else if tasks_per_slot <= 1.0 || found.longest > SKEWED * secs {
+                StageLimit::Skew
+            } else {
+                StageLimit::Slots
             };
+            StageOnCluster {
+                id: stage.id,
+                name: stage.name.clone(),
+                tasks: stage.tasks.len(),
+                start_s: found.ready,
+                end_s: found.ended,
+                longest_s: found.longest,
+                driver_s: driver,
+                limit,
+            }
+        };
         stages.map(of).collect()
     }
 
@@ -372,7 +436,7 @@ impl<'a> TasksModel<'a> {
                 start_s: stage.submitted,
                 end_s: stage.ended,
                 longest_s: walls.iter().copied().fold(0.0, f64::max),
-                median_s: super::application::median(walls),
+                median_s: median(walls),
                 cpu_s: tasks.iter().map(|task| task.cpu).sum(),
                 driver_s: stage.driver,
                 after: stage.after.iter().map(|at| application.stages[*at].id).collect(),
@@ -400,4 +464,17 @@ impl<'a> TasksModel<'a> {
         let (by, number) = least_cost(&chosen.fronts, longest, fastest);
         Some((by, number, fastest))
     }
+}
+
+/// What assumed warm-ups may take from the time, and add.
+fn assumed_warm_up(application: &Application, outcome: &Outcome) -> [f64; 2] {
+    let mut sums = [0.0; 2];
+    for (stage, found) in application.stages.iter().zip(&outcome.stages) {
+        let of = |part: Part| found.chain[part as usize];
+        let doubt = stage.warm_up.doubt(of(Part::Compute), of(Part::WarmUp));
+        for (sum, secs) in sums.iter_mut().zip(doubt) {
+            *sum += secs;
+        }
+    }
+    sums
 }

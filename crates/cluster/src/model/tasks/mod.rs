@@ -1,8 +1,8 @@
 //! The `tasks` model: an application of Spark, recorded by its event log, on any number of any
 //! machines. docs/design/cluster.md, "Tasks", has the equations.
 //!
-//! `application` reads the log, `demand` what its tasks need on any machine, `place` how a machine
-//! holds the executors, `node` what a task takes on it, and `simulate` schedules all tasks on a
+//! `application` reads the log, `warm_up` the first tasks of a stage, `demand` what tasks need on any
+//! machine, `split` their number. `place` is how a machine holds the executors, `node` what a task takes on it, and `simulate` schedules all tasks on a
 //! cluster. `range` has the doubts, `durations` those of the tasks' times. `evaluate` answers the
 //! designs, `rows` tabulates and `report` describes them, `notes` lists warnings and assumptions.
 
@@ -18,11 +18,13 @@ pub mod report;
 mod rows;
 pub mod simulate;
 pub mod speeds;
+mod split;
 mod station;
 mod survey;
 #[cfg(test)]
 mod tests;
 mod traced;
+pub mod warm_up;
 
 use crate::error::ClusterError;
 use crate::space::config::Parts;
@@ -176,15 +178,12 @@ impl Survey for TasksSurvey {
         let window = self
             .window
             .map(|window| Window { start: Ns(window.start_unix_ns), end: Ns(window.end_unix_ns) });
-        let mut application = Application::of(&log, window);
+        let application = Application::of(&log, window);
         if application.tasks.is_empty() {
             return Err(ClusterError::Impossible {
                 what: format!("event log {}", self.event_log.display()),
                 why: application.left_out.why_empty(),
             });
-        }
-        if let Some(partitions) = self.partitions {
-            application.repartition(partitions);
         }
         let hosts = application.executors.hosts;
         let mut nodes = match self.nodes.is_empty() {
@@ -270,4 +269,14 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
 /// The order of times, which are not negative, as integers.
 fn key(secs: f64) -> u64 {
     secs.max(0.0).to_bits()
+}
+
+/// The median; 0 of nothing.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        length if length % 2 == 1 => values[length / 2],
+        length => f64::midpoint(values[length / 2 - 1], values[length / 2]),
+    }
 }

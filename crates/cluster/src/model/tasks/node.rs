@@ -29,8 +29,6 @@ pub struct TaskNode {
     pub memory: f64,
     /// Heap of a traced executor for each byte of an executor here.
     pub heap_ratio: f64,
-    /// Core seconds on a core of speed 1 by which the first task of a slot is longer than later ones.
-    pub warm_up: f64,
     /// Speed of a lone thread of the traced node relative to this one.
     pub lone_ratio: f64,
     /// Seconds of the start of executors here for each recorded one.
@@ -50,7 +48,7 @@ pub enum Part {
     Scheduling,
     /// Computing that the engine counts.
     Compute,
-    /// The first tasks of a slot.
+    /// The first tasks of a stage in a slot.
     WarmUp,
     /// Computing that it does not count.
     Uncounted,

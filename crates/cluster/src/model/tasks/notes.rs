@@ -64,8 +64,14 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
     add(
         "driver",
         "square root of the relative speed".into(),
-        "how much of the driver's time and of the start of executors is computing: the log does not \
-         say; the range has all and nothing",
+        "how much of the driver's time is computing: the log does not say; the range has all and \
+         nothing",
+    );
+    add(
+        "startup",
+        "0.75 power of the relative speed".into(),
+        "how much of the start of executors is computing: the log does not say; the range has all and \
+         nothing",
     );
     add(
         "uncounted",

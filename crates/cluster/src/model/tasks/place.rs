@@ -20,6 +20,10 @@ const LEAST_OVERHEAD: f64 = (384u64 << 20) as f64;
 /// Share of the gain of a core while others are idle that tasks have, as a power: half of the half
 /// that a varying number of threads has in the `job` model. Assumed.
 const GAIN: f64 = 0.25;
+/// Share of the start of executors that is computing, as a power of the ratio of the speeds: on local
+/// nodes of 0.2 to 0.8 cores it is 0.84 (docs/validation/cluster.md); elsewhere more of it is waiting
+/// for the cluster manager.
+const STARTUP_COMPUTING: f64 = 0.75;
 /// Limits of the ratio of two heaps by which the time of collecting garbage grows.
 const HEAP_RATIO: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
@@ -128,7 +132,7 @@ pub(super) fn node(
 ) -> TaskNode {
     let lone_ratio = traced.speeds.each(1) / speeds.each(1);
     // Part of the driver's time and of the start of executors is computing, part waiting; nothing
-    // says how much. The middle of the range of the logarithm.
+    // says how much.
     let middle = lone_ratio.sqrt();
     let heap_ratio = (traced.heap / executor.heap).clamp(*HEAP_RATIO.start(), *HEAP_RATIO.end());
     TaskNode {
@@ -139,9 +143,8 @@ pub(super) fn node(
         executor_slots: executor.slots,
         memory: executor.working / f64::from(executor.slots),
         heap_ratio,
-        warm_up: traced.warm_up,
         lone_ratio,
-        startup_ratio: middle,
+        startup_ratio: lone_ratio.powf(STARTUP_COMPUTING),
         driver_ratio: driver_speed.map_or(middle, |speed| 1.0 / speed),
     }
 }

@@ -19,6 +19,10 @@ pub enum TasksSource {
     Durations,
     /// How much of the start of executors is computing.
     Startup,
+    /// What the first task of a stage takes on top of later ones, where none shows it.
+    WarmUp,
+    /// Whether the number of tasks follows the slots of the cluster.
+    Tasks,
     /// How much of the driver's time is computing.
     Driver,
     /// How fast the tasks are on another processor, relative to the benchmark.
@@ -34,10 +38,12 @@ pub enum TasksSource {
 }
 
 /// All sources.
-pub(super) const SOURCES: [TasksSource; 9] = [
+pub(super) const SOURCES: [TasksSource; 11] = [
     TasksSource::Runs,
     TasksSource::Durations,
     TasksSource::Startup,
+    TasksSource::WarmUp,
+    TasksSource::Tasks,
     TasksSource::Driver,
     TasksSource::Speed,
     TasksSource::Uncounted,
@@ -46,16 +52,29 @@ pub(super) const SOURCES: [TasksSource; 9] = [
     TasksSource::Memory,
 ];
 
-/// Half of the 80 % range of runs on the same cluster, as a logarithm: larger than that of one
+/// Half of the 80 % range of runs on the same cluster, as a share of the time: larger than that of one
 /// machine, because the placement of tasks differs from run to run. Assumed.
 const RUN_NOISE: f64 = 0.04;
-/// Half of the 80 % range of the start of executors, as a logarithm. Assumed.
-const STARTUP_NOISE: f64 = 0.2;
+/// The same of the tasks of a stage, which add up as independent errors: as a share of their computing,
+/// and in core-seconds. Chosen so that the range holds about 80 % of the times on local nodes
+/// (docs/validation/cluster.md).
+const STAGE_NOISE: f64 = 0.15;
+const STAGE_NOISE_CPU: f64 = 0.2;
+/// Half of the 80 % range of the start of executors, as a logarithm. Chosen in the same way.
+const STARTUP_NOISE: f64 = 0.3;
 
 /// What is not known of a cluster.
 pub(super) struct Doubts {
     /// Half of the 80 % range that tasks' durations make, as a logarithm.
     pub durations: f64,
+    /// Seconds in which the first executor started when it was recorded, and those of them before the
+    /// time that is simulated.
+    pub start_of_first: f64,
+    pub before: f64,
+    /// What an assumed warm-up may take from the time, and add.
+    pub warm_up: [f64; 2],
+    /// Seconds with as many tasks as were recorded.
+    pub as_recorded: f64,
     /// Error of the speed, as a logarithm.
     pub speed: f64,
     /// Speed of a lone thread of the traced machine relative to the cluster's.
@@ -86,13 +105,21 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
     let of = |part: Part| outcome.parts[part as usize];
     let by = SOURCES.map(|source| {
         let [less, more] = match source {
-            TasksSource::Runs => both(time, RUN_NOISE),
+            TasksSource::Runs => both(time, run_noise(outcome, node)),
             TasksSource::Durations => both(time, doubts.durations),
             TasksSource::Startup => {
-                let startup = of(Part::Startup);
-                let [less, more] = kept_or_scaled(startup, doubts.lone, node.startup_ratio);
-                let [noise_less, noise_more] = both(startup, STARTUP_NOISE);
-                [less + noise_less, more + noise_more]
+                let start = doubts.start_of_first * node.startup_ratio;
+                let [less, more] = kept_or_scaled(start, doubts.lone, node.startup_ratio);
+                let [noise_less, noise_more] = both(start, STARTUP_NOISE);
+                let after = |secs: f64| (secs - doubts.before).max(0.0);
+                [
+                    (less + noise_less).min(of(Part::Startup)),
+                    after(start + more + noise_more) - after(start),
+                ]
+            }
+            TasksSource::WarmUp => doubts.warm_up,
+            TasksSource::Tasks => {
+                [(time - doubts.as_recorded).max(0.0), (doubts.as_recorded - time).max(0.0)]
             }
             TasksSource::Driver if doubts.driver_is_given => [0.0; 2],
             TasksSource::Driver => kept_or_scaled(of(Part::Driver), doubts.lone, node.driver_ratio),
@@ -123,8 +150,19 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
 
 /// Whether a source makes the critical path doubtful.
 fn is_of_path(source: TasksSource) -> bool {
-    use TasksSource::{Driver, Runs, Speed, Startup, Uncounted};
-    matches!(source, Runs | Startup | Driver | Speed | Uncounted)
+    use TasksSource::{Driver, Runs, Speed, Startup, Tasks, Uncounted, WarmUp};
+    matches!(source, Runs | Startup | WarmUp | Tasks | Driver | Speed | Uncounted)
+}
+
+/// Differences between runs, as a logarithm.
+fn run_noise(outcome: &Outcome, node: &TaskNode) -> f64 {
+    let own = STAGE_NOISE_CPU / node.speeds.fastest();
+    let of_stage = |chain: &Parts| {
+        let secs = computing(chain);
+        if secs > 0.0 { (STAGE_NOISE * secs).powi(2) + own.min(secs).powi(2) } else { 0.0 }
+    };
+    let squares: f64 = outcome.stages.iter().map(|stage| of_stage(&stage.chain)).sum();
+    (RUN_NOISE * RUN_NOISE + squares / outcome.time.powi(2).max(f64::MIN_POSITIVE)).sqrt()
 }
 
 fn computing(parts: &Parts) -> f64 {

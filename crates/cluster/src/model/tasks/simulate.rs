@@ -86,7 +86,8 @@ enum Behind {
 struct Slot {
     task: u32,
     stage: u32,
-    is_warm: bool,
+    /// The stage whose tasks it has run last.
+    warm_for: Option<u32>,
     step: Step,
     /// When its task started.
     started: f64,
@@ -206,7 +207,7 @@ impl Run<'_> {
 /// each with the driver's time before it and its longest task alone on a node.
 pub fn critical_path(application: &Application, demands: &[TaskDemand], cluster: &Cluster) -> f64 {
     let node = &cluster.node;
-    let startup = application.startup * node.startup_ratio;
+    let startup = application.startup_on(node.startup_ratio);
     let mut ends: Vec<f64> = Vec::with_capacity(application.stages.len());
     for stage in &application.stages {
         let after = stage.after.iter().map(|at| ends[*at]).fold(0.0, f64::max);
@@ -293,7 +294,7 @@ impl Simulator {
         self.outcome.stages.clear();
         self.outcome.stages.resize(application.stages.len(), StageOutcome::default());
         self.stages.clear();
-        let startup = application.startup * node.startup_ratio;
+        let startup = application.startup_on(node.startup_ratio);
         // Executors start by turns of the nodes, each after the recorded delay of its number.
         let per_node = node.slots / node.executor_slots.max(1);
         for executor in 0..per_node * cluster.nodes {
@@ -373,8 +374,9 @@ impl Simulator {
         place.stage = stage;
         place.step = Step::Fixed;
         (place.started, place.since, place.phases) = (now, now, phases);
-        place.warm_up = if place.is_warm { 0.0 } else { run.cluster.node.warm_up };
-        place.is_warm = true;
+        let is_warm = place.warm_for == Some(stage);
+        place.warm_up = if is_warm { 0.0 } else { run.demands[task].warm_up };
+        place.warm_for = Some(stage);
         place.spent = Parts::default();
         place.behind = 0;
         let fixed = phases.scheduling + phases.gc + phases.fetch;

@@ -3,6 +3,8 @@ use super::demand::{TaskDemand, TracedNode, demands};
 use super::node::{Cluster, Part, TaskNode};
 use super::simulate::{Simulator, critical_path};
 use super::speeds::Speeds;
+use super::split::{count, follows, split};
+use super::warm_up::WarmUp;
 use gordon_units::SplitMix64;
 
 fn near(a: f64, b: f64) {
@@ -18,7 +20,6 @@ fn node(slots: u32) -> TaskNode {
         executor_slots: slots,
         memory: 1e9,
         heap_ratio: 1.0,
-        warm_up: 0.0,
         lone_ratio: 1.0,
         startup_ratio: 1.0,
         driver_ratio: 1.0,
@@ -90,7 +91,7 @@ fn independent_stages_overlap() {
 #[test]
 fn tasks_wait_for_the_executors() {
     let mut application = chain(&[2]);
-    application.startup = 10.0;
+    application.start_of_first = 10.0;
     application.executors.delays = vec![0.0, 4.0];
     near(time(&application, &[computing(1.0); 2], &cluster(2, 1)), 12.0);
     application.stages[0].after_startup = true;
@@ -141,15 +142,71 @@ fn memory_that_a_task_lacks_is_spilled() {
 
 #[test]
 fn the_first_task_of_a_slot_is_longer() {
-    let application = chain(&[4]);
-    let demands = vec![computing(1.0); 4];
-    let cold = |nodes: u32| {
-        let mut cluster = cluster(nodes, 1);
-        cluster.node.warm_up = 2.0;
-        cluster
+    let application = chain(&[4, 4]);
+    let demands = vec![TaskDemand { warm_up: 2.0, ..computing(1.0) }; 8];
+    // Of each stage.
+    near(time(&application, &demands, &cluster(1, 1)), 12.0);
+    near(time(&application, &demands, &cluster(4, 1)), 6.0);
+}
+
+#[test]
+fn the_first_tasks_of_a_stage_show_its_warm_up() {
+    let found = WarmUp::measured(vec![5.0, 4.0, 6.0], vec![1.0, 1.5, 1.25]);
+    assert_eq!(found, WarmUp { cpu: 3.75, assumed: None });
+    near(found.of_task(6.0), 3.75);
+    // A task is never all warm-up.
+    near(found.of_task(2.0), 1.9);
+    assert_eq!(WarmUp::measured(vec![1.0], vec![2.0]).cpu, 0.0);
+    let assumed = WarmUp::measured(vec![1.5, 1.5], vec![]);
+    assert_eq!(assumed, WarmUp { cpu: 0.75, assumed: Some(1.0) });
+    // A chain of the first task alone is as long whatever the warm-up is.
+    assert_eq!(assumed.doubt(0.75, 0.75), [0.0, 0.0]);
+    // Of two tasks, the second one may be as long as the first, or almost nothing.
+    let [less, more] = assumed.doubt(1.5, 0.75);
+    near(more, 0.75);
+    near(less, 0.675);
+}
+
+#[test]
+fn executors_that_started_before_the_run_are_late_on_slower_machines() {
+    let mut application = chain(&[1]);
+    application.stages[0].after_startup = true;
+    (application.start_of_first, application.before) = (9.0, 10.0);
+    let mut slower = cluster(1, 1);
+    near(time(&application, &[computing(1.0)], &slower), 1.0);
+    slower.node.startup_ratio = 2.0;
+    near(time(&application, &[computing(1.0)], &slower), 9.0);
+}
+
+#[test]
+fn stages_with_a_few_tasks_for_each_slot_follow_the_slots() {
+    let of = |tasks: u32, slots: u32| {
+        let mut application = chain(&[tasks as usize]);
+        application.executors.count = slots;
+        application.stages[0].partitions = tasks;
+        application
     };
-    near(time(&application, &demands, &cold(1)), 6.0);
-    near(time(&application, &demands, &cold(4)), 3.0);
+    let follow = |tasks, slots| {
+        let application = of(tasks, slots);
+        follows(&application.stages[0], &application)
+    };
+    assert!(follow(8, 4) && follow(8, 8) && follow(2, 1));
+    assert!(!follow(1, 1) && !follow(7, 4) && !follow(16, 4) && !follow(5, 1));
+    // 200 is the default of shuffles of SQL.
+    let mut sql = of(200, 100);
+    assert!(follows(&sql.stages[0], &sql));
+    sql.stages[0].is_shuffled = true;
+    assert!(!follows(&sql.stages[0], &sql));
+    let count = |tasks, slots, on| {
+        let application = of(tasks, slots);
+        let demands = vec![computing(10.0); tasks as usize];
+        count(&application.stages[0], &application, &demands, on)
+    };
+    assert_eq!([1, 2, 4, 16].map(|on| count(8, 4, on)), [4, 4, 8, 32]);
+    // Two tasks are the least of programs, whatever the slots.
+    assert_eq!([1, 2, 4].map(|on| count(2, 1, on)), [2, 2, 4]);
+    // No task is shorter than a tenth of a second.
+    assert_eq!(count(2, 2, 100_000), 200);
 }
 
 #[test]
@@ -171,7 +228,6 @@ fn tasks_read_on_a_node_take_the_same_time_on_it() {
         speeds: Speeds::new(1.0, |_| 1.0),
         storage: Some([100e6, 100e6]),
         heap: 1e9,
-        warm_up: 0.0,
         counted: Vec::new(),
     };
     let found = demands(&application, &traced);
@@ -186,17 +242,18 @@ fn tasks_read_on_a_node_take_the_same_time_on_it() {
 
 #[test]
 fn a_stage_in_other_parts_does_the_same_work() {
-    let mut application = chain(&[6]);
-    application.stages[0].is_shuffled = true;
-    for task in &mut application.tasks {
-        (task.cpu, task.wall, task.shuffled) = (1.0, 1.5, 10.0);
-    }
-    for count in [1, 4, 6, 18] {
-        let mut other = application.clone();
-        other.repartition(count);
-        assert_eq!(other.tasks.len(), count as usize);
-        near(other.tasks.iter().map(|task| task.cpu).sum(), 6.0);
-        near(other.tasks.iter().map(|task| task.shuffled).sum(), 60.0);
+    let application = chain(&[6, 3]);
+    let demands = vec![TaskDemand { shuffled: 10.0, warm_up: 0.5, ..computing(1.0) }; 9];
+    for number in [1, 4, 6, 18] {
+        let (other, found) = split(&application, &demands, |stage| match stage.before.is_empty() {
+            true => stage.tasks_total(),
+            false => number,
+        });
+        assert_eq!(found.len(), number as usize + 3);
+        assert_eq!(other.stages[0].tasks, 0..number as usize);
+        near(found.iter().map(|task| task.work).sum(), 9.0);
+        near(found.iter().map(|task| task.shuffled).sum(), 90.0);
+        assert!(found.iter().all(|task| task.warm_up == 0.5));
     }
 }
 
@@ -207,7 +264,7 @@ fn no_schedule_is_below_the_critical_path() {
         let stages: Vec<usize> =
             (0..=random.below(6)).map(|_| 1 + random.below(20) as usize).collect();
         let mut application = chain(&stages);
-        application.startup = random.below(5) as f64;
+        application.start_of_first = random.below(5) as f64;
         for at in 1..stages.len() {
             if random.below(3) == 0 {
                 application.stages[at].after.clear();

@@ -45,9 +45,8 @@ pub(super) fn traced_node(
     };
     #[allow(clippy::cast_precision_loss)]
     let heap = application.settings.executor_memory.0 as f64;
-    let warm_up = application.warm_up * speeds.of_core(slots);
     let counted = counted(survey, application, streams);
-    TracedNode { speeds, storage, heap, warm_up, counted }
+    TracedNode { speeds, storage, heap, counted }
 }
 
 /// By stage: CPU seconds of the nodes while it ran, for each second that the engine counted of all
