@@ -52,6 +52,8 @@ SHORTEST_NS = 100_000_000
 PATIENCE_S = 10
 
 LOOPBACK = "127.0.0.1"
+#: Seconds for which a job waits for its executors to start, at most.
+EXECUTORS_WAIT_S = 120
 
 
 @dataclass(frozen=True)
@@ -205,6 +207,10 @@ def _run_locally(
                 "spark.driver.host": nodes.driver.address,
                 "spark.driver.bindAddress": nodes.driver.address,
                 "spark.executor.memory": f"{cluster.memory_mib}m",
+                # The job starts when all executors have started: their start is not a part of it.
+                "spark.cores.max": str(cluster.cores * sizes.count),
+                "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+                "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{EXECUTORS_WAIT_S}s",
                 "spark.sql.shuffle.partitions": str(
                     settings.shuffle_partitions(corpus.size, cluster.cores * sizes.count)
                 ),

@@ -23,13 +23,12 @@ const LEAST_WORK: f64 = 0.1;
 pub(super) fn follows(stage: &AppStage, application: &Application) -> bool {
     let slots = application.executors.slots_total();
     let tasks = stage.tasks_total();
-    let set = application.settings.shuffle_partitions.unwrap_or(SQL_DEFAULT);
-    let is_set = stage.is_shuffled && tasks == set;
+    let is_default = stage.is_shuffled && tasks == SQL_DEFAULT;
     let is_multiple = tasks.is_multiple_of(slots) && tasks / slots <= MOST_PER_SLOT;
     // One task is one for another reason, such as a file that cannot be divided.
     let is_least = tasks == LEAST && slots < LEAST;
     let is_choice = if slots < LEAST { is_least } else { is_multiple };
-    tasks > 1 && tasks == stage.partitions && is_choice && !is_set
+    tasks > 1 && tasks == stage.partitions && is_choice && !is_default
 }
 
 /// Tasks of a stage that follows, on a cluster with this number of slots.
