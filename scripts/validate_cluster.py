@@ -19,6 +19,7 @@ import random
 import statistics
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ import numpy as np
 
 from gordon import __version__, survey
 from gordon._core import GordonError
+from gordon.human import counted
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/validation/cluster.md"
@@ -38,13 +40,13 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 #: Jobs with the sizes of their inputs.
 JOBS = {
-    "sort": "100MB",
-    "grep-simple": "300MB",
+    "sort": "300MB",
+    "grep-simple": "500MB",
     "ngram": "100MB",
     "webindex": "100MB",
-    "identity": "100MB",
+    "identity": "500MB",
     "grep-complex": "300MB",
-    "randomwriter": "200MB",
+    "randomwriter": "500MB",
 }
 RUNS = 3
 #: Difference of measured times from which their order counts.
@@ -121,24 +123,28 @@ def measure(job: str, cluster: Cluster, number: int) -> Json:
     return {"folder": str(folder), "run_s": run["duration_s"], "warnings": run["warnings"]}
 
 
-def predict(given: str, cluster: Cluster, space_file: Path, *, is_log: bool) -> dict[str, Json]:
-    """The predictions from a run or a log for all clusters, by name."""
+def predict(run: Json, cluster: Cluster, space_file: Path, how: str) -> dict[str, Json]:
+    """The predictions from a run for all clusters, by name: by the run, by its event log alone, or
+    by the traces of its nodes alone."""
+    log = next((Path(run["folder"]) / "eventlog").iterdir())
+    # A trace of one node says nothing of several.
+    is_lone = how == "traces" and cluster.nodes == 1
     found = survey.run(
-        given,
+        log if how == "log" else run["folder"],
         space=str(space_file),
-        model="tasks",
-        nodes=list(_NODES),
+        model="job" if how == "traces" else "tasks",
+        nodes=[1] if is_lone else list(_NODES),
         # The quota is in a run's traces; a log has none, and its node is a slower machine.
-        reference=cluster.machine if is_log else 1.0,
-        set_values=["driver.speed=1"],
+        reference=cluster.machine if how == "log" else 1.0,
+        set_values=[] if how == "traces" else ["driver.speed=1"],
     )
     wanted = {(one.machine, one.nodes): one.name for one in CLUSTERS}
     predicted = {}
     for row in found["designs"]:
         name = wanted.get((row["machine"], row["nodes"]))
         if name is not None:
-            predicted[name] = row["tasks"]
-    predicted["recorded"] = found["application"]
+            predicted[name] = row[found["model"]]
+    predicted["recorded"] = found.get("application", {})
     return predicted
 
 
@@ -150,14 +156,17 @@ def pairs(results: Json, how: str) -> list[Json]:
             for target, of_target in of_job.items():
                 if source == target or not of_source["runs"] or not of_target["runs"]:
                     continue
-                measured = statistics.median(of_target[f"{how}_s"])
+                timed = "log_s" if how == "log" else "run_s"
+                measured = statistics.median(of_target[timed])
                 others = {
-                    name: statistics.median(of_other[f"{how}_s"])
+                    name: statistics.median(of_other[timed])
                     for name, of_other in of_job.items()
                     if name != target and of_other["runs"]
                 }
                 for predicted in of_source[how]:
-                    one = predicted[target]
+                    one = predicted.get(target)
+                    if one is None:
+                        continue
                     found.append(
                         {
                             "job": job,
@@ -167,7 +176,7 @@ def pairs(results: Json, how: str) -> list[Json]:
                             "time": one["time_s"],
                             "low": one["time_s_low"],
                             "high": one["time_s_high"],
-                            "recorded": statistics.median(of_source[f"{how}_s"]),
+                            "recorded": statistics.median(of_source[timed]),
                             "log": predicted["recorded"],
                             "others": others,
                         }
@@ -235,7 +244,20 @@ def _not_negative(rows: Floats, times: Floats) -> Floats:
     return best
 
 
-BASELINES = {"linear": linear, "Amdahl": amdahl, "Sparklens": sparklens, "Ernest": ernest}
+BASELINES: dict[str, Callable[[Json], float]] = {
+    "linear": linear,
+    "Amdahl": amdahl,
+    "Sparklens": sparklens,
+    "Ernest": ernest,
+}
+
+
+#: What a prediction is made of: the title of its section, the model, and what it is compared with.
+HOWS: dict[str, tuple[str, str, dict[str, Callable[[Json], float]]]] = {
+    "run": ("By runs: the event log and the traces of the nodes", "tasks", BASELINES),
+    "log": ("By event logs alone", "tasks", BASELINES),
+    "traces": ("By the traces of the nodes alone, without tasks", "job", {"linear": linear}),
+}
 
 
 def error(time: float, measured: float) -> float:
@@ -266,16 +288,18 @@ def ordered(found: list[Json]) -> tuple[int, int]:
     return right, apart
 
 
-def table(found: list[Json]) -> list[str]:
+def table(
+    found: list[Json], model: str, baselines: dict[str, Callable[[Json], float]]
+) -> list[str]:
     """Rows of the page: the model and the baselines."""
     rows = ["| model | pairs | median error | p90 | in the range |", "|---|---|---|---|---|"]
     errors = [error(pair["time"], pair["measured"]) for pair in found]
     inside = sum(pair["low"] <= pair["measured"] <= pair["high"] for pair in found)
     rows.append(
-        f"| tasks | {len(found)} | {statistics.median(errors):.1f} % | "
+        f"| {model} | {len(found)} | {statistics.median(errors):.1f} % | "
         f"{quantile(errors, 0.9):.1f} % | {inside / len(found):.0%} |"
     )
-    for name, of in BASELINES.items():
+    for name, of in baselines.items():
         errors = [error(of(pair), pair["measured"]) for pair in found]
         rows.append(
             f"| {name} | {len(found)} | {statistics.median(errors):.1f} % | "
@@ -286,25 +310,26 @@ def table(found: list[Json]) -> list[str]:
 
 def page(results: Json) -> str:
     """The page of results."""
+    jobs = ", ".join(f"{job} ({size})" for job, size in results["sizes"].items())
     lines = [
         "# Clusters on this machine",
         "",
         "Generated by `make validate-cluster`. The jobs of Table 2 ran on local nodes, which are"
         " namespaces and control groups of one machine with a quota of its cores. From each"
-        " configuration the `tasks` model predicted all others.",
+        " configuration, the others were predicted: by the `tasks` model from the run and from its"
+        " event log alone, and by the `job` model from the traces of its nodes alone.",
         "",
-        f"Gordon {results['version']}, {results['runs']} runs of each configuration in mixed order;"
-        f" jobs: {', '.join(f'{job} ({size})' for job, size in results['sizes'].items())};"
+        f"Gordon {results['version']}, {counted(results['runs'], 'run')} of each configuration in"
+        f" mixed order; jobs: {jobs};"
         f" configurations (nodes x cores): {', '.join(results['clusters'])}.",
         "",
     ]
-    titles = {"run": "By runs, with the traces of nodes", "log": "By event logs alone"}
-    for how, title in titles.items():
+    for how, (title, model, baselines) in HOWS.items():
         found = pairs(results, how)
         if not found:
             continue
         right, apart = ordered(found)
-        lines += [f"## {title}", "", *table(found), ""]
+        lines += [f"## {title}", "", *table(found, model, baselines), ""]
         lines += [
             f"Of {apart} pairs of configurations whose measured times differ by more than"
             f" {APART - 1:.0%}, {right} are in the right order.",
@@ -361,15 +386,12 @@ def measured(jobs: list[str], repeats: int, *, is_measured: bool) -> Json:
         of_job = results["jobs"][job] = {}
         for one in CLUSTERS:
             runs = folders.get((job, one.name), [])
-            of_run = [predict(made["folder"], one, space_file, is_log=False) for made in runs]
-            logs = [next((Path(made["folder"]) / "eventlog").iterdir()) for made in runs]
-            of_log = [predict(str(log), one, space_file, is_log=True) for log in logs]
+            by = {how: [predict(run, one, space_file, how) for run in runs] for how in HOWS}
             of_job[one.name] = {
                 "runs": runs,
                 "run_s": [made["run_s"] for made in runs],
-                "log_s": [predicted["recorded"]["time_s"] for predicted in of_log],
-                "run": of_run,
-                "log": of_log,
+                "log_s": [predicted["recorded"]["time_s"] for predicted in by["log"]],
+                **by,
             }
     return results
 

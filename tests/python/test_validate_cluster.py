@@ -47,6 +47,7 @@ def results() -> dict[str, Any]:
                     "log_s": [secs],
                     "run": [made | {"recorded": recorded}],
                     "log": [],
+                    "traces": [],
                 }
                 for name, (secs, made) in of.items()
             }
