@@ -17,6 +17,8 @@ from spaces import MACHINES, without
 from conftest import Run
 
 LOG = "spark-sort"
+#: Machines that the chart draws in colours.
+TONES = 8
 
 
 @pytest.fixture(autouse=True)
@@ -274,9 +276,8 @@ def test_the_browser_draws_many_machines_in_grey(run: Run, tmp_path: Path) -> No
     others = int(found[1])
     machines = {design["machine"] for design in result["designs"]}
     notable = {design["machine"] for design in result["designs"] if design["pareto"]}
-    assert others == len(machines - notable)
-    for machine in notable:
-        assert f">{machine}<" in front
+    assert others == len(machines) - min(len(notable), TONES)
+    assert sum(f">{machine}<" in front for machine in notable) >= min(len(notable), TONES)
 
 
 @needs_browser

@@ -1,6 +1,7 @@
 //! Event logs as the `tasks` model reads them.
 
 use gordon_cluster::model::tasks::application::{Application, LeftOut, Window};
+use gordon_cluster::model::tasks::warm_up::First;
 use gordon_trace::spark::EventLog;
 use gordon_units::Ns;
 use serde_json::{Value, json};
@@ -143,7 +144,7 @@ fn one_successful_attempt_of_each_partition_is_kept() {
 }
 
 #[test]
-fn the_first_tasks_of_slots_are_the_warm_up() {
+fn the_first_tasks_of_slots_are_marked() {
     let mut log = Log::new();
     for executor in 1..=3 {
         log.executor(executor, 0, 1);
@@ -153,8 +154,7 @@ fn the_first_tasks_of_slots_are_the_warm_up() {
     }
     log.stage(0, &[], 0, 4000);
     let application = Application::of(&log.read(4000), None);
-    near(application.warm_up, 2.0);
-    assert_eq!(application.tasks.iter().filter(|task| task.is_first).count(), 3);
+    assert_eq!(application.tasks.iter().filter(|task| task.first != First::No).count(), 3);
     assert_eq!((application.executors.count, application.executors.hosts), (3, 3));
 }
 
@@ -176,7 +176,7 @@ fn a_window_leaves_out_what_ended_before_it() {
     near(application.stages[0].driver, 1.0);
     near(application.tail, 1.0);
     // Its executor had run a task before, but none of this stage.
-    assert!(application.tasks[0].is_first);
+    assert_eq!(application.tasks[0].first, First::OfStage);
     near(application.before, 4.0);
     near(application.start_of_first, 1.0);
 }

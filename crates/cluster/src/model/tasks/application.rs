@@ -6,7 +6,7 @@
 //! not submit it earlier. The time from there to its submission is the driver's.
 
 use super::median;
-use super::warm_up::WarmUp;
+use super::warm_up::First;
 use gordon_trace::spark::{EventLog, Settings, Stage, Task, TaskFigures, TaskStatus};
 use gordon_units::{Bytes, Ns};
 use std::collections::hash_map::Entry;
@@ -44,8 +44,6 @@ pub struct Application {
     pub executors: Executors,
     /// Seconds between the end of a task and the start of the next one in its slot.
     pub turnaround: f64,
-    /// CPU seconds by which the first task of a slot in a stage is longer than later ones; the mean.
-    pub warm_up: f64,
     /// The settings of its executors.
     pub settings: Settings,
     /// The most bytes of blocks cached in memory.
@@ -151,8 +149,6 @@ pub struct AppStage {
     pub partitions: u32,
     /// Whether it reads shuffle data.
     pub is_shuffled: bool,
-    /// What the first task of a slot takes on top of later ones.
-    pub warm_up: WarmUp,
 }
 
 /// A successful task.
@@ -172,8 +168,8 @@ pub struct AppTask {
     pub fetch: f64,
     /// Mean number of tasks that ran on its host meanwhile, itself included.
     pub concurrent: f64,
-    /// Whether it was the first task of its stage in its slot.
-    pub is_first: bool,
+    /// Whether it was the first task of its slot.
+    pub first: First,
     /// Bytes read of files and of cached data.
     pub input: f64,
     /// Shuffle bytes read.
@@ -233,7 +229,6 @@ impl Application {
         };
         application.add_stages(log, &kept, &concurrent, clock);
         application.find_predecessors(log);
-        application.measure_warm_up();
         let last = application.stages.iter().map(|stage| stage.ended).fold(0.0, f64::max);
         application.tail = (application.duration - last.max(application.startup)).max(0.0);
         application
@@ -289,7 +284,7 @@ impl Application {
                 let task = &log.tasks[*index];
                 self.tasks.push(AppTask {
                     concurrent: concurrent.of_task(task),
-                    is_first: kept.first.contains(index),
+                    first: kept.first.get(index).copied().unwrap_or_default(),
                     started: clock.secs(task.started),
                     ..AppTask::of(task)
                 });
@@ -343,21 +338,6 @@ impl Application {
             self.stages[at].after = after;
         }
     }
-
-    fn measure_warm_up(&mut self) {
-        let (mut sum, mut weight) = (0.0, 0.0);
-        for stage in &mut self.stages {
-            let (first, others): (Vec<_>, Vec<_>) =
-                self.tasks[stage.tasks.clone()].iter().partition(|task| task.is_first);
-            let cpu = |tasks: Vec<&AppTask>| tasks.into_iter().map(|task| task.cpu).collect();
-            #[allow(clippy::cast_precision_loss)]
-            let count = first.len() as f64;
-            stage.warm_up = WarmUp::measured(cpu(first), cpu(others));
-            sum += stage.warm_up.cpu * count;
-            weight += count;
-        }
-        self.warm_up = if weight > 0.0 { sum / weight } else { 0.0 };
-    }
 }
 
 impl AppTask {
@@ -377,7 +357,7 @@ impl AppTask {
             gc: figures.gc.as_secs(),
             fetch: figures.fetch_wait.as_secs(),
             concurrent: 1.0,
-            is_first: false,
+            first: First::No,
             input: bytes(figures.input),
             shuffled: bytes(figures.shuffle_local) + bytes(figures.shuffle_remote),
             remote: bytes(figures.shuffle_remote),
@@ -479,7 +459,7 @@ struct Kept {
     /// Indices in the log.
     tasks: Vec<usize>,
     /// Those that were the first of their slot.
-    first: HashSet<usize>,
+    first: HashMap<usize, First>,
     left_out: LeftOut,
 }
 
@@ -506,29 +486,31 @@ impl Kept {
         }
         let mut tasks: Vec<usize> = kept.into_values().collect();
         tasks.sort_unstable();
-        Self { tasks, first: HashSet::new(), left_out }
+        Self { tasks, first: HashMap::new(), left_out }
     }
 
-    /// Marks the first task of each stage in each slot of an executor, of all that it ever ran.
+    /// Marks the first task of each slot, and of each stage in it, of all that an executor ever ran.
     fn find_first(&mut self, log: &EventLog) {
         let cores: HashMap<&str, u32> =
             log.executors.iter().map(|executor| (executor.id.as_str(), executor.cores)).collect();
         let mut order: Vec<usize> = (0..log.tasks.len()).collect();
         order.sort_by_key(|index| (log.tasks[*index].started, log.tasks[*index].id));
-        let mut free: HashMap<(u32, u32), u32> = HashMap::new();
         let kept: HashSet<usize> = self.tasks.iter().copied().collect();
+        // Slots that have run nothing, and none of a stage.
+        let (mut cold, mut free) = (HashMap::new(), HashMap::new());
         for index in order {
             let task = &log.tasks[index];
-            let executor = task.executor;
-            let slots = free.entry((executor, task.stage)).or_insert_with(|| {
-                let cores = cores.get(log.text(executor)).copied().unwrap_or(1);
-                (cores / log.settings.task_cpus.max(1)).max(1)
-            });
-            if *slots > 0 {
-                *slots -= 1;
-                if kept.contains(&index) {
-                    self.first.insert(index);
-                }
+            let cores = cores.get(log.text(task.executor)).copied().unwrap_or(1);
+            let slots = (cores / log.settings.task_cpus.max(1)).max(1);
+            let of_stage = take(free.entry((task.executor, task.stage)).or_insert(slots));
+            let of_executor = take(cold.entry(task.executor).or_insert(slots));
+            let first = match (of_executor, of_stage) {
+                (true, _) => First::OfExecutor,
+                (false, true) => First::OfStage,
+                (false, false) => continue,
+            };
+            if kept.contains(&index) {
+                self.first.insert(index, first);
             }
         }
     }
@@ -558,6 +540,13 @@ impl Kept {
         pauses.retain(|pause| *pause <= LONGEST_TURNAROUND);
         if pauses.len() < ENOUGH { 0.0 } else { median(pauses) }
     }
+}
+
+/// Takes one of those left, if any.
+fn take(left: &mut u32) -> bool {
+    let had = *left > 0;
+    *left = left.saturating_sub(1);
+    had
 }
 
 /// The number of running tasks on each host over time.

@@ -6,8 +6,9 @@
 //! waiting for storage; what remains as computing that the engine does not count (Python workers,
 //! code generation, other threads), which a faster core shortens.
 
-use super::application::{AppStage, AppTask, Application};
+use super::application::{AppTask, Application};
 use super::speeds::Speeds;
+use super::warm_up::{First, WarmUp};
 
 /// What is known of the nodes that ran an application.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,28 +53,51 @@ pub struct TaskDemand {
     pub memory: f64,
 }
 
-/// The demands of the tasks of `application`, in their order.
-pub fn demands(application: &Application, traced: &TracedNode) -> Vec<TaskDemand> {
-    let mut demands = vec![TaskDemand::default(); application.tasks.len()];
-    for (at, stage) in application.stages.iter().enumerate() {
-        let counted = traced.counted.get(at).copied().unwrap_or(1.0).max(1.0);
-        for index in stage.tasks.clone() {
-            demands[index] = demand(&application.tasks[index], stage, application, traced, counted);
-        }
-    }
-    demands
+/// What the tasks of an application need.
+#[derive(Clone, Debug, Default)]
+pub struct Demands {
+    /// Of the tasks, in their order.
+    pub tasks: Vec<TaskDemand>,
+    /// Of the first tasks of the stages, in their order.
+    pub warm_ups: Vec<WarmUp>,
 }
 
-fn demand(
+impl Demands {
+    /// The demands of `application`.
+    pub fn of(application: &Application, traced: &TracedNode) -> Self {
+        let mut tasks = vec![TaskDemand::default(); application.tasks.len()];
+        let mut warm_ups = Vec::with_capacity(application.stages.len());
+        for (at, stage) in application.stages.iter().enumerate() {
+            let counted = traced.counted.get(at).copied().unwrap_or(1.0).max(1.0);
+            let recorded = &application.tasks[stage.tasks.clone()];
+            let of_stage = &mut tasks[stage.tasks.clone()];
+            for (demand, task) in of_stage.iter_mut().zip(recorded) {
+                *demand = demand_of(task, application, traced, counted);
+            }
+            let secs = of_stage.iter().map(|demand| demand.work + demand.uncounted);
+            let warm_up = WarmUp::of(recorded.iter().map(|task| task.first).zip(secs));
+            for (demand, task) in of_stage.iter_mut().zip(recorded) {
+                demand.warm_up = warm_up.secs;
+                if task.first != First::No {
+                    let left = warm_up.left(demand.work + demand.uncounted);
+                    demand.work *= left;
+                    demand.uncounted *= left;
+                }
+            }
+            warm_ups.push(warm_up);
+        }
+        Self { tasks, warm_ups }
+    }
+}
+
+fn demand_of(
     task: &AppTask,
-    stage: &AppStage,
     application: &Application,
     traced: &TracedNode,
     counted: f64,
 ) -> TaskDemand {
     let (stretch, speed) =
         (traced.speeds.stretch(task.concurrent), traced.speeds.of_core(task.concurrent));
-    let warm_up = if task.is_first { stage.warm_up.of_task(task.cpu) } else { 0.0 };
     let run = (task.wall - task.scheduling).max(0.0);
     let rest = (run - task.cpu * stretch - task.gc - task.fetch).max(0.0);
     // CPU time of the nodes that the engine did not count.
@@ -90,8 +114,8 @@ fn demand(
     let on_disk = if seconds > 0.0 { share(run, seconds) } else { 1.0 };
     TaskDemand {
         scheduling: task.scheduling + application.turnaround,
-        work: (task.cpu - warm_up + more) * speed,
-        warm_up: stage.warm_up.cpu * speed,
+        work: (task.cpu + more) * speed,
+        warm_up: 0.0,
         uncounted: (rest - waiting).max(0.0) * speed / stretch,
         gc: task.gc * speed / traced.speeds.stretch(1.0),
         fetch: task.fetch,

@@ -3,7 +3,7 @@
 //! A design is a machine with a number of nodes. Each is simulated once; its answer is kept.
 
 use super::application::{AppStage, Application};
-use super::demand::{TaskDemand, TracedNode, demands};
+use super::demand::{Demands, TaskDemand, TracedNode};
 use super::durations::Durations;
 use super::node::{Cluster, PARTS, Part, Parts};
 use super::place::{Executor, node, speeds};
@@ -14,6 +14,7 @@ use super::report::{
 use super::simulate::{Outcome, Simulator, critical_path};
 use super::split::{count, follows, split};
 use super::traced::{reference_of, traced_node};
+use super::warm_up::WarmUp;
 use super::{TasksSpace, TasksSurvey, median};
 use crate::error::ClusterError;
 use crate::model::cost::{Compared, FASTEST, VerdictBy, least_cost, longest};
@@ -47,6 +48,8 @@ pub struct TasksModel<'a> {
     traced: TracedNode,
     /// With as many tasks as were recorded, or as `--partitions` says.
     work: Work<'a>,
+    /// By stage.
+    warm_ups: Vec<WarmUp>,
     /// Whether stages have more or fewer tasks on clusters with other numbers of slots.
     has_followers: bool,
     /// By place: bytes a second that its storage reads and writes.
@@ -143,9 +146,8 @@ impl<'a> TasksModel<'a> {
             Some([read?, write?])
         });
         let traced = traced_node(survey, application, &reference, streams, storage);
-        let demands = demands(application, &traced);
-        let mut work =
-            Work { application: Cow::Borrowed(application), demands: Cow::Owned(demands) };
+        let Demands { tasks, warm_ups } = Demands::of(application, &traced);
+        let mut work = Work { application: Cow::Borrowed(application), demands: Cow::Owned(tasks) };
         if let Some(partitions) = survey.partitions {
             work = work.split(|stage| match stage.is_shuffled {
                 true => partitions,
@@ -167,6 +169,7 @@ impl<'a> TasksModel<'a> {
             answers: (0..space.held.len() * space.nodes.len()).map(|_| OnceLock::new()).collect(),
             notable: OnceLock::new(),
             traced,
+            warm_ups,
             has_followers: survey.partitions.is_none()
                 && application.stages.iter().any(|stage| follows(stage, application)),
             work,
@@ -266,7 +269,7 @@ impl<'a> TasksModel<'a> {
             true => outcome.time,
             false => self.work.run(&mut Simulator::default(), cluster).time,
         };
-        let warm_up = assumed_warm_up(&work.application, outcome);
+        let warm_up = assumed_warm_up(&self.warm_ups, outcome);
         let doubts =
             Doubts { as_recorded, warm_up, ..self.doubts(design, &executor, cluster, floor) };
         let TasksRange { low, high, by } = range(outcome, &cluster.node, &doubts);
@@ -447,7 +450,7 @@ impl<'a> TasksModel<'a> {
             time_s: application.duration,
             startup_s: application.startup,
             driver_s: application.driver_time(),
-            warm_up_s: application.warm_up,
+            warm_up_s: self.mean_warm_up(),
             tasks: application.tasks.len(),
             left_out: application.left_out,
             executors: application.executors.count,
@@ -455,6 +458,14 @@ impl<'a> TasksModel<'a> {
             slots_per_executor: application.executors.slots,
             stages: application.stages.iter().map(recorded).collect(),
         }
+    }
+
+    /// Mean seconds of the warm-up of a slot in a stage.
+    fn mean_warm_up(&self) -> f64 {
+        let all = self.warm_ups.iter().map(|warm_up| warm_up.secs);
+        #[allow(clippy::cast_precision_loss)]
+        let count = self.warm_ups.len().max(1) as f64;
+        all.sum::<f64>() / count
     }
 
     /// The recommended design.
@@ -467,11 +478,11 @@ impl<'a> TasksModel<'a> {
 }
 
 /// What assumed warm-ups may take from the time, and add.
-fn assumed_warm_up(application: &Application, outcome: &Outcome) -> [f64; 2] {
+fn assumed_warm_up(warm_ups: &[WarmUp], outcome: &Outcome) -> [f64; 2] {
     let mut sums = [0.0; 2];
-    for (stage, found) in application.stages.iter().zip(&outcome.stages) {
+    for (warm_up, found) in warm_ups.iter().zip(&outcome.stages) {
         let of = |part: Part| found.chain[part as usize];
-        let doubt = stage.warm_up.doubt(of(Part::Compute), of(Part::WarmUp));
+        let doubt = warm_up.doubt(of(Part::Compute) + of(Part::Uncounted), of(Part::WarmUp));
         for (sum, secs) in sums.iter_mut().zip(doubt) {
             *sum += secs;
         }

@@ -58,10 +58,10 @@ const RUN_NOISE: f64 = 0.04;
 /// The same of the tasks of a stage, which add up as independent errors: as a share of their computing,
 /// and in core-seconds. Chosen so that the range holds about 80 % of the times on local nodes
 /// (docs/validation/cluster.md).
-const STAGE_NOISE: f64 = 0.15;
-const STAGE_NOISE_CPU: f64 = 0.2;
+const STAGE_NOISE: f64 = 0.2;
+const STAGE_NOISE_CPU: f64 = 0.4;
 /// Half of the 80 % range of the start of executors, as a logarithm. Chosen in the same way.
-const STARTUP_NOISE: f64 = 0.3;
+const STARTUP_NOISE: f64 = 0.4;
 
 /// What is not known of a cluster.
 pub(super) struct Doubts {

@@ -151,7 +151,7 @@ pub struct ApplicationReport {
     pub startup_s: f64,
     /// Seconds of the driver outside of stages.
     pub driver_s: f64,
-    /// CPU seconds by which the first task of a slot is longer.
+    /// Core-seconds at a speed of 1 by which the first task of a slot in a stage is longer; the mean.
     pub warm_up_s: f64,
     /// Number of tasks that are simulated.
     pub tasks: usize,

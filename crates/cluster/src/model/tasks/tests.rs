@@ -1,10 +1,10 @@
 use super::application::{AppStage, AppTask, Application, Executors};
-use super::demand::{TaskDemand, TracedNode, demands};
+use super::demand::{Demands, TaskDemand, TracedNode};
 use super::node::{Cluster, Part, TaskNode};
 use super::simulate::{Simulator, critical_path};
 use super::speeds::Speeds;
 use super::split::{count, follows, split};
-use super::warm_up::WarmUp;
+use super::warm_up::{First, WarmUp};
 use gordon_units::SplitMix64;
 
 fn near(a: f64, b: f64) {
@@ -151,14 +151,21 @@ fn the_first_task_of_a_slot_is_longer() {
 
 #[test]
 fn the_first_tasks_of_a_stage_show_its_warm_up() {
-    let found = WarmUp::measured(vec![5.0, 4.0, 6.0], vec![1.0, 1.5, 1.25]);
-    assert_eq!(found, WarmUp { cpu: 3.75, assumed: None });
-    near(found.of_task(6.0), 3.75);
+    let of = |first: &[f64], others: &[f64], is: First| {
+        let first = first.iter().map(|secs| (is, *secs));
+        WarmUp::of(first.chain(others.iter().map(|secs| (First::No, *secs))))
+    };
+    let found = of(&[5.0, 4.0, 6.0], &[1.0, 1.5, 1.25], First::OfStage);
+    assert_eq!(found, WarmUp { secs: 3.75, assumed: None });
+    near(found.left(7.5), 0.5);
     // A task is never all warm-up.
-    near(found.of_task(2.0), 1.9);
-    assert_eq!(WarmUp::measured(vec![1.0], vec![2.0]).cpu, 0.0);
-    let assumed = WarmUp::measured(vec![1.5, 1.5], vec![]);
-    assert_eq!(assumed, WarmUp { cpu: 0.75, assumed: Some(1.0) });
+    near(found.left(2.0), 0.05);
+    near(of(&[1.0], &[2.0], First::OfStage).secs, 0.0);
+    // Where no later task shows it: half of a first task, more of the first one of an executor.
+    let assumed = of(&[1.5, 1.5], &[], First::OfStage);
+    assert_eq!(assumed, WarmUp { secs: 0.75, assumed: Some(0.75) });
+    near(of(&[1.5, 1.5], &[], First::OfExecutor).secs, 1.2);
+    near(of(&[30.0], &[], First::OfExecutor).secs, 3.0);
     // A chain of the first task alone is as long whatever the warm-up is.
     assert_eq!(assumed.doubt(0.75, 0.75), [0.0, 0.0]);
     // Of two tasks, the second one may be as long as the first, or almost nothing.
@@ -230,11 +237,11 @@ fn tasks_read_on_a_node_take_the_same_time_on_it() {
         heap: 1e9,
         counted: Vec::new(),
     };
-    let found = demands(&application, &traced);
+    let found = Demands::of(&application, &traced).tasks;
     near(time(&application, &found, &cluster(3, 1)), 7.0);
     // Of a core of 0.4, all of 6.5 s - 0.5 - 0.25 - 1 of reading may be computing.
     let part = TracedNode { speeds: Speeds::new(0.4, |_| 1.0), ..traced };
-    let found = demands(&application, &part);
+    let found = Demands::of(&application, &part).tasks;
     let mut slower = cluster(3, 1);
     slower.node.speeds = Speeds::new(0.4, |_| 1.0);
     near(time(&application, &found, &slower), 7.0);
