@@ -1,4 +1,5 @@
 use gordon_trace::TraceError;
+use gordon_trace::spark::EventLogError;
 use gordon_units::{Bytes, Stopped};
 use std::path::PathBuf;
 
@@ -147,7 +148,7 @@ pub enum ClusterError {
     Trace(#[from] TraceError),
     /// An event log cannot be read.
     #[error(transparent)]
-    EventLog(#[from] gordon_trace::spark::EventLogError),
+    EventLog(EventLogError),
     /// The user stopped the survey.
     #[error("interrupted")]
     Interrupted,
@@ -176,5 +177,14 @@ fn how_to_measure(op: &str) -> &'static str {
 impl From<Stopped> for ClusterError {
     fn from(_: Stopped) -> Self {
         Self::Interrupted
+    }
+}
+
+impl From<EventLogError> for ClusterError {
+    fn from(error: EventLogError) -> Self {
+        match error {
+            EventLogError::Stopped => Self::Interrupted,
+            other => Self::EventLog(other),
+        }
     }
 }

@@ -50,7 +50,7 @@ fn json(report: &ReportOf<PaperSurvey>) -> String {
 }
 
 fn jobs(config: &PaperSurvey, store: &ReplayStore) -> Vec<ReplayJob> {
-    missing_replays(config, store).unwrap().jobs
+    missing_replays(config, store, &Progress::default()).unwrap().jobs
 }
 
 /// The entries of a store, in order of their names.
@@ -82,7 +82,7 @@ fn a_second_survey_takes_all_replays_from_the_store() {
     let without = json(&run(&config, &Progress::default()).unwrap());
     assert_eq!(jobs(&config, &store).len(), 6);
     assert_eq!(json(&kept(&config, &store)), without);
-    let missing = missing_replays(&config, &store).unwrap();
+    let missing = missing_replays(&config, &store, &Progress::default()).unwrap();
     assert_eq!((missing.jobs.len(), missing.found), (0, 6));
     let before = files(&store);
     let progress = Progress::default();
@@ -101,7 +101,7 @@ fn an_interrupted_survey_continues_with_the_replays_that_are_done() {
     kept(&first, &store);
     let stopped = run_with(&all, Some(&store), &no_replay()).unwrap_err();
     assert!(matches!(stopped, ClusterError::Interrupted));
-    assert_eq!(missing_replays(&all, &store).unwrap().found, 1);
+    assert_eq!(missing_replays(&all, &store, &Progress::default()).unwrap().found, 1);
 }
 
 #[test]
@@ -168,7 +168,10 @@ fn a_damaged_entry_is_reported_and_replaced() {
     let cut = whole[..whole.len() / 2].to_vec();
     for damaged in [Vec::new(), b"\n".to_vec(), cut, flipped, binary, other] {
         fs::write(&paths[0], &damaged).unwrap();
-        assert_eq!(missing_replays(&config, &store).unwrap().warnings.len(), 1);
+        assert_eq!(
+            missing_replays(&config, &store, &Progress::default()).unwrap().warnings.len(),
+            1
+        );
         let mut report = kept(&config, &store);
         let warning = report.warnings.pop().unwrap();
         assert!(warning.contains(&paths[0].display().to_string()), "{warning}");

@@ -82,7 +82,8 @@ fn missing<S: Survey + DeserializeOwned>(
 ) -> PyResult<String> {
     let survey: S = from_json(config, "survey").map_err(raise)?;
     let store = ReplayStore::at(Path::new(cache)).map_err(raise)?;
-    let missing = watch(py, None, |_| missing_replays(&survey, &store))?.map_err(raise)?;
+    let missing =
+        watch(py, None, |progress| missing_replays(&survey, &store, progress))?.map_err(raise)?;
     serde_json::to_string(&missing).map_err(raise)
 }
 

@@ -59,7 +59,7 @@ pub fn run_with<S: Survey>(
     progress: &Progress,
 ) -> Result<ReportOf<S>, ClusterError> {
     on_all_cores(|| {
-        let space = survey.candidates()?;
+        let space = survey.candidates(progress)?;
         let traces = open(survey, &space)?;
         let streams: Vec<&Stream> = traces.iter().map(AsRef::as_ref).collect();
         let parts = survey.settings().parts;
@@ -72,13 +72,14 @@ pub fn run_with<S: Survey>(
 /// The replays of `survey` that are not in `store`.
 ///
 /// # Errors
-/// Returns an error if a trace cannot be read, a part is not in the catalogue or a value is
-/// invalid.
+/// Returns an error if a trace cannot be read, a part is not in the catalogue, a value is invalid, or
+/// a stop is requested.
 pub fn missing_replays<S: Survey>(
     survey: &S,
     store: &ReplayStore,
+    progress: &Progress,
 ) -> Result<MissingReplays, ClusterError> {
-    let space = survey.candidates()?;
+    let space = survey.candidates(progress)?;
     on_all_cores(|| {
         let traces = open(survey, &space)?;
         let streams: Vec<&Stream> = traces.iter().map(AsRef::as_ref).collect();

@@ -11,6 +11,7 @@ use crate::trace::replays::Replays;
 use crate::trace::report::StageOnDesign;
 use crate::trace::stages::{Stage, StageWindow};
 use crate::trace::stream::Stream;
+use gordon_units::Progress;
 use serde::Serialize;
 use std::path::Path;
 
@@ -56,8 +57,9 @@ pub trait Survey: Serialize + Sync {
     /// The designs of the space, after all checks that need no trace.
     ///
     /// # Errors
-    /// Returns an error if a value is invalid, or if a part is not in the catalogue.
-    fn candidates(&self) -> Result<Self::Space<'_>, ClusterError>;
+    /// Returns an error if a value is invalid, if a part is not in the catalogue, or if a stop is
+    /// requested.
+    fn candidates(&self, progress: &Progress) -> Result<Self::Space<'_>, ClusterError>;
 
     /// The storage parts to replay the traces on, with their numbers of devices: sorted and
     /// distinct.

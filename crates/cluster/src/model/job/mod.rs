@@ -48,6 +48,7 @@ use crate::trace::job_stream::JobStream;
 use crate::trace::replays::Replays;
 use crate::trace::stages::{self, Stage};
 use evaluate::JobModel;
+use gordon_units::Progress;
 use report::{JobExtras, MachineReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -144,7 +145,7 @@ impl Survey for JobSurvey {
         }
     }
 
-    fn candidates(&self) -> Result<MachineSpace<'_>, ClusterError> {
+    fn candidates(&self, _progress: &Progress) -> Result<MachineSpace<'_>, ClusterError> {
         check_survey(self)?;
         let space = match &self.numbers()[..] {
             [nodes] if *nodes == self.traced() => MachineSpace::new(&self.machines, *nodes),

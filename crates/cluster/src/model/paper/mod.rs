@@ -27,7 +27,7 @@ use crate::trace::stages::{self, Stage};
 use crate::trace::stream::Stream;
 use check::{check, overhead_ratio};
 use evaluate::PaperModel;
-use gordon_units::{Sourced, Watts};
+use gordon_units::{Progress, Sourced, Watts};
 use report::{DesignReport, PaperExtras};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -118,7 +118,7 @@ impl Survey for PaperSurvey {
         }
     }
 
-    fn candidates(&self) -> Result<PaperSpace, ClusterError> {
+    fn candidates(&self, _progress: &Progress) -> Result<PaperSpace, ClusterError> {
         check(self)?;
         if let Some(stages) = &self.stages {
             stages::check(stages)?;

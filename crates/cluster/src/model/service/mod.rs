@@ -40,6 +40,7 @@ use crate::trace::charge::Charge;
 use crate::trace::job_stream::JobStream;
 use crate::trace::replays::Replays;
 use evaluate::ServiceModel;
+use gordon_units::Progress;
 use report::{ServiceExtras, ServiceReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -108,7 +109,7 @@ impl Survey for ServiceSurvey {
         }
     }
 
-    fn candidates(&self) -> Result<MachineSpace<'_>, ClusterError> {
+    fn candidates(&self, _progress: &Progress) -> Result<MachineSpace<'_>, ClusterError> {
         check_survey(self)?;
         let space = MachineSpace::new(&self.machines, 1);
         for part in space.storage_parts() {

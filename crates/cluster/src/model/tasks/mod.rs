@@ -39,13 +39,12 @@ use crate::trace::replays::Replays;
 use application::{Application, Window};
 use evaluate::TasksModel;
 use gordon_trace::spark::EventLog;
-use gordon_units::{Bytes, Ns};
+use gordon_units::{Bytes, Ns, Progress};
 use place::{Executor, Refusal, executor_of};
 use report::{TasksExtras, TasksReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 /// A survey of machines and numbers of nodes for an application of Spark.
 #[derive(Clone, Debug, Deserialize, Serialize, JsonSchema)]
@@ -171,9 +170,9 @@ impl Survey for TasksSurvey {
         }
     }
 
-    fn candidates(&self) -> Result<TasksSpace<'_>, ClusterError> {
+    fn candidates(&self, progress: &Progress) -> Result<TasksSpace<'_>, ClusterError> {
         check_survey(self)?;
-        let log = EventLog::read(&self.event_log, false, &AtomicBool::new(false))?;
+        let log = EventLog::read(&self.event_log, false, &progress.stop)?;
         log.check(&self.event_log)?;
         let window = self
             .window
