@@ -19,6 +19,7 @@ def row(
     found: dict[str, Any] = {
         "id": id,
         "machine": id,
+        "nodes": 4,
         "names": names,
         "pareto": bool(names),
         "is_reference": False,
@@ -45,7 +46,7 @@ RESULT: dict[str, Any] = {
     "nodes": 4,
     "space": {"name": "ec2", "currency": "USD"},
     "traces": [{"path": f"run/node-{number}"} for number in range(1, 5)],
-    "verdict": {"machine": "c8g.2xlarge"},
+    "verdict": {"id": "c8g.2xlarge", "machine": "c8g.2xlarge", "nodes": 4, "deadline_s": None},
     "sentence": "Cheapest: c8g.2xlarge.",
     "warnings": [f"run/node-{number}: no block log" for number in range(1, 5)],
 }
@@ -54,13 +55,13 @@ GOLDEN = {
     120: """\
 99 machines of ec2, 4 nodes; times by the job model
   machine       cores  speed     time       low - high   USD  USD/month   energy  limited by
-* c8g.24xlarge     16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+* c8g.24xlarge     64   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
 fastest
-* c8g.2xlarge      16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+* c8g.2xlarge      64   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
 cheapest, least-energy,
                                                                                               \
 little memory
-  m5.2xlarge       16   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
+  m5.2xlarge       64   1.21  35271 s  29800 - 41100 s  3.13        913  1.25 MJ  cpu 80%     \
 traced here, too little
                                                                                               \
 memory
