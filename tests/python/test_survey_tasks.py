@@ -181,6 +181,8 @@ def test_every_column_of_the_table_has_the_values_of_the_report(tmp_path: Path) 
         (("--shift", "0.2"), "--shift"),
         (("--set", "executor.cores=many"), "executor.cores"),
         (("--set", "executor.cores=0"), "executor.cores"),
+        (("--set", "output.replicas=0"), "output.replicas"),
+        (("--set", "output.replicas=-1"), "replicas"),
         (("--set", "driver.speed=-1"), "driver_speed"),
         (("--nodes", "0"), "--nodes 0"),
         (("--nodes", "8..2"), "--nodes 8..2"),

@@ -1,6 +1,7 @@
 //! Event logs as the `tasks` model reads them.
 
 use gordon_cluster::model::tasks::application::{Application, LeftOut, Window};
+use gordon_cluster::model::tasks::cached::{Block, CachedBlocks};
 use gordon_cluster::model::tasks::warm_up::First;
 use gordon_trace::spark::EventLog;
 use gordon_units::Ns;
@@ -192,4 +193,58 @@ fn concurrent_tasks_share_their_host() {
     let concurrent: Vec<f64> = application.tasks.iter().map(|task| task.concurrent).collect();
     near(concurrent[0], 1.5);
     near(concurrent[1], 2.0);
+}
+
+#[test]
+fn a_task_that_found_its_block_has_the_blocks_size_as_input() {
+    let rdd = |id: u32, in_memory: bool| json!({ "RDD ID": id, "Storage Level": { "Use Disk": false, "Use Memory": in_memory } });
+    let mut log = Log::new();
+    log.executor(1, 0, 1);
+    // A file of two parts is cached by stage 0; stage 2 has nothing of it.
+    let inputs = [(0, 0, 100), (0, 1, 90), (1, 0, 40), (1, 1, 90), (2, 0, 100), (2, 1, 0)];
+    for (at, (stage, index, input)) in (0u64..).zip(inputs) {
+        log.task(stage, index, 1, 1000 * at, 1000 * (at + 1));
+        log.0.last_mut().expect("a task")["Task Metrics"]["Input Metrics"] =
+            json!({ "Bytes Read": input });
+    }
+    for (stage, rdds) in [(0, [4, 3]), (1, [4, 5]), (2, [6, 7])] {
+        log.stage(stage, &[], 2000 * u64::from(stage), 2000 * (u64::from(stage) + 1));
+        log.0.last_mut().expect("a stage")["Stage Info"]["RDD Info"] =
+            json!(rdds.map(|id| rdd(id, id == 4)));
+    }
+    let application = Application::of(&log.read(6000), None);
+    let blocks = CachedBlocks {
+        made_by: 0,
+        last_read_by: 1,
+        bytes: 80.0,
+        reads: 2,
+        missed: 1,
+        moves_to_disk: false,
+    };
+    assert_eq!(application.cached, [blocks]);
+    let cached: Vec<_> = application.stages.iter().map(|stage| stage.cached).collect();
+    assert_eq!(cached, [None, Some(0), None]);
+    let of: Vec<Block> = application.tasks.iter().map(|task| task.block).collect();
+    let [no, found, missed] = [Block::No, Block::Found, Block::Missed];
+    assert_eq!(of, [no, no, found, missed, no, no]);
+}
+
+#[test]
+fn the_default_file_system_decides_the_replicas() {
+    let replicas = |spark: Value, hadoop: Value| {
+        let mut log = Log::new();
+        let settings = json!({ "Spark Properties": spark, "Hadoop Properties": hadoop });
+        log.add("EnvironmentUpdate", settings);
+        log.task(0, 0, 1, 0, 1000);
+        log.read(2000).settings.output_replicas
+    };
+    let hdfs = json!({ "fs.defaultFS": "hdfs://namenode:8020", "dfs.replication": "2" });
+    assert_eq!(replicas(json!({}), hdfs.clone()), 2);
+    assert_eq!(replicas(json!({ "spark.hadoop.dfs.replication": "1" }), hdfs), 1);
+    assert_eq!(replicas(json!({ "spark.hadoop.fs.defaultFS": "hdfs://other" }), json!({})), 3);
+    for other in ["file:///", "s3a://bucket"] {
+        let hadoop = json!({ "fs.defaultFS": other, "dfs.replication": "3" });
+        assert_eq!(replicas(json!({}), hadoop), 1);
+    }
+    assert_eq!(replicas(json!({}), json!({})), 1);
 }

@@ -27,6 +27,7 @@ PARTS = {
     "network": "network",
     "disk": "disk",
     "spill": "spill",
+    "recompute": "evicted blocks",
 }
 #: What a time may be compared with, in the order of preference: key and name.
 _COSTS = {"price": "price", "energy_j": "energy", "nodes": "nodes"}

@@ -13,7 +13,7 @@ from gordon.survey.model import SHIFT, Request, Row
 #: The model of clusters.
 MODEL = "tasks"
 #: Settings of `--set` that are of the application and not of machines, with the keys of the core.
-_OWN = ("executor.cores", "executor.memory", "driver.speed")
+_OWN = ("executor.cores", "executor.memory", "output.replicas", "driver.speed")
 #: Share of a time from which its floor is the answer.
 _MOSTLY_FLOOR = 0.9
 
@@ -105,12 +105,14 @@ def _settings(given: list[str]) -> tuple[Row, list[str]]:
                     own["executor"]["cores"] = int(text)
                 case "executor.memory":
                     own["executor"]["memory"] = f"{_core.parse_bytes(text)}B"
+                case "output.replicas":
+                    own["output_replicas"] = int(text)
                 case _:
                     own["driver_speed"] = float(text)
         except (ValueError, _core.GordonError):
             raise _core.GordonError(
                 f"--set {setting}: {text!r} is not a value of {key}",
-                "executor.cores=2, executor.memory=4GiB or driver.speed=1.5",
+                "executor.cores=2, executor.memory=4GiB, output.replicas=3 or driver.speed=1.5",
                 kind="bad-setting",
             ) from None
     return own, others

@@ -1,6 +1,6 @@
 //! The events of a log that are read, with the keys that Spark's `JsonProtocol` gives them.
 
-use super::settings::Settings;
+use super::settings::{Settings, replicas};
 use serde::{Deserialize, Deserializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -38,6 +38,9 @@ pub(super) struct ApplicationEnd {
 pub(super) struct EnvironmentUpdate {
     #[serde(rename = "Spark Properties", default)]
     pub properties: SparkProperties,
+    /// Those of Hadoop's file systems, defaults included; Spark writes them since 3.0.
+    #[serde(rename = "Hadoop Properties", default)]
+    pub hadoop: BTreeMap<String, serde_json::Value>,
 }
 
 /// The settings of the application.
@@ -49,9 +52,9 @@ impl SparkProperties {
         self.0.get(name)?.as_str()
     }
 
-    /// What the settings say of executors.
-    pub fn settings(&self) -> Settings {
-        Settings::of(&self.0)
+    /// What the settings say of executors and of the copies of output.
+    pub fn settings(&self, hadoop: &BTreeMap<String, serde_json::Value>) -> Settings {
+        Settings { output_replicas: replicas(&self.0, hadoop), ..Settings::of(&self.0) }
     }
 
     /// Whether executors read the shuffle data of others on their host from its disks.
@@ -152,9 +155,17 @@ pub(super) struct RddInfo {
     /// The operation that made it, as JSON.
     #[serde(rename = "Scope")]
     pub scope: Option<String>,
-    /// Bytes of its blocks that are cached in memory.
-    #[serde(rename = "Memory Size", default)]
-    pub memory: Count,
+    /// Where its blocks are kept.
+    #[serde(rename = "Storage Level", default)]
+    pub level: StorageLevel,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct StorageLevel {
+    #[serde(rename = "Use Disk", default)]
+    pub on_disk: bool,
+    #[serde(rename = "Use Memory", default)]
+    pub in_memory: bool,
 }
 
 /// `SparkListenerSQLExecutionStart` and `SparkListenerSQLAdaptiveExecutionUpdate`.

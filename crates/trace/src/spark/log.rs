@@ -3,7 +3,7 @@
 use super::error::EventLogError;
 use super::model::{Executor, NamedStage, Stage, Task, TaskFigures};
 use super::settings::Settings;
-use gordon_units::{Bytes, Ns};
+use gordon_units::Ns;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,8 +31,6 @@ pub struct EventLog {
     pub reads_host_local_disk: bool,
     /// What the application's settings say of its executors.
     pub settings: Settings,
-    /// The most bytes of blocks that were cached in memory at the end of a stage.
-    pub cached: Bytes,
     /// Accelerators that the application may use, whose work the log does not have.
     pub accelerators: Vec<String>,
     /// Tasks whose CPU time is an estimate, because Spark recorded none: their run time.

@@ -30,7 +30,7 @@ pub(crate) use files::holds_event_logs;
 pub use files::{event_logs, is_event_log};
 pub use log::{EventLog, EventLogSummary, ExecutorSummary};
 pub use model::{
-    Executor, NamedStage, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
+    CachedRdd, Executor, NamedStage, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
 };
 pub use network::{NetworkEstimate, NodeExecutors, estimate_network};
 pub use recorded::{RecordedStage, RecordedStages, recorded_stages};

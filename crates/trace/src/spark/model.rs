@@ -69,10 +69,21 @@ pub struct Stage {
     pub partitions: u32,
     /// The stages whose output it reads.
     pub parents: Vec<u32>,
+    /// The RDDs that it computes or reads, and that the program caches in memory.
+    pub cached: Vec<CachedRdd>,
     /// The jobs that need the stage. A later job may find its output and skip it.
     pub jobs: Vec<u32>,
     /// Sums over its tasks, failed ones included.
     pub totals: StageTotals,
+}
+
+/// An RDD that the program caches in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachedRdd {
+    /// Its number.
+    pub id: u32,
+    /// Whether blocks that do not fit in memory are kept on disk, and not computed again.
+    pub moves_to_disk: bool,
 }
 
 /// Sums over the tasks of a stage.

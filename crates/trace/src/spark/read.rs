@@ -8,7 +8,9 @@ use super::events::{
 };
 use super::files::{LogFiles, codec};
 use super::log::EventLog;
-use super::model::{Executor, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus};
+use super::model::{
+    CachedRdd, Executor, Stage, StageStatus, StageTotals, Task, TaskFigures, TaskStatus,
+};
 use super::stage_name::{QueryPlan, StageOperators};
 use crate::formats::{FormatError, open_input};
 use gordon_units::{Bytes, Ns};
@@ -70,8 +72,6 @@ struct Reader {
     operators: BTreeMap<(u32, u32), StageOperators>,
     /// Plans by the number of the query.
     plans: BTreeMap<u64, QueryPlan>,
-    /// Bytes in memory of each RDD, as last known.
-    cached: BTreeMap<u32, u64>,
     /// Tasks that have started and not ended.
     running: BTreeMap<u64, Task>,
     has_start: bool,
@@ -199,10 +199,10 @@ impl Reader {
                 self.log.end = Some(end);
             }
             "SparkListenerEnvironmentUpdate" => {
-                let EnvironmentUpdate { properties } = parse(text)?;
+                let EnvironmentUpdate { properties, hadoop } = parse(text)?;
                 self.log.reads_host_local_disk = properties.reads_host_local_disk();
                 self.log.accelerators = properties.accelerators();
-                self.log.settings = properties.settings();
+                self.log.settings = properties.settings(&hadoop);
             }
             "SparkListenerExecutorAdded" => self.executor_added(parse(text)?),
             "SparkListenerExecutorRemoved" => self.executor_removed(parse(text)?),
@@ -233,11 +233,6 @@ impl Reader {
             "SparkListenerStageCompleted" => {
                 let StageEvent { info, .. } = parse(text)?;
                 let is_failed = info.failure.is_some();
-                let cached = info.rdds.iter().map(|rdd| (rdd.id, rdd.memory.0));
-                self.cached.extend(cached);
-                let cached =
-                    self.cached.values().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes));
-                self.log.cached = self.log.cached.max(Bytes(cached));
                 let stage = self.stage_info(info);
                 stage.status = if is_failed { StageStatus::Failed } else { StageStatus::Complete };
             }
@@ -310,6 +305,12 @@ impl Reader {
         stage.spark_name = info.name;
         stage.partitions = info.tasks;
         stage.parents = info.parents;
+        stage.cached = info
+            .rdds
+            .iter()
+            .filter(|rdd| rdd.level.in_memory)
+            .map(|rdd| CachedRdd { id: rdd.id, moves_to_disk: rdd.level.on_disk })
+            .collect();
         stage.submitted = submitted.or(stage.submitted);
         stage.ended = ended.or(stage.ended);
         stage
@@ -327,6 +328,7 @@ impl Reader {
             ended: None,
             partitions: 0,
             parents: Vec::new(),
+            cached: Vec::new(),
             jobs: Vec::new(),
             totals: StageTotals::default(),
         })

@@ -11,6 +11,8 @@ const OVERHEAD: f64 = 0.1;
 const LEAST_OVERHEAD: Bytes = Bytes(384 * MIB);
 /// Share of the heap, without `RESERVED`, in which tasks work and cached blocks lie.
 const FRACTION: f64 = 0.6;
+/// Share of that memory that tasks leave to cached blocks (Spark, "Configuration").
+const STORAGE_FRACTION: f64 = 0.5;
 const RESERVED: Bytes = Bytes(300 * MIB);
 
 /// Settings of an application, with Spark's defaults for those that were not set.
@@ -26,12 +28,16 @@ pub struct Settings {
     pub task_cpus: u32,
     /// Share of the heap in which tasks work and cached blocks lie.
     pub memory_fraction: f64,
+    /// Share of that memory that tasks leave to cached blocks.
+    pub storage_fraction: f64,
     /// Whether the number of executors follows the number of waiting tasks.
     pub is_dynamic: bool,
     /// Whether the driver runs the tasks.
     pub is_local: bool,
     /// Partitions of a shuffle of SQL queries, if they are set.
     pub shuffle_partitions: Option<u32>,
+    /// Nodes that keep each byte of the files that it writes.
+    pub output_replicas: u32,
 }
 
 impl Default for Settings {
@@ -42,9 +48,11 @@ impl Default for Settings {
             memory_overhead: LEAST_OVERHEAD,
             task_cpus: 1,
             memory_fraction: FRACTION,
+            storage_fraction: STORAGE_FRACTION,
             is_dynamic: false,
             is_local: false,
             shuffle_partitions: None,
+            output_replicas: 1,
         }
     }
 }
@@ -58,6 +66,12 @@ impl Settings {
             master.starts_with("local") && !master.starts_with("local-cluster")
         });
         let heap = if is_local { "spark.driver.memory" } else { "spark.executor.memory" };
+        let share_of = |name: &str, default: f64| {
+            text(name)
+                .and_then(|share| share.parse::<f64>().ok())
+                .filter(|share| (0.0..=1.0).contains(share))
+                .unwrap_or(default)
+        };
         let executor_memory = text(heap).and_then(mebibytes).unwrap_or(MEMORY);
         let share = text("spark.executor.memoryOverheadFactor")
             .or_else(|| text("spark.kubernetes.memoryOverheadFactor"))
@@ -73,13 +87,12 @@ impl Settings {
             executor_memory,
             memory_overhead,
             task_cpus: number("spark.task.cpus").unwrap_or(1),
-            memory_fraction: text("spark.memory.fraction")
-                .and_then(|share| share.parse::<f64>().ok())
-                .filter(|share| (0.0..=1.0).contains(share))
-                .unwrap_or(FRACTION),
+            memory_fraction: share_of("spark.memory.fraction", FRACTION),
+            storage_fraction: share_of("spark.memory.storageFraction", STORAGE_FRACTION),
             is_dynamic: text("spark.dynamicAllocation.enabled") == Some("true"),
             is_local,
             shuffle_partitions: number("spark.sql.shuffle.partitions"),
+            output_replicas: 1,
         }
     }
 
@@ -87,6 +100,26 @@ impl Settings {
     /// (Spark, "Tuning", unified memory).
     pub fn working_memory(&self) -> Bytes {
         scaled(self.executor_memory.saturating_sub(RESERVED), self.memory_fraction)
+    }
+}
+
+/// Nodes that keep each byte that is written to the default file system: `dfs.replication` if that
+/// is HDFS, set by the program or in Hadoop's files (3 by default; Hadoop, "hdfs-default.xml").
+/// Other file systems are one device, or one service that makes its own copies.
+pub(super) fn replicas(
+    spark: &BTreeMap<String, serde_json::Value>,
+    hadoop: &BTreeMap<String, serde_json::Value>,
+) -> u32 {
+    let text = |name: &str| {
+        let of_spark = spark.get(&format!("spark.hadoop.{name}"));
+        of_spark.or_else(|| hadoop.get(name))?.as_str()
+    };
+    match text("fs.defaultFS") {
+        Some(system) if system.starts_with("hdfs:") => text("dfs.replication")
+            .and_then(|copies| copies.trim().parse().ok())
+            .filter(|copies| *copies > 0)
+            .unwrap_or(3),
+        _ => 1,
     }
 }
 

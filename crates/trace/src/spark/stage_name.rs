@@ -293,7 +293,7 @@ fn separated(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::events::Count;
+    use super::super::events::StorageLevel;
     use super::*;
 
     fn node(name: &str, children: Vec<PlanNode>) -> PlanNode {
@@ -303,7 +303,7 @@ mod tests {
     fn rdd(id: u32, scope: &str) -> RddInfo {
         RddInfo {
             id,
-            memory: Count(0),
+            level: StorageLevel::default(),
             scope: Some(serde_json::json!({ "id": "7", "name": scope }).to_string()),
         }
     }
@@ -392,8 +392,8 @@ mod tests {
         let other = StageOperators::new(0, &rdds, None);
         assert_eq!(other.stage_name(None, false).as_deref(), Some("scan text, exchange"));
         let broken = [
-            RddInfo { id: 1, scope: Some("{".to_owned()), memory: Count(0) },
-            RddInfo { id: 2, scope: None, memory: Count(0) },
+            RddInfo { id: 1, scope: Some("{".to_owned()), level: StorageLevel::default() },
+            RddInfo { id: 2, scope: None, level: StorageLevel::default() },
         ];
         assert_eq!(StageOperators::new(0, &broken, None).stage_name(None, true), None);
     }

@@ -5,6 +5,7 @@
 //! the stage, it waits for the stage that ended last before it was submitted, too: the program did
 //! not submit it earlier. The time from there to its submission is the driver's.
 
+use super::cached::{Block, CachedBlocks};
 use super::median;
 use super::warm_up::First;
 use gordon_trace::spark::{EventLog, Settings, Stage, Task, TaskFigures, TaskStatus};
@@ -12,8 +13,8 @@ use gordon_units::{Bytes, Ns};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// Milliseconds, Spark's unit of times, within which a stage follows its parents at once.
-const AT_ONCE: f64 = 0.05;
+/// Seconds within which a stage follows its parents at once.
+pub(super) const AT_ONCE: f64 = 0.05;
 /// What the two times of a task in milliseconds may be too short by.
 const ROUNDING: Ns = Ns(2_000_000);
 /// Tasks of a stage from which a median of theirs says something.
@@ -46,8 +47,10 @@ pub struct Application {
     pub turnaround: f64,
     /// The settings of its executors.
     pub settings: Settings,
-    /// The most bytes of blocks cached in memory.
-    pub cached: f64,
+    /// The blocks that it cached in memory.
+    pub cached: Vec<CachedBlocks>,
+    /// The most bytes of shuffle data that a stage wrote.
+    pub most_shuffled: f64,
     /// Tasks whose recorded CPU time was above their time, which is taken instead.
     pub capped: usize,
     /// Accelerators that it may have used, whose work the log does not have.
@@ -149,6 +152,8 @@ pub struct AppStage {
     pub partitions: u32,
     /// Whether it reads shuffle data.
     pub is_shuffled: bool,
+    /// Index of the cached blocks that it reads.
+    pub cached: Option<usize>,
 }
 
 /// A successful task.
@@ -170,14 +175,20 @@ pub struct AppTask {
     pub concurrent: f64,
     /// Whether it was the first task of its slot.
     pub first: First,
+    /// Its partition.
+    pub partition: u32,
+    /// Whether it found the cached block that it reads.
+    pub block: Block,
     /// Bytes read of files and of cached data.
     pub input: f64,
     /// Shuffle bytes read.
     pub shuffled: f64,
     /// The part of `shuffled` that came from other hosts.
     pub remote: f64,
-    /// Bytes written to files and as shuffle data.
-    pub written: f64,
+    /// Bytes written to files.
+    pub output: f64,
+    /// Bytes written as shuffle data.
+    pub shuffle_written: f64,
     /// Bytes that it spilled, as they were in memory.
     pub spilled: f64,
     /// Bytes that it spilled, as they were written.
@@ -196,7 +207,7 @@ pub struct Window {
 }
 
 #[allow(clippy::cast_precision_loss)]
-fn bytes(amount: Bytes) -> f64 {
+pub(super) fn bytes(amount: Bytes) -> f64 {
     amount.0 as f64
 }
 
@@ -221,7 +232,6 @@ impl Application {
             executors: Executors::of(log, &kept, start),
             turnaround: kept.turnaround(log),
             settings: log.settings.clone(),
-            cached: bytes(log.cached),
             capped: kept.tasks.iter().filter(|index| is_above(&log.tasks[**index])).count(),
             accelerators: log.accelerators.clone(),
             left_out: kept.left_out,
@@ -230,6 +240,8 @@ impl Application {
         application.add_stages(log, &kept, &concurrent, clock);
         application.find_predecessors(log);
         let last = application.stages.iter().map(|stage| stage.ended).fold(0.0, f64::max);
+        application.find_cached(log);
+        application.most_shuffled = application.written_by_stages();
         application.tail = (application.duration - last.max(application.startup)).max(0.0);
         application
     }
@@ -248,6 +260,19 @@ impl Application {
         (self.duration - covered).max(0.0)
     }
 
+    /// Nodes that kept each byte of its output.
+    pub(super) fn recorded_replicas(&self) -> u32 {
+        self.settings.output_replicas.min(self.executors.hosts).max(1)
+    }
+
+    /// The most bytes of shuffle data that a stage wrote.
+    fn written_by_stages(&self) -> f64 {
+        let of_stage = |stage: &AppStage| {
+            self.tasks[stage.tasks.clone()].iter().map(|task| task.shuffle_written).sum()
+        };
+        self.stages.iter().map(of_stage).fold(0.0, f64::max)
+    }
+
     /// When the first executor has started on a cluster that takes `ratio` times as long for it.
     pub fn startup_on(&self, ratio: f64) -> f64 {
         (self.start_of_first * ratio - self.before).max(0.0)
@@ -260,6 +285,7 @@ impl Application {
             executors: self.executors.clone(),
             settings: self.settings.clone(),
             accelerators: self.accelerators.clone(),
+            cached: self.cached.clone(),
             stages: Vec::new(),
             tasks: Vec::new(),
             ..*self
@@ -358,10 +384,13 @@ impl AppTask {
             fetch: figures.fetch_wait.as_secs(),
             concurrent: 1.0,
             first: First::No,
+            partition: task.index,
+            block: Block::No,
             input: bytes(figures.input),
             shuffled: bytes(figures.shuffle_local) + bytes(figures.shuffle_remote),
             remote: bytes(figures.shuffle_remote),
-            written: bytes(figures.output) + bytes(figures.shuffle_write),
+            output: bytes(figures.output),
+            shuffle_written: bytes(figures.shuffle_write),
             spilled: bytes(figures.spill_memory),
             spilled_disk: bytes(figures.spill_disk),
             peak: bytes(figures.peak_memory),

@@ -6,9 +6,11 @@
 //! waiting for storage; what remains as computing that the engine does not count (Python workers,
 //! code generation, other threads), which a faster core shortens.
 
-use super::application::{AppTask, Application};
+use super::application::{AppStage, AppTask, Application};
+use super::cached::{Block, Recompute};
 use super::speeds::Speeds;
 use super::warm_up::{First, WarmUp};
+use super::{median, turn};
 
 /// What is known of the nodes that ran an application.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +47,10 @@ pub struct TaskDemand {
     pub remote: f64,
     /// Bytes that it read, and wrote, without spills.
     pub moved: [f64; 2],
+    /// The part of the bytes written that are of files.
+    pub output: f64,
+    /// What it does if its cached block was evicted.
+    pub recompute: Recompute,
     /// The share of its bytes for which it waited.
     pub waited: f64,
     /// Bytes on disk for each byte that is spilled.
@@ -86,6 +92,9 @@ impl Demands {
             }
             warm_ups.push(warm_up);
         }
+        for stage in &application.stages {
+            take_recomputing(stage, application, &mut tasks);
+        }
         Self { tasks, warm_ups }
     }
 }
@@ -105,7 +114,12 @@ fn demand_of(
     let rest = rest - more * stretch;
     let share = |part: f64, of: f64| if of > 0.0 { (part / of).min(1.0) } else { 0.0 };
     let spilled = task.spilled_disk;
-    let bytes = [task.input + spilled, task.written + spilled];
+    let written = task.output + task.shuffle_written;
+    // A node writes the copies of the output of others, too.
+    let copied = task.output * f64::from(application.recorded_replicas() - 1);
+    // A cached block comes from memory.
+    let input = if task.block == Block::Found { 0.0 } else { task.input };
+    let bytes = [input + spilled, written + copied + spilled];
     let seconds = traced.storage.map_or(0.0, |[read, write]| bytes[0] / read + bytes[1] / write);
     let seconds = seconds * task.concurrent;
     let waited = share(rest, seconds);
@@ -121,9 +135,61 @@ fn demand_of(
         fetch: task.fetch,
         shuffled: task.shuffled,
         remote: task.remote,
-        moved: [task.input * on_disk, task.written * on_disk],
+        moved: [input * on_disk, written * on_disk],
+        output: task.output * on_disk,
+        recompute: Recompute::default(),
         waited: (waited / on_disk.max(f64::MIN_POSITIVE)).min(1.0),
         spill_ratio: if task.spilled > 0.0 { task.spilled_disk / task.spilled } else { 1.0 },
         memory: task.peak + task.spilled,
+    }
+}
+
+/// Takes what the tasks of a stage did to compute blocks again out of their demands, and adds what
+/// each does where its block is evicted. Without a task that did so, that is as much as a mean task
+/// of the stage that made the blocks.
+#[allow(clippy::cast_precision_loss)]
+pub(super) fn take_recomputing(
+    stage: &AppStage,
+    application: &Application,
+    demands: &mut [TaskDemand],
+) {
+    let Some(blocks) = stage.cached.map(|at| &application.cached[at]) else { return };
+    let maker = application.stages[blocks.made_by].tasks.clone();
+    let (count, makers) = (maker.len().max(1) as f64, &demands[maker]);
+    let mean = |of: fn(&TaskDemand) -> f64| makers.iter().map(of).sum::<f64>() / count;
+    let as_made = match blocks.moves_to_disk {
+        true => Recompute { read: blocks.bytes / count, ..Recompute::default() },
+        false => Recompute {
+            work: mean(|task| task.work + task.uncounted),
+            read: mean(|task| task.moved[0]),
+            from: 0.0,
+        },
+    };
+    let recorded = &application.tasks[stage.tasks.clone()];
+    let of_stage = &mut demands[stage.tasks.clone()];
+    let works = |wanted: Block| {
+        let of = recorded.iter().zip(of_stage.iter()).filter(|(task, _)| task.block == wanted);
+        of.map(|(_, demand)| demand.work + demand.uncounted).collect::<Vec<f64>>()
+    };
+    let (found, missed) = (median(works(Block::Found)), works(Block::Missed));
+    let share = missed.len() as f64 / recorded.len().max(1) as f64;
+    let usual = match missed.is_empty() {
+        true => as_made,
+        false => Recompute { work: (median(missed) - found).max(0.0), ..as_made },
+    };
+    for (at, (demand, task)) in of_stage.iter_mut().zip(recorded).enumerate() {
+        let turn = turn(u32::try_from(at).unwrap_or(u32::MAX));
+        demand.recompute = match task.block {
+            // Blocks that were evicted on the recorded nodes are the first to be.
+            Block::Missed => {
+                let own = demand.work + demand.uncounted;
+                let kept = if own > 0.0 { (found / own).min(1.0) } else { 1.0 };
+                demand.work *= kept;
+                demand.uncounted *= kept;
+                let read = std::mem::take(&mut demand.moved[0]);
+                Recompute { work: own * (1.0 - kept), read, from: share * turn }
+            }
+            _ => Recompute { from: share + (1.0 - share) * turn, ..usual },
+        };
     }
 }

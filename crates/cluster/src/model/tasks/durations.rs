@@ -32,7 +32,7 @@ impl Durations {
         let slots = cluster.node.slots;
         let doublings = most_slots.div_ceil(slots.max(1)).next_power_of_two().ilog2();
         let spread = |doubling: u32| {
-            let cluster = Cluster { nodes: 1 << doubling, node: cluster.node.clone() };
+            let cluster = Cluster { nodes: 1 << doubling, ..cluster.clone() };
             let mut simulator = Simulator::default();
             let logs: Vec<f64> = (0..DRAWS)
                 .map(|draw| {

@@ -5,8 +5,10 @@
 use super::application::{AppStage, Application};
 use super::demand::{Demands, TaskDemand, TracedNode};
 use super::durations::Durations;
+use super::executor::{Executor, recorded_executor};
+use super::memory::{Held, Needs};
 use super::node::{Cluster, PARTS, Part, Parts};
-use super::place::{Executor, node, speeds};
+use super::place::{node, speeds};
 use super::range::{Doubts, SOURCES, TasksRange, range};
 use super::report::{
     ApplicationReport, StageLimit, StageOnCluster, StageRecorded, TasksReport, TasksTime,
@@ -54,10 +56,13 @@ pub struct TasksModel<'a> {
     has_followers: bool,
     /// By place: bytes a second that its storage reads and writes.
     storages: Vec<[f64; 2]>,
+    needs: Needs,
     durations: Durations,
     /// Bytes of all tasks: read, written, and read of others.
     moved: [f64; 2],
     shuffled: f64,
+    /// Core seconds if all cached blocks were computed again.
+    recomputed: f64,
     pub(super) compared: Compared,
     /// By design, once it is simulated.
     pub(super) answers: Vec<OnceLock<Answer>>,
@@ -154,6 +159,13 @@ impl<'a> TasksModel<'a> {
                 false => stage.tasks_total(),
             });
         }
+        let memory = machine.map(|machine| machine.memory.0 as f64);
+        let needs = Needs::of(&work.application, &work.demands).as_recorded(
+            &recorded_executor(application),
+            application.executors.hosts,
+            memory,
+            application.missed(),
+        );
         let sum = |of: fn(&TaskDemand) -> f64| work.demands.iter().map(of).sum::<f64>();
         let known = |table: &StorageTable| bandwidths(table).map(|rate| rate.unwrap_or(UNLIMITED));
         let mut model = Self {
@@ -162,7 +174,9 @@ impl<'a> TasksModel<'a> {
             reference,
             has_traces: !streams.is_empty(),
             storages: space.machines.places.iter().map(|place| known(place.storage)).collect(),
+            needs,
             durations: Durations::default(),
+            recomputed: sum(|demand| demand.recompute.work),
             moved: [sum(|demand| demand.moved[0]), sum(|demand| demand.moved[1])],
             shuffled: sum(|demand| demand.shuffled),
             compared: Compared::of(&survey.machines),
@@ -178,7 +192,7 @@ impl<'a> TasksModel<'a> {
             let cluster = model.simulated(number);
             cluster.nodes.saturating_mul(cluster.node.slots)
         });
-        let first = Cluster { nodes: 1, node: model.simulated(0).node };
+        let first = Cluster { nodes: 1, replicas: 1, node: model.simulated(0).node };
         let Work { application, demands } = &model.work;
         model.durations = Durations::of(application, demands, &first, most.max().unwrap_or(1));
         Ok(model)
@@ -224,9 +238,16 @@ impl<'a> TasksModel<'a> {
         let cores = f64::from(*design.machine.cores);
         let speeds = speeds(design.machine, cores, self.has_gains(design));
         let storage = self.storages[design.place];
-        let node =
-            node(&executor, speeds, storage, place.network, &self.traced, self.survey.driver_speed);
-        Cluster { nodes, node }
+        let memory = design.machine.memory.0 as f64;
+        let held = Held::of(&self.needs, &executor, nodes, Some(memory));
+        let driver = self.survey.driver_speed;
+        let node = node(&executor, speeds, storage, place.network, held, &self.traced, driver);
+        Cluster { nodes, replicas: self.replicas().min(nodes), node }
+    }
+
+    /// Nodes that keep each byte of output, if there are as many.
+    pub(super) fn replicas(&self) -> u32 {
+        self.survey.output_replicas.unwrap_or(self.application().settings.output_replicas)
     }
 
     /// The answer of a design.
@@ -263,15 +284,14 @@ impl<'a> TasksModel<'a> {
         work: &Work<'_>,
         outcome: &Outcome,
     ) -> Answer {
-        let (design, executor, nodes) = self.cluster(number);
+        let (design, _, nodes) = self.cluster(number);
         let floor = critical_path(&work.application, &work.demands, cluster).min(outcome.time);
         let as_recorded = match std::ptr::eq(work, &self.work) {
             true => outcome.time,
             false => self.work.run(&mut Simulator::default(), cluster).time,
         };
         let warm_up = assumed_warm_up(&self.warm_ups, outcome);
-        let doubts =
-            Doubts { as_recorded, warm_up, ..self.doubts(design, &executor, cluster, floor) };
+        let doubts = Doubts { as_recorded, warm_up, ..self.doubts(design, cluster, floor) };
         let TasksRange { low, high, by } = range(outcome, &cluster.node, &doubts);
         let cores = f64::from(nodes) * f64::from(*design.machine.cores);
         let all = cores * outcome.time;
@@ -294,13 +314,7 @@ impl<'a> TasksModel<'a> {
         (self.moved.iter().sum::<f64>() / f64::from(nodes) / GIB).ceil()
     }
 
-    fn doubts(
-        &self,
-        design: &MachineDesign<'_>,
-        executor: &Executor,
-        cluster: &Cluster,
-        critical_path: f64,
-    ) -> Doubts {
+    fn doubts(&self, design: &MachineDesign<'_>, cluster: &Cluster, critical_path: f64) -> Doubts {
         let nodes = f64::from(cluster.nodes);
         let lone = cluster.node.lone_ratio;
         let speed = match self.reference.is_assumed {
@@ -309,8 +323,9 @@ impl<'a> TasksModel<'a> {
         };
         let [read, write] = cluster.node.storage;
         let is_traced = self.is_reference(design, cluster.nodes);
-        let held = nodes * f64::from(executor.count) * executor.working;
-        let cached = self.application().cached;
+        let held = &cluster.node.held;
+        let speed_of_all =
+            cluster.node.speeds.each(cluster.node.slots) * f64::from(cluster.node.slots) * nodes;
         Doubts {
             durations: self.durations.at(cluster.nodes * cluster.node.slots),
             start_of_first: self.application().start_of_first,
@@ -322,10 +337,13 @@ impl<'a> TasksModel<'a> {
             driver_is_given: self.survey.driver_speed.is_some(),
             all_disk: match is_traced {
                 true => 0.0,
-                false => (self.moved[0] / read + self.moved[1] / write) / nodes,
+                false => {
+                    let shuffled = self.shuffled * held.shuffle_on_disk;
+                    ((self.moved[0] + shuffled) / read + self.moved[1] / write) / nodes
+                }
             },
             all_network: self.shuffled * (1.0 - 1.0 / nodes) / nodes / cluster.node.network,
-            uncached: if cached > held { 1.0 - held / cached } else { 0.0 },
+            more_recompute: self.recomputed / speed_of_all * (held.most_missing - held.missing),
             critical_path,
         }
     }
@@ -395,7 +413,7 @@ impl<'a> TasksModel<'a> {
             let secs = found.ended - found.ready;
             let part = |part: Part| found.tasks[part as usize];
             let tasks: f64 = found.tasks.iter().sum();
-            let memory = part(Part::Spill) + part(Part::Gc);
+            let memory = part(Part::Spill) + part(Part::Gc) + part(Part::Recompute);
             let most = |(limit, secs): (StageLimit, f64)| (secs > SKEWED * tasks).then_some(limit);
             let of_tasks = [
                 (StageLimit::Network, part(Part::Network)),

@@ -1,15 +1,21 @@
 //! The `tasks` model: an application of Spark, recorded by its event log, on any number of any
 //! machines. docs/design/cluster.md, "Tasks", has the equations.
 //!
-//! `application` reads the log, `warm_up` the first tasks of a stage, `demand` what tasks need on any
-//! machine, `split` their number. `place` is how a machine holds the executors, `node` what a task takes on it, and `simulate` schedules all tasks on a
-//! cluster. `range` has the doubts, `durations` those of the tasks' times. `evaluate` answers the
-//! designs, `rows` tabulates and `report` describes them, `notes` lists warnings and assumptions.
+//! `application` reads the log, `blocks` which stages share cached data, `warm_up` the first tasks of a
+//! stage, `demand` what tasks need on any machine, `split` their number. `executor` is how a machine
+//! holds the executors, `memory` what fits in them and in the page cache, `place` makes a node of both,
+//! `node` has what a task takes there, and `simulate` schedules all tasks on a cluster. `range` has the
+//! doubts, `durations` those of the tasks' times. `evaluate` answers the designs, `rows` tabulates and
+//! `report` describes them, `notes` lists warnings and assumptions.
 
 pub mod application;
+mod blocks;
+pub mod cached;
 pub mod demand;
 mod durations;
 mod evaluate;
+mod executor;
+pub mod memory;
 pub mod node;
 mod notes;
 mod place;
@@ -38,9 +44,9 @@ use crate::trace::job_stream::JobStream;
 use crate::trace::replays::Replays;
 use application::{Application, Window};
 use evaluate::TasksModel;
+use executor::{Executor, Refusal, executor_of};
 use gordon_trace::spark::EventLog;
 use gordon_units::{Bytes, Ns, Progress};
-use place::{Executor, Refusal, executor_of};
 use report::{TasksExtras, TasksReport};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,6 +100,10 @@ pub struct TasksSurvey {
     /// Number of tasks of the stages that read shuffle data. Default: as recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partitions: Option<u32>,
+    /// Nodes that keep each byte of the files that it writes, if there are as many. Default: as
+    /// recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_replicas: Option<u32>,
     /// Seconds within which the application has to end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_s: Option<f64>,
@@ -252,6 +262,7 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
         ("executor.cores", survey.executor.cores == Some(0)),
         ("executor.memory", survey.executor.memory == Some(Bytes(0))),
         ("partitions", survey.partitions == Some(0)),
+        ("output.replicas", survey.output_replicas == Some(0)),
     ];
     if let Some((key, _)) = zero.into_iter().find(|(_, is_zero)| *is_zero) {
         return impossible(key, "0 is not above zero".into());
@@ -268,6 +279,13 @@ fn check_survey(survey: &TasksSurvey) -> Result<(), ClusterError> {
 /// The order of times, which are not negative, as integers.
 fn key(secs: f64) -> u64 {
     secs.max(0.0).to_bits()
+}
+
+/// A number from 0 to 1 for each task: those of tasks that follow one another are spread evenly, by
+/// the golden ratio.
+fn turn(task: u32) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    (f64::from(task) * GOLDEN).fract()
 }
 
 /// The median; 0 of nothing.

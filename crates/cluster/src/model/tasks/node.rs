@@ -1,6 +1,8 @@
 //! A cluster as the `tasks` model needs it, and the time of a task on one of its nodes.
 
+use super::cached::Recompute;
 use super::demand::TaskDemand;
+use super::memory::Held;
 use super::speeds::Speeds;
 
 /// A cluster of equal nodes.
@@ -8,6 +10,8 @@ use super::speeds::Speeds;
 pub struct Cluster {
     /// Number of nodes.
     pub nodes: u32,
+    /// Nodes that keep each byte of output.
+    pub replicas: u32,
     /// Each of them.
     pub node: TaskNode,
 }
@@ -25,8 +29,8 @@ pub struct TaskNode {
     pub slots: u32,
     /// Tasks that each of its executors runs at a time.
     pub executor_slots: u32,
-    /// Bytes of execution memory of each task, while all slots are busy.
-    pub memory: f64,
+    /// What its memory holds.
+    pub held: Held,
     /// Heap of a traced executor for each byte of an executor here.
     pub heap_ratio: f64,
     /// Speed of a lone thread of the traced node relative to this one.
@@ -60,6 +64,8 @@ pub enum Part {
     Disk,
     /// Reads and writes of spilled data.
     Spill,
+    /// Computing and reading of cached blocks that were evicted.
+    Recompute,
 }
 
 impl Part {
@@ -76,12 +82,13 @@ impl Part {
             Self::Network => "network",
             Self::Disk => "disk",
             Self::Spill => "spill",
+            Self::Recompute => "recompute",
         }
     }
 }
 
 /// All parts, in the order of [`Parts`].
-pub const PARTS: [Part; 10] = [
+pub const PARTS: [Part; 11] = [
     Part::Startup,
     Part::Driver,
     Part::Scheduling,
@@ -92,6 +99,7 @@ pub const PARTS: [Part; 10] = [
     Part::Network,
     Part::Disk,
     Part::Spill,
+    Part::Recompute,
 ];
 
 /// Seconds by part.
@@ -110,10 +118,13 @@ pub(super) struct TaskPhases {
     pub compute: f64,
     /// Work on a core that the engine does not count.
     pub uncounted: f64,
+    /// Work on a core for blocks that were evicted.
+    pub recompute: f64,
     /// Seconds of the storage that it waits for.
     pub disk: f64,
-    /// The share of `disk` that is for spilled data.
+    /// The shares of `disk` that are for spilled data, and for blocks that were evicted.
     pub spill: f64,
+    pub evicted: f64,
     /// Seconds of the storage, and of the link, that may be behind its computing.
     pub behind: [f64; 2],
 }
@@ -123,10 +134,20 @@ impl TaskPhases {
     pub fn of(demand: &TaskDemand, cluster: &Cluster) -> Self {
         let node = &cluster.node;
         let secs = |[read, write]: [f64; 2]| read / node.storage[0] + write / node.storage[1];
-        let excess = (demand.memory - node.memory).max(0.0);
+        let excess = (demand.memory - node.held.execution).max(0.0);
         let spill = secs([excess * demand.spill_ratio; 2]);
+        let recompute = match demand.recompute.from < node.held.missing {
+            true => demand.recompute,
+            false => Recompute::default(),
+        };
+        let evicted = secs([recompute.read, 0.0]);
         let moved = secs(demand.moved);
-        let disk = moved * demand.waited + spill;
+        let disk = moved * demand.waited + spill + evicted;
+        let of_disk = |secs: f64| if secs > 0.0 { secs / disk } else { 0.0 };
+        // Each node also writes the copies of others, and the link carries them.
+        let copied = demand.output * f64::from(cluster.replicas - 1);
+        let behind = moved * (1.0 - demand.waited)
+            + secs([demand.shuffled * node.held.shuffle_on_disk, copied]);
         let remote = demand.shuffled * (1.0 - 1.0 / f64::from(cluster.nodes));
         let fetch = match demand.remote > 0.0 {
             true => demand.fetch * remote / demand.remote,
@@ -140,15 +161,18 @@ impl TaskPhases {
             fetch,
             compute: demand.work,
             uncounted: demand.uncounted,
+            recompute: recompute.work,
             disk,
-            spill: if disk > 0.0 { spill / disk } else { 0.0 },
-            behind: [moved * (1.0 - demand.waited), remote / node.network],
+            spill: of_disk(spill),
+            evicted: of_disk(evicted),
+            behind: [behind, (remote + copied) / node.network],
         }
     }
 
     /// Seconds of the task if no other one shares the node: no schedule makes it shorter.
     pub fn alone(&self, node: &TaskNode) -> f64 {
-        let computing = (self.compute + self.uncounted) / node.speeds.fastest();
+        let work = self.compute + self.uncounted + self.recompute;
+        let computing = work / node.speeds.fastest();
         let chain = self.scheduling + self.gc + self.fetch + computing + self.disk;
         self.behind.into_iter().fold(chain, f64::max)
     }

@@ -57,6 +57,7 @@ pub(super) fn warnings(model: &TasksModel<'_>) -> Vec<String> {
 }
 
 pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
+    let application = model.application();
     let mut list = Vec::new();
     let mut add = |key: &str, value: String, why: &str| {
         list.push(Assumption { key: key.into(), value, why: why.into() });
@@ -79,6 +80,22 @@ pub(super) fn assumptions(model: &TasksModel<'_>) -> Vec<Assumption> {
         "what is in a task's time besides the CPU time, garbage collection, shuffle and storage that \
          the log has",
     );
+    if application.cached.iter().any(|blocks| blocks.missed == 0 && !blocks.moves_to_disk) {
+        add(
+            "cached",
+            "as a task of the stage that made them".into(),
+            "what a task takes to compute a cached block again: none did where it was recorded",
+        );
+    }
+    let replicas = model.replicas();
+    if replicas > 1 {
+        add(
+            "output.replicas",
+            replicas.to_string(),
+            "nodes that keep each byte of output, as HDFS does: output to another file system is \
+             written once (--set output.replicas=1)",
+        );
+    }
     if model.reference.machine.is_none() {
         add(
             "storage.recorded",

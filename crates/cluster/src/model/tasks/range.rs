@@ -85,8 +85,8 @@ pub(super) struct Doubts {
     pub all_disk: f64,
     /// Seconds for all bytes from other nodes.
     pub all_network: f64,
-    /// Share of the cached blocks that no executor holds.
-    pub uncached: f64,
+    /// Seconds of all slots for the blocks that are evicted if tasks take all the memory they can.
+    pub more_recompute: f64,
     /// Seconds that no schedule is below.
     pub critical_path: f64,
 }
@@ -134,7 +134,7 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
             TasksSource::Network => {
                 [of(Part::Network), (doubts.all_network - of(Part::Network)).max(0.0)]
             }
-            TasksSource::Memory => [of(Part::Spill), computing(&outcome.parts) * doubts.uncached],
+            TasksSource::Memory => [of(Part::Spill) + of(Part::Recompute), doubts.more_recompute],
         };
         [(time - less).max(f64::MIN_POSITIVE), time + more]
     });
@@ -150,8 +150,8 @@ pub(super) fn range(outcome: &Outcome, node: &TaskNode, doubts: &Doubts) -> Task
 
 /// Whether a source makes the critical path doubtful.
 fn is_of_path(source: TasksSource) -> bool {
-    use TasksSource::{Driver, Runs, Speed, Startup, Tasks, Uncounted, WarmUp};
-    matches!(source, Runs | Startup | WarmUp | Tasks | Driver | Speed | Uncounted)
+    use TasksSource::{Driver, Memory, Runs, Speed, Startup, Tasks, Uncounted, WarmUp};
+    matches!(source, Runs | Startup | WarmUp | Tasks | Driver | Speed | Uncounted | Memory)
 }
 
 /// Differences between runs, as a logarithm.

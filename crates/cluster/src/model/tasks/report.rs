@@ -1,7 +1,7 @@
 //! What a report says of clusters. Keys are snake_case and end in their unit.
 
 use super::application::LeftOut;
-use super::place::Refusal;
+use super::executor::Refusal;
 use super::range::TasksSource;
 use crate::model::cost::VerdictBy;
 use crate::model::job::report::ReferenceReport;

@@ -10,9 +10,9 @@
 
 use super::application::Application;
 use super::demand::TaskDemand;
-use super::key;
 use super::node::{Cluster, Part, Parts, TaskPhases};
 use super::station::Station;
+use super::{key, turn};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
@@ -105,16 +105,9 @@ struct Slot {
     spent: Parts,
 }
 
-/// The turn in which a task of this index moves its bytes, as a share of its computing: the golden
-/// ratio spreads the shares of tasks that follow one another.
-fn turn(task: u32) -> f64 {
-    const GOLDEN: f64 = 0.618_033_988_749_894_9;
-    (f64::from(task) * GOLDEN).fract()
-}
-
 impl Slot {
     fn computing(&self) -> f64 {
-        self.phases.compute + self.phases.uncounted + self.warm_up
+        self.phases.compute + self.phases.uncounted + self.warm_up + self.phases.recompute
     }
 
     /// The next step, with its station and what it needs of it.
@@ -131,6 +124,7 @@ impl Slot {
     fn end_step(&mut self, now: f64) {
         let secs = now - self.since;
         self.since = now;
+        let computing = self.computing();
         let phases = &self.phases;
         let mut add = |part: Part, secs: f64| self.spent[part as usize] += secs;
         match self.step {
@@ -140,16 +134,18 @@ impl Slot {
                 add(Part::Network, phases.fetch);
             }
             Step::First | Step::Second => {
-                let of_all = secs / (phases.compute + phases.uncounted + self.warm_up);
+                let of_all = secs / computing;
                 add(Part::Compute, phases.compute * of_all);
                 add(Part::Uncounted, phases.uncounted * of_all);
                 add(Part::WarmUp, self.warm_up * of_all);
+                add(Part::Recompute, phases.recompute * of_all);
             }
             Step::Behind if self.is_behind_link => add(Part::Network, secs),
             Step::Behind => add(Part::Disk, secs),
             Step::Disk => {
                 add(Part::Spill, secs * phases.spill);
-                add(Part::Disk, secs * (1.0 - phases.spill));
+                add(Part::Recompute, secs * phases.evicted);
+                add(Part::Disk, secs * (1.0 - phases.spill - phases.evicted));
             }
         }
     }
@@ -456,7 +452,7 @@ impl Simulator {
         for (sum, spent) in outcome.tasks.iter_mut().zip(place.spent) {
             *sum += spent;
         }
-        let computing = [Part::Compute, Part::WarmUp, Part::Uncounted, Part::Gc];
+        let computing = [Part::Compute, Part::WarmUp, Part::Uncounted, Part::Gc, Part::Recompute];
         self.outcome.busy += computing.iter().map(|part| place.spent[*part as usize]).sum::<f64>();
         place.since = now;
         let chain = place.chain;

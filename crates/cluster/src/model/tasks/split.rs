@@ -84,6 +84,8 @@ fn part_of(recorded: &[TaskDemand], at: u32, count: u32) -> TaskDemand {
         shuffled: task.shuffled * width,
         remote: task.remote * width,
         moved: task.moved.map(|bytes| bytes * width),
+        output: task.output * width,
+        recompute: task.recompute.times(width),
         memory: task.memory * width,
         ..task
     }

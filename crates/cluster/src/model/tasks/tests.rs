@@ -1,6 +1,9 @@
 use super::application::{AppStage, AppTask, Application, Executors};
-use super::demand::{Demands, TaskDemand, TracedNode};
-use super::node::{Cluster, Part, TaskNode};
+use super::cached::{Block, CachedBlocks};
+use super::demand::{Demands, TaskDemand, TracedNode, take_recomputing};
+use super::executor::Executor;
+use super::memory::{Held, Needs};
+use super::node::{Cluster, Part, Parts, TaskNode};
 use super::simulate::{Simulator, critical_path};
 use super::speeds::Speeds;
 use super::split::{count, follows, split};
@@ -18,7 +21,7 @@ fn node(slots: u32) -> TaskNode {
         network: 100e6,
         slots,
         executor_slots: slots,
-        memory: 1e9,
+        held: Held { execution: 1e9, ..Held::default() },
         heap_ratio: 1.0,
         lone_ratio: 1.0,
         startup_ratio: 1.0,
@@ -27,7 +30,7 @@ fn node(slots: u32) -> TaskNode {
 }
 
 fn cluster(nodes: u32, slots: u32) -> Cluster {
-    Cluster { nodes, node: node(slots) }
+    Cluster { nodes, replicas: 1, node: node(slots) }
 }
 
 /// An application of stages with these numbers of tasks. Each stage waits for the one before it.
@@ -138,6 +141,134 @@ fn memory_that_a_task_lacks_is_spilled() {
     let mut simulator = Simulator::default();
     let outcome = simulator.run(&application, &[demand], &cluster(1, 1));
     near(outcome.parts[Part::Spill as usize], 5.0);
+}
+
+#[test]
+fn nodes_write_the_replicas_of_one_another() {
+    let application = chain(&[2]);
+    let demand = TaskDemand { moved: [0.0, 100e6], output: 100e6, ..TaskDemand::default() };
+    near(time(&application, &[demand; 2], &cluster(2, 1)), 1.0);
+    let twice = Cluster { replicas: 2, ..cluster(2, 1) };
+    near(time(&application, &[demand; 2], &twice), 2.0);
+    let slow_link = TaskNode { network: 20e6, ..node(1) };
+    near(time(&application, &[demand; 2], &Cluster { node: slow_link, ..twice }), 5.0);
+}
+
+#[test]
+fn shuffle_data_beyond_the_page_cache_are_read_from_storage() {
+    let application = chain(&[2]);
+    let demand = TaskDemand { shuffled: 100e6, ..TaskDemand::default() };
+    let mut one = cluster(1, 2);
+    near(time(&application, &[demand; 2], &one), 0.0);
+    one.node.held.shuffle_on_disk = 0.25;
+    near(time(&application, &[demand; 2], &one), 0.5);
+}
+
+/// A node with two executors of two slots each and 800 bytes of working memory.
+const EXECUTOR: Executor =
+    Executor { count: 2, slots: 2, heap: 1600.0, working: 800.0, whole: 2000.0 };
+
+#[test]
+fn tasks_evict_cached_blocks_down_to_the_protected_share() {
+    let needs = Needs { cached: 1200.0, task: 0.0, shuffled: 0.0, protected: 0.5 };
+    let held = |needs: Needs| Held::of(&needs, &EXECUTOR, 1, None);
+    // 600 of 800 bytes of each executor; tasks may take 200 of them.
+    near(held(needs).execution, 200.0);
+    near(held(needs).missing, 0.0);
+    near(held(needs).most_missing, 1.0 / 3.0);
+    // Tasks leave 500 of 600 bytes.
+    near(held(Needs { task: 150.0, ..needs }).missing, 1.0 / 6.0);
+    near(held(Needs { task: 900.0, ..needs }).missing, 1.0 / 3.0);
+    near(Held::of(&Needs { task: 150.0, ..needs }, &EXECUTOR, 2, None).missing, 0.0);
+    // Few blocks leave the rest to tasks.
+    near(held(Needs { cached: 200.0, ..needs }).execution, 350.0);
+}
+
+#[test]
+fn the_page_cache_is_what_executors_leave() {
+    let needs = Needs { shuffled: 1000.0, ..Needs::default() };
+    let on_disk = |nodes, memory| Held::of(&needs, &EXECUTOR, nodes, memory).shuffle_on_disk;
+    near(on_disk(1, None), 0.0);
+    near(on_disk(1, Some(4250.0)), 0.75);
+    near(on_disk(4, Some(4250.0)), 0.0);
+    near(on_disk(4, Some(100.0)), 1.0);
+}
+
+#[test]
+fn recorded_executors_hold_what_they_held() {
+    let needs = Needs { cached: 1e4, task: 0.0, shuffled: 1000.0, protected: 0.5 };
+    for missed in [0.0, 0.25] {
+        let known = needs.as_recorded(&EXECUTOR, 1, Some(4100.0), missed);
+        let held = Held::of(&known, &EXECUTOR, 1, Some(4100.0));
+        near(held.missing, missed);
+        near(held.shuffle_on_disk, 0.0);
+    }
+    // Sizes that fit as the log has them stay.
+    let small = Needs { cached: 10.0, shuffled: 10.0, ..needs };
+    assert_eq!(small.as_recorded(&EXECUTOR, 1, None, 0.0), small);
+}
+
+/// Three stages of four tasks: the first one makes blocks of 1 GB, the others read them.
+fn cached(blocks: [Block; 4], moves_to_disk: bool) -> Application {
+    let mut application = chain(&[4, 4, 4]);
+    let missed = blocks.iter().filter(|block| **block == Block::Missed).count();
+    application.cached = vec![CachedBlocks {
+        made_by: 0,
+        last_read_by: 2,
+        bytes: 4e9,
+        reads: 8,
+        missed: 2 * missed,
+        moves_to_disk,
+    }];
+    for stage in 1..3 {
+        application.stages[stage].cached = Some(0);
+        for (task, block) in application.stages[stage].tasks.clone().zip(blocks) {
+            application.tasks[task].block = block;
+        }
+    }
+    application
+}
+
+fn recomputed(application: &Application, secs: [f64; 12], missing: f64) -> Parts {
+    let mut demands: Vec<TaskDemand> = secs.into_iter().map(computing).collect();
+    for stage in &application.stages {
+        take_recomputing(stage, application, &mut demands);
+    }
+    let mut cluster = cluster(1, 1);
+    cluster.node.held.missing = missing;
+    let total = time(application, &demands, &cluster);
+    let mut simulator = Simulator::default();
+    let outcome = simulator.run(application, &demands, &cluster);
+    near(outcome.time, total);
+    outcome.parts
+}
+
+#[test]
+fn evicted_blocks_are_computed_again() {
+    let all_found = cached([Block::Found; 4], false);
+    let secs = [8.0, 8.0, 8.0, 8.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+    for (missing, tasks) in [(0.0, 0.0), (0.6, 4.0), (1.0, 8.0)] {
+        let parts = recomputed(&all_found, secs, missing);
+        near(parts[Part::Recompute as usize], 8.0 * tasks);
+        near(parts[Part::Compute as usize], 40.0);
+    }
+    // Half of the blocks were missing: each took 6 s.
+    let half = cached([Block::Found, Block::Missed, Block::Found, Block::Missed], false);
+    let secs = [8.0, 8.0, 8.0, 8.0, 1.0, 7.0, 1.0, 7.0, 1.0, 7.0, 1.0, 7.0];
+    for (missing, tasks) in [(0.0, 0.0), (0.5, 4.0), (1.0, 8.0)] {
+        let parts = recomputed(&half, secs, missing);
+        near(parts[Part::Recompute as usize], 6.0 * tasks);
+        near(parts[Part::Compute as usize], 40.0);
+    }
+}
+
+#[test]
+fn evicted_blocks_are_read_from_disk_if_they_are_there() {
+    let application = cached([Block::Found; 4], true);
+    let parts = recomputed(&application, [1.0; 12], 1.0);
+    // Eight reads of 1 GB at 100 MB/s.
+    near(parts[Part::Recompute as usize], 80.0);
+    near(parts[Part::Compute as usize], 12.0);
 }
 
 #[test]
