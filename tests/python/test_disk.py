@@ -78,9 +78,7 @@ def test_buffer_and_queue_options_agree_with_disksim(run: Run, tmp_path: Path) -
         low, high = sorted(map(float, means))
         if not 0.99 * low < ours < 1.01 * high:
             apart.append(f"{spec} {kind}")
-    # A read of the former begins 2 us, a quarter of a sector, before the head gets there; the angle
-    # of DiskSim's spindle, which is rounded, is off by 0.4 us then, and it loses a revolution.
-    assert apart in ([], ["almost-cylinder.diskspecs streams"])
+    assert apart == []
 
 
 @pytest.fixture

@@ -261,8 +261,7 @@ impl ClassicDisk {
             return first;
         }
         let arm = ArmState {
-            mechanics: &self.arm.mechanics,
-            head: self.arm.head,
+            actuator: &self.arm,
             now: self.now,
             turned: self.last_turned(),
             least_write_seek: self.overheads.least_write_seek,

@@ -1,8 +1,117 @@
 //! Movement of the head over the medium, track by track, in closed form.
 
-use crate::disk::mechanics::{Head, Mechanics};
+use crate::disk::mechanics::{Head, Mechanics, SeekTarget};
 use gordon_units::Divisor;
 use gordon_units::Ns;
+
+/// Precision of DiskSim's angles: steps of the spindle in a revolution, as a power of 2.
+const ANGLE_BITS: u32 = 24;
+/// The same of the times of waits and sectors.
+const WAIT_BITS: u32 = 20;
+
+/// Passing of the sectors of a track.
+#[derive(Clone, Copy, Debug)]
+struct SectorPace {
+    /// Sectors per track.
+    per_track: u64,
+    /// Time of a sector in picoseconds.
+    time: Divisor,
+    /// Angle of a sector in steps.
+    steps: u64,
+}
+
+impl SectorPace {
+    fn new(per_track: u64, period: Divisor) -> Self {
+        let time = ((1 << WAIT_BITS) / per_track * period.get()) >> WAIT_BITS;
+        let steps = period.floor(time << ANGLE_BITS);
+        Self { per_track, time: Divisor::new(time.max(1)), steps }
+    }
+}
+
+/// A time with its picoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct PreciseTime {
+    whole: Ns,
+    /// Below a nanosecond.
+    picoseconds: u64,
+}
+
+impl PreciseTime {
+    fn new(whole: Ns) -> Self {
+        Self { whole, picoseconds: 0 }
+    }
+
+    /// The time `picoseconds` later.
+    fn after(self, picoseconds: u64) -> Self {
+        let picoseconds = self.picoseconds + picoseconds;
+        let whole = self.whole + Ns(picoseconds / 1000);
+        Self { whole, picoseconds: picoseconds % 1000 }
+    }
+
+    /// Picoseconds since an earlier time, whole periods left out if they are too many.
+    fn since(self, earlier: Self, period: Divisor) -> u64 {
+        let whole = (self.whole - earlier.whole).0;
+        if let Some(passed) = whole.checked_mul(1000).and_then(|at| at.checked_add(1000)) {
+            return passed + self.picoseconds - earlier.picoseconds - 1000;
+        }
+        let passed = u128::from(whole) * 1000 + u128::from(self.picoseconds)
+            - u128::from(earlier.picoseconds);
+        #[allow(clippy::cast_possible_truncation)] // less than a period
+        let rest = (passed % u128::from(period.get())) as u64;
+        rest
+    }
+}
+
+/// The spindle, with its angle as DiskSim counts it: from one sector or positioning to the next, in
+/// whole steps, and rounded down.
+///
+/// So the spindle falls behind by about a nanosecond in each positioning, and by as much as a step
+/// in each sector. In a long run this decides which sector an interrupted read-ahead ends with, and
+/// whether the head comes in time for a sector, that is, whole revolutions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spindle {
+    /// Time at which the angle was counted last.
+    at: PreciseTime,
+    angle: u64,
+    pace: SectorPace,
+}
+
+impl Spindle {
+    /// Counts the angle after sectors have passed.
+    fn pass(&mut self, sectors: u64) {
+        self.at = self.at.after(sectors * self.pace.time.get());
+        self.angle = (self.angle + sectors * self.pace.steps) % (1 << ANGLE_BITS);
+    }
+
+    /// Counts the angle at a time, which may be a little earlier than the last one.
+    fn turn(&mut self, at: PreciseTime, period: Divisor) {
+        let steps = |passed: u64| period.divide(period.rest(passed) << ANGLE_BITS);
+        let angle = if at >= self.at {
+            self.angle + steps(at.since(self.at, period)).0
+        } else {
+            let (back, rest) = steps(self.at.since(at, period));
+            self.angle + (1 << ANGLE_BITS) - back - u64::from(rest > 0)
+        };
+        (self.at, self.angle) = (at, angle % (1 << ANGLE_BITS));
+    }
+
+    /// A time with its picoseconds, if it is that of the last count or of a sector later. Sums of
+    /// times that were rounded down are up to 3 ns less.
+    fn precise(&self, at: Ns) -> PreciseTime {
+        let ends = [self.at, self.at.after(self.pace.time.get())];
+        let found = ends.into_iter().find(|end| (at..at + Ns(3)).contains(&end.whole));
+        found.unwrap_or(PreciseTime::new(at))
+    }
+
+    /// Time in picoseconds until an angle passes, which is given in units of which `per_turn` are a
+    /// revolution.
+    fn wait(&self, angle: u64, per_turn: u64, period: Divisor) -> u64 {
+        let angle = ((angle << WAIT_BITS) + per_turn / 2) / per_turn;
+        let steps = (angle << (ANGLE_BITS - WAIT_BITS)) + (1 << ANGLE_BITS) - self.angle;
+        let waits = (steps % (1 << ANGLE_BITS)) >> (ANGLE_BITS - WAIT_BITS);
+        (waits * period.get()) >> WAIT_BITS
+    }
+}
 
 /// A pass over one track.
 #[derive(Clone, Copy, Debug)]
@@ -23,14 +132,15 @@ pub(super) struct MediaPass {
     /// Whether the sectors were read before, from the time `seen` on, and are held until `begins`.
     held: bool,
     seen: Ns,
-    per_track: Divisor,
-    revolution: Divisor,
+    /// The spindle before the positioning, and when the first sector begins to pass.
+    before: Spindle,
+    spindle: Spindle,
 }
 
 impl MediaPass {
     /// Time in which this number of sectors passes.
     pub fn time(&self, sectors: u64) -> Ns {
-        Ns(self.per_track.floor(sectors * self.revolution.get()))
+        Ns(sectors * self.spindle.pace.time.get() / 1000)
     }
 
     /// Time when a sector has passed.
@@ -38,14 +148,28 @@ impl MediaPass {
         if self.held { self.begins } else { self.begins + self.time(lba - self.first + 1) }
     }
 
-    /// Time of a revolution.
+    /// Time of a revolution, in which all sectors of the track pass.
     fn turn(&self) -> Ns {
-        Ns(self.revolution.get())
+        self.time(self.spindle.pace.per_track)
+    }
+
+    /// The spindle after sectors up to `lba` have passed.
+    fn spindle_at(&self, lba: u64) -> Spindle {
+        let mut spindle = self.spindle;
+        spindle.pass(if self.held { 0 } else { lba - self.first });
+        spindle
     }
 
     /// Number of sectors that pass in a time: the most whose [time](Self::time) is not longer.
     fn count(&self, time: Ns) -> u64 {
-        self.revolution.floor((time.0 + 1) * self.per_track.get() - 1)
+        self.spindle.pace.time.floor((time.0 + 1) * 1000 - 1)
+    }
+
+    /// The first sector of the pass that begins at or after a time, or the sector behind the pass.
+    fn first_after(&self, at: Ns) -> u64 {
+        let passed = at.saturating_sub(self.begins);
+        let begun = self.count(passed);
+        (self.first + begun + u64::from(self.time(begun) < passed)).min(self.end)
     }
 
     /// The first boundary of a sector after a time, which lies before the pass.
@@ -71,6 +195,9 @@ impl MediaPass {
 pub(super) struct Actuator {
     pub mechanics: Mechanics,
     pub head: Head,
+    pub spindle: Spindle,
+    /// Time of a revolution in picoseconds.
+    pub period: Divisor,
     /// Total seek time, rotational wait and transfer time; number of passes, and of arm movements.
     pub seek: Ns,
     pub rotation: Ns,
@@ -80,6 +207,32 @@ pub(super) struct Actuator {
 }
 
 impl Actuator {
+    pub fn new(mechanics: Mechanics, rpm: u32) -> Self {
+        let period = Divisor::new(60_000 * Ns::SECOND.0 / u64::from(rpm));
+        let pace = SectorPace::new(mechanics.geometry().track_of(0).get(), period);
+        Self {
+            mechanics,
+            head: Head::default(),
+            spindle: Spindle { at: PreciseTime::new(Ns::ZERO), angle: 0, pace },
+            period,
+            seek: Ns::ZERO,
+            rotation: Ns::ZERO,
+            transfer: Ns::ZERO,
+            passes: 0,
+            moves: 0,
+        }
+    }
+
+    /// Time to position on a sector, if the decision counts from the angle at a time.
+    pub fn positioning(&self, at: Ns, to: SeekTarget, write: bool) -> Ns {
+        let seek = self.mechanics.arm_to(self.head, to.track, write);
+        let mut spindle = self.spindle;
+        spindle.turn(spindle.precise(at), self.period);
+        spindle.turn(spindle.at.after(seek.0 * 1000), self.period);
+        let per_turn = self.mechanics.geometry().turn().get();
+        seek + Ns(spindle.wait(to.angle, per_turn, self.period) / 1000)
+    }
+
     /// Positions the head on a sector for a pass over the rest of its track.
     pub fn pass(&mut self, at: Ns, lba: u64, write: bool, least_seek: Ns) -> MediaPass {
         let geometry = self.mechanics.geometry();
@@ -92,9 +245,19 @@ impl Actuator {
         let target = self.mechanics.target(place);
         let seek = self.mechanics.arm_to(self.head, target.track, write).max(least_seek);
         let there = at + seek;
-        let wait = self.mechanics.wait(there, target);
+        let before = self.spindle;
+        let mut spindle = before;
+        let arrives = before.precise(at).after(seek.0 * 1000);
+        spindle.turn(arrives, self.period);
+        let wait = spindle.wait(target.angle, geometry.turn().get(), self.period);
+        spindle.turn(arrives.after(wait), self.period);
+        let per_track = geometry.per_track(place).get();
+        if per_track != spindle.pace.per_track {
+            spindle.pace = SectorPace::new(per_track, self.period);
+        }
+        let wait = spindle.at.whole - there;
         self.moves += u64::from(self.head.cylinder != target.track.cylinder);
-        self.head = target.track;
+        (self.head, self.spindle) = (target.track, spindle);
         self.seek += seek;
         self.rotation += wait;
         self.passes += 1;
@@ -108,8 +271,8 @@ impl Actuator {
             again: false,
             held: false,
             seen: Ns::ZERO,
-            per_track: geometry.per_track(place),
-            revolution: geometry.turn(),
+            before,
+            spindle,
         }
     }
 
@@ -157,16 +320,22 @@ pub(super) struct Room {
 }
 
 impl Room {
+    /// Number of sectors that the head may read before there is room for the first of them.
+    fn ahead(&self) -> u64 {
+        u64::from(self.sector_buffer)
+    }
+
     /// Whether there is room for a sector of a pass when it passes. `later` is the answer if this is
     /// after the transfer, and not all data of the command have left the segment by then.
     fn fits(&self, lba: u64, pass: &MediaPass, later: bool) -> bool {
-        let ahead = u64::from(self.sector_buffer);
-        let at = pass.begins + pass.time(lba + ahead - pass.first);
+        let begins = pass.begins + pass.time(lba - pass.first);
+        let at = pass.begins + pass.time(lba + self.ahead() - pass.first);
         if at < self.needed || at >= self.ends && (self.all || later) {
             return true;
         }
         let leaves = self.crosses + Ns(self.sector.0 * (lba + 1).saturating_sub(self.first));
-        leaves <= at.min(self.ends)
+        // The drive counts the sectors that have left when a sector begins.
+        leaves <= if at < self.ends { begins } else { self.ends }
     }
 }
 
@@ -200,8 +369,10 @@ impl MediaStream {
 
     /// Adds a pass over the next track.
     fn grow(&mut self, arm: &mut Actuator) {
-        // A query for an earlier time may have moved `arm.head` since.
-        arm.head = self.passes.last().map_or(arm.head, |last| last.track);
+        // A query for an earlier time may have moved `arm.head` and `arm.spindle` since.
+        if let Some(last) = self.passes.last() {
+            (arm.head, arm.spindle) = (last.track, last.spindle_at(last.end));
+        }
         let pass = arm.pass(self.at, self.next, false, Ns::ZERO);
         arm.transfer += self.wanted_time(&pass);
         self.at = pass.done(pass.end - 1);
@@ -223,7 +394,9 @@ impl MediaStream {
             // What passes after the transfer is left open, unless it is read early.
             let fits = |lba: u64| room.fits(lba, &pass, true);
             let fits_early = |lba: u64| room.fits(lba, &pass, false);
-            let (begin, end) = (pass.first.max(room.first), pass.end.min(limit));
+            // Sectors that pass before the command needs its data do not wait for room.
+            let needed = pass.first_after(room.needed).saturating_sub(room.ahead());
+            let (begin, end) = (pass.first.max(room.first).max(needed), pass.end.min(limit));
             // Room grows as fast as the head moves, or grows more slowly: the first and the last
             // sector suffice.
             if pass.held || begin >= end || fits(begin) && fits(end - 1) {
@@ -248,7 +421,18 @@ impl MediaStream {
                 at += 1;
             }
             let lead = pass.there.max(turned - pass.turn());
-            let again = MediaPass { lead, begins: turned, first: missed, again: true, ..pass };
+            let before = pass.spindle_at(missed);
+            let mut spindle = before;
+            spindle.pass(spindle.pace.per_track);
+            let again = MediaPass {
+                lead,
+                begins: turned,
+                first: missed,
+                again: true,
+                before,
+                spindle,
+                ..pass
+            };
             let early = match room.all {
                 true if fits_early(end - 1) => Some(first_where(missed, end, fits_early)),
                 true => None,
@@ -270,6 +454,7 @@ impl MediaStream {
                     end: last,
                     held: true,
                     seen,
+                    spindle: again.spindle_at(early),
                     ..again
                 });
                 (self.at, self.next) = (begins, last);
@@ -385,8 +570,10 @@ impl MediaStream {
         else {
             return StreamPosition { reached: self.next, step: None };
         };
-        arm.head = now.track;
         let reached = now.reached(at).min(limit.max(now.first));
+        // If the head leaves before it has got to the first sector, its wait was not counted.
+        arm.spindle = if at < now.begins { now.before } else { now.spindle_at(reached) };
+        arm.head = now.track;
         if reached >= limit || (self.over && self.at <= at) {
             return StreamPosition { reached, step: None };
         }
@@ -525,17 +712,21 @@ impl WriteStream {
                         // The head comes back to the sectors that it has passed.
                         let missed = early - self.next;
                         self.ahead = Some((pass, self.next, self.at));
-                        self.at += pass.turn();
+                        arm.spindle.pass(arm.spindle.pace.per_track);
+                        self.at = arm.spindle.at.whole;
                         let run =
                             WriteRun { first: self.next, begins: self.at, early: false, pass };
-                        self.at += pass.time(missed);
+                        arm.spindle.pass(missed);
+                        self.at = arm.spindle.at.whole;
                         let rest = WriteRun { first: early, begins: self.at, early: true, pass };
                         self.runs.extend([run, rest]);
                         arm.transfer += pass.time(last - self.next);
                         (self.next, self.pass) = (last, None);
                         continue;
                     }
-                    self.at += pass.turn() * (came - self.at).0.div_ceil(pass.turn().0);
+                    let turns = (came - self.at).0.div_ceil(pass.turn().0);
+                    arm.spindle.pass(turns * arm.spindle.pace.per_track);
+                    self.at = arm.spindle.at.whole;
                 }
                 // Number of sectors whose data arrive before the head does.
                 let mut count = last - self.next;
@@ -546,7 +737,8 @@ impl WriteStream {
                 }
                 let run = WriteRun { first: self.next, begins: self.at, early: false, pass };
                 self.runs.push(run);
-                self.at += pass.time(count);
+                arm.spindle.pass(count);
+                self.at = arm.spindle.at.whole;
                 arm.transfer += pass.time(count);
                 self.next += count;
             }

@@ -37,7 +37,7 @@ pub use config::{
 };
 
 use crate::disk::{
-    Candidate, Choice, DiskConfigError, DiskStats, Head, Scheduler, SchedulerInput, ShortSkew,
+    Candidate, Choice, DiskConfigError, DiskStats, Scheduler, SchedulerInput, ShortSkew,
 };
 use arm::Access;
 use buffer::BufferSegments;
@@ -122,8 +122,6 @@ impl ClassicDisk {
     /// Returns an error if the config is inconsistent.
     pub fn new(config: &ClassicConfig) -> Result<Self, DiskConfigError> {
         let mechanics = config.check()?;
-        let head = Head::default();
-        let (seek, rotation, transfer) = (Ns::ZERO, Ns::ZERO, Ns::ZERO);
         // No command gets to a drive whose bus is held by another.
         let length = if config.bus.held { 1 } else { config.queue.length as usize };
         Ok(Self {
@@ -131,7 +129,7 @@ impl ClassicDisk {
             link: config.bus,
             buffer: config.buffer,
             length,
-            arm: Actuator { mechanics, head, seek, rotation, transfer, passes: 0, moves: 0 },
+            arm: Actuator::new(mechanics, *config.geometry.rpm),
             clock: Ns::ZERO,
             now: Ns::ZERO,
             host: VecDeque::new(),

@@ -6,7 +6,8 @@
 //! arm only while nothing lies ahead.
 
 use super::config::{QueueConfig, QueuePolicy};
-use crate::disk::{Head, Mechanics, SeekTarget};
+use super::media::Actuator;
+use crate::disk::{Mechanics, SeekTarget};
 use gordon_units::Ns;
 
 /// A command that waits for the arm.
@@ -25,8 +26,7 @@ pub(super) struct QueuedCommand {
 /// The place of the arm, for a decision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArmState<'a> {
-    pub mechanics: &'a Mechanics,
-    pub head: Head,
+    pub actuator: &'a Actuator,
     /// Time of the decision, and the time whose angle it counts from.
     pub now: Ns,
     pub turned: Ns,
@@ -150,7 +150,7 @@ impl CommandQueue {
             }),
             QueuePolicy::Distance => least(&|one| u64::from(of(one).abs_diff(cylinder))),
             QueuePolicy::ArmDistance => {
-                least(&|one| u64::from(of(one).abs_diff(arm.head.cylinder)))
+                least(&|one| u64::from(of(one).abs_diff(arm.actuator.head.cylinder)))
             }
             _ => least(&|one| self.positioning(arm, one, hit(one))),
         };
@@ -166,7 +166,7 @@ impl CommandQueue {
             None => {
                 let least = if one.write { arm.least_write_seek } else { Ns::ZERO };
                 let to = one.target.map_or(Ns::ZERO, |target| {
-                    arm.mechanics.position(arm.turned, arm.head, target, one.write).total()
+                    arm.actuator.positioning(arm.turned, target, one.write)
                 });
                 to.max(least).0
             }

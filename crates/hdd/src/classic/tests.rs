@@ -89,13 +89,19 @@ fn drive(config: &ClassicConfig) -> ClassicDisk {
     ClassicDisk::new(config).unwrap()
 }
 
+/// A time in microseconds, to the nearest ten: the angle is counted in whole steps, so sectors and
+/// waits are up to 10 ns shorter than computed here.
+fn tens_of_us(time: Ns) -> u64 {
+    (time.0 + 5000) / 10_000 * 10
+}
+
 /// Response time in microseconds of a request submitted at `at`.
 fn response_time(drive: &mut ClassicDisk, at: u64, op: IoOp, start: u64, sectors: u64) -> u64 {
     let request = Request { op, offset: SECTOR * start, len: SECTOR * sectors };
     drive.submit(us(at), 1, request);
     let mut done = vec![];
     drive.step(&mut done);
-    (done[0].at - us(at)).0 / 1000
+    tens_of_us(done[0].at - us(at))
 }
 
 #[test]
@@ -168,7 +174,7 @@ fn writes_are_acknowledged_before_they_are_on_the_medium() {
     assert_eq!(response_time(&mut drive, 0, IoOp::Write, 40, 4), 4000 + 400);
     // Cylinder 1, from 10.2 ms on: 2.1 ms and 0.5 to settle. Sector 0 passes at 15 ms.
     assert_eq!(response_time(&mut drive, 10_000, IoOp::Write, 200, 1), 5000 + 100);
-    assert_eq!(drive.usage().write, us(4200 + 4900));
+    assert_eq!(tens_of_us(drive.usage().write), 4200 + 4900);
 }
 
 #[test]
@@ -218,7 +224,7 @@ fn commands_wait_for_each_other_and_a_flush_for_the_medium() {
     drive.submit(us(0), 3, at(IoOp::Read, 40, 4));
     let mut done = vec![];
     drive.run_until(Ns::MAX, &mut done);
-    let ends: Vec<_> = done.iter().map(|done| (done.id, done.at.0 / 1000)).collect();
+    let ends: Vec<_> = done.iter().map(|done| (done.id, tens_of_us(done.at))).collect();
     assert_eq!(ends, [(1, 240), (2, 4400), (3, 4490)]);
 }
 
@@ -315,7 +321,7 @@ fn completions(config: &ClassicConfig, requests: &[(u64, IoOp, u64, u64)]) -> Ve
     while drive.next_event().is_some() {
         drive.step(&mut done);
     }
-    done.iter().map(|done| (done.id, done.at.0 / 1000)).collect()
+    done.iter().map(|done| (done.id, tens_of_us(done.at))).collect()
 }
 
 #[test]
@@ -434,7 +440,7 @@ fn a_write_uses_the_revolution_in_which_it_waits_for_a_late_sector() {
 
 #[test]
 fn the_head_passes_by_sectors_for_which_there_is_no_room() {
-    let ends = |on_arrival| {
+    let ends = |on_arrival, at| {
         let mut full = config();
         full.buffer.read_ahead = ReadAhead::Sectors(40);
         full.buffer.segment_sectors = 32;
@@ -445,12 +451,54 @@ fn the_head_passes_by_sectors_for_which_there_is_no_room() {
         // At 3.35 ms the segment has sectors 2 to 32. A hit of sector 2 has the bus at 3.75 ms, so
         // there is no room for sectors 34 to 37, which pass until then. They are read from 13.4 ms
         // on.
-        response_time(&mut drive, 3350, IoOp::Read, 2, 4);
-        response_time(&mut drive, 13_850, IoOp::Read, 45, 1)
+        response_time(&mut drive, at, IoOp::Read, 2, 4);
+        response_time(&mut drive, at + 10_500, IoOp::Read, 45, 1)
     };
     // Sector 45 passes at 14.5 ms, or it was read when it passed at 4.5 ms.
-    assert_eq!(ends(false), 14_600 + 10 - 13_850);
-    assert_eq!(ends(true), 400 + 10);
+    assert_eq!(ends(false, 3350), 14_600 + 10 - 13_850);
+    assert_eq!(ends(true, 3350), 400 + 10);
+    // At 3.45 ms the head is in sector 34, which is read; those behind it have no room.
+    assert_eq!(ends(false, 3450), 14_600 + 10 - 13_950);
+    assert_eq!(ends(true, 3450), 400 + 10);
+}
+
+#[test]
+fn room_for_a_sector_counts_when_the_sector_begins() {
+    let mut full = config();
+    full.buffer.read_ahead = ReadAhead::Sectors(40);
+    full.buffer.segment_sectors = 32;
+    full.buffer.sector_buffer = true;
+    full.overheads.read_hit = twice(us(110));
+    let mut drive = drive(&full);
+    response_time(&mut drive, 0, IoOp::Read, 2, 4);
+    // A hit of sector 2 has the bus at 3.46 ms. Sector 34 passes from 3.4 to 3.5 ms. Sector 2, in
+    // whose place it goes, has left at 3.47 ms, too late.
+    response_time(&mut drive, 3350, IoOp::Read, 2, 8);
+    assert_eq!(response_time(&mut drive, 13_850, IoOp::Read, 45, 1), 14_600 + 10 - 13_850);
+}
+
+#[test]
+fn the_spindle_falls_behind_as_its_angle_is_rounded_down() {
+    let late = |per_track, sectors| {
+        let mut config = config();
+        (config.buffer.keeps_data, config.buffer.read_ahead) = (false, ReadAhead::None);
+        let Zones::Table(zones) = &mut config.geometry.zones else { panic!("a table") };
+        zones[0].sectors_per_track = per_track;
+        config.geometry.sectors = u64::from(200 * per_track).into();
+        let mut drive = drive(&config);
+        let mut done = vec![];
+        for id in 0..=1000 {
+            let len = SECTOR * sectors;
+            drive.submit(us(20_000 * id), id, Request { op: IoOp::Read, offset: SECTOR * 32, len });
+            drive.step(&mut done);
+        }
+        (done[1000].at - done[0].at - us(20_000 * 1000)).0
+    };
+    // A step is 0.596 ns. The angle is rounded down twice in a positioning. Sectors of a power of
+    // two are whole steps; of a hundred, each is almost a step more than it counts.
+    assert!((500..1200).contains(&late(128, 1)), "{}", late(128, 1));
+    assert!((500..1200).contains(&late(128, 16)), "{}", late(128, 16));
+    assert!((9500..11_000).contains(&late(100, 16)), "{}", late(100, 16));
 }
 
 #[test]
@@ -466,7 +514,8 @@ fn a_track_that_is_read_later_than_planned_is_counted_once() {
     assert!(took > 250 * 300, "{took}");
     let stats = drive.stats();
     assert_eq!((stats.positionings, stats.seeks), (3, 1));
-    assert_eq!((stats.seek_time, stats.transfer_time), (us(1000 + 2100), us(250 * 100)));
+    let (seek, transfer) = (stats.seek_time, stats.transfer_time);
+    assert_eq!((tens_of_us(seek), tens_of_us(transfer)), (1000 + 2100, 250 * 100));
 }
 
 #[test]
