@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 
 from gordon import __version__, survey
-from gordon._core import GordonError
+from gordon._core import GordonError, parse_bytes
 from gordon.human import counted
+from gordon.workload.standalone import HEAP_SHARE
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/validation/cluster.md"
@@ -53,6 +54,8 @@ RUNS = 3
 APART = 1.15
 _CORES = (0.2, 0.4, 0.8)
 _NODES = (1, 2, 4)
+#: Bandwidth of a disk without a limit.
+UNLIMITED = "500MB"
 #: All nodes together have at most this many cores of the machine.
 MOST_CORES = 1.6
 
@@ -64,37 +67,55 @@ class Cluster:
     nodes: int
     cores: float
     memory: str = "2GiB"
+    disk: str | None = None
+    """Limit of the disk in bytes a second."""
 
     @property
     def machine(self) -> str:
         """Name of the node in the space."""
-        return f"node-{self.cores}"
+        limits = [limit.removeprefix("disk ").removesuffix("/s") for limit in self._limits]
+        return "-".join(["node", str(self.cores), *limits])
 
     @property
     def name(self) -> str:
-        return f"{self.nodes} x {self.cores}"
+        return ", ".join([f"{self.nodes} x {self.cores}", *self._limits])
+
+    @property
+    def _limits(self) -> list[str]:
+        """What differs from the other nodes."""
+        memory = [] if self.memory == Cluster.memory else [self.memory]
+        return memory if self.disk is None else [*memory, f"disk {self.disk}/s"]
+
+    @property
+    def heap(self) -> int:
+        """Bytes of the heap of an executor."""
+        return int(parse_bytes(self.memory) * HEAP_SHARE)
 
 
 CLUSTERS = [
-    Cluster(nodes, cores)
-    for nodes in _NODES
-    for cores in _CORES
-    if nodes * cores <= MOST_CORES + 1e-9
+    *(
+        Cluster(nodes, cores)
+        for nodes in _NODES
+        for cores in _CORES
+        if nodes * cores <= MOST_CORES + 1e-9
+    ),
+    Cluster(2, 0.4, memory="1GiB"),
+    Cluster(2, 0.4, disk="20MB"),
 ]
 
 
 def space(path: Path) -> Path:
     """The space of the nodes. A core with a quota is a slower core."""
     lines = ['name = "local-nodes"', 'summary = "nodes of this machine with a quota"']
-    for cores in _CORES:
+    for one in {one.machine: one for one in CLUSTERS}.values():
         lines += [
             "[[machines]]",
-            f'id = "node-{cores}"',
+            f'id = "{one.machine}"',
             'source = "the quota"',
             "cores = 1",
-            f"core_speed = {cores}",
-            'memory = "2GiB"',
-            'storage = { bandwidth = "500MB" }',
+            f"core_speed = {one.cores}",
+            f'memory = "{one.memory}"',
+            f'storage = {{ bandwidth = "{one.disk or UNLIMITED}" }}',
             'network = "10Gb"',
         ]
     path.write_text("\n".join(lines) + "\n")
@@ -103,7 +124,7 @@ def space(path: Path) -> Path:
 
 def folder_of(job: str, cluster: Cluster, number: int) -> Path:
     """The folder of a run."""
-    return WORK / "runs" / f"{job}-{cluster.nodes}x{cluster.cores}-{number}"
+    return WORK / "runs" / f"{job}-{cluster.nodes}x{cluster.machine}-{number}"
 
 
 def measure(job: str, cluster: Cluster, number: int) -> Json:
@@ -114,6 +135,7 @@ def measure(job: str, cluster: Cluster, number: int) -> Json:
             *(str(GORDON), "workload", "run", job, "--size", JOBS[job]),
             *("--nodes", str(cluster.nodes), "--cores", str(cluster.cores)),
             *("--memory", cluster.memory, "--seed", "1", "-o", str(folder)),
+            *([] if cluster.disk is None else ["--disk-rate", cluster.disk]),
         ]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -129,22 +151,26 @@ def predict(run: Json, cluster: Cluster, space_file: Path, how: str) -> dict[str
     log = next((Path(run["folder"]) / "eventlog").iterdir())
     # A trace of one node says nothing of several.
     is_lone = how == "traces" and cluster.nodes == 1
-    found = survey.run(
-        log if how == "log" else run["folder"],
-        space=str(space_file),
-        model="job" if how == "traces" else "tasks",
-        nodes=[1] if is_lone else list(_NODES),
-        # The quota is in a run's traces; a log has none, and its node is a slower machine.
-        reference=cluster.machine if how == "log" else 1.0,
-        set_values=[] if how == "traces" else ["driver.speed=1"],
-    )
-    wanted = {(one.machine, one.nodes): one.name for one in CLUSTERS}
     predicted = {}
-    for row in found["designs"]:
-        name = wanted.get((row["machine"], row["nodes"]))
-        if name is not None:
-            predicted[name] = row[found["model"]]
-    predicted["recorded"] = found.get("application", {})
+    for heap in {one.heap for one in CLUSTERS}:
+        found = survey.run(
+            log if how == "log" else run["folder"],
+            space=str(space_file),
+            model="job" if how == "traces" else "tasks",
+            nodes=[1] if is_lone else list(_NODES),
+            # The quota is in a run's traces; a log has none, and its node is a slower machine.
+            reference=cluster.machine if how == "log" else 1.0,
+            set_values=[]
+            if how == "traces"
+            else ["driver.speed=1", f"executor.memory={heap >> 20}MiB"],
+            rows=len(CLUSTERS) * len(_NODES),
+        )
+        wanted = {(one.machine, one.nodes): one.name for one in CLUSTERS if one.heap == heap}
+        for row in found["designs"]:
+            name = wanted.get((row["machine"], row["nodes"]))
+            if name is not None:
+                predicted[name] = row[found["model"]]
+        predicted["recorded"] = found.get("application", {})
     return predicted
 
 
@@ -186,7 +212,7 @@ def pairs(results: Json, how: str) -> list[Json]:
 
 def cores_of(name: str) -> float:
     """Cores of a configuration in all."""
-    nodes, cores = name.split(" x ")
+    nodes, cores = name.split(",")[0].split(" x ")
     return int(nodes) * float(cores)
 
 
@@ -321,7 +347,7 @@ def page(results: Json) -> str:
         "",
         f"Gordon {results['version']}, {counted(results['runs'], 'run')} of each configuration in"
         f" mixed order; jobs: {jobs};"
-        f" configurations (nodes x cores): {', '.join(results['clusters'])}.",
+        f" configurations (nodes x cores, of 2 GiB): {'; '.join(results['clusters'])}.",
         "",
     ]
     for how, (title, model, baselines) in HOWS.items():
@@ -365,8 +391,12 @@ def page(results: Json) -> str:
 def measured(jobs: list[str], repeats: int, *, is_measured: bool) -> Json:
     """Measures in mixed order, then predicts. With `is_measured`, what is missing is left out."""
     (WORK / "runs").mkdir(parents=True, exist_ok=True)
-    todo = [(job, one, number) for job in jobs for one in CLUSTERS for number in range(repeats)]
-    random.Random(1).shuffle(todo)
+    order = random.Random(1)
+    todo = []
+    for number in range(repeats):
+        of_number = [(job, one, number) for job in jobs for one in CLUSTERS]
+        order.shuffle(of_number)
+        todo += of_number
     folders: dict[tuple[str, str], list[Json]] = {}
     for at, (job, one, number) in enumerate(todo, 1):
         if is_measured and not folder_of(job, one, number).exists():
