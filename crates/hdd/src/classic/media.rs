@@ -103,8 +103,7 @@ impl Spindle {
         found.unwrap_or(PreciseTime::new(at))
     }
 
-    /// Time in picoseconds until an angle passes, which is given in units of which `per_turn` are a
-    /// revolution.
+    /// Time in picoseconds until an angle passes. A revolution has `per_turn` units of the angle.
     fn wait(&self, angle: u64, per_turn: u64, period: Divisor) -> u64 {
         let angle = ((angle << WAIT_BITS) + per_turn / 2) / per_turn;
         let steps = (angle << (ANGLE_BITS - WAIT_BITS)) + (1 << ANGLE_BITS) - self.angle;
