@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from gordon import disk, parts
-from gordon._core import GordonError, parse_bytes, parse_ns
+from gordon._core import parse_bytes, parse_ns
 from gordon.disk import fit
 from gordon.disk.fit.extract import Found
+from gordon.errors import GordonError
 from gordon.human import binary
 from gordon.quantity import value
 

@@ -20,7 +20,7 @@ from os import open as opened
 from pathlib import Path
 
 from gordon import block
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 TOOLS = ("nbdfuse", "fusermount3", "losetup", "mkfs.ext4", "mount", "umount")
 MIB = 1 << 20

@@ -27,7 +27,8 @@ from typing import Any
 import numpy as np
 
 from gordon import __version__, survey
-from gordon._core import GordonError, parse_bytes
+from gordon._core import parse_bytes
+from gordon.errors import GordonError
 from gordon.human import counted
 from gordon.workload.standalone import HEAP_SHARE
 

@@ -44,7 +44,7 @@ from validation_page import (
 )
 
 from gordon import __version__, parts, quantity, survey
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 import inputs
 

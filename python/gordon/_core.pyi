@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from typing import final
 
-from gordon.errors import GordonError as GordonError
-
 def version() -> str: ...
 def parse_bytes(text: str) -> int:
     """`64KiB`, `64k` -> 65536."""

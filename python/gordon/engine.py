@@ -29,7 +29,7 @@ from contextlib import closing, contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.options import Progress
 
 __all__ = ["ADDRESS", "DEFAULT", "NAMES", "check", "completed", "each"]

@@ -5,6 +5,9 @@ name of what is wrong. Messages may be reworded; kinds may not, so that programs
 kinds. An error of the Rust core has the name of its variant as its kind.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class GordonError(Exception):
     """An operation failed for a reason outside of Gordon.
@@ -16,3 +19,17 @@ class GordonError(Exception):
     def __init__(self, message: str, hint: str = "", kind: str = "") -> None:
         super().__init__(message, hint)
         self.kind = kind
+
+    def at(self, where: str) -> "GordonError":
+        """The same error with its place in front of the message; no place if it is empty."""
+        message, hint = self.args
+        return GordonError(f"{where}: {message}" if where else message, hint, self.kind)
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Puts a place in front of the messages of errors."""
+    try:
+        yield
+    except GordonError as error:
+        raise error.at(where) from None

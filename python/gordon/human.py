@@ -1,4 +1,6 @@
-"""Numbers in human-readable form: few significant figures, a prefix, a unit."""
+"""Numbers and loads in human-readable form: few significant figures, a prefix, a unit."""
+
+from typing import Any
 
 
 def short(value: float, unit: str) -> str:
@@ -53,3 +55,21 @@ def lifetime(used: float, years: float | None, written: str, span: str) -> str:
     rated endurance that the load used."""
     text = f"{written} written in {span}, {percent(used)} of rated endurance"
     return text if years is None else f"lifetime {short(years, 'years')}: {text}"
+
+
+def load_of(report: dict[str, Any]) -> str:
+    """The load of a run, in words."""
+    config = report["provenance"]["config"]
+    load, precondition = config["load"], config.get("precondition")
+    if "trace" in load:
+        text = str(load["trace"]["path"])
+        if load["trace"]["repeat"] > 1:
+            text += f", repeated {load['trace']['repeat']} times"
+    else:
+        load = load["bench"]
+        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
+        if load["pattern"] == "gordon-pair":
+            text = "gordon-pair: 8 KiB, then the other 120 KiB of each 128 KiB"
+    if precondition is not None:
+        text += f", {precondition:.0%} preconditioned"
+    return text

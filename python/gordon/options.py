@@ -19,7 +19,7 @@ def words(command: Sequence[str]) -> list[str]:
     """The words of a command. Raises GordonError for a single string, which only a shell could
     split."""
     if isinstance(command, str):
-        from gordon._core import GordonError
+        from gordon.errors import GordonError
 
         raise GordonError(
             f"the command {command!r} is a single string, not a list of words",
@@ -41,3 +41,12 @@ def dealt(options: dict[str, Any], *to: type[Any]) -> list[Any]:
             raise unknown("option", name, [name for names in known for name in names])
         hands[at][name] = value
     return [kind(**hand) for kind, hand in zip(to, hands, strict=True)]
+
+
+def only_given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that were given: the API has the defaults of the others."""
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None and value is not False and value != ()
+    }

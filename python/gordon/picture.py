@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
+from gordon.files import whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,14 +34,5 @@ def figure(**how: Any) -> "Figure":
 
 def save(figure: Any, path: str) -> None:
     """Writes a figure of matplotlib in the format of the path's suffix. Raises GordonError."""
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        figure.savefig(partial, format=target.suffix.lower()[1:], dpi=120)
-        partial.replace(target)
-    except OSError as error:
-        raise GordonError(
-            f"cannot write {path}: {error.strerror or error}", kind="unwritable"
-        ) from None
-    finally:
-        partial.unlink(missing_ok=True)
+    with whole(path) as partial:
+        figure.savefig(partial, format=Path(path).suffix.lower()[1:], dpi=120)

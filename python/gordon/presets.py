@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core, parts
+from gordon.errors import GordonError
 
 Device = str | PathLike[str] | dict[str, Any]
 
@@ -33,7 +34,7 @@ def load(kind: str, device: Device) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
         hint = f"`gordon {kind} presets` lists the shipped devices"
-        raise _core.GordonError(
+        raise GordonError(
             f"cannot read the device file {path}: {why}", hint, kind="unreadable-file"
         ) from None
     loaded: dict[str, Any] = json.loads(_core.load_toml(kind, content, path))

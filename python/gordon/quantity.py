@@ -5,6 +5,7 @@ and `{ value = ..., source | assumed = "..." }` of either. The core knows the un
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 
 _PARSERS = {"Hz": _core.parse_hertz, "W": _core.parse_watts, "V": _core.parse_volts}
 
@@ -25,9 +26,9 @@ def number(field: Any, what: str = "a value") -> float:
         if text.endswith(unit):
             try:
                 return parse(text)
-            except _core.GordonError as error:
+            except GordonError as error:
                 why = error.args[0]
-    raise _core.GordonError(
+    raise GordonError(
         f"{what}: {why}",
         "a number above zero with its unit, as in 2.4GHz, 19W or 1.2V",
         kind="bad-quantity",

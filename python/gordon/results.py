@@ -1,15 +1,15 @@
 """Results of runs on simulated devices, and comparisons of several results."""
 
 import json
-import os
 from abc import ABC, abstractmethod
-from contextlib import suppress
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from gordon import _core
+from gordon.errors import GordonError
+from gordon.files import write_all
 
 if TYPE_CHECKING:
     from gordon.report.kinds import DeviceKind
@@ -47,23 +47,12 @@ class _Shown(ABC):
         elif target.suffix == ".json":
             text = json.dumps(self._json(), indent=1) + "\n"
         else:
-            raise _core.GordonError(
+            raise GordonError(
                 f"{target}: a report is .html or .json",
                 "a name that ends in .html or .json, or to_parquet for tables",
                 kind="bad-report-format",
             )
-        partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
-        try:
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(target)
-        except OSError as error:
-            why = f"cannot write {target}: {error.strerror or error}"
-            raise _core.GordonError(
-                why, "an existing folder with enough free space", kind="unwritable"
-            ) from None
-        finally:
-            with suppress(OSError):
-                partial.unlink()
+        write_all({fspath(path): text})
 
 
 class Run(_Shown):
@@ -122,7 +111,7 @@ class Run(_Shown):
 R = TypeVar("R", bound=Run)
 
 
-class CheckpointError(_core.GordonError):
+class CheckpointError(GordonError):
     """A run succeeded, but its checkpoint could not be written. `result` is the run's result."""
 
     def __init__(self, result: Run, message: str, hint: str, kind: str = "") -> None:
@@ -186,21 +175,3 @@ def relative(result: Run, first: Run) -> dict[str, float | None]:
 def package(kind: type[Run]) -> str:
     """Where people find it."""
     return kind.__module__.rpartition(".")[0]
-
-
-def load_of(report: dict[str, Any]) -> str:
-    """The load of a run, in words."""
-    config = report["provenance"]["config"]
-    load, precondition = config["load"], config.get("precondition")
-    if "trace" in load:
-        text = str(load["trace"]["path"])
-        if load["trace"]["repeat"] > 1:
-            text += f", repeated {load['trace']['repeat']} times"
-    else:
-        load = load["bench"]
-        text = f"{load['pattern']} {load.get('size') or '4KiB'}"
-        if load["pattern"] == "gordon-pair":
-            text = "gordon-pair: 8 KiB, then the other 120 KiB of each 128 KiB"
-    if precondition is not None:
-        text += f", {precondition:.0%} preconditioned"
-    return text

@@ -14,6 +14,7 @@ from os import fspath
 from typing import Any, Generic, TypeVar
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.options import Path, Progress, dealt
 from gordon.presets import Device
 from gordon.results import CheckpointError, Comparison, Run
@@ -51,7 +52,7 @@ class Host:
     def host(self) -> dict[str, Any]:
         """The core's config of the host."""
         if self.closed_loop and self.gaps:
-            raise _core.GordonError(
+            raise GordonError(
                 "--closed-loop and --gaps exclude each other",
                 "give only one of them",
                 kind="exclusive-options",
@@ -164,7 +165,7 @@ def as_json(config: dict[str, Any]) -> str:
         return json.dumps(config, allow_nan=False)
     except ValueError:
         where = ", ".join(_endless(config))
-        raise _core.GordonError(
+        raise GordonError(
             f"{where}: not a finite number", "a number such as 0.8 or 2", kind="not-finite"
         ) from None
 
@@ -185,7 +186,7 @@ def _agree(load: TraceLoad | BenchLoad, how: Host) -> None:
     """Raises GordonError for an open loop that is also to be a closed loop or to have gaps."""
     if isinstance(load, BenchLoad) and load.every is not None and (how.closed_loop or how.gaps):
         other = "--closed-loop" if how.closed_loop else "--gaps"
-        raise _core.GordonError(
+        raise GordonError(
             f"--every {load.every} and {other} exclude each other",
             "give only one of them; --every is an open loop",
             kind="exclusive-options",
@@ -224,7 +225,7 @@ class Kind(Generic[R]):
         result = self.result(how.name(device), ran)
         try:
             ran.kept()
-        except _core.GordonError as error:
+        except GordonError as error:
             raise CheckpointError(result, error.args[0], error.args[1], error.kind) from None
         return result
 
@@ -238,7 +239,7 @@ class Kind(Generic[R]):
     ) -> Comparison[R]:
         """Runs the same trace or pattern on several devices, one device per core."""
         if (trace is None) == (pattern is None):
-            raise _core.GordonError(
+            raise GordonError(
                 "a comparison needs exactly one load",
                 "give either a trace or a pattern",
                 kind="one-load",
@@ -246,13 +247,13 @@ class Kind(Generic[R]):
         load, how = dealt(options, TraceLoad if pattern is None else BenchLoad, self.options)
         for name in FILES:
             if getattr(how, name, None) is not None:
-                raise _core.GordonError(
+                raise GordonError(
                     f"a comparison cannot write {name}, the file of a single run",
                     "run `replay` or `bench` for each device",
                     kind="file-of-one-run",
                 )
         if len(devices) < 2:
-            raise _core.GordonError(
+            raise GordonError(
                 "a comparison needs at least two devices",
                 "names of presets, or TOML files",
                 kind="too-few-devices",
@@ -260,7 +261,7 @@ class Kind(Generic[R]):
         called = [how.name(device) for device in devices]
         for name in called:
             if called.count(name) > 1:
-                raise _core.GordonError(
+                raise GordonError(
                     f"two devices have the name {name}",
                     "rename one of the files",
                     kind="same-name",

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.parts import unknown
 
 WHY = "set for this run with --set"
@@ -21,9 +22,7 @@ def split(setting: str, example: str) -> tuple[str, str]:
     """The key and the text of the value of `KEY=VALUE`. Raises GordonError."""
     key, equals, text = setting.partition("=")
     if not equals or not key or not text:
-        raise _core.GordonError(
-            f"--set {setting}: not KEY=VALUE", f"--set {example}", kind="bad-setting"
-        )
+        raise GordonError(f"--set {setting}: not KEY=VALUE", f"--set {example}", kind="bad-setting")
     return key, text
 
 
@@ -62,17 +61,17 @@ def _choice(key: str, choices: list[Table], number: str) -> Table:
     return choices[int(number) - 1]
 
 
-def _choice_needed(key: str, choices: list[Table]) -> _core.GordonError:
-    return _core.GordonError(
+def _choice_needed(key: str, choices: list[Table]) -> GordonError:
+    return GordonError(
         f"--set {key}: there is a list of {len(choices)}, and the key does not say which one",
         f"a number from 1 to {len(choices)} after the name of the list, as in storage.1.count=2",
         kind="no-choice",
     )
 
 
-def not_a_value(key: str, path: str) -> _core.GordonError:
+def not_a_value(key: str, path: str) -> GordonError:
     """The error for a setting of a whole table."""
-    return _core.GordonError(
+    return GordonError(
         f"--set {key}: `{path}` is a table, not a value",
         "set its keys one by one, or write a file",
         kind="not-a-value",
@@ -81,12 +80,12 @@ def not_a_value(key: str, path: str) -> _core.GordonError:
 
 def _unknown(
     every: list[str], key: str, what: str, name: str, here: list[str], path: str
-) -> _core.GordonError:
+) -> GordonError:
     """No such name: the full paths that end like it where it stands alone, else the nearest."""
     error = unknown(what, name, here)
     full = [known for known in every if known.rpartition(".")[2] == path]
     hint = " or ".join(f"`{known}`" for known in full) or error.args[1]
-    return _core.GordonError(f"--set {key}: {error.args[0]}", hint, kind=error.kind)
+    return GordonError(f"--set {key}: {error.args[0]}", hint, kind=error.kind)
 
 
 def paths(kind: str, items: str = "") -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gordon import _core
+from gordon.errors import GordonError
 
 
 def doubling(sizes: str | Sequence[str], option: str, none: bool = False) -> list[int]:
@@ -19,7 +20,7 @@ def doubling(sizes: str | Sequence[str], option: str, none: bool = False) -> lis
             found.append(0)
             continue
         if size == 0 or end < size:
-            raise _core.GordonError(
+            raise GordonError(
                 f"{option} {word}: a range starts above zero and does not end below its start",
                 "4KiB..64MiB, or 4KiB,1MiB",
                 kind="bad-size",

@@ -3,7 +3,7 @@
 import errno
 import threading
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 HINT = "raise the limit of processes (ulimit -u), or run fewer programs at the same time"
 

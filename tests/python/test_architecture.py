@@ -1,5 +1,5 @@
-"""The crates depend on each other as the table in docs/ARCHITECTURE.md says, and the modules of a
-crate do not import each other in a circle.
+"""The crates and the parts of the Python package depend on each other as the tables in
+docs/ARCHITECTURE.md say, and no modules import each other in a circle.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import imports
 from modules import circle
 from serving import need
 
@@ -27,7 +28,15 @@ def _table() -> dict[str, set[str]]:
     return found
 
 
+def _layers() -> list[set[str]]:
+    """The layers of the Python package in docs/ARCHITECTURE.md, from the lowest."""
+    text = (ROOT / "docs/ARCHITECTURE.md").read_text()
+    table = text.partition("| layer | parts |")[2].partition("\n\n")[0]
+    return [set(re.findall(r"`(\w+)`", line)) for line in table.splitlines()[2:]]
+
+
 ALLOWED = _table()
+PACKAGE = imports.imports(ROOT / "python/gordon")
 #: Crates without files, sockets, clocks and threads: they build where there is no standard library.
 PURE = {"units", "nand", "ftl", "cache"}
 BARE = "x86_64-unknown-none"
@@ -88,6 +97,43 @@ def test_the_table_has_no_cycle() -> None:
 def test_modules_of_a_crate_do_not_import_each_other_in_a_circle(crate: str) -> None:
     found = circle(ROOT / "crates" / crate)
     assert not found, found
+
+
+def test_no_modules_of_the_package_import_each_other_in_a_circle() -> None:
+    found = imports.circle({name: used - {"gordon"} for name, used in PACKAGE.items()})
+    assert not found, found
+    found = imports.circle(imports.of_parts(PACKAGE))
+    assert not found, found
+
+
+def test_the_parts_of_the_package_import_from_their_layer_and_those_below() -> None:
+    layers = _layers()
+    parts = imports.of_parts(PACKAGE)
+    assert set().union(*layers) == set(parts)
+    below: set[str] = set()
+    for layer in layers:
+        below |= layer
+        for part in layer:
+            assert parts[part] <= below, f"gordon.{part} imports from a layer above it"
+
+
+def test_a_circle_through_a_function_is_found(tmp_path: Path) -> None:
+    files = {
+        "__init__.py": "",
+        "low.py": "def lazy():\n    from made.high import page\n",
+        "high/__init__.py": "",
+        "high/page.py": "import json\n",
+    }
+    package = tmp_path / "made"
+    for name, text in files.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text)
+    assert imports.circle(imports.of_parts(imports.imports(package))) is None
+    (package / "high/page.py").write_text("from made import low\n")
+    found = imports.circle(imports.of_parts(imports.imports(package)))
+    assert found is not None
+    assert "low imports high" in found
+    assert "high imports low" in found
 
 
 def test_a_circle_through_a_re_export_is_found_and_test_modules_are_left_out(

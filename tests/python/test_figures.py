@@ -8,7 +8,7 @@ import pytest
 
 def test_overhead_ratio_is_fitted_to_the_papers_two_machines() -> None:
     from gordon.parts import Catalogue
-    from gordon.survey.power import fit
+    from gordon.power import fit
 
     parts = Catalogue()
     overhead = parts.get("overhead", "gordon-2009")
@@ -32,7 +32,7 @@ def test_overhead_ratio_is_fitted_to_the_papers_two_machines() -> None:
 
 def test_active_power_scales_with_f_v_squared() -> None:
     from gordon.parts import Catalogue
-    from gordon.survey.power import node
+    from gordon.power import node
 
     design = {"cpu": "core2", "clock": "0.6GHz", "cpus": 4, "storage": "sata-7200-1tb", "count": 2}
     idle, active = node(design, "ddr2-2gib", Catalogue())

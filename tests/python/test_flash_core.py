@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gordon import _core
+from gordon.errors import GordonError
 
 PRESET = Path(__file__).resolve().parents[2] / "python/gordon/parts/flash/gordon-slc-256g.toml"
 
@@ -49,10 +50,10 @@ def test_concurrent_runs_equal_single_runs() -> None:
 
 def test_errors_have_a_hint() -> None:
     result = _core.flash_run(json.dumps(config(10)))
-    with pytest.raises(_core.GordonError) as unknown:
+    with pytest.raises(GordonError) as unknown:
         result.table("serie")
     assert "series" in unknown.value.args[1]
-    with pytest.raises(_core.GordonError) as wrong:
+    with pytest.raises(GordonError) as wrong:
         _core.flash_run(json.dumps(config(10) | {"sed": 1}))
     assert "`seed`" in wrong.value.args[1]
 

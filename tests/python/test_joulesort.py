@@ -18,8 +18,8 @@ from gordon.cli.joulesort_view import clock
 from gordon.energy.command import Command
 from gordon.energy.series import Series, Span
 from gordon.joulesort import files, phases, rules, run
-from gordon.report.joulesort import page
-from gordon.report.joulesort import power as watts
+from gordon.joulesort.page import page
+from gordon.joulesort.page import power as watts
 from limits import PATIENCE_S
 from steady import AWAIT, install
 

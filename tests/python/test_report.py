@@ -14,7 +14,7 @@ from conftest import raises
 
 @pytest.fixture
 def page(result: dict[str, Any], tmp_path: Path) -> Path:
-    from gordon.report.survey import render
+    from gordon.survey.page import render
 
     path = tmp_path / "report.html"
     path.write_text(render(result), encoding="utf-8")
@@ -37,7 +37,7 @@ def test_it_is_one_file_with_the_results_numbers(page: Path, result: dict[str, A
 
 
 def test_text_of_others_cannot_become_markup(result: dict[str, Any]) -> None:
-    from gordon.report.survey import render
+    from gordon.survey.page import render
 
     result["traces"][0]["command"] = ["</script><img src=x onerror=alert(1)>"]
     text = render(result)
@@ -47,8 +47,8 @@ def test_text_of_others_cannot_become_markup(result: dict[str, Any]) -> None:
 
 def test_it_renders_without_disks_flash_or_warnings(trace: str, tmp_path: Path) -> None:
     from gordon import survey
-    from gordon.report.survey import render
     from gordon.survey import space
+    from gordon.survey.page import render
 
     for drop in ("sata-7200-1tb", "gordon-slc-256g"):
         text = space.text("gordon-2009")
@@ -64,8 +64,8 @@ def test_it_renders_without_disks_flash_or_warnings(trace: str, tmp_path: Path) 
 def test_flash_without_writes_has_no_end_of_life(result: dict[str, Any]) -> None:
     from gordon.cli.survey_view import show
     from gordon.cli.terminal import data
-    from gordon.report.survey import render
     from gordon.survey.columns import to_csv
+    from gordon.survey.page import render
 
     for design in result["designs"]:
         if design["flash"]:

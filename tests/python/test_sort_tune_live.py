@@ -14,12 +14,12 @@ import pytest
 
 from gordon import block
 from gordon.cli.sort_rewrite_view import reason as shown
-from gordon.report.rewriting import page
 from gordon.sort.tune import live, mounted, telemetry
 from gordon.sort.tune.advice import LEAST, Advice, Machine, advise
 from gordon.sort.tune.live import Steered
 from gordon.sort.tune.point import Point
 from gordon.sort.tune.rewriting import OVER, TRIMMED, UNTRIMMED, WAYS, explain, rewriting
+from gordon.sort.tune.rewriting_page import page
 from gordon.sort.tune.search import Search, Space
 from serving import MIB, Server, need, sh
 from test_block_fs import Disk, chain

@@ -10,8 +10,8 @@ import pytest
 
 import gordon
 import sadf
-from gordon.report import jobs as report
 from gordon.run.inputs import expand
+from gordon.survey import jobs_page as report
 from spaces import GRID, MACHINES, without
 from test_run import SECOND, made_run
 

@@ -10,7 +10,8 @@ import pytest
 
 import gordon
 from browser import Document, drawn, loads, needs_browser
-from gordon.report import machines, survey
+from gordon.survey import machines_page
+from gordon.survey import page as designs_page
 from test_run import made_run
 
 from conftest import Run
@@ -45,7 +46,7 @@ def staged(plain: Path) -> Path:
 
 
 def page(result: dict[str, Any]) -> str:
-    html: str = (machines if "verdict" in result else survey).render(result)
+    html: str = (machines_page if "verdict" in result else designs_page).render(result)
     return html
 
 

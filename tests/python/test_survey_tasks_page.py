@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from browser import Document, drawn, loads, needs_browser
-from gordon.report import tasks
+from gordon.survey import tasks_page
 from spaces import MACHINES, without
 
 from conftest import Run
@@ -82,7 +82,7 @@ def test_the_page_is_one_file_with_the_sentence_and_all_clusters(run: Run, own: 
     embedded = re.search(r'id="result">(.*?)</script>', page, re.DOTALL)
     assert embedded
     assert json.loads(embedded[1]) == result
-    assert tasks.render(result) == page
+    assert tasks_page.render(result) == page
 
 
 def test_the_parts_of_the_page_add_up_to_the_time(run: Run, own: str) -> None:
@@ -199,7 +199,7 @@ def test_text_of_a_log_and_a_space_cannot_become_markup(run: Run, own: str) -> N
             stage["name"] = bad
     for stage in result["application"]["stages"]:
         stage["name"] = bad
-    text = tasks.render(result)
+    text = tasks_page.render(result)
     assert "<img" not in text
     assert len(Document(text).rows()) == len(result["designs"])
 
@@ -209,7 +209,7 @@ def test_a_result_without_stages_or_name_has_a_page(run: Run, own: str) -> None:
     for design in result["designs"]:
         design.pop("stages", None)
     result["application"]["name"] = ""
-    text = tasks.render(result)
+    text = tasks_page.render(result)
     assert 'id="stages"' not in text
     assert 'href="#stages"' not in text
     assert "<title>Gordon survey: an application of Spark</title>" in text

@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gordon import _core
-from gordon._core import GordonError
 from gordon.block import part
+from gordon.errors import GordonError
 from gordon.flash import device as flash_device
 from gordon.options import several
 from gordon.presets import Device

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gordon import _core
-from gordon._core import GordonError
 from gordon.disk import device as disk_device
+from gordon.errors import GordonError
 from gordon.flash import device as flash_device
 from gordon.presets import Device
 from gordon.simulated import is_disk

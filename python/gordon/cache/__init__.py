@@ -155,13 +155,14 @@ def latency(
 
 def html(report: dict[str, Any]) -> str:
     """Renders a report of `sweep`, `mrc` or `gordon.cache.tiered.replay` as one HTML file."""
-    from gordon.report import cache, curve, flashcache, tiered
+    from gordon.cache import curve_page, flashcache_page, page, tiered_page
 
     if "sampled_requests" in report:
-        return curve.render(report)
+        return curve_page.render(report)
     if "layout" in report:
-        return tiered.render(report)
-    return flashcache.render(report) if "levels" in report["points"][0] else cache.render(report)
+        return tiered_page.render(report)
+    two = "levels" in report["points"][0]
+    return flashcache_page.render(report) if two else page.render(report)
 
 
 def mrc(

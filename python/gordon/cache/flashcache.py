@@ -6,11 +6,12 @@ describes the model.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from gordon import _core, parts, presets, settings
 from gordon.disk import device as disk
+from gordon.errors import GordonError
 from gordon.options import Progress, several
 from gordon.presets import Device
 
@@ -61,6 +62,15 @@ class Options:
     """Think time in a closed loop: from a completion to the next request."""
 
 
+def refused(chosen: dict[str, Any], instead: str) -> dict[str, Any]:
+    """The options of a single level. Raises GordonError for an option of two levels."""
+    for name in (field.name for field in fields(Options)):
+        if name in chosen:
+            option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
+            raise GordonError(f"{option} applies to two cache levels only", instead, "two-levels")
+    return chosen
+
+
 def names() -> list[str]:
     """Returns the names of the presets."""
     return parts.names(KIND)
@@ -101,7 +111,7 @@ def _designed(config: dict[str, Any], options: Options) -> dict[str, Any]:
         settings.change(KIND, design, key, value)
     if options.ecc is not None:
         if "ecc" not in design:
-            raise _core.GordonError(
+            raise GordonError(
                 "--ecc: the design has no [ecc]", "one with it: `gordon cache show cases-2006`"
             )
         settings.change(KIND, design, "ecc.correctable", str(options.ecc))

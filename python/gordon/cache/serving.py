@@ -12,6 +12,7 @@ from typing import Any
 
 from gordon import _core
 from gordon.cache.server import Found, Level, Server, fitted, loss, serve, slow_memory
+from gordon.errors import GordonError
 
 __all__ = ["by_latency", "served"]
 
@@ -64,16 +65,16 @@ def by_latency(
 
 def _check(point: dict[str, Any], cores: Sequence[int]) -> None:
     if not cores or min(cores) < 1:
-        raise _core.GordonError("--cores: a server has one core or more", "--cores 4,8,12")
+        raise GordonError("--cores: a server has one core or more", "--cores 4,8,12")
     if not point["requests"]:
-        raise _core.GordonError("--cores: the trace asks for nothing", "a trace with requests")
+        raise GordonError("--cores: the trace asks for nothing", "a trace with requests")
 
 
 def _fitted(found: Found) -> Server:
     try:
         return fitted(found)
     except ValueError as error:
-        raise _core.GordonError(
+        raise GordonError(
             f"--cores: {error}", "a load that DRAM has more of, or no --cores"
         ) from None
 

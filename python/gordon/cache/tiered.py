@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.options import Path, Progress, dealt
 from gordon.runs import TraceLoad
 
@@ -62,7 +63,7 @@ def _admission(text: str) -> Any:
     try:
         return {name: kinds[name](value)}
     except (KeyError, ValueError):
-        raise _core.GordonError(
+        raise GordonError(
             f"admission: there is no `{text}`", "all, random:0.5, hits:2, ghost:64MiB or years:5"
         ) from None
 

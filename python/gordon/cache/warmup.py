@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 
 __all__ = ["warm_up"]
 
@@ -22,10 +23,10 @@ def warm_up(text: str | None) -> dict[str, Any] | None:
     elif part := re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", text):
         return {"share": float(part[1]) / 100}
     else:
-        with suppress(_core.GordonError):
+        with suppress(GordonError):
             _core.parse_ns(text)
             return {"time": text}
-    raise _core.GordonError(
+    raise GordonError(
         f"--warmup {text}: not a number of requests, a part of the trace or a time",
         "--warmup 100k, --warmup 20% or --warmup 1h",
     )

@@ -13,6 +13,7 @@ from os import fspath
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.options import Path, Progress
 
 __all__ = ["WORKLOADS", "generate"]
@@ -40,9 +41,7 @@ def generate(
     called with (done, total).
     """
     if workload not in WORKLOADS:
-        raise _core.GordonError(
-            f"no workload is called `{workload}`", f"one of {', '.join(WORKLOADS)}"
-        )
+        raise GordonError(f"no workload is called `{workload}`", f"one of {', '.join(WORKLOADS)}")
     config = {
         "workload": workload,
         "files": files or WORKLOADS[workload],

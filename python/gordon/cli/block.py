@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.files import write_all
 
 image = click.argument("image")
 socket = click.option(
@@ -71,7 +72,7 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     output.check(json_path, used=[image])
     made = blocks.create(image, **given)
     if json_path is not None:
-        output.write({json_path: made})
+        write_all({json_path: made})
     created(terminal.messages() if json_path == "-" else terminal.data(), image, made)
 
 
@@ -166,7 +167,7 @@ def serve(image: str, json_path: str | None, **given: Any) -> None:
     console = terminal.messages()
     status = blocks.serve(image, ready=lambda where: ready(console, image, where), **given)
     if json_path is not None:
-        output.write({json_path: status})
+        write_all({json_path: status})
     stopped(console, status)
 
 
@@ -205,7 +206,7 @@ def stat(
         return
     found = blocks.stat(socket, url)
     if json_path is not None:
-        output.write({json_path: found})
+        write_all({json_path: found})
     if json_path != "-":
         show(terminal.data(), found)
 
@@ -235,7 +236,7 @@ def check(ctx: click.Context, image: str, repair: bool, json_path: str | None) -
     report = blocks.check(image) if made is None else made["after"]
     if json_path is not None:
         given = report if made is None else report | {"repair": made}
-        output.write({json_path: given})
+        write_all({json_path: given})
     if json_path != "-":
         if made is not None:
             repaired(terminal.data(), image, made)
@@ -262,7 +263,7 @@ def export(image: str, out: str, json_path: str | None) -> None:
     with Part("export") as progress:
         made = blocks.export(image, out, progress.tick)
     if json_path is not None:
-        output.write({json_path: made})
+        write_all({json_path: made})
     exported(terminal.messages() if json_path == "-" else terminal.data(), out, made)
 
 
@@ -281,6 +282,6 @@ def wear(image: str, plot: str | None, json_path: str | None) -> None:
     if plot is not None:
         plot_wear(plot, image, report)
     if json_path is not None:
-        output.write({json_path: report})
+        write_all({json_path: report})
     if json_path != "-":
         worn(terminal.data(), image, report)

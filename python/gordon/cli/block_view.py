@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from gordon import picture
-from gordon._core import GordonError
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
+from gordon.errors import GordonError
 from gordon.human import binary, duration, figures, lifetime, percent, short
 
 Json = dict[str, Any]

@@ -11,8 +11,9 @@ from gordon.cli.cache_latency import latency
 from gordon.cli.cache_sweep import mrc, sweep
 from gordon.cli.cache_tiered import tiered
 from gordon.cli.cache_trace import of_trace, warmup
-from gordon.cli.flashcache_options import of_flashcache, refused
+from gordon.cli.flashcache_options import of_flashcache
 from gordon.cli.trace_input import announce_pipe, reading
+from gordon.options import only_given
 
 
 @click.group(cls=options.InOrder)
@@ -80,9 +81,9 @@ def replay(trace: str, json_path: str | None, parquet: str | None, **given: Any)
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given; those of two levels are errors with one."""
-    from gordon.cache.flashcache import NAME
+    from gordon.cache.flashcache import NAME, refused
 
-    chosen = options.given(given)
+    chosen = only_given(given)
     if chosen["policy"] == "all":
         raise click.UsageError("--policy all works in `gordon cache sweep`")
     return chosen if chosen["policy"] == NAME else refused(chosen, f"--policy {NAME}")

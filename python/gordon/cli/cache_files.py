@@ -5,8 +5,9 @@ from typing import Any
 
 import click
 
-from gordon.cli import output, terminal
+from gordon.cli import terminal
 from gordon.cli.terminal import Output
+from gordon.files import STDOUT, write_all
 
 parquet_out = click.option(
     "--parquet",
@@ -33,8 +34,8 @@ def finish(
         files[report] = cache.html(result)
     if parquet is not None:
         cache.to_parquet(result, parquet)
-    output.write(files)
-    show(terminal.messages() if output.STDOUT in files else terminal.data(), result)
+    write_all(files)
+    show(terminal.messages() if STDOUT in files else terminal.data(), result)
     for path in (*files, parquet):
-        if path not in (None, output.STDOUT):
+        if path not in (None, STDOUT):
             click.echo(f"wrote {path}", err=True)

@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 
 _SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
@@ -72,10 +74,10 @@ def generate(workload: str, output: str, json_path: str | None, **given: Any) ->
 
     outputs.check(json_path, files=[output])
     with Progress("generating") as progress:
-        made = web.generate(workload, output, progress=progress.tick, **options.given(given))
+        made = web.generate(workload, output, progress=progress.tick, **only_given(given))
     if json_path is not None:
-        outputs.write({json_path: made})
-    silent = json_path == outputs.STDOUT
+        write_all({json_path: made})
+    silent = json_path == STDOUT
     console = terminal.messages() if silent else terminal.data()
     directories = f" in {made['directories']:,} directories" if made["directories"] else ""
     console.text(

@@ -6,6 +6,7 @@ import click
 
 from gordon.cli import options
 from gordon.cli.cache_trace import of_trace
+from gordon.options import only_given
 
 
 @click.command()
@@ -46,7 +47,7 @@ def latency(trace: str, json_path: str | None, **given: Any) -> None:
     from gordon.cli.progress import Progress
 
     output.check(json_path, used=[trace])
-    chosen = options.given(given)
+    chosen = only_given(given)
     words = chosen.pop("cores").split(",")
     if not all(word.isascii() and word.isdigit() for word in words):
         raise click.UsageError(f"--cores {','.join(words)}: not numbers of cores, such as 4,8,12")

@@ -7,8 +7,9 @@ import click
 from gordon.cli import options
 from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_trace import of_trace, warmup
-from gordon.cli.flashcache_options import of_flashcache, refused
+from gordon.cli.flashcache_options import of_flashcache
 from gordon.cli.trace_input import announce_pipe, reading
+from gordon.options import only_given
 
 
 @click.command()
@@ -69,12 +70,14 @@ def sweep(
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
     """The options that were given; numbers of cores as numbers."""
-    chosen = options.given(given)
+    chosen = only_given(given)
     if "cores" in chosen:
         try:
             chosen["cores"] = [int(word) for word in chosen["cores"].split(",")]
         except ValueError:
             raise click.UsageError(f"--cores {chosen['cores']}: numbers, as 4,8,12") from None
+    from gordon.cache.flashcache import refused
+
     two = "flash" in chosen or "cores" in chosen
     return chosen if two else refused(chosen, "--flash 1GiB")
 
@@ -125,6 +128,6 @@ def mrc(
         raise click.UsageError("--exact counts every object: leave out --sample and --keep")
     output.check(json_path, report=report, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("reading") as progress:
-        result = cache.mrc(trace, progress=progress.tick, **options.given(given))
+        result = cache.mrc(trace, progress=progress.tick, **only_given(given))
     announce_pipe(trace, given, result["input"])
     finish(result, cache_view.show_curve, json_path=json_path, parquet=parquet, report=report)

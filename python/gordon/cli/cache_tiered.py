@@ -8,6 +8,7 @@ from gordon.cli import options
 from gordon.cli.cache_files import finish, parquet_out
 from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
+from gordon.options import only_given
 
 
 @click.command()
@@ -96,6 +97,6 @@ def tiered(
 
     output.check(json_path, report=report, folder=parquet, used=[trace])
     with reading(trace, given, objects=True), Progress("replaying") as progress:
-        result = tiered.replay(trace, progress=progress.tick, **options.given(given))
+        result = tiered.replay(trace, progress=progress.tick, **only_given(given))
     announce_pipe(trace, given, result["input"])
     finish(result, tiered_view.show, json_path=json_path, parquet=parquet, report=report)

@@ -5,6 +5,8 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 
 
 @click.command()
@@ -59,7 +61,7 @@ def probe(target: str | None, log: str, **given: Any) -> None:
     if target is not None and given["write"]:
         warn_of_loss(target, None)
     with Progress("probing") as progress:
-        fits.probe(target, log, progress=progress.about, **options.given(given))
+        fits.probe(target, log, progress=progress.about, **only_given(given))
     click.echo(f"wrote {log}", err=True)
 
 
@@ -96,9 +98,9 @@ def fit(log: str, out: str | None, like: str, plot: str | None, json_path: str |
         files[json_path] = fitted.report
     if plot is not None:
         draw(plot, fitted)
-    output.write(files)
-    silent = json_path == output.STDOUT
+    write_all(files)
+    silent = json_path == STDOUT
     show(terminal.messages() if silent else terminal.data(), fitted)
     for path in (*files, plot):
-        if path is not None and path != output.STDOUT:
+        if path is not None and path != STDOUT:
             click.echo(f"wrote {path}", err=True)

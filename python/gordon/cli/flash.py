@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.files import STDOUT, write_all
 
 
 @click.group(cls=options.InOrder)
@@ -158,8 +159,8 @@ def wa(json_path: str | None, **given: Any) -> None:
     with Progress("writing") as progress:
         result = flash.wa(progress=progress.tick, **given)
     if json_path is not None:
-        output.write({json_path: result})
-    silent = json_path == output.STDOUT
+        write_all({json_path: result})
+    silent = json_path == STDOUT
     amplified(terminal.messages() if silent else terminal.data(), result)
 
 

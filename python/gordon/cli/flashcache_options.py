@@ -1,6 +1,5 @@
 """Options of a FlashCache: DRAM and flash."""
 
-from dataclasses import fields
 from typing import Any
 
 import click
@@ -68,15 +67,3 @@ def of_flashcache(command: Any) -> Any:
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
-
-
-def refused(chosen: dict[str, Any], instead: str) -> dict[str, Any]:
-    """The options of a single level. Raises GordonError for an option of two levels."""
-    from gordon._core import GordonError
-    from gordon.cache.flashcache import Options
-
-    for name in (field.name for field in fields(Options)):
-        if name in chosen:
-            option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
-            raise GordonError(f"{option} applies to two cache levels only", instead, "two-levels")
-    return chosen

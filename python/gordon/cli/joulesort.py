@@ -7,6 +7,7 @@ import click
 
 from gordon.cli import options
 from gordon.cli.meter import IDLE, INTERVAL, METERS, ROOT, TAIL, amount
+from gordon.files import STDOUT, write_all
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -78,7 +79,7 @@ def joulesort(
             f"{words[0]} applies to `gordon sort` only; put options of another sort into its CMD"
         )
     output.check(json_path, out, report=report)
-    silent = output.STDOUT in (json_path, out, report)
+    silent = STDOUT in (json_path, out, report)
     messages = terminal.messages()
 
     def notify(what: str) -> None:
@@ -92,10 +93,10 @@ def joulesort(
     if out is not None:
         files[out] = log.text(done.rows)
     if report is not None:
-        from gordon.report.joulesort import page
+        from gordon.joulesort.page import page
 
         files[report] = page(done.json, done.rows)
-    output.write(files)
+    write_all(files)
     show(messages if silent else terminal.data(), done.json)
     warn_of(done.json["meters"])
     if not done.holds:

@@ -7,11 +7,13 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.files import STDOUT, write_all
 
 
 def seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> float | None:
     """Time as people write it, in seconds; 0 is none."""
     from gordon import _core
+    from gordon.errors import GordonError
 
     if text is None:
         return None
@@ -19,7 +21,7 @@ def seconds(ctx: click.Context, param: click.Parameter, text: str | None) -> flo
         return 0.0
     try:
         return _core.parse_ns(text) / 1e9
-    except _core.GordonError as error:
+    except GordonError as error:
         raise click.BadParameter(error.args[0], ctx, param) from None
 
 
@@ -118,8 +120,8 @@ def list_(root: Path, json_path: str | None) -> None:
             | (c.meter.about() if c.meter is not None else {"why": c.why, "try": c.hint})
             for c in found
         ]
-        output.write({json_path: {"meters": listed}})
-    show_list(terminal.messages() if json_path == output.STDOUT else terminal.data(), found)
+        write_all({json_path: {"meters": listed}})
+    show_list(terminal.messages() if json_path == STDOUT else terminal.data(), found)
 
 
 @meter.command()
@@ -175,7 +177,7 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
     from gordon.cli.meter_view import show_record, warn_of
 
     output.check(json_path, out)
-    silent = output.STDOUT in (json_path, out)
+    silent = STDOUT in (json_path, out)
     console = terminal.messages()
 
     def notify(what: str) -> None:
@@ -189,7 +191,7 @@ def record(command: tuple[str, ...], out: str | None, json_path: str | None, **g
         files[json_path] = done.json
     if out is not None:
         files[out] = done.log()
-    output.write(files)
+    write_all(files)
     show_record(console, done.json)
     warn_of(done.json["meters"])
     for warning in done.json["warnings"]:

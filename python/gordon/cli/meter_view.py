@@ -3,12 +3,12 @@
 import time
 from typing import Any
 
-from gordon._core import GordonError
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output, data
 from gordon.energy.find import SPELLED
 from gordon.energy.meter import Candidate, Meter
 from gordon.energy.session import Session
+from gordon.errors import GordonError
 from gordon.human import duration, figures, short
 
 Json = dict[str, Any]

@@ -336,15 +336,6 @@ parquet_out = click.option(
 )
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given: the API has the defaults of the others."""
-    return {
-        name: value
-        for name, value in options.items()
-        if value is not None and value is not False and value != ()
-    }
-
-
 def _weights(ctx: click.Context, param: click.Parameter, text: str | None) -> tuple[int, ...]:
     try:
         return tuple(int(word) for word in text.split(",")) if text else ()

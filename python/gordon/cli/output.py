@@ -1,20 +1,16 @@
-"""Output files of a command: checked before the work begins, written completely or not at all."""
+"""Output files of a command are checked before its work begins."""
 
-import json
 import os
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from gordon import picture
-from gordon._core import GordonError
 from gordon.cli.terminal import Column, data
-
-STDOUT = "-"
+from gordon.errors import GordonError
+from gordon.files import STDOUT, write_all
 
 
 def check(
@@ -110,86 +106,10 @@ def _check_folder(path: str) -> None:
         )
 
 
-def write(files: dict[str, Any]) -> None:
-    """Writes text by path, `-` being stdout, and what is not text as JSON: all files under
-    temporary names first, then renamed. A device or a pipe is written to as it is."""
-    made: dict[Path, Path] = {}
-    special: dict[Path, Any] = {}
-    try:
-        for path, content in files.items():
-            if path != STDOUT:
-                target = Path(path)
-                if target.exists() and not target.is_file():
-                    special[target] = content
-                    continue
-                made[target] = target.with_name(f".{target.name}.partial-{os.getpid()}")
-                with made[target].open("w", encoding="utf-8") as file:
-                    _put(content, file)
-                    file.flush()
-                    os.fsync(file.fileno())
-        for target, temporary in made.items():
-            temporary.replace(target)
-        for target, content in special.items():
-            with target.open("w", encoding="utf-8") as file:
-                _put(content, file)
-    except OSError as error:
-        raise GordonError(
-            f"cannot write {target}: {error.strerror or error}",
-            "free some space, or name another folder",
-            kind="unwritable",
-        ) from None
-    finally:
-        for temporary in made.values():
-            with suppress(OSError):
-                temporary.unlink()
-    if STDOUT in files:
-        _put(files[STDOUT], sys.stdout)
-        sys.stdout.flush()
-
-
-def _put(content: Any, file: TextIO) -> None:
-    if isinstance(content, str):
-        file.write(content)
-        return
-    json.dump(content, file, indent=1)
-    file.write("\n")
-
-
-@contextmanager
-def whole(path: str | None) -> Iterator[str | None]:
-    """A temporary name in the place of `path`, which is renamed to `path` afterwards, or removed if
-    the work fails."""
-    if path is None:
-        yield None
-        return
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.partial-{os.getpid()}")
-    try:
-        yield str(temporary)
-        if temporary.exists():
-            try:
-                temporary.replace(target)
-            except OSError as error:
-                raise GordonError(
-                    f"cannot write {path}: {error.strerror or error}",
-                    "free some space, or name another folder",
-                    kind="unwritable",
-                ) from None
-    except GordonError as error:
-        if str(temporary) not in error.args[0]:
-            raise
-        what, hint = error.args
-        what = what.replace(str(temporary), path)
-        raise GordonError(what, hint, kind=error.kind) from None
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
-
-
 def table(columns: list[Column], result: dict[str, Any], json_path: str | None) -> None:
     """Prints a table, and writes `result` as JSON if a path is given; to stdout, instead of the
     table."""
     if json_path is not None:
-        write({json_path: result})
+        write_all({json_path: result})
     if json_path != STDOUT:
         data().table(columns)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from gordon.cli import say
 from gordon.cli.terminal import Column, Output
-from gordon.human import counted, duration, figures, short
-from gordon.results import figure, load_of
+from gordon.human import counted, duration, figures, load_of, short
+from gordon.results import figure
 
 if TYPE_CHECKING:
     from gordon.results import Comparison, Run

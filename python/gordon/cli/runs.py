@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gordon._core import GordonError
 from gordon.cli import options, output, terminal
 from gordon.cli.progress import Part
 from gordon.cli.terminal import Output
 from gordon.cli.trace_input import reading
+from gordon.errors import GordonError
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 from gordon.runs import FILES
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def run(
     read = reading(load, given, objects=False) if is_trace else nullcontext()
     with read, Part("simulating") as progress:
         try:
-            result = simulate(load, device, progress=progress.tick, **options.given(given))
+            result = simulate(load, device, progress=progress.tick, **only_given(given))
         except CheckpointError as error:
             result, unkept = error.result, error
     _finish(result, json_path, report, view)
@@ -65,7 +67,7 @@ def compare(
     read = nullcontext() if trace is None else reading(trace, given, objects=False)
     with read, Part("simulating") as progress:
         result = simulate(
-            trace, devices, pattern=pattern, progress=progress.tick, **options.given(given)
+            trace, devices, pattern=pattern, progress=progress.tick, **only_given(given)
         )
     _finish(result, json_path, report, view)
 
@@ -82,14 +84,14 @@ def _finish(
         files[json_path] = result.report
     if report is not None:
         files[report] = result.html()
-    screen = terminal.messages() if output.STDOUT in files else terminal.data()
+    screen = terminal.messages() if STDOUT in files else terminal.data()
     try:
-        output.write(files)
+        write_all(files)
     except GordonError:
         # What is known is shown, be there room for files or not.
         view(screen, result)
         raise
     for path in files:
-        if path != output.STDOUT:
+        if path != STDOUT:
             click.echo(f"wrote {path}", err=True)
     view(screen, result)

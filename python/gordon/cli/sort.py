@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 import click
 
 from gordon.cli import WithDefault, options
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 
 
 class Sort(WithDefault):
@@ -176,10 +178,10 @@ def run(files: tuple[str, ...], json_path: str | None, **given: Any) -> None:
         raise click.UsageError("`-` is not supported: a sort needs files that it can seek in")
     output.check(json_path, used=[*files, given["config"]])
     with Moved("sorting") as progress:
-        result = api.run(files[:-1], files[-1], progress=progress.tick, **options.given(given))
+        result = api.run(files[:-1], files[-1], progress=progress.tick, **only_given(given))
     if json_path is not None:
-        output.write({json_path: result.report})
-    silent = json_path == output.STDOUT
+        write_all({json_path: result.report})
+    silent = json_path == STDOUT
     sort_view.show(terminal.messages() if silent else terminal.data(), result.report)
     for warning in result.report["warnings"]:
         say(warning, kind="warning")

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 
 _SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 
@@ -95,12 +97,12 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
     files = [None if other else one for one, other in zip(outputs, special, strict=True)]
     output.check(*files, json_path)
     with Moved("generating") as progress:
-        made = data.generate(outputs, progress=progress.tick, **options.given(given))
+        made = data.generate(outputs, progress=progress.tick, **only_given(given))
     if json_path is not None:
-        output.write({json_path: made})
-    silent = output.STDOUT in (*outputs, json_path)
+        write_all({json_path: made})
+    silent = STDOUT in (*outputs, json_path)
     console = terminal.messages() if silent else terminal.data()
-    where = "stdout" if outputs == (output.STDOUT,) else ", ".join(outputs)
+    where = "stdout" if outputs == (STDOUT,) else ", ".join(outputs)
     console.text(
         f"{where}: {made['records']:,} records, {short(made['bytes'], 'B')} in "
         f"{duration(made['time_s'])} ({short(made['bytes'] / made['time_s'], 'B')}/s)"
@@ -151,12 +153,10 @@ def validate(
 
     outputs.check(json_path, summary, used=files)
     with Moved("checking") as progress:
-        found = data.validate(
-            *files, summary=summary, progress=progress.tick, **options.given(given)
-        )
+        found = data.validate(*files, summary=summary, progress=progress.tick, **only_given(given))
     if json_path is not None:
-        outputs.write({json_path: found})
-    if json_path != outputs.STDOUT:
+        write_all({json_path: found})
+    if json_path != STDOUT:
         for line in _lines(found):
             terminal.data().text(line)
     ctx.exit(0 if found["in_order"] and found["all_there"] is not False else 1)

@@ -6,6 +6,7 @@ import click
 
 from gordon.cli import options
 from gordon.cli.sort_data import number
+from gordon.files import STDOUT, write_all
 
 
 def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
@@ -90,9 +91,9 @@ def rewrite(
     if json_path is not None:
         files[json_path] = found
     if report is not None:
-        from gordon.report.rewriting import page
+        from gordon.sort.tune.rewriting_page import page
 
         files[report] = page(found)
-    output.write(files)
-    silent = output.STDOUT in (json_path, report)
+    write_all(files)
+    silent = STDOUT in (json_path, report)
     show(messages if silent else terminal.data(), found)

@@ -3,6 +3,7 @@
 import click
 
 from gordon.cli import options
+from gordon.files import STDOUT, write_all
 
 
 @click.command()
@@ -59,5 +60,5 @@ def extrapolate(
 
         draw(report, plot)
     if json_path is not None:
-        output.write({json_path: report})
-    sort_systems_view.show(messages() if json_path == output.STDOUT else data(), report)
+        write_all({json_path: report})
+    sort_systems_view.show(messages() if json_path == STDOUT else data(), report)

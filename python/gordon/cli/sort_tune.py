@@ -7,15 +7,18 @@ import click
 
 from gordon.cli import options
 from gordon.cli.sort_data import number
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
     """A time; `m` are minutes here, as nobody gives milliseconds or metres."""
     from gordon import _core
+    from gordon.errors import GordonError
 
     try:
         found = _core.parse_ns(f"{text}in" if text.endswith("m") else text) / 1e9
-    except _core.GordonError as error:
+    except GordonError as error:
         raise click.BadParameter(str(error.args[0]), ctx, param) from None
     if found <= 0:
         raise click.BadParameter(f"`{text}` is not above zero", ctx, param)
@@ -139,7 +142,7 @@ def tune(
     from gordon.sort import tune as api
 
     output.check(out, json_path, plot=plot, used=[given["source"]])
-    console = terminal.messages() if output.STDOUT in (json_path, out) else terminal.data()
+    console = terminal.messages() if STDOUT in (json_path, out) else terminal.data()
     if flash is not None:
         of_sorts = {
             "--temp": temp,
@@ -155,10 +158,10 @@ def tune(
                 )
         from gordon.sort.tune.steer import steer
 
-        changes = options.given({"precondition": precondition, "records": given["records"]})
+        changes = only_given({"precondition": precondition, "records": given["records"]})
         simulated = steer(out, flash, set_values=set_values, seed=given["seed"], **changes)
         if json_path is not None:
-            output.write({json_path: simulated})
+            write_all({json_path: simulated})
         sort_tune_view.steered(console, simulated, out)
         return
     if set_values or precondition is not None:
@@ -176,7 +179,7 @@ def tune(
 
         draw(report, plot)
     if json_path is not None:
-        output.write({json_path: report})
+        write_all({json_path: report})
     sort_tune_view.show(console, report, out)
     if report["interrupted"]:
         click.get_current_context().exit(128 + signal.Signals[report["interrupted"]])

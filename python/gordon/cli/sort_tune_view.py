@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gordon.cli import say
-from gordon.cli.output import STDOUT
 from gordon.cli.terminal import Column, Output
+from gordon.files import STDOUT
 from gordon.human import binary, duration, figures, short
 from gordon.sort.tune.search import Search, Trial
 from gordon.sort.tune.tune import gain_sentence, holds, known

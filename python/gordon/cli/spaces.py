@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from gordon.cli import WithDefault, options
+from gordon.files import STDOUT, write_all
 
 
 class Spaces(WithDefault):
@@ -44,7 +45,7 @@ def list_(json_path: str | None) -> None:
         Column("summary", [row["summary"] for row in rows], wraps=True),
     ]
     output.table(columns, {"spaces": rows}, json_path)
-    if json_path == output.STDOUT:
+    if json_path == STDOUT:
         return
     for row in rows:
         for entry in row["not_modelled"]:
@@ -112,8 +113,8 @@ def update(
     written: dict[str, Any] = {out: done.text}
     if json_path is not None:
         written[json_path] = done.report()
-    output.write(written)
-    if output.STDOUT not in (out, json_path):
+    write_all(written)
+    if STDOUT not in (out, json_path):
         data().text(done.summary(name))
     for warning in done.warnings(source) + prices.age_warnings(name, done.date):
         say(warning, kind="warning")

@@ -5,6 +5,8 @@ from typing import Any
 import click
 
 from gordon.cli import options
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 
 
 @click.group(cls=options.InOrder)
@@ -115,10 +117,10 @@ def characterise(target: str | None, json_path: str | None, plot: str | None, **
     if target is not None and given["write"]:
         warn_of_loss(target, given["span"])
     with Progress("measuring" if given["preset"] is None else "simulating") as progress:
-        result = api.characterise(target, progress=progress.tick, **options.given(given))
+        result = api.characterise(target, progress=progress.tick, **only_given(given))
     if json_path is not None:
-        output.write({json_path: result.report})
-    silent = json_path == output.STDOUT
+        write_all({json_path: result.report})
+    silent = json_path == STDOUT
     show(terminal.messages() if silent else terminal.data(), result.report)
     if plot is not None:
         result.plot(plot)

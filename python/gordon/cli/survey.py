@@ -1,11 +1,13 @@
 """`gordon survey TRACE...`"""
 
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from gordon.cli import options
 from gordon.cli.meter import seconds
+from gordon.files import STDOUT, whole, write_all
 
 
 @click.command()
@@ -220,7 +222,7 @@ def survey(
     output.check(json_path, csv_path, files=[parquet], report=out, used=used)
     with (
         Progress("replaying the traces on each storage") as progress,
-        output.whole(parquet) as table,
+        nullcontext() if parquet is None else whole(parquet) as table,
     ):
         result = run(
             traces,
@@ -250,8 +252,8 @@ def survey(
         files[csv_path] = to_csv(result)
     if out is not None:
         files[out] = _report(result)
-    output.write(files)
-    silent = output.STDOUT in files
+    write_all(files)
+    silent = STDOUT in files
     console = terminal.messages() if silent else terminal.data()
     if "jobs" in result:
         show_jobs(console, result, show_all)
@@ -264,7 +266,7 @@ def survey(
     else:
         show(console, result, show_all)
     for path in (*files, *([] if parquet is None else [parquet])):
-        if path != output.STDOUT:
+        if path != STDOUT:
             click.echo(f"wrote {path}", err=True)
 
 
@@ -286,12 +288,12 @@ def _bundled(
 
 
 def _report(result: dict[str, Any]) -> str:
-    from gordon.report import jobs, machines, service, survey, tasks
+    from gordon.survey import jobs_page, machines_page, page, service_page, tasks_page
 
     if "jobs" in result:
-        return jobs.render(result)
+        return jobs_page.render(result)
     if "application" in result:
-        return tasks.render(result)
-    if result.get("model") == service.MODEL:
-        return service.render(result)
-    return machines.render(result) if "verdict" in result else survey.render(result)
+        return tasks_page.render(result)
+    if result.get("model") == service_page.MODEL:
+        return service_page.render(result)
+    return machines_page.render(result) if "verdict" in result else page.render(result)

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from gordon.cli import options, say
+from gordon.files import STDOUT, write_all
 
 # `NAMES` of gordon.engine, whose import is slow; a test compares them.
 ENGINES = ("loky", "ray", "dask", "spark")
@@ -99,9 +100,9 @@ def sweep(
         files[json_path] = result
     if report is not None:
         files[report] = sweeps.html(result)
-    output.write(files)
-    silent = output.STDOUT in files
+    write_all(files)
+    silent = STDOUT in files
     sweep_view.show(terminal.messages() if silent else terminal.data(), result)
     for path in (out, *files):
-        if path != output.STDOUT:
+        if path != STDOUT:
             click.echo(f"wrote {path}", err=True)

@@ -9,6 +9,7 @@ import click
 
 from gordon.cli import WithDefault, say, trace_activity
 from gordon.cli.trace_input import announce_pipe, load_of, of_trace, reading
+from gordon.files import STDOUT, write_all
 
 
 def _parsed_by(name: str) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
@@ -16,12 +17,13 @@ def _parsed_by(name: str) -> Callable[[click.Context, click.Parameter, str | Non
 
     def parse(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
         from gordon import _core
+        from gordon.errors import GordonError
 
         if text is None:
             return None
         try:
             number: int = getattr(_core, name)(text)
-        except _core.GordonError as error:
+        except GordonError as error:
             raise click.BadParameter(error.args[0], ctx, param) from None
         return number
 
@@ -125,8 +127,8 @@ def show(source: str, json_path: str | None) -> None:
     output.check(json_path, used=output.trace_files([source]))
     found = trace_show.summary(source)
     if json_path is not None:
-        output.write({json_path: found})
-    if json_path != output.STDOUT:
+        write_all({json_path: found})
+    if json_path != STDOUT:
         trace_show.show(found)
 
 
@@ -181,7 +183,7 @@ def convert(
     from gordon import _core
     from gordon.cli import output
 
-    both_stdout = target if json_path == output.STDOUT == target else None
+    both_stdout = target if json_path == STDOUT == target else None
     output.check(json_path, both_stdout, used=[*sources, target])
     if from_ is not None:
         if given["format"] not in (None, from_):
@@ -216,7 +218,7 @@ def convert(
     for warning in done["warnings"]:
         say(f"{source}: {warning}", kind="warning")
     if json_path is not None:
-        output.write({json_path: text + "\n"})
+        write_all({json_path: text + "\n"})
     written = done["requests"] - done["not_written"]
     requests = f"{written} request{'' if written == 1 else 's'}"
     click.echo(f"{requests} from {done['from']} to {done['to']}: {target}", err=True)
@@ -241,7 +243,7 @@ def anonymise(source: str, target: str, json_path: str | None) -> None:
     made = _core.trace_anonymise(source, target)
     done: dict[str, Any] = json.loads(made)
     if json_path is not None:
-        output.write({json_path: made + "\n"})
+        write_all({json_path: made + "\n"})
     if done["left_out"]:
         say(f"{source}: not copied: {', '.join(done['left_out'])}", kind="warning")
     replaced = sum(done["replaced"].values())
@@ -261,8 +263,8 @@ def formats(json_path: str | None) -> None:
     output.check(json_path)
     known: list[dict[str, Any]] = json.loads(_core.trace_formats())
     if json_path is not None:
-        output.write({json_path: {"formats": known}})
-    if json_path == output.STDOUT:
+        write_all({json_path: {"formats": known}})
+    if json_path == STDOUT:
         return
     data().table(
         [

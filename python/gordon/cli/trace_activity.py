@@ -7,6 +7,8 @@ from typing import Any
 import click
 
 from gordon.cli import say
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 
 # Options of `gordon trace convert` that have a meaning for activity traces.
 TAKEN = {"format", "skip_bad", "to"}
@@ -33,15 +35,14 @@ def convert(
 ) -> None:
     """Converts `sources`, read as one, to a trace or a folder of traces."""
     from gordon import _core, notices
-    from gordon.cli import options, output
 
-    others = [key for key in options.given(given) if key not in TAKEN]
+    others = [key for key in only_given(given) if key not in TAKEN]
     if others:
         option = "--device" if others[0] == "only_device" else "--" + others[0].replace("_", "-")
         raise click.UsageError(f"{option} has no meaning for {name}, which has no requests")
     if given["to"] not in (None, "gordon"):
         raise click.UsageError(f"an activity trace is written as gordon, not as {given['to']}")
-    if target == output.STDOUT:
+    if target == STDOUT:
         raise click.UsageError("a trace is a folder and cannot go to standard output")
     made = _core.trace_convert_activity(
         list(sources), target, name, cores, clock, given["skip_bad"]
@@ -52,7 +53,7 @@ def convert(
     for line in notices.grouped(done["warnings"], hosts).printed():
         say(f"{sources[0]}{several}: {line}", kind="warning")
     if json_path is not None:
-        output.write({json_path: made + "\n"})
+        write_all({json_path: made + "\n"})
     for host in done["hosts"]:
         click.echo(
             f"{host['samples']} samples of {host['host']}, {host['cores']} cores, "

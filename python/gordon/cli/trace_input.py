@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from gordon.options import only_given
+
 
 class _Device(click.ParamType[int]):
     """The number of a trace's device, or `MAJOR,MINOR` as blkparse prints it, or `MAJOR:MINOR`."""
@@ -114,11 +116,10 @@ def of_trace(command: Any) -> Any:
 
 def load_of(trace: str, given: dict[str, Any]) -> dict[str, Any]:
     """The core's config of how the trace is read; other options than these are passed over."""
-    from gordon.cli import options
     from gordon.runs import TraceLoad
 
     known = {field.name for field in fields(TraceLoad)}
-    chosen = {name: value for name, value in options.given(given).items() if name in known}
+    chosen = {name: value for name, value in only_given(given).items() if name in known}
     load: dict[str, Any] = TraceLoad(**chosen).config(trace)["trace"]
     return load
 
@@ -136,21 +137,21 @@ ERRORS_OF_TRACES = {
 def reading(trace: str, given: dict[str, Any], *, objects: bool) -> Iterator[None]:
     """Prints what the trace is read as once the work within is done, or with an error of the trace.
     A pipe can be read once: its result has it (`announce_pipe`)."""
-    from gordon import _core
+    from gordon.errors import GordonError
 
     try:
         yield
-    except _core.GordonError as error:
+    except GordonError as error:
         if error.kind not in ERRORS_OF_TRACES:
             raise
         try:
             note = _summary(trace, given, objects)
-        except _core.GordonError:
+        except GordonError:
             raise error from None
         if note is None:
             raise
         what, hint = (*error.args, "", "")[:2]
-        raise _core.GordonError(f"{what}\n  input: {note}", hint, kind=error.kind) from error
+        raise GordonError(f"{what}\n  input: {note}", hint, kind=error.kind) from error
     note = _summary(trace, given, objects)
     if note is not None:
         click.echo(note, err=True)

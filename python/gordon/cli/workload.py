@@ -7,6 +7,8 @@ import click
 from gordon.cli import options
 from gordon.cli.workload_list import list_jobs
 from gordon.cli.workload_run import run
+from gordon.files import STDOUT, write_all
+from gordon.options import only_given
 
 KINDS = ("text", "web", "numbers", "records")
 
@@ -72,12 +74,10 @@ def data(
 
     outputs.check(json_path, used=[output, *sources])
     with Moved("generating") as progress:
-        made = generate(
-            kind, output, sources=sources, progress=progress.tick, **options.given(given)
-        )
+        made = generate(kind, output, sources=sources, progress=progress.tick, **only_given(given))
     if json_path is not None:
-        outputs.write({json_path: made})
-    silent = json_path == outputs.STDOUT
+        write_all({json_path: made})
+    silent = json_path == STDOUT
     console = terminal.messages() if silent else terminal.data()
     console.text(
         f"{output}: {made['records']:,} {_RECORDS[kind]}, {short(made['bytes'], 'B')} in "

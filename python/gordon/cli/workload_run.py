@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from gordon.cli import options
+from gordon.files import STDOUT, write_all
 
 #: Ids of `gordon.workload.jobs`, whose import is slow; a test compares them.
 JOBS = (
@@ -232,6 +233,7 @@ def run(
     from gordon import _core
     from gordon.cli import output, say
     from gordon.cli.progress import Moved
+    from gordon.errors import GordonError
     from gordon.workload.run import Cluster
     from gordon.workload.suite import plan, run_planned
 
@@ -257,11 +259,11 @@ def run(
     for option, text in amounts.items():
         try:
             _core.parse_bytes(text or "1GB")
-        except _core.GordonError as error:
+        except GordonError as error:
             raise click.BadParameter(error.args[0], param_hint=option) from None
     try:
         interval_ns = _core.parse_ns(interval)
-    except _core.GordonError as error:
+    except GordonError as error:
         raise click.BadParameter(error.args[0], param_hint="--interval") from None
     if app is not None:
         from gordon.workload.app import App, run_app
@@ -276,9 +278,9 @@ def run(
             notify=lambda text: say(text, kind="note"),
             **given,
         )
-        _show(report, out, is_json=json_path == output.STDOUT)
+        _show(report, out, is_json=json_path == STDOUT)
         if json_path is not None:
-            output.write({json_path: report | {"folder": out}})
+            write_all({json_path: report | {"folder": out}})
         return
     assert job is not None
     runs = plan(job, out, size=size, scale=scale, repeats=repeats, seed=seed)
@@ -295,10 +297,10 @@ def run(
             **given,
         )
         for planned, report in made:
-            _show(report, str(planned.out), is_json=json_path == output.STDOUT)
+            _show(report, str(planned.out), is_json=json_path == STDOUT)
             reports.append(report | {"folder": str(planned.out)})
     if json_path is not None:
-        output.write({json_path: reports[0] if len(runs) == 1 else {"runs": reports}})
+        write_all({json_path: reports[0] if len(runs) == 1 else {"runs": reports}})
 
 
 def _check_words(ctx: click.Context, job: str | None, app: str | None) -> None:

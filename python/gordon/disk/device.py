@@ -10,7 +10,8 @@ from os import fspath
 from pathlib import Path as File
 from typing import Any
 
-from gordon import _core, parts, presets, settings
+from gordon import parts, presets, settings
+from gordon.errors import GordonError
 from gordon.options import Path, several
 from gordon.presets import Device
 
@@ -61,7 +62,7 @@ def made(device: Device, diskspecs: Path | None, set_values: Sequence[str]) -> d
     """The core's config of a disk."""
     if diskspecs is not None:
         if set_values:
-            raise _core.GordonError(
+            raise GordonError(
                 "--set cannot change values of a .diskspecs file",
                 "edit a copy of that file",
                 kind="exclusive-options",
@@ -90,7 +91,7 @@ def array(
 ) -> dict[str, Any] | None:
     """The core's config of an array of disks and their shared bus; None for a single disk."""
     if stripe_unit is not None and stripe is None:
-        raise _core.GordonError(
+        raise GordonError(
             "--stripe-unit needs --stripe: a single disk is not striped",
             "--stripe 2",
             kind="needs-option",

@@ -25,6 +25,6 @@ class Result(Run):
     }
 
     def kind(self) -> "DeviceKind":
-        from gordon.report.disk import Disk
+        from gordon.disk.page import Disk
 
         return Disk()

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gordon._core import GordonError
 from gordon.energy.meter import MICRO, Candidate, Channel, Meter, number_of, text_of
+from gordon.errors import GordonError
 
 FOLDER = "sys/class/power_supply"
 NAME, MEASURES = "battery", "the whole machine, from its battery"

@@ -11,8 +11,8 @@ import subprocess
 from contextlib import suppress
 
 from gordon import threads
-from gordon._core import GordonError
 from gordon.energy.meter import Channel, EndedError, Meter, drawn
+from gordon.errors import GordonError
 
 PREFIX = "command:"
 _WATTS = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(?:W|watts?)?", re.IGNORECASE)

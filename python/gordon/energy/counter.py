@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gordon._core import GordonError
 from gordon.energy.meter import MICRO
+from gordon.errors import GordonError
 
 #: No zone draws more: twice the 1,000 W or so of the largest sockets sold.
 MOST_W = 2000.0

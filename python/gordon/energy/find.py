@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
-from gordon._core import GordonError
 from gordon.energy import battery, command, hwmon, ipmi, model, nvml, rapl, redfish, replay
 from gordon.energy.meter import Candidate, Meter
+from gordon.errors import GordonError
 
 ROOT = Path("/")
 

@@ -9,9 +9,9 @@ import re
 from collections import Counter as Count
 from pathlib import Path
 
-from gordon._core import GordonError
 from gordon.energy.counter import Counter, unreadable
 from gordon.energy.meter import MICRO, Candidate, Channel, Meter, number_of, text_of
+from gordon.errors import GordonError
 
 FOLDER = "sys/class/hwmon"
 AMD, AMD_CHIP = "amd-energy", "amd_energy"

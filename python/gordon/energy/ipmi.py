@@ -5,8 +5,8 @@ import shutil
 import subprocess
 
 from gordon import threads
-from gordon._core import GordonError
 from gordon.energy.meter import Candidate, Channel, Meter
+from gordon.errors import GordonError
 
 NAME, MEASURES = "ipmi", "the whole machine, at its power supplies"
 COMMAND = ("ipmitool", "dcmi", "power", "reading")

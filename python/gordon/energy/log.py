@@ -13,8 +13,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
 from gordon.energy.meter import drawn
+from gordon.errors import GordonError
 
 FIELDS = ("time_s", "unix_s", "phase", "meter", "how", "watts", "joules")
 

@@ -7,7 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 #: `energy`: joules since some moment, which only grow; `power`: watts now.
 Kind = Literal["energy", "power"]

@@ -24,11 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gordon import _core, parts
-from gordon._core import GordonError
+from gordon import _core, parts, power
 from gordon.energy.meter import Channel, Meter
+from gordon.errors import GordonError
 from gordon.quantity import number
-from gordon.survey import power
 
 NAME = "model"
 DEFAULT = "server-2023"

@@ -2,8 +2,8 @@
 
 import ctypes
 
-from gordon._core import GordonError
 from gordon.energy.meter import Candidate, Channel, Kind, Meter
+from gordon.errors import GordonError
 
 NAME, MEASURES = "nvml", "GPUs"
 LIBRARY = "libnvidia-ml.so.1"

@@ -8,9 +8,9 @@ memory-mapped registers (`intel-rapl-mmio`) are left out, as they would count tw
 import math
 from pathlib import Path
 
-from gordon._core import GordonError
 from gordon.energy.counter import MOST_W, Counter, unreadable
 from gordon.energy.meter import MICRO, Candidate, Channel, How, Meter, number_of, text_of
+from gordon.errors import GordonError
 
 FOLDER = "sys/class/powercap"
 #: Where zones lie: as links side by side, or nested, as a container may have them mounted.

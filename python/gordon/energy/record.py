@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import gordon
-from gordon._core import GordonError
 from gordon.energy import account, find, log, work
 from gordon.energy.meter import Meter
 from gordon.energy.series import summary
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
+from gordon.errors import GordonError
 from gordon.options import several, words
 
 IDLE_S, TAIL_S, INTERVAL_S = 10.0, 5.0, 1.0

@@ -13,8 +13,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import Any
 from urllib.parse import urlsplit
 
-from gordon._core import GordonError
 from gordon.energy.meter import Channel, Meter, drawn
+from gordon.errors import GordonError
 
 PREFIX = "redfish:"
 PASSWORD = "GORDON_REDFISH_PASSWORD"  # noqa: S105 - where it is, not what

@@ -9,9 +9,9 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from gordon._core import GordonError
 from gordon.energy import log
 from gordon.energy.meter import Channel, Meter
+from gordon.errors import GordonError
 
 PREFIX = "replay:"
 

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 
 from gordon import threads
-from gordon._core import GordonError
 from gordon.energy.meter import EndedError, Meter
 from gordon.energy.series import Series
+from gordon.errors import GordonError
 
 #: The shortest time between two readings, also of a program that prints without a pause.
 LEAST_S = 0.001

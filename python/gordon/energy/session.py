@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
-from gordon._core import GordonError
 from gordon.energy.meter import Meter
 from gordon.energy.sampler import Sampler
 from gordon.energy.series import Series, Span
 from gordon.energy.work import Usage
+from gordon.errors import GordonError
 
 
 class Session:

@@ -13,8 +13,8 @@ from pathlib import Path
 from types import FrameType
 
 from gordon import threads
-from gordon._core import GordonError
 from gordon.energy.series import Span
+from gordon.errors import GordonError
 
 #: What getrusage counts transfers in.
 BLOCK = 512

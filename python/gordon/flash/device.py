@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any
 
 from gordon import _core, parts, presets, quantity, settings
+from gordon.errors import GordonError
 from gordon.options import several
 from gordon.presets import Device
 
@@ -88,7 +89,7 @@ def _one_array(keys: set[str]) -> None:
     it."""
     for key in ("geometry.blocks_per_plane", "geometry.unused_blocks"):
         if key in keys:
-            raise _core.GordonError(
+            raise GordonError(
                 f"{key}: the capacity and `spare` already say how large the array is",
                 f"leave out {key}, or spare",
                 kind="two-sizes",

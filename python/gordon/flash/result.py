@@ -30,6 +30,6 @@ class Result(Run):
     }
 
     def kind(self) -> "DeviceKind":
-        from gordon.report.flash import Flash
+        from gordon.flash.page import Flash
 
         return Flash()

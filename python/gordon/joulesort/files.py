@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 #: Exists and is locked while a benchmark uses a folder.
 LOCK = "joulesort.lock"

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import gordon
-from gordon._core import GordonError
 from gordon.energy import account, find, work
 from gordon.energy.record import IDLE_S, INTERVAL_S, TAIL_S, spread
 from gordon.energy.series import Span
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
+from gordon.errors import GordonError
 from gordon.joulesort import files, phases, rules
 from gordon.joulesort.rules import RECORD, Check, Json
 from gordon.options import several, words

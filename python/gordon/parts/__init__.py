@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 
 KINDS = ("cpu", "memory", "network", "overhead", "flash", "disk")
 STORAGE = ("flash", "disk")
@@ -75,7 +76,7 @@ class Catalogue:
         raise unknown("flash or disk part", name, known)
 
 
-def unknown(what: str, name: str, known: list[str]) -> _core.GordonError:
+def unknown(what: str, name: str, known: list[str]) -> GordonError:
     """The error for an unknown name; the hint is the known names that begin with it, if they are
     few, else the nearest one, or all of them."""
     from difflib import get_close_matches
@@ -89,4 +90,4 @@ def unknown(what: str, name: str, known: list[str]) -> _core.GordonError:
         hint = "one of " + ", ".join(f"`{k}`" for k in known)
     else:
         hint = ""
-    return _core.GordonError(f"there is no {what} `{name}`", hint, kind="unknown-name")
+    return GordonError(f"there is no {what} `{name}`", hint, kind="unknown-name")

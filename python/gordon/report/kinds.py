@@ -1,19 +1,35 @@
 """The interface of a kind of device to the report of runs, and the rows of the report's tables."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
 
 from gordon.report import page
-
-if TYPE_CHECKING:
-    from gordon.results import Run
 
 Report = dict[str, Any]
 Value = Callable[[Report], Any]
 Shown = Callable[[Any], str]
 Group = tuple[str, list[dict[str, Any]]]
 Spec = dict[str, Any]
+
+
+class Run(Protocol):
+    """The result of a run."""
+
+    name: str
+
+    @property
+    def report(self) -> Report:
+        """Its summary."""
+
+    def columns(self, name: str) -> dict[str, list[Any]]:
+        """A table of it, by column."""
+
+    def table(self, name: str) -> Any:
+        """A table of it, for libraries that read Arrow."""
+
+    def kind(self) -> "DeviceKind":
+        """The part of a report that only this kind of device has."""
 
 
 class DeviceKind(ABC):
@@ -37,7 +53,7 @@ class DeviceKind(ABC):
         """The tables of the report."""
 
     @abstractmethod
-    def figures(self, runs: "list[Run]") -> dict[str, Spec]:
+    def figures(self, runs: Sequence[Run]) -> dict[str, Spec]:
         """The figures of the report by name."""
 
     def time(self, *path: str) -> Value:

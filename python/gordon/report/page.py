@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.human import counted, figures, short
 
 

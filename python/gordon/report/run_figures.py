@@ -6,12 +6,12 @@ Colours are names of the page's palette (`--cpu`), so that a page follows light 
 
 import math
 import re
+from collections.abc import Sequence
 from importlib.resources import files
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from gordon.results import Run
+from gordon.report.kinds import Run
 
 Spec = dict[str, Any]
 
@@ -20,7 +20,7 @@ TONES = ("--cpu", "--storage", "--network", "--flash-controller", "--mixed", "--
 DASHES = {"read": "solid", "write": "dot", "trim": "dash", "flush": "dashdot"}
 
 
-def figures(runs: "list[Run]") -> dict[str, Spec]:
+def figures(runs: Sequence[Run]) -> dict[str, Spec]:
     """All figures by name, each with a title in its layout; those of any device first."""
     kind = runs[0].kind()
     both = {"read": "read_mb_s", "write": "write_mb_s"}
@@ -64,12 +64,12 @@ def axis(title: str, **more: Any) -> Spec:
     return {"title": {"text": title}} | more
 
 
-def line_name(runs: "list[Run]", run: "Run", what: str) -> str:
+def line_name(runs: Sequence[Run], run: Run, what: str) -> str:
     return what if len(runs) == 1 else f"{run.name}, {what}"
 
 
 def over_time(
-    runs: "list[Run]",
+    runs: Sequence[Run],
     title: str,
     unit: str,
     lines: dict[str, str],
@@ -106,7 +106,7 @@ def over_time(
     return {"data": data, "layout": made | {"hovermode": "x unified", "showlegend": True}}
 
 
-def _step(run: "Run") -> int:
+def _step(run: Run) -> int:
     """How many intervals to take together: over a handful of requests a rate is noise."""
     many = max(run.report["requests"] // 50, 40)
     step: int = math.ceil(len(run.table("series")) / many)
@@ -124,7 +124,7 @@ def _means(values: list[float | None], lengths: list[float], step: int) -> list[
     return found
 
 
-def _latency(runs: "list[Run]", unit: str, in_us: float) -> Spec:
+def _latency(runs: Sequence[Run], unit: str, in_us: float) -> Spec:
     """The part of the requests that took no longer, by operation."""
     data: list[dict[str, Any]] = []
     for i, run in enumerate(runs):

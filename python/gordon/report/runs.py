@@ -5,17 +5,14 @@ the same bytes. A content security policy in the file keeps it from loading anyt
 `report.flash` and `report.disk` add what only one kind of device has.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from gordon.human import duration
+from gordon.human import duration, load_of
+from gordon.parameters import rows
 from gordon.report import page
-from gordon.report.kinds import DeviceKind, Group, Rows, of
+from gordon.report.kinds import DeviceKind, Group, Rows, Run, of
 from gordon.report.run_figures import figures
-from gordon.results import load_of
-from gordon.survey.parameters import rows
-
-if TYPE_CHECKING:
-    from gordon.results import Run
 
 TIMES = {
     "mean": "mean",
@@ -33,7 +30,7 @@ CAUSES = {
 }
 
 
-def render(runs: "list[Run]") -> str:
+def render(runs: Sequence[Run]) -> str:
     """The report's HTML."""
     kind = runs[0].kind()
     reports = [run.report for run in runs]

@@ -12,13 +12,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from gordon import bundled
+from gordon import bundled, power
 from gordon.parts import Catalogue, load
 from gordon.quantity import number
 from gordon.reproduce.row import MEAN, Row
 from gordon.survey import jobs as survey_jobs
-from gordon.survey import power, table6
 from gordon.survey import run as survey
+from gordon.survey import table6
 
 #: The job of a row with the mean of what the jobs gain.
 GAINS = "mean of the gains"

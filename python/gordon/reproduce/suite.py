@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gordon import bundled
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.options import Progress
 from gordon.reproduce import designs, disk_use, flash_array

@@ -18,7 +18,8 @@ from types import FrameType
 from typing import Any, BinaryIO
 
 from gordon import __version__
-from gordon._core import GordonError, NodeCapture
+from gordon._core import NodeCapture
+from gordon.errors import GordonError
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 MEMORY = Path("/proc/meminfo")

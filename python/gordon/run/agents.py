@@ -24,7 +24,7 @@ from queue import Empty, Queue
 from typing import Any
 
 from gordon import __version__
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 LOCAL = "local"
 AGENT = ("trace", "agent")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.run import checks, load
 from gordon.run.agents import LOCAL, Agent, AgentLost, ClockReading, HostClock
 from gordon.run.folder import COMPLETE, DRIVER, LOST, MISSING, WORKER, RunFolder, workers

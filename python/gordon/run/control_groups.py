@@ -9,7 +9,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 MOUNTS = Path("/proc/self/mountinfo")
 CONTROLLERS = ("cpu", "cpuacct", "memory")

@@ -17,12 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gordon._core import (
-    GordonError,
-    spark_event_logs,
-    trace_activity_format,
-    trace_convert_activity,
-)
+from gordon._core import spark_event_logs, trace_activity_format, trace_convert_activity
+from gordon.errors import GordonError
 from gordon.scratch import scratch
 
 SPARK = "spark-eventlog"

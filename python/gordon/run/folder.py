@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import __version__
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 FORMAT = "gordon-run"
 VERSION = 1

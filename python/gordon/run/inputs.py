@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from gordon import bundled
-from gordon._core import GordonError, spark_recorded_stages
+from gordon._core import spark_recorded_stages
+from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.run import converted, folder, not_traces
 from gordon.run.converted import Workplace

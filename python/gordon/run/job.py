@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.run import folder
 from gordon.run.capture import Host, NodeCapture, hosts_of

@@ -32,7 +32,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.human import short
 from gordon.run import quotas
 from gordon.run.control_groups import MOUNTS, ControlGroup, hierarchies

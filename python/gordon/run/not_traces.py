@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.run import folder
 
 #: Files of a trace.
@@ -48,7 +49,7 @@ def is_of_blocks(path: Path) -> bool:
     """Whether a file has block requests, in any format that is detected."""
     try:
         name = _requests(path)
-    except _core.GordonError:
+    except GordonError:
         return False
     return _kinds()[name] == "blocks"
 
@@ -64,12 +65,12 @@ def _check_file(path: Path) -> None:
     kinds = _kinds()
     try:
         name = _requests(path)
-    except _core.GordonError as error:
+    except GordonError as error:
         what, hint = (*error.args, "", "")[:2]
         # The reader knows the output of other programs. The options that it names for all other
         # files are not those of a survey.
         if "--columns" not in hint:
-            raise _core.GordonError(what, hint, kind="not-a-trace") from None
+            raise GordonError(what, hint, kind="not-a-trace") from None
         activity = ", ".join(name for name, of in kinds.items() if of == "activity")
         others = ", ".join(name for name, of in kinds.items() if of != "activity")
         raise _error(
@@ -100,5 +101,5 @@ def _command(name: str, path: Path) -> str:
     return f"gordon {name} {shlex.quote(str(path))}"
 
 
-def _error(path: Path, what: str, hint: str) -> _core.GordonError:
-    return _core.GordonError(f"{path} is not a trace: {what}", hint, kind="not-a-trace")
+def _error(path: Path, what: str, hint: str) -> GordonError:
+    return GordonError(f"{path} is not a trace: {what}", hint, kind="not-a-trace")

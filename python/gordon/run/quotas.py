@@ -11,7 +11,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.run.control_groups import MOUNTS, ControlGroup
 
 #: Share of the machine's cores that the nodes have together by default.

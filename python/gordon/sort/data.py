@@ -8,6 +8,7 @@ from os import fspath
 from typing import Any
 
 from gordon import __version__, _core
+from gordon.errors import GordonError
 from gordon.options import Path, Progress, several
 
 
@@ -31,7 +32,7 @@ def generate(
     """
     for name, value, least, bits in (("records", records, 1, 64), ("start", start, 0, 128)):
         if not least <= value < 1 << bits:
-            raise _core.GordonError(
+            raise GordonError(
                 f"{name}: {value} is out of range",
                 f"a number from {least} to 2^{bits} - 1",
                 kind="out-of-range",
@@ -72,17 +73,15 @@ def validate(
     """
     expected = None if checksum is None else _sum(checksum)
     if not files:
-        raise _core.GordonError(
-            "there are no files to check", "name the files in order", kind="no-files"
-        )
+        raise GordonError("there are no files to check", "name the files in order", kind="no-files")
     if summaries and records is not None:
-        raise _core.GordonError(
+        raise GordonError(
             "--records and --summaries exclude each other: summaries have no records",
             "give only one of them",
             kind="exclusive-options",
         )
     if records is not None and not 0 < records < 1 << 64:
-        raise _core.GordonError(
+        raise GordonError(
             f"records: {records} is out of range",
             "a number from 1 to the number of records of a file",
             kind="out-of-range",
@@ -109,7 +108,7 @@ def validate(
 def _sum(text: str) -> int:
     """A checksum as gensort, valsort and we print it."""
     if not re.fullmatch(r"(0x)?[0-9a-fA-F]{1,32}", text):
-        raise _core.GordonError(
+        raise GordonError(
             f"`{text}` is not a checksum",
             "the hexadecimal number printed by `gordon sort generate` or gensort -c",
             kind="bad-checksum",

@@ -10,6 +10,7 @@ from pathlib import Path as File
 from typing import Any
 
 from gordon import __version__, _core
+from gordon.errors import GordonError
 from gordon.human import short
 from gordon.options import Path, Progress, dealt, several
 
@@ -84,7 +85,7 @@ class Records:
     def config(self) -> Any:
         """The core's."""
         if self.lines and self.record is not None:
-            raise _core.GordonError(
+            raise GordonError(
                 "--lines and --record exclude each other",
                 "give only one of them",
                 kind="exclusive-options",
@@ -103,13 +104,13 @@ class Records:
         given = [name for name in of_lines if getattr(self, name)]
         if given:
             option = given[0].replace("_", "-")
-            raise _core.GordonError(
+            raise GordonError(
                 f"--{option} applies to lines only", "also give --lines", kind="needs-option"
             )
         if self.record is not None:
             return {"fixed": {"record": self.record, "keys": several(self.keys)}}
         if self.keys:
-            raise _core.GordonError(
+            raise GordonError(
                 "--key needs --lines or --record: the key of benchmark records is fixed",
                 "also give --lines, or --record N",
                 kind="needs-option",
@@ -139,7 +140,7 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
         try:
             text = File(config).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise _core.GordonError(
+            raise GordonError(
                 f"{origin}: cannot read the file: {error}", kind="unreadable-file"
             ) from None
         found = json.loads(_core.load_toml("sort", text, origin))
@@ -171,7 +172,7 @@ def settings(config: Path | None, options: dict[str, Any]) -> dict[str, Any]:
 def _folder(path: str) -> str:
     """The core opens folders of temporary files only if it needs them."""
     if not File(path).is_dir():
-        raise _core.GordonError(
+        raise GordonError(
             f"--temp {path}: there is no such folder", f"mkdir -p {path}", kind="missing-folder"
         )
     return path
@@ -183,9 +184,9 @@ def _check_size(name: str, value: str | None) -> None:
         return
     try:
         _core.parse_bytes(value)
-    except _core.GordonError as error:
+    except GordonError as error:
         what = f"--{name.replace('_', '-')}: {error.args[0]}"
-        raise _core.GordonError(what, "a size, such as 64KiB or 2GB", kind="bad-size") from None
+        raise GordonError(what, "a size, such as 64KiB or 2GB", kind="bad-size") from None
 
 
 def _warnings(report: dict[str, Any]) -> list[str]:

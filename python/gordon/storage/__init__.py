@@ -10,6 +10,7 @@ point have the same size; file systems and the page cache are left out. A failur
 `gordon.GordonError`, whose args are (message, hint).
 """
 
-from gordon.storage.run import DEPTHS, PATTERNS, SIZES, Result, characterise, is_kept
+from gordon.storage.options import DEPTHS, PATTERNS, SIZES
+from gordon.storage.run import Result, characterise, is_kept
 
 __all__ = ["DEPTHS", "PATTERNS", "SIZES", "Result", "characterise", "is_kept"]

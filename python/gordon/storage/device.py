@@ -1,22 +1,20 @@
 """The core's config of simulated storage: a disk or a flash device."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gordon import _core
 from gordon.disk import device as disks
+from gordon.errors import GordonError
 from gordon.flash import device as flashes
 from gordon.presets import Device
 from gordon.simulated import is_disk
-
-if TYPE_CHECKING:
-    from gordon.storage.run import Simulated
+from gordon.storage.options import Simulated
 
 
-def config(device: Device, how: "Simulated") -> tuple[str, dict[str, Any]]:
+def config(device: Device, how: Simulated) -> tuple[str, dict[str, Any]]:
     """The name of the storage in results, and the core's config."""
     if not is_disk(device):
         if how.scheduler is not None:
-            raise _core.GordonError(
+            raise GordonError(
                 "--scheduler applies to disks, not to flash",
                 "leave out --scheduler",
                 kind="disk-only",
@@ -24,7 +22,7 @@ def config(device: Device, how: "Simulated") -> tuple[str, dict[str, Any]]:
         made = flashes.changed(device, how.set_values)
         return flashes.name(device), {"flash": {"device": made, "precondition": how.precondition}}
     if how.precondition is not None:
-        raise _core.GordonError(
+        raise GordonError(
             "--precondition applies to flash, not to disks",
             "leave out --precondition",
             kind="flash-only",

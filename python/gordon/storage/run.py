@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from os import PathLike, fspath
 from pathlib import Path as File
@@ -10,69 +10,13 @@ from typing import Any
 
 from gordon import __version__, _core
 from gordon.disk.device import array
+from gordon.errors import GordonError
 from gordon.options import Path, Progress, dealt
 from gordon.parts import unknown
 from gordon.presets import Device
 from gordon.sizes import doubling
 from gordon.storage import device as devices
-
-#: Pattern and operation, by name; reads come first, so that no cache of writes is in their way.
-PATTERNS = ("sequential-read", "random-read", "sequential-write", "random-write")
-SIZES = "4KiB..64MiB"
-DEPTHS = (1, 32)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Load:
-    """Options for real and simulated storage. Sizes are text (`64KiB`)."""
-
-    sizes: str | Sequence[str] = SIZES
-    """Transfer sizes: powers of two from one to another (`4KiB..64MiB`), or a list."""
-    depths: Sequence[int] = DEPTHS
-    """Numbers of outstanding requests."""
-    patterns: Sequence[str] | None = None
-    """Some of `PATTERNS`. Default: all that the storage allows."""
-    span: str | None = None
-    """Size of the address range of the requests, from address 0 on. Default: the whole storage; 1
-    GiB for a scratch file or empty flash."""
-    bytes: str | None = None
-    """Maximum bytes moved per point, but at least one full queue. Default: 4 GiB on real storage,
-    256 MiB on simulated storage."""
-    seed: int = 1
-    """Random seed of the request addresses."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Real:
-    """Options for real storage."""
-
-    write: bool = False
-    """Write to an existing file or device, which destroys its data."""
-    seconds: float = 0.5
-    """Seconds per point, after a warm-up of a fifth of that."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Simulated:
-    """Options for simulated storage."""
-
-    set_values: Sequence[str] = ()
-    """Values of the device to override, each `KEY=VALUE`."""
-    stripe: int | None = None
-    """Stripe over N devices (RAID-0)."""
-    stripe_unit: str | None = None
-    """Stripe unit. Default: `64KiB`."""
-    copies: int | None = None
-    """Disks: mirror each stripe member on N disks."""
-    bus_rate: str | None = None
-    """Disks: bytes per second of the bus or host adapter that they share."""
-    coalesce: str | None = None
-    """Disks: merge queued requests with adjacent ones, up to this size."""
-    scheduler: str | None = None
-    """Disks: order in which queued requests are served. Default: the disk's."""
-    precondition: float | None = None
-    """Flash: fraction of the capacity to map before the run, in the steady state of random
-    overwrites. Default: an empty device."""
+from gordon.storage.options import PATTERNS, Load, Real, Simulated, series
 
 
 class Result:
@@ -90,7 +34,7 @@ class Result:
         for point in self.report["points"]:
             if (series(point), point["size_bytes"]) == ((pattern, depth), size_bytes):
                 return dict(point)
-        raise _core.GordonError(
+        raise GordonError(
             f"there is no point for {pattern}, size {size}, queue depth {depth}",
             "one of the patterns, sizes and depths that were measured",
             kind="unknown-point",
@@ -108,11 +52,6 @@ class Result:
             f"<gordon.storage.Result {self.report['storage']}: "
             f"{len(self.report['points'])} points, {word}>"
         )
-
-
-def series(point: dict[str, Any]) -> tuple[str, int]:
-    """The line that a point is on: pattern and depth."""
-    return f"{point['pattern']}-{point['op']}", point["queue_depth"]
 
 
 def is_kept(target: Path, write: bool) -> bool:
@@ -136,7 +75,7 @@ def characterise(
     points (done, total). Raises GordonError.
     """
     if (target is None) == (preset is None):
-        raise _core.GordonError(
+        raise GordonError(
             "exactly one storage is needed",
             "give either a path, or --preset NAME for simulated storage",
             kind="one-storage",
@@ -146,7 +85,7 @@ def characterise(
         if name in {field.name for field in fields(other)}:
             option = "set" if name == "set_values" else name.replace("_", "-")
             here, there = ("real", "simulated") if preset is None else ("simulated", "real")
-            raise _core.GordonError(
+            raise GordonError(
                 f"--{option} applies to {there} storage, not to {here} storage",
                 f"leave out --{option}",
                 kind="other-storage-only",
@@ -160,7 +99,7 @@ def characterise(
 
 def _measured(target: Path, load: Load, how: Real, progress: Progress | None) -> Result:
     if not 0 < how.seconds < 86400:
-        raise _core.GordonError(
+        raise GordonError(
             f"--seconds {how.seconds}: not between 0 and 86400", "--seconds 0.5", kind="bad-number"
         )
     kept = is_kept(target, how.write)
@@ -231,7 +170,7 @@ def _points(load: Load, may: Sequence[str]) -> list[dict[str, Any]]:
             raise unknown("pattern", pattern, list(PATTERNS))
     for name in ("patterns", "depths", "sizes"):
         if chosen[name] is not None and len(chosen[name]) == 0:
-            raise _core.GordonError(
+            raise GordonError(
                 f"the list of {name} is empty",
                 f"leave out {name} for the default",
                 kind="empty-list",

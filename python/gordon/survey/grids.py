@@ -6,10 +6,11 @@ sensitivity to the overhead ratio.
 
 from typing import Any
 
-from gordon import _core
+from gordon import parameters, power
+from gordon.errors import GordonError
 from gordon.parts import Catalogue
 from gordon.quantity import number, value
-from gordon.survey import parameters, power, references, settings, table6
+from gordon.survey import references, settings, table6
 from gordon.survey import space as spaces
 from gordon.survey.model import Model, Request, Row, no_work
 
@@ -37,7 +38,7 @@ class Grid(Model):
         paths = request.inputs.paths
         count = nodes(len(paths)) if request.nodes is None else request.nodes
         if len(paths) > count:
-            raise _core.GordonError(
+            raise GordonError(
                 f"there are {len(paths)} traces for {count} nodes: each trace needs a node",
                 f"--nodes {len(paths)}",
                 kind="too-few-nodes",
@@ -76,7 +77,7 @@ class Grid(Model):
         if not rows:
             budget = number(self.chosen["budget"], "budget")
             least = raw["over_budget"]["least_w"]
-            raise _core.GordonError(
+            raise GordonError(
                 f"every design of the space `{self.chosen['name']}` needs more than the budget of "
                 f"{budget:g} W per node; the least is {least:.1f} W",
                 f"--set budget={least + 1:.0f}W",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.run.inputs import Inputs
 from gordon.survey import table6
 from gordon.survey.machines import MODEL, outcome

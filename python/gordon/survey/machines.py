@@ -2,10 +2,11 @@
 
 import re
 
-from gordon import _core
+from gordon import parameters
+from gordon.errors import GordonError, located
 from gordon.human import counted, duration, figures, short
 from gordon.parts import Catalogue
-from gordon.survey import measured, parameters, prices, quotas, references, settings
+from gordon.survey import machine_parameters, measured, prices, quotas, references, settings
 from gordon.survey import space as spaces
 from gordon.survey.model import SHIFT, Model, Request, Row, no_work
 
@@ -44,12 +45,12 @@ class OfMachines(Model):
             **self.traced.config,
         }
 
-    def explained(self, error: _core.GordonError) -> _core.GordonError:
+    def explained(self, error: GordonError) -> GordonError:
         """With ids instead of places in the list of machines, which --set does not show."""
         message = re.sub(
             r"machines\[(\d+)\]", lambda m: f"machines.{self.ids[int(m[1])]}", error.args[0]
         )
-        return _core.GordonError(message, error.args[1], kind=error.kind)
+        return GordonError(message, error.args[1], kind=error.kind)
 
     def storage_kind(self, row: Row) -> str | None:
         part = row["storage_part"]
@@ -72,10 +73,10 @@ class OfMachines(Model):
         shown = {row["machine"] for row in raw["designs"]}
         listed = [machine for machine in self.chosen["machines"] if machine["id"] in shown]
         return (
-            parameters.of_machines(listed, self.chosen.get("sources", {}))
+            machine_parameters.of_machines(listed, self.chosen.get("sources", {}))
             + parameters.rows(self.parts.used)
             + parameters.rows(_ownership(self.chosen))
-            + parameters.of_measured(self.tables)
+            + machine_parameters.of_measured(self.tables)
         )
 
     def warnings(self, raw: Row) -> list[str]:
@@ -95,7 +96,7 @@ class Machines(OfMachines):
 
     def __init__(self, request: Request, chosen: spaces.Space) -> None:
         if request.shift != SHIFT:
-            raise _core.GordonError(
+            raise GordonError(
                 "--shift moves copies of one trace, and the job model needs a trace of each node",
                 "leave out --shift. --space gordon-2009 surveys clusters of any size",
                 kind="bad-shift",
@@ -106,7 +107,7 @@ class Machines(OfMachines):
     def _prepare(self, request: Request, chosen: spaces.Space) -> None:
         of_traces = len(request.inputs.paths)
         if of_traces == 1 and request.numbers is not None and request.numbers != [1]:
-            raise _core.GordonError(
+            raise GordonError(
                 f"--nodes {_joined(request.numbers)}: one trace is given, and the trace of one "
                 "machine does not show whether its job can run on several",
                 "leave out --nodes, or give the traces of all nodes of a cluster, or the event log "
@@ -136,11 +137,8 @@ def _joined(numbers: list[int]) -> str:
 
 def _use(parts: Catalogue, name: str, machine: str) -> None:
     """Reads a storage part of a machine."""
-    try:
+    with located(f"machine `{machine}`"):
         parts.get(parts.storage_kind(name), name)
-    except _core.GordonError as error:
-        what, hint = error.args
-        raise _core.GordonError(f"machine `{machine}`: {what}", hint, kind=error.kind) from None
 
 
 def _ownership(space: spaces.Space) -> dict[str, Row]:

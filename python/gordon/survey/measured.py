@@ -10,8 +10,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from gordon import __version__, _core
-from gordon.storage.run import PATTERNS
+from gordon import __version__
+from gordon.errors import GordonError
+from gordon.storage.options import PATTERNS
 from gordon.survey import space as spaces
 
 Measured = dict[str, Any]
@@ -41,8 +42,8 @@ def files(space: str, set_values: Sequence[str]) -> list[str]:
 def read(file: str, machine: str) -> Measured:
     """The storage of a machine for the core: its source and its points. Raises GordonError."""
 
-    def error(why: str, hint: str, kind: str = "bad-measured") -> _core.GordonError:
-        return _core.GordonError(f"machine `{machine}`: {why}", hint, kind=kind)
+    def error(why: str, hint: str, kind: str = "bad-measured") -> GordonError:
+        return GordonError(f"machine `{machine}`: {why}", hint, kind=kind)
 
     measure = f"measure it: `gordon storage characterise FOLDER --json {Path(file).name}`"
     try:

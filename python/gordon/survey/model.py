@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from os import fspath
 from typing import Any, ClassVar
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.options import Path
 from gordon.parts import Catalogue
 from gordon.run.inputs import Inputs

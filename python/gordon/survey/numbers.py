@@ -3,7 +3,7 @@
 import itertools
 import re
 
-from gordon import _core
+from gordon.errors import GordonError
 
 #: The largest number of nodes. Larger values are typing errors.
 LARGEST = 100_000
@@ -57,5 +57,5 @@ def _number(digits: str, text: str) -> int:
     return number
 
 
-def _bad(message: str, hint: str) -> _core.GordonError:
-    return _core.GordonError(message, hint, kind="bad-nodes")
+def _bad(message: str, hint: str) -> GordonError:
+    return GordonError(message, hint, kind="bad-nodes")

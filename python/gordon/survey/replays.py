@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core, engine
+from gordon.errors import GordonError
 from gordon.options import Path as AnyPath
 from gordon.options import Progress
 from gordon.scratch import scratch
@@ -103,7 +104,7 @@ def _compute(
         for index, entry in engine.completed(worker, jobs, name, replays.workers, tick):
             if entry is not None:
                 _core.replay_keep(folder, jobs[index], entry)
-    except _core.GordonError as error:
+    except GordonError as error:
         if error.kind not in engine.LOST:
             raise
         raise _with_kept(error, replays.cache) from None
@@ -113,13 +114,13 @@ def _compute(
     return warnings
 
 
-def _with_kept(error: _core.GordonError, cache: AnyPath | None) -> _core.GordonError:
+def _with_kept(error: GordonError, cache: AnyPath | None) -> GordonError:
     hint = error.args[1]
     if cache is None:
         kept = "--cache DIR keeps the replays that are done"
     else:
         kept = f"the replays that are done are kept in {os.fspath(cache)}: run the survey again"
-    return _core.GordonError(error.args[0], f"{hint}; {kept}", kind=error.kind)
+    return GordonError(error.args[0], f"{hint}; {kept}", kind=error.kind)
 
 
 class Worker:
@@ -133,11 +134,11 @@ class Worker:
     def __call__(self, job: str) -> bytes | None:
         try:
             entry = _core.replay_one(job)
-        except _core.GordonError as error:
+        except GordonError as error:
             if error.kind not in OF_MACHINE:
                 raise
             message = f"on {socket.gethostname()}: {error.args[0]}"
-            raise _core.GordonError(message, error.args[1], kind=error.kind) from None
+            raise GordonError(message, error.args[1], kind=error.kind) from None
         if not Path(self.shared).exists():
             return entry
         _core.replay_keep(self.folder, job, entry)

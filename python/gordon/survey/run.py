@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from gordon import _core
+from gordon.errors import GordonError
 from gordon.options import Path, several
 from gordon.parts import unknown
 from gordon.run.inputs import Inputs, expand
@@ -85,7 +85,7 @@ def run(
     """
     traces = several(traces)
     if not traces:
-        raise _core.GordonError(
+        raise GordonError(
             "there is no trace to survey",
             "record one with `gordon trace -o DIR -- CMD`",
             kind="no-traces",
@@ -97,7 +97,7 @@ def run(
     if model is None and keep_log and stages is None and _is_application(given):
         model = tasks.MODEL
     if model == tasks.MODEL and len(given) > 1:
-        raise _core.GordonError(
+        raise GordonError(
             f"the tasks model surveys one application, and {len(given)} are given",
             "one log or run at a time, or --model job",
             kind="several-jobs",
@@ -129,13 +129,13 @@ def run(
     if len(given) == 1:
         return one(given[0], nodes=count, rows=rows)
     if service:
-        raise _core.GordonError(
+        raise GordonError(
             f"{len(given)} runs are given, and --service takes the traces of one service",
             "the traces of its nodes, recorded in the same hours",
             kind="several-jobs",
         )
     if table is not None or stages is not None:
-        raise _core.GordonError(
+        raise GordonError(
             f"{len(given)} jobs are surveyed: a table of designs (--parquet) and a file of stages "
             "(--stages) are for one",
             "survey one run, or leave these options out",
@@ -151,7 +151,7 @@ def _one(counts: list[int] | None) -> int | None:
     """The number of nodes for a model that takes one. Raises GordonError for several."""
     if counts is None or len(counts) == 1:
         return None if counts is None else counts[0]
-    raise _core.GordonError(
+    raise GordonError(
         "--nodes names several numbers, and the survey of a grid of designs takes one",
         "one number; surveys of machines compare several",
         kind="bad-nodes",
@@ -175,7 +175,7 @@ def _is_application(given: list[Inputs]) -> bool:
 def _refuse(name: str, value: Any, of: str) -> None:
     """Raises GordonError for an option that is of another survey."""
     if value is not None:
-        raise _core.GordonError(f"--{name} is for {of}", f"leave out --{name}", kind="wrong-model")
+        raise GordonError(f"--{name} is for {of}", f"leave out --{name}", kind="wrong-model")
 
 
 def _survey(inputs: Inputs, **options: Any) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def _simulated(
     with spaces.blamed(space, request.set_values):
         try:
             raw = simulate(prepared.core, prepared.config, replays, progress)
-        except _core.GordonError as error:
+        except GordonError as error:
             raise prepared.explained(error) from None
     return _result(prepared, raw, inputs)
 
@@ -233,13 +233,13 @@ def _check_service(model: str | None, stages: Path | None, chosen: spaces.Space)
     """Raises GordonError for options that are of jobs, and for a space without machines."""
     for option, given in (("--model", model), ("--stages", stages)):
         if given is not None:
-            raise _core.GordonError(
+            raise GordonError(
                 f"{option} is of a job, and --service of a load",
                 f"leave out {option} or --service",
                 kind="wrong-model",
             )
     if not spaces.machines(chosen):
-        raise _core.GordonError(
+        raise GordonError(
             f"the space `{chosen['name']}` lists no machines, which --service needs",
             "a space with machines (`gordon spaces`): --space ec2",
             kind="wrong-model",
@@ -282,13 +282,13 @@ def uses_machines(chosen: spaces.Space, model: str | None) -> bool:
     if model not in (None, *MODELS):
         raise unknown("model", str(model), list(MODELS))
     if model in ("job", tasks.MODEL) and not spaces.machines(chosen):
-        raise _core.GordonError(
+        raise GordonError(
             f"the space `{chosen['name']}` lists no machines, which the {model} model needs",
             "--model paper, or a space with machines (`gordon spaces`)",
             kind="wrong-model",
         )
     if model in grids.MODELS and not spaces.has_grid(chosen):
-        raise _core.GordonError(
+        raise GordonError(
             f"the {model} model is of clusters of designs, and the space `{chosen['name']}` lists "
             "machines",
             "leave out --model, or survey a grid of designs: --space gordon-2009",

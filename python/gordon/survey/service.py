@@ -4,7 +4,7 @@ The traces are records of the nodes of a service, such as a day of sysstat or Pr
 no end and no job: the answer is a price of a month, never a shorter hour.
 """
 
-from gordon import _core
+from gordon.errors import GordonError
 from gordon.human import figures, short
 from gordon.survey import space as spaces
 from gordon.survey.machines import OfMachines
@@ -24,7 +24,7 @@ class Service(OfMachines):
 
     def __init__(self, request: Request, chosen: spaces.Space) -> None:
         if request.shift != SHIFT:
-            raise _core.GordonError(
+            raise GordonError(
                 "--shift moves copies of one trace, and a service has the nodes that were recorded",
                 "leave out --shift",
                 kind="bad-shift",

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.parts import Catalogue, unknown
 from gordon.survey import quotas
 
@@ -55,7 +56,7 @@ def read(space: str) -> str:
         return Path(space).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "not a text file"
-        raise _core.GordonError(
+        raise GordonError(
             f"cannot read the space {space}: {why}",
             "`gordon spaces` lists the shipped spaces",
             kind="unreadable-file",
@@ -84,11 +85,10 @@ def blamed(space: str, settings: Sequence[str]) -> Iterator[None]:
     a setting, and the error stays as it is."""
     try:
         yield
-    except _core.GordonError as error:
+    except GordonError as error:
         if settings or not _OF_SPACE.match(error.args[0]):
             raise
-        what, hint = error.args
-        raise _core.GordonError(f"{origin(space)}: {what}", hint, kind=error.kind) from None
+        raise error.at(origin(space)) from None
 
 
 def has_grid(space: Space) -> bool:
@@ -125,13 +125,13 @@ def _check(space: Space, file: str) -> None:
     given = [key for key in _GRID if key in space]
     missing = [key for key in _GRID if key not in space]
     if missing and (given or "machines" not in space):
-        raise _core.GordonError(
+        raise GordonError(
             f"{file}: missing field `{missing[0]}`",
             f"a grid of designs needs {', '.join(_GRID)}; a list of machines needs none of them",
             kind="bad-config",
         )
     if not (given or machines(space)):
-        raise _core.GordonError(
+        raise GordonError(
             f"{file}: the list of machines is empty",
             "give at least one [[machines]]",
             kind="no-designs",

@@ -6,7 +6,7 @@ from os import fspath
 from pathlib import Path as FilePath
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.options import Path
 from gordon.run.inputs import Inputs
 

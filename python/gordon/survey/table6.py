@@ -10,9 +10,9 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from gordon import power
 from gordon.parts import Catalogue, load
 from gordon.quantity import number, value
-from gordon.survey import power
 
 Row = dict[str, Any]
 MODELS = ("sync", "nosync")

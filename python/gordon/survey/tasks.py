@@ -4,6 +4,7 @@ from os import fspath
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.human import counted, duration, figures, short
 from gordon.settings import split
 from gordon.survey import space as spaces
@@ -69,7 +70,7 @@ def _check(request: Request) -> None:
     """Raises GordonError for a request that the model cannot answer."""
     inputs = request.inputs
     if not inputs.log:
-        raise _core.GordonError(
+        raise GordonError(
             "the tasks model needs the event log of an application of Spark, and there is none: "
             + (inputs.folder or ", ".join(inputs.paths) or "no input"),
             "the log itself (a file or folder of spark.eventLog.dir), or a run of `gordon workload "
@@ -77,13 +78,13 @@ def _check(request: Request) -> None:
             kind="no-event-log",
         )
     if inputs.repeats > 1:
-        raise _core.GordonError(
+        raise GordonError(
             f"{inputs.name} has {inputs.repeats} repeats, each with a log of its own",
             "survey one of them: RUN/1; or --model job",
             kind="several-jobs",
         )
     if request.shift != SHIFT:
-        raise _core.GordonError(
+        raise GordonError(
             "--shift moves copies of one trace, and the tasks model has the tasks of all nodes",
             "leave out --shift",
             kind="bad-shift",
@@ -109,8 +110,8 @@ def _settings(given: list[str]) -> tuple[Row, list[str]]:
                     own["output_replicas"] = int(text)
                 case _:
                     own["driver_speed"] = float(text)
-        except (ValueError, _core.GordonError):
-            raise _core.GordonError(
+        except (ValueError, GordonError):
+            raise GordonError(
                 f"--set {setting}: {text!r} is not a value of {key}",
                 "executor.cores=2, executor.memory=4GiB, output.replicas=3 or driver.speed=1.5",
                 kind="bad-setting",

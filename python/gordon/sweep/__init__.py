@@ -21,6 +21,6 @@ __all__ = ["COMMANDS", "Sweep", "html", "load", "run"]
 
 def html(result: dict[str, Any]) -> str:
     """Renders the result of `run` as one HTML file that works offline."""
-    from gordon.report import sweep
+    from gordon.sweep import page
 
-    return sweep.render(result)
+    return page.render(result)

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from gordon import _core
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 #: Keys of a range that is not a list.
 KEYS = ("from", "to", "step", "factor")
@@ -54,8 +54,7 @@ def _steps(where: str, table: dict[str, Any]) -> list[Any]:
         if key not in KEYS:
             from gordon.parts import unknown
 
-            error = unknown("key", key, list(KEYS))
-            raise GordonError(f"{where}: {error.args[0]}", error.args[1], kind=error.kind)
+            raise unknown("key", key, list(KEYS)).at(where)
     if not {"from", "to"} <= table.keys() or ("step" in table) == ("factor" in table):
         raise _bad(
             where,
@@ -106,7 +105,7 @@ def _number(where: str, key: str, given: Any, unit: str = "") -> tuple[Decimal, 
 def _scale(unit: str, base: str) -> Decimal | None:
     """The number of bases in a unit, both of sizes or both of times."""
     for read in (_core.parse_bytes, _core.parse_ns):
-        with suppress(_core.GordonError):
+        with suppress(GordonError):
             return Decimal(read(f"1{unit}")) / Decimal(read(f"1{base}"))
     return None
 

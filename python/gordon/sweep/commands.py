@@ -12,7 +12,8 @@ from typing import Any
 import click
 
 from gordon import settings
-from gordon._core import GordonError
+from gordon.errors import GordonError
+from gordon.options import only_given
 
 Values = dict[str, Any]
 """Values by key: numbers, texts, truth values, and lists for options that may be repeated."""
@@ -162,9 +163,8 @@ def _of_device(module: str, function: str) -> Callable[[Values, list[str]], dict
     """A replay or a pattern on a simulated device."""
 
     def simulate(given: Values, changes: list[str]) -> dict[str, Any]:
-        from gordon.cli import options
 
-        chosen = options.given(given)
+        chosen = only_given(given)
         load = chosen.pop("trace" if function == "replay" else "pattern")
         run = getattr(import_module(module), function)
         report: dict[str, Any] = run(
@@ -183,11 +183,9 @@ def _wa(given: Values, _: list[str]) -> dict[str, Any]:
 
 def _cache(given: Values, changes: list[str]) -> dict[str, Any]:
     from gordon import cache
-    from gordon.cache.flashcache import NAME
-    from gordon.cli import options
-    from gordon.cli.flashcache_options import refused
+    from gordon.cache.flashcache import NAME, refused
 
-    chosen = options.given(given) | ({"set_values": changes} if changes else {})
+    chosen = only_given(given) | ({"set_values": changes} if changes else {})
     if chosen["policy"] != NAME:
         chosen = refused(chosen, f'policy = "{NAME}"')
     return cache.replay(chosen.pop("trace"), **chosen)
@@ -195,9 +193,8 @@ def _cache(given: Values, changes: list[str]) -> dict[str, Any]:
 
 def _tiered(given: Values, _: list[str]) -> dict[str, Any]:
     from gordon.cache import tiered
-    from gordon.cli import options
 
-    chosen = options.given(given)
+    chosen = only_given(given)
     return tiered.replay(chosen.pop("trace"), **chosen)
 
 

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import parts
-from gordon._core import GordonError
+from gordon.errors import GordonError, located
 from gordon.sweep import axes
 from gordon.sweep.commands import INPUTS, NAMES_OR_FILES, Command, Values, find
 
@@ -155,10 +155,8 @@ def load(file: str | os.PathLike[str]) -> Sweep:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise GordonError(f"{path}: {error}", "TOML: KEY = VALUE", kind="bad-toml") from None
-    try:
+    with located(str(path)):
         return parse(table, path.parent)
-    except GordonError as error:
-        raise GordonError(f"{path}: {error.args[0]}", error.args[1], kind=error.kind) from None
 
 
 def parse(table: dict[str, Any], folder: Path) -> Sweep:
@@ -179,12 +177,8 @@ def parse(table: dict[str, Any], folder: Path) -> Sweep:
     }
     for where, names in (("settings", settings), ("ranges", ranges)):
         for name in names:
-            try:
+            with located(f"[{where}]"):
                 command.check_key(name)
-            except GordonError as error:
-                raise GordonError(
-                    f"[{where}]: {error.args[0]}", error.args[1], kind=error.kind
-                ) from None
     both = [name for name in ranges if name in settings]
     if both:
         raise GordonError(

@@ -7,7 +7,7 @@ from statistics import fmean, quantiles
 from typing import Any
 
 from gordon import _core
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.scratch import scratch
 from gordon.sweep.config import Objective, Sweep
 

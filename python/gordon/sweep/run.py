@@ -6,8 +6,8 @@ from os import PathLike, fspath
 from typing import Any
 
 from gordon import _core
-from gordon._core import GordonError
 from gordon.engine import DEFAULT, check, completed
+from gordon.errors import GordonError
 from gordon.options import Progress
 from gordon.sweep import rows, store
 from gordon.sweep.commands import COMMANDS, Values

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 #: Start of every line.
 _START = b'{"key": "'

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.human import counted
 from gordon.options import Path as GivenPath
 from gordon.run import checks, folder

@@ -15,6 +15,7 @@ from os import fspath
 from typing import Any
 
 from gordon import _core
+from gordon.errors import GordonError
 from gordon.options import Path, Progress, several
 
 KINDS = ("text", "web", "numbers", "records")
@@ -43,11 +44,11 @@ def generate(
     called with the bytes (done, total). Raises GordonError.
     """
     if kind not in KINDS:
-        raise _core.GordonError(
+        raise GordonError(
             f"no kind of data is called `{kind}`", f"one of {', '.join(KINDS)}", kind="unknown-name"
         )
     if not 0 <= seed < 1 << 64:
-        raise _core.GordonError(
+        raise GordonError(
             f"seed: {seed} is out of range", "a number from 0 to 2^64 - 1", kind="out-of-range"
         )
     config = {

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.run.local import Node
 from gordon.workload.java import Java
 

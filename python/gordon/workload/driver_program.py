@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.workload import jobs, session, spark
 
 

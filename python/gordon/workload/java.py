@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 #: The oldest Java on which Spark 4 runs.
 OLDEST = 17

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.human import short
 from gordon.run import quotas
 from gordon.run.agents import LOCAL

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import _core
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.options import Progress, several
 from gordon.run import checks, folder

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 #: The oldest PySpark whose DataFrame API has every function that the jobs call.
 OLDEST = (3, 5)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.run.local import LocalNodes, Node
 from gordon.workload import spark
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.options import Path as GivenPath
 from gordon.run import folder
 from gordon.run.local import check_space

@@ -21,6 +21,7 @@ from gordon.disk.fit.asking import Prober, Probes, Progress, Recorded, Recorder,
 from gordon.disk.fit.extract import Found, extract
 from gordon.disk.fit.model import Model, goodness, model
 from gordon.disk.fit.toml import text
+from gordon.errors import GordonError
 from gordon.options import Path
 from gordon.presets import Device
 
@@ -139,7 +140,7 @@ def fit(log: Path, *, like: Device = devices.DEFAULT, progress: Progress | None 
         progress,
     )
     if devices.kind(like) != devices.DISK:
-        raise _core.GordonError(
+        raise GordonError(
             f"--like {like}: this drive has no command queue to copy",
             "a disk of `gordon disk presets` with a queue, such as sata-7200-1tb",
             kind="drive-without-queue",

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from gordon import _core
 from gordon.arrays import NDArray, np
+from gordon.errors import GordonError
 from gordon.options import Path
 
 READ, WRITE, FLUSH = 0, 1, 3
@@ -139,8 +140,8 @@ class Recorded:
             )
         return self._answers[first : self._at]
 
-    def _of_another_version(self, what: str) -> _core.GordonError:
-        return _core.GordonError(
+    def _of_another_version(self, what: str) -> GordonError:
+        return GordonError(
             f"{self.path}: {what} (the log is of gordon {self.about.get('gordon', '?')})",
             "run `gordon disk probe` again",
             kind="log-of-another-version",

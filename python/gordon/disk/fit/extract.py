@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from gordon._core import GordonError
 from gordon.arrays import np
 from gordon.disk.fit.arm import Arm, arm, heads_by_switch
 from gordon.disk.fit.asking import Asking, Batch, Timed
@@ -10,6 +9,7 @@ from gordon.disk.fit.memory import Memory, memory
 from gordon.disk.fit.spindle import Spindle, first_guess, revolution
 from gordon.disk.fit.writes import Writes, writes
 from gordon.disk.fit.zones import Cylinder, Zone, cylinder, zones
+from gordon.errors import GordonError
 
 # Reads at the end, which nothing is learned from: against them the parameters are held.
 CHECKS = 4000

@@ -9,9 +9,9 @@ SIGMETRICS 1995, use the same method; Schlosser and others, FAST 2005, find trac
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gordon._core import GordonError
 from gordon.arrays import np
 from gordon.disk.fit.asking import Asking, Batch, Floats
+from gordon.errors import GordonError
 
 # Points on a track: enough that one is on each side of every skew.
 POINTS = 13

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gordon._core import GordonError
 from gordon.arrays import NDArray, np
 from gordon.disk.fit.asking import Asking, Floats
 from gordon.disk.fit.spindle import POINTS, Spindle, track_start, tracks
+from gordon.errors import GordonError
 
 # Places that are looked at first; between two that differ the zones' ends are searched.
 PLACES = 33

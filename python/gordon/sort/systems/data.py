@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.settings import split
 
 Table = dict[str, Any]
@@ -72,8 +72,7 @@ def joined(own: Table, where: str) -> tuple[Table, list[str]]:
         elif key != "source":
             from gordon.parts import unknown
 
-            error = unknown("key", key, [*PARTS, "system", *OWN, "source"])
-            raise GordonError(f"{where}: {error.args[0]}", error.args[1], error.kind)
+            raise unknown("key", key, [*PARTS, "system", *OWN, "source"]).at(where)
     systems = list(own.get("system", {}))
     if not systems:
         raise GordonError(
@@ -94,8 +93,7 @@ def change(table: Table, settings: list[str]) -> None:
             if at == 1 and folder not in inner:
                 from gordon.parts import unknown
 
-                error = unknown(folders[0], folder, list(inner))
-                raise GordonError(f"--set {key}: {error.args[0]}", error.args[1], error.kind)
+                raise unknown(folders[0], folder, list(inner)).at(f"--set {key}")
             inner = inner.setdefault(folder, {})
             if not isinstance(inner, dict):
                 raise GordonError(

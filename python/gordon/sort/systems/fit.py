@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from gordon._core import GordonError
 from gordon.arrays import np
+from gordon.errors import GordonError
 from gordon.parts import unknown
 from gordon.sort.systems import demand, model
 from gordon.sort.systems.model import GB, Parts

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from gordon import _core, parts, quantity
-from gordon._core import GordonError, parse_bytes
+from gordon._core import parse_bytes
 from gordon.arrays import np
+from gordon.errors import GordonError
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
 from gordon.sort.systems.schema import Array, Cpu, Drive, System, Systems, Value

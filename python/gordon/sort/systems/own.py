@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from gordon import __version__
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.parts import unknown
 from gordon.sort.systems.demand import Demand, Group, Phase
 

@@ -1,12 +1,11 @@
 """`extrapolate`: models every system of a file and compares it with its measured row."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import Any
 
 from gordon import __version__
-from gordon._core import GordonError
+from gordon.errors import GordonError, located
 from gordon.options import several
 from gordon.parts import unknown
 from gordon.sort.systems import claims, data, fit, model, own, plateaus, rows, schema
@@ -44,13 +43,13 @@ def extrapolate(
             "--from FILE",
             kind="needs-option",
         )
-    with _errors_in(where):
+    with located(where):
         parts = Parts(schema.read(Systems, table, ""))
         work = fit.Work(parts)
         modelled = _modelled(parts, names)
     if mine is not None:
         _known(parts, mine.system)
-    with _errors_in(where):
+    with located(where):
         taken = {name: _taken(parts, work, name, mine) for name in modelled}
         bases = _bases(parts, work, mine)
     entries = [_system(parts, work, name, taken.get(name), bases, mine) for name in names]
@@ -86,21 +85,9 @@ def _paper_row(
     return _system(parts, work, name, taken, bases, None, records)
 
 
-@contextmanager
-def _errors_in(where: str) -> Iterator[None]:
-    """Errors name the file that they are in."""
-    try:
-        yield
-    except GordonError as error:
-        if not where:
-            raise
-        raise GordonError(f"{where}: {error.args[0]}", error.args[1], error.kind) from None
-
-
 def _known(parts: Parts, system: str | None) -> None:
     if system is not None and system not in parts.all.system:
-        error = unknown("system", system, list(parts.all.system))
-        raise GordonError(f"the run's system: {error.args[0]}", error.args[1], error.kind)
+        raise unknown("system", system, list(parts.all.system)).at("the run's system")
 
 
 def _modelled(parts: Parts, names: list[str]) -> list[str]:
@@ -114,12 +101,10 @@ def _modelled(parts: Parts, names: list[str]) -> list[str]:
         for key, table in (("cpu", parts.all.cpu), ("board", parts.all.board)):
             part = getattr(system, key)
             if part is not None and part not in table:
-                error = unknown(key, part, list(table))
-                raise GordonError(f"system.{name}: {error.args[0]}", error.args[1], error.kind)
+                raise unknown(key, part, list(table)).at(f"system.{name}")
         for array in (system.files, system.temp, system.boot):
             if array is not None and array.drive not in parts.all.drive:
-                error = unknown("drive", array.drive, list(parts.all.drive))
-                raise GordonError(f"system.{name}: {error.args[0]}", error.args[1], error.kind)
+                raise unknown("drive", array.drive, list(parts.all.drive)).at(f"system.{name}")
     return [name for name in names if model.whole(parts.all.system[name])]
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from gordon import _core, quantity
-from gordon._core import GordonError
+from gordon.errors import GordonError, located
 from gordon.parts import unknown
 
 
@@ -213,8 +213,7 @@ def read(kind: type[T], table: Any, where: str) -> T:
     made: dict[str, Any] = {}
     for key, value in table.items():
         if key not in fields:
-            error = unknown("key", key, list(fields))
-            raise GordonError(f"{where or 'the file'}: {error.args[0]}", error.args[1], error.kind)
+            raise unknown("key", key, list(fields)).at(where or "the file")
         made[key] = _field(hints[key], value, f"{where}.{key}" if where else key)
     for name, f in fields.items():
         if f.default is dataclasses.MISSING and name not in made:
@@ -253,8 +252,7 @@ def _value(given: Any, path: str, limits: Limits) -> Value:
         known = ["value", "source", "assumed"]
         for key in given:
             if key not in known:
-                error = unknown("key", key, known)
-                raise GordonError(f"{path}: {error.args[0]}", error.args[1], error.kind)
+                raise unknown("key", key, known).at(path)
         if "value" not in given:
             raise GordonError(
                 f"{path}: `value` is missing", '{ value = 2, source = "..." }', "missing-key"
@@ -273,10 +271,8 @@ def _number(given: Any, path: str, unit: str) -> float:
     if isinstance(given, bool):
         raise GordonError(f"{path}: {given!r} is not a number", kind="bad-value")
     if unit == "B" and isinstance(given, str):
-        try:
+        with located(path):
             return float(_core.parse_bytes(given))
-        except GordonError as error:
-            raise GordonError(f"{path}: {error.args[0]}", error.args[1], error.kind) from None
     if isinstance(given, str) and unit and not given.strip().endswith(unit):
         raise GordonError(
             f"{path}: {given!r} is not in {unit}", f"a number with the unit {unit}", "bad-value"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gordon import block
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.sort.tune import telemetry
 from gordon.sort.tune.advice import LAST, Advice, Machine, advise
 from gordon.sort.tune.point import Point

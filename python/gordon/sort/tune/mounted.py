@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 #: File systems without a storage device.
 IN_MEMORY = ("tmpfs", "ramfs", "devtmpfs")

@@ -17,7 +17,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from gordon import __version__, _core, block, sort
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.human import binary, short
 from gordon.scratch import scratch
 from gordon.sort.tune import mounted, telemetry

@@ -23,7 +23,7 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.sort.tune.point import TRANSFERS, Point
 
 #: Trials of the defaults, which give the first estimate of the noise.

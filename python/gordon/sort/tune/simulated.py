@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 
 from gordon import _core, flash
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.options import several
 from gordon.presets import Device
 

@@ -14,6 +14,7 @@ from os import fspath
 from typing import Any
 
 from gordon import __version__, flash
+from gordon.files import write_all
 from gordon.human import binary, figures, short
 from gordon.options import several
 from gordon.presets import Device
@@ -103,9 +104,7 @@ def steer(
     }
     report["toml"] = toml(point, (), None, _head(report))
     if output is not None:
-        from gordon.cli.output import write
-
-        write({fspath(output): report["toml"]})
+        write_all({fspath(output): report["toml"]})
     return report
 
 

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from gordon import block, threads
-from gordon._core import GordonError
+from gordon.errors import GordonError
 
 Json = dict[str, Any]
 #: The time of the request, by the clock of this process, and the status.

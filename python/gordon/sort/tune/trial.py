@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from gordon import sort
-from gordon._core import GordonError
 from gordon.energy.meter import Meter
 from gordon.energy.series import Span
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
+from gordon.errors import GordonError
 from gordon.sort.tune.point import Point
 
 #: Runs work and returns the joules that were drawn meanwhile.

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from gordon import __version__, _core, sort
-from gordon._core import GordonError
+from gordon.errors import GordonError
+from gordon.files import write_all
 from gordon.human import duration, short
 from gordon.scratch import scratch
 from gordon.sort.presets import names, transfer_sizes
@@ -139,9 +140,7 @@ def tune(
             trials.check(draft, checksum)
         report["toml"] = text
         report["checked"] = not search.interrupted
-        from gordon.cli.output import write
-
-        write({fspath(output): text})
+        write_all({fspath(output): text})
         return report
 
 

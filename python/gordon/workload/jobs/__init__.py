@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from gordon._core import GordonError
+from gordon.errors import GordonError
 from gordon.parts import unknown
 from gordon.workload import spark, text
 

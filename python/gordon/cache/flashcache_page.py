@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gordon.cache.flashcache import POWER
+from gordon.cache.page import DASHES, rendered
 from gordon.human import binary
-from gordon.report.cache import DASHES, rendered
 from gordon.report.run_figures import TONES, Spec, axis, layout
 
 Point = dict[str, Any]

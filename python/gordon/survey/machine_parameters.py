@@ -1,22 +1,9 @@
-"""Every number that a survey used, with its source, as rows for the report."""
+"""The numbers of machines and of measured storages, with their sources, as rows for the report."""
 
 from typing import Any
 
+from gordon.parameters import flat
 from gordon.survey.space import storages
-
-
-def rows(used: dict[str, dict[str, dict[str, Any]]]) -> list[dict[str, Any]]:
-    """One row per value: kind, part, key (dotted), value, and its source.
-
-    `origin` is `source` (published), `assumed` (with the reason) or `given` (without a reason). The
-    `source` of a whole part is that of each value that has no other.
-    """
-    return [
-        {"kind": kind, "part": name} | row
-        for kind, parts in used.items()
-        for name, part in sorted(parts.items())
-        for row in _flat(part, "", part.get("source"))
-    ]
 
 
 def of_machines(
@@ -32,7 +19,7 @@ def of_machines(
         whole = {"source": machine.get("source"), "date": machine.get("date")}
         is_local = any(storage.get("local", False) for storage in storages(machine))
         values = {key: field for key, field in machine.items() if key not in _NOT_VALUES}
-        for row in _flat(values, "", None):
+        for row in flat(values, "", None):
             if row["origin"] == "given":
                 row |= _origin(_source(row["key"], sources, is_local) or whole)
             found.append({"kind": "machine", "part": machine["id"]} | row)
@@ -72,25 +59,3 @@ def _origin(entry: dict[str, Any]) -> dict[str, str]:
     if entry.get("assumed"):
         return {"origin": "assumed", "why": entry["assumed"]}
     return {"origin": "given", "why": ""}
-
-
-def _flat(table: dict[str, Any], prefix: str, source: str | None) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
-    for key, field in table.items():
-        path = prefix + key
-        # Names are not numbers.
-        if path in ("summary", "source", "models") or field is None:
-            continue
-        if isinstance(field, dict) and "value" in field:
-            origin = next((o for o in ("source", "assumed") if o in field), "given")
-            why = field.get(origin, "")
-            found.append({"key": path, "value": field["value"], "origin": origin, "why": why})
-        elif isinstance(field, dict):
-            found += _flat(field, path + ".", source)
-        elif isinstance(field, list) and any(isinstance(f, dict) for f in field):
-            for i, item in enumerate(field):
-                found += _flat(item, f"{path}.{i + 1}.", source)
-        else:
-            origin = "given" if source is None else "source"
-            found.append({"key": path, "value": field, "origin": origin, "why": source or ""})
-    return found

@@ -1,14 +1,11 @@
 """What a report on flash devices has: pages, wear, energy, lifetime."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from gordon.human import percent
 from gordon.report import page
-from gordon.report.kinds import DeviceKind, Group, Report, Rows, Spec, of, with_unit
+from gordon.report.kinds import DeviceKind, Group, Report, Rows, Run, Spec, of, with_unit
 from gordon.report.run_figures import TONES, axis, layout, line_name, over_time
-
-if TYPE_CHECKING:
-    from gordon.results import Run
 
 PAGES = {
     "host_read": "read for the host",
@@ -112,7 +109,7 @@ class Flash(DeviceKind):
             ),
         ]
 
-    def figures(self, runs: "list[Run]") -> dict[str, Spec]:
+    def figures(self, runs: Sequence[Run]) -> dict[str, Spec]:
         """Those that have data: nothing programmed has no write amplification, nothing erased no
         erases."""
         made = {
@@ -152,7 +149,7 @@ def _amplification(report: Report) -> str:
     return in_bytes if in_bytes == in_pages else f"{in_bytes} in bytes, {in_pages} in pages"
 
 
-def _erases(runs: "list[Run]") -> Spec:
+def _erases(runs: Sequence[Run]) -> Spec:
     data = []
     for i, run in enumerate(runs):
         table = run.columns("erases")

@@ -1,15 +1,11 @@
 """The part of a report that only hard disks have: mechanism, buffer, energy by state."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from gordon.human import duration
 from gordon.report import page
-from gordon.report.kinds import DeviceKind, Group, Report, Rows, Spec, Value, of, with_unit
+from gordon.report.kinds import DeviceKind, Group, Report, Rows, Run, Spec, Value, of, with_unit
 from gordon.report.run_figures import TONES, axis, layout, over_time
-
-if TYPE_CHECKING:
-    from gordon.results import Run
 
 MECHANISM = {
     "seek": "seek",
@@ -106,7 +102,7 @@ class Disk(DeviceKind):
             ),
         ]
 
-    def figures(self, runs: "list[Run]") -> dict[str, Spec]:
+    def figures(self, runs: Sequence[Run]) -> dict[str, Spec]:
         found = {
             "utilisation": over_time(
                 runs,
@@ -161,7 +157,7 @@ def _state(name: str, key: str) -> Callable[[Report], float | None]:
     return value
 
 
-def _bars(runs: "list[Run]", title: str, x: Spec, parts: dict[str, Value], shown: str) -> Spec:
+def _bars(runs: Sequence[Run], title: str, x: Spec, parts: dict[str, Value], shown: str) -> Spec:
     """A stacked bar for each run."""
     names = [run.name for run in runs]
     left = iter(TONES[2:] * len(parts))

@@ -7,9 +7,9 @@ from typing import Any
 
 from gordon import notices
 from gordon.report import page
-from gordon.report.machines import capacity, money
-from gordon.report.survey import FILTERS, LIBRARIES
 from gordon.survey.jobs import traces as trace_paths
+from gordon.survey.machines_page import capacity, money
+from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.service import (
     MODEL,
     RESOURCES,

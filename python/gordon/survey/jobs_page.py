@@ -7,10 +7,10 @@ from typing import Any
 
 from gordon import notices
 from gordon.report import page
-from gordon.report.survey import FILTERS, LIBRARIES
 from gordon.survey.jobs import gains
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import answer, outcome
+from gordon.survey.page import FILTERS, LIBRARIES
 
 Row = dict[str, Any]
 

@@ -5,8 +5,8 @@ The tables are plain HTML. The same result gives the same bytes.
 
 from typing import Any
 
+from gordon.cache.page import rendered
 from gordon.human import binary, figures, percent, short
-from gordon.report.cache import rendered
 from gordon.report.run_figures import TONES, Spec, axis, layout
 
 LEVELS = {"dram": "hit in DRAM", "flash": "hit in flash"}

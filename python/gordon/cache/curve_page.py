@@ -5,8 +5,8 @@ The table is plain HTML. The same result gives the same bytes.
 
 from typing import Any
 
+from gordon.cache.page import CURVES, rendered
 from gordon.human import binary, figures, short
-from gordon.report.cache import CURVES, rendered
 from gordon.report.run_figures import TONES, Spec, axis, layout
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from gordon import notices
 from gordon.human import figures, short
 from gordon.report import page
-from gordon.report.survey import FILTERS, libraries, stage_columns
 from gordon.survey.jobs import traces as trace_paths
 from gordon.survey.machines import (
     answer,
@@ -21,6 +20,7 @@ from gordon.survey.machines import (
     recommended,
     remarks,
 )
+from gordon.survey.page import FILTERS, libraries, stage_columns
 
 Row = dict[str, Any]
 

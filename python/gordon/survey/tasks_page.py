@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from gordon import notices
 from gordon.human import counted, duration
 from gordon.report import page
-from gordon.report.machines import capacity, in_words, money, sources
-from gordon.report.survey import FILTERS, LIBRARIES
 from gordon.survey.jobs import traces as trace_paths
+from gordon.survey.machines_page import capacity, in_words, money, sources
+from gordon.survey.page import FILTERS, LIBRARIES
 from gordon.survey.tasks import is_notable, limiting, outcome, recommended, recorded_line
 
 Row = dict[str, Any]
