@@ -2,14 +2,13 @@
 
 import json
 from copy import deepcopy
-from os import PathLike, fspath
+from os import fspath
 from pathlib import Path
 from typing import Any
 
 from gordon import _core, parts
 from gordon.errors import GordonError
-
-Device = str | PathLike[str] | dict[str, Any]
+from gordon.options import Device as Device
 
 
 def text(kind: str, name: str) -> str:

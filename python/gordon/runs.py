@@ -1,4 +1,4 @@
-"""Options and runs that all simulated devices have in common.
+"""Runs that all simulated devices have in common.
 
 The options become one JSON config per device for the core, which reads the load, simulates, and
 returns a summary and tables. This module checks only what the core cannot see: options that
@@ -8,70 +8,18 @@ contradict each other and comparisons that are not defined.
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import isfinite
-from os import fspath
 from typing import Any, Generic, TypeVar
 
 from gordon import _core
 from gordon.errors import GordonError
-from gordon.options import Path, Progress, dealt
-from gordon.presets import Device
+from gordon.options import Device, Path, Progress, dealt
+from gordon.options.loads import BenchLoad, Host, TraceLoad
 from gordon.results import CheckpointError, Comparison, Run
 
 FILES = ("requests_out", "responses_out", "checkpoint")
 """Options that name an output file of a single run."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Host:
-    """How the host issues requests. Sizes and times are text (`64KiB`, `10us`)."""
-
-    closed_loop: bool = False
-    """Keep a constant number of requests outstanding and ignore the load's own times."""
-    gaps: bool = False
-    """Issue each request the trace's gap after its predecessor completes."""
-    queue_depth: int | None = None
-    """Maximum number of outstanding requests. Default: 32 in a closed loop, 1 with gaps, no limit
-    for arrivals."""
-    speed: float | None = None
-    """Factor by which the load's arrivals are sped up. Default: 1."""
-    split: str | None = None
-    """Maximum size of a device request; larger requests are split. Default: not split."""
-    fit: str = "error"
-    """Handling of addresses past the end: `error`, or `wrap` for modulo the capacity."""
-    queue_by: str = "one"
-    """Submission queues: `one`, one per `device` of the trace, or one per `process`."""
-    weights: Sequence[int] = ()
-    """Requests that each queue issues per round, in the order of the queues."""
-    seed: int = 1
-    """Random seed."""
-    requests_out: Path | None = None
-    """Parquet file to write, with one row per request."""
-
-    def host(self) -> dict[str, Any]:
-        """The core's config of the host."""
-        if self.closed_loop and self.gaps:
-            raise GordonError(
-                "--closed-loop and --gaps exclude each other",
-                "give only one of them",
-                kind="exclusive-options",
-            )
-        pacing = "closed" if self.closed_loop else "gaps" if self.gaps else None
-        return {
-            "pacing": pacing,
-            "speed": 1.0 if self.speed is None else self.speed,
-            "queue_depth": self.queue_depth,
-            "split": self.split,
-            "fit": self.fit,
-            "queue_by": self.queue_by,
-            "weights": list(self.weights),
-        }
-
-    def files(self, *names: str) -> dict[str, str | None]:
-        """Those of these options that are paths, as text."""
-        given = {name: getattr(self, name) for name in names}
-        return {name: None if path is None else fspath(path) for name, path in given.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,78 +33,6 @@ class RunOptions(Host, ABC):
     @abstractmethod
     def name(self, device: Device) -> str:
         """The name of the device in results."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TraceLoad:
-    """How to read a trace."""
-
-    format: str | None = None
-    """One of `gordon trace formats`. Default: auto-detected."""
-    only_device: int | None = None
-    """Use only the requests to this device of the trace."""
-    repeat: int = 1
-    """Number of times to replay the trace."""
-    skip_bad: bool = False
-    """Skip malformed records, and count them."""
-    order: str | None = None
-    """Handling of times that go backwards: `strict`, `clamp` or `sort`."""
-    time_unit: str | None = None
-    """Unit of the times. Default: the format's."""
-    event: str | None = None
-    """Event to use, in traces of the kernel's block layer."""
-    columns: str | None = None
-    """Columns of a text trace, in place of a format: `time=1:s,op=2,lba=3:4KiB,size=4:B`."""
-    separator: str | None = None
-    """Column separator: `comma`, `blank`, `tab`, `semicolon` or `bar`. Default: detected from the
-    first line."""
-    skip_lines: int | None = None
-    """Number of lines to skip at the start."""
-    reads: Sequence[str] = ()
-    """Values of the operation column that are reads."""
-    writes: Sequence[str] = ()
-    """Values of the operation column that are writes."""
-    trims: Sequence[str] = ()
-    """Values of the operation column that are discards."""
-
-    def config(self, path: Path) -> dict[str, Any]:
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        given["device"] = given.pop("only_device")
-        return {"trace": {"path": fspath(path)} | _without_none(given)}
-
-
-@dataclass(frozen=True, kw_only=True)
-class BenchLoad:
-    """A pattern of requests. An option that the pattern does not use is an error."""
-
-    requests: int = 100_000
-    """Number of requests."""
-    size: str | None = None
-    """Request size. Default: 4KiB."""
-    span: str | None = None
-    """Size of the address range. Default: the whole device, or its preconditioned part."""
-    read_share: float | None = None
-    """`mixed`, `hot-cold`, `zipf`: fraction of reads. Default: 0.7 for `mixed`, else 0."""
-    hot_space: float | None = None
-    """`hot-cold`: fraction of the span that is hot. Default: 0.1."""
-    hot_share: float | None = None
-    """`hot-cold`: fraction of requests to the hot part. Default: 0.9."""
-    exponent: float | None = None
-    """`zipf`: exponent. Default: 0.99."""
-    way: str | None = None
-    """`gordon-pair`: operation, `read` or `write`."""
-    order: str | None = None
-    """`gordon-pair`: order of the regions, `random` or `sequential`."""
-    queues: int | None = None
-    """Number of submission queues, used round-robin. Default: 1."""
-    every: str | None = None
-    """Time between arrivals in an open loop. Default: a closed loop."""
-    fsync: int | None = None
-    """Number of writes that a flush follows. Default: no flushes."""
-
-    def config(self, pattern: str) -> dict[str, Any]:
-        given = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {"bench": {"pattern": pattern} | _without_none(given)}
 
 
 def as_json(config: dict[str, Any]) -> str:
@@ -191,10 +67,6 @@ def _agree(load: TraceLoad | BenchLoad, how: Host) -> None:
             "give only one of them; --every is an open loop",
             kind="exclusive-options",
         )
-
-
-def _without_none(given: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in given.items() if value is not None}
 
 
 R = TypeVar("R", bound=Run)

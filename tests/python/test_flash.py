@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from gordon import _core, flash
-from gordon.cli.options import PATTERNS, POLICIES
+from gordon.options.devices import POLICIES
+from gordon.options.loads import PATTERNS
 
 from conftest import SMALL, Json, Run, mqsim
 

@@ -23,7 +23,7 @@ from gordon.cache import flashcache, serving
 from gordon.cache.columns import tables, to_parquet
 from gordon.cache.warmup import warm_up
 from gordon.options import Path, Progress, dealt
-from gordon.runs import TraceLoad
+from gordon.options.loads import TraceLoad
 from gordon.sizes import doubling
 
 __all__ = ["html", "latency", "mrc", "policies", "replay", "sweep", "tables", "to_parquet"]
@@ -48,9 +48,9 @@ def replay(
     Objects of an oracleGeneral trace or of a web server's log are cached whole. Block traces are
     cached in pages of 4 KiB; with `objects`, each request is one object.
 
-    Options are those of `gordon.runs.TraceLoad`, except `repeat`, and with two levels also those of
-    `gordon.cache.flashcache.Options`. Times that go backwards are an error, unless `order` permits
-    them. `progress` is called with (done, 0).
+    Options are those of `gordon.options.loads.TraceLoad`, except `repeat`, and with two levels also
+    those of `gordon.options.caches.FlashCacheOptions`. Times that go backwards are an error, unless
+    `order` permits them. `progress` is called with (done, 0).
 
     `warmup` excludes the first requests of the trace from all counters. It is a number of requests
     (`100k`), a share of the trace (`20%`), or a time since the first request (`1h`). The key
@@ -58,7 +58,7 @@ def replay(
     """
     start = {"warmup": warm_up(warmup)}
     if policy == flashcache.NAME:
-        load, two = dealt(options, TraceLoad, flashcache.Options)
+        load, two = dealt(options, TraceLoad, flashcache.FlashCacheOptions)
         config = load.config(trace) | {"dram": dram, "objects": objects} | start
         return flashcache.run(config, two, flash, progress)
     (load,) = dealt(options, TraceLoad)
@@ -105,7 +105,7 @@ def sweep(
     sizes = doubling(dram, "--dram")
     start = {"warmup": warm_up(warmup)}
     if flash is not None or cores:
-        load, two = dealt(options, TraceLoad, flashcache.Options)
+        load, two = dealt(options, TraceLoad, flashcache.FlashCacheOptions)
         below = doubling("0" if flash is None else flash, "--flash", none=True)
         each = [
             {"dram_policy": name, "dram": f"{size}B", "flash": f"{under}B"}
@@ -144,12 +144,12 @@ def latency(
 
     `points` are ordered by latency, then by cores. Each has `bandwidth_bit_s`, sent and received,
     and `loss`, the fraction of the bandwidth that the latency costs. The server is that of `sweep`.
-    Options are those of `gordon.runs.TraceLoad`.
+    Options are those of `gordon.options.loads.TraceLoad`.
     """
     (load,) = dealt(options, TraceLoad)
     config = load.config(trace) | {"dram": dram, "objects": objects}
     # When requests come does not change what is found.
-    replayed = flashcache.run(config, flashcache.Options(rate=1.0), "0", progress)
+    replayed = flashcache.run(config, flashcache.FlashCacheOptions(rate=1.0), "0", progress)
     return serving.by_latency(replayed, cores, latencies)
 
 

@@ -6,19 +6,19 @@ describes the model.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from gordon import _core, parts, presets, settings
 from gordon.disk import device as disk
 from gordon.errors import GordonError
-from gordon.options import Progress, several
-from gordon.presets import Device
+from gordon.options import Device, Progress, several
+from gordon.options.caches import FlashCacheOptions
 
-__all__ = ["DEFAULT", "KIND", "NAME", "POWER", "Options", "load", "names", "run", "sweep"]
+__all__ = ["DEFAULT", "KIND", "NAME", "POWER", "FlashCacheOptions", "load", "names", "run", "sweep"]
 
 NAME = KIND = "flashcache"
-DEFAULT = "cases-2006"
+DEFAULT = FlashCacheOptions.preset
 #: Backends that a design describes.
 BACKENDS = ("disk", "origin")
 #: Parts of the power in a report, and their labels.
@@ -34,37 +34,9 @@ POWER = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """Options of caches with two levels. Sizes and times are text (`1ms`)."""
-
-    preset: Device = DEFAULT
-    """Design: a preset (`gordon cache presets`), a TOML file, or the content of one."""
-    set_values: Sequence[str] = ()
-    """Values of the design to change for this run, as `KEY=VALUE`."""
-    ecc: int | None = None
-    """Number of wrong bits that the code corrects in each codeword of the flash. The endurance of a
-    block and the time of a read depend on it. Default: that of the design."""
-    dram_policy: str = "lru"
-    """Replacement policy of the primary page cache: one of `gordon.cache.policies()`."""
-    backend: Device = "disk"
-    """Backend below the caches. `disk` and `origin`, a server over a network, are those of the
-    design. A simulated disk is a preset (`gordon disk presets`), a TOML file, or the content of
-    one."""
-    speed: float | None = None
-    """Speed of the replay relative to the trace: with 2, requests come twice as fast."""
-    rate: float | None = None
-    """Requests of the trace a second, evenly spaced, instead of the trace's times. The pages of a
-    request come together."""
-    outstanding: int | None = None
-    """Outstanding requests of the trace in a closed loop, instead of the trace's times."""
-    think: str | None = None
-    """Think time in a closed loop: from a completion to the next request."""
-
-
 def refused(chosen: dict[str, Any], instead: str) -> dict[str, Any]:
     """The options of a single level. Raises GordonError for an option of two levels."""
-    for name in (field.name for field in fields(Options)):
+    for name in (field.name for field in fields(FlashCacheOptions)):
         if name in chosen:
             option = "--set" if name == "set_values" else f"--{name.replace('_', '-')}"
             raise GordonError(f"{option} applies to two cache levels only", instead, "two-levels")
@@ -82,7 +54,7 @@ def load(design: Device) -> dict[str, Any]:
 
 
 def run(
-    config: dict[str, Any], options: Options, flash: str, progress: Progress | None
+    config: dict[str, Any], options: FlashCacheOptions, flash: str, progress: Progress | None
 ) -> dict[str, Any]:
     """Replays the trace of `config` through its DRAM and `flash` bytes of flash."""
     config = _designed(config, options) | {"flash": flash}
@@ -92,7 +64,7 @@ def run(
 
 def sweep(
     config: dict[str, Any],
-    options: Options,
+    options: FlashCacheOptions,
     sizes: Sequence[dict[str, str]],
     progress: Progress | None,
 ) -> list[dict[str, Any]]:
@@ -104,7 +76,7 @@ def sweep(
     return reports
 
 
-def _designed(config: dict[str, Any], options: Options) -> dict[str, Any]:
+def _designed(config: dict[str, Any], options: FlashCacheOptions) -> dict[str, Any]:
     design = load(options.preset)
     for setting in several(options.set_values):
         key, value = settings.split(setting, "cache.ways=8")

@@ -6,6 +6,8 @@ import click
 
 from gordon.cli import options
 from gordon.files import write_all
+from gordon.options import command, only_given
+from gordon.options.devices import Array, DiskDevice, FlashPreset
 
 image = click.argument("image")
 socket = click.option(
@@ -27,7 +29,7 @@ def block() -> None:
 
 @block.command()
 @image
-@options.preset
+@command.of(FlashPreset)
 @click.option("--capacity", metavar="SIZE", help="Capacity of the device: 8GB.")
 @click.option(
     "--set",
@@ -70,7 +72,7 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     from gordon.cli.block_view import created
 
     output.check(json_path, used=[image])
-    made = blocks.create(image, **given)
+    made = blocks.create(image, **only_given(given))
     if json_path is not None:
         write_all({json_path: made})
     created(terminal.messages() if json_path == "-" else terminal.data(), image, made)
@@ -103,7 +105,7 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     help="Device whose times to simulate: flash, or a disk (`gordon disk presets`) for a plain "
     "file.  [default: the image's]",
 )
-@options.diskspecs
+@command.of(DiskDevice, only=["diskspecs"])
 @click.option(
     "--set",
     "set_values",
@@ -111,7 +113,7 @@ def create(image: str, json_path: str | None, **given: Any) -> None:
     metavar="KEY=VALUE",
     help="Override a value of the timing: timing.read=50us.",
 )
-@options.disks
+@command.of(Array)
 @click.option(
     "--backend",
     type=click.Choice(["file", "direct"]),

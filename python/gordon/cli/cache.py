@@ -10,10 +10,10 @@ from gordon.cli.cache_generate import generate
 from gordon.cli.cache_latency import latency
 from gordon.cli.cache_sweep import mrc, sweep
 from gordon.cli.cache_tiered import tiered
-from gordon.cli.cache_trace import of_trace, warmup
-from gordon.cli.flashcache_options import of_flashcache
+from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
-from gordon.options import only_given
+from gordon.options import command, only_given
+from gordon.options.caches import Cache, DramPolicy, FlashCacheDesign, Warmup
 
 
 @click.group(cls=options.InOrder)
@@ -23,35 +23,7 @@ def cache() -> None:
 
 @cache.command()
 @click.argument("trace")
-@click.option(
-    "--policy",
-    default="lru",
-    show_default=True,
-    metavar="NAME",
-    help="Replacement policy: one of `gordon cache policies`, or flashcache for two levels, "
-    "DRAM and flash.",
-)
-@click.option(
-    "--dram",
-    required=True,
-    metavar="SIZE",
-    help="DRAM size. It holds objects or pages only, without metadata; with flashcache it "
-    "includes tables and write buffer.",
-)
-@click.option(
-    "--flash",
-    default="0",
-    show_default=True,
-    metavar="SIZE",
-    help="flashcache: capacity of the flash.",
-)
-@click.option(
-    "--dram-policy",
-    metavar="NAME",
-    help="flashcache: replacement policy of the primary page cache in DRAM.  [default: lru]",
-)
-@warmup
-@of_flashcache
+@command.of(Cache, DramPolicy, Warmup, FlashCacheDesign)
 @of_trace
 @options.json_out
 @parquet_out
@@ -84,9 +56,10 @@ def _given(given: dict[str, Any]) -> dict[str, Any]:
     from gordon.cache.flashcache import NAME, refused
 
     chosen = only_given(given)
-    if chosen["policy"] == "all":
+    policy = chosen.get("policy")
+    if policy == "all":
         raise click.UsageError("--policy all works in `gordon cache sweep`")
-    return chosen if chosen["policy"] == NAME else refused(chosen, f"--policy {NAME}")
+    return chosen if policy == NAME else refused(chosen, f"--policy {NAME}")
 
 
 cache.add_command(sweep)

@@ -6,43 +6,15 @@ import click
 
 from gordon.cli import options
 from gordon.cli.cache_files import finish, parquet_out
-from gordon.cli.cache_trace import of_trace, warmup
-from gordon.cli.flashcache_options import of_flashcache
+from gordon.cli.cache_trace import of_trace
 from gordon.cli.trace_input import announce_pipe, reading
-from gordon.options import only_given
+from gordon.options import command, only_given
+from gordon.options.caches import CacheSweep, Curve, FlashCacheDesign, Warmup
 
 
 @click.command()
 @click.argument("trace")
-@click.option(
-    "--policy",
-    "policies",
-    default="lru",
-    show_default=True,
-    metavar="NAME,NAME...",
-    help="Replacement policies (`gordon cache policies`), or all.",
-)
-@click.option(
-    "--dram",
-    required=True,
-    metavar="SIZES",
-    help="Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas.",
-)
-@click.option(
-    "--flash",
-    metavar="SIZES",
-    help="flashcache: sizes of the flash, 0,128MiB..2GiB. 0 is DRAM alone, with the same model "
-    "of time and power.",
-)
-@click.option(
-    "--cores",
-    metavar="N,N...",
-    help="Also compute the network bandwidth of web servers with these numbers of cores: 4,8,12. "
-    "Each request of the trace is then a request for a file, cached by pages, or whole with "
-    "--objects.",
-)
-@warmup
-@of_flashcache
+@command.of(CacheSweep, Warmup, FlashCacheDesign)
 @of_trace
 @options.json_out
 @options.report_out
@@ -69,40 +41,18 @@ def sweep(
 
 
 def _given(given: dict[str, Any]) -> dict[str, Any]:
-    """The options that were given; numbers of cores as numbers."""
-    chosen = only_given(given)
-    if "cores" in chosen:
-        try:
-            chosen["cores"] = [int(word) for word in chosen["cores"].split(",")]
-        except ValueError:
-            raise click.UsageError(f"--cores {chosen['cores']}: numbers, as 4,8,12") from None
+    """The options that were given; those of two levels are errors with one."""
     from gordon.cache.flashcache import refused
 
+    chosen = only_given(given)
     two = "flash" in chosen or "cores" in chosen
     return chosen if two else refused(chosen, "--flash 1GiB")
 
 
 @click.command()
 @click.argument("trace")
-@click.option(
-    "--dram",
-    metavar="SIZES",
-    help="Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas.  "
-    "[default: from a thousandth of the footprint to the whole footprint]",
-)
 @click.option("--exact", is_flag=True, help="Count every object. This is the default.")
-@click.option(
-    "--sample",
-    type=options.FRACTION,
-    metavar="RATE",
-    help="Sample this fraction of the objects: 0.01 (SHARDS with a fixed rate).",
-)
-@click.option(
-    "--keep",
-    type=options.COUNT,
-    metavar="N",
-    help="Sample at most this many objects at a time: 8192 (SHARDS with a fixed size).",
-)
+@command.of(Curve)
 @of_trace
 @options.json_out
 @options.report_out

@@ -5,6 +5,9 @@ from typing import Any
 import click
 
 from gordon.cli import disk_fit, options
+from gordon.options import command
+from gordon.options.devices import Array, DiskDevice, DiskPreset, Responses
+from gordon.options.loads import PATTERNS, BenchLoad, Host, TraceLoad
 
 
 @click.group(cls=options.InOrder)
@@ -12,52 +15,19 @@ def disk() -> None:
     """Simulate a hard disk. Every value is modelled."""
 
 
-def _all(command: Any) -> Any:
-    """What all runs take."""
-    for option in reversed(
-        [
-            click.option(
-                "--preset",
-                "device",
-                default="sata-7200-1tb",
-                show_default=True,
-                metavar="NAME|FILE",
-                help="Disk: a preset (`gordon disk presets`) or a TOML file.",
-            ),
-            options.diskspecs,
-            click.option(
-                "--set",
-                "set_values",
-                multiple=True,
-                metavar="KEY=VALUE",
-                help="Override a value of the disk: interface.queue_depth=1, cache.read_ahead=0B.",
-            ),
-            options.disks,
-            options.host,
-            options.requests_out,
-            click.option(
-                "--responses",
-                "responses_out",
-                metavar="FILE.csv",
-                help="Write the response time of each request in ms, one per line.",
-            ),
-            options.json_out,
-            options.report_out,
-            click.option(
-                "--parquet",
-                metavar="DIR",
-                help="Write the tables (over time, latencies, depths) as Parquet.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+_parquet = click.option(
+    "--parquet",
+    metavar="DIR",
+    help="Write the tables (over time, latencies, depths) as Parquet.",
+)
 
 
 @disk.command()
 @click.argument("trace")
-@options.trace
-@_all
+@command.of(TraceLoad, DiskPreset, DiskDevice, Array, Host, Responses)
+@options.json_out
+@options.report_out
+@_parquet
 def replay(trace: str, **given: Any) -> None:
     """Replay a block trace.
 
@@ -72,11 +42,13 @@ def replay(trace: str, **given: Any) -> None:
 
 
 @disk.command()
-@click.option(
-    "--pattern", required=True, type=click.Choice(options.PATTERNS), help="Access pattern."
-)
-@options.bench
-@_all
+@click.option("--pattern", required=True, type=click.Choice(PATTERNS), help="Access pattern.")
+@command.of(BenchLoad, without=["order"])
+@command.of(DiskPreset, DiskDevice, Array)
+@command.of(Host, Responses, without=["queue_by"])
+@options.json_out
+@options.report_out
+@_parquet
 def bench(pattern: str, **given: Any) -> None:
     """Run a pattern, without a trace.
 
@@ -90,12 +62,12 @@ def bench(pattern: str, **given: Any) -> None:
 
 @disk.command()
 @click.argument("words", nargs=-1, required=True, metavar="[TRACE] DISK DISK...")
-@click.option(
-    "--pattern", type=click.Choice(options.PATTERNS), help="Access pattern, in place of a trace."
-)
-@options.bench
-@options.trace
-@_all
+@click.option("--pattern", type=click.Choice(PATTERNS), help="Access pattern, in place of a trace.")
+@command.of(BenchLoad, without=["order"])
+@command.of(TraceLoad)
+@command.of(DiskDevice, Array, Host, without=["diskspecs", "requests_out"])
+@options.json_out
+@options.report_out
 def compare(words: tuple[str, ...], **given: Any) -> None:
     """Compare disks under the same load.
 
@@ -106,11 +78,6 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
     from gordon.cli import disk_view, runs
 
     runs.compare(disk.compare, words, given, disk_view.compared)
-
-
-# A comparison names its disks itself, and files of one run are not for several.
-OF_ONE = ("device", "diskspecs", "requests_out", "responses_out", "parquet")
-compare.params = [option for option in compare.params if option.name not in OF_ONE]
 
 
 @disk.command()

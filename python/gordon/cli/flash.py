@@ -6,6 +6,9 @@ import click
 
 from gordon.cli import options
 from gordon.files import STDOUT, write_all
+from gordon.options import command, only_given
+from gordon.options.devices import Amplification, Checkpoints, FlashDevice, FlashPreset
+from gordon.options.loads import PATTERNS, BenchLoad, Host, TraceLoad
 
 
 @click.group(cls=options.InOrder)
@@ -17,12 +20,7 @@ def flash() -> None:
 
 @flash.command()
 @click.argument("trace")
-@options.preset
-@options.device
-@options.trace
-@options.host
-@options.requests_out
-@options.checkpoints
+@command.of(FlashPreset, FlashDevice, TraceLoad, Host, Checkpoints)
 @options.json_out
 @options.report_out
 @options.parquet_out
@@ -41,16 +39,9 @@ def replay(trace: str, **given: Any) -> None:
 
 
 @flash.command()
-@click.option(
-    "--pattern", required=True, type=click.Choice(options.PATTERNS), help="Access pattern."
-)
-@options.bench
-@options.pair_order
-@options.preset
-@options.device
-@options.host
-@options.requests_out
-@options.checkpoints
+@click.option("--pattern", required=True, type=click.Choice(PATTERNS), help="Access pattern.")
+@command.of(BenchLoad, FlashPreset, FlashDevice)
+@command.of(Host, Checkpoints, without=["queue_by"])
 @options.json_out
 @options.report_out
 @options.parquet_out
@@ -69,13 +60,10 @@ def bench(pattern: str, **given: Any) -> None:
 
 @flash.command()
 @click.argument("words", nargs=-1, required=True, metavar="[TRACE] DEVICE DEVICE...")
-@click.option(
-    "--pattern", type=click.Choice(options.PATTERNS), help="Access pattern, in place of a trace."
-)
-@options.bench
-@options.device
-@options.trace
-@options.host
+@click.option("--pattern", type=click.Choice(PATTERNS), help="Access pattern, in place of a trace.")
+@command.of(BenchLoad, without=["order"])
+@command.of(FlashDevice, TraceLoad)
+@command.of(Host, without=["requests_out"])
 @options.json_out
 @options.report_out
 def compare(words: tuple[str, ...], **given: Any) -> None:
@@ -91,58 +79,7 @@ def compare(words: tuple[str, ...], **given: Any) -> None:
 
 
 @flash.command()
-@click.option(
-    "--policy",
-    type=click.Choice(options.POLICIES),
-    default="greedy",
-    show_default=True,
-    help="Victim selection of garbage collection.",
-)
-@click.option(
-    "--rho",
-    type=options.FRACTION,
-    default=0.8,
-    show_default=True,
-    metavar="SHARE",
-    help="Logical pages / physical pages of the closed blocks: 1 - over-provisioning.",
-)
-@click.option(
-    "--pages-per-block",
-    type=options.COUNT,
-    default=64,
-    show_default=True,
-    metavar="N",
-    help="Number of pages per block.",
-)
-@click.option(
-    "--blocks",
-    type=options.COUNT,
-    default=2048,
-    show_default=True,
-    metavar="N",
-    help="Number of closed blocks.",
-)
-@click.option(
-    "--choices", type=options.COUNT, metavar="D", help="d-choices: number of candidate blocks."
-)
-@click.option(
-    "--separate",
-    is_flag=True,
-    help="Write copies of garbage collection through a separate write point.",
-)
-@click.option(
-    "--hot-space",
-    type=options.SHARE,
-    metavar="SHARE",
-    help="Fraction of the pages that is hot.  [default: uniform writes]",
-)
-@click.option(
-    "--hot-share",
-    type=options.SHARE,
-    metavar="SHARE",
-    help="Fraction of the writes that are to hot pages.",
-)
-@options.seed("of the writes.")
+@command.of(Amplification)
 @options.json_out
 def wa(json_path: str | None, **given: Any) -> None:
     """Simulate the write amplification of random writes.
@@ -157,7 +94,7 @@ def wa(json_path: str | None, **given: Any) -> None:
 
     output.check(json_path)
     with Progress("writing") as progress:
-        result = flash.wa(progress=progress.tick, **given)
+        result = flash.wa(progress=progress.tick, **only_given(given))
     if json_path is not None:
         write_all({json_path: result})
     silent = json_path == STDOUT

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gordon.cli import options, output, terminal
+from gordon.cli import output, terminal
 from gordon.cli.progress import Part
 from gordon.cli.terminal import Output
 from gordon.cli.trace_input import reading
 from gordon.errors import GordonError
 from gordon.files import STDOUT, write_all
 from gordon.options import only_given
+from gordon.options.loads import PATTERNS
 from gordon.runs import FILES
 
 if TYPE_CHECKING:
@@ -26,10 +27,10 @@ def run(
     view: "Callable[[Output, Any], None]",
 ) -> None:
     """Runs a trace or a pattern on a device, writes the requested files, and shows the result."""
-    device, parquet = given.pop("device"), given.pop("parquet")
+    parquet = given.pop("parquet")
     json_path, report = given.pop("json_path"), given.pop("report")
     files = [given[name] for name in FILES if name in given]
-    used = [] if load in options.PATTERNS else [load]
+    used = [] if load in PATTERNS else [load]
     output.check(json_path, report=report, files=files, folder=parquet, used=used)
     # A run may write its checkpoint over the one that it started from.
     started = [given.get("from_checkpoint"), given.get("diskspecs")]
@@ -37,11 +38,11 @@ def run(
     from gordon.results import CheckpointError
 
     unkept = None
-    is_trace = load not in options.PATTERNS
+    is_trace = load not in PATTERNS
     read = reading(load, given, objects=False) if is_trace else nullcontext()
     with read, Part("simulating") as progress:
         try:
-            result = simulate(load, device, progress=progress.tick, **only_given(given))
+            result = simulate(load, progress=progress.tick, **only_given(given))
         except CheckpointError as error:
             result, unkept = error.result, error
     _finish(result, json_path, report, view)

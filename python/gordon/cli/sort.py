@@ -1,6 +1,6 @@
 """`gordon sort`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import click
@@ -34,7 +34,7 @@ def _folders(ctx: click.Context, param: click.Parameter, text: str | None) -> An
     return tuple(text.split(",")) if text is not None else None
 
 
-def _transfer(what: str, help: str) -> options.Decorator:
+def _transfer(what: str, help: str) -> Callable[[Any], Any]:
     return click.option(f"--{what}-transfer", metavar="SIZE", help=help)
 
 

@@ -8,7 +8,7 @@ import click
 from gordon.cli import options
 from gordon.cli.sort_data import number
 from gordon.files import STDOUT, write_all
-from gordon.options import only_given
+from gordon.options import command, only_given
 
 
 def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
@@ -111,7 +111,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
 )
 @click.option(
     "--precondition",
-    type=options.SHARE,
+    type=command.SHARE,
     metavar="FRACTION",
     help="With --flash: fraction of the capacity in use, in the steady state of random "
     "overwrites.  [default: 0.8]",

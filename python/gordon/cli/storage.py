@@ -6,32 +6,13 @@ import click
 
 from gordon.cli import options
 from gordon.files import STDOUT, write_all
-from gordon.options import only_given
+from gordon.options import command, only_given
+from gordon.options.devices import RealStorage, SimulatedStorage, StorageLoad
 
 
 @click.group(cls=options.InOrder)
 def storage() -> None:
     """Measure storage: a real path or device, or a simulated one."""
-
-
-def _words(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
-    """Words with commas between."""
-    return tuple(word.strip() for word in text.split(",")) if text is not None else None
-
-
-def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
-    """Numbers with commas between."""
-    if text is None:
-        return None
-    try:
-        found = tuple(int(word) for word in text.split(","))
-    except ValueError:
-        found = ()
-    if not found or min(found) < 1:
-        raise click.BadParameter(
-            f"`{text}` is not a list of whole numbers above zero, separated by commas", ctx, param
-        )
-    return found
 
 
 @storage.command()
@@ -42,61 +23,7 @@ def _numbers(ctx: click.Context, param: click.Parameter, text: str | None) -> An
     help="Simulated storage in place of TARGET: `gordon disk presets`, `gordon flash presets`, "
     "or a TOML file.",
 )
-@click.option(
-    "--sizes",
-    metavar="SIZES",
-    help="Transfer sizes: the powers of two of a range, or a list with commas.  [default: "
-    "4KiB..64MiB]",
-)
-@click.option(
-    "--depths",
-    metavar="N,N...",
-    callback=_numbers,
-    help="Numbers of outstanding requests.  [default: 1,32]",
-)
-@click.option(
-    "--patterns",
-    metavar="P,P...",
-    callback=_words,
-    help="Patterns: sequential-read, random-read, sequential-write, random-write.  [default: "
-    "all that are allowed]",
-)
-@click.option(
-    "--span",
-    metavar="SIZE",
-    help="Size of the address range of the requests.  [default: the whole target; 1 GiB for a "
-    "scratch file or empty flash]",
-)
-@click.option(
-    "--bytes",
-    metavar="SIZE",
-    help="Maximum bytes moved per point, but at least one full queue.  [default: 4GiB; "
-    "simulated 256MiB]",
-)
-@click.option(
-    "--seconds", type=float, metavar="S", help="Real storage: seconds per point.  [default: 0.5]"
-)
-@click.option(
-    "--write",
-    is_flag=True,
-    help="Real storage: write to an existing file or device. DESTROYS ITS DATA.",
-)
-@options.disks
-@click.option(
-    "--precondition",
-    type=options.SHARE,
-    metavar="FRACTION",
-    help="Simulated flash: fraction of the capacity to map before the run, in the steady state "
-    "of random overwrites.",
-)
-@click.option(
-    "--set",
-    "set_values",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Simulated: override a value of the device.",
-)
-@options.seed("of the request addresses.")
+@command.of(StorageLoad, RealStorage, SimulatedStorage)
 @options.json_out
 @click.option(
     "--plot", metavar="PATH", help="Plot bandwidth against transfer size: .png, .svg or .pdf."

@@ -9,7 +9,7 @@ from gordon.cli import say
 from gordon.cli.terminal import Column, Output
 from gordon.human import binary, figures, short
 from gordon.storage import PATTERNS
-from gordon.storage.options import series
+from gordon.storage.point import series
 
 Json = dict[str, Any]
 

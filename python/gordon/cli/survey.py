@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from gordon.cli import options
 from gordon.cli.meter import seconds
 from gordon.files import STDOUT, whole, write_all
+from gordon.options import command
 
 
 @click.command()
@@ -33,7 +33,7 @@ from gordon.files import STDOUT, whole, write_all
 )
 @click.option(
     "--shift",
-    type=options.SHARE,
+    type=command.SHARE,
     default=0.05,
     show_default=True,
     metavar="SHARE",
@@ -84,7 +84,7 @@ from gordon.files import STDOUT, whole, write_all
 )
 @click.option(
     "--headroom",
-    type=options.SHARE,
+    type=command.SHARE,
     metavar="SHARE",
     help="Of a service: the share of processor, memory, storage and network that is free in 99% of "
     "the time, below 100%.  [default: 30%]",

@@ -1,7 +1,6 @@
 """Options that say how a trace is read, and the line that says how it is read."""
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -9,115 +8,15 @@ from typing import Any
 
 import click
 
-from gordon.options import only_given
+from gordon.options import command, only_given
+from gordon.options.loads import TraceLoad
 
-
-class _Device(click.ParamType[int]):
-    """The number of a trace's device, or `MAJOR,MINOR` as blkparse prints it, or `MAJOR:MINOR`."""
-
-    name = "device"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        match = re.fullmatch(r"(\d+)(?:[,:](\d+))?", str(value), re.ASCII)
-        major, minor = (int(part or 0) for part in match.groups()) if match else (0, 0)
-        if match and match[2] is None and major < 1 << 32:
-            return major
-        if match and match[2] is not None and major < 1 << 12 and minor < 1 << 20:
-            return major << 20 | minor
-        return self.fail(
-            f"{value!r} is not a device. Give its number in the trace, or MAJOR,MINOR such as 8,3.",
-            param,
-            ctx,
-        )
-
-
-OPTIONS = (
-    click.option(
-        "--format",
-        metavar="F",
-        help="Format of the trace (`gordon trace formats`).  [default: auto-detected]",
-    ),
-    click.option(
-        "--columns",
-        metavar="NAME=COLUMN[:UNIT],...",
-        help="Columns of a text trace, in place of a format: time=1:s,op=2,lba=3:4KiB,size=4:B for "
-        "blocks, time=1:ms,key=2,size=3:B for objects. NAME: time, op, offset or lba, size, key, "
-        "device, latency, repeat. COLUMN: a number from 1, or a name in the header.",
-    ),
-    click.option(
-        "--separator",
-        metavar="WORD",
-        help="With --columns: comma, blank, tab, semicolon or bar between columns.  "
-        "[default: detected from the first line]",
-    ),
-    click.option(
-        "--skip-lines",
-        type=click.IntRange(0),
-        metavar="N",
-        help="With --columns: number of lines to skip at the start.  [default: 0]",
-    ),
-    click.option(
-        "--reads",
-        multiple=True,
-        metavar="WORD",
-        help="With --columns: value of the operation that means a read; repeatable.  [default: R, "
-        "read, get, ... and 0]",
-    ),
-    click.option(
-        "--writes",
-        multiple=True,
-        metavar="WORD",
-        help="With --columns: value of the operation that means a write; repeatable.  [default: "
-        "W, write, set, put, ... and 1]",
-    ),
-    click.option(
-        "--trims",
-        multiple=True,
-        metavar="WORD",
-        help="With --columns: value of the operation that means a discard; repeatable.  [default: "
-        "D, discard, trim and 3]",
-    ),
-    click.option(
-        "--device",
-        "only_device",
-        type=_Device(),
-        metavar="N|MAJ,MIN",
-        help="Only requests to this device of the trace, e.g. 3 or 8,3.",
-    ),
-    click.option(
-        "--skip-bad", is_flag=True, help="Leave out malformed lines or records, and count them."
-    ),
-    click.option(
-        "--order",
-        type=click.Choice(["strict", "clamp", "sort"]),
-        help="Handling of times that go backwards: report an error, replace them by the previous "
-        "time, or sort by time.  [default: strict; clamp for access logs]",
-    ),
-    click.option(
-        "--time-unit",
-        metavar="TIME",
-        help="Unit of the trace's times, at most 1s.  [default: the format's]",
-    ),
-    click.option(
-        "--event",
-        type=click.Choice(["queue", "issue", "complete"]),
-        help="Event of blkparse, blktrace and ftrace traces that is taken as the request.  "
-        "[default: issue, if the trace has it]",
-    ),
-)
-
-
-def of_trace(command: Any) -> Any:
-    """Adds the options, in this order."""
-    for option in reversed(OPTIONS):
-        command = option(command)
-    return command
+#: Adds the options, in their order.
+of_trace = command.of(TraceLoad, without=["repeat"])
 
 
 def load_of(trace: str, given: dict[str, Any]) -> dict[str, Any]:
     """The core's config of how the trace is read; other options than these are passed over."""
-    from gordon.runs import TraceLoad
-
     known = {field.name for field in fields(TraceLoad)}
     chosen = {name: value for name, value in only_given(given).items() if name in known}
     load: dict[str, Any] = TraceLoad(**chosen).config(trace)["trace"]

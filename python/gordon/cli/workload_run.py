@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from gordon.cli import options
 from gordon.files import STDOUT, write_all
+from gordon.options import command
 
 #: Ids of `gordon.workload.jobs`, whose import is slow; a test compares them.
 JOBS = (
@@ -128,7 +129,7 @@ class _WithArguments(click.Command):
 )
 @click.option(
     "--cores",
-    type=options.NUMBER,
+    type=command.NUMBER,
     metavar="N",
     help="Cores of each node, also a fraction: 0.4.  [default: an equal share of 80% of this "
     "machine's, which leaves the driver the rest]",

@@ -13,10 +13,11 @@ from typing import Any
 from gordon import parts, presets, settings
 from gordon.errors import GordonError
 from gordon.options import Path, several
+from gordon.options.devices import DiskPreset
 from gordon.presets import Device
 
 DISK, DRIVE = "disk", "drive"
-DEFAULT = "sata-7200-1tb"
+DEFAULT = DiskPreset.device
 
 
 def names() -> list[str]:

@@ -9,35 +9,16 @@ from gordon.disk import device as devices
 from gordon.disk.device import DEFAULT
 from gordon.disk.result import Result
 from gordon.options import Path, Progress
+from gordon.options.devices import DiskRun
+from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.presets import Device
 from gordon.results import Comparison
-from gordon.runs import BenchLoad, Kind, RunOptions, TraceLoad
+from gordon.runs import Kind, RunOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(RunOptions):
+class Options(DiskRun, RunOptions):
     """Options of a run on disks. Sizes and times are text (`64KiB`, `10us`)."""
-
-    diskspecs: Path | None = None
-    """Disk in DiskSim 4.0's format (`.diskspecs`), in place of a preset or TOML file."""
-    set_values: Sequence[str] = ()
-    """Values of the disk to override, each `KEY=VALUE`, as `interface.queue_depth=1`."""
-    stripe: int | None = None
-    """Stripe over N disks (RAID-0), mirrors included."""
-    stripe_unit: str | None = None
-    """Stripe unit. Default: `64KiB`."""
-    copies: int | None = None
-    """Mirror each stripe member on N disks: 2 of 2 is RAID-1, 2 of 4 RAID-10."""
-    bus_rate: str | None = None
-    """Bytes per second of the bus or host adapter that the disks share, as `300MB`. Default: the
-    disks share nothing."""
-    coalesce: str | None = None
-    """Merge queued requests with adjacent ones, up to this size."""
-    scheduler: str | None = None
-    """Order in which queued requests are served: fcfs, sstf, look, c-look, v-scan, sptf. Default:
-    the disk's."""
-    responses_out: Path | None = None
-    """File to write, with the response time of each request in ms, one per line."""
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
         return {
@@ -64,8 +45,8 @@ def replay(
     """Replays a block trace on a simulated disk.
 
     `device` is the name of a preset, a TOML file, or the content of such a file. `options` are the
-    fields of `gordon.runs.TraceLoad` and `gordon.disk.run.Options`. `progress` is called with the
-    numbers of requests (done, total). Raises GordonError.
+    fields of `gordon.options.loads.TraceLoad` and `gordon.options.devices.DiskRun`. `progress` is
+    called with the numbers of requests (done, total). Raises GordonError.
     """
     return DISK.run(TraceLoad, trace, device, progress, options)
 
@@ -76,7 +57,7 @@ def bench(
     """Runs a pattern on a simulated disk, by default in a closed loop with 32 requests outstanding.
 
     The patterns are those of `gordon.flash.bench`. `options` are the fields of
-    `gordon.runs.BenchLoad` and `gordon.disk.run.Options`. Raises GordonError.
+    `gordon.options.loads.BenchLoad` and `gordon.options.devices.DiskRun`. Raises GordonError.
     """
     return DISK.run(BenchLoad, pattern, device, progress, options)
 

@@ -8,10 +8,11 @@ from typing import Any
 from gordon import _core, parts, presets, quantity, settings
 from gordon.errors import GordonError
 from gordon.options import several
+from gordon.options.devices import FlashPreset
 from gordon.presets import Device
 
 KIND = "flash"
-DEFAULT = "gordon-slc-256g"
+DEFAULT = FlashPreset.device
 
 
 def names() -> list[str]:

@@ -11,32 +11,16 @@ from gordon.flash import device as devices
 from gordon.flash.device import DEFAULT
 from gordon.flash.result import Result
 from gordon.options import Path, Progress
+from gordon.options.devices import FlashRun
+from gordon.options.loads import BenchLoad, TraceLoad
 from gordon.presets import Device
 from gordon.results import Comparison
-from gordon.runs import BenchLoad, Kind, RunOptions, TraceLoad, as_json
+from gordon.runs import Kind, RunOptions, as_json
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(RunOptions):
+class Options(FlashRun, RunOptions):
     """Options of a run on flash. Sizes and times are text (`64KiB`, `10us`)."""
-
-    set_values: Sequence[str] = ()
-    """Values of the device to override, each `KEY=VALUE`, as `ftl.victim=fifo`; a `capacity` makes
-    an array with the same share of spare capacity."""
-    spare: str | float | None = None
-    """Over-provisioning: raw capacity beyond the exported one, as a share of the exported one,
-    which stays: `18%` or 0.18. Default: the device's."""
-    super_page: str | None = None
-    """Size of a super-page, striped over buses, then planes, then dies. Default: the device's."""
-    write_points: int | None = None
-    """Number of write points, each with an open block. Default: the device's."""
-    precondition: float | None = None
-    """Fraction of the exported capacity to map before the run, in the steady state of random
-    overwrites. Default: an empty device."""
-    from_checkpoint: Path | None = None
-    """File written by `checkpoint`, from which to restore the device."""
-    checkpoint: Path | None = None
-    """File to write, with the state of the device at the end."""
 
     def config(self, load: dict[str, Any], device: Device) -> dict[str, Any]:
         made = devices.changed(
@@ -64,9 +48,9 @@ def replay(
     """Replays a block trace on a simulated flash device.
 
     `device` is the name of a preset, a TOML file, or the content of such a file. `options` are the
-    fields of `gordon.runs.TraceLoad` and `gordon.flash.run.Options`. `progress` is called with the
-    numbers of requests (done, total); 16 pages mapped before the run count as one request. Raises
-    GordonError, and CheckpointError if only the checkpoint could not be written.
+    fields of `gordon.options.loads.TraceLoad` and `gordon.options.devices.FlashRun`. `progress` is
+    called with the numbers of requests (done, total); 16 pages mapped before the run count as one
+    request. Raises GordonError, and CheckpointError if only the checkpoint could not be written.
     """
     return FLASH.run(TraceLoad, trace, device, progress, options)
 
@@ -78,9 +62,9 @@ def bench(
     outstanding.
 
     The patterns are random-write, random-read, sequential-write, sequential-read, mixed, hot-cold,
-    zipf and gordon-pair. `options` are the fields of `gordon.runs.BenchLoad` and
-    `gordon.flash.run.Options`. Raises GordonError, and CheckpointError if only the checkpoint could
-    not be written.
+    zipf and gordon-pair. `options` are the fields of `gordon.options.loads.BenchLoad` and
+    `gordon.options.devices.FlashRun`. Raises GordonError, and CheckpointError if only the
+    checkpoint could not be written.
     """
     return FLASH.run(BenchLoad, pattern, device, progress, options)
 

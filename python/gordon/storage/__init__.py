@@ -10,7 +10,9 @@ point have the same size; file systems and the page cache are left out. A failur
 `gordon.GordonError`, whose args are (message, hint).
 """
 
-from gordon.storage.options import DEPTHS, PATTERNS, SIZES
+from gordon.options.devices import DEPTHS
+from gordon.options.devices import SIZES_RANGE as SIZES
+from gordon.options.devices import STORAGE_PATTERNS as PATTERNS
 from gordon.storage.run import Result, characterise, is_kept
 
 __all__ = ["DEPTHS", "PATTERNS", "SIZES", "Result", "characterise", "is_kept"]

@@ -5,12 +5,12 @@ from typing import Any
 from gordon.disk import device as disks
 from gordon.errors import GordonError
 from gordon.flash import device as flashes
+from gordon.options.devices import SimulatedStorage
 from gordon.presets import Device
 from gordon.simulated import is_disk
-from gordon.storage.options import Simulated
 
 
-def config(device: Device, how: Simulated) -> tuple[str, dict[str, Any]]:
+def config(device: Device, how: SimulatedStorage) -> tuple[str, dict[str, Any]]:
     """The name of the storage in results, and the core's config."""
     if not is_disk(device):
         if how.scheduler is not None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from gordon import picture
 from gordon.human import binary
-from gordon.storage.options import series
+from gordon.storage.point import series
 
 
 def draw(report: dict[str, Any], path: str) -> None:

@@ -11,12 +11,17 @@ from typing import Any
 from gordon import __version__, _core
 from gordon.disk.device import array
 from gordon.errors import GordonError
-from gordon.options import Path, Progress, dealt
+from gordon.options import Device, Path, Progress, dealt
+from gordon.options.devices import (
+    STORAGE_PATTERNS,
+    RealStorage,
+    SimulatedStorage,
+    StorageLoad,
+)
 from gordon.parts import unknown
-from gordon.presets import Device
 from gordon.sizes import doubling
 from gordon.storage import device as devices
-from gordon.storage.options import PATTERNS, Load, Real, Simulated, series
+from gordon.storage.point import series
 
 
 class Result:
@@ -71,8 +76,8 @@ def characterise(
     Exactly one of `target` and `preset` is given. `target` is a file, a block device, or a
     directory, in which a scratch file is made and removed. `preset` is a simulated disk or flash
     device: the name of a preset, a TOML file, or the content of such a file. `options` are the
-    fields of `Load`, and those of `Real` or `Simulated`. `progress` is called with the numbers of
-    points (done, total). Raises GordonError.
+    fields of `StorageLoad`, and those of `RealStorage` or `SimulatedStorage`. `progress` is called
+    with the numbers of points (done, total). Raises GordonError.
     """
     if (target is None) == (preset is None):
         raise GordonError(
@@ -80,7 +85,8 @@ def characterise(
             "give either a path, or --preset NAME for simulated storage",
             kind="one-storage",
         )
-    how, other = (Real, Simulated) if preset is None else (Simulated, Real)
+    real, simulated = RealStorage, SimulatedStorage
+    how, other = (real, simulated) if preset is None else (simulated, real)
     for name in options:
         if name in {field.name for field in fields(other)}:
             option = "set" if name == "set_values" else name.replace("_", "-")
@@ -90,20 +96,22 @@ def characterise(
                 f"leave out --{option}",
                 kind="other-storage-only",
             )
-    load, rest = dealt(options, Load, how)
+    load, rest = dealt(options, StorageLoad, how)
     if target is not None:
         return _measured(target, load, rest, progress)
     assert preset is not None
     return _modelled(preset, load, rest, progress)
 
 
-def _measured(target: Path, load: Load, how: Real, progress: Progress | None) -> Result:
+def _measured(
+    target: Path, load: StorageLoad, how: RealStorage, progress: Progress | None
+) -> Result:
     if not 0 < how.seconds < 86400:
         raise GordonError(
             f"--seconds {how.seconds}: not between 0 and 86400", "--seconds 0.5", kind="bad-number"
         )
     kept = is_kept(target, how.write)
-    points = _points(load, [p for p in PATTERNS if not (kept and p.endswith("write"))])
+    points = _points(load, [p for p in STORAGE_PATTERNS if not (kept and p.endswith("write"))])
     time_ns = round(how.seconds * 1e9)
     config = {
         "path": fspath(target),
@@ -134,14 +142,16 @@ def _measured(target: Path, load: Load, how: Real, progress: Progress | None) ->
     )
 
 
-def _modelled(device: Device, load: Load, how: Simulated, progress: Progress | None) -> Result:
+def _modelled(
+    device: Device, load: StorageLoad, how: SimulatedStorage, progress: Progress | None
+) -> Result:
     name, made = devices.config(device, how)
     stripe = array(how.stripe, how.stripe_unit, how.copies, how.bus_rate, how.coalesce)
     config = {
         "device": made,
         "stripe": stripe,
         "span": load.span,
-        "points": _points(load, PATTERNS),
+        "points": _points(load, STORAGE_PATTERNS),
         "bytes": load.bytes or "256MiB",
         "requests": 20_000,
         "seed": load.seed,
@@ -161,13 +171,13 @@ def _result(kind: str, storage: str, report: dict[str, Any], source: dict[str, A
     return Result({"kind": kind, "storage": storage} | report | {"provenance": provenance})
 
 
-def _points(load: Load, may: Sequence[str]) -> list[dict[str, Any]]:
+def _points(load: StorageLoad, may: Sequence[str]) -> list[dict[str, Any]]:
     """One for each pattern, depth and size, in that order."""
     chosen = asdict(load)
     patterns = may if load.patterns is None else load.patterns
     for pattern in patterns:
-        if pattern not in PATTERNS:
-            raise unknown("pattern", pattern, list(PATTERNS))
+        if pattern not in STORAGE_PATTERNS:
+            raise unknown("pattern", pattern, list(STORAGE_PATTERNS))
     for name in ("patterns", "depths", "sizes"):
         if chosen[name] is not None and len(chosen[name]) == 0:
             raise GordonError(

@@ -12,7 +12,7 @@ from typing import Any
 
 from gordon import __version__
 from gordon.errors import GordonError
-from gordon.storage.options import PATTERNS
+from gordon.options.devices import STORAGE_PATTERNS as PATTERNS
 from gordon.survey import space as spaces
 
 Measured = dict[str, Any]

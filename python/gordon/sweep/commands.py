@@ -13,13 +13,36 @@ import click
 
 from gordon import settings
 from gordon.errors import GordonError
-from gordon.options import only_given
+from gordon.options import command, only_given
+from gordon.options.caches import (
+    Cache,
+    DramPolicy,
+    FlashCacheDesign,
+    Objects,
+    TieredOptions,
+    Tiers,
+    Warmup,
+)
+from gordon.options.command import Decorator
+from gordon.options.devices import (
+    Amplification,
+    Array,
+    Checkpoints,
+    DiskDevice,
+    DiskPreset,
+    FlashDevice,
+    FlashPreset,
+    Responses,
+)
+from gordon.options.loads import BenchLoad, Host, Pattern, TraceLoad
 
 Values = dict[str, Any]
 """Values by key: numbers, texts, truth values, and lists for options that may be repeated."""
 
 #: Options that write files of one run, by the names of their parameters.
-FILES = ("json_path", "report", "parquet", "requests_out", "responses_out", "checkpoint")
+FILES = ("requests_out", "responses_out", "checkpoint")
+#: Options of the outputs of one run.
+OF_OUTPUTS = ("json", "report", "parquet")
 #: Keys whose values are files or folders.
 INPUTS = ("trace", "diskspecs", "from_checkpoint")
 #: Keys whose values are names, or files.
@@ -33,23 +56,30 @@ class Command:
     """A command that can be swept."""
 
     name: str
-    place: str
-    """Its click command, `module:name`, or `module:group.name`."""
+    load: Decorator
+    """The argument or option of its load."""
+    tables: tuple[type[Any], ...]
+    """Its options."""
     kind: str | None
     """Schema of the device whose values are keys. None: there are none."""
     simulate: Callable[[Values, list[str]], dict[str, Any]]
     """Runs it with the parameters of the click command and settings `KEY=VALUE` of the device."""
     objectives: tuple[str, ...]
     """Objectives of a sweep that names none."""
+    without: tuple[str, ...] = ()
+    """Options of the tables that it does not have."""
 
     @cached_property
     def command(self) -> click.Command:
-        module, _, names = self.place.partition(":")
-        found: Any = import_module(module)
-        for name in names.split("."):
-            found = found.commands[name] if isinstance(found, click.Group) else getattr(found, name)
-        command: click.Command = found
-        return command
+        """A command of click with these options."""
+
+        def nothing(**_: Any) -> None:
+            """The options are parsed, and not used here."""
+
+        made: click.Command = click.command(self.name)(
+            self.load(command.of(*self.tables, without=self.without)(nothing))
+        )
+        return made
 
     @cached_property
     def options(self) -> dict[str, click.Parameter]:
@@ -67,7 +97,7 @@ class Command:
         if name in self.options or name in self.device_keys:
             return
         files = [key(one) for one in self.command.params if one.name in FILES]
-        if name in files:
+        if name in (*files, *OF_OUTPUTS):
             raise GordonError(
                 f"{name}: each configuration would write the same file",
                 "the options of gordon sweep write the results of all configurations",
@@ -163,13 +193,10 @@ def _of_device(module: str, function: str) -> Callable[[Values, list[str]], dict
     """A replay or a pattern on a simulated device."""
 
     def simulate(given: Values, changes: list[str]) -> dict[str, Any]:
-
         chosen = only_given(given)
         load = chosen.pop("trace" if function == "replay" else "pattern")
         run = getattr(import_module(module), function)
-        report: dict[str, Any] = run(
-            load, chosen.pop("device"), set_values=changes, **chosen
-        ).report
+        report: dict[str, Any] = run(load, set_values=changes, **chosen).report
         return report
 
     return simulate
@@ -178,7 +205,7 @@ def _of_device(module: str, function: str) -> Callable[[Values, list[str]], dict
 def _wa(given: Values, _: list[str]) -> dict[str, Any]:
     from gordon import flash
 
-    return flash.wa(**given)
+    return flash.wa(**only_given(given))
 
 
 def _cache(given: Values, changes: list[str]) -> dict[str, Any]:
@@ -186,7 +213,7 @@ def _cache(given: Values, changes: list[str]) -> dict[str, Any]:
     from gordon.cache.flashcache import NAME, refused
 
     chosen = only_given(given) | ({"set_values": changes} if changes else {})
-    if chosen["policy"] != NAME:
+    if chosen.get("policy") != NAME:
         chosen = refused(chosen, f'policy = "{NAME}"')
     return cache.replay(chosen.pop("trace"), **chosen)
 
@@ -200,38 +227,77 @@ def _tiered(given: Values, _: list[str]) -> dict[str, Any]:
 
 _DEVICE = ("bandwidth_mb_s:max", "energy_j:min")
 _FLASH = (*_DEVICE, "write_amplification:min", "endurance_used:min")
+_TRACE = click.argument("trace")
+
+
+def _none(made: Any) -> Any:
+    """No load: the command makes its own."""
+    return made
 
 
 def _commands() -> list[Command]:
-    flash, disk, cache = "gordon.cli.flash", "gordon.cli.disk", "gordon.cli.cache:cache"
+    flash = (FlashPreset, FlashDevice)
+    disk = (DiskPreset, DiskDevice, Array)
+    objects = (Objects, TraceLoad)
+    pattern = command.of(Pattern)
     return [
         Command(
             "flash replay",
-            f"{flash}:replay",
+            _TRACE,
+            (*flash, TraceLoad, Host, Checkpoints),
             "flash",
             _of_device("gordon.flash", "replay"),
             _FLASH,
         ),
         Command(
-            "flash bench", f"{flash}:bench", "flash", _of_device("gordon.flash", "bench"), _FLASH
+            "flash bench",
+            pattern,
+            (BenchLoad, *flash, Host, Checkpoints),
+            "flash",
+            _of_device("gordon.flash", "bench"),
+            _FLASH,
+            ("queue_by",),
         ),
-        Command("flash wa", f"{flash}:wa", None, _wa, ("write_amplification:min",)),
+        Command("flash wa", _none, (Amplification,), None, _wa, ("write_amplification:min",)),
         Command(
-            "disk replay", f"{disk}:replay", "disk", _of_device("gordon.disk", "replay"), _DEVICE
+            "disk replay",
+            _TRACE,
+            (TraceLoad, *disk, Host, Responses),
+            "disk",
+            _of_device("gordon.disk", "replay"),
+            _DEVICE,
         ),
-        Command("disk bench", f"{disk}:bench", "disk", _of_device("gordon.disk", "bench"), _DEVICE),
-        Command("cache replay", f"{cache}.replay", "flashcache", _cache, ("miss_ratio:min",)),
+        Command(
+            "disk bench",
+            pattern,
+            (BenchLoad, *disk, Host, Responses),
+            "disk",
+            _of_device("gordon.disk", "bench"),
+            _DEVICE,
+            ("order", "queue_by"),
+        ),
+        Command(
+            "cache replay",
+            _TRACE,
+            (Cache, DramPolicy, Warmup, FlashCacheDesign, *objects),
+            "flashcache",
+            _cache,
+            ("miss_ratio:min",),
+            ("repeat",),
+        ),
         Command(
             "cache tiered",
-            f"{cache}.tiered",
+            _TRACE,
+            (Tiers, TieredOptions, *objects),
             None,
             _tiered,
             ("miss_ratio:min", "write_amplification:min"),
+            ("repeat",),
         ),
     ]
 
 
-COMMANDS = {command.name: command for command in _commands()}
+COMMANDS = {one.name: one for one in _commands()}
 
 
 def find(name: str) -> Command:

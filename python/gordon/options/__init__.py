@@ -1,4 +1,4 @@
-"""Splits keyword arguments over option classes, and checks lists of arguments."""
+"""Splits keyword arguments over tables of options, and checks lists of arguments."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -6,6 +6,8 @@ from os import PathLike
 from typing import Any, TypeVar
 
 Path = str | PathLike[str]
+Device = str | PathLike[str] | dict[str, Any]
+"""A preset of the catalogue, a TOML file, or the content of such a file."""
 Progress = Callable[[int, int], None]
 Item = TypeVar("Item", str, Path)
 

@@ -1,0 +1,166 @@
+"""Caches under a trace. Sizes and times are text (`256KiB`, `1ms`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from gordon.options import Device
+from gordon.options.devices import POLICIES
+from gordon.options.kinds import (
+    COUNT,
+    PRESET,
+    SEED,
+    SETTING,
+    SIZE,
+    TIME,
+    Choice,
+    Named,
+    Number,
+    Share,
+    Text,
+    Wholes,
+)
+
+LAYOUTS = ("log", "sets", "log-sets")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Objects:
+    """What of a trace is cached."""
+
+    objects: bool = False
+    """Treat each request of a block trace as one object, identified by its start address."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warmup:
+    """What of a trace is left out of the results."""
+
+    warmup: Annotated[str | None, Text("N|PART|TIME")] = None
+    """Start warm: exclude the first requests of the trace from all results: a number (100k), a part
+    of the trace (20%) or a time (1h). A part reads the trace twice."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cache:
+    """A cache."""
+
+    policy: Annotated[str, Text("NAME")] = "lru"
+    """Replacement policy: one of `gordon cache policies`, or flashcache for two levels, DRAM and
+    flash."""
+    dram: Annotated[str, SIZE]
+    """DRAM size. It holds objects or pages only, without metadata; with flashcache it includes
+    tables and write buffer."""
+    flash: Annotated[str, SIZE] = "0"
+    """flashcache: capacity of the flash."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DramPolicy:
+    """The first of two levels."""
+
+    dram_policy: Annotated[str, Text("NAME")] = "lru"
+    """flashcache: replacement policy of the primary page cache in DRAM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashCacheDesign:
+    """The second of two levels, and what is below it."""
+
+    preset: Annotated[Device, PRESET] = "cases-2006"
+    """flashcache: a design (`gordon cache presets`) or a TOML file."""
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """flashcache: override a value of the design: cache.ways=8, wear.rules=none."""
+    ecc: Annotated[int | None, COUNT] = None
+    """flashcache: number of wrong bits corrected in each 512 bytes of flash. The endurance of a
+    block and the time of a read depend on it. Default: 1, the code of the rating."""
+    backend: Annotated[Device, Text("disk|origin|DISK")] = "disk"
+    """flashcache: storage below the cache. disk: a disk with a fixed access time; origin: a server
+    over a network; or a simulated disk, a preset (`gordon disk presets`) or a TOML file."""
+    speed: Annotated[float | None, Number()] = None
+    """flashcache: speed up the trace's arrivals by this factor."""
+    rate: Annotated[float | None, Number("N")] = None
+    """flashcache: requests per second, evenly spaced, in place of the trace's times. The pages of a
+    request arrive together."""
+    outstanding: Annotated[int | None, COUNT] = None
+    """flashcache: number of outstanding requests in a closed loop, in place of the trace's
+    times."""
+    think: Annotated[str | None, TIME] = None
+    """flashcache: think time between an answer and the next request of a closed loop."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashCacheOptions(DramPolicy, FlashCacheDesign):
+    """Caches with two levels."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tiers:
+    """DRAM and flash for objects."""
+
+    dram: Annotated[str, SIZE]
+    """DRAM size, for objects and for the index of flash."""
+    flash: Annotated[str, SIZE]
+    """Flash size available to the cache."""
+    layout: Annotated[str, Choice(LAYOUTS)] = "log-sets"
+    """Layout of objects in flash. log: one log of segments; sets: one set per page, chosen by the
+    key; log-sets: a log whose objects move to their sets in batches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TieredOptions:
+    """How objects are kept in flash."""
+
+    admission: Annotated[str, Text("KIND")] = "all"
+    """Admission policy of flash: all; random:0.5, a random fraction; hits:2, objects with that many
+    hits in DRAM; ghost:64MiB, objects that a ghost list of that size holds; years:5, a random
+    fraction such that the flash lasts that long."""
+    set_size: Annotated[str, SIZE] = "4KiB"
+    """Size of a set."""
+    segment: Annotated[str, SIZE] = "256KiB"
+    """Size of a segment."""
+    log_share: Annotated[float, Share(is_checked=True)] = 0.05
+    """log-sets: fraction of the flash that is the log."""
+    threshold: Annotated[int, COUNT] = 2
+    """log-sets: minimum number of objects that move to a set together."""
+    no_reinsert: bool = False
+    """Do not reinsert objects with hits in the log when their segment is evicted."""
+    spare: Annotated[float, Share(is_checked=True)] = 0.07
+    """Over-provisioning: fraction of the flash's pages that the cache cannot use."""
+    pages_per_block: Annotated[int, COUNT] = 256
+    """Pages of 4 KiB in an erase block."""
+    victim: Annotated[str, Choice(POLICIES)] = "greedy"
+    """Victim selection of the flash's garbage collection."""
+    endurance: Annotated[int, COUNT] = 3000
+    """Rated erases per block."""
+    seed: Annotated[int, SEED] = 1
+    """Random seed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheSweep:
+    """Caches of many sizes."""
+
+    policies: Annotated[str | Sequence[str], Named("--policy"), Text("NAME,NAME...")] = "lru"
+    """Replacement policies (`gordon cache policies`), or all."""
+    dram: Annotated[str | Sequence[str], Text("SIZES")]
+    """Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas."""
+    flash: Annotated[str | Sequence[str] | None, Text("SIZES")] = None
+    """flashcache: sizes of the flash, 0,128MiB..2GiB. 0 is DRAM alone, with the same model of time
+    and power."""
+    cores: Annotated[Sequence[int], Wholes()] = ()
+    """Also compute the network bandwidth of web servers with these numbers of cores: 4,8,12. Each
+    request of the trace is then a request for a file, cached by pages, or whole with --objects."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    """A miss-ratio curve."""
+
+    dram: Annotated[str | Sequence[str] | None, Text("SIZES")] = None
+    """Cache sizes: 32MiB..1GiB doubles from the first to the last; or a list with commas. Default:
+    from a thousandth of the footprint to the whole footprint."""
+    sample: Annotated[float | None, Share("RATE", is_checked=True)] = None
+    """Sample this fraction of the objects: 0.01 (SHARDS with a fixed rate)."""
+    keep: Annotated[int | None, COUNT] = None
+    """Sample at most this many objects at a time: 8192 (SHARDS with a fixed size)."""

@@ -1,0 +1,159 @@
+"""The options of tables as options of click."""
+
+import re
+from collections.abc import Callable, Sequence
+from math import isfinite
+from typing import Any
+
+import click
+
+from gordon.options import kinds
+from gordon.options.table import Option, options
+
+Decorator = Callable[[Any], Any]
+
+
+def of(*tables: type[Any], only: Sequence[str] = (), without: Sequence[str] = ()) -> Decorator:
+    """A decorator that gives a command the options of tables, in their order: all of them, `only`
+    some, or all `without` some."""
+    found = made(*tables, only=only, without=without)
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(found):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+def made(
+    *tables: type[Any], only: Sequence[str] = (), without: Sequence[str] = ()
+) -> list[Decorator]:
+    """The options of tables as decorators, each for one option."""
+    listed = [option for table in tables for option in options(table)]
+    return [
+        _decorator(option)
+        for option in listed
+        if option.name not in without and (not only or option.name in only)
+    ]
+
+
+def _decorator(option: Option) -> Decorator:
+    text = option.help
+    if option.default is not None:
+        text += f"  [default: {option.default}]"
+    return click.option(
+        option.flag, option.name, required=option.is_required, help=text, **_how(option.kind)
+    )
+
+
+def _how(kind: kinds.Kind | None) -> dict[str, Any]:
+    """How click takes a value."""
+    match kind:
+        case None:
+            return {"is_flag": True}
+        case kinds.Text(metavar):
+            return {"metavar": metavar}
+        case kinds.Each(metavar):
+            return {"metavar": metavar, "multiple": True}
+        case kinds.Whole(least, metavar):
+            return {"metavar": metavar, "type": click.IntRange(least)}
+        case kinds.Number(metavar):
+            return {"metavar": metavar, "type": NUMBER}
+        case kinds.Share(metavar, is_checked):
+            return {"metavar": metavar, "type": FRACTION if is_checked else SHARE}
+        case kinds.Choice(names):
+            return {"type": click.Choice(names)}
+        case kinds.Words(metavar):
+            return {"metavar": metavar, "type": _Words()}
+        case kinds.Wholes(metavar, least):
+            return {"metavar": metavar, "type": _Wholes(least)}
+        case kinds.DeviceNumber(metavar):
+            return {"metavar": metavar, "type": _Device()}
+
+
+class _Number(click.types.FloatParamType):
+    """Finite; ranges let NaN pass."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number: float = super().convert(value, param, ctx)
+        if not isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+class _Fraction(_Number):
+    """A number, or a percentage: 0.8 is 80%."""
+
+    name = "fraction"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        if isinstance(value, str) and value.endswith("%"):
+            return super().convert(value[:-1], param, ctx) / 100
+        return super().convert(value, param, ctx)
+
+
+class _Share(click.FloatRange, _Fraction):
+    """From 0 to 1, or 0% to 100%."""
+
+    name = "fraction"
+
+
+class _Words(click.ParamType[tuple[str, ...]]):
+    name = "words"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, ...]:
+        return tuple(word.strip() for word in str(value).split(","))
+
+
+class _Wholes(click.ParamType[tuple[int, ...]]):
+    name = "numbers"
+
+    def __init__(self, least: int) -> None:
+        self.least = least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        try:
+            found = tuple(int(word) for word in str(value).split(","))
+        except ValueError:
+            found = ()
+        if not found or min(found) < self.least:
+            self.fail(
+                f"`{value}` is not a list of whole numbers from {self.least} on, separated by "
+                "commas",
+                param,
+                ctx,
+            )
+        return found
+
+
+class _Device(click.ParamType[int]):
+    """The number of a trace's device, or `MAJOR,MINOR` as blkparse prints it, or `MAJOR:MINOR`."""
+
+    name = "device"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"(\d+)(?:[,:](\d+))?", str(value), re.ASCII)
+        major, minor = (int(part or 0) for part in match.groups()) if match else (0, 0)
+        if match and match[2] is None and major < 1 << 32:
+            return major
+        if match and match[2] is not None and major < 1 << 12 and minor < 1 << 20:
+            return major << 20 | minor
+        return self.fail(
+            f"{value!r} is not a device. Give its number in the trace, or MAJOR,MINOR such as 8,3.",
+            param,
+            ctx,
+        )
+
+
+SHARE = _Share(0, 1)
+FRACTION = _Fraction()
+NUMBER = _Number()

@@ -1,0 +1,197 @@
+"""Simulated devices: the options of flash, of disks, and of the storage that either is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from gordon.options import Device, Path
+from gordon.options.kinds import (
+    COUNT,
+    FILE,
+    PRESET,
+    SEED,
+    SETTING,
+    SHARE,
+    SIZE,
+    SIZES,
+    Choice,
+    Named,
+    Number,
+    Share,
+    Text,
+    Whole,
+    Wholes,
+    Words,
+)
+from gordon.options.loads import Host
+
+SCHEDULERS = ("fcfs", "sstf", "look", "c-look", "v-scan", "sptf")
+#: `VictimPolicy` of the core, as its schema has it; a test compares them.
+POLICIES = ("greedy", "fifo", "random", "d-choices", "cost-benefit")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashPreset:
+    """Which flash device."""
+
+    device: Annotated[Device, Named("--preset"), PRESET] = "gordon-slc-256g"
+    """Device: a preset (`gordon flash presets`) or a TOML file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashDevice:
+    """What is changed of a flash device."""
+
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """Override a value of the device: ftl.victim=fifo, timing.read=50us; capacity=8GiB makes a
+    smaller array with the same share of spare capacity."""
+    spare: Annotated[str | float | None, Text("SHARE")] = None
+    """Over-provisioning: with 18%, the array has 118% of the exported capacity, which does not
+    change. Default: the device's."""
+    super_page: Annotated[str | None, SIZE] = None
+    """Size of a super-page, such as 64KiB. Default: the device's."""
+    write_points: Annotated[int | None, COUNT] = None
+    """Number of write points, each with an open block. Default: the device's."""
+    precondition: Annotated[float | None, Share("FRACTION")] = None
+    """Fraction of the capacity to map before the run, such as 0.8 or 80%, in the steady state of
+    random overwrites. Default: an empty device."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoints:
+    """Devices in files."""
+
+    from_checkpoint: Annotated[Path | None, FILE] = None
+    """Restore the device from a file that --checkpoint wrote."""
+    checkpoint: Annotated[Path | None, FILE] = None
+    """Write the state of the device at the end to FILE."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlashRun(FlashDevice, Host, Checkpoints):
+    """A run on a flash device."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amplification:
+    """Random overwrites of single pages in the steady state."""
+
+    policy: Annotated[str, Choice(POLICIES)] = "greedy"
+    """Victim selection of garbage collection."""
+    rho: Annotated[float, Share(is_checked=True)] = 0.8
+    """Logical pages / physical pages of the closed blocks: 1 - over-provisioning."""
+    pages_per_block: Annotated[int, COUNT] = 64
+    """Number of pages per block."""
+    blocks: Annotated[int, COUNT] = 2048
+    """Number of closed blocks."""
+    choices: Annotated[int | None, Whole(1, "D")] = None
+    """d-choices: number of candidate blocks."""
+    separate: bool = False
+    """Write copies of garbage collection through a separate write point."""
+    hot_space: Annotated[float | None, SHARE] = None
+    """Fraction of the pages that is hot. Default: uniform writes."""
+    hot_share: Annotated[float | None, SHARE] = None
+    """Fraction of the writes that are to hot pages."""
+    seed: Annotated[int, SEED] = 1
+    """Random seed of the writes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskPreset:
+    """Which disk."""
+
+    device: Annotated[Device, Named("--preset"), PRESET] = "sata-7200-1tb"
+    """Disk: a preset (`gordon disk presets`) or a TOML file."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskDevice:
+    """What is changed of a disk."""
+
+    diskspecs: Annotated[Path | None, FILE] = None
+    """Disk in DiskSim 4.0's format, in place of --preset. Files that it names are looked up in its
+    folder."""
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """Override a value of the disk: interface.queue_depth=1, cache.read_ahead=0B."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Array:
+    """Disks side by side."""
+
+    stripe: Annotated[int | None, COUNT] = None
+    """Stripe over N disks (RAID-0), mirrors included. Default: no striping."""
+    stripe_unit: Annotated[str | None, SIZE] = None
+    """Stripe unit. Default: 64KiB."""
+    copies: Annotated[int | None, COUNT] = None
+    """Mirror each stripe member on N disks: --copies 2 is RAID-1 of two disks, --stripe 4
+    --copies 2 is RAID-10 of two pairs. Default: 1."""
+    bus_rate: Annotated[str | None, SIZE] = None
+    """Bytes per second of the bus or host adapter that the disks share: 300MB. Default: not
+    shared."""
+    coalesce: Annotated[str | None, SIZE] = None
+    """Merge queued requests with adjacent ones, up to this size. Default: do not merge."""
+    scheduler: Annotated[str | None, Choice(SCHEDULERS)] = None
+    """Order in which queued requests are served, by the drive or, if the drive has no queue, by the
+    host. Default: the disk's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Responses:
+    """Times of requests in a file."""
+
+    responses_out: Annotated[Path | None, Named("--responses"), Text("FILE.csv")] = None
+    """Write the response time of each request in ms, one per line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiskRun(DiskDevice, Array, Host, Responses):
+    """A run on disks."""
+
+
+#: Patterns with their operations; reads come first, so that no cache of writes is in their way.
+STORAGE_PATTERNS = ("sequential-read", "random-read", "sequential-write", "random-write")
+SIZES_RANGE = "4KiB..64MiB"
+DEPTHS = (1, 32)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StorageLoad:
+    """Load of a characterisation, real or simulated."""
+
+    sizes: Annotated[str | Sequence[str], SIZES] = SIZES_RANGE
+    """Transfer sizes: the powers of two of a range, or a list with commas."""
+    depths: Annotated[Sequence[int], Wholes()] = DEPTHS
+    """Numbers of outstanding requests. Default: 1,32."""
+    patterns: Annotated[Sequence[str] | None, Words("P,P...")] = None
+    """Patterns: sequential-read, random-read, sequential-write, random-write. Default: all that are
+    allowed."""
+    span: Annotated[str | None, SIZE] = None
+    """Size of the address range of the requests. Default: the whole target; 1 GiB for a scratch
+    file or empty flash."""
+    bytes: Annotated[str | None, SIZE] = None
+    """Maximum bytes moved per point, but at least one full queue. Default: 4GiB; simulated
+    256MiB."""
+    seed: Annotated[int, SEED] = 1
+    """Random seed of the request addresses."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RealStorage:
+    """How real storage is measured."""
+
+    seconds: Annotated[float, Number("S")] = 0.5
+    """Real storage: seconds per point, after a warm-up of a fifth of that."""
+    write: bool = False
+    """Real storage: write to an existing file or device. DESTROYS ITS DATA."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedStorage(Array):
+    """What is changed of simulated storage."""
+
+    precondition: Annotated[float | None, Share("FRACTION")] = None
+    """Simulated flash: fraction of the capacity to map before the run, in the steady state of
+    random overwrites. Default: an empty device."""
+    set_values: Annotated[Sequence[str], Named("--set"), SETTING] = ()
+    """Simulated: override a value of the device."""

@@ -1,0 +1,92 @@
+"""How the value of an option is given as text. A field of a table of options has one of these in
+its annotation: `queue_depth: Annotated[int | None, COUNT] = None`. A flag has none.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Named:
+    """The name of an option on the command line, where it is not that of its field."""
+
+    option: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that the command checks."""
+
+    metavar: str
+
+
+@dataclass(frozen=True)
+class Each:
+    """A text in each of several uses of the option."""
+
+    metavar: str
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number."""
+
+    least: int
+    metavar: str = "N"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number."""
+
+    metavar: str = "X"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A number or a percentage: 0.8 is 80%. From 0 to 1, unless the command checks its range."""
+
+    metavar: str = "SHARE"
+    is_checked: bool = False
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of these names."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words with commas between."""
+
+    metavar: str
+
+
+@dataclass(frozen=True)
+class Wholes:
+    """Whole numbers from `least` on, with commas between."""
+
+    metavar: str = "N,N..."
+    least: int = 1
+
+
+@dataclass(frozen=True)
+class DeviceNumber:
+    """The number of a trace's device, or its major and minor numbers."""
+
+    metavar: str = "N|MAJ,MIN"
+
+
+Kind = Text | Each | Whole | Number | Share | Choice | Words | Wholes | DeviceNumber
+
+SIZE = Text("SIZE")
+SIZES = Text("SIZES")
+TIME = Text("TIME")
+FILE = Text("FILE")
+PRESET = Text("NAME|FILE")
+SETTING = Each("KEY=VALUE")
+COUNT = Whole(1)
+SEED = Whole(0)
+NUMBER = Number()
+SHARE = Share()

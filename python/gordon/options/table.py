@@ -1,0 +1,74 @@
+"""Tables of options: dataclasses whose fields are the options of a command, the keywords of the
+Python function behind it, and the keys of a sweep.
+
+A field has a name, a type with its kind, and a default. The docstring behind it is the help of the
+option. What the docstring says behind `Default:` is shown as the default; otherwise that is the
+value itself, unless it is none.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+from gordon.options.kinds import Kind, Named
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a command."""
+
+    name: str
+    """The keyword of the Python function."""
+    flag: str
+    """The name on the command line."""
+    kind: Kind | None
+    """How the value is given. None: there is no value, the option is given or not."""
+    help: str
+    """What the option does."""
+    default: str | None
+    """The default in words, if there is one."""
+    is_required: bool
+    """Whether there is no default."""
+
+
+def options(table: type[Any]) -> Iterator[Option]:
+    """The options of a table, in their order."""
+    texts: dict[str, str] = {}
+    for part in reversed(table.__mro__):
+        texts |= _texts(part.__module__).get(part.__name__, {})
+    for field in fields(table):
+        about = getattr(field.type, "__metadata__", ())
+        named = next((one.option for one in about if isinstance(one, Named)), None)
+        text, _, default = texts[field.name].partition("Default: ")
+        has_value = field.default is not MISSING and field.default not in (None, False, ())
+        yield Option(
+            name=field.name,
+            flag=named or f"--{field.name.replace('_', '-')}",
+            kind=next((one for one in about if isinstance(one, get_args(Kind))), None),
+            help=text.strip(),
+            default=default.removesuffix(".") or (str(field.default) if has_value else None),
+            is_required=field.default is MISSING,
+        )
+
+
+@cache
+def _texts(module: str) -> dict[str, dict[str, str]]:
+    """The docstrings of the fields of each class of a module."""
+    file = getattr(sys.modules[module], "__file__", None)
+    if file is None:
+        return {}
+    body = ast.parse(Path(file).read_text(encoding="utf-8")).body
+    return {one.name: _of_class(one) for one in body if isinstance(one, ast.ClassDef)}
+
+
+def _of_class(made: ast.ClassDef) -> dict[str, str]:
+    found = {}
+    for field, text in zip(made.body, made.body[1:], strict=False):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=about)):
+                found[name] = " ".join(str(about).split())
+    return found
