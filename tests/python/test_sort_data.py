@@ -259,7 +259,7 @@ BAD = [
     (("generate", "-n", "5", "-o", "."), 1, "it is a folder"),
     (("generate", "-n", "5", "-o", "none/x"), 1, "no folder none"),
     (("generate", "-n", "5", "-o", "-", "--json", "-"), 1, "two outputs have the path -"),
-    (("generate", "-n", "5"), 2, "Missing option '-o'"),
+    (("generate", "-n", "5"), 2, "Missing option '--output'"),
     (("validate",), 2, "Missing argument 'FILES...'"),
     (("validate", "none"), 1, "none: cannot open it: No such file"),
     (("validate", "odd"), 1, "odd: 250 bytes are not whole records of 100: 50 are left over from"),

@@ -1,7 +1,5 @@
 """`gordon sort generate`, `validate`."""
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,76 +7,12 @@ import click
 
 from gordon.cli import options
 from gordon.files import STDOUT, write_all
-from gordon.options import only_given
-
-_SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-
-
-def _whole(text: str) -> int:
-    """`1e8`, `100M`, `1.5k`, `10_000` as a whole number; -1 if it is none."""
-    match = re.fullmatch(r"([0-9][0-9_]*)(?:\.([0-9]+))?(?:[eE]\+?([0-9]{1,2})|([kMGT]?))", text)
-    if match is None:
-        return -1
-    whole, part, power, prefix = match[1].replace("_", ""), match[2] or "", match[3], match[4]
-    scale = int(10 ** int(power)) if power else _SCALES[prefix or ""]
-    number, rest = divmod(int(whole + part) * scale, int(10 ** len(part)))
-    return -1 if rest else number
-
-
-def number(least: int, bits: int) -> Callable[..., int | None]:
-    """A number of records, or of one."""
-
-    def read(ctx: click.Context, param: click.Parameter, text: str | None) -> int | None:
-        if text is None or least <= (number := _whole(text)) < 1 << bits:
-            return None if text is None else number
-        what = f"{text!r} is not a number from {least} to 2^{bits} - 1, as in 1e8, 100M or 250k"
-        raise click.BadParameter(what, ctx, param)
-
-    return read
+from gordon.options import command, only_given
+from gordon.options.sorting import Checked, Generated
 
 
 @click.command()
-@click.option(
-    "-n",
-    "--records",
-    callback=number(1, 64),
-    required=True,
-    metavar="N",
-    help="Number of records: 1e8, 100M, 250k.",
-)
-@click.option(
-    "-o",
-    "--output",
-    "--out",
-    "outputs",
-    required=True,
-    multiple=True,
-    metavar="PATH",
-    help="Output: a file, a block device (its data are lost), a named pipe or - for stdout; "
-    "several for a stripe.",
-)
-@click.option(
-    "--stripe",
-    metavar="SIZE",
-    help="Stripe the records over the outputs in units of SIZE, as `gordon sort --stripe` reads "
-    "them.",
-)
-@click.option("-a", "--ascii", is_flag=True, help="Generate lines of printable characters.")
-@click.option(
-    "-s",
-    "--skewed",
-    is_flag=True,
-    help="Generate skewed keys, many of which share their first bytes.",
-)
-@click.option(
-    "-b",
-    "--start",
-    callback=number(0, 128),
-    default="0",
-    show_default=True,
-    metavar="N",
-    help="Number of the first record.",
-)
+@command.of(Generated)
 @options.json_out
 def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> None:
     """Generate records to sort, as gensort of sortbenchmark.org does.
@@ -112,24 +46,7 @@ def generate(outputs: tuple[str, ...], json_path: str | None, **given: Any) -> N
 
 @click.command()
 @click.argument("files", nargs=-1, required=True)
-@click.option(
-    "-n",
-    "--records",
-    callback=number(1, 64),
-    metavar="N",
-    help="Check only the first N records of each file, for a block device that holds more than "
-    "the records.",
-)
-@click.option(
-    "--checksum",
-    metavar="HEX",
-    help="Checksum that `generate` or gensort -c printed for the unsorted records; the sorted "
-    "records must have the same.",
-)
-@click.option(
-    "--summary", metavar="PATH", help="Write a summary of these records, as valsort -o does."
-)
-@click.option("--summaries", is_flag=True, help="FILES hold concatenated summaries.")
+@command.of(Checked)
 @options.json_out
 @click.pass_context
 def validate(

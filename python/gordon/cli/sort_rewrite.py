@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.cli.sort_data import number
 from gordon.files import STDOUT, write_all
+from gordon.options import command
 
 
 def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, ...]:
@@ -30,7 +30,7 @@ def _sizes(ctx: click.Context, param: click.Parameter, text: str) -> tuple[str, 
 )
 @click.option(
     "--records",
-    callback=number(1, 64),
+    type=command.Amount(1, 64),
     default="2M",
     show_default=True,
     metavar="N",

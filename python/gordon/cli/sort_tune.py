@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from gordon.cli import options
-from gordon.cli.sort_data import number
 from gordon.files import STDOUT, write_all
 from gordon.options import command, only_given
 
@@ -47,7 +46,7 @@ def _seconds(ctx: click.Context, param: click.Parameter, text: str) -> float:
 )
 @click.option(
     "--records",
-    callback=number(1, 64),
+    type=command.Amount(1, 64),
     metavar="N",
     help="Number of records of the generated file.  [default: 4 times --memory, else the number "
     "for which 60 sorts fit into the budget]",

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from gordon.errors import GordonError
 from gordon.options import kinds
 from gordon.options.table import Option, options
 
@@ -43,11 +44,11 @@ def _decorator(option: Option) -> Decorator:
     if option.default is not None:
         text += f"  [default: {option.default}]"
     return click.option(
-        option.flag, option.name, required=option.is_required, help=text, **_how(option.kind)
+        *option.flags, option.name, required=option.is_required, help=text, **how(option.kind)
     )
 
 
-def _how(kind: kinds.Kind | None) -> dict[str, Any]:
+def how(kind: kinds.Kind | None) -> dict[str, Any]:
     """How click takes a value."""
     match kind:
         case None:
@@ -58,8 +59,12 @@ def _how(kind: kinds.Kind | None) -> dict[str, Any]:
             return {"metavar": metavar, "multiple": True}
         case kinds.Whole(least, metavar):
             return {"metavar": metavar, "type": click.IntRange(least)}
+        case kinds.Amount(least, bits, metavar):
+            return {"metavar": metavar, "type": Amount(least, bits)}
         case kinds.Number(metavar):
             return {"metavar": metavar, "type": NUMBER}
+        case kinds.Seconds(metavar):
+            return {"metavar": metavar, "type": _Seconds()}
         case kinds.Share(metavar, is_checked):
             return {"metavar": metavar, "type": FRACTION if is_checked else SHARE}
         case kinds.Choice(names):
@@ -101,6 +106,58 @@ class _Share(click.FloatRange, _Fraction):
     """From 0 to 1, or 0% to 100%."""
 
     name = "fraction"
+
+
+class _Seconds(click.ParamType[float]):
+    name = "time"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        from gordon import _core
+
+        if isinstance(value, float) or value in ("0", "0s"):
+            return float(str(value).removesuffix("s"))
+        try:
+            return _core.parse_ns(str(value)) / 1e9
+        except GordonError as error:
+            self.fail(error.args[0], param, ctx)
+
+
+class Amount(click.ParamType[int]):
+    """A whole number, with an exponent or a prefix: `1e8`, `100M`, `1.5k`, `10_000`."""
+
+    name = "number"
+
+    def __init__(self, least: int, bits: int) -> None:
+        self.least, self.bits = least, bits
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        number = _whole(str(value))
+        if not self.least <= number < 1 << self.bits:
+            self.fail(
+                f"{value!r} is not a number from {self.least} to 2^{self.bits} - 1, as in 1e8, "
+                "100M or 250k",
+                param,
+                ctx,
+            )
+        return number
+
+
+_SCALES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def _whole(text: str) -> int:
+    """The number that a text gives; -1 if it gives none."""
+    match = re.fullmatch(r"([0-9][0-9_]*)(?:\.([0-9]+))?(?:[eE]\+?([0-9]{1,2})|([kMGT]?))", text)
+    if match is None:
+        return -1
+    whole, part, power, prefix = match[1].replace("_", ""), match[2] or "", match[3], match[4]
+    scale = int(10 ** int(power)) if power else _SCALES[prefix or ""]
+    number, rest = divmod(int(whole + part) * scale, int(10 ** len(part)))
+    return -1 if rest else number
 
 
 class _Words(click.ParamType[tuple[str, ...]]):

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Named:
-    """The name of an option on the command line, where it is not that of its field."""
+    """The name of an option on the command line, where it is not that of its field, and other
+    names."""
 
     option: str
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,10 +37,26 @@ class Whole:
 
 
 @dataclass(frozen=True)
+class Amount:
+    """A whole number from `least` to 2^`bits` - 1, also as 1e8, 100M or 250k."""
+
+    least: int
+    bits: int = 64
+    metavar: str = "N"
+
+
+@dataclass(frozen=True)
 class Number:
     """A finite number."""
 
     metavar: str = "X"
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """A time as people write it, in seconds; 0 is none."""
+
+    metavar: str = "TIME"
 
 
 @dataclass(frozen=True)
@@ -78,7 +96,9 @@ class DeviceNumber:
     metavar: str = "N|MAJ,MIN"
 
 
-Kind = Text | Each | Whole | Number | Share | Choice | Words | Wholes | DeviceNumber
+Kind = (
+    Text | Each | Whole | Amount | Number | Seconds | Share | Choice | Words | Wholes | DeviceNumber
+)
 
 SIZE = Text("SIZE")
 SIZES = Text("SIZES")
@@ -87,6 +107,7 @@ FILE = Text("FILE")
 PRESET = Text("NAME|FILE")
 SETTING = Each("KEY=VALUE")
 COUNT = Whole(1)
+THREADS = Whole(0)
 SEED = Whole(0)
 NUMBER = Number()
 SHARE = Share()

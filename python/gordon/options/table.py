@@ -23,8 +23,8 @@ class Option:
 
     name: str
     """The keyword of the Python function."""
-    flag: str
-    """The name on the command line."""
+    flags: tuple[str, ...]
+    """The names on the command line; the first one is that of messages."""
     kind: Kind | None
     """How the value is given. None: there is no value, the option is given or not."""
     help: str
@@ -42,15 +42,16 @@ def options(table: type[Any]) -> Iterator[Option]:
         texts |= _texts(part.__module__).get(part.__name__, {})
     for field in fields(table):
         about = getattr(field.type, "__metadata__", ())
-        named = next((one.option for one in about if isinstance(one, Named)), None)
+        own = Named(f"--{field.name.replace('_', '-')}")
+        named = next((one for one in about if isinstance(one, Named)), own)
         text, _, default = texts[field.name].partition("Default: ")
-        has_value = field.default is not MISSING and field.default not in (None, False, ())
+        is_plain = isinstance(field.default, str | int | float) and field.default is not False
         yield Option(
             name=field.name,
-            flag=named or f"--{field.name.replace('_', '-')}",
+            flags=(named.option, *named.others),
             kind=next((one for one in about if isinstance(one, get_args(Kind))), None),
             help=text.strip(),
-            default=default.removesuffix(".") or (str(field.default) if has_value else None),
+            default=default.removesuffix(".") or (str(field.default) if is_plain else None),
             is_required=field.default is MISSING,
         )
 

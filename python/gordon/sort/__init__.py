@@ -12,17 +12,18 @@ local folders, direct I/O. Sorting over several machines is left out. A failure 
 `gordon.GordonError`, whose args are (message, hint).
 """
 
+from gordon.options.sorting import IN_CORE, IO, METHODS, PARTIAL, Records, SortSettings
 from gordon.sort.data import generate, validate
-from gordon.sort.run import IN_CORE, IO, METHODS, PARTIAL, How, Records, Result, run
+from gordon.sort.run import Result, run
 
 __all__ = [
     "IN_CORE",
     "IO",
     "METHODS",
     "PARTIAL",
-    "How",
     "Records",
     "Result",
+    "SortSettings",
     "generate",
     "run",
     "validate",

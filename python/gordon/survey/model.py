@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from gordon.errors import GordonError
 from gordon.options import Path
+from gordon.options.surveys import SurveyOptions
 from gordon.parts import Catalogue
 from gordon.run.inputs import Inputs
 from gordon.survey.space import Space
@@ -17,8 +18,8 @@ Row = dict[str, Any]
 
 #: Share of each resource that a service leaves free, unless it is given.
 HEADROOM = 0.3
-#: Share of a trace over which copies of it are shifted.
-SHIFT = 0.05
+#: Share of a trace over which copies of it are shifted, unless it is given.
+SHIFT = SurveyOptions.shift
 
 
 @dataclass(frozen=True)

@@ -12,38 +12,37 @@ from typing import Any
 
 from gordon.errors import GordonError
 from gordon.options import Path, several
+from gordon.options.surveys import SurveyOptions
 from gordon.parts import unknown
 from gordon.run.inputs import Inputs, expand
 from gordon.survey import grids, jobs, numbers, tasks
 from gordon.survey import space as spaces
 from gordon.survey.grids import Grid
 from gordon.survey.machines import Machines
-from gordon.survey.model import HEADROOM, SHIFT, Model, Request, Row
+from gordon.survey.model import HEADROOM, Model, Request, Row
 from gordon.survey.replays import Replays, simulate
 from gordon.survey.service import Service
 from gordon.survey.stages import of as stages_of
 
-ROWS = 1000
 MODELS = ("job", tasks.MODEL, *grids.MODELS)
-SPACE = "modern"
 
 
 def run(
     traces: Path | Sequence[Path],
     *,
-    space: str = SPACE,
+    space: str = SurveyOptions.space,
     nodes: int | str | Sequence[int] | None = None,
-    shift: float = SHIFT,
+    shift: float = SurveyOptions.shift,
     set_values: str | Sequence[str] = (),
-    charge: str = "auto",
+    charge: str = SurveyOptions.charge,
     reference: str | float | None = None,
     model: str | None = None,
     service: bool = False,
-    headroom: float = HEADROOM,
+    headroom: float | None = None,
     stages: Path | None = None,
     partitions: int | None = None,
     deadline: float | None = None,
-    rows: int = ROWS,
+    rows: int = SurveyOptions.rows,
     table: Path | None = None,
     cache: Path | None = None,
     engine: str | None = None,
@@ -56,32 +55,9 @@ def run(
     nodes; or the folder of a run, which has a trace of each node, joined by their clocks; or files
     that `gordon trace convert` reads, such as an event log of Spark. Several runs or event logs
     are surveyed one by one: the result has `jobs`, by id, and its designs are their mean
-    (`gordon.survey.jobs`). `nodes` is the size of the cluster; the default is the number of traces,
-    or 32 for one trace. A survey of a service compares several: `2..8`, or `2,4,8`
-    (`gordon.survey.numbers`); the default is 1 to 8 and the number of traces. Nodes that run copies
-    of one trace start it at samples up to the fraction `shift` of its length apart. `space` is a
-    shipped space or a TOML file. `set_values` are values to override, each `KEY=VALUE`, of the grid
-    and its parts, or of machines (`machines.ID.KEY=VALUE`) and their storage parts. `charge` is
-    `command` to simulate only the CPU time and the cache misses of the traced command, `machine`
-    for those of the whole machine, or `auto`: those of the command where the trace has them.
-    `reference` is the processor on which traces without hardware counters were recorded: the name
-    of a part, or its instructions per cycle; the default is the part named in the manifest. `model`
-    is `paper`, `stages` or `job`: `job` is for machines and their default; the others are for grids
-    of designs, `stages` if `stages` is given, a JSON file with the stages of the job. For machines,
-    `reference` is the machine on which the traces were recorded
-    (`gordon.survey.references.of_machines`), and `nodes` are the numbers to compare: the number
-    of traces by default, and 1 for a single trace. `service`: the
-    traces are records of a service, not of a job, and machines are chosen that keep up with the
-    load and leave the share `headroom` of each resource free (`gordon.survey.service`). An event
-    log of Spark, and a run that has one, is surveyed by the `tasks` model unless another one is
-    named: on each number of each machine. `partitions` is then the number of tasks of stages that
-    read shuffle data. `deadline` are the seconds within which a job has to end on machines. At most
-    `rows` designs are returned, the front and the named ones always; `table` is a Parquet file to
-    write with all of them. `cache` is a folder in which replays are kept and found by later
-    surveys, whatever their space. `engine` computes the replays in other processes, by joblib:
-    `loky`, `ray`, `dask` or `spark`; `workers` is their number. `progress` is called with the
-    replays of traces on storages (done, total); the total is 0 until it is known. Raises
-    `gordon.GordonError`, whose args are (message, hint).
+    (`gordon.survey.jobs`). The options are those of `gordon.options.surveys.SurveyOptions`.
+    `progress` is called with the replays of traces on storages (done, total); the total is 0 until
+    it is known. Raises `gordon.GordonError`, whose args are (message, hint).
     """
     traces = several(traces)
     if not traces:
@@ -118,7 +94,7 @@ def run(
         reference=reference,
         model=model,
         service=service,
-        headroom=headroom,
+        headroom=HEADROOM if headroom is None else headroom,
         numbers=counts if of_machines else None,
         stages=stages,
         table=table,

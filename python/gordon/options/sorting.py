@@ -1,0 +1,195 @@
+"""The sort, and the generator and the checker of its files. Sizes are text (`2GB`)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from gordon.errors import GordonError
+from gordon.options import Path, several
+from gordon.options.kinds import (
+    COUNT,
+    FILE,
+    SEED,
+    SIZE,
+    THREADS,
+    Amount,
+    Choice,
+    Each,
+    Named,
+    Text,
+    Words,
+)
+
+#: Methods of the external sort.
+METHODS = ("auto", "one-pass", "distribute", "merge")
+#: Methods of sorting records in memory.
+IN_CORE = ("radix", "merge")
+#: I/O backends.
+IO = ("auto", "uring", "threads")
+#: Handling of a partial record at the end of a file.
+PARTIAL = ("refuse", "keep", "drop")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Striped:
+    """How inputs make one file."""
+
+    stripe: Annotated[str | None, SIZE] = None
+    """Read IN... in parallel as one file striped over them in units of SIZE (RAID-0). Default:
+    IN... are concatenated."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """The format of the records and their keys. By default records of the sort benchmark."""
+
+    lines: bool = False
+    """Sort lines, in the order of sort(1) with LC_ALL=C: by the values of bytes."""
+    record: Annotated[int | None, COUNT] = None
+    """Sort records of N bytes by all their bytes, or by --key. Default: 100, of which the first 10
+    are the key; text is refused."""
+    keys: Annotated[Sequence[str], Named("--key", ("-k",)), Each("KEY")] = ()
+    """Lines: a key as for sort(1), such as 2,2n. Records: START:END[:TYPE][:r], such as 8:16:u64be.
+    Repeatable, most significant key first. Default: the whole line or record."""
+    order: Annotated[str | None, Text("LETTERS")] = None
+    """Lines: options of sort(1) for keys without options: letters of bdfghiMnrV."""
+    field_separator: Annotated[str | None, Named("--field-separator", ("-t",)), Text("CHAR")] = None
+    """Lines: field separator. Default: the start of each run of blanks, as sort(1)."""
+    zero_terminated: Annotated[bool, Named("--zero-terminated", ("-z",))] = False
+    """Lines end with a NUL byte."""
+    last_resort: bool = False
+    """Lines: order equal keys by the whole line, as sort(1) without -s. Default: keep the input's
+    order."""
+
+    def config(self) -> Any:
+        """The core's."""
+        if self.lines and self.record is not None:
+            raise GordonError(
+                "--lines and --record exclude each other",
+                "give only one of them",
+                kind="exclusive-options",
+            )
+        if self.lines:
+            return {
+                "lines": {
+                    "keys": several(self.keys),
+                    "options": self.order or "",
+                    "separator": self.field_separator,
+                    "zero": self.zero_terminated,
+                    "stable": not self.last_resort,
+                }
+            }
+        of_lines = ("order", "field_separator", "zero_terminated", "last_resort")
+        given = [name for name in of_lines if getattr(self, name)]
+        if given:
+            option = given[0].replace("_", "-")
+            raise GordonError(
+                f"--{option} applies to lines only", "also give --lines", kind="needs-option"
+            )
+        if self.record is not None:
+            return {"fixed": {"record": self.record, "keys": several(self.keys)}}
+        if self.keys:
+            raise GordonError(
+                "--key needs --lines or --record: the key of benchmark records is fixed",
+                "also give --lines, or --record N",
+                kind="needs-option",
+            )
+        return "benchmark"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unique:
+    """Which records are written."""
+
+    unique: Annotated[bool, Named("--unique", ("-u",))] = False
+    """Write only the first of the records whose keys are equal, as sort -u does. The order of
+    --last-resort is not part of the key."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SortSettings:
+    """Settings of a sort that do not change its result."""
+
+    memory: Annotated[str | None, SIZE] = None
+    """Maximum memory for records and buffers. The program itself takes about 30 MB more. Default:
+    half of the available memory."""
+    temp: Annotated[Sequence[Path], Words("DIR,DIR...")] = ()
+    """Folders of temporary files, used round-robin. Default: the output's folder."""
+    method: Annotated[str, Choice(METHODS)] = "auto"
+    """one-pass: all in memory; distribute: buckets of key ranges, each sorted in memory; merge:
+    sorted runs, then merged. auto: the first that fits."""
+    in_core: Annotated[str, Choice(IN_CORE)] = "radix"
+    """Sorting in memory. radix: keys scattered by ranges, each range sorted; merge: sorted in
+    pieces as they are read, then merged."""
+    preset: Annotated[str | None, Text("NAME")] = None
+    """Transfer sizes that the JouleSort paper found best on one of its systems: 1B, 2, 3B-3E,
+    4C-4G."""
+    input_transfer: Annotated[str | None, SIZE] = None
+    """Bytes per read of the input."""
+    output_transfer: Annotated[str | None, SIZE] = None
+    """Bytes per write of the output."""
+    temp_transfer: Annotated[str | None, SIZE] = None
+    """Bytes per transfer of temporary files."""
+    temp_stripe: Annotated[str | None, SIZE] = None
+    """Unit in which temporary data is striped over the folders of --temp. Default: each transfer
+    goes to one folder."""
+    threads: Annotated[int, THREADS] = 0
+    """Number of threads that sort; 0 for one per core."""
+    buffered: bool = False
+    """Use the page cache instead of direct I/O."""
+    io: Annotated[str, Choice(IO)] = "auto"
+    """Use io_uring, or threads with one blocking transfer each. auto: io_uring if the system allows
+    it."""
+    overwrite: bool = False
+    """Overwrite the existing output in place, so that its blocks on the device are reused. An
+    interrupted sort leaves it broken. Default: write a new file, then replace OUT."""
+    partial_last: Annotated[str, Choice(PARTIAL)] = "refuse"
+    """Handling of a partial record at the end of a file: report an error, append it to the output,
+    or leave it out."""
+    seed: Annotated[int, SEED] = 0
+    """Random seed of the sampling."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SortConfig:
+    """Settings in a file."""
+
+    config: Annotated[Path | None, FILE] = None
+    """Settings in TOML (`gordon schema sort`), as `gordon sort tune` writes them. Options take
+    precedence."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generated:
+    """Records of the sort benchmark."""
+
+    records: Annotated[int, Named("--records", ("-n",)), Amount(1)]
+    """Number of records: 1e8, 100M, 250k."""
+    outputs: Annotated[Sequence[Path], Named("--output", ("-o", "--out")), Each("PATH")]
+    """Output: a file, a block device (its data are lost), a named pipe or - for stdout; several for
+    a stripe."""
+    stripe: Annotated[str | None, SIZE] = None
+    """Stripe the records over the outputs in units of SIZE, as `gordon sort --stripe` reads
+    them."""
+    ascii: Annotated[bool, Named("--ascii", ("-a",))] = False
+    """Generate lines of printable characters."""
+    skewed: Annotated[bool, Named("--skewed", ("-s",))] = False
+    """Generate skewed keys, many of which share their first bytes."""
+    start: Annotated[int, Named("--start", ("-b",)), Amount(0, 128)] = 0
+    """Number of the first record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """How sorted records are checked."""
+
+    records: Annotated[int | None, Named("--records", ("-n",)), Amount(1)] = None
+    """Check only the first N records of each file, for a block device that holds more than the
+    records."""
+    checksum: Annotated[str | None, Text("HEX")] = None
+    """Checksum that `generate` or gensort -c printed for the unsorted records; the sorted records
+    must have the same."""
+    summary: Annotated[Path | None, Text("PATH")] = None
+    """Write a summary of these records, as valsort -o does."""
+    summaries: bool = False
+    """FILES hold concatenated summaries."""

@@ -1,0 +1,86 @@
+"""Surveys of jobs and services over machines and designs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from gordon.options import Path
+from gordon.options.kinds import (
+    COUNT,
+    FILE,
+    PRESET,
+    SETTING,
+    SHARE,
+    Choice,
+    Named,
+    Seconds,
+    Text,
+    Whole,
+)
+
+#: What whose CPU time is simulated.
+CHARGES = ("auto", "machine", "command")
+MODELS = ("job", "tasks", "paper", "stages")
+ENGINES = ("loky", "ray", "dask", "spark")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyOptions:
+    """A survey."""
+
+    space: Annotated[str, PRESET] = "modern"
+    """Design space: a shipped one (`gordon spaces`) or a TOML file. gordon-2009 is that of the
+    Gordon paper, and is compared with its results."""
+    nodes: Annotated[int | str | Sequence[int] | None, Text("N|N..M|N,M")] = None
+    """Nodes of a cluster of designs. For machines, the numbers of nodes to compare: 2..8 or 2,4,8.
+    Default: as many as traces; 32 for one trace of a grid; 1 to 64 for the tasks model; 1..8 of a
+    service."""
+    shift: Annotated[float, SHARE] = 0.05
+    """Maximum shift in time between nodes that run copies of one trace, as a fraction of its
+    length. 0: all nodes are in the same phase; 1: at any time each phase runs on some node."""
+    set_values: Annotated[str | Sequence[str], Named("--set"), SETTING] = ()
+    """Override a value, of a grid of designs: budget=200W, cpu.atom.ipc=0.6, node.network=...; of a
+    machine: machines.ID.price_per_hour=0.2; of the tasks model: executor.cores=2,
+    executor.memory=4GiB, output.replicas=3, driver.speed=1.5."""
+    charge: Annotated[str, Choice(CHARGES)] = "auto"
+    """Simulate the CPU time and cache misses of the traced command only, or of the whole machine;
+    auto: of the command where the trace has them. Network and block I/O are always those of the
+    machine."""
+    reference: Annotated[str | float | None, Text("NAME|NUMBER")] = None
+    """Machine on which the traces were recorded: a machine of any shipped space, its processor as
+    /proc/cpuinfo names it, or the speed of a core as the space counts it. For a grid of designs:
+    the processor, as a part such as core2, or its instructions per cycle. Default: the processor
+    that the manifest names, else 1.0; for a grid the part that it names, else 1.5."""
+    model: Annotated[str | None, Choice(MODELS)] = None
+    """job: time of one job of fixed work, for machines. tasks: time of an application of Spark on
+    any number of them, from its event log. The others are for grids of designs, such as
+    gordon-2009. paper: throughput, each second takes the longest of processor, storage and network.
+    stages: as paper, and nodes wait for each other only at the ends of stages. Default: for a space
+    with machines tasks of an event log or of a run that has one, else job; else paper."""
+    service: bool = False
+    """The traces are records of a service, of one node each, and not of a job: find the machines,
+    and how many of them, that keep up with the load."""
+    headroom: Annotated[float | None, SHARE] = None
+    """Of a service: the share of processor, memory, storage and network that is free in 99% of the
+    time, below 100%. Default: 30%."""
+    stages: Annotated[Path | None, FILE] = None
+    """Stages of the job, as JSON: {"stages": [{"name": "map", "start_s": 0, "end_s": 12.5}]}, in
+    seconds after the start of the traces. The stages model uses them; of machines, the limits of
+    each stage are reported."""
+    deadline: Annotated[float | None, Seconds()] = None
+    """Of jobs on machines: recommend the cheapest that ends within this time, such as 10min, by the
+    upper end of its range."""
+    partitions: Annotated[int | None, COUNT] = None
+    """Of the tasks model: tasks of each stage that reads shuffle data. Default: as recorded."""
+    rows: Annotated[int, Whole(0)] = 1000
+    """Designs in the result; those on the Pareto front and the named ones are always in it."""
+    table: Annotated[Path | None, Named("--parquet"), Text("PATH")] = None
+    """Write a table with a row for each design, however many, as Parquet."""
+    cache: Annotated[Path | None, Text("DIR")] = None
+    """Keep the replays of traces on storages in this folder, and use those that are there, of any
+    survey. Default: keep none."""
+    engine: Annotated[str | None, Choice(ENGINES)] = None
+    """Compute replays in processes: loky on this machine, the others on the cluster that
+    RAY_ADDRESS, DASK_SCHEDULER_ADDRESS or MASTER names. Default: threads of this process."""
+    workers: Annotated[int | None, COUNT] = None
+    """Processes of the engine, which is loky if none is given. Default: one per core."""

@@ -1,0 +1,144 @@
+"""Tables of options: each field has its kind and its help, and the functions have its defaults."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import click
+import pytest
+
+import gordon.flash
+import gordon.options
+import gordon.survey
+from gordon.options import command, kinds
+from gordon.options.devices import Amplification
+from gordon.options.loads import Host
+from gordon.options.sorting import Generated
+from gordon.options.surveys import SurveyOptions
+from gordon.options.table import Option, options
+
+_FOLDER = Path(gordon.options.__file__).parent
+MODULES = sorted(
+    path.stem
+    for path in _FOLDER.glob("*.py")
+    if path.stem not in ("__init__", "kinds", "table", "command")
+)
+
+
+def tables() -> list[type[Any]]:
+    """All tables of options."""
+    found: list[type[Any]] = []
+    for name in MODULES:
+        module = import_module(f"gordon.options.{name}")
+        own = (
+            one
+            for one in vars(module).values()
+            if getattr(one, "__module__", "") == module.__name__
+        )
+        found += [one for one in own if isinstance(one, type) and is_dataclass(one)]
+    return found
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda table: table.__name__)
+def test_every_option_has_a_kind_and_a_help(table: type[Any]) -> None:
+    listed = list(options(table))
+    assert [option.name for option in listed] == [field.name for field in fields(table)]
+    for option in listed:
+        assert option.help[0].isupper() or ":" in option.help, option
+        assert option.help.endswith("."), option
+        hint = get_type_hints(table)[option.name]
+        assert (option.kind is None) == (hint is bool), option
+
+
+@pytest.mark.parametrize(
+    ("function", "table"),
+    [(gordon.flash.wa, Amplification), (gordon.survey.run, SurveyOptions)],
+)
+def test_a_function_has_the_keywords_and_defaults_of_its_table(
+    function: Callable[..., Any], table: type[Any]
+) -> None:
+    parameters = inspect.signature(function).parameters
+    for field in fields(table):
+        assert parameters[field.name].default == field.default, field.name
+    own = {"traces", "progress"}
+    assert set(parameters) - own == {field.name for field in fields(table)}
+
+
+def of(kind: kinds.Kind, text: str) -> Any:
+    """What a command gets of a text."""
+
+    @click.command()
+    @click.option("--value", **command.how(kind))
+    @click.pass_context
+    def read(ctx: click.Context, value: Any) -> None:
+        ctx.obj.append(value)
+
+    found: list[Any] = []
+    read.main(["--value", text], standalone_mode=False, obj=found)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        (kinds.SHARE, "80%", 0.8),
+        (kinds.SHARE, "0.8", 0.8),
+        (kinds.COUNT, "3", 3),
+        (kinds.Amount(1), "1.5k", 1500),
+        (kinds.Amount(1), "1e8", 10**8),
+        (kinds.Seconds(), "10min", 600.0),
+        (kinds.Seconds(), "0", 0.0),
+        (kinds.Words("W,W"), "a, b", ("a", "b")),
+        (kinds.Wholes(), "1,32", (1, 32)),
+        (kinds.DeviceNumber(), "8,3", 8 << 20 | 3),
+        (kinds.SETTING, "a=b", ("a=b",)),
+    ],
+)
+def test_a_text_becomes_a_value(kind: kinds.Kind, text: str, value: Any) -> None:
+    assert of(kind, text) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "why"),
+    [
+        (kinds.SHARE, "120%", "not in the range"),
+        (kinds.SHARE, "nan", "not a finite number"),
+        (kinds.NUMBER, "inf", "not a finite number"),
+        (kinds.COUNT, "0", "not in the range"),
+        (kinds.Amount(1), "0.5", "not a number from 1"),
+        (kinds.Amount(1), "1e30", "not a number from 1"),
+        (kinds.Seconds(), "soon", "soon"),
+        (kinds.Wholes(), "1,x", "whole numbers from 1 on"),
+        (kinds.Wholes(), "0", "whole numbers from 1 on"),
+        (kinds.DeviceNumber(), "8,3,1", "not a device"),
+        (kinds.Choice(("a", "b")), "c", "'c' is not one of"),
+    ],
+)
+def test_a_text_that_is_none_is_refused(kind: kinds.Kind, text: str, why: str) -> None:
+    with pytest.raises(click.UsageError, match=why):
+        of(kind, text)
+
+
+def test_a_default_in_words_is_not_part_of_the_help() -> None:
+    depth = next(one for one in options(Host) if one.name == "queue_depth")
+    assert depth == Option(
+        name="queue_depth",
+        flags=("--queue-depth",),
+        kind=kinds.COUNT,
+        help="Maximum number of requests outstanding at the device.",
+        default="32 in a closed loop, 1 with gaps, no limit for arrivals",
+        is_required=False,
+    )
+    seed = next(one for one in options(Host) if one.name == "seed")
+    assert seed.default == "1"
+
+
+def test_fields_without_a_default_are_required() -> None:
+    required = [one.name for one in options(Generated) if one.is_required]
+    assert required == ["records", "outputs"]
+    assert required == [field.name for field in fields(Generated) if field.default is MISSING]
