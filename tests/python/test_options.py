@@ -12,12 +12,14 @@ from typing import Any, get_type_hints
 import click
 import pytest
 
+import gordon.energy
 import gordon.flash
 import gordon.options
 import gordon.survey
 from gordon.options import command, kinds
 from gordon.options.devices import Amplification
 from gordon.options.loads import Host
+from gordon.options.meters import MeteredRuns, Metering, Rest, Root
 from gordon.options.sorting import Generated
 from gordon.options.surveys import SurveyOptions
 from gordon.options.table import Option, options
@@ -56,17 +58,25 @@ def test_every_option_has_a_kind_and_a_help(table: type[Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "table"),
-    [(gordon.flash.wa, Amplification), (gordon.survey.run, SurveyOptions)],
+    ("function", "own", "of_tables"),
+    [
+        (gordon.flash.wa, {"progress"}, [Amplification]),
+        (gordon.survey.run, {"traces", "progress"}, [SurveyOptions]),
+        (
+            gordon.energy.record,
+            {"command", "stdout", "notify"},
+            [Metering, Rest, MeteredRuns, Root],
+        ),
+    ],
 )
-def test_a_function_has_the_keywords_and_defaults_of_its_table(
-    function: Callable[..., Any], table: type[Any]
+def test_a_function_has_the_keywords_and_defaults_of_its_tables(
+    function: Callable[..., Any], own: set[str], of_tables: list[type[Any]]
 ) -> None:
     parameters = inspect.signature(function).parameters
-    for field in fields(table):
+    listed = [field for table in of_tables for field in fields(table)]
+    for field in listed:
         assert parameters[field.name].default == field.default, field.name
-    own = {"traces", "progress"}
-    assert set(parameters) - own == {field.name for field in fields(table)}
+    assert set(parameters) - own == {field.name for field in listed}
 
 
 def of(kind: kinds.Kind, text: str) -> Any:

@@ -1,57 +1,32 @@
 """`gordon joulesort`."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from gordon.cli import options
-from gordon.cli.meter import IDLE, INTERVAL, METERS, ROOT, TAIL, amount
 from gordon.files import STDOUT, write_all
+from gordon.options import command, only_given
+from gordon.options.meters import (
+    Benchmark,
+    BenchmarkFiles,
+    BenchmarkFolder,
+    Metering,
+    OwnSort,
+    Rest,
+    Root,
+)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--records",
-    required=True,
-    metavar="N",
-    callback=amount,
-    help="Number of records of 100 bytes. The benchmark's categories are 1e8, 1e9, 1e10 and 1e12.",
-)
-@click.option(
-    "--runs",
-    type=options.COUNT,
-    default=5,
-    show_default=True,
-    metavar="N",
-    help="Number of consecutive runs. The rules require five.",
-)
-@METERS
-@INTERVAL
-@IDLE
-@TAIL
-@click.option(
-    "--dir",
-    "folder",
-    default=".",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder of input and output, on the storage to measure.  [default: the current folder]",
-)
-@click.option("--memory", metavar="SIZE", help="Memory for `gordon sort`.")
-@click.option("--temp", metavar="DIR,DIR...", help="Temporary folders for `gordon sort`.")
-@click.option("--config", metavar="FILE", help="Tuned settings for `gordon sort`.")
-@click.option(
-    "--skewed", is_flag=True, help="Also sort skewed keys once, as the Daytona category requires."
-)
-@click.option("--keep", is_flag=True, help="Keep input and output afterwards.")
+@command.of(Benchmark, Metering, Rest, BenchmarkFolder, OwnSort, BenchmarkFiles)
 @click.option("-o", "--out", metavar="LOG.csv", help="Write the samples of power as CSV.")
 @options.report_out
-@ROOT
+@command.of(Root)
 @options.json_out
-@click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
 def joulesort(
-    command: tuple[str, ...],
+    words: tuple[str, ...],
     out: str | None,
     report: str | None,
     json_path: str | None,
@@ -73,10 +48,10 @@ def joulesort(
     from gordon.energy import log
 
     ours = {"--memory": memory, "--temp": temp, "--config": config}
-    words = [word for name, value in ours.items() if value for word in (name, value)]
-    if command and words:
+    of_ours = [word for name, value in ours.items() if value for word in (name, value)]
+    if words and of_ours:
         raise click.UsageError(
-            f"{words[0]} applies to `gordon sort` only; put options of another sort into its CMD"
+            f"{of_ours[0]} applies to `gordon sort` only; put options of another sort into its CMD"
         )
     output.check(json_path, out, report=report)
     silent = STDOUT in (json_path, out, report)
@@ -86,7 +61,7 @@ def joulesort(
         if messages.is_terminal:
             messages.text(what, style="dim")
 
-    done = api.benchmark(notify, command=command, options=words, **given)
+    done = api.benchmark(notify, command=words, options=of_ours, **only_given(given))
     files: dict[str, Any] = {}
     if json_path is not None:
         files[json_path] = done.json

@@ -7,8 +7,9 @@ from pathlib import Path
 from gordon.energy import battery, command, hwmon, ipmi, model, nvml, rapl, redfish, replay
 from gordon.energy.meter import Candidate, Meter
 from gordon.errors import GordonError
+from gordon.options.meters import Root
 
-ROOT = Path("/")
+ROOT = Root.root
 
 MODEL = model.Model.measures
 

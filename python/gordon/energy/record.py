@@ -13,8 +13,7 @@ from gordon.energy.session import Session
 from gordon.energy.work import Usage
 from gordon.errors import GordonError
 from gordon.options import several, words
-
-IDLE_S, TAIL_S, INTERVAL_S = 10.0, 5.0, 1.0
+from gordon.options.meters import Metering, Rest
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ def record(
     command: Sequence[str],
     *,
     meters: Sequence[str] = (),
-    interval_s: float = INTERVAL_S,
-    idle_s: float = IDLE_S,
-    tail_s: float = TAIL_S,
+    interval_s: float = Metering.interval_s,
+    idle_s: float = Rest.idle_s,
+    tail_s: float = Rest.tail_s,
     runs: int = 1,
     records: float | None = None,
     root: Path = find.ROOT,

@@ -9,11 +9,13 @@ change from year to year: read those of the year before an entry.
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gordon.options.meters import Benchmark
+
 Json = dict[str, Any]
 
 #: Records of 100 bytes, of which 10 are the key.
 RECORD = 100
-RUNS = 5
+RUNS = Benchmark.runs
 #: Records of each category. The paper knows the first three; the entries of today the last, too.
 CATEGORIES = {
     10**8: "10^8 records, 10 GB",

@@ -9,13 +9,13 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import gordon
 from gordon.energy import account, find, work
-from gordon.energy.record import IDLE_S, INTERVAL_S, TAIL_S, spread
+from gordon.energy.record import spread
 from gordon.energy.series import Span
 from gordon.energy.session import Session
 from gordon.energy.work import Usage
@@ -23,6 +23,14 @@ from gordon.errors import GordonError
 from gordon.joulesort import files, phases, rules
 from gordon.joulesort.rules import RECORD, Check, Json
 from gordon.options import several, words
+from gordon.options.meters import (
+    Benchmark,
+    BenchmarkFiles,
+    BenchmarkFolder,
+    Metering,
+    Rest,
+    Root,
+)
 
 #: Generates records in a file, ASCII or not, skewed or not; its account has `checksum`.
 Generate = Callable[..., Json]
@@ -46,33 +54,13 @@ class Tools:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Root, BenchmarkFiles, BenchmarkFolder, Rest, Metering, Benchmark):
     """Options of the benchmark."""
 
-    records: int
-    """Number of records of 100 bytes."""
-    runs: int = rules.RUNS
-    """Number of consecutive runs. The rules require five."""
-    folder: Path = Path()
-    """Folder of the input and the output, on the storage to measure."""
     command: Sequence[str] = ()
     """Words of another sort, with `{in}` and `{out}` for its files. Default: `gordon sort`."""
     options: Sequence[str] = ()
     """Words of options for `gordon sort`."""
-    meters: Sequence[str] = ()
-    """Names of meters. Default: all that are found, else the model."""
-    interval_s: float = INTERVAL_S
-    """Time between samples, in seconds."""
-    idle_s: float = IDLE_S
-    """Length of the idle baseline before the first run, in seconds; 0 for none."""
-    tail_s: float = TAIL_S
-    """Maximum time to measure after the last run, in seconds; 0 for none."""
-    skewed: bool = False
-    """Also sort skewed keys once, after the metered runs."""
-    keep: bool = False
-    """Keep the input and the output."""
-    root: Path = field(default=find.ROOT)
-    """Folder that contains sys and proc."""
 
 
 @dataclass(frozen=True)

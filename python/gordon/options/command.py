@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from math import isfinite
+from pathlib import Path
 from typing import Any
 
 import click
@@ -63,8 +64,8 @@ def how(kind: kinds.Kind | None) -> dict[str, Any]:
             return {"metavar": metavar, "type": Amount(least, bits)}
         case kinds.Number(metavar):
             return {"metavar": metavar, "type": NUMBER}
-        case kinds.Seconds(metavar):
-            return {"metavar": metavar, "type": _Seconds()}
+        case kinds.Seconds(least, metavar):
+            return {"metavar": metavar, "type": _Seconds(least)}
         case kinds.Share(metavar, is_checked):
             return {"metavar": metavar, "type": FRACTION if is_checked else SHARE}
         case kinds.Choice(names):
@@ -73,6 +74,9 @@ def how(kind: kinds.Kind | None) -> dict[str, Any]:
             return {"metavar": metavar, "type": _Words()}
         case kinds.Wholes(metavar, least):
             return {"metavar": metavar, "type": _Wholes(least)}
+        case kinds.Folder(metavar, exists):
+            folder = click.Path(exists=exists, file_okay=False, path_type=Path)
+            return {"metavar": metavar, "type": folder}
         case kinds.DeviceNumber(metavar):
             return {"metavar": metavar, "type": _Device()}
 
@@ -111,17 +115,21 @@ class _Share(click.FloatRange, _Fraction):
 class _Seconds(click.ParamType[float]):
     name = "time"
 
+    def __init__(self, least: float) -> None:
+        self.least = least
+
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         from gordon import _core
 
-        if isinstance(value, float) or value in ("0", "0s"):
-            return float(str(value).removesuffix("s"))
         try:
-            return _core.parse_ns(str(value)) / 1e9
+            found = 0.0 if value in ("0", "0s") else _core.parse_ns(str(value)) / 1e9
         except GordonError as error:
             self.fail(error.args[0], param, ctx)
+        if found < self.least:
+            self.fail(f"`{value}` is less than {self.least * 1e3:g}ms", param, ctx)
+        return found
 
 
 class Amount(click.ParamType[int]):

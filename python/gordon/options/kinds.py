@@ -54,8 +54,9 @@ class Number:
 
 @dataclass(frozen=True)
 class Seconds:
-    """A time as people write it, in seconds; 0 is none."""
+    """A time as people write it, in seconds, and at least that; 0 is none."""
 
+    least: float = 0.0
     metavar: str = "TIME"
 
 
@@ -90,15 +91,23 @@ class Wholes:
 
 
 @dataclass(frozen=True)
+class Folder:
+    """A folder, as a path of pathlib."""
+
+    metavar: str = "DIR"
+    exists: bool = True
+
+
+@dataclass(frozen=True)
 class DeviceNumber:
     """The number of a trace's device, or its major and minor numbers."""
 
     metavar: str = "N|MAJ,MIN"
 
 
-Kind = (
-    Text | Each | Whole | Amount | Number | Seconds | Share | Choice | Words | Wholes | DeviceNumber
-)
+_Texts = Text | Each | Choice | Words | Folder
+_Numbers = Whole | Amount | Number | Seconds | Share | Wholes | DeviceNumber
+Kind = _Texts | _Numbers
 
 SIZE = Text("SIZE")
 SIZES = Text("SIZES")
